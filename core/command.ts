@@ -1,0 +1,36 @@
+import type { Services, Tokens } from './ref.ts';
+import type { Static, TObject } from './schema.ts';
+
+/** Where a command writes. Progress, colours and pictures only where `terminal`. */
+export interface Console {
+  readonly terminal: boolean;
+  /** Terminal width in characters; 80 where it is not a terminal. */
+  readonly columns: number;
+  print(line: string): void;
+  /** Replaces the last progress line on a terminal; does nothing elsewhere. */
+  progress(line: string): void;
+}
+
+export interface CommandDefinition<N extends Tokens, O extends TObject> {
+  /** One or two words: `seed`, `user create`. Unique over all plugins. */
+  readonly name: string;
+  readonly summary: string;
+  /** What `--help` shows after the summary. */
+  readonly example?: string;
+  /** Names of `options` that are given by position, in order: `user promote NAME`. */
+  readonly positional?: readonly string[];
+  /** Every option, positional ones included; `--admin-username` is the property `admin-username`. */
+  readonly options: O;
+  /** Services it uses; their plugins are started for it. */
+  readonly needs?: N;
+  /** Throw an error whose message is one clear line to fail. */
+  run(services: Services<N>, options: Static<O>, console: Console): Promise<void> | void;
+}
+
+// `any` because a list of commands mixes types; `defineCommand` checks each one.
+export type Command = CommandDefinition<any, any>;
+
+/** Something an operator can do from a shell: `npm run parley -- <name>`. It runs in the server where one is running. */
+export function defineCommand<N extends Tokens = {}, O extends TObject = TObject<{}>>(definition: CommandDefinition<N, O>): Command {
+  return definition;
+}

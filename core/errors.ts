@@ -1,0 +1,71 @@
+/** A fault of a plugin or of how plugins are put together. The message names the plugin and what to do. */
+export class PluginError extends Error {
+  override readonly name = 'PluginError';
+  readonly plugin: string;
+
+  constructor(plugin: string, message: string, options?: ErrorOptions) {
+    super(`[${plugin}] ${message}`, options);
+    this.plugin = plugin;
+  }
+}
+
+/** A fault of the operator's configuration: shown as one line, without a stack. */
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError';
+}
+
+export interface FieldProblem {
+  readonly field: string;
+  readonly message: string;
+}
+
+export interface HttpErrorOptions extends ErrorOptions {
+  /** A stable word for programs, such as `validation_failed`. Default: by status. */
+  readonly code?: string;
+  readonly details?: readonly FieldProblem[];
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const CODES: Readonly<Record<number, string>> = {
+  400: 'validation_failed', 401: 'unauthenticated', 403: 'forbidden', 404: 'not_found', 405: 'method_not_allowed', 409: 'conflict',
+  413: 'too_large', 415: 'unsupported_media_type', 429: 'rate_limited', 500: 'internal_error', 503: 'unavailable',
+};
+
+/** An error whose status, message and details may be shown to whoever made the request. */
+export class HttpError extends Error {
+  override readonly name: string = 'HttpError';
+  readonly status: number;
+  readonly code: string;
+  readonly details: readonly FieldProblem[];
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(status: number, message: string, { code, details = [], headers = {}, ...options }: HttpErrorOptions = {}) {
+    super(message, options);
+    this.status = status;
+    this.code = code ?? CODES[status] ?? 'error';
+    this.details = details;
+    this.headers = headers;
+  }
+}
+
+/** 400 naming each field that is wrong. */
+export class InvalidInput extends HttpError {
+  override readonly name = 'InvalidInput';
+
+  constructor(details: readonly FieldProblem[], message = details.map((problem) => `${problem.field}: ${problem.message}`).join('; ')) {
+    super(400, message, { details });
+  }
+}
+
+/** 404, also for what the caller may not see. */
+export const notFound = (what = 'Not found'): HttpError => new HttpError(404, what);
+
+/** What a thrown value says, for logs: errors keep their message, anything else is printed. */
+export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown));
+
+/** An error and the causes behind it as one line, outermost first. */
+export function chainOf(error: unknown): string {
+  const parts: string[] = [];
+  for (let at = error; at !== undefined && parts.length < 8; at = at instanceof Error ? at.cause : undefined) parts.push(messageOf(at));
+  return parts.join(' ← ');
+}

@@ -1,0 +1,222 @@
+import Emittery from 'emittery';
+import type { TSchema } from 'typebox';
+import { PluginError } from './errors.ts';
+import { createRef, type Ref } from './ref.ts';
+import type { Supervisor, Task } from './supervise.ts';
+
+type Awaitable<T> = T | Promise<T>;
+
+/** Something happened. Listeners run in parallel after the commit; what they throw is logged, never raised. */
+export interface Action<P> extends Ref<'action', P> {
+  /** What integrators may receive of the payload; without it the action stays inside. */
+  readonly public: TSchema | undefined;
+}
+/** A value on its way through. Listeners run in order, each gets the last one's result. */
+export interface Filter<V, C> extends Ref<'filter', (value: V, context: C) => V> {
+  /** What a throwing listener does: `skip` keeps the value it was given, `abort` raises. */
+  readonly failure: 'skip' | 'abort';
+}
+/** A question. Listeners run in order until one answers something other than `undefined`. */
+export interface Query<I, R> extends Ref<'query', (input: I) => R> {}
+// `any` because the bus carries hooks of unrelated types; refs give each its type back.
+export type Hook = Action<any> | Filter<any, any> | Query<any, any>;
+
+export const defineAction = <P>(id: string, options: { public?: TSchema } = {}): Action<P> =>
+  Object.freeze({ ...createRef<'action', P>('action', id), public: options.public });
+export const defineFilter = <V, C = void>(id: string, failure: 'skip' | 'abort' = 'skip'): Filter<V, C> =>
+  Object.freeze({ ...createRef<'filter', (value: V, context: C) => V>('filter', id), failure });
+export const defineQuery = <I, R>(id: string): Query<I, R> => createRef('query', id);
+
+export interface ListenOptions {
+  /** Lower runs earlier; equal keeps the order in which plugins started. Default 0. */
+  readonly order?: number;
+}
+
+/** How a durable listener's work is kept, retried and limited. Its handler must be idempotent: it runs at least once. */
+export interface Durability<P> {
+  /** Needed when one plugin listens to one action more than once; part of the stored name, so keep it stable. */
+  readonly id?: string;
+  /** Seconds before each further attempt; after the last the work is kept as failed. Default 5, 300, 1800, 7200. */
+  readonly retry?: readonly number[];
+  /** Works of equal key share `perKey`; default: no key. */
+  key?(payload: P): string;
+  /** How many of one key run at a time, over all processes. */
+  readonly perKey?: number;
+  /** How many run at a time in this process. Default 4. */
+  readonly limit?: number;
+}
+
+/** One attempt at durable work. */
+export interface Delivery {
+  /** Stable over attempts: the id under which the action was raised. */
+  readonly id: string;
+  /** 1 for the first. */
+  readonly attempt: number;
+  /** Aborts when the plugin stops or the lease was lost. */
+  readonly signal: AbortSignal;
+}
+
+/** How the handle's `on` is typed: a payload comes first, what must be returned depends on the hook's kind. */
+export interface Listen {
+  <P>(hook: Action<P>, run: (payload: P, delivery: Delivery) => Awaitable<void>, options: ListenOptions & { readonly durable: true | Durability<P> }): void;
+  <P>(hook: Action<P>, run: (payload: P) => Awaitable<void>, options?: ListenOptions): void;
+  <V, C>(hook: Filter<V, C>, run: (value: V, context: C) => Awaitable<V>, options?: ListenOptions): void;
+  <I, R>(hook: Query<I, R>, run: (input: I) => Awaitable<R | undefined>, options?: ListenOptions): void;
+}
+
+/** Stores durable work in the transaction under way, or at once where there is none. `listeners` are stored names. */
+export interface Outbox {
+  batch(): Batch | undefined;
+  store(action: string, payload: unknown, batch: Batch | undefined): Promise<void> | undefined;
+}
+
+/** The actions raised inside a transaction; `data.ts` sends them after its commit, or drops them with its rollback. */
+export class Batch {
+  readonly #waiting: Array<() => Promise<unknown>> = [];
+
+  add(send: () => Promise<unknown>): void {
+    this.#waiting.push(send);
+  }
+
+  /** In the order raised; each waits for the listeners of the one before. */
+  async send(): Promise<void> {
+    for (const send of this.#waiting) await send();
+  }
+}
+
+interface Listener {
+  readonly task: Task;
+  readonly order: number;
+  readonly run: (...args: any[]) => unknown;
+}
+
+const NOTHING = Promise.resolve();
+
+export class HookBus {
+  readonly #actions = new Emittery<Record<string, unknown>>();
+  readonly #counts = new Map<string, number>();
+  readonly #chains = new Map<string, readonly Listener[]>();
+  readonly #owners = new Map<string, { readonly plugin: string; readonly hook: Hook }>();
+  readonly #supervisor: Supervisor;
+  readonly #outbox: Outbox;
+
+  constructor(supervisor: Supervisor, outbox: Outbox = { batch: () => undefined, store: () => undefined }) {
+    this.#supervisor = supervisor;
+    this.#outbox = outbox;
+  }
+
+  /** Makes `plugin` the owner of `hooks`: only it may raise them. Undone when it stops. */
+  own(plugin: string, hooks: readonly Hook[]): () => void {
+    for (const { id } of hooks) {
+      const other = this.#owners.get(id)?.plugin;
+      if (other !== undefined) throw new PluginError(plugin, `lists the hook "${id}", which belongs to "${other}"; give it another id`);
+    }
+    for (const hook of hooks) this.#owners.set(hook.id, { plugin, hook });
+    return () => hooks.forEach(({ id }) => this.#owners.delete(id));
+  }
+
+  /** Throws unless `plugin` lists `hook`. */
+  assertOwner(plugin: string, hook: Hook): void {
+    const owner = this.#owners.get(hook.id)?.plugin;
+    if (owner === plugin) return;
+    throw new PluginError(plugin, owner ? `may not raise "${hook.id}", which belongs to "${owner}"` : `may not raise "${hook.id}" before listing it under \`hooks\` in plugin.ts`);
+  }
+
+  /** Every hook of the running plugins with its owner. */
+  hooks(): readonly { readonly plugin: string; readonly hook: Hook }[] {
+    return [...this.#owners.values()];
+  }
+
+  listen(plugin: string, hook: Hook, run: (...args: any[]) => unknown, { order = 0 }: ListenOptions = {}): () => void {
+    const guard = hook.kind === 'filter' && hook.failure === 'abort';
+    const task = this.#supervisor.task(plugin, `${hook.kind} ${hook.id}`, guard);
+    const stop = hook.kind === 'action' ? this.#hear(hook, task, run) : this.#chain(hook, { task, order, run });
+    return () => {
+      stop();
+      this.#supervisor.forget(task);
+    };
+  }
+
+  /** Resolves when every listener has settled or met its deadline. Inside a transaction it only queues. */
+  emit<P>(hook: Action<P>, payload: P): Promise<void> {
+    const batch = this.#outbox.batch();
+    const stored = this.#outbox.store(hook.id, payload, batch);
+    if (!this.#counts.get(hook.id)) return stored ?? NOTHING;
+    const send = (): Promise<void> => this.#actions.emit(hook.id, payload);
+    if (batch) batch.add(send);
+    else return stored ? stored.then(send) : send();
+    return stored ?? NOTHING;
+  }
+
+  filter<V, C>(hook: Filter<V, C>, value: V, context: C): Promise<V> {
+    const chain = this.#chains.get(hook.id);
+    if (!chain) return Promise.resolve(value);
+    return this.#pass(hook, chain, value, context);
+  }
+
+  async query<I, R>(hook: Query<I, R>, input: I): Promise<R | undefined> {
+    for (const { task, run } of this.#chains.get(hook.id) ?? []) {
+      if (task.quarantined) continue;
+      try {
+        const answer = (await this.#supervisor.run(task, () => run(input))) as R | undefined;
+        if (answer !== undefined) return answer;
+      } catch {
+        // Logged and counted by the supervisor; the next listener is asked.
+      }
+    }
+    return undefined;
+  }
+
+  /** For the leak check and the admin page. */
+  count(): number {
+    return this.#actions.listenerCount() + [...this.#chains.values()].reduce((n, chain) => n + chain.length, 0);
+  }
+
+  async #pass<V, C>(hook: Filter<V, C>, chain: readonly Listener[], start: V, context: C): Promise<V> {
+    let value = start;
+    for (const { task, run } of chain) {
+      if (task.quarantined) continue;
+      try {
+        const result = this.#supervisor.run(task, () => kept(run(value, context), hook.id));
+        value = (result instanceof Promise ? await result : result) as V;
+      } catch (error) {
+        if (hook.failure === 'abort') throw error;
+      }
+    }
+    return value;
+  }
+
+  #hear(hook: Hook, task: Task, run: (payload: unknown) => unknown): () => void {
+    this.#counts.set(hook.id, (this.#counts.get(hook.id) ?? 0) + 1);
+    const off = this.#actions.on(hook.id, ({ data }) => {
+      if (task.quarantined) return;
+      try {
+        const result = this.#supervisor.run(task, () => run(data));
+        // Logged and counted by the supervisor; an action never fails whoever raised it.
+        if (result instanceof Promise) return result.then(undefined, () => undefined) as Promise<void>;
+      } catch {}
+      return;
+    });
+    return () => {
+      off();
+      this.#counts.set(hook.id, (this.#counts.get(hook.id) ?? 1) - 1);
+    };
+  }
+
+  #chain(hook: Hook, listener: Listener): () => void {
+    const read = (): readonly Listener[] => this.#chains.get(hook.id) ?? [];
+    this.#chains.set(hook.id, [...read(), listener].sort((a, b) => a.order - b.order));
+    return () => {
+      const rest = read().filter((other) => other !== listener);
+      if (rest.length > 0) this.#chains.set(hook.id, rest);
+      else this.#chains.delete(hook.id);
+    };
+  }
+}
+
+/** `undefined` from a filter is a forgotten `return`: better a named error than a vanished value. */
+function kept(result: unknown, hook: string): unknown {
+  if (result instanceof Promise) return result.then((value) => kept(value, hook));
+  if (result === undefined) throw new Error(`a listener of the filter "${hook}" returned nothing; return the value, changed or not`);
+  return result;
+}

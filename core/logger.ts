@@ -1,0 +1,27 @@
+import { pino, type Logger as Pino } from 'pino';
+import pretty from 'pino-pretty';
+
+/** Structured log lines, UTC. Fields that carry secrets are replaced before they are written. */
+export interface Logger {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+  /** A logger that adds `fields` to every line. */
+  child(fields: object): Logger;
+}
+
+const SECRET = ['password', 'token', 'secret', 'authorization', 'cookie', 'api_token', 'password_hash'];
+
+/** JSON lines on standard output; readable lines where that is a terminal. */
+export function createLogger({ level = 'info', terminal = process.stdout.isTTY === true } = {}): Logger {
+  const options = {
+    level,
+    base: undefined,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    redact: { paths: SECRET.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[secret]' },
+    serializers: { error: pino.stdSerializers.err },
+  };
+  const log: Pino = terminal ? pino(options, pretty({ sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss' })) : pino(options);
+  return log;
+}

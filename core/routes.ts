@@ -1,0 +1,300 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Request, RequestHandler, Response } from 'express';
+import type { Static, TSchema } from 'typebox';
+import { HttpError, notFound, PluginError } from './errors.ts';
+import { Paths } from './paths.ts';
+import { createRef, defineToken, type Ref } from './ref.ts';
+import { check, parse } from './schema.ts';
+
+type Awaitable<T> = T | Promise<T>;
+export type { Request, RequestHandler, Response } from 'express';
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
+
+/** Something a caller may be allowed to do. */
+export interface Permission extends Ref<'permission', never> {
+  /** For administrators: completes "may …". */
+  readonly label: string;
+  /** The least group that has it before anyone decides otherwise; the authorizer knows what the word means. */
+  readonly default: string;
+}
+export const definePermission = (id: string, { label, default: least }: { label: string; default: string }): Permission =>
+  Object.freeze({ ...createRef<'permission', never>('permission', id), label, default: least });
+
+/** Decides whether `actor` holds `permission`, on `target` where the route names one. Without a provider nobody holds anything. */
+export interface Authorizer {
+  allows(actor: unknown, permission: Permission, target?: unknown): Awaitable<boolean>;
+}
+export const Authorizer = defineToken<Authorizer>('Authorizer');
+
+/** A family of routes under one prefix that authenticates, limits, succeeds and fails in one way. */
+export interface Surface<Actor, Out = unknown> extends Ref<'surface', (actor: Actor) => Out> {
+  /** Begins with "/"; the longest prefix that fits a path wins. */
+  readonly prefix: string;
+}
+export const defineSurface = <Actor, Out = unknown>(id: string, { prefix }: { prefix: string }): Surface<Actor, Out> =>
+  Object.freeze({ ...createRef<'surface', (actor: Actor) => Out>('surface', id), prefix });
+
+/** A request under way on a surface. */
+export interface Exchange<Actor> {
+  readonly req: Request;
+  readonly res: Response;
+  /** Undefined while `enter` has not answered. */
+  readonly actor: Actor;
+}
+
+/** How a surface behaves; its owner sets it with `plugin.surface(ref, behaviour)`. Called in the order written here. */
+export interface SurfaceBehaviour<Actor, Out = unknown> {
+  /** Synchronous short cut before everything else: true when it has answered from stored bytes. */
+  replay?(req: IncomingMessage, res: ServerResponse): boolean;
+  readonly middleware?: readonly RequestHandler[];
+  /** Who calls, and may they go on. Also for paths without a route. */
+  enter(req: Request, res: Response): Awaitable<Actor>;
+  /** Login and forgery checks, before anything is looked up. */
+  guard?(exchange: Exchange<Actor>, route: RouteInfo): Awaitable<void>;
+  /** The request body as a value; called once, when a route wants one. */
+  body?(req: Request, res: Response): Awaitable<unknown>;
+  /** True when bodies are forms, whose values arrive as text. */
+  readonly coerce?: boolean;
+  succeed(exchange: Exchange<Actor>, result: Out, route: RouteInfo): Awaitable<void>;
+  fail(exchange: Exchange<Actor | undefined>, error: unknown): Awaitable<void>;
+}
+
+type Infer<S> = S extends TSchema ? Static<S> : undefined;
+type Inputs<S> = S extends TSchema ? Static<S> : Readonly<Record<string, string>>;
+
+export interface Call<Actor, P, Q, B, T> extends Exchange<Actor> {
+  readonly params: P;
+  readonly query: Q;
+  readonly body: B;
+  /** What `find` returned. */
+  readonly target: T;
+}
+
+export interface RouteDefinition<Actor, P, Q, B, R, T> {
+  readonly method: Method;
+  /** Below the surface's prefix: `/posts/:id`, `/files/*path`. */
+  readonly path: string;
+  /** One sentence for the reference and OpenAPI. */
+  readonly summary?: string;
+  /** Does not fit: 404. */
+  readonly params?: P;
+  /** Does not fit: 400. */
+  readonly query?: Q;
+  readonly body?: B;
+  /** What the handler returns; documents and, in tests, checks. */
+  readonly result?: R;
+  /** Status of success. Default 200. */
+  readonly status?: number;
+  /** A permission the caller must hold, or `public`. There is no default: leaving it out does not compile. */
+  readonly can: Permission | 'public';
+  /** The thing the path names, if the caller may see it; `undefined`: 404. */
+  find?(call: { readonly actor: Actor; readonly params: Inputs<P>; readonly req: Request }): Awaitable<T | undefined>;
+  /** Beyond `can`: whether this caller may do this to this target; false: 403. */
+  allow?(call: { readonly actor: Actor; readonly params: Inputs<P>; readonly target: T }): Awaitable<boolean>;
+  /** Notes for the surface, such as `{ csrf: false }`; each surface says which it reads. */
+  readonly options?: Readonly<Record<string, unknown>>;
+}
+
+export type Handler<Actor, P, Q, B, R, T> = (call: Call<Actor, Inputs<P>, Infer<Q>, Infer<B>, T>) => Awaitable<R extends TSchema ? Static<R> : unknown>;
+
+/** A route as surfaces, OpenAPI and the reference see it. */
+export interface RouteInfo {
+  readonly plugin: string;
+  readonly surface: Surface<any, any>;
+  readonly method: Method;
+  readonly path: string;
+  readonly summary: string | undefined;
+  readonly params: TSchema | undefined;
+  readonly query: TSchema | undefined;
+  readonly body: TSchema | undefined;
+  readonly result: TSchema | undefined;
+  readonly status: number;
+  readonly can: Permission | 'public';
+  readonly options: Readonly<Record<string, unknown>>;
+}
+
+interface Entry {
+  readonly info: RouteInfo;
+  readonly definition: RouteDefinition<any, any, any, any, any, any>;
+  readonly handler: Handler<any, any, any, any, any, any>;
+  readonly mount: Mount;
+}
+
+/** One plugin's routes: drafted while it starts, published in one step, drained when it stops. */
+export interface Mount {
+  readonly plugin: string;
+  readonly entries: Entry[];
+  readonly surfaces: Map<string, { readonly surface: Surface<any, any>; readonly behaviour: SurfaceBehaviour<any, any> }>;
+  pending: number;
+  /** Set while the plugin restarts: requests that come meanwhile wait for it. */
+  pause: Promise<void> | undefined;
+}
+
+interface Table {
+  readonly surfaces: ReadonlyArray<{ readonly surface: Surface<any, any>; readonly behaviour: SurfaceBehaviour<any, any>; readonly mount: Mount; readonly paths: Paths<Entry> }>;
+}
+
+/** One Express handler over an immutable table of routes that is swapped in one step. */
+export class RouteRegistry {
+  #mounts: readonly Mount[] = [];
+  #table: Table = { surfaces: [] };
+  authorizer: () => Authorizer | undefined = () => undefined;
+
+  draft(plugin: string): Mount {
+    return { plugin, entries: [], surfaces: new Map(), pending: 0, pause: undefined };
+  }
+
+  surface<A, O>(mount: Mount, surface: Surface<A, O>, behaviour: SurfaceBehaviour<A, O>): void {
+    mount.surfaces.set(surface.id, { surface, behaviour });
+  }
+
+  add(mount: Mount, surface: Surface<any, any>, definition: RouteDefinition<any, any, any, any, any, any>, handler: Handler<any, any, any, any, any, any>): void {
+    const { method, path, summary, params, query, body, result, status = 200, can, options = {} } = definition;
+    const info: RouteInfo = { plugin: mount.plugin, surface, method, path, summary, params, query, body, result, status, can, options };
+    mount.entries.push({ info, definition, handler, mount });
+  }
+
+  /** From here on the mount's routes answer; `replaced` (a paused mount of the same plugin) leaves in the same step. */
+  publish(mount: Mount, replaced?: Mount): void {
+    const mounts = [...this.#mounts.filter((other) => other !== replaced), mount];
+    this.#table = compile(mounts);
+    this.#mounts = mounts;
+  }
+
+  /** Out of the table at once; resolves when the requests under way have ended, or after `grace` milliseconds. */
+  async withdraw(mount: Mount, grace = 5_000): Promise<void> {
+    this.#mounts = this.#mounts.filter((other) => other !== mount);
+    this.#table = compile(this.#mounts);
+    await this.drain(mount, grace);
+  }
+
+  async drain(mount: Mount, grace = 5_000): Promise<void> {
+    const deadline = Date.now() + grace;
+    while (mount.pending > 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+
+  list(): readonly RouteInfo[] {
+    return this.#mounts.flatMap((mount) => mount.entries.map((entry) => entry.info));
+  }
+
+  count(): number {
+    return this.#mounts.reduce((n, mount) => n + mount.entries.length + mount.surfaces.size, 0);
+  }
+
+  /** Answers from stored bytes before Express is entered; false: go on. */
+  replay(req: IncomingMessage, res: ServerResponse): boolean {
+    if (req.method !== 'GET') return false;
+    const at = this.#surfaceOf(req.url ?? '/');
+    return at?.behaviour.replay !== undefined && !at.mount.pause && at.behaviour.replay(req, res);
+  }
+
+  readonly middleware: RequestHandler = (req, res, next) => {
+    this.#answer(req, res).then((answered) => (answered ? undefined : next()), next);
+  };
+
+  #surfaceOf(path: string): Table['surfaces'][number] | undefined {
+    return this.#table.surfaces.find(({ surface }) => {
+      const { prefix } = surface;
+      if (prefix === '/') return true;
+      const end = path[prefix.length];
+      return path.startsWith(prefix) && (end === undefined || end === '/' || end === '?');
+    });
+  }
+
+  async #answer(req: Request, res: Response): Promise<boolean> {
+    const at = this.#surfaceOf(req.path);
+    if (!at) return false;
+    if (at.mount.pause) {
+      await at.mount.pause;
+      return this.#answer(req, res);
+    }
+    const { surface, behaviour, mount, paths } = at;
+    const exchange = { req, res, actor: undefined as unknown };
+    mount.pending++;
+    try {
+      for (const middleware of behaviour.middleware ?? []) await through(middleware, req, res);
+      if (res.headersSent) return true;
+      exchange.actor = await behaviour.enter(req, res);
+      const path = req.path.slice(surface.prefix === '/' ? 0 : surface.prefix.length);
+      const method = req.method === 'HEAD' ? 'get' : req.method.toLowerCase();
+      const match = paths.find(method, path);
+      if (!match.value) return await unmatched(exchange, behaviour, match.allowed, req.method);
+      await this.#call(match.value, match.params, exchange, behaviour);
+    } catch (error) {
+      await behaviour.fail(exchange as Exchange<unknown>, error);
+    } finally {
+      mount.pending--;
+    }
+    return true;
+  }
+
+  async #call(found: Entry, raw: Readonly<Record<string, string>>, exchange: Exchange<unknown>, behaviour: SurfaceBehaviour<any, any>): Promise<void> {
+    const entry = found.mount.pause ? await this.#resumed(found) : found;
+    const { info, definition, handler, mount } = entry;
+    mount.pending++;
+    try {
+      await behaviour.guard?.(exchange, info);
+      const params = definition.params ? pathParams(definition.params, raw) : raw;
+      const call = { ...exchange, params, query: undefined as unknown, body: undefined as unknown, target: undefined as unknown };
+      if (definition.find) {
+        call.target = await definition.find({ actor: call.actor, params, req: call.req });
+        if (call.target === undefined) throw notFound();
+      }
+      if (info.can !== 'public' && !(await this.#allowed(call.actor, info.can, call.target))) throw new HttpError(403, `You may not ${info.can.label}`);
+      if (definition.allow && !(await definition.allow(call))) throw new HttpError(403, info.can === 'public' ? 'You may not do this' : `You may not ${info.can.label} here`);
+      if (definition.query) call.query = parse(definition.query, { ...call.req.query }, { coerce: true });
+      if (definition.body) call.body = parse(definition.body, await behaviour.body?.(call.req, call.res), { coerce: behaviour.coerce === true });
+      const result = await handler(call);
+      if (!call.res.headersSent) await behaviour.succeed(call, result, info);
+    } finally {
+      mount.pending--;
+    }
+  }
+
+  async #resumed(entry: Entry): Promise<Entry> {
+    await entry.mount.pause;
+    const again = this.#mounts.flatMap((mount) => mount.entries).find(({ info }) => info.plugin === entry.info.plugin && info.method === entry.info.method && info.path === entry.info.path && info.surface.id === entry.info.surface.id);
+    if (!again) throw notFound();
+    return again;
+  }
+
+  async #allowed(actor: unknown, permission: Permission, target: unknown): Promise<boolean> {
+    return (await this.authorizer()?.allows(actor, permission, target)) ?? false;
+  }
+}
+
+function compile(mounts: readonly Mount[]): Table {
+  const surfaces = mounts.flatMap((mount) => [...mount.surfaces.values()].map((own) => ({ ...own, mount, paths: new Paths<Entry>() })));
+  for (const entry of mounts.flatMap((mount) => mount.entries)) {
+    const { plugin, surface, method, path } = entry.info;
+    const at = surfaces.find((other) => other.surface.id === surface.id);
+    if (at && !at.paths.add(method, path, entry)) throw new PluginError(plugin, `registers ${method.toUpperCase()} ${surface.prefix}${path}, which is taken; choose another path`);
+  }
+  return { surfaces: surfaces.sort((a, b) => b.surface.prefix.length - a.surface.prefix.length) };
+}
+
+async function unmatched(exchange: Exchange<unknown>, behaviour: SurfaceBehaviour<any, any>, allowed: readonly string[], method: string): Promise<boolean> {
+  if (allowed.length === 0) throw notFound();
+  const names = allowed.map((name) => name.toUpperCase());
+  const allow = [...(names.includes('GET') ? ['GET', 'HEAD', ...names.filter((name) => name !== 'GET')] : names), 'OPTIONS'].join(', ');
+  if (method !== 'OPTIONS') throw new HttpError(405, `This address answers ${allow}`, { headers: { Allow: allow } });
+  exchange.res.set('Allow', allow).status(204).end();
+  return true;
+}
+
+function pathParams(schema: TSchema, raw: unknown): unknown {
+  const result = check(schema, raw, { coerce: true });
+  if (!result.ok) throw notFound();
+  return result.value;
+}
+
+/** Waits for a connect middleware to call `next`, or for the connection to end without it. */
+const through = (middleware: RequestHandler, req: Request, res: Response): Promise<void> =>
+  new Promise((resolve, reject) => {
+    res.once('close', resolve);
+    void middleware(req, res, (error?: unknown) => {
+      res.off('close', resolve);
+      if (error) reject(error instanceof Error ? error : new Error(String(error)));
+      else resolve();
+    });
+  });

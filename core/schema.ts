@@ -1,0 +1,49 @@
+import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import type { Static, TSchema } from 'typebox';
+import { InvalidInput, type FieldProblem } from './errors.ts';
+
+export { Type, type Static, type TObject, type TSchema } from 'typebox';
+
+const KEYWORDS = ['x-secret', 'x-restart', 'x-order', 'x-group', 'x-danger', 'x-markdown'];
+
+function compiler(options: Options): Ajv2020 {
+  const ajv = new Ajv2020({ allErrors: true, useDefaults: true, strict: true, strictTypes: false, strictTuples: false, ...options });
+  // ajv-formats is CommonJS: under Node's ES modules its callable sits in `default`.
+  (formats as unknown as { default: (ajv: Ajv2020) => void }).default(ajv);
+  for (const keyword of KEYWORDS) ajv.addKeyword(keyword);
+  return ajv;
+}
+
+// Unknown body fields are ignored, as unknown query parameters are; what is typed is all that is kept.
+const exact = compiler({ removeAdditional: true });
+const coercing = compiler({ removeAdditional: true, coerceTypes: true });
+const compiled = { exact: new WeakMap<object, ValidateFunction>(), coercing: new WeakMap<object, ValidateFunction>() };
+
+function problem(error: ErrorObject): FieldProblem {
+  const path = error.instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~');
+  const missing = error.keyword === 'required' ? String(error.params['missingProperty']) : '';
+  const allowed = error.keyword === 'enum' ? `: ${(error.params['allowedValues'] as unknown[]).join(', ')}` : '';
+  const field = [path, missing].filter(Boolean).join('.') || 'body';
+  return { field, message: missing ? 'is required' : `${error.message ?? 'is not valid'}${allowed}` };
+}
+
+/** `ok` with a cleaned copy of the value (defaults filled in, unknown fields left out), or every problem found. */
+export type Checked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problems: readonly FieldProblem[] };
+
+/** Checks `value` against `schema`. Params, queries and forms arrive as text: they are checked with `coerce`. */
+export function check<S extends TSchema>(schema: S, value: unknown, { coerce = false } = {}): Checked<Static<S>> {
+  const kind = coerce ? 'coercing' : 'exact';
+  let validate = compiled[kind].get(schema);
+  if (!validate) compiled[kind].set(schema, (validate = (coerce ? coercing : exact).compile(schema)));
+  const copy = structuredClone(value);
+  if (validate(copy)) return { ok: true, value: copy as Static<S> };
+  return { ok: false, problems: (validate.errors ?? []).map(problem) };
+}
+
+/** As `check`, but throws `InvalidInput` (400) with every problem. */
+export function parse<S extends TSchema>(schema: S, value: unknown, options?: { coerce?: boolean }): Static<S> {
+  const result = check(schema, value, options);
+  if (!result.ok) throw new InvalidInput(result.problems);
+  return result.value;
+}

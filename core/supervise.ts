@@ -1,0 +1,183 @@
+import { performance } from 'node:perf_hooks';
+import { messageOf, HttpError } from './errors.ts';
+import type { Logger } from './logger.ts';
+
+/** Limits of one plugin's listener, slot or job before it is cut off or set aside. */
+export interface SupervisionLimits {
+  /** Milliseconds an asynchronous call may take. */
+  readonly deadline: number;
+  /** Failures in a row after which a task is quarantined. */
+  readonly failures: number;
+  /** Milliseconds above which a call counts as slow; `failures` slow calls in a row quarantine too. */
+  readonly slow: number;
+}
+
+export interface TaskReport {
+  readonly plugin: string;
+  readonly task: string;
+  readonly calls: number;
+  /** Milliseconds, summed over all calls. */
+  readonly time: number;
+  readonly failures: number;
+  readonly quarantined: boolean;
+  readonly lastError: string | undefined;
+}
+
+/** One supervised thing: a listener, a slot renderer, a job. Counters are plain fields because they are on every hot path. */
+export class Task {
+  readonly plugin: string;
+  readonly name: string;
+  /** A guard is never set aside: skipping it would let through what it refuses. */
+  readonly guard: boolean;
+  calls = 0;
+  time = 0;
+  failures = 0;
+  inRow = 0;
+  quarantined = false;
+  lastError: string | undefined;
+
+  constructor(plugin: string, name: string, guard = false) {
+    this.plugin = plugin;
+    this.name = name;
+    this.guard = guard;
+  }
+}
+
+interface Pending {
+  readonly due: number;
+  readonly expire: () => void;
+}
+
+/** How often deadlines are looked at, in milliseconds: one timer for all of them costs less than one each. */
+const TICK = 50;
+
+/** Runs plugin code under a deadline, counts what it costs, and sets aside what keeps failing. */
+export class Supervisor {
+  readonly #log: Logger;
+  readonly #tasks = new Set<Task>();
+  readonly #pending = new Set<Pending>();
+  readonly #folders = new Map<string, string>();
+  #timer: NodeJS.Timeout | undefined;
+  limits: SupervisionLimits = { deadline: 5_000, failures: 5, slow: 1_000 };
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  task(plugin: string, name: string, guard = false): Task {
+    const task = new Task(plugin, name, guard);
+    this.#tasks.add(task);
+    return task;
+  }
+
+  forget(task: Task): void {
+    this.#tasks.delete(task);
+  }
+
+  /**
+   * Calls `work`; returns its value, or a promise when it returned one. Throws (or rejects with) what it threw, or
+   * an error naming task and limit when the deadline passed. Synchronous work cannot be cut off, only counted.
+   */
+  run<T>(task: Task, work: () => T | Promise<T>, deadline: number = this.limits.deadline): T | Promise<T> {
+    const start = performance.now();
+    let result: T | Promise<T>;
+    try {
+      result = work();
+    } catch (error) {
+      this.#failed(task, error, start);
+      throw error;
+    }
+    if (result instanceof Promise) return this.#wait(task, result, start, deadline);
+    this.#done(task, start);
+    return result;
+  }
+
+  report(): readonly TaskReport[] {
+    return [...this.#tasks].map(({ plugin, name, calls, time, failures, quarantined, lastError }) => ({ plugin, task: name, calls, time, failures, quarantined, lastError }));
+  }
+
+  /** Lets a quarantined task run again. Without `name`: all of the plugin. */
+  release(plugin: string, name?: string): void {
+    for (const task of this.#tasks) {
+      if (task.plugin === plugin && (name === undefined || task.name === name)) Object.assign(task, { quarantined: false, inRow: 0 });
+    }
+  }
+
+  /** Where each plugin's code lives, so that a stray rejection can be laid at its door. */
+  locate(plugin: string, folder: string): () => void {
+    this.#folders.set(plugin, folder.endsWith('/') ? folder : `${folder}/`);
+    return () => void this.#folders.delete(plugin);
+  }
+
+  /** A rejection that nobody awaited: logged with the plugin its stack points to; the process goes on. */
+  stray(error: unknown): void {
+    const stack = error instanceof Error ? (error.stack ?? '') : '';
+    const plugin = stack.split('\n').map((line) => [...this.#folders].find(([, folder]) => line.includes(folder))?.[0]).find(Boolean) ?? 'unknown';
+    this.#log.error({ plugin, error }, 'a rejected promise was not awaited; await it or catch it where it is made');
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #wait<T>(task: Task, result: Promise<T>, start: number, deadline: number): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const pending: Pending = {
+        due: start + deadline,
+        expire: () => {
+          this.#pending.delete(pending);
+          const error = new Error(`${task.name} did not finish within ${deadline} ms`);
+          this.#failed(task, error, start);
+          reject(error);
+        },
+      };
+      this.#pending.add(pending);
+      this.#timer ??= setInterval(() => this.#tick(), TICK).unref();
+      result.then(
+        (value) => {
+          if (!this.#pending.delete(pending)) return;
+          this.#done(task, start);
+          resolve(value);
+        },
+        (error: unknown) => {
+          if (!this.#pending.delete(pending)) return;
+          this.#failed(task, error, start);
+          reject(error);
+        },
+      );
+    });
+  }
+
+  #tick(): void {
+    if (this.#pending.size === 0) return this.close();
+    const now = performance.now();
+    for (const pending of this.#pending) if (pending.due <= now) pending.expire();
+  }
+
+  #done(task: Task, start: number): void {
+    const took = performance.now() - start;
+    task.calls++;
+    task.time += took;
+    if (took < this.limits.slow) task.inRow = 0;
+    else this.#count(task, `took ${Math.round(took)} ms`);
+  }
+
+  #failed(task: Task, error: unknown, start: number): void {
+    task.calls++;
+    task.time += performance.now() - start;
+    // A guard that refuses with an answer for the caller does its work; it has not failed.
+    if (error instanceof HttpError && error.status < 500) return;
+    task.failures++;
+    task.lastError = messageOf(error);
+    this.#log.error({ plugin: task.plugin, task: task.name, error }, 'plugin code failed');
+    this.#count(task, task.lastError);
+  }
+
+  #count(task: Task, why: string): void {
+    if (++task.inRow < this.limits.failures || task.guard || task.quarantined) return;
+    task.quarantined = true;
+    task.lastError = why;
+    this.#log.error({ plugin: task.plugin, task: task.name, why }, 'quarantined: it is skipped until an administrator releases it or the plugin restarts');
+  }
+}
