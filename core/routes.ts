@@ -55,7 +55,8 @@ export interface SurfaceBehaviour<Actor, Out = unknown> {
   body?(req: Request, res: Response): Awaitable<unknown>;
   /** True when bodies are forms, whose values arrive as text. */
   readonly coerce?: boolean;
-  succeed(exchange: Exchange<Actor>, result: Out, route: RouteInfo): Awaitable<void>;
+  /** `tags`: what the route's `keep` said; undefined when the answer must not be kept. */
+  succeed(exchange: Exchange<Actor>, result: Out, route: RouteInfo, tags: readonly string[] | undefined): Awaitable<void>;
   fail(exchange: Exchange<Actor | undefined>, error: unknown): Awaitable<void>;
 }
 
@@ -91,6 +92,8 @@ export interface RouteDefinition<Actor, P, Q, B, R, T> {
   find?(call: { readonly actor: Actor; readonly params: Inputs<P>; readonly req: Request }): Awaitable<T | undefined>;
   /** Beyond `can`: whether this caller may do this to this target; false: 403. */
   allow?(call: { readonly actor: Actor; readonly params: Inputs<P>; readonly target: T }): Awaitable<boolean>;
+  /** Reads only: the tags under which the surface may keep the answer for callers who are all alike, until one is purged. */
+  keep?(call: { readonly params: Inputs<P>; readonly target: T }): readonly string[];
   /** Notes for the surface, such as `{ csrf: false }`; each surface says which it reads. */
   readonly options?: Readonly<Record<string, unknown>>;
 }
@@ -245,7 +248,7 @@ export class RouteRegistry {
       if (definition.query) call.query = parse(definition.query, { ...call.req.query }, { coerce: true });
       if (definition.body) call.body = parse(definition.body, await behaviour.body?.(call.req, call.res), { coerce: behaviour.coerce === true });
       const result = await handler(call);
-      if (!call.res.headersSent) await behaviour.succeed(call, result, info);
+      if (!call.res.headersSent) await behaviour.succeed(call, result, info, definition.keep?.(call));
     } finally {
       mount.pending--;
     }

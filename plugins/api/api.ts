@@ -1,0 +1,50 @@
+import { defineSurface, HttpError, InvalidInput, Type, type TSchema } from '#core';
+import type { Viewer } from '#plugins/access';
+
+/**
+ * The JSON surface. Handlers return the answer's named keys; `success: true` is added. Reads of `options`:
+ * `csrf: false` for a route exempt from the forgery token, `login: true` for a public route that needs a member,
+ * `bucket: Bucket & { limit: setting key }` for a route with a rate of its own, outside the general one.
+ */
+export const api = defineSurface<Viewer, object>('api', { prefix: '/api' });
+
+/** An opaque identifier. */
+export const Id = Type.String({ minLength: 1, maxLength: 64 });
+export const IdParams = Type.Object({ id: Id });
+/** ISO 8601 in UTC with milliseconds. */
+export const Time = Type.String({ format: 'date-time' });
+export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
+
+/** Every list takes these. `limit` above 100 is 100. */
+export const Paging = {
+  limit: Type.Optional(Type.Integer({ minimum: 1, description: 'How many items, at most 100' })),
+  offset: Type.Optional(Type.Integer({ minimum: 0 })),
+  cursor: Type.Optional(Type.String({ maxLength: 512, description: '`next_cursor` of the page before' })),
+} as const;
+export const MAX_PAGE = 100;
+
+/** The answer of a list: its items under `key`, and the paging fields. */
+export const listOf = <K extends string, S extends TSchema>(key: K, items: S) =>
+  Type.Object({
+    ...({ [key]: Type.Array(items) } as Record<K, ReturnType<typeof Type.Array<S>>>),
+    count: Type.Integer(),
+    hasMore: Type.Boolean(),
+    next_cursor: nullable(Type.String()),
+  });
+
+/** Opaque text for the sort keys of a list's last item. */
+export const encodeCursor = (keys: readonly (string | number)[]): string => Buffer.from(JSON.stringify(keys)).toString('base64url');
+
+/** The `length` sort keys of a cursor; 400 for anything this server did not make. */
+export function decodeCursor(cursor: string, length: number): readonly (string | number)[] {
+  try {
+    const keys: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
+    if (Array.isArray(keys) && keys.length === length && keys.every((key) => typeof key === 'string' || typeof key === 'number')) return keys;
+  } catch {
+    // Falls through to the same answer as a cursor of the wrong shape.
+  }
+  throw new InvalidInput([{ field: 'cursor', message: 'is not one that a list gave' }]);
+}
+
+/** 401 for what needs a member. */
+export const loginNeeded = (): HttpError => new HttpError(401, 'Log in, or send a bearer token');

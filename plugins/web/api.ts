@@ -1,0 +1,147 @@
+import { defineExtensionPoint, defineSurface, defineToken, type FieldProblem, type Request, type Response, type Surface } from '#core';
+import type { Viewer } from '#plugins/access';
+
+/** HTML that may be sent as it is: made by the `html` tag, a template, or the sanitiser; never from text. */
+export class SafeHtml {
+  readonly #text: string;
+  constructor(text: string) {
+    this.#text = text;
+  }
+  toString(): string {
+    return this.#text;
+  }
+  /** Handlebars asks for this name before it escapes. */
+  toHTML(): string {
+    return this.#text;
+  }
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
+
+/** A tagged template that escapes everything but `SafeHtml`; arrays are joined, `undefined`, `null` and `false` left out. */
+export function html(strings: TemplateStringsArray, ...values: readonly unknown[]): SafeHtml {
+  const show = (value: unknown): string => {
+    if (value === undefined || value === null || value === false) return '';
+    if (Array.isArray(value)) return value.map(show).join('');
+    return value instanceof SafeHtml ? value.toString() : escapeHtml(String(value));
+  };
+  return new SafeHtml(strings.map((text, index) => text + show(values[index])).join(''));
+}
+
+/** What a page says about itself outside its body. */
+export interface PageHead {
+  readonly title: string;
+  readonly description?: string;
+  /** Path of the page's one true address. */
+  readonly canonical?: string;
+  /** Kept out of search engines. */
+  readonly hidden?: boolean;
+  readonly feeds?: readonly { readonly title: string; readonly href: string; readonly type: 'rss' | 'atom' }[];
+  /** schema.org data, serialised safely into a data block. */
+  readonly data?: object;
+  /** Which navigation entry is current, by its href. */
+  readonly current?: string;
+  /** Name for styles, slots (`rail.<name>`) and page budgets: `home`, `discussion`. */
+  readonly name: string;
+}
+
+export interface View {
+  readonly kind: 'view';
+  /** `@plugin/name`: views/name.hbs of that plugin, or the theme's override of it. */
+  readonly template: string;
+  readonly head: PageHead;
+  readonly model: object;
+  readonly status: number;
+}
+export interface Redirect {
+  readonly kind: 'redirect';
+  readonly to: string;
+  readonly status: number;
+  /** Shown once on the next page, as a polite status. */
+  readonly notice: string | undefined;
+}
+/** A page for browsers, JSON for `Accept: application/json`. */
+export interface Negotiated {
+  readonly kind: 'negotiated';
+  readonly page: View | Redirect;
+  readonly json: object;
+  readonly status: number;
+}
+export type PageResult = View | Redirect | Negotiated;
+
+export const view = (template: string, head: PageHead, model: object, status = 200): View => ({ kind: 'view', template, head, model, status });
+/** 303 after a form, 301 for a moved page. `to` is a path of this site. */
+export const redirect = (to: string, { status = 303, notice }: { status?: number; notice?: string } = {}): Redirect => ({ kind: 'redirect', to, status, notice });
+export const negotiated = (page: View | Redirect, json: object, status = 200): Negotiated => ({ kind: 'negotiated', page, json, status });
+
+/** What a form handler's `again` gets when the forgery token or the input was refused: render the form with what was typed. */
+export interface Retry {
+  readonly req: Request;
+  readonly res: Response;
+  readonly actor: Viewer;
+  readonly params: Readonly<Record<string, string>>;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly problems: readonly FieldProblem[];
+  /** One sentence that says what to do. */
+  readonly message: string;
+  readonly status: number;
+}
+
+/**
+ * The surface of pages: everything without a longer prefix. Forms are urlencoded (JSON is accepted too) and carry
+ * `_csrf`. Reads of `options`: `login: true` for what only members may open (guests are sent to /login and back),
+ * `again: (retry: Retry) => View` so that a refused form keeps what was typed.
+ */
+export const pages: Surface<Viewer, PageResult> = defineSurface<Viewer, PageResult>('pages', { prefix: '/' });
+
+/** A place in pages that plugins fill. Item slots get all items of the page at once, so that a filling makes one query. */
+export interface Slot<Context> {
+  readonly id: string;
+  readonly context?: (context: Context) => void;
+}
+export const defineSlot = <Context>(id: string): Slot<Context> => Object.freeze({ id });
+
+/** Renders one slot for each context; the results keep the contexts' order. Budget 50 ms, then it is left out. */
+export type Fill<Context> = (contexts: readonly Context[], viewer: Viewer) => readonly (SafeHtml | undefined)[] | Promise<readonly (SafeHtml | undefined)[]>;
+export interface SlotFilling {
+  readonly slot: string;
+  // The slot's context type is checked by `fill`.
+  readonly render: Fill<any>;
+}
+export const fill = <Context>(slot: Slot<Context>, render: Fill<Context>): SlotFilling => ({ slot: slot.id, render });
+/** Add with `plugin.extend(slotFillings, fill(slot, render))`. */
+export const slotFillings = defineExtensionPoint<SlotFilling>('web.slots');
+
+export interface NavigationItem {
+  readonly area: 'main' | 'account' | 'footer' | 'moderation';
+  readonly label: string;
+  readonly href: string;
+  readonly icon?: string;
+  /** Asked for each page; default: everyone sees it. Must be synchronous. */
+  visible?(viewer: Viewer): boolean;
+}
+export const navigation = defineExtensionPoint<NavigationItem>('web.navigation');
+
+/** Groups of links in the sidebar, such as the categories; read once per page. */
+export interface SidebarSection {
+  readonly title: string;
+  items(viewer: Viewer): Promise<readonly { readonly label: string; readonly href: string; readonly hue?: number; readonly count?: number }[]>;
+}
+export const sidebarSections = defineExtensionPoint<SidebarSection>('web.sidebar');
+
+/** Called after a page was shown to a person, from stored bytes too: view counts. Must be quick and must not throw. */
+export interface PageWatcher {
+  seen(page: { readonly path: string; readonly viewer: Viewer; readonly address: string; readonly userAgent: string; readonly key: string | undefined }): void;
+}
+export const pageWatchers = defineExtensionPoint<PageWatcher>('web.watchers');
+
+export interface Web {
+  /** A piece of page for scripts, such as the `html` of a list: template, in the theme of the viewer. */
+  fragment(viewer: Viewer, template: string, model: object): Promise<SafeHtml>;
+  /** The address of a plugin's public or client file, with its tree's hash. */
+  asset(plugin: string, path: string): string;
+  /** View model of a form for a JSON Schema, with values and problems, for the `form/schema` partial. */
+  form(schema: object, values: Readonly<Record<string, unknown>>, problems?: readonly FieldProblem[]): object;
+}
+export const Web = defineToken<Web>('Web');
