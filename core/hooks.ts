@@ -1,7 +1,7 @@
 import Emittery from 'emittery';
 import type { TSchema } from 'typebox';
 import { PluginError } from './errors.ts';
-import { createRef, type Ref } from './ref.ts';
+import { createRef, defineToken, type Ref } from './ref.ts';
 import type { Supervisor, Task } from './supervise.ts';
 
 type Awaitable<T> = T | Promise<T>;
@@ -90,9 +90,15 @@ interface Listener {
   readonly run: (...args: any[]) => unknown;
 }
 
+/** Every hook of the running plugins with its owner, for whoever offers them to integrators. */
+export interface Hooks {
+  hooks(): readonly { readonly plugin: string; readonly hook: Hook }[];
+}
+export const Hooks = defineToken<Hooks>('Hooks');
+
 const NOTHING = Promise.resolve();
 
-export class HookBus {
+export class HookBus implements Hooks {
   readonly #actions = new Emittery<Record<string, unknown>>();
   readonly #counts = new Map<string, number>();
   readonly #chains = new Map<string, readonly Listener[]>();
@@ -122,7 +128,6 @@ export class HookBus {
     throw new PluginError(plugin, owner ? `may not raise "${hook.id}", which belongs to "${owner}"` : `may not raise "${hook.id}" before listing it under \`hooks\` in plugin.ts`);
   }
 
-  /** Every hook of the running plugins with its owner. */
   hooks(): readonly { readonly plugin: string; readonly hook: Hook }[] {
     return [...this.#owners.values()];
   }

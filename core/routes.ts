@@ -116,6 +116,12 @@ export interface RouteInfo {
   readonly options: Readonly<Record<string, unknown>>;
 }
 
+/** Every route of the running plugins, for documents that describe them. */
+export interface Routes {
+  list(): readonly RouteInfo[];
+}
+export const Routes = defineToken<Routes>('Routes');
+
 interface Entry {
   readonly info: RouteInfo;
   readonly definition: RouteDefinition<any, any, any, any, any, any>;
@@ -138,7 +144,7 @@ interface Table {
 }
 
 /** One Express handler over an immutable table of routes that is swapped in one step. */
-export class RouteRegistry {
+export class RouteRegistry implements Routes {
   #mounts: readonly Mount[] = [];
   #table: Table = { surfaces: [] };
   authorizer: () => Authorizer | undefined = () => undefined;
@@ -212,15 +218,18 @@ export class RouteRegistry {
       return this.#answer(req, res);
     }
     const { surface, behaviour, mount, paths } = at;
+    const path = req.path.slice(surface.prefix === '/' ? 0 : surface.prefix.length);
+    const match = paths.find(req.method === 'HEAD' ? 'get' : req.method.toLowerCase(), path);
+    if (match.value?.mount.pause) {
+      await match.value.mount.pause;
+      return this.#answer(req, res);
+    }
     const exchange = { req, res, actor: undefined as unknown };
     mount.pending++;
     try {
       for (const middleware of behaviour.middleware ?? []) await through(middleware, req, res);
       if (res.headersSent) return true;
       exchange.actor = await behaviour.enter(req, res);
-      const path = req.path.slice(surface.prefix === '/' ? 0 : surface.prefix.length);
-      const method = req.method === 'HEAD' ? 'get' : req.method.toLowerCase();
-      const match = paths.find(method, path);
       if (!match.value) return await unmatched(exchange, behaviour, match.allowed, req.method);
       await this.#call(match.value, match.params, exchange, behaviour);
     } catch (error) {

@@ -56,6 +56,7 @@ export class Supervisor {
   readonly #log: Logger;
   readonly #tasks = new Set<Task>();
   readonly #pending = new Set<Pending>();
+  readonly #named = new Map<string, Task>();
   readonly #folders = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
   limits: SupervisionLimits = { deadline: 5_000, failures: 5, slow: 1_000 };
@@ -72,6 +73,20 @@ export class Supervisor {
 
   forget(task: Task): void {
     this.#tasks.delete(task);
+  }
+
+  /** The task of something found by name each time, such as a slot's filling; made on first use, gone with its plugin. */
+  named(plugin: string, name: string): Task {
+    const key = `${plugin} ${name}`;
+    let task = this.#named.get(key);
+    if (!task) this.#named.set(key, (task = this.task(plugin, name)));
+    return task;
+  }
+
+  /** The plugin stopped: nothing of it is counted any longer. */
+  forgetPlugin(plugin: string): void {
+    for (const task of this.#tasks) if (task.plugin === plugin) this.#tasks.delete(task);
+    for (const [key, task] of this.#named) if (task.plugin === plugin) this.#named.delete(key);
   }
 
   /**

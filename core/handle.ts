@@ -1,0 +1,78 @@
+import { PluginError } from './errors.ts';
+import type { Extensions } from './extensions.ts';
+import type { Durability, Hook, HookBus, ListenOptions } from './hooks.ts';
+import type { JobQueue } from './jobs.ts';
+import type { Logger } from './logger.ts';
+import type { Plugin, PluginHandle } from './plugin.ts';
+import type { Mount, RouteRegistry } from './routes.ts';
+import type { SettingsStore } from './settings.ts';
+import { Type } from './schema.ts';
+import type { Supervisor } from './supervise.ts';
+
+/** What the kernel is made of; one of each per process. */
+export interface Parts {
+  readonly log: Logger;
+  readonly supervisor: Supervisor;
+  readonly hooks: HookBus;
+  readonly routes: RouteRegistry;
+  readonly extensions: Extensions;
+  readonly settings: SettingsStore;
+  readonly jobs: JobQueue;
+}
+
+/** Where one running plugin's registrations go, and what undoes them. */
+export interface Scope {
+  readonly undo: AsyncDisposableStack;
+  readonly signal: AbortSignal;
+  readonly mount: Mount;
+}
+
+/** The handle is the only way to register anything, so whatever a plugin registers is undone with its scope. */
+export function createHandle(plugin: Plugin, { undo, signal, mount }: Scope, parts: Parts): PluginHandle {
+  const { id } = plugin;
+  const { hooks, routes, extensions, settings, jobs, supervisor } = parts;
+  const points = new Set((plugin.extensionPoints ?? []).map((point) => point.id));
+  const owned = <H extends Hook>(hook: H): H => {
+    hooks.assertOwner(id, hook);
+    return hook;
+  };
+  const listen = (hook: Hook, run: (...args: any[]) => unknown, options: ListenOptions & { durable?: true | Durability<any> } = {}): void => {
+    const { durable } = options;
+    if (!durable) return undo.defer(hooks.listen(id, hook, run, options));
+    if (hook.kind !== 'action') throw new PluginError(id, `listens durably to the ${hook.kind} "${hook.id}"; only actions can be kept for later`);
+    undo.defer(jobs.listen(id, hook.id, run, durable === true ? {} : durable));
+  };
+  return {
+    id,
+    log: parts.log.child({ plugin: id }),
+    signal,
+    settings: settings.live(plugin.settings ?? Type.Object({})),
+    onSettings: (run) => undo.defer(settings.watch(id, run)),
+    on: listen,
+    emit: (action, payload) => hooks.emit(owned(action), payload),
+    filter: (filter, value, context) => hooks.filter(owned(filter), value, context),
+    query: (query, input) => hooks.query(owned(query), input),
+    surface: (surface, behaviour) => routes.surface(mount, surface, behaviour),
+    route: (surface, definition) => (handler) => routes.add(mount, surface, definition, handler),
+    extend: (point, value, order) => undo.defer(extensions.add(id, point, value, order)),
+    extensions: (point) => {
+      if (!points.has(point.id)) throw new PluginError(id, `reads the list "${point.id}" without listing it under \`extensionPoints\` in plugin.ts`);
+      return extensions.read(point);
+    },
+    attempt: async (other, name, work, deadline) => {
+      const task = supervisor.named(other, name);
+      if (task.quarantined) return undefined;
+      try {
+        return await supervisor.run(task, work, deadline);
+      } catch {
+        return undefined; // Logged and counted by the supervisor.
+      }
+    },
+    job: (name, definition) => {
+      const { job, stop } = jobs.define(id, name, definition);
+      undo.defer(stop);
+      return job;
+    },
+    defer: (run) => undo.defer(run),
+  };
+}

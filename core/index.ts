@@ -1,0 +1,24 @@
+/** The only door to the kernel for plugins and themes. */
+export { definePlugin, type Job, type JobDefinition, type Plugin, type PluginHandle } from './plugin.ts';
+export { defineToken, defineExtensionPoint, type ExtensionPoint, type Services, type Token } from './ref.ts';
+export { defineAction, defineFilter, defineQuery, type Action, type Delivery, type Durability, type Filter, type Hook, type Query } from './hooks.ts';
+export { defineCommand, type Command, type Console } from './command.ts';
+export type { Extension } from './extensions.ts';
+export {
+  Authorizer, definePermission, defineSurface, Routes,
+  type Exchange, type Permission, type Request, type RequestHandler, type Response, type RouteInfo, type Surface, type SurfaceBehaviour,
+} from './routes.ts';
+export { check, parse, Type, type Checked, type Static, type TObject, type TSchema } from './schema.ts';
+export { chainOf, ConfigurationError, HttpError, InvalidInput, messageOf, notFound, PluginError, type FieldProblem } from './errors.ts';
+export { Data, defineEntity, Migration, p, sql, type EntityManager, type MigrationClass, type RawBuilder } from './data.ts';
+export { Cache } from './cache.ts';
+export { Settings, type SettingInfo } from './settings.ts';
+export { Plugins, type PluginInfo } from './plugins.ts';
+export { pluginChanged } from './kernel.ts';
+export { Secrets } from './secrets.ts';
+export { rateKey } from './address.ts';
+export { Http } from './http.ts';
+export { Jobs } from './jobs.ts';
+export { Hooks } from './hooks.ts';
+export { Clock, Environment } from './environment.ts';
+export type { Logger } from './logger.ts';

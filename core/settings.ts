@@ -1,0 +1,154 @@
+import { sql, type Data } from './data.ts';
+import { InvalidInput, PluginError, type FieldProblem } from './errors.ts';
+import type { Fleet } from './fleet.ts';
+import { defineToken } from './ref.ts';
+import { check, type Static, type TObject, type TSchema } from './schema.ts';
+import type { Secrets } from './secrets.ts';
+
+/** One setting as forms, commands and `doctor` see it. */
+export interface SettingInfo {
+  readonly key: string;
+  readonly plugin: string;
+  readonly schema: TSchema;
+  /** Undefined for a secret: it is write-only. */
+  readonly value: unknown;
+  readonly default: unknown;
+  /** True when the database holds a value of its own. */
+  readonly stored: boolean;
+}
+
+/** Stored settings of all installed plugins, by full dotted key. */
+export interface Settings {
+  get(key: string): unknown;
+  /** Checks all, stores all or none, and is in force in this process when it resolves. 400 naming each key that is wrong. */
+  set(changes: Readonly<Record<string, unknown>>): Promise<void>;
+  /** Back to the defaults. */
+  reset(keys: readonly string[]): Promise<void>;
+  list(): readonly SettingInfo[];
+}
+export const Settings = defineToken<Settings>('Settings');
+
+interface Definition {
+  readonly plugin: string;
+  readonly schema: TSchema;
+  readonly fallback: unknown;
+}
+
+type Watcher = (keys: readonly string[]) => void | Promise<void>;
+
+const secret = (schema: TSchema): boolean => (schema as { 'x-secret'?: boolean })['x-secret'] === true;
+const equal = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+/** Values in memory, the database behind them; other processes are told to look again. */
+export class SettingsStore implements Settings {
+  readonly #definitions = new Map<string, Definition>();
+  readonly #watchers = new Map<string, Set<Watcher>>();
+  readonly #data: Data;
+  readonly #secrets: Secrets;
+  readonly #fleet: Fleet;
+  readonly #configured: Readonly<Record<string, unknown>>;
+  #stored = new Map<string, unknown>();
+
+  /** `configured`: the first defaults, from the configuration file; the database wins over them. */
+  constructor({ data, secrets, fleet, configured = {} }: { data: Data; secrets: Secrets; fleet: Fleet; configured?: Readonly<Record<string, unknown>> }) {
+    this.#data = data;
+    this.#secrets = secrets;
+    this.#fleet = fleet;
+    this.#configured = configured;
+    fleet.listen('settings', () => this.load());
+  }
+
+  /** Reads the database and tells the watchers of whatever differs from before. */
+  async load(): Promise<void> {
+    const rows = await this.#data.all(sql<{ key: string; value: unknown }>`select key, value from setting order by key`);
+    const before = this.#stored;
+    this.#stored = new Map(rows.map(({ key, value }) => [key, value]));
+    const keys = new Set([...before.keys(), ...this.#stored.keys()]);
+    await this.#tell([...keys].filter((key) => !equal(before.get(key), this.#stored.get(key))));
+  }
+
+  define(plugin: string, schema: TObject): void {
+    for (const [key, property] of Object.entries(schema.properties as Record<string, TSchema>)) {
+      const other = this.#definitions.get(key);
+      if (other) throw new PluginError(plugin, `defines the setting "${key}", which belongs to "${other.plugin}"; choose another key`);
+      const fallback = (property as { default?: unknown }).default;
+      if (fallback === undefined && !secret(property)) throw new PluginError(plugin, `defines the setting "${key}" without a default; give it one`);
+      const configured = this.#configured[key];
+      if (configured !== undefined) this.#refuse(plugin, key, property, configured);
+      this.#definitions.set(key, { plugin, schema: property, fallback: configured ?? fallback });
+    }
+  }
+
+  /** An object whose properties always read the value in force. */
+  live<S extends TObject>(schema: S): Static<S> {
+    const values = {};
+    for (const key of Object.keys(schema.properties)) Object.defineProperty(values, key, { enumerable: true, get: () => this.get(key) });
+    return Object.freeze(values) as Static<S>;
+  }
+
+  watch(plugin: string, run: Watcher): () => void {
+    const set = this.#watchers.get(plugin) ?? new Set();
+    this.#watchers.set(plugin, set.add(run));
+    return () => void set.delete(run);
+  }
+
+  get(key: string): unknown {
+    const definition = this.#definitions.get(key);
+    const stored = this.#stored.get(key);
+    if (stored === undefined) return definition?.fallback;
+    return definition && secret(definition.schema) && typeof stored === 'string' ? this.#secrets.open(stored) : stored;
+  }
+
+  async set(changes: Readonly<Record<string, unknown>>): Promise<void> {
+    const problems = Object.entries(changes).flatMap(([key, value]) => this.#problems(key, value));
+    if (problems.length > 0) throw new InvalidInput(problems);
+    await this.#data.transaction(async () => {
+      for (const [key, value] of Object.entries(changes)) {
+        const kept = secret(this.#definitions.get(key)!.schema) ? this.#secrets.seal(String(value)) : value;
+        await this.#data.all(sql`insert into setting (key, value, updated_at) values (${key}, ${JSON.stringify(kept)}::jsonb, now())
+          on conflict (key) do update set value = excluded.value, updated_at = excluded.updated_at`);
+      }
+    });
+    await this.#changed();
+  }
+
+  async reset(keys: readonly string[]): Promise<void> {
+    await this.#data.all(sql`delete from setting where key = any(${keys}::text[])`);
+    await this.#changed();
+  }
+
+  list(): readonly SettingInfo[] {
+    return [...this.#definitions].map(([key, { plugin, schema, fallback }]) => ({
+      key, plugin, schema, default: fallback, stored: this.#stored.has(key), value: secret(schema) ? undefined : this.get(key),
+    }));
+  }
+
+  /** Re-seals every stored secret, after the root key changed. `open` reads with the old key. */
+  async reseal(open: (sealed: string) => string): Promise<number> {
+    const sealed = [...this.#stored].filter(([key]) => secret(this.#definitions.get(key)?.schema ?? ({} as TSchema)));
+    await this.set(Object.fromEntries(sealed.map(([key, value]) => [key, open(String(value))])));
+    return sealed.length;
+  }
+
+  async #changed(): Promise<void> {
+    await this.load();
+    await this.#fleet.announce('settings');
+  }
+
+  async #tell(keys: readonly string[]): Promise<void> {
+    const byPlugin = Map.groupBy(keys, (key) => this.#definitions.get(key)?.plugin ?? '');
+    for (const [plugin, changed] of byPlugin) for (const run of this.#watchers.get(plugin) ?? []) await run(changed);
+  }
+
+  #problems(key: string, value: unknown): readonly FieldProblem[] {
+    const definition = this.#definitions.get(key);
+    if (!definition) return [{ field: key, message: 'is not a setting of any installed plugin' }];
+    const result = check(definition.schema, value);
+    return result.ok ? [] : result.problems.map(({ message }) => ({ field: key, message }));
+  }
+
+  #refuse(plugin: string, key: string, schema: TSchema, value: unknown): void {
+    const result = check(schema, value);
+    if (!result.ok) throw new PluginError(plugin, `has a bad setting "${key}" in config/forum.ts: ${result.problems.map(({ message }) => message).join(', ')}`);
+  }
+}
