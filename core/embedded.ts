@@ -40,7 +40,7 @@ export async function openEmbedded(folder: string, onBegin: OnBegin): Promise<Ba
   });
 
   try {
-    const pglite = await PGlite.create({ dataDir, extensions: { citext, pg_trgm, unaccent }, parsers: createPostgreSqlTypeParsers(parseArray) });
+    const pglite = await PGlite.create({ dataDir, extensions: { citext, pg_trgm, unaccent }, parsers: createPostgreSqlTypeParsers(parseArray as (text: string) => string[]) });
     await pglite.exec(`set timezone to 'UTC'`);
     // What the ORM is handed in place of PGlite: counts, yields, and tells of each transaction.
     const watched = {

@@ -24,6 +24,8 @@ export interface KernelOptions extends Parts {
   readonly data: Database;
   /** Services of the kernel itself, which plugins may need like any other. */
   readonly services: ReadonlyMap<Token<unknown>, unknown>;
+  /** Kernel services that are made from the kernel, handed in by `provide` before the first plugin starts. */
+  readonly late: readonly Token<unknown>[];
 }
 
 /** Starts and stops plugins; one change at a time. What should run is decided elsewhere (plugins.ts). */
@@ -39,7 +41,7 @@ export class Kernel {
 
   constructor(options: KernelOptions) {
     this.#parts = options;
-    this.graph = new Graph([...options.services.keys()]);
+    this.graph = new Graph([...options.services.keys(), ...options.late]);
     for (const [token, service] of options.services) this.provide(token, service);
     options.hooks.own('kernel', [pluginChanged]);
     options.routes.authorizer = () => this.#provided.get(Authorizer.id) as Authorizer | undefined;

@@ -1,5 +1,5 @@
 import { MikroORM } from '@mikro-orm/postgresql';
-import type { Client, Pool, PoolClient, QueryResult } from 'pg';
+import type { Client, CustomTypesConfig, Pool, PoolClient, QueryResult } from 'pg';
 import { ORM_OPTIONS, readers, type Backend, type Connection, type OnBegin, type Orm } from './connection.ts';
 import { ConfigurationError, messageOf } from './errors.ts';
 import type { Logger } from './logger.ts';
@@ -10,7 +10,15 @@ const PREPARED = 500;
 /** PostgreSQL's code for a prepared statement whose result changed, as after a migration. */
 const STALE = '0A000';
 
-type Ask = (query: { name?: string; text: string; values: unknown[]; types: object }) => Promise<QueryResult>;
+interface Query {
+  readonly name?: string;
+  readonly text: string;
+  readonly values: unknown[];
+  readonly types: CustomTypesConfig;
+}
+type Ask = (query: Query) => Promise<QueryResult>;
+/** What pg's pool has and its types leave out. */
+type OpenPool = Pool & { readonly Client: new (options: object) => Client };
 
 /** A PostgreSQL server. Throws `ConfigurationError` when it cannot be reached. `pool` is how many connections at most. */
 export async function openPostgres(url: string, pool: number, log: Logger, onBegin: OnBegin): Promise<Backend> {
@@ -27,15 +35,16 @@ export async function openPostgres(url: string, pool: number, log: Logger, onBeg
 class PostgresBackend implements Backend {
   readonly embedded = false;
   readonly orm: Orm;
-  readonly #pool: Pool;
-  readonly #types: object;
+  readonly #pool: OpenPool;
+  readonly #types: CustomTypesConfig;
   readonly #wire: Wire;
   #names = new Map<string, string>();
   #named = 0;
+  #generation = 0;
   #statements = 0;
 
   constructor(url: string, max: number, log: Logger, onBegin: OnBegin) {
-    let created: Pool | undefined;
+    let created: OpenPool | undefined;
     this.orm = new MikroORM({
       ...ORM_OPTIONS, entities: [], extensions: [], clientUrl: url, pool: { min: 0, max },
       logger: (message) => log.warn({}, message),
@@ -43,7 +52,7 @@ class PostgresBackend implements Backend {
         // Milliseconds: how long to wait for a connection, for one statement, and for a transaction that does nothing.
         connectionTimeoutMillis: 5_000, statement_timeout: 30_000, idle_in_transaction_session_timeout: 60_000,
         idleTimeoutMillis: 30_000, keepAlive: true, application_name: 'parley', options: '-c timezone=UTC',
-        onPoolCreated: (pool: Pool) => void (created = pool),
+        onPoolCreated: (pool: OpenPool) => void (created = pool),
       },
     }) as unknown as Orm;
     this.orm.em.getConnection().getClient();
@@ -52,7 +61,7 @@ class PostgresBackend implements Backend {
     const defaults = this.#pool.options.types as unknown as { getTypeParser(oid: number, format: string): (text: string) => unknown };
     const own = readers(defaults.getTypeParser(1009, 'text') as (text: string) => string[]);
     this.#types = { getTypeParser: (oid: number, format: string) => own[oid] ?? defaults.getTypeParser(oid, format) };
-    this.#wire = new Wire(() => new this.#pool.Client({ ...this.#pool.options, password: this.#pool.options.password, statement_timeout: 0 }) as Client, log);
+    this.#wire = new Wire(() => new this.#pool.Client({ ...this.#pool.options, password: this.#pool.options.password, statement_timeout: 0 }), log);
     this.#watch(onBegin);
   }
 
@@ -85,6 +94,8 @@ class PostgresBackend implements Backend {
 
   forgetStatements(): void {
     this.#names = new Map();
+    this.#named = 0;
+    this.#generation++;
   }
 
   async close(): Promise<void> {
@@ -134,7 +145,7 @@ class PostgresBackend implements Backend {
       this.#names.set(text, '');
       return undefined;
     }
-    const fresh = `p${++this.#named}`;
+    const fresh = `p${this.#generation}_${++this.#named}`;
     this.#names.set(text, fresh);
     return fresh;
   }

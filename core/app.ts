@@ -1,0 +1,139 @@
+import type { Server } from 'node:http';
+import { TrustedProxies } from './address.ts';
+import { Cache, openCache } from './cache.ts';
+import { Data, Database } from './data.ts';
+import { ConfigurationError } from './errors.ts';
+import { Clock, Environment, systemClock } from './environment.ts';
+import { Extensions } from './extensions.ts';
+import { openFleet } from './fleet.ts';
+import { HookBus, Hooks } from './hooks.ts';
+import { closeServer, createApplication, createHttp, Http, listen } from './http.ts';
+import { JobQueue, Jobs } from './jobs.ts';
+import { Kernel } from './kernel.ts';
+import { loadPlugins, type AppConfiguration } from './loader.ts';
+import type { Logger } from './logger.ts';
+import type { Plugin } from './plugin.ts';
+import { PluginControl, Plugins } from './plugins.ts';
+import type { Token } from './ref.ts';
+import { RouteRegistry, Routes } from './routes.ts';
+import { Type } from './schema.ts';
+import { loadSecrets, Secrets } from './secrets.ts';
+import { Settings, SettingsStore } from './settings.ts';
+import { Supervisor } from './supervise.ts';
+import { KERNEL_MIGRATIONS } from './tables.ts';
+
+/** The kernel's own settings. */
+export const kernelSettings = Type.Object({
+  'security.trusted_proxies': Type.Array(Type.String(), { default: [], title: 'Trusted proxies', description: 'Addresses or CIDR ranges whose forwarded-for headers are believed.', 'x-group': 'security', 'x-danger': true }),
+  'hooks.deadline': Type.Integer({ default: 5_000, minimum: 100, title: 'Deadline of a listener', description: 'Milliseconds after which a plugin’s listener is no longer waited for.', 'x-group': 'plugins' }),
+  'hooks.failures': Type.Integer({ default: 5, minimum: 1, title: 'Failures before quarantine', description: 'Failures or slow runs in a row after which a listener is skipped.', 'x-group': 'plugins' }),
+  'hooks.slow': Type.Integer({ default: 1_000, minimum: 10, title: 'Slow listener', description: 'Milliseconds above which a run counts as slow.', 'x-group': 'plugins' }),
+  'kernel.installed_at': Type.String({ default: '', title: 'Installed at', description: 'When this site was installed; empty before.', 'x-group': 'hidden' }),
+});
+
+export interface AppOptions {
+  /** The project's root: plugins/, migrations/ and themes/ lie in it. */
+  readonly root: string;
+  readonly environment: Environment;
+  readonly configuration: AppConfiguration;
+  readonly log: Logger;
+  readonly clock?: Clock;
+  /** In place of what `configuration.plugins` names. */
+  readonly plugins?: readonly Plugin[];
+}
+
+/** The whole program in one process: everything opened, plugins started, not listening yet. */
+export interface App {
+  readonly environment: Environment;
+  readonly log: Logger;
+  readonly data: Database;
+  readonly cache: Cache;
+  readonly settings: SettingsStore;
+  readonly kernel: Kernel;
+  readonly plugins: PluginControl;
+  readonly jobs: JobQueue;
+  readonly routes: RouteRegistry;
+  readonly hooks: HookBus;
+  readonly extensions: Extensions;
+  readonly supervisor: Supervisor;
+  readonly secrets: Secrets;
+  /** A service of the kernel or of a running plugin. Throws, naming it, when nobody provides it. */
+  service<T>(token: Token<T>): T;
+  /** Opens the port; resolves to the one in use. */
+  listen(): Promise<number>;
+  /** Refuses new connections, lets requests finish, puts jobs back, closes the data. Safe to call twice. */
+  close(): Promise<void>;
+}
+
+export async function createApp({ root, environment, configuration, log, clock = systemClock, plugins }: AppOptions): Promise<App> {
+  await using undo = new AsyncDisposableStack();
+  const loading = plugins ?? loadPlugins(root, configuration.plugins, log);
+  const data = await Database.connect({ ...(environment.databaseUrl && { url: environment.databaseUrl }), folder: environment.dataDir, log });
+  undo.defer(() => data.close());
+  if (environment.databaseUrl && !environment.redisUrl && !(await data.claimAlone())) {
+    throw new ConfigurationError('Another process serves this database already. Stop it, or set REDIS_URL for all of them so that they can agree.');
+  }
+  await data.migrate('kernel', KERNEL_MIGRATIONS);
+
+  const secrets = await loadSecrets({ ...(environment.secretKey && { key: environment.secretKey }), folder: environment.dataDir });
+  const fleet = await openFleet({ ...(environment.redisUrl && { url: environment.redisUrl }), namespace: await data.identity(), log });
+  undo.defer(() => fleet.close());
+  const cache = await openCache({ fleet, log, inTransaction: () => data.inTransaction });
+  undo.defer(() => cache.close());
+
+  const settings = new SettingsStore({ data, secrets, fleet, ...(configuration.settings && { configured: configuration.settings }) });
+  settings.define('kernel', kernelSettings);
+  const supervisor = new Supervisor(log);
+  undo.defer(() => supervisor.close());
+  const jobs = new JobQueue({ data, supervisor, log });
+  const hooks = new HookBus(supervisor, { batch: () => data.batch(), store: (action, payload, batch) => jobs.store(action, payload, batch) });
+  const extensions = new Extensions();
+  const routes = new RouteRegistry();
+  const proxies = new TrustedProxies();
+  const http = createHttp(proxies);
+
+  const services = new Map<Token<any>, unknown>([
+    [Data, data], [Cache, cache], [Settings, settings], [Secrets, secrets], [Http, http], [Routes, routes], [Hooks, hooks],
+    [Environment, environment], [Clock, clock], [Jobs, jobs],
+  ]);
+  const kernel = new Kernel({ log, supervisor, hooks, routes, extensions, settings, jobs, data, services, late: [Plugins] });
+  for (const plugin of await loading) kernel.install(plugin);
+  const control = new PluginControl({
+    kernel, data, jobs, fleet, supervisor, log, required: configuration.required, only: environment.safeMode ? configuration.required : undefined,
+  });
+  kernel.provide(Plugins, control);
+
+  const live = settings.live(kernelSettings);
+  const apply = (): void => {
+    supervisor.limits = { deadline: live['hooks.deadline'], failures: live['hooks.failures'], slow: live['hooks.slow'] };
+    proxies.set(live['security.trusted_proxies']);
+  };
+  settings.watch('kernel', apply);
+  await settings.load();
+  apply();
+  undo.defer(() => kernel.close());
+  await control.reconcile();
+
+  let server: Server | undefined;
+  const checks = { database: () => data.ready(), ...(environment.redisUrl && { redis: () => fleet.ready() }) };
+  const resources = undo.move();
+  let closing: Promise<void> | undefined;
+  return {
+    environment, log, data, cache, settings, kernel, plugins: control, jobs, routes, hooks, extensions, supervisor, secrets,
+    service: <T>(token: Token<T>): T => {
+      const service = kernel.service(token);
+      if (service === undefined) throw new ConfigurationError(`Nothing that runs provides "${token.id}"; is its plugin switched on?`);
+      return service;
+    },
+    async listen() {
+      await jobs.start();
+      server = await listen(createApplication({ routes, log, checks }), routes, environment);
+      return (server.address() as { port: number }).port;
+    },
+    close: () => (closing ??= (async () => {
+      if (server) await closeServer(server);
+      await jobs.stop();
+      await resources.disposeAsync();
+    })()),
+  };
+}

@@ -1,0 +1,6 @@
+import { enableCompileCache } from 'node:module';
+
+// Before anything else is imported: later starts read compiled code instead of stripping types again.
+enableCompileCache();
+const { serve } = await import('./serve.ts');
+await serve();
