@@ -60,7 +60,7 @@ class PostgresBackend implements Backend {
     this.#pool = created;
     const defaults = this.#pool.options.types as unknown as { getTypeParser(oid: number, format: string): (text: string) => unknown };
     const own = readers(defaults.getTypeParser(1009, 'text') as (text: string) => string[]);
-    this.#types = { getTypeParser: (oid: number, format: string) => own[oid] ?? defaults.getTypeParser(oid, format) };
+    this.#types = { getTypeParser: (oid: number, format = 'text') => own[oid] ?? defaults.getTypeParser(oid, format) };
     this.#wire = new Wire(() => new this.#pool.Client({ ...this.#pool.options, password: this.#pool.options.password, statement_timeout: 0 }), log);
     this.#watch(onBegin);
   }
