@@ -200,6 +200,13 @@ export class Database implements Data {
     return this.#backend.claimAlone();
   }
 
+  /** A stable id of this database, made with the kernel's tables. */
+  async identity(): Promise<string> {
+    const row = await this.one(sql<{ id: string }>`select id from installation order by id`);
+    if (!row) throw new Error('the table "installation" is empty; restore the database from a backup');
+    return row.id;
+  }
+
   /** Rejects when the database does not answer within 2 s. */
   async ready(): Promise<void> {
     const { promise, reject } = Promise.withResolvers<never>();

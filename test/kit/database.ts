@@ -1,0 +1,98 @@
+import { randomBytes } from 'node:crypto';
+import { createRequire } from 'node:module';
+import { existsSync } from 'node:fs';
+import { cp, mkdtemp, rename, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { Database } from '../../core/data.ts';
+import { createLogger, type Logger } from '../../core/logger.ts';
+import { KERNEL_MIGRATIONS } from '../../core/tables.ts';
+
+export interface TestDatabase {
+  readonly database: Database;
+  /** Set where the database is on a server. */
+  readonly url: string | undefined;
+  /** A data directory of its own, removed by `drop`. */
+  readonly folder: string;
+  /** Closes and removes everything. Safe to call twice. */
+  drop(): Promise<void>;
+}
+
+/** Where a test's database lives, before anything has opened it. */
+export interface TestPlace {
+  readonly url: string | undefined;
+  readonly folder: string;
+  remove(): Promise<void>;
+}
+
+/** Silent unless TEST_LOG names a level. */
+export const testLog: Logger = createLogger({ level: process.env['TEST_LOG'] ?? 'silent', terminal: false });
+
+/** True in the vitest project that runs on a PostgreSQL server; the other one runs on the embedded database. */
+export const onServer: boolean = process.env['PARLEY_TEST_DATABASE'] === 'server';
+
+/** A fresh database with the kernel's tables, one per test file: on the server of TEST_DATABASE_URL or embedded, as the vitest project says. */
+export async function openTestDatabase({ log = testLog, pool }: { readonly log?: Logger; readonly pool?: number } = {}): Promise<TestDatabase> {
+  const place = await makeTestPlace();
+  try {
+    const database = await Database.connect({ url: place.url, folder: place.folder, log, pool });
+    await database.migrate('kernel', KERNEL_MIGRATIONS);
+    const drop = async (): Promise<void> => {
+      await database.close().catch(() => undefined);
+      await place.remove();
+    };
+    return { database, url: place.url, folder: place.folder, drop };
+  } catch (error) {
+    await place.remove();
+    throw error;
+  }
+}
+
+/** An empty place for a database: for tests that start whole processes on it. */
+export async function makeTestPlace(): Promise<TestPlace> {
+  const folder = await mkdtemp(join(tmpdir(), 'parley-test-'));
+  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true, maxRetries: 3 });
+  if (!onServer) {
+    await cp(await initialised(), join(folder, 'database'), { recursive: true });
+    return { url: undefined, folder, remove };
+  }
+  const server = process.env['TEST_DATABASE_URL'];
+  if (!server) throw new Error('TEST_DATABASE_URL is not set; it must name a PostgreSQL server where databases may be created');
+  const name = `parley_test_${randomBytes(6).toString('hex')}`;
+  await onMaintenance(server, `create database ${name}`);
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return {
+    url: url.href,
+    folder,
+    remove: async () => {
+      await onMaintenance(server, `drop database if exists ${name} with (force)`);
+      await remove();
+    },
+  };
+}
+
+async function onMaintenance(server: string, statement: string): Promise<void> {
+  const client = new pg.Client(server);
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+/** The files of an empty embedded database, made once per machine and version: copying them takes a tenth of making them. */
+async function initialised(): Promise<string> {
+  const { version } = createRequire(import.meta.resolve('@electric-sql/pglite'))('../package.json') as { version: string };
+  const cached = join(tmpdir(), `parley-pglite-${version}`);
+  if (existsSync(cached)) return cached;
+  const folder = await mkdtemp(join(tmpdir(), 'parley-pglite-new-'));
+  const database = await Database.connect({ folder, log: testLog });
+  await database.close();
+  // Several workers may get here at once: the first to rename wins, the others use its copy.
+  await rename(join(folder, 'database'), cached).catch(() => undefined);
+  await rm(folder, { recursive: true, force: true });
+  return cached;
+}
