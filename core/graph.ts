@@ -11,7 +11,7 @@ export class Graph {
   readonly #builtIn: ReadonlySet<string>;
 
   /** `builtIn` are the services that the kernel itself provides. */
-  constructor(builtIn: readonly Token<unknown>[] = []) {
+  constructor(builtIn: readonly Token<any>[] = []) {
     this.#builtIn = new Set(builtIn.map((token) => token.id));
   }
 

@@ -23,9 +23,9 @@ interface Running {
 export interface KernelOptions extends Parts {
   readonly data: Database;
   /** Services of the kernel itself, which plugins may need like any other. */
-  readonly services: ReadonlyMap<Token<unknown>, unknown>;
+  readonly services: ReadonlyMap<Token<any>, unknown>;
   /** Kernel services that are made from the kernel, handed in by `provide` before the first plugin starts. */
-  readonly late: readonly Token<unknown>[];
+  readonly late: readonly Token<any>[];
 }
 
 /** Starts and stops plugins; one change at a time. What should run is decided elsewhere (plugins.ts). */
@@ -42,7 +42,7 @@ export class Kernel {
   constructor(options: KernelOptions) {
     this.#parts = options;
     this.graph = new Graph([...options.services.keys(), ...options.late]);
-    for (const [token, service] of options.services) this.provide(token, service);
+    for (const [token, service] of options.services) this.#provided.set(token.id, service);
     options.hooks.own('kernel', [pluginChanged]);
     options.routes.authorizer = () => this.#provided.get(Authorizer.id) as Authorizer | undefined;
   }
@@ -76,7 +76,7 @@ export class Kernel {
     return this.#provided.get(token.id) as T | undefined;
   }
 
-  provide(token: Token<unknown>, service: unknown): void {
+  provide<T>(token: Token<T>, service: T): void {
     this.#provided.set(token.id, service);
   }
 

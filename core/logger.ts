@@ -1,4 +1,4 @@
-import { pino, type Logger as Pino } from 'pino';
+import { pino } from 'pino';
 import pretty from 'pino-pretty';
 
 /** Structured log lines, UTC. Fields that carry secrets are replaced before they are written. */
@@ -17,11 +17,10 @@ const SECRET = ['password', 'token', 'secret', 'authorization', 'cookie', 'api_t
 export function createLogger({ level = 'info', terminal = process.stdout.isTTY === true } = {}): Logger {
   const options = {
     level,
-    base: undefined,
+    base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: { paths: SECRET.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[secret]' },
     serializers: { error: pino.stdSerializers.err },
   };
-  const log: Pino = terminal ? pino(options, pretty({ sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss' })) : pino(options);
-  return log;
+  return terminal ? pino(options, pretty({ sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss' })) : pino(options);
 }

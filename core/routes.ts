@@ -230,7 +230,7 @@ export class RouteRegistry implements Routes {
       for (const middleware of behaviour.middleware ?? []) await through(middleware, req, res);
       if (res.headersSent) return true;
       exchange.actor = await behaviour.enter(req, res);
-      if (!match.value) return await unmatched(exchange, behaviour, match.allowed, req.method);
+      if (!match.value) return unmatched(exchange, match.allowed, req.method);
       await this.#call(match.value, match.params, exchange, behaviour);
     } catch (error) {
       await behaviour.fail(exchange as Exchange<unknown>, error);
@@ -285,7 +285,7 @@ function compile(mounts: readonly Mount[]): Table {
   return { surfaces: surfaces.sort((a, b) => b.surface.prefix.length - a.surface.prefix.length) };
 }
 
-async function unmatched(exchange: Exchange<unknown>, behaviour: SurfaceBehaviour<any, any>, allowed: readonly string[], method: string): Promise<boolean> {
+function unmatched(exchange: Exchange<unknown>, allowed: readonly string[], method: string): true {
   if (allowed.length === 0) throw notFound();
   const names = allowed.map((name) => name.toUpperCase());
   const allow = [...(names.includes('GET') ? ['GET', 'HEAD', ...names.filter((name) => name !== 'GET')] : names), 'OPTIONS'].join(', ');

@@ -1,0 +1,87 @@
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The parsed body where it is JSON, else undefined. `any`: tests look into it freely. */
+  readonly body: any;
+}
+
+export interface RequestOptions {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent as JSON. */
+  readonly json?: unknown;
+  /** Sent as a urlencoded form. */
+  readonly form?: Readonly<Record<string, string>>;
+}
+
+/** A visitor: keeps cookies, follows nothing by itself, and sends the forgery token of the last page it saw. */
+export interface Client {
+  readonly cookies: ReadonlyMap<string, string>;
+  request(method: string, path: string, options?: RequestOptions): Promise<Answer>;
+  get(path: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  post(path: string, json?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  put(path: string, json?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  delete(path: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  /** Posts a form as a browser without script would, `_csrf` included. */
+  submit(path: string, form?: Readonly<Record<string, string>>): Promise<Answer>;
+  /** The forgery token of the `csrf-token` meta tag of `path`. */
+  csrf(path?: string): Promise<string>;
+  /** Logs in through the form; throws when that fails. */
+  login(identifier: string, password: string): Promise<void>;
+}
+
+const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
+
+export function createClient(url: string, fixed: Readonly<Record<string, string>> = {}): Client {
+  const cookies = new Map<string, string>();
+  let token: string | undefined;
+
+  const remember = (headers: Headers): void => {
+    for (const line of headers.getSetCookie()) {
+      const [pair = '', ...attributes] = line.split(';');
+      const [name = '', value = ''] = [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)];
+      const expired = attributes.some((attribute) => /^\s*(max-age=0|expires=thu, 01 jan 1970)/i.test(attribute));
+      if (expired || value === '') cookies.delete(name);
+      else cookies.set(name, value);
+    }
+  };
+
+  const client: Client = {
+    cookies,
+    async request(method, path, { headers = {}, json, form } = {}) {
+      const body = form ? new URLSearchParams(form).toString() : json === undefined ? undefined : JSON.stringify(json);
+      const response = await fetch(url + path, {
+        method, redirect: 'manual',
+        headers: {
+          ...(body !== undefined && { 'content-type': form ? 'application/x-www-form-urlencoded' : 'application/json' }),
+          ...(cookies.size > 0 && { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') }),
+          ...(WRITES.has(method) && token !== undefined && !form && { 'x-csrf-token': token }),
+          ...fixed, ...headers,
+        },
+        ...(body !== undefined && { body }),
+      });
+      remember(response.headers);
+      const text = await response.text();
+      token = /<meta name="csrf-token" content="([^"]*)"/.exec(text)?.[1] ?? token;
+      const isJson = response.headers.get('content-type')?.includes('json') && text !== '';
+      return { status: response.status, headers: response.headers, text, body: isJson ? (JSON.parse(text) as unknown) : undefined };
+    },
+    get: (path, headers) => client.request('GET', path, { ...(headers && { headers }) }),
+    post: (path, json, headers) => client.request('POST', path, { json, ...(headers && { headers }) }),
+    put: (path, json, headers) => client.request('PUT', path, { json, ...(headers && { headers }) }),
+    delete: (path, headers) => client.request('DELETE', path, { ...(headers && { headers }) }),
+    submit: async (path, form = {}) => client.request('POST', path, { form: { _csrf: token ?? (await client.csrf()), ...form } }),
+    async csrf(path = '/login') {
+      await client.get(path);
+      if (token === undefined) throw new Error(`${path} has no csrf-token meta tag`);
+      return token;
+    },
+    async login(identifier, password) {
+      await client.csrf();
+      const answer = await client.submit('/login', { identifier, password });
+      if (answer.status !== 303) throw new Error(`login of ${identifier} answered ${answer.status}: ${answer.text.slice(0, 300)}`);
+      await client.csrf('/');
+    },
+  };
+  return client;
+}

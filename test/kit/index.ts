@@ -1,0 +1,102 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import configuration from '../../config/forum.ts';
+import { createApp, type App } from '../../core/app.ts';
+import type { Clock, Environment } from '../../core/environment.ts';
+import type { AppConfiguration } from '../../core/loader.ts';
+import type { Logger } from '../../core/logger.ts';
+import type { Plugin } from '../../core/plugin.ts';
+import { createClient, type Client } from './client.ts';
+import { testDatabase } from './database.ts';
+
+export { createClient, type Answer, type Client } from './client.ts';
+
+export interface LogLine {
+  readonly level: 'debug' | 'info' | 'warn' | 'error';
+  readonly message: string;
+  readonly [field: string]: unknown;
+}
+
+/** A clock that stands still until a test moves it. */
+export interface TestClock extends Clock {
+  advance(milliseconds: number): void;
+}
+
+export interface TestApp extends AsyncDisposable {
+  readonly app: App;
+  /** `http://127.0.0.1:port` */
+  readonly url: string;
+  readonly clock: TestClock;
+  readonly lines: readonly LogLine[];
+  /** A visitor with cookies of their own. */
+  client(headers?: Readonly<Record<string, string>>): Client;
+  /** How many SQL statements `work` ran. */
+  statements(work: () => Promise<unknown>): Promise<number>;
+}
+
+export interface TestAppOptions {
+  /** In place of the configured plugins: for tests of the kernel. */
+  readonly plugins?: readonly Plugin[];
+  readonly required?: readonly string[];
+  readonly settings?: Readonly<Record<string, unknown>>;
+  readonly environment?: Partial<Environment>;
+  /** Real time instead of a clock that stands still. */
+  readonly realClock?: boolean;
+}
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+/** Lenient limits, so that a test meets only the ones it is about. bcrypt's least cost keeps tests quick. */
+const TEST_SETTINGS = {
+  'site.name': 'Test forum', 'security.bcrypt_cost': 4, 'email.mx_validation': false,
+  'api.rate_limit_user': 100_000, 'api.rate_limit_ip': 100_000, 'posts.rate_limit': 100_000, 'discussions.rate_limit': 100_000,
+  'registration.rate_limit': 100_000, 'markdown.rate_limit': 100_000,
+};
+
+/** The configured plugins (or `plugins`) on a fresh database, listening on a free port. Dispose it: `await using`. */
+export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
+  const database = await testDatabase();
+  const dataDir = database.folder ?? (await mkdtemp(join(tmpdir(), 'parley-test-')));
+  const lines: LogLine[] = [];
+  const clock = options.realClock ? realClock() : stoppedClock();
+  const environment: Environment = {
+    host: '127.0.0.1', port: 0, baseUrl: 'http://forum.test', dataDir, databaseUrl: database.url, redisUrl: database.redisUrl, secretKey: 'x'.repeat(32),
+    safeMode: false, production: false, version: '0.0.0-test', ...options.environment,
+  };
+  const used: AppConfiguration = {
+    plugins: configuration.plugins, required: options.required ?? (options.plugins ? [] : configuration.required),
+    settings: options.plugins ? { ...options.settings } : { ...configuration.settings, ...TEST_SETTINGS, ...options.settings },
+  };
+  const app = await createApp({ root: ROOT, environment, configuration: used, log: keepLines(lines), clock, ...(options.plugins && { plugins: options.plugins }) });
+  const url = `http://127.0.0.1:${await app.listen()}`;
+  return {
+    app, url, clock, lines,
+    client: (headers) => createClient(url, headers),
+    async statements(work) {
+      const before = app.data.statements;
+      await work();
+      return app.data.statements - before;
+    },
+    async [Symbol.asyncDispose]() {
+      await app.close();
+      await database.drop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}
+
+function keepLines(lines: LogLine[], fields: object = {}): Logger {
+  const at = (level: LogLine['level']) => (more: object, message: string) => void lines.push({ ...fields, ...more, level, message });
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: (more) => keepLines(lines, { ...fields, ...more }) };
+}
+
+function stoppedClock(): TestClock {
+  let now = Date.parse('2026-01-15T12:00:00Z');
+  return { now: () => now, advance: (milliseconds) => void (now += milliseconds) };
+}
+
+function realClock(): TestClock {
+  let ahead = 0;
+  return { now: () => Date.now() + ahead, advance: (milliseconds) => void (ahead += milliseconds) };
+}
