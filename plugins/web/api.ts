@@ -29,6 +29,11 @@ export function html(strings: TemplateStringsArray, ...values: readonly unknown[
   return new SafeHtml(strings.map((text, index) => text + show(values[index])).join(''));
 }
 
+/** Stands for the visitor's forgery token until the page is sent. Only `web` needs it; others use `csrfField`. */
+export const csrfMark = `c${crypto.randomUUID().replaceAll('-', '')}c`;
+/** The hidden field of a form that a slot renders with `html`; templates write `{{#form}}`, which adds it. */
+export const csrfField: SafeHtml = html`<input type="hidden" name="_csrf" value="${csrfMark}">`;
+
 /** What a page says about itself outside its body. */
 export interface PageHead {
   readonly title: string;

@@ -1,0 +1,123 @@
+import { readdirSync, existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+type Message = string | Readonly<Partial<Record<Intl.LDMLPluralRule, string>>>;
+type Messages = ReadonlyMap<string, Message>;
+
+/** Languages written from right to left. */
+const RIGHT_TO_LEFT = new Set(['ar', 'dv', 'fa', 'he', 'ku', 'ps', 'sd', 'ug', 'ur', 'yi']);
+
+/** One language of the pages: texts by `plugin:key`, plurals, numbers and times. English fills what a translation lacks. */
+export class Locale {
+  readonly id: string;
+  readonly direction: 'ltr' | 'rtl';
+  readonly #messages: (owner: string, id: string) => Messages;
+  readonly #plural: Intl.PluralRules;
+  readonly #number: Intl.NumberFormat;
+  readonly #relative: Intl.RelativeTimeFormat;
+  readonly #date: Intl.DateTimeFormat;
+
+  constructor(id: string, messages: (owner: string, id: string) => Messages) {
+    this.id = id;
+    this.direction = RIGHT_TO_LEFT.has(id.split('-')[0] ?? id) ? 'rtl' : 'ltr';
+    this.#messages = messages;
+    this.#plural = new Intl.PluralRules(id);
+    this.#number = new Intl.NumberFormat(id);
+    this.#relative = new Intl.RelativeTimeFormat(id, { numeric: 'auto', style: 'short' });
+    this.#date = new Intl.DateTimeFormat(id, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
+  }
+
+  /** `key` is `owner:name`; a key without a text anywhere is shown as it is, so that it is noticed. `count` chooses the plural. */
+  text(key: string, values: Readonly<Record<string, unknown>> = {}): string {
+    const colon = key.indexOf(':');
+    const [owner, name] = [key.slice(0, Math.max(0, colon)), key.slice(colon + 1)];
+    const message = this.#messages(owner, this.id).get(name) ?? this.#messages(owner, 'en').get(name);
+    if (message === undefined) return key;
+    const form = typeof message === 'string' ? message : (message[this.#plural.select(Number(values['count']))] ?? message.other ?? key);
+    return form.replace(/\{([a-zA-Z_]+)\}/g, (hole, value: string) => (value in values ? this.#show(values[value]) : hole));
+  }
+
+  number(value: number): string {
+    return this.#number.format(value);
+  }
+
+  /** Absolute, in UTC: the page's script shows the reader's own time. */
+  date(value: Date): string {
+    return `${this.#date.format(value)} UTC`;
+  }
+
+  relative(value: Date, now: number): string {
+    const seconds = (value.getTime() - now) / 1000;
+    const unit = UNITS.find(({ least }) => Math.abs(seconds) >= least) ?? { name: 'second' as const, size: 1 };
+    if (unit.name === 'second') return this.#relative.format(0, 'second');
+    return this.#relative.format(Math.trunc(seconds / unit.size), unit.name);
+  }
+
+  #show(value: unknown): string {
+    return typeof value === 'number' ? this.number(value) : String(value ?? '');
+  }
+}
+
+/** Seconds. A month is a twelfth of the mean year. */
+const UNITS = [
+  { name: 'year' as const, least: 31_556_952, size: 31_556_952 },
+  { name: 'month' as const, least: 2_629_746, size: 2_629_746 },
+  { name: 'week' as const, least: 1_209_600, size: 604_800 },
+  { name: 'day' as const, least: 86_400, size: 86_400 },
+  { name: 'hour' as const, least: 3_600, size: 3_600 },
+  { name: 'minute' as const, least: 60, size: 60 },
+];
+
+const NONE: Messages = new Map();
+
+/** The languages installed, and each folder's texts, read when they are first needed. */
+export class Locales {
+  readonly #folders: (owner: string) => readonly string[];
+  readonly #offered: ReadonlySet<string>;
+  readonly #files = new Map<string, Messages>();
+  readonly #locales = new Map<string, Locale>();
+
+  /** `folders(owner)`: a plugin's or (`theme`) the chain's folders, the last one's texts winning. Offered is what `base` speaks. */
+  constructor(folders: (owner: string) => readonly string[], base: string) {
+    this.#folders = folders;
+    const names = folders(base).flatMap((folder) => (existsSync(join(folder, 'locales')) ? readdirSync(join(folder, 'locales')) : []));
+    this.#offered = new Set(['en', ...names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -5))]);
+  }
+
+  get offered(): readonly string[] {
+    return [...this.#offered].sort();
+  }
+
+  /** A language by id; English for one that is not installed. */
+  get(id: string): Locale {
+    const known = this.#offered.has(id) ? id : 'en';
+    let locale = this.#locales.get(known);
+    if (!locale) this.#locales.set(known, (locale = new Locale(known, (owner, language) => this.#messages(owner, language))));
+    return locale;
+  }
+
+  /** The first language of an Accept-Language header that is offered, else `fallback`. */
+  choose(header: string | undefined, fallback: string): Locale {
+    if (!header || this.#offered.size === 1) return this.get(fallback);
+    const wanted = header.split(',', 12).map((part) => {
+      const [tag = '', quality] = part.trim().split(';q=');
+      return { tag, quality: quality === undefined ? 1 : Number(quality) || 0 };
+    });
+    wanted.sort((a, b) => b.quality - a.quality);
+    const found = wanted.flatMap(({ tag }) => [tag, tag.split('-')[0] ?? tag]).find((tag) => this.#offered.has(tag));
+    return this.get(found ?? fallback);
+  }
+
+  #messages(owner: string, language: string): Messages {
+    const key = `${owner} ${language}`;
+    let messages = this.#files.get(key);
+    if (!messages) this.#files.set(key, (messages = this.#read(owner, language)));
+    return messages;
+  }
+
+  #read(owner: string, language: string): Messages {
+    const files = this.#folders(owner).map((folder) => join(folder, 'locales', `${language}.json`)).filter((file) => existsSync(file));
+    if (files.length === 0) return NONE;
+    return new Map(files.flatMap((file) => Object.entries(JSON.parse(readFileSync(file, 'utf8')) as Record<string, Message>)));
+  }
+}

@@ -1,0 +1,184 @@
+import { ConfigurationError } from '#core';
+import { contrast, cssColour, fit, hexColour, parseColour, type Colour } from './colour.ts';
+
+interface Pair {
+  readonly light: string;
+  readonly dark: string;
+}
+interface Fluid {
+  /** Rem; `slope` is in percent of the window's width. */
+  readonly min: number;
+  readonly base: number;
+  readonly slope: number;
+  readonly max: number;
+}
+
+/** What a theme's tokens.json holds; a child's keys win over its parent's one by one. */
+export interface Tokens {
+  readonly color: Readonly<Record<string, Pair>>;
+  /** For category hues: lightness and most chroma of text on the page and of its soft ground. */
+  readonly hue: { readonly text: Pair; readonly soft: Pair };
+  readonly family: Readonly<Record<string, readonly string[]>>;
+  readonly size: Readonly<Record<string, Fluid>>;
+  /** Pixels. */
+  readonly space: readonly number[];
+  readonly radius: readonly number[];
+  /** Longest line of prose, in rem. */
+  readonly measure: number;
+  /** Milliseconds. */
+  readonly motion: number;
+}
+
+/** Merges root first; lists are replaced as a whole. */
+export function mergeTokens(chain: readonly object[]): Tokens {
+  return chain.reduce<Record<string, unknown>>((all, own) => overlay(all, own as Record<string, unknown>), {}) as unknown as Tokens;
+}
+
+function overlay(under: Readonly<Record<string, unknown>>, over: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const result: Record<string, unknown> = { ...under };
+  for (const [key, value] of Object.entries(over)) {
+    const below = under[key];
+    const nested = isRecord(value) && isRecord(below);
+    result[key] = nested ? overlay(below, value) : value;
+  }
+  return result;
+}
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const NAME = /^[a-z][a-z0-9-]*$/;
+const FAMILY = /^[A-Za-z][A-Za-z0-9 -]*$/;
+const GENERIC = new Set(['system-ui', 'ui-monospace', 'ui-serif', 'sans-serif', 'serif', 'monospace', '-apple-system']);
+
+interface Scheme {
+  readonly light: Colour;
+  readonly dark: Colour;
+}
+
+function scheme(key: string, { light, dark }: Pair): Scheme {
+  const read = (text: string): Colour => {
+    const colour = parseColour(text);
+    if (!colour) throw new ConfigurationError(`The theme's token "${key}" is "${text}"; write oklch(L% C H) or #rrggbb`);
+    return fit(colour);
+  };
+  return { light: read(light), dark: read(dark) };
+}
+
+const number = (key: string, value: number, most: number): number => {
+  if (typeof value === 'number' && value >= 0 && value <= most) return value;
+  throw new ConfigurationError(`The theme's token "${key}" must be a number from 0 to ${most}`);
+};
+
+/** Declarations, each as its custom property with what it is in light and in dark. Everything is written anew from parsed numbers. */
+function colours(tokens: Tokens): readonly (readonly [string, Scheme])[] {
+  return Object.entries(tokens.color).map(([key, pair]) => {
+    if (!NAME.test(key)) throw new ConfigurationError(`The theme's token name "${key}" may have a-z, 0-9 and "-" only`);
+    return [key, scheme(key, pair)];
+  });
+}
+
+function sizes(tokens: Tokens): string[] {
+  return Object.entries(tokens.size).map(([key, { min, base, slope, max }]) => {
+    const [low, at, grow, high] = [min, base, slope, max].map((value) => number(`size.${key}`, value, 8)) as [number, number, number, number];
+    return grow === 0 ? `--size-${key}:${low}rem` : `--size-${key}:clamp(${low}rem,${at}rem + ${grow}vw,${high}rem)`;
+  });
+}
+
+function families(tokens: Tokens): string[] {
+  return Object.entries(tokens.family).map(([key, names]) => {
+    const shown = names.map((name) => {
+      if (GENERIC.has(name)) return name;
+      if (!FAMILY.test(name)) throw new ConfigurationError(`The theme's font "${name}" may have letters, digits, spaces and "-" only`);
+      return `"${name}"`;
+    });
+    return `--family-${key}:${shown.join(',')}`;
+  });
+}
+
+const HUES = Array.from({ length: 24 }, (_, step) => step * 15);
+
+function hues({ hue: { text, soft } }: Tokens): (readonly [number, Scheme, Scheme])[] {
+  const turned = (at: Scheme, h: number): Scheme => ({ light: fit({ ...at.light, h }), dark: fit({ ...at.dark, h }) });
+  const parsed = { text: hueScheme('hue.text', text), soft: hueScheme('hue.soft', soft) };
+  return HUES.map((h) => [h, turned(parsed.text, h), turned(parsed.soft, h)]);
+}
+// Not fitted before it is turned: how much chroma fits depends on the hue.
+function hueScheme(key: string, { light, dark }: Pair): Scheme {
+  const read = (text: string): Colour => parseColour(text) ?? scheme(key, { light: text, dark: text }).light;
+  return { light: read(light), dark: read(dark) };
+}
+
+/** The generated sheet: custom properties and `hue-…` classes; light and dark in one, with a plain light value for old browsers. */
+export function tokenSheet(tokens: Tokens): string {
+  const pair = ({ light, dark }: Scheme): string => `light-dark(${cssColour(light)},${cssColour(dark)})`;
+  const list = colours(tokens);
+  const plain = [
+    ...families(tokens), ...sizes(tokens),
+    ...tokens.space.map((value, index) => `--space-${index + 1}:calc(${number('space', value, 200) / 16}rem*var(--density))`),
+    ...tokens.radius.map((value, index) => `--radius-${index + 1}:${number('radius', value, 64)}px`),
+    `--measure:${number('measure', tokens.measure, 120)}rem`,
+    `--motion:${number('motion', tokens.motion, 1000)}ms`,
+  ];
+  const wheel = hues(tokens);
+  const both = [...list.map(([key, colour]) => `--${key}:${pair(colour)}`)];
+  const all = new Map(list);
+  const more = Object.entries(STRONGER).flatMap(([quiet, strong]) => (all.has(strong) ? [`--${quiet}:${pair(all.get(strong)!)}`] : [])).join(';');
+  const old = [...list.map(([key, { light }]) => `--${key}:${cssColour(light)}`)];
+  return [
+    '@layer reset,tokens,base,components,plugins,theme,utilities;',
+    '@layer tokens{',
+    `:root{color-scheme:light dark;--density:1;${[...plain, ...both].join(';')}}`,
+    ...wheel.map(([h, text, soft]) => `.hue-${h}{--cat:${pair(text)};--cat-soft:${pair(soft)}}`),
+    '[data-scheme=light]{color-scheme:light}[data-scheme=dark]{color-scheme:dark}',
+    '[data-density=compact]{--density:.75}[data-text=large]{font-size:112.5%}[data-text=larger]{font-size:125%}',
+    `@media(prefers-contrast:more){:root:not([data-contrast=normal]){${more}}}[data-contrast=more]{${more}}`,
+    '@media(prefers-reduced-motion:reduce){:root{--motion:0ms}}',
+    `@supports not (color:light-dark(red,red)){:root{color-scheme:light;${old.join(';')}}`,
+    ...wheel.map(([h, { light }, soft]) => `.hue-${h}{--cat:${cssColour(light)};--cat-soft:${cssColour(soft.light)}}`),
+    '}}',
+  ].join('\n');
+}
+/** For those who ask for more contrast, every quiet ink and line becomes the next stronger one. */
+const STRONGER = { 'text-2': 'text', 'text-3': 'text-2', border: 'border-control', 'border-control': 'text-2' } as const;
+
+/** The page's ground for the browser's own frame. */
+export const themeColours = ({ color }: Tokens): { readonly light: string; readonly dark: string } => {
+  const ground = scheme('surface-0', color['surface-0'] ?? { light: '#ffffff', dark: '#000000' });
+  return { light: hexColour(ground.light), dark: hexColour(ground.dark) };
+};
+
+export interface ContrastProblem {
+  readonly scheme: 'light' | 'dark';
+  readonly pair: string;
+  readonly ratio: number;
+  readonly needed: number;
+}
+
+const SURFACES = ['surface-0', 'surface-1', 'surface-2'];
+/** Foreground, grounds, least ratio: 4.5 for text, 3 for controls and focus (WCAG 1.4.3 and 1.4.11). */
+const PAIRS: readonly (readonly [string, readonly string[], number])[] = [
+  ...['text', 'text-2', 'text-3', 'link', 'visited', 'accent', 'danger', 'success', 'warning'].map((key) => [key, [...SURFACES, 'surface-3'], 4.5] as const),
+  ['border-control', SURFACES, 3], ['focus', [...SURFACES, 'surface-3'], 3],
+  ['on-accent', ['accent', 'accent-hover'], 4.5], ['on-accent-soft', ['accent-soft'], 4.5], ['on-danger', ['danger'], 4.5],
+  ['success', ['success-soft'], 4.5], ['warning', ['warning-soft'], 4.5], ['danger', ['danger-soft'], 4.5],
+  ['text', ['mark', 'accent-soft', 'success-soft', 'warning-soft', 'danger-soft'], 4.5],
+];
+
+/** Every pair that is harder to read than it may be, in both schemes, the hue wheel included. */
+export function contrastProblems(tokens: Tokens): readonly ContrastProblem[] {
+  const all = new Map(colours(tokens));
+  const problems: ContrastProblem[] = [];
+  const look = (name: string, over: Scheme, under: Scheme, needed: number): void => {
+    for (const at of ['light', 'dark'] as const) {
+      const ratio = contrast(over[at], under[at]);
+      if (ratio < needed) problems.push({ scheme: at, pair: name, ratio, needed });
+    }
+  };
+  for (const [key, grounds, needed] of PAIRS) {
+    for (const ground of grounds) {
+      const [over, under] = [all.get(key), all.get(ground)];
+      if (over && under) look(`${key} on ${ground}`, over, under, needed);
+    }
+  }
+  for (const [h, text, soft] of hues(tokens)) look(`hue-${h} on its soft ground`, text, soft, 4.5);
+  return problems;
+}

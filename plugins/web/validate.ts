@@ -1,0 +1,130 @@
+import Handlebars from 'handlebars';
+import { HtmlScanner, type Place } from './scan.ts';
+
+/** What is wrong with a template, by file and line, for whoever wrote it. */
+export class TemplateError extends Error {
+  override readonly name = 'TemplateError';
+  constructor(file: string, line: number, message: string, options?: ErrorOptions) {
+    super(`${file}:${line}: ${message}`, options);
+  }
+}
+
+export interface Checked {
+  /** Names of the partials it includes, as written. */
+  readonly partials: readonly string[];
+  readonly slots: readonly string[];
+}
+
+const BUILT_IN = new Set(['if', 'unless', 'each', 'with', 'lookup']);
+const ADDRESSES = new Set(['href', 'src', 'action', 'formaction', 'poster', 'srcset', 'cite', 'data']);
+
+type Node = hbs.AST.Node;
+type Call = hbs.AST.MustacheStatement | hbs.AST.BlockStatement | hbs.AST.SubExpression;
+
+/**
+ * Reads a template and refuses what could print something unescaped or in a place where escaping does not help. Throws
+ * `TemplateError`. Helpers are those of `known` and the built-in ones; there are no others, so a typing error cannot hide.
+ */
+export function validate(file: string, source: string, known: ReadonlySet<string>): Checked {
+  let program: hbs.AST.Program;
+  try {
+    program = Handlebars.parse(source);
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    throw new TemplateError(file, Number(/line (\d+)/.exec(message)?.[1] ?? 1), message.split('\n').at(-1) ?? message, { cause: error });
+  }
+  const walk = new Walk(file, known);
+  walk.program(program, new HtmlScanner());
+  return { partials: [...walk.partials], slots: [...walk.slots] };
+}
+
+class Walk {
+  readonly partials = new Set<string>();
+  readonly slots = new Set<string>();
+  readonly #file: string;
+  readonly #known: ReadonlySet<string>;
+
+  constructor(file: string, known: ReadonlySet<string>) {
+    this.#file = file;
+    this.#known = known;
+  }
+
+  program(program: hbs.AST.Program | undefined, html: HtmlScanner): HtmlScanner {
+    for (const node of program?.body ?? []) html = this.#node(node, html);
+    return html;
+  }
+
+  #node(node: Node, html: HtmlScanner): HtmlScanner {
+    switch (node.type) {
+      case 'ContentStatement':
+        html.feed((node as hbs.AST.ContentStatement).value);
+        return html;
+      case 'CommentStatement':
+        return html;
+      case 'MustacheStatement':
+        this.#mustache(node as hbs.AST.MustacheStatement, html.place);
+        html.passed();
+        return html;
+      case 'BlockStatement':
+        return this.#block(node as hbs.AST.BlockStatement, html);
+      case 'PartialStatement':
+        this.#partial(node as hbs.AST.PartialStatement);
+        return html;
+      case 'PartialBlockStatement':
+        this.#partial(node as unknown as hbs.AST.PartialStatement);
+        return this.program((node as hbs.AST.PartialBlockStatement).program, html);
+      default:
+        throw this.#error(node, 'decorators are not part of the template language here');
+    }
+  }
+
+  #mustache(node: hbs.AST.MustacheStatement, place: Place): void {
+    if (!node.escaped) throw this.#error(node, 'prints without escaping; write {{…}}, and let the plugin hand over SafeHtml where HTML is meant');
+    const helper = this.#call(node);
+    if (place.kind === 'comment') throw this.#error(node, 'no expressions inside comments; use {{! … }}');
+    if (place.kind === 'raw' && !(place.data && helper === 'json')) throw this.#error(node, `no expressions inside <${place.element}>; data goes into a JSON block through {{json …}}`);
+    if (place.kind === 'tag') throw this.#error(node, 'an attribute cannot be printed as a whole; write name="{{…}}" or put it inside {{#if}}');
+    if (place.kind === 'unquoted') throw this.#error(node, `put the value of ${place.attribute} in quotes`);
+    if (place.kind !== 'value') return;
+    if (place.attribute === 'style' || place.attribute.startsWith('on')) throw this.#error(node, `no expressions inside ${place.attribute}`);
+    if (!ADDRESSES.has(place.attribute)) return;
+    if (place.first ? helper !== 'url' && helper !== 'asset' : true) {
+      throw this.#error(node, `write the whole of ${place.attribute} as one {{url …}} or {{asset …}}, such as {{url "/c/" slug}}`);
+    }
+  }
+
+  #block(node: hbs.AST.BlockStatement, html: HtmlScanner): HtmlScanner {
+    const helper = this.#call(node);
+    if (helper === undefined) throw this.#error(node, 'unknown block; use #if, #unless, #each or #with');
+    const other = html.fork();
+    const after = this.program(node.program, html);
+    this.program(node.inverse, other);
+    return after;
+  }
+
+  /** The helper's name where it is a call, else undefined: then it is a path into the model. */
+  #call(node: Call): string | undefined {
+    const path = node.path as hbs.AST.PathExpression;
+    const given = [...(node.params ?? []), ...(node.hash?.pairs ?? []).map((pair) => pair.value)];
+    for (const value of given) if (value.type === 'SubExpression') this.#call(value as hbs.AST.SubExpression);
+    const name = String(path.original);
+    const is = this.#known.has(name) || BUILT_IN.has(name);
+    if (!is && (given.length > 0 || node.type === 'SubExpression')) throw this.#error(node, `unknown helper "${name}"`);
+    if (!is) return undefined;
+    const first = node.params[0];
+    if (name === 'slot' && first?.type === 'StringLiteral') this.slots.add((first as hbs.AST.StringLiteral).value);
+    return name;
+  }
+
+  #partial(node: hbs.AST.PartialStatement): void {
+    const name = node.name as hbs.AST.PathExpression;
+    if (name.type === 'SubExpression') throw this.#error(node, 'the name of a partial must be written out');
+    const given = [...node.params, ...(node.hash?.pairs ?? []).map((pair) => pair.value)];
+    for (const value of given) if (value.type === 'SubExpression') this.#call(value as hbs.AST.SubExpression);
+    this.partials.add(String(name.original));
+  }
+
+  #error(node: Node, message: string): TemplateError {
+    return new TemplateError(this.#file, node.loc.start.line, message);
+  }
+}
