@@ -1,6 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import configuration from '../../config/forum.ts';
 import { createApp, type App } from '../../core/app.ts';
 import type { Clock, Environment } from '../../core/environment.ts';
@@ -8,7 +6,7 @@ import type { AppConfiguration } from '../../core/loader.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Plugin } from '../../core/plugin.ts';
 import { createClient, type Client } from './client.ts';
-import { testDatabase } from './database.ts';
+import { makeTestPlace, onServer } from './database.ts';
 
 export { createClient, type Answer, type Client } from './client.ts';
 
@@ -56,12 +54,11 @@ const TEST_SETTINGS = {
 
 /** The configured plugins (or `plugins`) on a fresh database, listening on a free port. Dispose it: `await using`. */
 export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
-  const database = await testDatabase();
-  const dataDir = database.folder ?? (await mkdtemp(join(tmpdir(), 'parley-test-')));
+  const place = await makeTestPlace();
   const lines: LogLine[] = [];
   const clock = options.realClock ? realClock() : stoppedClock();
   const environment: Environment = {
-    host: '127.0.0.1', port: 0, baseUrl: 'http://forum.test', dataDir, databaseUrl: database.url, redisUrl: database.redisUrl, secretKey: 'x'.repeat(32),
+    host: '127.0.0.1', port: 0, baseUrl: 'http://forum.test', dataDir: place.folder, databaseUrl: place.url, redisUrl: onServer ? process.env['TEST_REDIS_URL'] : undefined, secretKey: 'x'.repeat(32),
     safeMode: false, production: false, version: '0.0.0-test', ...options.environment,
   };
   const used: AppConfiguration = {
@@ -80,8 +77,7 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
     },
     async [Symbol.asyncDispose]() {
       await app.close();
-      await database.drop();
-      await rm(dataDir, { recursive: true, force: true });
+      await place.remove();
     },
   };
 }
