@@ -1,0 +1,122 @@
+import MarkdownIt, { type StateCore, type Token } from 'markdown-it';
+import { FOREIGN_REL, imageSource, linkTarget, type Rules } from './links.ts';
+import { mention } from './mentions.ts';
+
+/** Repeated link definitions multiply their addresses: all attributes of one text together may be this long. */
+const MOST_ATTRIBUTES = 256 * 1024;
+/** Deeper quotes and lists are shown as text. */
+const DEEPEST = 40;
+
+export interface Parser {
+  /** HTML made of allowed elements only; it goes through the sanitiser all the same. Throws when a text grows out of proportion. */
+  parse(source: string): string;
+  /** The words alone, for excerpts. */
+  words(source: string): string;
+}
+
+/** Markdown for one site: CommonMark with tables, strikethrough, bare links, mentions and line breaks kept; no HTML. */
+export function createParser(rules: Rules): Parser {
+  const markdown = new MarkdownIt({ html: false, linkify: true, breaks: true, maxNesting: DEEPEST });
+  markdown.validateLink = (address) => linkTarget(address, rules) !== undefined;
+  markdown.inline.ruler.push('mention', mention);
+  markdown.core.ruler.push('house', (state) => house(state, rules));
+  markdown.renderer.rules['fence'] = (tokens, index) => code(tokens[index]!, tokens[index]!.info);
+  markdown.renderer.rules['code_block'] = (tokens, index) => code(tokens[index]!, '');
+  return {
+    parse: (source) => markdown.render(source),
+    words: (source) => words(markdown.parse(source, {})),
+  };
+}
+
+/** Core rule: what this house asks of every block, link and picture. */
+function house(state: StateCore, rules: Rules): void {
+  let spent = 0;
+  for (const token of state.tokens) {
+    block(token);
+    if (!token.children) continue;
+    token.children = inline(token.children, state, rules);
+    for (const child of token.children) for (const [, value] of child.attrs ?? []) spent += String(value).length;
+    if (spent > MOST_ATTRIBUTES) throw new RangeError('the links of this text repeat too often');
+  }
+  tasks(state.tokens);
+}
+
+function block(token: Token): void {
+  if (token.type === 'heading_open' || token.type === 'heading_close') {
+    // A page has its own h1 and h2 above what members write.
+    token.tag = `h${Math.min(6, Number(token.tag.slice(1)) + 2)}`;
+  }
+  if (token.type === 'th_open' || token.type === 'td_open') align(token);
+  // Only the outermost: an element with a direction of its own does not count for its parent's.
+  if (token.level === 0 && token.nesting === 1) token.attrSet('dir', 'auto');
+}
+
+/** Column alignment as a class: the content security policy forbids inline style. */
+function align(token: Token): void {
+  const side = /(left|center|right)/.exec(String(token.attrGet('style') ?? ''))?.[1];
+  token.attrs = side === undefined ? null : [['class', `align-${side}`]];
+}
+
+function inline(children: readonly Token[], state: StateCore, rules: Rules): Token[] {
+  let inLink = 0;
+  return children.flatMap((token) => {
+    if (token.type === 'link_open') link(token, rules);
+    inLink += token.type === 'link_open' ? 1 : token.type === 'link_close' ? -1 : 0;
+    return token.type === 'image' ? picture(token, state, rules, inLink > 0) : [token];
+  });
+}
+
+function link(token: Token, rules: Rules): void {
+  const target = linkTarget(String(token.attrGet('href') ?? ''), rules);
+  if (!target) return;
+  token.attrSet('href', target.href);
+  if (target.foreign) token.attrSet('rel', FOREIGN_REL);
+}
+
+/** Pictures of other hosts would tell them who reads: they become links under their description. */
+function picture(token: Token, state: StateCore, rules: Rules, inLink: boolean): Token[] {
+  const address = String(token.attrGet('src') ?? '');
+  const source = imageSource(address, rules);
+  if (source !== undefined) {
+    token.attrSet('src', source);
+    token.attrSet('loading', 'lazy');
+    token.attrSet('decoding', 'async');
+    return [token];
+  }
+  const text = new state.Token('text', '', 0);
+  text.content = words([token]) || address;
+  if (inLink) return [text];
+  const open = new state.Token('link_open', 'a', 1);
+  open.attrs = [['href', address]];
+  link(open, rules);
+  return [open, text, new state.Token('link_close', 'a', -1)];
+}
+
+/** `- [ ]` and `- [x]` as signs: a real checkbox that cannot be ticked would be a riddle to screen readers. */
+function tasks(tokens: readonly Token[]): void {
+  for (const [index, token] of tokens.entries()) {
+    if (token.type !== 'inline' || tokens[index - 2]?.type !== 'list_item_open') continue;
+    const first = token.children?.[0];
+    if (first?.type === 'text') first.content = first.content.replace(/^\[([ xX])\] /, (_, mark: string) => (mark === ' ' ? '☐ ' : '☑ '));
+  }
+}
+
+const escapeHtml = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+
+function code({ content }: Token, info: string): string {
+  const language = /^[a-z0-9+#-]{1,30}/.exec(info.trim().toLowerCase())?.[0];
+  const name = language === undefined ? '' : ` class="language-${language}"`;
+  // Focusable, so that wide code can be scrolled by keyboard.
+  return `<pre dir="ltr" tabindex="0"><code${name}>${escapeHtml(content)}</code></pre>\n`;
+}
+
+function words(tokens: readonly Token[]): string {
+  const parts = tokens.map((token) => {
+    if (token.type === 'image') return words(token.children ?? []) || token.content;
+    if (token.children) return words(token.children);
+    if (token.type === 'text' || token.type === 'code_inline') return token.content;
+    if (token.type === 'softbreak' || token.type === 'hardbreak' || token.nesting === -1 && token.block) return ' ';
+    return '';
+  });
+  return parts.join('');
+}
