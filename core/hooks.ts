@@ -193,15 +193,8 @@ export class HookBus implements Hooks {
 
   #hear(hook: Hook, task: Task, run: (payload: unknown) => unknown): () => void {
     this.#counts.set(hook.id, (this.#counts.get(hook.id) ?? 0) + 1);
-    const off = this.#actions.on(hook.id, ({ data }) => {
-      if (task.quarantined) return;
-      try {
-        const result = this.#supervisor.run(task, () => run(data));
-        // Logged and counted by the supervisor; an action never fails whoever raised it.
-        if (result instanceof Promise) return result.then(undefined, () => undefined) as Promise<void>;
-      } catch {}
-      return;
-    });
+    // Awaited by emittery. An action never fails whoever raised it: the supervisor keeps what a listener throws.
+    const off = this.#actions.on(hook.id, ({ data }) => (task.quarantined ? undefined : (this.#supervisor.settle(task, () => run(data)) as Promise<void> | undefined)));
     return () => {
       off();
       this.#counts.set(hook.id, (this.#counts.get(hook.id) ?? 1) - 1);

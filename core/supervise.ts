@@ -45,7 +45,7 @@ export class Task {
 
 interface Pending {
   readonly due: number;
-  readonly expire: () => void;
+  readonly expire: () => unknown;
 }
 
 /** How often deadlines are looked at, in milliseconds: one timer for all of them costs less than one each. */
@@ -102,9 +102,22 @@ export class Supervisor {
       this.#failed(task, error, start);
       throw error;
     }
-    if (result instanceof Promise) return this.#wait(task, result, start, deadline);
+    if (result instanceof Promise) return this.#wait(task, result, start, deadline, false) as Promise<T>;
     this.#done(task, start);
     return result;
+  }
+
+  /** As `run`, but what is thrown is only logged and counted: for listeners whose failure is nobody else's. */
+  settle(task: Task, work: () => unknown): Promise<unknown> | undefined {
+    const start = performance.now();
+    try {
+      const result = work();
+      if (result instanceof Promise) return this.#wait(task, result, start, this.limits.deadline, true);
+      this.#done(task, start);
+    } catch (error) {
+      this.#failed(task, error, start);
+    }
+    return undefined;
   }
 
   report(): readonly TaskReport[] {
@@ -136,17 +149,14 @@ export class Supervisor {
     this.#timer = undefined;
   }
 
-  #wait<T>(task: Task, result: Promise<T>, start: number, deadline: number): Promise<T> {
+  #wait(task: Task, result: Promise<unknown>, start: number, deadline: number, quiet: boolean): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const pending: Pending = {
-        due: start + deadline,
-        expire: () => {
-          this.#pending.delete(pending);
-          const error = new Error(`${task.name} did not finish within ${deadline} ms`);
-          this.#failed(task, error, start);
-          reject(error);
-        },
+      const fail = (error: unknown): void => {
+        this.#failed(task, error, start);
+        if (quiet) resolve(undefined);
+        else reject(error);
       };
+      const pending: Pending = { due: start + deadline, expire: () => this.#pending.delete(pending) && fail(new Error(`${task.name} did not finish within ${deadline} ms`)) };
       this.#pending.add(pending);
       this.#timer ??= setInterval(() => this.#tick(), TICK).unref();
       result.then(
@@ -155,11 +165,7 @@ export class Supervisor {
           this.#done(task, start);
           resolve(value);
         },
-        (error: unknown) => {
-          if (!this.#pending.delete(pending)) return;
-          this.#failed(task, error, start);
-          reject(error);
-        },
+        (error: unknown) => void (this.#pending.delete(pending) && fail(error)),
       );
     });
   }

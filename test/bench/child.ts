@@ -1,0 +1,47 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { resolve } from 'node:path';
+
+export interface Child extends AsyncDisposable {
+  readonly url: string;
+  readonly pid: number;
+  /** Sends a message and resolves to the next answer. */
+  ask<T>(message: object): Promise<T>;
+  /** Resident memory in MiB, as the system counts it. */
+  memory(): Promise<number>;
+}
+
+/** Starts a module of this folder as a process of its own; resolves once it listens. */
+export async function startChild(module: string, environment: Readonly<Record<string, string>> = {}): Promise<Child> {
+  const child: ChildProcess = fork(resolve(import.meta.dirname, module), [], { env: { ...process.env, NODE_ENV: 'production', ...environment }, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
+  const [{ port }] = (await Promise.race([once(child, 'message'), once(child, 'exit').then(() => Promise.reject(new Error(`${module} ended before it listened`)))])) as [{ port: number }];
+  return {
+    url: `http://127.0.0.1:${port}`,
+    pid: child.pid!,
+    async ask<T>(message: object): Promise<T> {
+      const answer = once(child, 'message');
+      child.send(message);
+      return ((await answer) as [T])[0];
+    },
+    async memory() {
+      const { readFile } = await import('node:fs/promises');
+      const status = await readFile(`/proc/${child.pid}/status`, 'utf8');
+      return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
+    },
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode !== null) return;
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+    },
+  };
+}
+
+/** In the child: listens on a free port and tells the parent which. */
+export async function listenAndReport(listen: (port: number, ready: () => void) => Server): Promise<void> {
+  const { promise, resolve: ready } = Promise.withResolvers<void>();
+  const server = listen(0, ready);
+  await promise;
+  process.send?.({ port: (server.address() as { port: number }).port });
+  process.once('SIGTERM', () => process.exit(0));
+}

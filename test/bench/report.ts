@@ -1,0 +1,38 @@
+/** One figure beside its goal. */
+export interface Result {
+  readonly name: string;
+  /** Undefined: not measured in this run, as the large data in a quick one. */
+  readonly value: number | undefined;
+  readonly unit: string;
+  /** To the baseline measured in the same run. */
+  readonly ratio: number | undefined;
+  /** What `ratio`, or `value` where there is none, should be. */
+  readonly goal: number;
+  /** True: the goal is an upper bound; false: a lower one. */
+  readonly atMost: boolean;
+}
+
+const figure = (result: Result): number | undefined => result.ratio ?? result.value;
+
+export function met(result: Result): boolean | undefined {
+  const measured = figure(result);
+  if (measured === undefined) return undefined;
+  return result.atMost ? measured <= result.goal : measured >= result.goal;
+}
+
+const rounded = (value: number | undefined): string => (value === undefined ? '–' : Number(value.toPrecision(3)).toLocaleString('en'));
+
+/** A table for people. */
+export function table(results: readonly Result[]): string {
+  const rows = results.map((result) => [
+    result.name, `${rounded(result.value)} ${result.unit}`, rounded(result.ratio), `${result.atMost ? '≤' : '≥'} ${result.goal}`,
+    { true: 'met', false: 'MISSED', undefined: 'not measured' }[String(met(result))] ?? '',
+  ]);
+  const all = [['what', 'measured', 'ratio', 'goal', ''], ...rows];
+  const widths = all[0]!.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
+  return all.map((row) => row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ').trimEnd()).join('\n');
+}
+
+/** The same for programs. */
+export const json = (database: string, results: readonly Result[]): string =>
+  JSON.stringify({ database, results: results.map((result) => ({ name: result.name, value: result.value ?? null, unit: result.unit, ratio: result.ratio ?? null, goal: result.goal, met: met(result) ?? null })) });
