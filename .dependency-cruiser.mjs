@@ -1,0 +1,93 @@
+/** Who may import what, types included. `npm run check` runs it, and test/architecture.test.ts plants a breach of each rule. */
+
+/** Each wrapped library and the only files that know it. */
+const WRAPPED = {
+  'tsyringe': ['container'],
+  'reflect-metadata': ['container'],
+  'emittery': ['hooks'],
+  'ajv|ajv-formats': ['schema'],
+  'express|@types/express': ['http', 'routes'],
+  '@mikro-orm/[^/]+|kysely': ['data', 'connection', 'embedded', 'postgres', 'tables'],
+  '@electric-sql/pglite': ['embedded'],
+  'pg|@types/pg': ['postgres', 'wire'],
+  'ioredis': ['cache', 'fleet'],
+  'pino|pino-pretty': ['logger'],
+};
+
+const wrapped = Object.entries(WRAPPED).map(([library, files]) => ({
+  name: `one-file-knows-${library.replace(/^@?([a-z-]+).*/, '$1')}`,
+  comment: `Only core/${files.join('.ts, core/')}.ts may import this library; use what #core offers of it.`,
+  severity: 'error',
+  from: { path: '^(core|plugins|themes|migrations|config)/', pathNot: [`^core/(${files.join('|')})[.]ts$`, '^config/tools/'] },
+  to: { path: `(^|/)node_modules/(${library})/` },
+}));
+
+export default {
+  forbidden: [
+    {
+      name: 'kernel-knows-nobody',
+      comment: 'The kernel imports no plugin, theme, configuration or test; take what is needed as an argument.',
+      severity: 'error',
+      from: { path: '^core/' },
+      to: { path: '^(plugins|themes|config|migrations|test)/' },
+    },
+    {
+      name: 'one-door-to-the-kernel',
+      comment: 'Plugins and themes import #core, never a file behind it.',
+      severity: 'error',
+      from: { path: '^(plugins|themes)/' },
+      to: { path: '^core/', pathNot: '^core/index[.]ts$' },
+    },
+    {
+      name: 'plugins-meet-in-api',
+      comment: 'Of another plugin only its api.ts may be imported, as #plugins/<id>.',
+      severity: 'error',
+      from: { path: '^plugins/([^/]+)/' },
+      to: { path: '^plugins/([^/]+)/', pathNot: ['^plugins/$1/', '^plugins/[^/]+/api[.]ts$'] },
+    },
+    {
+      name: 'plugins-stand-alone',
+      comment: 'A plugin imports no theme, configuration, migration or test.',
+      severity: 'error',
+      from: { path: '^plugins/' },
+      to: { path: '^(themes|config|migrations|test)/' },
+    },
+    {
+      name: 'api-is-light',
+      comment: 'An api.ts imports only #core and other api.ts, so that naming a contract loads no implementation.',
+      severity: 'error',
+      from: { path: '^plugins/[^/]+/api[.]ts$' },
+      to: { pathNot: ['^core/index[.]ts$', '^plugins/[^/]+/api[.]ts$'] },
+    },
+    {
+      name: 'migrations-see-the-kernel-only',
+      comment: 'A migration outlives the code around it: it imports #core and nothing else.',
+      severity: 'error',
+      from: { path: '^migrations/' },
+      to: { pathNot: '^core/index[.]ts$' },
+    },
+    {
+      name: 'browser-code-stays-in-the-browser',
+      comment: 'What runs in a browser imports no kernel, no built-in module of Node and no server code of its plugin.',
+      severity: 'error',
+      from: { path: '^(plugins/[^/]+/client|themes/[^/]+/assets)/' },
+      to: { path: ['^core/', '^node:', '^plugins/[^/]+/[^/]+[.]ts$'] },
+    },
+    {
+      name: 'no-tools-in-production',
+      comment: 'A package under devDependencies is not there in production; move it to dependencies, or import its types only.',
+      severity: 'error',
+      from: { path: '^(core|plugins|themes|migrations|config)/', pathNot: '^config/tools/' },
+      to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'], pathNot: '/@types/' },
+    },
+    { name: 'no-cycles', comment: 'Two files that import each other are one file, or three.', severity: 'error', from: {}, to: { circular: true } },
+    ...wrapped,
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^core/cli/template/' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types'] },
+  },
+};

@@ -1,0 +1,40 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, relative, sep } from 'node:path';
+
+/** A text file of the project. */
+export interface SourceFile {
+  /** From the root, with forward slashes. */
+  readonly path: string;
+  readonly text: string;
+}
+
+const LEFT_OUT = new Set(['node_modules', 'data', 'coverage', '.git']);
+
+/** The files below `folders` of `root` whose path from the root fits `pattern`, by path; folders that do not exist count as empty. */
+export function readFiles(root: string, folders: readonly string[], pattern: RegExp): readonly SourceFile[] {
+  return folders
+    .flatMap((folder) => walk(join(root, folder)))
+    .map((file) => relative(root, file).replaceAll(sep, '/'))
+    .filter((path) => pattern.test(path))
+    .sort()
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
+}
+
+/** The names of the folders directly below `folder` of `root`, in order. */
+export function foldersIn(root: string, folder: string): readonly string[] {
+  const from = join(root, folder);
+  if (!existsSync(from)) return [];
+  return readdirSync(from, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map((entry) => entry.name).sort();
+}
+
+/** Lines as an editor counts them: a line end at the end of the file begins no further line. */
+export const countLines = (text: string): number => (text === '' ? 0 : text.replace(/\n$/, '').split('\n').length);
+
+function walk(folder: string): readonly string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return LEFT_OUT.has(entry.name) ? [] : walk(path);
+    return entry.isFile() ? [path] : [];
+  });
+}

@@ -1,0 +1,38 @@
+import ts from 'typescript';
+import type { Check } from './check.ts';
+import { readFiles, type SourceFile } from './files.ts';
+import { commentsOf, nodesOf, parseSource, placeOf } from './source.ts';
+
+const PROMISE = /\b(TODO|FIXME|XXX|HACK)\b/;
+const RUNNERS = new Set(['test', 'it', 'describe', 'suite', 'bench']);
+
+/** What is in the repository is finished: no notes to oneself, no test that is left out or runs alone. */
+export const finished: Check = {
+  name: 'finished',
+  async run(root) {
+    return readFiles(root, ['core', 'plugins', 'themes', 'config', 'migrations', 'test'], /\.ts$/).flatMap((file) => [...promises(file), ...leftOut(file)]);
+  },
+};
+
+function promises(file: SourceFile): readonly string[] {
+  if (!PROMISE.test(file.text)) return [];
+  const source = parseSource(file);
+  return commentsOf(source).filter(({ text }) => PROMISE.test(text)).map(({ text, at }) => `${placeOf(source, at)}: "${PROMISE.exec(text)?.[0]}" in a comment; do it or drop it`);
+}
+
+function leftOut(file: SourceFile): readonly string[] {
+  if (!/\.(only|skip|todo)\b/.test(file.text)) return [];
+  const source = parseSource(file);
+  return [...nodesOf(source)].filter(ts.isPropertyAccessExpression).flatMap((node) => {
+    const name = node.name.text;
+    if (!['only', 'skip', 'todo'].includes(name) || !RUNNERS.has(rootOf(node.expression))) return [];
+    return [`${placeOf(source, node.name.getStart())}: .${name} leaves tests out; take it away (use .skipIf(…) where a machine lacks something)`];
+  });
+}
+
+/** `test` of `test.concurrent.skip`. */
+function rootOf(expression: ts.Expression): string {
+  let at = expression;
+  while (ts.isPropertyAccessExpression(at) || ts.isCallExpression(at)) at = at.expression;
+  return ts.isIdentifier(at) ? at.text : '';
+}

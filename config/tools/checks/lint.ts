@@ -1,0 +1,32 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Check } from './check.ts';
+import { runTool } from './command.ts';
+
+/** The part of oxlint's report that is read here. */
+interface Report {
+  readonly diagnostics: ReadonlyArray<{
+    readonly message: string;
+    readonly code?: string;
+    readonly severity: string;
+    readonly help?: string;
+    readonly filename: string;
+    readonly labels: ReadonlyArray<{ readonly span: { readonly line: number } }>;
+  }>;
+}
+
+const FOLDERS = ['core', 'plugins', 'themes', 'migrations', 'config', 'test'];
+
+/** oxlint with the rules of .oxlintrc.json, those that need types included. Warnings do not fail. */
+export const lint: Check = {
+  name: 'lint',
+  async run(root) {
+    const folders = FOLDERS.filter((folder) => existsSync(join(root, folder)));
+    const { output, errors } = await runTool('oxlint/bin/oxlint', ['--type-aware', '--format', 'json', '--config', '.oxlintrc.json', ...folders], root);
+    if (!output.trimStart().startsWith('{')) return [`oxlint did not run: ${`${errors}${output}`.trim()}`];
+    const { diagnostics } = JSON.parse(output) as Report;
+    return diagnostics
+      .filter(({ severity }) => severity === 'error')
+      .map(({ filename, labels, message, code, help }) => `${filename}:${labels[0]?.span.line ?? 1}: ${code ?? 'lint'}: ${message}${help ? ` (${help})` : ''}`);
+  },
+};

@@ -1,0 +1,48 @@
+import ts from 'typescript';
+import { basename } from 'node:path';
+import type { Check } from './check.ts';
+import { readFiles, type SourceFile } from './files.ts';
+import { nodesOf, parseSource, placeOf } from './source.ts';
+
+/** Suffixes that say nothing about what a thing does. */
+const EMPTY_WORD = /(Impl|Manager|Helper|Util)s?$/;
+const EMPTY_FILE = /^(.*-)?(impl|manager|helper|util)s?$/;
+/** Names that libraries chose and that plugins see under the same name. */
+const GIVEN = new Set(['EntityManager', 'SqlEntityManager']);
+
+/** Whole words that say what a thing is: no empty suffixes, no `I` before interfaces, no underscore before names. */
+export const names: Check = {
+  name: 'names',
+  async run(root) {
+    return readFiles(root, ['core', 'plugins', 'themes', 'config', 'migrations', 'test'], /\.ts$/).flatMap((file) => [...ofFile(file), ...ofDeclarations(file)]);
+  },
+};
+
+function ofFile({ path }: SourceFile): readonly string[] {
+  const name = basename(path).split('.')[0] ?? '';
+  return EMPTY_FILE.test(name) ? [`${path}: "${name}" says nothing about what is in the file; name it after its main export`] : [];
+}
+
+function ofDeclarations(file: SourceFile): readonly string[] {
+  const source = parseSource(file);
+  return [...nodesOf(source)].flatMap((node) => {
+    const name = declaredName(node);
+    if (name === undefined || GIVEN.has(name.text)) return [];
+    const fault = faultOf(name.text, node);
+    return fault === undefined ? [] : [`${placeOf(source, name.getStart())}: "${name.text}" ${fault}`];
+  });
+}
+
+/** Parameters may begin with an underscore: that is how the compiler is told that one is not used. */
+function declaredName(node: ts.Node): ts.Identifier | undefined {
+  const declares = ts.isVariableDeclaration(node) || ts.isFunctionDeclaration(node) || ts.isClassDeclaration(node) || ts.isInterfaceDeclaration(node)
+    || ts.isTypeAliasDeclaration(node) || ts.isMethodDeclaration(node) || ts.isPropertyDeclaration(node);
+  return declares && node.name && ts.isIdentifier(node.name) ? node.name : undefined;
+}
+
+function faultOf(name: string, node: ts.Node): string | undefined {
+  if (EMPTY_WORD.test(name)) return 'ends in a word that says nothing; name it after what it does';
+  if (name.startsWith('_')) return 'begins with an underscore; use #private, or leave it out';
+  if (ts.isInterfaceDeclaration(node) && /^I[A-Z][a-z]/.test(name)) return 'says that it is an interface; leave the I out';
+  return undefined;
+}

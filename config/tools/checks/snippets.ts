@@ -1,0 +1,79 @@
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import type { Check } from './check.ts';
+import { countLines, readFiles, type SourceFile } from './files.ts';
+import { compile } from './types.ts';
+
+/** A piece of TypeScript shown in a document. */
+interface Snippet {
+  readonly document: string;
+  /** Line of the document before the snippet's first. */
+  readonly line: number;
+  /** Where its first line, a comment, says that it belongs: `// plugins/polls/api.ts`. Later snippets may import it from there. */
+  readonly file: string;
+  readonly text: string;
+}
+
+const FENCE = /^```ts\n([\s\S]*?)^```$/gm;
+const PLACE = /^\/\/ ([\w./-]+\.ts)\n/;
+
+/** What the README and the guide show compiles as it stands, so that a reader can copy it. */
+export const snippets: Check = {
+  name: 'snippets',
+  async run(root) {
+    const readme = join(root, 'README.md');
+    const documents: readonly SourceFile[] = [
+      ...(existsSync(readme) ? [{ path: 'README.md', text: readFileSync(readme, 'utf8') }] : []),
+      ...readFiles(root, ['docs/guide'], /\.md$/),
+    ];
+    const found = await Promise.all(documents.map(async (document) => compileSnippets(root, snippetsOf(document))));
+    return found.flat();
+  },
+};
+
+function snippetsOf({ path, text }: SourceFile): readonly Snippet[] {
+  return [...text.matchAll(FENCE)].map((match, index) => {
+    const body = match[1] ?? '';
+    return { document: path, line: countLines(text.slice(0, match.index)) + 1, file: PLACE.exec(body)?.[1] ?? `snippet-${index + 1}.ts`, text: body };
+  });
+}
+
+/** The snippets of one document form one project; what they do not bring along comes from the repository. */
+async function compileSnippets(root: string, all: readonly Snippet[]): Promise<readonly string[]> {
+  if (all.length === 0) return [];
+  const folder = mkdtempSync(join(tmpdir(), 'parley-snippets-'));
+  try {
+    for (const snippet of all) {
+      const file = join(folder, snippet.file);
+      mkdirSync(dirname(file), { recursive: true });
+      // `export {}` makes a module of a snippet that imports nothing, so that names of two snippets do not meet.
+      writeFileSync(file, `${snippet.text}export {};\n`);
+    }
+    writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(project(root, all)));
+    symlinkSync(resolve(import.meta.dirname, '../../../node_modules'), join(folder, 'node_modules'));
+    return (await compile(folder, 'tsconfig.json')).map((line) => inDocument(line, all)).filter((line) => line !== undefined);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const project = (root: string, all: readonly Snippet[]): object => ({
+  extends: resolve(root, 'tsconfig.json'),
+  compilerOptions: {
+    noUnusedLocals: false,
+    paths: { '#core': [resolve(root, 'core/index.ts')], '#test': [resolve(root, 'test/kit/index.ts')], '#plugins/*': ['./plugins/*/api.ts', resolve(root, 'plugins/*/api.ts')] },
+  },
+  include: [],
+  exclude: [],
+  files: all.map(({ file }) => file),
+});
+
+/** The complaint at its place in the document; undefined for one about the repository's own files, which another check reports. */
+function inDocument(complaint: string, all: readonly Snippet[]): string | undefined {
+  const match = /^(.*)\((\d+),\d+\): (.*)$/.exec(complaint);
+  if (!match) return complaint;
+  const [, file, line, message] = match;
+  const snippet = all.find((one) => one.file === file);
+  return snippet && `${snippet.document}:${snippet.line + Number(line)}: ${message}`;
+}

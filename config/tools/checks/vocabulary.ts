@@ -1,0 +1,23 @@
+import type { Check } from './check.ts';
+import { readFiles } from './files.ts';
+
+/** Words of this application. "post" is also a request method, so it counts only where it is plainly a thing. */
+const WORDS = /\b(forum|discussion|topic|thread|repl(?:y|ies)|categor(?:y|ies)|moderator|member|avatar|posts(?!:)|(?:a|an|the|this|that|each|every|one|new) post)s?\b/gi;
+
+/** The one file whose name may be told to an operator. */
+const CONFIGURATION = /\bconfig\/forum\.ts\b/g;
+
+/** The kernel does not know what it is used for: it would boot a to-do list as well. Names, texts, comments and templates alike. */
+export const vocabulary: Check = {
+  name: 'vocabulary',
+  async run(root) {
+    return readFiles(root, ['core'], /\.(ts|txt|json|md|sql)$/).flatMap(({ path, text }) =>
+      text.split('\n').flatMap((line, index) =>
+        // Words in camelCase names are words too: `replyCount` is taken apart first.
+        [...line.replace(CONFIGURATION, '').replace(/([a-z])([A-Z])/g, '$1 $2').replaceAll('_', ' ').matchAll(WORDS)].map(
+          ([word]) => `${path}:${index + 1}: "${word}" is a word of one application; say it without, or move it into a plugin`,
+        ),
+      ),
+    );
+  },
+};
