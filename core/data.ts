@@ -134,8 +134,13 @@ export class Database implements Data {
     const scope: Scope = { em: this.em(), batch: new Batch(), connection: undefined, open: true };
     const result = await this.#ambient.run(scope, () => this.#run(scope, work));
     this.#hook?.after(scope.batch);
-    await this.#ambient.run(undefined, () => scope.batch.send());
+    await this.outside(() => scope.batch.send());
     return result;
+  }
+
+  /** Runs work that must not join the transaction under way, such as a worker's that happens to be woken in it. */
+  outside<T>(work: () => T): T {
+    return this.#ambient.run(undefined, work);
   }
 
   async all<T>(query: RawBuilder<T>): Promise<T[]> {
