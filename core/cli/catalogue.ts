@@ -1,0 +1,18 @@
+import type { Command } from '../command.ts';
+import type { Plugin } from '../plugin.ts';
+import { doctor } from './commands/doctor.ts';
+import { migrate } from './commands/migrate.ts';
+import { pluginCommands } from './commands/plugin.ts';
+import { secretRotate } from './commands/secret.ts';
+import { settingCommands } from './commands/setting.ts';
+import type { Entry } from './help.ts';
+
+const KERNEL: readonly Command[] = [doctor, migrate, ...pluginCommands, secretRotate, ...settingCommands];
+
+/** The kernel's own commands, then those of all installed plugins, running or not. */
+export function catalogue(plugins: readonly Plugin[]): readonly Entry[] {
+  return [
+    ...KERNEL.map((command) => ({ command, owner: 'Running the site' })),
+    ...plugins.flatMap((plugin) => (plugin.commands ?? []).map((command) => ({ command, owner: plugin.name ?? plugin.id }))),
+  ];
+}

@@ -1,0 +1,79 @@
+import { defineCommand, type Command } from '../../command.ts';
+import { ConfigurationError } from '../../errors.ts';
+import { check, Type, type TSchema } from '../../schema.ts';
+import { Settings, type SettingInfo } from '../../settings.ts';
+import { RUN } from '../help.ts';
+import { suggest } from '../suggest.ts';
+
+const isSecret = ({ schema }: SettingInfo): boolean => (schema as { 'x-secret'?: boolean })['x-secret'] === true;
+const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+function find(settings: Settings, key: string): SettingInfo {
+  const all = settings.list();
+  const found = all.find((setting) => setting.key === key);
+  if (found) return found;
+  const meant = suggest(key, all.map((setting) => setting.key));
+  throw new ConfigurationError(`There is no setting "${key}"${meant ? `; did you mean "${meant}"?` : `; see them all with: ${RUN} setting list`}`);
+}
+
+/** JSON where the schema takes it, else the text as it stands: `setting set site.name My place` needs no quotes around quotes. */
+function valueOf(schema: TSchema, text: string): unknown {
+  let value: unknown = text;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return text;
+  }
+  return !check(schema, value).ok && check(schema, text).ok ? text : value;
+}
+
+const list = defineCommand({
+  name: 'setting list',
+  summary: 'Lists settings with their values.',
+  example: 'setting list security.',
+  positional: ['prefix'],
+  options: Type.Object({ prefix: Type.Optional(Type.String({ description: 'Only keys that begin with this' })) }),
+  needs: { settings: Settings },
+  run({ settings }, { prefix = '' }, console) {
+    const found = settings.list().filter(({ key, schema }) => key.startsWith(prefix) && (schema as { 'x-group'?: string })['x-group'] !== 'hidden');
+    if (found.length === 0) throw new ConfigurationError(`No setting begins with "${prefix}"; see them all with: ${RUN} setting list`);
+    for (const setting of found.toSorted((a, b) => (a.key < b.key ? -1 : 1))) {
+      const value = isSecret(setting) ? (setting.stored ? '(secret, set)' : '(secret, not set)') : JSON.stringify(setting.value);
+      console.print(`${setting.key} = ${value}${setting.stored ? '' : '  (default)'}`);
+    }
+  },
+});
+
+const get = defineCommand({
+  name: 'setting get',
+  summary: 'Prints the value of a setting.',
+  example: 'setting get site.name',
+  positional: ['key'],
+  options: Type.Object({ key: Type.String({ description: 'The full dotted key' }) }),
+  needs: { settings: Settings },
+  run({ settings }, { key }, console) {
+    const setting = find(settings, key);
+    if (isSecret(setting)) throw new ConfigurationError(`"${key}" is a secret and is never shown; give it a new value with: ${RUN} setting set ${key} VALUE`);
+    console.print(shown(setting.value));
+  },
+});
+
+const set = defineCommand({
+  name: 'setting set',
+  summary: 'Changes a setting, in a running server too.',
+  example: 'setting set site.name "The slipway"',
+  positional: ['key', 'value'],
+  options: Type.Object({
+    key: Type.String({ description: 'The full dotted key' }),
+    value: Type.String({ description: 'JSON, or plain text where the setting is text' }),
+  }),
+  needs: { settings: Settings },
+  async run({ settings }, { key, value }, console) {
+    const setting = find(settings, key);
+    await settings.set({ [key]: valueOf(setting.schema, value) });
+    console.print(isSecret(setting) ? `${key} is set.` : `${key} = ${JSON.stringify(settings.get(key))}`);
+  },
+});
+
+/** `setting list|get|set`. Secrets go in and never come out. */
+export const settingCommands: readonly Command[] = [list, get, set];

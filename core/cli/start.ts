@@ -1,0 +1,52 @@
+import { createApp, type AppOptions } from '../app.ts';
+import type { Command } from '../command.ts';
+import { messageOf } from '../errors.ts';
+import { loadPlugins } from '../loader.ts';
+import { readOptions } from '../serve.ts';
+import { catalogue } from './catalogue.ts';
+import { unopened } from './commands/doctor.ts';
+import { terminalConsole, type OpenConsole } from './console.ts';
+import { parseCall } from './parse.ts';
+import { runCommand, standsAlone } from './run.ts';
+import { delegate } from './socket.ts';
+
+/**
+ * One command from a shell; resolves to the process's exit code. A server that runs on the same data carries it out, else the data
+ * is opened here for as long as it takes. Failures are one line on standard error, with the stack where PARLEY_DEBUG=1.
+ */
+export async function main(words: readonly string[]): Promise<number> {
+  const console = terminalConsole();
+  try {
+    const level = process.env['LOG_LEVEL'] ?? 'error';
+    await carryOut(await readOptions({ ...process.env, LOG_LEVEL: level }), words, console);
+    return 0;
+  } catch (error) {
+    console.close();
+    process.stderr.write(`${process.env['PARLEY_DEBUG'] === '1' && error instanceof Error ? error.stack : messageOf(error)}\n`);
+    return 1;
+  } finally {
+    console.close();
+  }
+}
+
+async function carryOut(options: AppOptions, words: readonly string[], console: OpenConsole): Promise<void> {
+  const plugins = await loadPlugins(options.root, options.configuration.plugins, options.log);
+  const call = parseCall(catalogue(plugins), words);
+  if ('help' in call) return console.print(call.help);
+  if (standsAlone(call.command)) return void (await call.command.run({}, call.options, console));
+  const { terminal, columns } = console;
+  if (await delegate(options.environment.dataDir, { argv: words, terminal, columns }, console)) return;
+  await alone({ ...options, plugins }, call.command, words, console);
+}
+
+async function alone(options: AppOptions, command: Command, words: readonly string[], console: OpenConsole): Promise<void> {
+  const app = await createApp(options).catch((error: unknown) => {
+    if (command.name === 'doctor') unopened(options, error, console);
+    throw error;
+  });
+  try {
+    await runCommand(app, words, console);
+  } finally {
+    await app.close();
+  }
+}
