@@ -2,7 +2,7 @@ import MarkdownIt, { type StateCore, type Token } from 'markdown-it';
 import { FOREIGN_REL, imageSource, linkTarget, type Rules } from './links.ts';
 import { mention } from './mentions.ts';
 
-/** Repeated link definitions multiply their addresses: all attributes of one text together may be this long. */
+/** Repeated link definitions multiply their addresses: all attributes of one text together may be this many characters. */
 const MOST_ATTRIBUTES = 256 * 1024;
 /** Deeper quotes and lists are shown as text. */
 const DEEPEST = 40;

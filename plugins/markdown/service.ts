@@ -27,7 +27,7 @@ export class Renderer implements Markdown {
 
   async render(source: string): Promise<string> {
     if (Buffer.byteLength(source) > LARGEST_SOURCE) throw new InvalidInput([{ field: 'content', message: 'must be at most 64 KiB' }]);
-    const parsed = source.length <= SMALL ? this.#parse(source) : await this.#workshop.run({ step: 'parse', text: source });
+    const parsed = source.length <= SMALL ? this.#parser.parse(source) : await this.#workshop.run({ step: 'parse', text: source });
     const html = await this.#decorate(parsed, source);
     return html.length <= 4 * SMALL ? this.#clean(html) : this.#workshop.run({ step: 'clean', text: html });
   }
@@ -43,14 +43,5 @@ export class Renderer implements Markdown {
 
   close(): Promise<void> {
     return this.#workshop.close();
-  }
-
-  #parse(source: string): string {
-    try {
-      return this.#parser.parse(source);
-    } catch (error) {
-      if (error instanceof RangeError) throw new InvalidInput([{ field: 'content', message: error.message }]);
-      throw error;
-    }
   }
 }

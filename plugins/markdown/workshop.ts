@@ -9,12 +9,14 @@ const DEADLINE = 2_000;
 const LONGEST_QUEUE = 100;
 
 const tooSlow = (): InvalidInput => new InvalidInput([{ field: 'content', message: 'is too intricate to be shown; simplify it' }]);
+const interrupted = (): HttpError => new HttpError(503, 'Rendering was interrupted; try again', { headers: { 'Retry-After': '1' } });
 
 /** A worker thread for long texts, so that they hold up nobody, and none holds the thread for longer than the deadline. */
 export class Workshop {
   readonly #rules: Rules;
   #worker: Worker | undefined;
   #last: Promise<unknown> = Promise.resolve();
+  #under: { readonly resolve: (reply: Reply) => void; readonly reject: (error: Error) => void } | undefined;
   #waiting = 0;
   #closed = false;
 
@@ -22,11 +24,11 @@ export class Workshop {
     this.#rules = rules;
   }
 
-  /** Rejects with 400 for a text that took too long or grew too much, 503 when too many wait. */
-  run(order: Order): Promise<string> {
+  /** `deadline` in milliseconds. Rejects with 400 for a text that took too long or grew too much, 503 when too many wait. */
+  run(order: Order, deadline = DEADLINE): Promise<string> {
     if (this.#waiting >= LONGEST_QUEUE) throw new HttpError(503, 'Too many long texts at once; try again soon', { headers: { 'Retry-After': '5' } });
     this.#waiting++;
-    const result = this.#last.then(() => this.#do(order)).finally(() => this.#waiting--);
+    const result = this.#last.then(() => this.#do(order, deadline)).finally(() => this.#waiting--);
     this.#last = result.catch(() => undefined);
     return result;
   }
@@ -36,33 +38,37 @@ export class Workshop {
     await this.#worker?.terminate();
   }
 
-  #do(order: Order): Promise<string> {
-    if (this.#closed) throw new HttpError(503, 'The site is changing its settings; try again', { headers: { 'Retry-After': '1' } });
+  async #do(order: Order, deadline: number): Promise<string> {
+    if (this.#closed) throw interrupted();
     const worker = (this.#worker ??= this.#hire());
-    const { promise, resolve, reject } = Promise.withResolvers<string>();
-    const stop = (error: Error): void => {
-      if (this.#worker === worker) this.#worker = undefined;
-      void worker.terminate();
-      reject(error);
-    };
-    const timer = setTimeout(() => stop(tooSlow()), DEADLINE);
-    const ended = (): void => reject(new HttpError(503, 'Rendering was interrupted; try again', { headers: { 'Retry-After': '1' } }));
-    worker.once('error', stop);
-    worker.once('exit', ended);
-    worker.once('message', (reply: Reply) => {
-      if ('html' in reply) resolve(reply.html);
-      else reject(new InvalidInput([{ field: 'content', message: reply.problem }]));
-    });
+    const { promise, resolve, reject } = Promise.withResolvers<Reply>();
+    this.#under = { resolve, reject };
     worker.postMessage(order);
-    return promise.finally(() => {
+    const timer = setTimeout(() => this.#dismiss(worker, tooSlow()), deadline);
+    try {
+      const reply = await promise;
+      if ('html' in reply) return reply.html;
+      throw new InvalidInput([{ field: 'content', message: reply.problem }]);
+    } finally {
       clearTimeout(timer);
-      worker.removeAllListeners();
-    });
+    }
   }
 
   #hire(): Worker {
     const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: this.#rules, resourceLimits: { maxOldGenerationSizeMb: 256 } });
+    worker.on('message', (reply: Reply) => this.#under?.resolve(reply));
+    // Out of memory, most likely: as much the text's fault as being slow.
+    worker.on('error', () => this.#dismiss(worker, tooSlow()));
+    worker.on('exit', () => this.#dismiss(worker, interrupted()));
     worker.unref();
     return worker;
+  }
+
+  /** The order under way fails with `error`; the next one gets a new worker. */
+  #dismiss(worker: Worker, error: Error): void {
+    if (this.#worker !== worker) return;
+    this.#worker = undefined;
+    this.#under?.reject(error);
+    void worker.terminate();
   }
 }
