@@ -9,6 +9,9 @@ const EMPTY_WORD = /(Impl|Manager|Helper|Util)s?$/;
 const EMPTY_FILE = /^(.*-)?(impl|manager|helper|util)s?$/;
 /** Names that libraries chose and that plugins see under the same name. */
 const GIVEN = new Set(['EntityManager', 'SqlEntityManager']);
+/** Handlebars calls the functions that templates may use helpers, so the plugin that renders with it does too. */
+const TEMPLATES = /^plugins\/web\//;
+const HELPER = /helpers?$/i;
 
 /** Whole words that say what a thing is: no empty suffixes, no `I` before interfaces, no underscore before names. */
 export const names: Check = {
@@ -20,6 +23,7 @@ export const names: Check = {
 
 function ofFile({ path }: SourceFile): readonly string[] {
   const name = basename(path).split('.')[0] ?? '';
+  if (TEMPLATES.test(path) && HELPER.test(name)) return [];
   return EMPTY_FILE.test(name) ? [`${path}: "${name}" says nothing about what is in the file; name it after its main export`] : [];
 }
 
@@ -27,7 +31,7 @@ function ofDeclarations(file: SourceFile): readonly string[] {
   const source = parseSource(file);
   return [...nodesOf(source)].flatMap((node) => {
     const name = declaredName(node);
-    if (name === undefined || GIVEN.has(name.text)) return [];
+    if (name === undefined || GIVEN.has(name.text) || (TEMPLATES.test(file.path) && HELPER.test(name.text))) return [];
     const fault = faultOf(name.text, node);
     return fault === undefined ? [] : [`${placeOf(source, name.getStart())}: "${name.text}" ${fault}`];
   });

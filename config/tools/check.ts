@@ -1,0 +1,42 @@
+import { resolve } from 'node:path';
+import { styleText } from 'node:util';
+import type { Check } from './checks/check.ts';
+import { CHECKS } from './checks/index.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+/** Checks that run at once; more would only get in each other's way on a small machine. */
+const AT_ONCE = 2;
+
+interface Result {
+  readonly name: string;
+  readonly problems: readonly string[];
+}
+
+/** A checker that breaks has found a problem too: its own. */
+async function run({ name, run: look }: Check): Promise<Result> {
+  const start = performance.now();
+  const problems = await look(ROOT).catch((error: unknown) => [`the check itself failed: ${error instanceof Error ? error.message : String(error)}`]);
+  const mark = problems.length === 0 ? styleText('green', '✓') : styleText('red', '✗');
+  console.log(`${mark} ${name} (${((performance.now() - start) / 1_000).toFixed(1)} s)`);
+  return { name, problems };
+}
+
+async function runAll(checks: readonly Check[]): Promise<readonly Result[]> {
+  const waiting = [...checks];
+  const results: Result[] = [];
+  const worker = async (): Promise<void> => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) results.push(await run(next));
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  return results;
+}
+
+if (process.argv.includes('--write')) {
+  const { writeReference } = await import('./reference.ts');
+  console.log(`written: ${(await writeReference(ROOT)).join(', ')}`);
+}
+const failed = (await runAll(CHECKS)).filter(({ problems }) => problems.length > 0);
+for (const { name, problems } of failed) console.log(`\n${styleText('bold', name)}\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+const count = failed.reduce((sum, { problems }) => sum + problems.length, 0);
+console.log(count === 0 ? '\nEverything holds.' : `\n${count} ${count === 1 ? 'problem' : 'problems'} in ${failed.length} of ${CHECKS.length} checks.`);
+process.exitCode = count === 0 ? 0 : 1;

@@ -1,0 +1,23 @@
+import type { Check } from './check.ts';
+import { readFiles } from './files.ts';
+import { REFERENCE } from '../reference/markdown.ts';
+
+type Generate = (root: string) => Promise<ReadonlyMap<string, string>>;
+
+// Imported when it is used: a kernel that does not load must not keep the other checks from saying why.
+const fromRunningApp: Generate = async (root) => (await import('../reference.ts')).generateReference(root);
+
+/** docs/reference says what the code says. Tests of this check hand over a generator of their own. */
+export const reference = (generate: Generate = fromRunningApp): Check => ({
+  name: 'generated reference',
+  async run(root) {
+    const wanted = await generate(root);
+    const found = new Map(readFiles(root, [REFERENCE], /\.md$/).map(({ path, text }) => [path, text]));
+    const paths = [...new Set([...wanted.keys(), ...found.keys()])].sort();
+    return paths.flatMap((path) => {
+      if (wanted.get(path) === found.get(path)) return [];
+      if (!wanted.has(path)) return [`${path}: is not generated; delete it or move it to docs/guide`];
+      return [`${path}: ${found.has(path) ? 'is out of date' : 'is missing'}; run npm run check -- --write`];
+    });
+  },
+});

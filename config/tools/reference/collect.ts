@@ -1,0 +1,69 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createApp, type App } from '../../../core/app.ts';
+import { catalogue } from '../../../core/cli/catalogue.ts';
+import type { Command } from '../../../core/command.ts';
+import { createLogger } from '../../../core/logger.ts';
+import type { Plugin } from '../../../core/plugin.ts';
+import type { ExtensionPoint } from '../../../core/ref.ts';
+import type { RouteInfo } from '../../../core/routes.ts';
+import type { SettingInfo } from '../../../core/settings.ts';
+import { readEnvironment } from '../../environment.ts';
+import configuration from '../../forum.ts';
+
+/** What a running server of this configuration knows about itself. */
+export interface Collected {
+  readonly plugins: readonly Plugin[];
+  readonly settings: readonly SettingInfo[];
+  readonly routes: readonly RouteInfo[];
+  readonly commands: ReadonlyArray<{ readonly command: Command; readonly owner: string }>;
+  /** Plugins that listen, in order of their ids, by `kind id` of the hook; `durable id` for durable ones. */
+  readonly listeners: ReadonlyMap<string, readonly string[]>;
+  /** Plugins that added to a list, by the extension point's id. */
+  readonly contributors: ReadonlyMap<string, readonly string[]>;
+}
+
+/** Starts every configured plugin of `root` on a temporary embedded database, looks, and stops. Throws when one does not start. */
+export async function collect(root: string): Promise<Collected> {
+  const folder = await mkdtemp(join(tmpdir(), 'parley-reference-'));
+  const environment = readEnvironment({ DATA_DIR: folder, SECRET_KEY: 'the reference needs no secret of its own' });
+  try {
+    const app = await createApp({ root, environment, configuration, log: createLogger({ level: 'silent', terminal: false }) });
+    try {
+      refuseBroken(app);
+      return look(app);
+    } finally {
+      await app.close();
+    }
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function refuseBroken(app: App): void {
+  const missing = configuration.plugins.filter((id) => !app.kernel.graph.has(id)).map((id) => `${id} could not be loaded`);
+  const broken = app.plugins.list().filter(({ state }) => state !== 'active').map(({ id, state, problem }) => `${id} is ${state}: ${problem ?? 'no reason known'}`);
+  if (missing.length + broken.length > 0) throw new Error(`the reference shows every plugin at work, but ${[...missing, ...broken].join('; ')}`);
+}
+
+function look(app: App): Collected {
+  const plugins = app.kernel.graph.all().toSorted((a, b) => compare(a.id, b.id));
+  const points = plugins.flatMap((plugin) => (plugin.extensionPoints ?? []) as readonly ExtensionPoint<unknown>[]);
+  return {
+    plugins,
+    settings: app.settings.list().toSorted((a, b) => compare(a.key, b.key)),
+    routes: app.routes.list(),
+    commands: catalogue(plugins),
+    listeners: grouped(app.supervisor.report().map(({ plugin, task }) => [task, plugin])),
+    contributors: grouped(points.flatMap((point) => app.extensions.read(point).map(({ plugin }) => [point.id, plugin] as const))),
+  };
+}
+
+/** By code unit, so that the order is the same on every machine. */
+export const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+function grouped(pairs: ReadonlyArray<readonly [key: string, plugin: string]>): ReadonlyMap<string, readonly string[]> {
+  const groups = Map.groupBy(pairs, ([key]) => key);
+  return new Map([...groups].map(([key, members]) => [key, [...new Set(members.map(([, plugin]) => plugin))].sort(compare)]));
+}

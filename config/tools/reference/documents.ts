@@ -1,0 +1,92 @@
+import { commandHelp } from '../../../core/cli/help.ts';
+import type { Hook } from '../../../core/hooks.ts';
+import type { ExtensionPoint, Tokens } from '../../../core/ref.ts';
+import type { Permission, RouteInfo } from '../../../core/routes.ts';
+import { compare, type Collected } from './collect.ts';
+import type { Description } from './described.ts';
+import { code, codes, table } from './markdown.ts';
+
+const tokens = (record: Tokens | undefined): string => codes(Object.values(record ?? {}).map(({ id }) => id));
+
+/** Everything installed: what it needs, wants and provides. */
+export function pluginsPage({ plugins }: Collected): string {
+  return table(
+    ['Plugin', 'What it does', 'Needs', 'Wants', 'Provides'],
+    plugins.map((plugin) => [code(plugin.id), plugin.description ?? '', tokens(plugin.needs), tokens(plugin.wants), tokens(plugin.provides)]),
+  );
+}
+
+/** Every hook by owner; the import says where its ref comes from. */
+export function hooksPage({ plugins, listeners }: Collected, described: ReadonlyMap<string, Description>): string {
+  const owned = plugins.flatMap((plugin) => ((plugin.hooks ?? []) as readonly Hook[]).map((hook) => ({ owner: plugin.id, hook }))).sort((a, b) => compare(a.hook.id, b.hook.id));
+  return table(
+    ['Hook', 'Kind', 'Owner', 'Public', 'Listeners', 'Import', 'Meaning'],
+    owned.map(({ owner, hook }) => {
+      const durable = (listeners.get(`durable ${hook.id}`) ?? []).map((id) => `${code(id)} (durable)`);
+      const direct = (listeners.get(`${hook.kind} ${hook.id}`) ?? []).map(code);
+      const about = described.get(hook.id);
+      const kind = hook.kind === 'filter' ? `filter, ${hook.failure}s on failure` : hook.kind;
+      return [code(hook.id), kind, code(owner), 'public' in hook && hook.public ? 'yes' : '', [...direct, ...durable].join(', '), source(about), about?.text ?? ''];
+    }),
+  );
+}
+
+/** Every list that others add to, and who does. */
+export function extensionPointsPage({ plugins, contributors }: Collected, described: ReadonlyMap<string, Description>): string {
+  const owned = plugins.flatMap((plugin) => ((plugin.extensionPoints ?? []) as readonly ExtensionPoint<unknown>[]).map((point) => ({ owner: plugin.id, point })));
+  return table(
+    ['Extension point', 'Owner', 'Added to by', 'Import', 'Meaning'],
+    owned.sort((a, b) => compare(a.point.id, b.point.id)).map(({ owner, point }) => {
+      const about = described.get(point.id);
+      return [code(point.id), code(owner), codes(contributors.get(point.id) ?? []), source(about), about?.text ?? ''];
+    }),
+  );
+}
+
+/** Every setting; the marks say what its schema says beyond the type. */
+export function settingsPage({ settings }: Collected): string {
+  return table(
+    ['Key', 'Plugin', 'Default', 'Marks', 'Meaning'],
+    settings.map(({ key, plugin, schema }) => {
+      const about = schema as { default?: unknown; title?: string; description?: string };
+      const marks = ['secret', 'restart', 'danger'].filter((mark) => `x-${mark}` in schema);
+      return [code(key), code(plugin), 'default' in about ? code(JSON.stringify(about.default)) : '', marks.join(', '), [about.title, about.description].filter(Boolean).join(': ')];
+    }),
+  );
+}
+
+/** Every permission that a route asks for or a plugin lists, and which group has it before anyone decides otherwise. */
+export function permissionsPage({ plugins, routes }: Collected): string {
+  const listed = plugins.flatMap((plugin) => ((plugin.permissions ?? []) as readonly Permission[]).map((permission) => ({ plugin: plugin.id, permission })));
+  const asked = routes.filter(({ can }) => can !== 'public').map(({ plugin, can }) => ({ plugin, permission: can as Permission }));
+  const byId = new Map([...asked, ...listed].map((entry) => [entry.permission.id, entry]));
+  return table(
+    ['Permission', 'Plugin', 'May …', 'From'],
+    [...byId.values()].sort((a, b) => compare(a.permission.id, b.permission.id)).map(({ plugin, permission }) => [code(permission.id), code(plugin), permission.label, permission.default]),
+  );
+}
+
+/** What each command's `--help` says. */
+export function commandsPage({ commands }: Collected): string {
+  return commands
+    .toSorted((a, b) => compare(a.command.name, b.command.name))
+    .map(({ command }) => `## ${command.name}\n\n\`\`\`text\n${commandHelp(command)}\n\`\`\``)
+    .join('\n\n');
+}
+
+/** Every address by surface. */
+export function routesPage({ routes }: Collected): string {
+  const surfaces = Map.groupBy(routes, (route) => route.surface.id);
+  return [...surfaces]
+    .sort(([a], [b]) => compare(a, b))
+    .map(([id, own]) => `## ${id}\n\n${table(['Method', 'Path', 'Who', 'Plugin', 'Summary'], own.toSorted(byPath).map(routeRow))}`)
+    .join('\n\n');
+}
+
+const pathOf = ({ surface, path }: RouteInfo): string => `${surface.prefix === '/' ? '' : surface.prefix}${path}` || '/';
+const byPath = (a: RouteInfo, b: RouteInfo): number => compare(pathOf(a), pathOf(b)) || compare(a.method, b.method);
+const routeRow = (route: RouteInfo): readonly string[] => [
+  route.method.toUpperCase(), code(pathOf(route)), route.can === 'public' ? 'everyone' : code(route.can.id), code(route.plugin), route.summary ?? '',
+];
+
+const source = (about: Description | undefined): string => (about ? code(`${about.name} from '${about.from}'`) : '');

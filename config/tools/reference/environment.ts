@@ -1,0 +1,34 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+import { nodesOf, parseSource } from '../checks/source.ts';
+
+/** What each variable means to an operator, and what holds without it. */
+const MEANINGS: Readonly<Record<string, readonly [meaning: string, fallback: string]>> = {
+  HOST: ['Address to listen on; `0.0.0.0` for all', '`127.0.0.1`'],
+  PORT: ['Port to listen on', '`3000`'],
+  BASE_URL: ['The site’s origin in feeds, mail and the sitemap, without a path', '`http://localhost:$PORT`'],
+  DATA_DIR: ['Everything the server writes: embedded database, uploads, built assets, generated keys', '`./data`'],
+  DATABASE_URL: ['`postgres://…` of a PostgreSQL server (15 or later)', 'embedded PostgreSQL under `DATA_DIR`'],
+  REDIS_URL: ['`redis://…`; needed as soon as several processes serve one database', 'in this process'],
+  SECRET_KEY: ['Root secret, at least 32 characters: `openssl rand -hex 32`', 'made once and kept under `DATA_DIR`, mode 0600'],
+  SAFE_MODE: ['`1` starts only the admin panel and what it needs', '`0`'],
+  NODE_ENV: ['`production` where people depend on it', 'unset'],
+};
+
+/** A row per variable that config/environment.ts reads. Throws when one is not described above, or is described in vain. */
+export function environmentRows(root: string): ReadonlyArray<readonly string[]> {
+  const path = 'config/environment.ts';
+  const source = parseSource({ path, text: readFileSync(join(root, path), 'utf8') });
+  const read = new Set(
+    [...nodesOf(source)]
+      .filter(ts.isStringLiteral)
+      .filter((node) => ts.isCallExpression(node.parent) && node.parent.arguments[0] === node && ['text', 'number', 'url'].includes(node.parent.expression.getText()))
+      .map((node) => node.text),
+  );
+  const unknown = [...read].filter((name) => !(name in MEANINGS));
+  const unread = Object.keys(MEANINGS).filter((name) => !read.has(name));
+  if (unknown.length > 0) throw new Error(`${path} reads ${unknown.join(', ')}; say what it means in config/tools/reference/environment.ts`);
+  if (unread.length > 0) throw new Error(`${path} no longer reads ${unread.join(', ')}; take it out of config/tools/reference/environment.ts`);
+  return Object.entries(MEANINGS).map(([name, [meaning, fallback]]) => [`\`${name}\``, meaning, fallback]);
+}
