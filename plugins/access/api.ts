@@ -7,7 +7,7 @@ export interface Group {
   readonly id: string;
   readonly name: string;
   readonly level: Level;
-  /** The five first groups, one per level, cannot be deleted. */
+  /** The five first groups, one per level, whose id is the level. They cannot be moved or deleted. */
   readonly builtIn: boolean;
 }
 
@@ -26,10 +26,19 @@ export const isAdmin = (viewer: Viewer): boolean => viewer.group.level === 'admi
 /** Whom something is for: everyone, those who are logged in, moderators and admins, or the named groups (and admins). */
 export type Audience = 'everyone' | 'members' | 'staff' | readonly string[];
 
-/** Groups and permissions. Everything synchronous reads a snapshot that is exact: changes replace it before they are answered. */
+/** Cache tag of whatever depends on groups and permission decisions. */
+export const accessTag = 'access';
+
+/**
+ * Groups and permissions. Everything synchronous reads a snapshot. It is exact for a request that called `refresh`
+ * when it came in: a change is answered only after every process has dropped its snapshot.
+ */
 export interface Access {
   /** The one viewer that stands for all guests. */
   readonly guest: Viewer;
+  /** Reads the snapshot again if a change has dropped it; a promise only then. Whatever identifies callers calls it first. */
+  refresh(): Promise<void> | undefined;
+  /** By level, then by name. */
   groups(): readonly Group[];
   group(id: string): Group | undefined;
   /** The built-in group of a level. */
@@ -40,7 +49,7 @@ export interface Access {
   admits(audience: Audience, viewer: Viewer): boolean;
   /** Equal for viewers who may see and do the same: the group's id. Keys for what is shared between members. */
   signature(viewer: Viewer): string;
-  /** Grants or denies; `undefined` returns to the permission's default. */
+  /** Grants or denies; `undefined` returns to the permission's default. 400 where the ladder forbids it: guests are given nothing, admins keep everything. */
   decide(groupId: string, permission: Permission, allowed: boolean | undefined): Promise<void>;
   /** Creates, or renames and moves, a group. 400 for a taken name. */
   saveGroup(group: { readonly id?: string; readonly name: string; readonly level: Level }): Promise<Group>;

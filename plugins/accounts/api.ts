@@ -1,7 +1,11 @@
-import { defineAction, definePermission, defineToken, Type, type Request, type RequestHandler, type Response } from '#core';
+import { defineAction, defineExtensionPoint, definePermission, defineQuery, defineToken, Type, type Request, type RequestHandler, type Response, type TSchema } from '#core';
 import type { Viewer } from '#plugins/access';
+import type { SafeHtml } from '#plugins/web';
 
-/** A member as the database has them. Nothing here may reach a client unasked; `publicUser` says what may. */
+/** `disabled` accounts cannot log in, and their sessions and tokens count for nothing. */
+export type AccountStatus = 'active' | 'disabled';
+
+/** A member as the database has them. Nothing here may reach a client unasked: /api/users says what may. */
 export interface Account {
   readonly id: string;
   readonly username: string;
@@ -9,21 +13,31 @@ export interface Account {
   readonly groupId: string;
   readonly bio: string;
   readonly avatarUrl: string | null;
-  /** Changes with group and password; a session that saw another value is over. */
+  readonly status: AccountStatus;
+  /** Changes with group, password and status; a session that saw another value is over. */
   readonly permissionsVersion: number;
   readonly joinedAt: Date;
-  readonly lastSeenAt: Date | null;
 }
 
 /** How a person appears beside what they wrote. */
 export const Author = Type.Object({ id: Type.String(), username: Type.String(), avatar_url: Type.Union([Type.String(), Type.Null()]) });
+export interface Author {
+  readonly id: string;
+  readonly username: string;
+  readonly avatar_url: string | null;
+}
 
 /** `user.registered`: somebody signed up. Raised at sign-up, also while their e-mail is not verified yet. */
 export const userRegistered = defineAction<{ readonly user: { readonly id: string; readonly username: string; readonly joined_at: string } }>('user.registered', {
   public: Type.Object({ user: Type.Object({ id: Type.String(), username: Type.String(), joined_at: Type.String() }) }),
 });
-/** Group, name, status or profile of an account changed, or it was removed. */
+/** Group, name, status, password or profile of an account changed, or it was removed. */
 export const userChanged = defineAction<{ readonly id: string }>('user.changed');
+/** Does this domain take mail? Asked at registration; without an answer the DNS is. */
+export const mailDomainAccepted = defineQuery<{ readonly domain: string }, boolean>('user.mail-domain-accepted');
+
+/** Cache tag of whatever shows this account: purged when it changes. */
+export const accountTag = (id: string): string => `account:${id}`;
 
 export interface NewAccount {
   readonly username: string;
@@ -46,17 +60,35 @@ export interface ImportedAccount {
   readonly joinedAt?: Date;
 }
 
+/** Somebody who comes from elsewhere. Nobody can log in as them until a password is set. */
+export interface ImportedAccount {
+  readonly username: string;
+  readonly email: string;
+  /** Default: the group of members. */
+  readonly groupId?: string;
+  readonly bio?: string;
+  readonly joinedAt?: Date;
+}
+
 export interface Accounts {
-  /** Checks policy and uniqueness (400 naming the field) and raises `user.registered`. No MX look-up: that is the form's. */
+  /** Checks policy and uniqueness (400 naming the field) and raises `user.registered`. Reserved names and the MX look-up are the form's. */
   create(account: NewAccount): Promise<Account>;
+  /** Held in memory; `undefined` also for a malformed id. */
   find(id: string): Promise<Account | undefined>;
-  /** By username or e-mail, regardless of case. */
+  /** By username or e-mail, regardless of case. Always asks the database. */
   findByName(identifier: string): Promise<Account | undefined>;
+  /** The authors of a page of posts by id, held in memory: at most one statement. Unknown ids are missing from the map. */
+  authors(ids: readonly string[]): Promise<ReadonlyMap<string, Author>>;
+  /** Ends every session of the account at its next request. 404 for an unknown account, 400 for an unknown group. */
   setGroup(id: string, groupId: string): Promise<void>;
   /** Ends every session of the account. 400 when the policy refuses the password. */
   setPassword(id: string, password: string): Promise<void>;
   /** Thousands at once in a few statements: no event, no mail, no policy. Resolves to their ids, in order. 400 for a name or address that is taken. */
   importAccounts(accounts: readonly ImportedAccount[]): Promise<readonly string[]>;
+  /** Thousands at once in a few statements: no event, no mail, no policy. Resolves to their ids, in order. 400 for a name or address that is taken. */
+  importAccounts(accounts: readonly ImportedAccount[]): Promise<readonly string[]>;
+  /** Ends every session of the account. */
+  setStatus(id: string, status: AccountStatus): Promise<void>;
 }
 export const Accounts = defineToken<Accounts>('Accounts');
 
@@ -81,10 +113,29 @@ export interface Csrf {
   token(req: Request, res: Response): string;
   /** Checks the header X-CSRF-Token, or `given` (a form's `_csrf`), against the visitor, and the Origin of the request. */
   valid(req: Request, given?: string): boolean;
-  /** For answers from stored bytes: the guest's token for a raw Cookie header, and the Set-Cookie value to send where one is needed. */
-  guestToken(cookieHeader: string | undefined): { readonly token: string; readonly setCookie: string | undefined };
+  /** For answers from stored bytes: the guest's token for a raw Cookie header, and the Set-Cookie value to send where one is needed. `secure`: the request came over https; default: the site's origin says so. */
+  guestToken(cookieHeader: string | undefined, secure?: boolean): { readonly token: string; readonly setCookie: string | undefined };
 }
 export const Csrf = defineToken<Csrf>('Csrf');
+
+/** A field that another plugin adds to the user record. `loadMany` gets all ids of an answer at once and answers for each, in order. */
+export interface UserField {
+  readonly name: string;
+  readonly result: TSchema;
+  loadMany(ids: readonly string[], viewer: Viewer): Promise<readonly unknown[]>;
+}
+export const userFields = defineExtensionPoint<UserField>('accounts.user-fields');
+
+/** A tab of the profile page, at /u/{username}/{id}; the first one also at /u/{username}. */
+export interface ProfileTab {
+  readonly id: string;
+  readonly label: string;
+  /** The number beside the label. */
+  count?(profile: Author, viewer: Viewer): Promise<number>;
+  /** `query` is the page's own, for paging. */
+  render(profile: Author, viewer: Viewer, query: Readonly<Record<string, string | undefined>>): Promise<SafeHtml>;
+}
+export const profileTabs = defineExtensionPoint<ProfileTab>('accounts.profile-tabs');
 
 export const seeAddresses = definePermission('accounts.see-addresses', { label: 'see members’ e-mail and IP addresses', default: 'admin' });
 export const manageAccounts = definePermission('accounts.manage', { label: 'manage members', default: 'admin' });

@@ -14,16 +14,24 @@ export interface Bucket {
   readonly name: string;
   /** Seconds. */
   readonly window: number;
+  /**
+   * What to do while Redis is configured but away: false counts in this process (the default), true refuses. For
+   * logins, where counting per process would multiply the guesses.
+   */
+  readonly failClosed?: boolean;
 }
 
-/** Counting buckets: exact over all processes with Redis, in this process without. */
+/** Counting buckets: exact over all processes with Redis, in this process without. Windows begin with a key's first use. */
 export interface Limits {
-  /** Takes one from `key`'s share; `limit` is per window. */
+  /** Takes one from `key`'s share; `limit` is per window. Addresses as keys go through `rateKey` first. */
   consume(bucket: Bucket, key: string, limit: number): Promise<Allowance>;
   /** As `consume` but synchronous, where the count is kept in this process; `undefined` where it is not. */
   consumeNow(bucket: Bucket, key: string, limit: number): Allowance | undefined;
-  /** Looks without taking. */
+  /** Looks without taking; `allowed` is whether one more may be taken. */
   peek(bucket: Bucket, key: string, limit: number): Promise<Allowance>;
   reset(bucket: Bucket, key: string): Promise<void>;
 }
 export const Limits = defineToken<Limits>('Limits');
+
+/** Whole seconds until the bucket is full again, at least 1: the value of `Retry-After`. */
+export const retryAfter = ({ resetAt }: Allowance, now = Date.now()): number => Math.max(1, Math.ceil((resetAt - now) / 1000));

@@ -1,0 +1,73 @@
+import { ConfigurationError, defineCommand, InvalidInput, Type } from '#core';
+import { Access } from '#plugins/access';
+import { Accounts } from '#plugins/accounts';
+
+const name = Type.String({ title: 'Username' });
+const group = Type.String({ title: 'Id or name of a group' });
+const password = Type.String({ title: 'The new password' });
+
+/** A refused input as the one line that a shell shows. */
+async function plainly<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof InvalidInput) throw new ConfigurationError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+function groupId(access: Access, idOrName: string): string {
+  const found = access.findGroup(idOrName);
+  if (!found) throw new ConfigurationError(`There is no group "${idOrName}". Groups: ${access.groups().map(({ id }) => id).join(', ')}`);
+  return found.id;
+}
+
+async function accountId(accounts: Accounts, username: string): Promise<string> {
+  const account = await accounts.findByName(username);
+  if (!account) throw new ConfigurationError(`There is no member "${username}"`);
+  return account.id;
+}
+
+const create = defineCommand({
+  name: 'user create',
+  summary: 'Add a member',
+  example: 'user create ada --email ada@example.org --password … --group moderator',
+  positional: ['name'],
+  options: Type.Object({ name, email: Type.String({ title: 'E-mail address' }), password, group: Type.Optional(group) }),
+  needs: { accounts: Accounts, access: Access },
+  async run({ accounts, access }, options, console) {
+    const account = await plainly(accounts.create({
+      username: options.name, email: options.email, password: options.password, ...(options.group !== undefined && { groupId: groupId(access, options.group) }),
+    }));
+    console.print(`Created ${account.username} in the group ${account.groupId}.`);
+  },
+});
+
+const promote = defineCommand({
+  name: 'user promote',
+  summary: 'Move a member to another group; their sessions end',
+  example: 'user promote ada --group admin',
+  positional: ['name'],
+  options: Type.Object({ name, group }),
+  needs: { accounts: Accounts, access: Access },
+  async run({ accounts, access }, options, console) {
+    const id = groupId(access, options.group);
+    await accounts.setGroup(await accountId(accounts, options.name), id);
+    console.print(`${options.name} is now in the group ${id}.`);
+  },
+});
+
+const resetPassword = defineCommand({
+  name: 'user reset-password',
+  summary: 'Set a member’s password; their sessions end',
+  example: 'user reset-password ada --password …',
+  positional: ['name'],
+  options: Type.Object({ name, password }),
+  needs: { accounts: Accounts },
+  async run({ accounts }, options, console) {
+    await plainly(accounts.setPassword(await accountId(accounts, options.name), options.password));
+    console.print(`The password of ${options.name} is set.`);
+  },
+});
+
+export const commands = [create, promote, resetPassword] as const;

@@ -1,0 +1,84 @@
+import type { IncomingMessage } from 'node:http';
+import type { Request, Response, Secrets } from '#core';
+import type { Csrf } from '#plugins/accounts';
+import type { Cookies } from './cookies.ts';
+import { randomToken } from './identifier.ts';
+import { loginOf } from './sessions.ts';
+
+const COOKIE = 'parley.csrf';
+
+/** Tokens are signatures: of the login's own secret for members, of a signed random cookie for guests. Nothing is stored. */
+export class CsrfService implements Csrf {
+  readonly #secrets: Secrets;
+  readonly #cookies: Cookies;
+  readonly #origin: string;
+
+  constructor({ secrets, cookies, baseUrl }: { secrets: Secrets; cookies: Cookies; baseUrl: string }) {
+    this.#secrets = secrets;
+    this.#cookies = cookies;
+    this.#origin = new URL(baseUrl).origin;
+  }
+
+  token(req: Request, res: Response): string {
+    const login = loginOf(req);
+    if (login) return this.#secrets.sign('csrf-member', login.csrf);
+    const name = this.#cookies.name(COOKIE, this.#cookies.secure(req));
+    const coming = pendingCookie(res, name);
+    const { token, setCookie } = this.guestToken(coming ?? req.headers.cookie, this.#cookies.secure(req));
+    if (setCookie !== undefined) res.append('Set-Cookie', setCookie);
+    return token;
+  }
+
+  valid(req: Request, given?: string): boolean {
+    if (!this.#sameOrigin(req)) return false;
+    const header = req.headers['x-csrf-token'];
+    const token = typeof header === 'string' ? header : given;
+    if (token === undefined || token === '') return false;
+    const login = loginOf(req);
+    if (login) return this.#secrets.verify('csrf-member', login.csrf, token);
+    const random = this.#random(req.headers.cookie, this.#cookies.secure(req));
+    return random !== undefined && this.#secrets.verify('csrf-guest', random, token);
+  }
+
+  guestToken(cookieHeader: string | undefined, secure: boolean = this.#cookies.secureSite): { readonly token: string; readonly setCookie: string | undefined } {
+    const known = this.#random(cookieHeader, secure);
+    const random = known ?? randomToken();
+    const token = this.#secrets.sign('csrf-guest', random);
+    if (known !== undefined) return { token, setCookie: undefined };
+    const value = `${random}.${this.#secrets.sign('csrf-cookie', random)}`;
+    return { token, setCookie: this.#cookies.line(this.#cookies.name(COOKIE, secure), value, secure) };
+  }
+
+  /** At login and logout: whoever planted or read the guest's cookie before has nothing from it afterwards. */
+  forgetGuest(req: Request, res: Response): void {
+    const secure = this.#cookies.secure(req);
+    const name = this.#cookies.name(COOKIE, secure);
+    this.#cookies.withdraw(res, name);
+    if (this.#cookies.read(req.headers.cookie, name) !== undefined) this.#cookies.clear(res, name, secure);
+  }
+
+  /** The random part of the guest's cookie, if we made it. */
+  #random(header: string | undefined, secure: boolean): string | undefined {
+    const value = this.#cookies.read(header, this.#cookies.name(COOKIE, secure));
+    const dot = value?.indexOf('.') ?? -1;
+    if (value === undefined || dot < 1) return undefined;
+    const random = value.slice(0, dot);
+    return this.#secrets.verify('csrf-cookie', random, value.slice(dot + 1)) ? random : undefined;
+  }
+
+  /** The second line: what browsers say about where the request comes from. Clients that say nothing pass. */
+  #sameOrigin(req: IncomingMessage): boolean {
+    const site = req.headers['sec-fetch-site'];
+    if (site !== undefined) return site === 'same-origin' || site === 'none';
+    const { origin, host } = req.headers;
+    if (origin === undefined || origin === this.#origin) return true;
+    return URL.canParse(origin) && new URL(origin).host === host;
+  }
+}
+
+/** A guest cookie that this very answer already sets, in the form of a request's header. */
+function pendingCookie(res: Response, name: string): string | undefined {
+  const lines = res.getHeader('Set-Cookie');
+  const line = (Array.isArray(lines) ? lines : []).find((one) => one.startsWith(`${name}=`) && !one.startsWith(`${name}=;`));
+  return line?.split(';', 1)[0];
+}

@@ -1,0 +1,24 @@
+import { defineEntity, p } from '#core';
+import type { AccountStatus } from '#plugins/accounts';
+
+export const AccountEntity = defineEntity({
+  name: 'Account',
+  tableName: 'account',
+  properties: {
+    id: p.uuid().primary(),
+    username: p.string(),
+    email: p.string(),
+    passwordHash: p.string().fieldName('password_hash'),
+    /** SHA-256 of the bearer token. */
+    apiToken: p.string().fieldName('api_token').nullable(),
+    permissionsVersion: p.integer().fieldName('permissions_version').default(1),
+    registrationIp: p.string().fieldName('registration_ip').nullable(),
+    lastIp: p.string().fieldName('last_ip').nullable(),
+    groupId: p.string().fieldName('group_id'),
+    bio: p.text().default(''),
+    avatarUrl: p.string().fieldName('avatar_url').nullable(),
+    status: p.string().$type<AccountStatus>().default('active'),
+    joinedAt: p.datetime().fieldName('joined_at'),
+    lastSeenAt: p.datetime().fieldName('last_seen_at').nullable(),
+  },
+});

@@ -1,0 +1,38 @@
+import { Resolver } from 'node:dns/promises';
+import { domainToASCII } from 'node:url';
+import { messageOf, type Logger } from '#core';
+
+/** Milliseconds after which a resolver counts as out of reach. */
+const PATIENCE = 3_000;
+/** What a resolver says when there is certainly no such name, or no MX record under it. */
+const DEFINITE = new Set(['ENOTFOUND', 'ENODATA']);
+
+export interface MxResolver {
+  resolveMx(domain: string): Promise<readonly { readonly exchange: string }[]>;
+  cancel(): void;
+}
+
+/**
+ * False when the domain certainly takes no mail. A resolver that fails or cannot be reached in time does not keep anybody
+ * out: true, and a line in the log.
+ */
+export async function takesMail(domain: string, { log, resolver = new Resolver({ timeout: PATIENCE, tries: 1 }), patience = PATIENCE }: { log: Logger; resolver?: MxResolver; patience?: number }): Promise<boolean> {
+  const ascii = domainToASCII(domain);
+  if (ascii === '') return false;
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    resolver.cancel();
+    reject(new Error(`no answer within ${patience} ms`));
+  }, patience);
+  try {
+    const records = await Promise.race([resolver.resolveMx(ascii), late]);
+    // A single record without a name is how a domain says that it takes no mail (RFC 7505).
+    return records.some(({ exchange }) => exchange !== '' && exchange !== '.');
+  } catch (error) {
+    if (DEFINITE.has((error as NodeJS.ErrnoException).code ?? '')) return false;
+    log.warn({ domain: ascii, why: messageOf(error) }, 'the MX look-up failed; the registration goes on');
+    return true;
+  } finally {
+    clearTimeout(timer);
+  }
+}

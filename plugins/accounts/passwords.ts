@@ -1,0 +1,97 @@
+import bcrypt from 'bcrypt';
+import { readFileSync } from 'node:fs';
+import type { FieldProblem } from '#core';
+
+/** bcrypt reads no further; longer passwords are refused rather than cut. UTF-8 bytes. */
+const LONGEST = 72;
+
+/** One list for the server's check and the form's pattern. The regular expressions are read with the `v` flag by both. */
+const CLASSES = [
+  { pattern: String.raw`\p{Ll}`, name: 'a lowercase letter' },
+  { pattern: String.raw`\p{Lu}`, name: 'an uppercase letter' },
+  { pattern: String.raw`\p{Nd}`, name: 'a digit' },
+  { pattern: String.raw`[^\p{L}\p{N}\s]`, name: 'a special character' },
+] as const;
+const CHECKS = CLASSES.map(({ pattern, name }) => ({ expression: new RegExp(pattern, 'v'), name }));
+
+/** Signs that people put in place of letters. */
+const DISGUISES: Readonly<Record<string, string>> = { '0': 'o', '1': 'l', '3': 'e', '4': 'a', '5': 's', '7': 't', '8': 'b', '@': 'a', $: 's', '!': 'i', '|': 'l', '+': 't' };
+
+const COMMON = new Set(readFileSync(new URL('common-passwords.txt', import.meta.url), 'utf8').split(/\s+/).filter(Boolean));
+
+/** A password's core: what is left without numbers and signs around it. The policy makes everyone add those. */
+function cores(password: string): readonly string[] {
+  const lower = password.toLowerCase();
+  const bare = lower.replace(/^[^\p{L}]+|[^\p{L}]+$/gv, '');
+  const undone = (text: string): string => text.replace(/[^\p{L}]/gv, (sign) => DISGUISES[sign] ?? '');
+  const trimmed = lower.replace(/^[\d\W_]*?(?=[\p{L}@$0-9])|[\d\W_]+$/gv, '');
+  return [lower, lower.replace(/[^\p{L}\p{N}]/gv, ''), bare, bare.replace(/[^\p{L}]/gv, ''), undone(bare), undone(trimmed), undone(lower)];
+}
+
+/** "passwordpassword" is no better than "password". */
+const halves = (text: string): string => (text.length % 2 === 0 && text.slice(0, text.length / 2) === text.slice(text.length / 2) ? text.slice(0, text.length / 2) : text);
+
+/** True when the password is on the list of common ones, also with numbers and signs around it or in place of letters. */
+export const isCommon = (password: string): boolean => cores(password).some((core) => COMMON.has(core) || COMMON.has(halves(core)));
+
+export interface PasswordSettings {
+  readonly 'security.password_min_length': number;
+  readonly 'security.bcrypt_cost': number;
+}
+
+/** The policy, and bcrypt at the cost in force. */
+export class Passwords {
+  readonly #settings: PasswordSettings;
+
+  constructor(settings: PasswordSettings) {
+    this.#settings = settings;
+  }
+
+  get minimum(): number {
+    return this.#settings['security.password_min_length'];
+  }
+
+  /** For the `pattern` attribute of password fields. */
+  get pattern(): string {
+    return `${CLASSES.map(({ pattern }) => `(?=.*${pattern})`).join('')}.{${this.minimum},}`;
+  }
+
+  /** What the policy says in one sentence. */
+  get rule(): string {
+    return `At least ${this.minimum} characters, with ${CLASSES.map(({ name }) => name).join(', ')}.`;
+  }
+
+  /** `own`: names of the person, which must not be the password. */
+  problems(password: string, own: readonly string[] = []): readonly FieldProblem[] {
+    const missing = CHECKS.filter(({ expression }) => !expression.test(password)).map(({ name }) => name);
+    const messages = [
+      ...([...password].length < this.minimum ? [`must have at least ${this.minimum} characters`] : []),
+      ...(Buffer.byteLength(password) > LONGEST ? [`must have at most ${LONGEST} bytes (letters with accents count as two or more)`] : []),
+      ...(missing.length > 0 ? [`must contain ${missing.join(', ')}`] : []),
+    ];
+    if (messages.length === 0 && isCommon(password)) messages.push('is one of those that everybody tries first; choose another');
+    if (messages.length === 0 && own.some((name) => name.length > 2 && cores(password).includes(name.toLowerCase()))) messages.push('must not be your name');
+    return messages.map((message) => ({ field: 'password', message }));
+  }
+
+  hash(password: string): Promise<string> {
+    return bcrypt.hash(password, this.#settings['security.bcrypt_cost']);
+  }
+
+  /** Takes as long for an account that does not exist (`undefined`) as for a wrong password. */
+  async verify(password: string, hash: string | undefined): Promise<boolean> {
+    const known = hash?.startsWith('$2') ? hash : undefined;
+    const matches = await bcrypt.compare(password, known ?? this.#dummy);
+    return known !== undefined && matches && Buffer.byteLength(password) <= LONGEST;
+  }
+
+  /** True when the hash was made at a lower cost than the one in force. */
+  outdated(hash: string): boolean {
+    return bcrypt.getRounds(hash) < this.#settings['security.bcrypt_cost'];
+  }
+
+  /** A well-formed hash of no known password, at the cost in force. */
+  get #dummy(): string {
+    return `$2b$${String(this.#settings['security.bcrypt_cost']).padStart(2, '0')}$Qm9hdHNBcmVGdW5Ub0RvTePRgKq5V4Wf7hNmY2xUo8sZbTdLcJr0i`;
+  }
+}

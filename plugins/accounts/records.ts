@@ -1,0 +1,73 @@
+import { sql, Type, type Data, type Extension } from '#core';
+import { nullable, Time } from '#plugins/api';
+import { seeAddresses, type UserField } from '#plugins/accounts';
+import type { Access, Viewer } from '#plugins/access';
+import { isId } from './identifier.ts';
+
+/** A user as `viewer` may see them; fields of other plugins are added. */
+export const UserRecord = Type.Object({
+  id: Type.String(), username: Type.String(), avatar_url: nullable(Type.String()), group: Type.Object({ id: Type.String(), name: Type.String() }),
+  bio: Type.String(), joined_at: Time, last_seen_at: nullable(Time),
+  email: Type.Optional(Type.String({ description: 'The owner and those who may see addresses' })),
+  registration_ip: Type.Optional(nullable(Type.String())), last_ip: Type.Optional(nullable(Type.String())),
+}, { additionalProperties: true });
+
+interface Row {
+  readonly id: string;
+  readonly username: string;
+  readonly email: string;
+  readonly avatar_url: string | null;
+  readonly group_id: string;
+  readonly bio: string;
+  readonly joined_at: Date;
+  readonly last_seen_at: Date | null;
+  readonly registration_ip: string | null;
+  readonly last_ip: string | null;
+}
+export type User = Readonly<Record<string, unknown>> & { readonly id: string; readonly username: string };
+
+const COLUMNS = sql`id, username::text as username, email::text as email, avatar_url, group_id, bio, joined_at, last_seen_at, registration_ip, last_ip`;
+
+/** Reads users for others' eyes: always from the database, so that `last_seen_at` is fresh. */
+export class UserRecords {
+  readonly #data: Data;
+  readonly #access: Access;
+  readonly #fields: () => readonly Extension<UserField>[];
+
+  constructor({ data, access, fields }: { data: Data; access: Access; fields: () => readonly Extension<UserField>[] }) {
+    this.#data = data;
+    this.#access = access;
+    this.#fields = fields;
+  }
+
+  async find(id: string, viewer: Viewer): Promise<User | undefined> {
+    if (!isId(id)) return undefined;
+    return (await this.#records(await this.#data.all(sql<Row>`select ${COLUMNS} from account where id = ${id}`), viewer))[0];
+  }
+
+  async named(username: string, viewer: Viewer): Promise<User | undefined> {
+    return (await this.#records(await this.#data.all(sql<Row>`select ${COLUMNS} from account where username = ${username}::citext`), viewer))[0];
+  }
+
+  /** Names that begin with `text` first, then those that contain it; by name. */
+  async search(text: string, { limit, offset }: { limit: number; offset: number }, viewer: Viewer): Promise<readonly User[]> {
+    const pattern = text.toLowerCase().replace(/[\\%_]/g, '\\$&');
+    const rows = await this.#data.all(sql<Row>`select ${COLUMNS} from account where lower(username::text) like ${`%${pattern}%`}
+      order by lower(username::text) like ${`${pattern}%`} desc, lower(username::text), id limit ${limit} offset ${offset}`);
+    return this.#records(rows, viewer);
+  }
+
+  async #records(rows: readonly Row[], viewer: Viewer): Promise<readonly User[]> {
+    const ids = rows.map(({ id }) => id);
+    const fields = await Promise.all((rows.length > 0 ? this.#fields() : []).map(async ({ value }) => [value.name, await value.loadMany(ids, viewer)] as const));
+    const addresses = this.#access.allows(viewer, seeAddresses);
+    return rows.map((row, index) => ({
+      id: row.id, username: row.username, avatar_url: row.avatar_url,
+      group: { id: row.group_id, name: this.#access.group(row.group_id)?.name ?? row.group_id },
+      bio: row.bio, joined_at: row.joined_at.toISOString(), last_seen_at: row.last_seen_at?.toISOString() ?? null,
+      ...((addresses || viewer.id === row.id) && { email: row.email }),
+      ...(addresses && { registration_ip: row.registration_ip, last_ip: row.last_ip }),
+      ...Object.fromEntries(fields.map(([name, values]) => [name, values[index]])),
+    }));
+  }
+}

@@ -1,0 +1,24 @@
+import { Type, type PluginHandle } from '#core';
+import { api, IdParams, listOf, Paging } from '#plugins/api';
+import { UserRecord, type UserRecords } from './records.ts';
+
+/** The most users a search answers. */
+const MOST = 20;
+
+export function addRoutes(plugin: PluginHandle, users: UserRecords): void {
+  plugin.route(api, {
+    method: 'get', path: '/users/search', summary: 'Users whose name begins with or contains a text', can: 'public',
+    query: Type.Object({ q: Type.String({ minLength: 1, maxLength: 100 }), limit: Paging.limit, offset: Paging.offset }),
+    result: listOf('users', UserRecord),
+  })(async ({ actor, query }) => {
+    const limit = Math.min(query.limit ?? MOST, MOST);
+    const found = await users.search(query.q.trim(), { limit: limit + 1, offset: query.offset ?? 0 }, actor);
+    const page = found.slice(0, limit);
+    return { users: page, count: page.length, hasMore: found.length > limit, next_cursor: null } as never;
+  });
+
+  plugin.route(api, {
+    method: 'get', path: '/users/:id', summary: 'One user', can: 'public', params: IdParams, result: Type.Object({ user: UserRecord }),
+    find: ({ actor, params }) => users.find(params.id, actor),
+  })(({ target }) => ({ user: target }) as never);
+}

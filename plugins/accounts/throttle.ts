@@ -1,0 +1,62 @@
+import { HttpError } from '#core';
+import { retryAfter, type Allowance, type Bucket, type Limits } from '#plugins/limits';
+
+/**
+ * Counts only failures, and yet never lets more attempts run at once than failures are left: otherwise a thousand guesses
+ * sent together would all be looked at before the first of them has failed. Attempts beyond that wait for their turn.
+ */
+export class FailureThrottle {
+  readonly #limits: Limits;
+  readonly #bucket: Bucket;
+  readonly #active = new Map<string, number>();
+  readonly #waiting = new Map<string, (() => void)[]>();
+
+  constructor(limits: Limits, bucket: Bucket) {
+    this.#limits = limits;
+    this.#bucket = bucket;
+  }
+
+  /** Throws 429 when `key` has no failures left. */
+  async attempt<T>(key: string, limit: number, work: () => Promise<T>): Promise<T> {
+    await this.#enter(key, limit);
+    try {
+      return await work();
+    } finally {
+      this.#leave(key);
+    }
+  }
+
+  async failed(key: string, limit: number): Promise<void> {
+    await this.#limits.consume(this.#bucket, key, limit);
+  }
+
+  async clear(key: string): Promise<void> {
+    await this.#limits.reset(this.#bucket, key);
+  }
+
+  async #enter(key: string, limit: number): Promise<void> {
+    for (;;) {
+      const allowance = await this.#limits.peek(this.#bucket, key, limit);
+      if (!allowance.allowed) throw tooMany(allowance);
+      const active = this.#active.get(key) ?? 0;
+      if (active < allowance.remaining) return void this.#active.set(key, active + 1);
+      await new Promise<void>((resolve) => this.#waiting.set(key, [...(this.#waiting.get(key) ?? []), resolve]));
+    }
+  }
+
+  #leave(key: string): void {
+    const active = (this.#active.get(key) ?? 1) - 1;
+    if (active > 0) this.#active.set(key, active);
+    else this.#active.delete(key);
+    const waiting = this.#waiting.get(key) ?? [];
+    this.#waiting.delete(key);
+    for (const go of waiting) go();
+  }
+}
+
+/** 429 that says when to come back. */
+export function tooMany(allowance: Allowance): HttpError {
+  const seconds = retryAfter(allowance);
+  const wait = seconds < 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
+  return new HttpError(429, `Too many attempts. Try again in ${wait}.`, { headers: { 'Retry-After': String(seconds) } });
+}
