@@ -18,6 +18,10 @@ interface Query {
 }
 type Ask = (query: Query) => Promise<QueryResult>;
 /** What pg's pool has and its types leave out. */
+interface Types {
+  getTypeParser(oid: number, format: string): (text: string) => unknown;
+  setTypeParser(oid: number, read: (text: string) => unknown): void;
+}
 type OpenPool = Pool & { readonly Client: new (options: object) => Client };
 
 /** A PostgreSQL server. Throws `ConfigurationError` when it cannot be reached. `pool` is how many connections at most. */
@@ -58,7 +62,9 @@ class PostgresBackend implements Backend {
     this.orm.em.getConnection().getClient();
     if (!created) throw new Error('the ORM made no connection pool');
     this.#pool = created;
-    const defaults = this.#pool.options.types as unknown as { getTypeParser(oid: number, format: string): (text: string) => unknown };
+    const defaults = this.#pool.options.types as unknown as Types;
+    // As on the embedded database, entities too get numbers for bigint columns.
+    defaults.setTypeParser(20, Number);
     const own = readers(defaults.getTypeParser(1009, 'text') as (text: string) => string[]);
     this.#types = { getTypeParser: (oid: number, format = 'text') => own[oid] ?? defaults.getTypeParser(oid, format) };
     this.#wire = new Wire(() => new this.#pool.Client({ ...this.#pool.options, password: this.#pool.options.password, statement_timeout: 0 }), log);
@@ -101,6 +107,8 @@ class PostgresBackend implements Backend {
   async close(): Promise<void> {
     await this.#wire.close();
     await this.orm.close(true);
+    // The ORM ends the pool only where it has used it.
+    if (!this.#pool.ending) await this.#pool.end();
   }
 
   /** Counts statements, and tells of each connection that the ORM takes: it takes one for a transaction. */

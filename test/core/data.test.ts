@@ -1,0 +1,323 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setImmediate as turn } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Database, defineEntity, Migration, p, sql, UniqueConstraintViolationException } from '../../core/data.ts';
+import { Batch, defineAction, HookBus } from '../../core/hooks.ts';
+import { Supervisor } from '../../core/supervise.ts';
+import { onServer, openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts';
+
+class CreateNote extends Migration {
+  override up(): void {
+    this.addSql(`create table note (id uuid primary key default gen_random_uuid(), title text not null unique, size bigint not null default 7);
+      create index note_size on note (size);`);
+  }
+  override down(): void {
+    this.addSql('drop table note');
+  }
+}
+const Note = defineEntity({ name: 'Note', tableName: 'note', properties: { id: p.uuid().primary().defaultRaw('gen_random_uuid()'), title: p.text() } });
+
+let test: TestDatabase;
+let data: Database;
+beforeAll(async () => {
+  test = await openTestDatabase();
+  data = test.database;
+  await data.migrate('notes', [CreateNote]);
+  await data.discover('notes', [Note]);
+});
+afterAll(() => test.drop());
+
+const titles = async (): Promise<string[]> => (await data.all(sql<{ title: string }>`select title from note order by title`)).map(({ title }) => title);
+const clear = (): Promise<unknown> => data.all(sql`delete from note`);
+
+describe('reading', () => {
+  it('gives the same JavaScript values on both databases', async () => {
+    const at = new Date('2024-02-29T23:59:59.123Z');
+    const row = await data.one(sql<Record<string, unknown>>`select ${at}::timestamptz as at, array[${at}::timestamptz] as moments, 9007199254740991::bigint as large, count(*) as count,
+      1.25::numeric as price, ${JSON.stringify({ a: [1] })}::jsonb as json, '2024-02-29'::date as day, interval '90 minutes' as span, '\\x0102'::bytea as bytes, array['x', null] as list,
+      array[1::bigint] as numbers, ${['p', 'q']}::text[] as words, true as yes, null::text as nothing, 'c0ffee00-0000-4000-8000-000000000000'::uuid as id from (values (1)) as one(n)`);
+    expect(row).toEqual({
+      at, moments: [at], large: 9007199254740991, count: 1, price: 1.25, json: { a: [1] }, day: '2024-02-29', span: '01:30:00', bytes: Buffer.from([1, 2]), list: ['x', null],
+      numbers: [1], words: ['p', 'q'], yes: true, nothing: null, id: 'c0ffee00-0000-4000-8000-000000000000',
+    });
+  });
+
+  it('answers the same statement again and again, also after a migration changed what it returns', async () => {
+    class Widen extends Migration {
+      override up(): void {
+        this.addSql('alter table shape add column colour text');
+      }
+    }
+    await data.all(sql`create table shape (id integer)`);
+    await data.all(sql`insert into shape values (1)`);
+    for (let round = 0; round < 4; round++) expect(await data.one(sql`select * from shape`)).toEqual({ id: 1 });
+    await data.migrate('shapes', [Widen]);
+    for (let round = 0; round < 4; round++) expect(await data.one(sql`select * from shape`)).toEqual({ id: 1, colour: null });
+    await data.all(sql`alter table shape add column sides integer`);
+    for (let round = 0; round < 4; round++) expect(await data.one(sql`select * from shape`)).toEqual({ id: 1, colour: null, sides: null });
+  });
+
+  it('reports a broken rule in the same way through SQL and through the entity manager', async () => {
+    await data.all(sql`insert into note (title) values ('twice')`);
+    await expect(data.all(sql`insert into note (title) values ('twice')`)).rejects.toThrow(UniqueConstraintViolationException);
+    await expect(data.transaction(async (em) => void em.create(Note, { title: 'twice' }))).rejects.toThrow(UniqueConstraintViolationException);
+    await clear();
+  });
+
+  it('counts statements, the same number however many rows there are', async () => {
+    const used = async (): Promise<number> => {
+      const before = data.statements;
+      await titles();
+      await data.em().find(Note, {});
+      return data.statements - before;
+    };
+    const few = await used();
+    await data.all(sql`insert into note (title) select 'n' || n from generate_series(1, 50) n`);
+    expect(await used()).toBe(few);
+    expect(few).toBe(2);
+    await clear();
+  });
+
+  it('keeps the event loop alive under statements back to back', async () => {
+    let turns = 0;
+    const timer = setInterval(() => turns++, 0);
+    for (let n = 0; n < 200; n++) await data.all(sql`select 1`);
+    clearInterval(timer);
+    expect(turns).toBeGreaterThan(10);
+  });
+});
+
+describe('a transaction', () => {
+  it('is joined by everything inside it, so that nothing waits for itself', async () => {
+    await data.transaction(async (em) => {
+      em.create(Note, { title: 'one' });
+      await em.flush();
+      expect(await titles()).toEqual(['one']);
+      expect(await data.em().find(Note, {})).toHaveLength(1);
+      await data.transaction(async () => data.all(sql`insert into note (title) values ('two')`));
+      expect(data.inTransaction).toBe(true);
+    });
+    expect(data.inTransaction).toBe(false);
+    expect(await titles()).toEqual(['one', 'two']);
+    await clear();
+  });
+
+  it('keeps nothing when it throws', async () => {
+    await expect(data.transaction(async (em) => {
+      em.create(Note, { title: 'lost' });
+      await data.all(sql`insert into note (title) values ('lost too')`);
+      throw new Error('changed my mind');
+    })).rejects.toThrow('changed my mind');
+    expect(await titles()).toEqual([]);
+  });
+
+  it('writes what the entity manager holds when it ends', async () => {
+    await data.transaction(async (em) => void em.create(Note, { title: 'flushed' }));
+    expect(await titles()).toEqual(['flushed']);
+    await clear();
+  });
+
+  it('can run many times at once', async () => {
+    await Promise.all(Array.from({ length: 40 }, (_, n) => data.transaction(async (em) => {
+      em.create(Note, { title: `t${n}` });
+      await em.flush();
+      await titles();
+    })));
+    expect(await titles()).toHaveLength(40);
+    await clear();
+  });
+
+  it('does not lend its connection to work that nobody awaited', async () => {
+    let late: Promise<string[]> | undefined;
+    await data.transaction(async () => {
+      late = (async () => {
+        while (data.inTransaction) await turn();
+        return titles();
+      })();
+    });
+    expect(await late).toEqual([]);
+  });
+});
+
+describe('actions raised in a transaction', () => {
+  const happened = defineAction<string>('note.happened');
+  const heard: string[] = [];
+  const supervisor = new Supervisor(testLog);
+  let bus: HookBus;
+  beforeAll(() => {
+    bus = new HookBus(supervisor, { batch: (): Batch | undefined => data.batch(), store: () => undefined });
+    bus.own('notes', [happened]);
+    bus.listen('other', happened, async (what: string) => {
+      heard.push(`${what}: ${data.inTransaction ? 'inside' : 'outside'} ${(await titles()).join()}`);
+    });
+  });
+  afterAll(() => supervisor.close());
+
+  it('reach listeners after the commit, outside of it, and before `transaction` resolves', async () => {
+    await data.transaction(async (em) => {
+      em.create(Note, { title: 'seen' });
+      await bus.emit(happened, 'created');
+      expect(heard).toEqual([]);
+    });
+    expect(heard).toEqual(['created: outside seen']);
+    heard.length = 0;
+    await clear();
+  });
+
+  it('are dropped with the rollback', async () => {
+    await expect(data.transaction(async () => {
+      await bus.emit(happened, 'never');
+      throw new Error('no');
+    })).rejects.toThrow('no');
+    expect(heard).toEqual([]);
+  });
+
+  it('may begin transactions of their own in their listeners', async () => {
+    const stop = bus.listen('third', happened, () => data.transaction(() => data.all(sql`insert into note (title) values ('from a listener')`)));
+    await data.transaction(() => bus.emit(happened, 'go'));
+    stop();
+    expect(await titles()).toEqual(['from a listener']);
+    heard.length = 0;
+    await clear();
+  });
+});
+
+describe('entities', () => {
+  it('are refused on a table that another plugin owns', async () => {
+    const Stolen = defineEntity({ name: 'Stolen', tableName: 'note', properties: { id: p.uuid().primary() } });
+    await expect(data.discover('thief', [Stolen])).rejects.toThrow('[thief] has an entity on the table "note", which belongs to "notes"; give it a table of its own');
+  });
+
+  it('are replaced when their plugin brings a changed definition', async () => {
+    const Sized = defineEntity({ name: 'Note', tableName: 'note', properties: { id: p.uuid().primary().defaultRaw('gen_random_uuid()'), title: p.text(), size: p.integer().default(7) } });
+    await data.all(sql`insert into note (title, size) values ('sized', 12)`);
+    await data.discover('notes', [Sized]);
+    expect((await data.em().findOneOrFail(Sized, { title: 'sized' })).size).toEqual(12);
+    await data.discover('notes', [Note]);
+    expect(await data.em().find(Note, { title: 'sized' })).toHaveLength(1);
+    await clear();
+  });
+});
+
+describe('migrations', () => {
+  class First extends Migration {
+    override up(): void {
+      this.addSql('create table step (n integer)');
+    }
+    override down(): void {
+      this.addSql('drop table step');
+    }
+  }
+  class Second extends Migration {
+    override async up(): Promise<void> {
+      await this.execute('insert into step (n) values (?)', [2]);
+    }
+    override down(): void {
+      this.addSql('delete from step where n = 2');
+    }
+  }
+  class Broken extends Migration {
+    override up(): void {
+      this.addSql('insert into step (n) values (3)');
+      this.addSql('insert into nowhere values (1)');
+    }
+  }
+
+  it('run once each, in order, and are undone in reverse', async () => {
+    expect(await data.migrate('steps', [First])).toEqual(['First']);
+    expect(await data.migrate('steps', [First, Second])).toEqual(['Second']);
+    expect(await data.migrate('steps', [First, Second])).toEqual([]);
+    expect(await data.all(sql`select n from step`)).toEqual([{ n: 2 }]);
+    await data.migrateDown('steps', [First, Second]);
+    expect(await data.one(sql`select to_regclass('step') as found`)).toEqual({ found: null });
+  });
+
+  it('name the plugin, the migration and the remedy when one is broken, and keep nothing of it', async () => {
+    await expect(data.migrate('steps', [First, Broken, Second])).rejects.toThrow(/^\[steps\] migration "Broken" failed: .*nowhere.*; nothing of it was kept; correct it and enable the plugin again$/s);
+    expect(await data.all(sql`select n from step`)).toEqual([]);
+    expect(await data.migrate('steps', [First, Second])).toEqual(['Second']);
+  });
+
+  it('may not share a name within a plugin', async () => {
+    await expect(data.migrate('twins', [First, First])).rejects.toThrow('[twins] lists two migrations named "First"; rename one of them');
+  });
+
+  it.runIf(onServer)('run in one process only when two begin at once', async () => {
+    class Slow extends Migration {
+      override up(): void {
+        this.addSql('create table slow (n integer); select pg_sleep(0.1);');
+      }
+    }
+    const other = await Database.connect({ url: test.url, folder: test.folder, log: testLog });
+    const ran = await Promise.all([data.migrate('slow', [Slow]), other.migrate('slow', [Slow])]);
+    await other.close();
+    expect(ran.flat()).toEqual(['Slow']);
+  });
+});
+
+describe('messages', () => {
+  it('arrive at the commit and not without one', async () => {
+    const got: string[] = [];
+    const arrived = Promise.withResolvers<void>();
+    const stop = await data.listen('news', (payload) => {
+      got.push(payload);
+      if (payload === 'last') arrived.resolve();
+    });
+    await data.transaction(async () => {
+      await data.all(sql`select pg_notify('news', 'rolled back')`);
+      throw new Error('no');
+    }).catch(() => undefined);
+    await data.transaction(() => data.all(sql`select pg_notify('news', 'last')`));
+    await arrived.promise;
+    expect(got).toEqual(['last']);
+    await stop();
+  });
+});
+
+describe('a second process', () => {
+  const second = async (): Promise<{ code: number | null; output: string }> => {
+    const child = spawn(process.execPath, [join(import.meta.dirname, 'fixtures/second.ts'), test.folder, test.url ?? ''], { stdio: ['ignore', 'pipe', 'inherit'] });
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+    const [code] = (await once(child, 'close')) as [number | null];
+    return { code, output };
+  };
+
+  it.runIf(!onServer)('is refused the embedded database, told who has it and what to do', async () => {
+    const { output } = await second();
+    expect(output).toContain(`ConfigurationError: the embedded database in ${test.folder} is in use by process ${process.pid}; stop that process, or set DATABASE_URL`);
+  });
+
+  it.runIf(onServer)('learns that a server database is claimed by another', async () => {
+    expect(await data.claimAlone()).toBe(true);
+    expect((await second()).output).toContain('alone: false');
+    expect(await data.claimAlone()).toBe(true);
+  });
+});
+
+describe('a server', () => {
+  it.runIf(onServer)('may end connections without ending the process; statements work again afterwards', async () => {
+    const payloads: string[] = [];
+    const back = Promise.withResolvers<void>();
+    const stop = await data.listen('outage', (payload) => {
+      payloads.push(payload);
+      back.resolve();
+    });
+    const other = await Database.connect({ url: test.url, folder: test.folder, log: testLog });
+    await other.all(sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`);
+    await other.close();
+    await back.promise;
+    expect(payloads).toEqual(['']);
+    expect(await titles()).toEqual([]);
+    await data.ready();
+    await stop();
+  });
+
+  it('that cannot be reached is a problem of the configuration', async () => {
+    const connecting = Database.connect({ url: 'postgres://nobody:secret@127.0.0.1:1/none', folder: test.folder, log: testLog });
+    await expect(connecting).rejects.toThrow(/^cannot use the database that DATABASE_URL names: .*check the address, the name and the password$/);
+    await expect(connecting).rejects.not.toThrow('secret');
+  });
+});
