@@ -50,6 +50,7 @@ async function compileSnippets(root: string, all: readonly Snippet[]): Promise<r
       // `export {}` makes a module of a snippet that imports nothing, so that names of two snippets do not meet.
       writeFileSync(file, `${snippet.text}export {};\n`);
     }
+    writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(project(root, all)));
     symlinkSync(resolve(import.meta.dirname, '../../../node_modules'), join(folder, 'node_modules'));
     return (await compile(folder, 'tsconfig.json')).map((line) => inDocument(line, all)).filter((line) => line !== undefined);

@@ -1,0 +1,151 @@
+import { describe, expect, test } from 'vitest';
+import { boundaries } from '../config/tools/checks/boundaries.ts';
+import { budget } from '../config/tools/checks/budget.ts';
+import type { Check } from '../config/tools/checks/check.ts';
+import { finished } from '../config/tools/checks/finished.ts';
+import { CHECKS } from '../config/tools/checks/index.ts';
+import { lint } from '../config/tools/checks/lint.ts';
+import { names } from '../config/tools/checks/names.ts';
+import { plugins } from '../config/tools/checks/plugins.ts';
+import { reference } from '../config/tools/checks/reference.ts';
+import { size } from '../config/tools/checks/size.ts';
+import { snippets } from '../config/tools/checks/snippets.ts';
+import { types } from '../config/tools/checks/types.ts';
+import { vocabulary } from '../config/tools/checks/vocabulary.ts';
+import { environmentRows } from '../config/tools/reference/environment.ts';
+import { plant, ROOT } from './architecture/plant.ts';
+
+const lines = (count: number): string => 'export {};\n'.repeat(count);
+
+async function findings(check: Check, files: Readonly<Record<string, string>>): Promise<readonly string[]> {
+  using tree = plant(files);
+  return await check.run(tree.root);
+}
+
+describe('the repository', () => {
+  test.each(CHECKS.map((check) => [check.name, check] as const))('%s', async (_name, check) => {
+    expect(await check.run(ROOT)).toEqual([]);
+  });
+});
+
+describe('each check catches what it is for', () => {
+  test('types: a value of the wrong type, in the server and in the browser', async () => {
+    const found = await findings(types, {
+      'core/wrong.ts': 'export const port: number = "3000";\n',
+      'plugins/a/client/wrong.ts': 'export const title: number = document.title;\n',
+      'plugins/a/service.ts': 'export const title: string = document.title;\n',
+    });
+    expect(found).toHaveLength(3);
+    expect(found).toEqual(expect.arrayContaining([
+      expect.stringContaining('core/wrong.ts(1,14): error TS2322'),
+      expect.stringMatching(/plugins\/a\/client\/wrong\.ts\(1,14\): error TS2322/),
+      expect.stringMatching(/plugins\/a\/service\.ts\(1,30\): error TS\d+: Cannot find name 'document'/),
+    ]));
+  });
+
+  test('types: syntax that Node cannot strip', async () => {
+    expect(await findings(types, { 'core/wrong.ts': 'export enum Colour { red }\n' })).toEqual([expect.stringContaining('TS1294')]);
+  });
+
+  test('lint: a promise that nobody awaits, which needs types to see', async () => {
+    const found = await findings(lint, { 'core/careless.ts': 'export const work = async (): Promise<number> => 1;\nexport function begin(): void {\n  work();\n}\n' });
+    expect(found).toEqual([expect.stringMatching(/^core\/careless\.ts:3: typescript\(no-floating-promises\)/)]);
+  });
+
+  test('snippets: an example that does not compile, at its line in the document', async () => {
+    const door = 'export const defineToken = <T>(id: string): { id: string; value?: T } => ({ id });\n';
+    const guide = '# Guide\n\n```ts\n// plugins/polls/api.ts\nimport { defineToken } from \'#core\';\nexport const Polls = defineToken<number>(1);\n```\n\n```ts\nimport { Polls } from \'#plugins/polls\';\nPolls.id.toFixed();\n```\n';
+    const found = await findings(snippets, { 'core/index.ts': door, 'docs/guide/polls.md': guide });
+    expect(found).toEqual([expect.stringMatching(/^docs\/guide\/polls\.md:6: error TS2345/), expect.stringMatching(/^docs\/guide\/polls\.md:11: error TS2551/)]);
+  });
+
+  test('kernel budget: a line too many, not counting the runner of commands', async () => {
+    expect(await findings(budget, { 'core/a.ts': lines(2_000), 'core/b.ts': lines(501), 'core/cli/c.ts': lines(100) })).toEqual([expect.stringContaining('2501 lines, 1 above')]);
+    expect(await findings(budget, { 'core/a.ts': lines(2_500), 'core/cli/c.ts': lines(100) })).toEqual([]);
+  });
+
+  test('vocabulary: a word of this application in the kernel, also inside a name, a comment or the command line', async () => {
+    const found = await findings(vocabulary, {
+      'core/a.ts': 'export const replyCount = 1;\n// Called when a post is made.\n',
+      'core/cli/b.ts': 'export const help = "Promotes a moderator";\n',
+      'core/fine.ts': '// A POST request to config/forum.ts: method post, PostgreSQL.\n',
+      'plugins/a/plugin.ts': '// Discussions, topics and replies.\n',
+    });
+    expect(found.map((line) => line.split(' is ')[0])).toEqual(['core/a.ts:1: "reply"', 'core/a.ts:2: "a post"', 'core/cli/b.ts:1: "moderator"']);
+  });
+
+  test('file size: 301 lines, and 121 of a plugin.ts', async () => {
+    const found = await findings(size, { 'core/a.ts': lines(301), 'core/b.ts': lines(300), 'plugins/a/plugin.ts': lines(121) });
+    expect(found).toEqual([expect.stringMatching(/^core\/a\.ts: 301/), expect.stringMatching(/^plugins\/a\/plugin\.ts: 121/)]);
+  });
+
+  test('names: empty words, underscores and interfaces that say so', async () => {
+    const found = await findings(names, {
+      'core/a.ts': 'export class UserManager {}\nexport interface IUser {}\nconst _hidden = 1;\nexport const seen = _hidden;\nexport interface Item {}\n',
+      'plugins/a/utils.ts': 'export {};\n',
+    });
+    expect(found.map((line) => line.slice(0, line.lastIndexOf('"')))).toEqual(['core/a.ts:1: "UserManager', 'core/a.ts:2: "IUser', 'core/a.ts:3: "_hidden', 'plugins/a/utils.ts: "utils']);
+  });
+
+  test('finished: notes to oneself and tests that are left out or run alone', async () => {
+    const found = await findings(finished, {
+      'core/a.ts': 'export {}; // TODO later\n',
+      'test/a.test.ts': 'import { test } from \'vitest\';\ntest.only(\'a\', () => {});\ntest.concurrent.skip(\'b\', () => {});\nexport const fine = [\'TODO\', \'test.only\'];\n',
+    });
+    expect(found.map((line) => line.slice(0, 24))).toEqual(['core/a.ts:1: "TODO" in a', 'test/a.test.ts:2: .only ', 'test/a.test.ts:3: .skip ']);
+  });
+
+  test('plugin folders: another id, no README, no tests, a name that is not kebab-case', async () => {
+    const found = await findings(plugins, {
+      'plugins/polls/plugin.ts': 'export default definePlugin({ id: \'poll\' });\n',
+      'plugins/Loud/plugin.ts': 'export default definePlugin({ id: \'Loud\' });\n',
+      'plugins/Loud/README.md': '# Loud\n',
+      'test/plugins/Loud/loud.test.ts': 'export {};\n',
+    });
+    expect(found).toEqual([
+      expect.stringMatching(/^plugins\/Loud: .*kebab-case/), expect.stringMatching(/^plugins\/polls\/plugin\.ts: calls itself "poll"/),
+      expect.stringMatching(/^plugins\/polls: has no README/), expect.stringMatching(/^test\/plugins\/polls: has no \*\.test\.ts/),
+    ]);
+  });
+
+  test('generated reference: a document that is out of date, missing, or written by hand', async () => {
+    const generate = () => Promise.resolve(new Map([['docs/reference/hooks.md', 'new'], ['docs/reference/routes.md', 'new'], ['docs/reference/settings.md', 'same']]));
+    const found = await findings(reference(generate), { 'docs/reference/hooks.md': 'old', 'docs/reference/settings.md': 'same', 'docs/reference/own.md': 'mine' });
+    expect(found).toEqual([expect.stringContaining('hooks.md: is out of date'), expect.stringContaining('own.md: is not generated'), expect.stringContaining('routes.md: is missing')]);
+  });
+
+  test('generated reference: an environment variable that nobody described', () => {
+    using tree = plant({ 'config/environment.ts': 'declare function text(name: string): string;\nexport const shiny = text(\'SHINY\');\n' });
+    expect(() => environmentRows(tree.root)).toThrow('reads SHINY; say what it means');
+  });
+});
+
+describe('boundaries', () => {
+  /** One breach of every rule, by import and by type. */
+  const tree = {
+    'core/index.ts': 'export const door = 1;\n',
+    'core/hidden.ts': 'export const hidden = 1;\nexport interface Hidden {}\n',
+    'core/nosy.ts': 'import \'../plugins/a/service.ts\';\n',
+    'core/one.ts': 'import type { two } from \'./two.ts\';\nexport const one: typeof two = 1;\n',
+    'core/two.ts': 'import { one } from \'./one.ts\';\nexport const two = 1;\nvoid one;\n',
+    'core/wild.ts': ['tsyringe', 'reflect-metadata', 'emittery', 'ajv', 'express', 'kysely', '@electric-sql/pglite', 'ioredis', 'pino'].map((library) => `import '${library}';\n`).join('') + 'import type { Client } from \'pg\';\nexport type { Client };\n',
+    'config/forum.ts': 'import \'playwright-core\';\n',
+    'migrations/a/0001-create.ts': 'import \'../../plugins/a/service.ts\';\n',
+    'plugins/a/api.ts': 'import \'./service.ts\';\n',
+    'plugins/a/service.ts': 'import type { Hidden } from \'../../core/hidden.ts\';\nimport \'../b/service.ts\';\nexport type { Hidden };\n',
+    'plugins/a/plugin.ts': 'import \'../../config/forum.ts\';\n',
+    'plugins/a/client/page.ts': 'import \'../service.ts\';\n',
+    'plugins/b/service.ts': 'export const b = 1;\n',
+  };
+
+  test('every rule is broken once by a tree made for it, and says so', async () => {
+    const { default: configuration } = (await import(new URL('../.dependency-cruiser.mjs', import.meta.url).href)) as { default: { forbidden: ReadonlyArray<{ name: string }> } };
+    const found = await findings(boundaries(1), tree);
+    const broken = found.map((line) => /: ([a-z-]+)(?::|$)/.exec(line)?.[1] ?? line);
+    expect([...new Set(broken)].sort()).toEqual(configuration.forbidden.map(({ name }) => name).sort());
+  });
+
+  test('a tree that could not be read is not taken for a clean one', async () => {
+    expect(await findings(boundaries(), { 'core/index.ts': 'export const door = 1;\n' })).toEqual([expect.stringContaining('saw 1 modules, fewer than 21')]);
+  });
+});

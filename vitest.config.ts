@@ -1,0 +1,28 @@
+import { existsSync } from 'node:fs';
+import { defineConfig } from 'vitest/config';
+import { browserPath, leftOut } from './config/tools/suites.ts';
+
+const KERNEL_AND_PLUGINS = ['test/core/**/*.test.ts', 'test/plugins/**/*.test.ts'];
+const suites = leftOut(process.env, existsSync);
+const runs = (name: string): boolean => !suites.some((suite) => suite.name === name);
+
+/** Two workers on a small machine: each embedded database takes some 400 MB. */
+const shared = {
+  environment: 'node',
+  pool: 'forks',
+  testTimeout: 30_000,
+  hookTimeout: 60_000,
+} as const;
+
+export default defineConfig({
+  test: {
+    globalSetup: 'config/tools/announce-suites.ts',
+    maxWorkers: 2,
+    projects: [
+      { test: { ...shared, name: 'static', include: ['test/*.test.ts', 'config/tools/**/*.test.ts'], testTimeout: 180_000 } },
+      { test: { ...shared, name: 'embedded', include: KERNEL_AND_PLUGINS, env: { PARLEY_TEST_DATABASE: 'embedded' } } },
+      ...(runs('server') ? [{ test: { ...shared, name: 'server', include: KERNEL_AND_PLUGINS, env: { PARLEY_TEST_DATABASE: 'server' } } }] : []),
+      ...(runs('browser') ? [{ test: { ...shared, name: 'browser', include: ['test/browser/**/*.test.ts'], testTimeout: 120_000, env: { CHROMIUM_PATH: browserPath(process.env) } } }] : []),
+    ],
+  },
+});
