@@ -47,8 +47,8 @@ export interface SurfaceBehaviour<Actor, Out = unknown> {
   /** Synchronous short cut before everything else: true when it has answered from stored bytes. */
   replay?(req: IncomingMessage, res: ServerResponse): boolean;
   readonly middleware?: readonly RequestHandler[];
-  /** Who calls, and may they go on. Also for paths without a route. */
-  enter(req: Request, res: Response): Awaitable<Actor>;
+  /** Who calls, and may they go on. Also for paths and methods without a route, which is then undefined. */
+  enter(req: Request, res: Response, route: RouteInfo | undefined): Awaitable<Actor>;
   /** Login and forgery checks, before anything is looked up. */
   guard?(exchange: Exchange<Actor>, route: RouteInfo): Awaitable<void>;
   /** The request body as a value; called once, when a route wants one. */
@@ -229,7 +229,7 @@ export class RouteRegistry implements Routes {
     try {
       for (const middleware of behaviour.middleware ?? []) await through(middleware, req, res);
       if (res.headersSent) return true;
-      exchange.actor = await behaviour.enter(req, res);
+      exchange.actor = await behaviour.enter(req, res, match.value?.info);
       if (!match.value) return unmatched(exchange, match.allowed, req.method);
       await this.#call(match.value, match.params, exchange, behaviour);
     } catch (error) {
