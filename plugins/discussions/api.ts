@@ -1,5 +1,10 @@
-import { defineAction, defineExtensionPoint, defineFilter, definePermission, defineToken, Type, type EntityManager, type TSchema } from '#core';
+import {
+  defineAction, defineExtensionPoint, defineFilter, definePermission, defineToken, Type, type EntityManager, type RawBuilder, type Static, type TSchema,
+} from '#core';
 import type { Audience, Viewer } from '#plugins/access';
+import { Author } from '#plugins/accounts';
+import { nullable, Time } from '#plugins/api';
+import { defineSlot } from '#plugins/web';
 
 /** What an event says of a discussion and a post; also what integrators receive. */
 export const DiscussionEvent = Type.Object({
@@ -11,10 +16,10 @@ export const PostEvent = Type.Object({
   author: Type.Object({ id: Type.String(), username: Type.String() }), created_at: Type.String(),
 });
 interface DiscussionPayload {
-  readonly discussion: { readonly id: string; readonly number: number; readonly title: string; readonly slug: string; readonly url: string; readonly category_id: string; readonly author: { readonly id: string; readonly username: string }; readonly created_at: string };
+  readonly discussion: Static<typeof DiscussionEvent>;
 }
 interface PostPayload {
-  readonly post: { readonly id: string; readonly discussion_id: string; readonly number: number; readonly content: string; readonly html: string; readonly url: string; readonly author: { readonly id: string; readonly username: string }; readonly created_at: string };
+  readonly post: Static<typeof PostEvent>;
   readonly category_id: string;
 }
 
@@ -61,24 +66,159 @@ export interface Category {
   readonly reply: Audience;
 }
 
+export interface CategoryRights {
+  readonly view: boolean;
+  readonly create: boolean;
+  readonly reply: boolean;
+  readonly moderate: boolean;
+}
+
 /** All categories are held in memory and exact: a change replaces them before it is answered. */
 export interface Categories {
+  /** To await before the others are used for a request: costs nothing unless another process changed a category. */
+  refresh(): Promise<void> | undefined;
   all(): readonly Category[];
   visible(viewer: Viewer): readonly Category[];
   /** By id or slug; undefined also when the viewer may not see it. */
   find(idOrSlug: string, viewer: Viewer): Category | undefined;
+  /** What the viewer may do in a category. */
+  rights(category: Category, viewer: Viewer): CategoryRights;
+  /** Creates, or changes where an id is given. 400 naming the field. */
   save(category: Partial<Category> & { readonly name: string }): Promise<Category>;
+  /** Its discussions go to `moveTo`; without it only an empty category can be deleted (400). */
+  remove(id: string, moveTo?: string): Promise<void>;
 }
 export const Categories = defineToken<Categories>('Categories');
 
+/** A discussion as the API shows it; fields of other plugins come on top. */
+export const DiscussionRecord = Type.Object({
+  id: Type.String(), number: Type.Integer(), title: Type.String(), slug: Type.String(), content: Type.String(), html: Type.String(),
+  category_id: Type.String(), category: Type.Object({ id: Type.String(), slug: Type.String(), name: Type.String() }), author: Author,
+  reply_count: Type.Integer(), view_count: Type.Integer(), participant_count: Type.Integer(),
+  is_pinned: Type.Boolean(), is_locked: Type.Boolean(), is_deleted: Type.Boolean(),
+  last_post_at: Time, created_at: Time, updated_at: Time, url: Type.String(),
+});
+export type DiscussionRecord = Static<typeof DiscussionRecord>;
+/** A post as the API shows it. A deleted one keeps its number and loses everything that was said, except for moderators. */
+export const PostRecord = Type.Object({
+  id: Type.String(), discussion_id: Type.String(), number: Type.Integer(), content: Type.String(), html: Type.String(), author: Author,
+  is_first: Type.Boolean(), created_at: Time, updated_at: Time, edited_at: nullable(Time), is_deleted: Type.Boolean(),
+});
+export type PostRecord = Static<typeof PostRecord>;
+export const PostStub = Type.Object({ id: Type.String(), number: Type.Integer(), is_deleted: Type.Literal(true) });
+export type PostStub = Static<typeof PostStub>;
+
+export const SORTS = ['latest', 'oldest', 'newest', 'most_replied', 'most_viewed'] as const;
+export type Sort = (typeof SORTS)[number];
+
+/** What a list of discussions may be asked for. */
+export interface ListRequest {
+  /** Without it: last activity, pinned ones first where `category` or `pinnedFirst` is given. */
+  readonly sort?: Sort | undefined;
+  readonly category?: Category | undefined;
+  /** An author's discussions only. */
+  readonly authorId?: string | undefined;
+  readonly pinnedFirst?: boolean | undefined;
+  /** A select of discussion ids from the asking plugin's own table. */
+  readonly within?: RawBuilder<unknown> | undefined;
+  readonly limit: number;
+  readonly offset?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly hasMore: boolean;
+  /** Undefined on the last page. */
+  readonly nextCursor: string | undefined;
+}
+
+/** Which discussion something belongs to, and what decides who may see it and act on it. */
+export interface DiscussionHead {
+  readonly id: string;
+  readonly number: number;
+  readonly title: string;
+  readonly slug: string;
+  readonly categoryId: string;
+  readonly authorId: string;
+  readonly locked: boolean;
+  readonly pinned: boolean;
+  /** Only moderators get to see a head with `deleted`. */
+  readonly deleted: boolean;
+}
+
 export interface Discussions {
-  /** Markdown in, ids out. 400 naming the field, 403 where the category does not let the viewer. */
+  /** Markdown in, ids out. 400 naming the field, 403 where the category does not let the viewer, 429 above the rate. */
   start(viewer: Viewer, draft: { readonly title: string; readonly content: string; readonly categoryId: string; readonly fields?: Readonly<Record<string, unknown>> }): Promise<{ readonly discussionId: string; readonly number: number; readonly postId: string; readonly path: string }>;
+  /** 404 for a discussion the viewer cannot see, 403 where it is locked or closed to them, 429 above the rate. */
   reply(viewer: Viewer, draft: { readonly discussionId: string; readonly content: string }): Promise<{ readonly id: string; readonly number: number; readonly path: string }>;
   /** By id or public number, if the viewer may see it. */
-  find(idOrNumber: string, viewer: Viewer): Promise<{ readonly id: string; readonly number: number; readonly title: string; readonly categoryId: string; readonly authorId: string; readonly locked: boolean } | undefined>;
+  find(idOrNumber: string, viewer: Viewer): Promise<DiscussionHead | undefined>;
+  /** Where a post is, if the viewer may see it. */
+  findPost(id: string, viewer: Viewer): Promise<{ readonly id: string; readonly number: number; readonly authorId: string; readonly discussion: DiscussionHead } | undefined>;
+  /** What the viewer may see of a list. One statement, whatever its length. 400 for a cursor of another list. */
+  list(request: ListRequest, viewer: Viewer): Promise<Page<DiscussionRecord>>;
+  /** In the order of `ids`, without those the viewer may not see. */
+  records(ids: readonly string[], viewer: Viewer): Promise<readonly DiscussionRecord[]>;
+  posts(ids: readonly string[], viewer: Viewer): Promise<readonly PostRecord[]>;
 }
 export const Discussions = defineToken<Discussions>('Discussions');
+
+/** A discussion to be brought in whole, such as from another forum. Its posts are in order, the first one opens it. */
+export interface ImportedDiscussion {
+  readonly title: string;
+  readonly slug?: string;
+  readonly categoryId: string;
+  readonly authorId: string;
+  readonly createdAt: Date;
+  readonly views?: number;
+  readonly pinned?: boolean;
+  readonly locked?: boolean;
+  /** `html` is stored as it is: it must come from `Markdown.render`. */
+  readonly posts: readonly { readonly authorId: string; readonly content: string; readonly html: string; readonly createdAt: Date }[];
+}
+/** Brings in many discussions fast. Raises no events, asks for no rights; all counters are right afterwards. */
+export interface Importer {
+  /** In batches, each a transaction. Resolves to how many were written. */
+  importDiscussions(
+    discussions: Iterable<ImportedDiscussion> | AsyncIterable<ImportedDiscussion>, progress?: (discussions: number, posts: number) => void,
+  ): Promise<{ readonly discussions: number; readonly posts: number }>;
+}
+export const Importer = defineToken<Importer>('Importer');
+
+/** Tags of what is held in memory or stored as answers. A plugin whose field or slot shows something new purges them. */
+export const tags = {
+  /** Every list of discussions. */
+  lists: 'discussions',
+  /** Everything that shows any discussion, post or list, such as when a member has a new name. */
+  all: 'discussion-records',
+  categories: 'categories',
+  /** All that shows one discussion or its posts. */
+  discussion: (id: string): string => `discussion:${id}`,
+} as const;
+
+/** A place in the form of a discussion or a post; what is filled in may hold inputs, which are sent with the form under their names. */
+export interface ComposerSlot {
+  /** Absent for a new discussion. */
+  readonly discussion?: DiscussionHead | undefined;
+  /** What was typed, by field name, when a form comes back. */
+  readonly values: Readonly<Record<string, unknown>>;
+}
+/** Places on a row of a list of discussions. */
+export const cardBadges = defineSlot<DiscussionRecord>('discussion-card.badges');
+export const cardMeta = defineSlot<DiscussionRecord>('discussion-card.meta');
+export const cardEnd = defineSlot<DiscussionRecord>('discussion-card.end');
+/** Places on a post. */
+export const postBefore = defineSlot<PostRecord>('post.before');
+export const postBadges = defineSlot<PostRecord>('post.badges');
+export const postAfterBody = defineSlot<PostRecord>('post.body.after');
+export const postActions = defineSlot<PostRecord>('post.actions');
+export const postMenu = defineSlot<PostRecord>('post.menu');
+export const postFooter = defineSlot<PostRecord>('post.footer.end');
+/** Places at the head of a discussion's page. */
+export const headBadges = defineSlot<DiscussionRecord>('discussion.head.badges');
+export const headActions = defineSlot<DiscussionRecord>('discussion.head.actions');
+export const headAfterTitle = defineSlot<DiscussionRecord>('discussion.head.after-title');
+export const composerFields = defineSlot<ComposerSlot>('composer.fields');
 
 export const startDiscussion = definePermission('discussions.start', { label: 'start discussions', default: 'member' });
 export const writeReply = definePermission('discussions.reply', { label: 'reply', default: 'member' });

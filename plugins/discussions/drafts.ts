@@ -1,0 +1,70 @@
+import { InvalidInput, parse, type EntityManager, type FieldProblem, type PluginHandle } from '#core';
+import type { Viewer } from '#plugins/access';
+import { discussionFields, draftAccepted } from '#plugins/discussions';
+import type { Markdown } from '#plugins/markdown';
+
+/** Characters of a title, the same for forms, the API and the database's index of titles. */
+export const TITLE = { minLength: 1, maxLength: 200 } as const;
+/** Characters of a post, and bytes: the bound under which Markdown is rendered. */
+export const CONTENT = { minLength: 1, maxLength: 65_536 } as const;
+
+/** What somebody is about to publish, checked, passed by every plugin, and rendered. */
+export interface Accepted {
+  readonly title: string;
+  readonly content: string;
+  readonly html: string;
+}
+/** Stores one field of another plugin in the transaction that writes the discussion. */
+export type SaveField = (em: EntityManager, id: string) => Promise<void>;
+
+function problems(title: string | undefined, content: string): FieldProblem[] {
+  const found: FieldProblem[] = [];
+  if (title !== undefined && title === '') found.push({ field: 'title', message: 'is required' });
+  if (title !== undefined && title.length > TITLE.maxLength) found.push({ field: 'title', message: `must have at most ${TITLE.maxLength} characters` });
+  if (content === '') found.push({ field: 'content', message: 'is required' });
+  if (Buffer.byteLength(content) > CONTENT.maxLength) found.push({ field: 'content', message: `must have at most ${CONTENT.maxLength} bytes` });
+  return found;
+}
+
+/** Text as it is kept: PostgreSQL takes no zero character, and lines end alike wherever they were typed. */
+const clean = (text: string): string => text.replaceAll('\0', '').replace(/\r\n?/g, '\n');
+const cleanTitle = (title: string): string => clean(title).replace(/\s+/g, ' ').trim();
+
+/** The way of a text from a form to the database. */
+export class Drafts {
+  readonly #plugin: PluginHandle;
+  readonly #markdown: Markdown;
+
+  constructor(plugin: PluginHandle, markdown: Markdown) {
+    this.#plugin = plugin;
+    this.#markdown = markdown;
+  }
+
+  /** 400 naming each field that is wrong, or whatever a listener of `discussion.draft` refuses with. */
+  async accept(draft: { readonly title?: string; readonly content: string }, author: Viewer, categoryId: string): Promise<Accepted> {
+    const title = draft.title === undefined ? undefined : cleanTitle(draft.title);
+    const content = clean(draft.content).trim();
+    const wrong = problems(title, content);
+    if (wrong.length > 0) throw new InvalidInput(wrong);
+    const final = await this.#plugin.filter(draftAccepted, { ...(title !== undefined && { title }), content }, { author, categoryId });
+    return { title: final.title ?? '', content: final.content, html: await this.#markdown.render(final.content) };
+  }
+
+  /** 400 for an empty title or one that is too long. */
+  title(title: string): string {
+    const cleaned = cleanTitle(title);
+    const wrong = problems(cleaned, '-');
+    if (wrong.length > 0) throw new InvalidInput(wrong);
+    return cleaned;
+  }
+
+  /** The fields of other plugins that `body` has values for. 400 for a value its plugin does not take. */
+  fields(body: Readonly<Record<string, unknown>>, viewer: Viewer): readonly SaveField[] {
+    return this.#plugin.extensions(discussionFields).flatMap(({ value: field }) => {
+      const given = body[field.name];
+      if (given === undefined || !field.body || !field.save) return [];
+      const value = (parse({ type: 'object', properties: { [field.name]: field.body } }, { [field.name]: given }) as Record<string, unknown>)[field.name];
+      return [(em: EntityManager, id: string) => field.save!(em, id, value, viewer)];
+    });
+  }
+}

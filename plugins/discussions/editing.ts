@@ -1,0 +1,170 @@
+import { HttpError, InvalidInput, sql, type Cache, type Clock, type Data, type EntityManager, type Environment, type PluginHandle } from '#core';
+import type { Viewer } from '#plugins/access';
+import type { Accounts } from '#plugins/accounts';
+import { discussionDeleted, discussionUpdated, postDeleted, postUpdated, tags, type DiscussionHead } from '#plugins/discussions';
+import type { CategoryService } from './categories.ts';
+import { addToAuthors, addToCategory, leave, rejoin } from './counters.ts';
+import type { Drafts } from './drafts.ts';
+import { DiscussionEntity, PostEntity } from './entities.ts';
+import { discussionEvent, postEvent } from './events.ts';
+import { slugOf } from './identifiers.ts';
+import { headTag, type FoundPost } from './reading.ts';
+import type { Rights } from './rights.ts';
+
+export interface EditingServices {
+  readonly data: Data;
+  readonly cache: Cache;
+  readonly clock: Clock;
+  readonly environment: Environment;
+  readonly plugin: PluginHandle;
+  readonly accounts: Pick<Accounts, 'authors'>;
+  readonly categories: CategoryService;
+  readonly drafts: Drafts;
+  readonly rights: Rights;
+}
+/** What may be changed of a discussion; what is undefined stays. */
+export interface Changes {
+  readonly title?: string | undefined;
+  readonly categoryId?: string | undefined;
+  readonly pinned?: boolean | undefined;
+  readonly locked?: boolean | undefined;
+  readonly fields?: Readonly<Record<string, unknown>> | undefined;
+}
+interface StoredDiscussion {
+  id: string; number: number; title: string; slug: string; categoryId: string; authorId: string; replyCount: number;
+  isPinned: boolean; isLocked: boolean; createdAt: Date; updatedAt: Date; deletedAt?: Date | null; deletedBy?: string | null;
+}
+
+/** Changes to what was written. Whether the viewer may is checked by whoever calls, except for what only moderators may. */
+export class Editing {
+  readonly #services: EditingServices;
+
+  constructor(services: EditingServices) {
+    this.#services = services;
+  }
+
+  async change(head: DiscussionHead, changes: Changes, viewer: Viewer): Promise<void> {
+    const { rights, drafts, categories } = this.#services;
+    const staffOnly = changes.pinned !== undefined || changes.locked !== undefined;
+    if (staffOnly && !rights.in(head.categoryId, viewer).moderate) throw new HttpError(403, 'Only moderators pin and lock discussions');
+    const title = changes.title === undefined ? undefined : drafts.title(changes.title);
+    const target = changes.categoryId === undefined ? undefined : categories.find(changes.categoryId, viewer);
+    if (changes.categoryId !== undefined && !target) throw new InvalidInput([{ field: 'category_id', message: 'is not a category you can see' }]);
+    if (target && target.id !== head.categoryId && !categories.rights(target, viewer).create) throw new HttpError(403, 'You may not start discussions in that category');
+    const fields = drafts.fields(changes.fields ?? {}, viewer);
+    await this.#write(head, async (em, stored) => {
+      if (target && target.id !== stored.categoryId) await this.#move(stored, target.id);
+      Object.assign(stored, { ...(title !== undefined && { title, slug: slugOf(title) }), ...(target && { categoryId: target.id }) });
+      stored.isPinned = changes.pinned ?? stored.isPinned;
+      stored.isLocked = changes.locked ?? stored.isLocked;
+      for (const save of fields) await save(em, stored.id);
+      await this.#announce(discussionUpdated, stored);
+    });
+  }
+
+  /** Takes it out of lists, feeds and search; a moderator can bring it back. */
+  async remove(head: DiscussionHead, viewer: Viewer): Promise<void> {
+    await this.#write(head, async (_em, stored, now) => {
+      if (stored.deletedAt) return;
+      Object.assign(stored, { deletedAt: now, deletedBy: viewer.id ?? null });
+      await this.#count(stored, -1);
+      await this.#announce(discussionDeleted, stored);
+    });
+  }
+
+  async restore(head: DiscussionHead): Promise<void> {
+    await this.#write(head, async (_em, stored) => {
+      if (!stored.deletedAt) return;
+      Object.assign(stored, { deletedAt: null, deletedBy: null });
+      await this.#count(stored, 1);
+      await this.#announce(discussionUpdated, stored);
+    });
+  }
+
+  async edit({ row, discussion }: FoundPost, content: string, viewer: Viewer): Promise<void> {
+    const accepted = await this.#services.drafts.accept({ content }, viewer, discussion.categoryId);
+    await this.#write(discussion, async (em, stored, now) => {
+      const post = await em.findOneOrFail(PostEntity, { id: row.id });
+      Object.assign(post, { content: accepted.content, html: accepted.html, updatedAt: now, editedAt: now });
+      await this.#announcePost(postUpdated, post, stored);
+    });
+  }
+
+  /** Deleting a first post deletes its discussion. */
+  async removePost({ row, discussion }: FoundPost, viewer: Viewer): Promise<void> {
+    if (row.number === 1) return this.remove(discussion, viewer);
+    await this.#write(discussion, async (em, stored, now) => {
+      const post = await em.findOneOrFail(PostEntity, { id: row.id });
+      if (post.deletedAt) return;
+      Object.assign(post, { deletedAt: now, deletedBy: viewer.id ?? null, updatedAt: now });
+      await em.flush();
+      await leave(this.#services.data, stored.id, post.authorId);
+      await this.#countPost(stored, post.authorId, -1);
+      await this.#announcePost(postDeleted, post, stored);
+    });
+  }
+
+  async restorePost({ row, discussion }: FoundPost): Promise<void> {
+    if (row.number === 1) return this.restore(discussion);
+    await this.#write(discussion, async (em, stored, now) => {
+      const post = await em.findOneOrFail(PostEntity, { id: row.id });
+      if (!post.deletedAt) return;
+      Object.assign(post, { deletedAt: null, deletedBy: null, updatedAt: now });
+      await em.flush();
+      await rejoin(this.#services.data, stored.id, post.authorId);
+      await this.#countPost(stored, post.authorId, 1);
+      await this.#announcePost(postUpdated, post, stored);
+    });
+  }
+
+  /** One writer at a time: the discussion's row is locked first, as replies do. Everything that shows it is dropped before the answer. */
+  async #write(head: DiscussionHead, work: (em: EntityManager, stored: StoredDiscussion, now: Date) => Promise<void>): Promise<void> {
+    const { data, cache, clock } = this.#services;
+    await data.transaction(async (em) => {
+      await data.one(sql`select id from discussion where id = ${head.id} for no key update`);
+      const stored = (await em.findOneOrFail(DiscussionEntity, { id: head.id })) as StoredDiscussion;
+      const now = new Date(clock.now());
+      stored.updatedAt = now;
+      await work(em, stored, now);
+    });
+    await cache.purge(tags.lists, tags.discussion(head.id), headTag(head.id), headTag(head.number));
+  }
+
+  async #move(stored: StoredDiscussion, to: string): Promise<void> {
+    if (stored.deletedAt) return;
+    const { data } = this.#services;
+    const posts = stored.replyCount + 1;
+    // In the order of their ids, so that two moves in opposite directions cannot wait for one another.
+    const steps = [{ id: stored.categoryId, by: -1 }, { id: to, by: 1 }].sort((a, b) => (a.id < b.id ? -1 : 1));
+    for (const { id, by } of steps) await addToCategory(data, id, by, by * posts);
+  }
+
+  async #count(stored: StoredDiscussion, by: 1 | -1): Promise<void> {
+    const { data } = this.#services;
+    await addToAuthors(data, stored, by);
+    await addToCategory(data, stored.categoryId, by, by * (stored.replyCount + 1));
+  }
+
+  /** The posts of a deleted discussion count for nobody until it comes back. */
+  async #countPost(stored: StoredDiscussion, authorId: string, by: 1 | -1): Promise<void> {
+    if (stored.deletedAt) return;
+    const { data } = this.#services;
+    await data.all(sql`update discussion_author set posts = posts + ${by} where user_id = ${authorId}`);
+    await addToCategory(data, stored.categoryId, 0, by);
+  }
+
+  async #announce(action: typeof discussionUpdated, stored: StoredDiscussion): Promise<void> {
+    const { plugin, environment } = this.#services;
+    await plugin.emit(action, { discussion: discussionEvent(environment.baseUrl, stored, await this.#author(stored.authorId)) });
+  }
+
+  async #announcePost(action: typeof postUpdated, post: { id: string; number: number; content: string; html: string; authorId: string; createdAt: Date }, stored: StoredDiscussion): Promise<void> {
+    const { plugin, environment } = this.#services;
+    const event = postEvent(environment.baseUrl, post, stored, await this.#author(post.authorId));
+    await plugin.emit(action, { post: event, category_id: stored.categoryId });
+  }
+
+  async #author(id: string): Promise<{ id: string; username: string }> {
+    return (await this.#services.accounts.authors([id])).get(id) ?? { id, username: 'deleted' };
+  }
+}

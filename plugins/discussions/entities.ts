@@ -1,0 +1,61 @@
+import { defineEntity, p } from '#core';
+import type { Audience } from '#plugins/access';
+
+/** For rare writes; the lists and the counting are SQL. */
+export const CategoryEntity = defineEntity({
+  name: 'Category',
+  tableName: 'category',
+  properties: {
+    id: p.uuid().primary(),
+    slug: p.string(),
+    name: p.string(),
+    description: p.text(),
+    parentId: p.uuid().fieldName('parent_id').nullable(),
+    hue: p.integer(),
+    icon: p.string(),
+    position: p.integer(),
+    view: p.json<Audience>().fieldName('view_audience'),
+    create: p.json<Audience>().fieldName('create_audience'),
+    reply: p.json<Audience>().fieldName('reply_audience'),
+    createdAt: p.datetime().fieldName('created_at'),
+    updatedAt: p.datetime().fieldName('updated_at'),
+  },
+});
+
+export const DiscussionEntity = defineEntity({
+  name: 'Discussion',
+  tableName: 'discussion',
+  properties: {
+    id: p.uuid().primary(),
+    number: p.integer(),
+    title: p.string(),
+    slug: p.string(),
+    categoryId: p.uuid().fieldName('category_id'),
+    authorId: p.uuid().fieldName('author_id'),
+    replyCount: p.integer().fieldName('reply_count'),
+    isPinned: p.boolean().fieldName('is_pinned'),
+    isLocked: p.boolean().fieldName('is_locked'),
+    createdAt: p.datetime().fieldName('created_at'),
+    updatedAt: p.datetime().fieldName('updated_at'),
+    deletedAt: p.datetime().fieldName('deleted_at').nullable(),
+    deletedBy: p.uuid().fieldName('deleted_by').nullable(),
+  },
+});
+
+export const PostEntity = defineEntity({
+  name: 'Post',
+  tableName: 'post',
+  properties: {
+    id: p.uuid().primary(),
+    discussionId: p.uuid().fieldName('discussion_id'),
+    number: p.integer(),
+    authorId: p.uuid().fieldName('author_id'),
+    content: p.text(),
+    html: p.text(),
+    createdAt: p.datetime().fieldName('created_at'),
+    updatedAt: p.datetime().fieldName('updated_at'),
+    editedAt: p.datetime().fieldName('edited_at').nullable(),
+    deletedAt: p.datetime().fieldName('deleted_at').nullable(),
+    deletedBy: p.uuid().fieldName('deleted_by').nullable(),
+  },
+});

@@ -1,0 +1,45 @@
+import type { Settings } from '#core';
+import { decodeCursor, encodeCursor, MAX_PAGE } from '#plugins/api';
+import type { Page } from '#plugins/discussions';
+
+/** Where no plugin has the setting `api.page_size`. */
+const USUAL = 20;
+
+/** How many items a list gives: what was asked for, at most 100, else the forum's page size. */
+export function limitOf(settings: Settings, limit: number | undefined): number {
+  const usual = settings.get('api.page_size');
+  return Math.min(limit ?? (typeof usual === 'number' ? usual : USUAL), MAX_PAGE);
+}
+
+/** The paging fields of an answer beside its items. */
+export const pageFields = ({ items, hasMore, nextCursor }: Page<unknown>) => ({ count: items.length, hasMore, next_cursor: nextCursor ?? null });
+
+export interface PostWindow {
+  /** Numbers of the first and last post of the page, both included; `from` above `to` for an empty page. */
+  readonly from: number;
+  readonly to: number;
+  readonly falling: boolean;
+  readonly hasMore: boolean;
+  readonly nextCursor: string | undefined;
+}
+
+/**
+ * Which numbers a page of posts has. Numbers have no gaps, so an offset costs nothing. `near` opens the page that has
+ * that post; a number beyond the end opens the last one.
+ */
+export function postWindow(
+  last: number, { limit, offset = 0, cursor, near, falling = false }: { limit: number; offset?: number | undefined; cursor?: string | undefined; near?: number | undefined; falling?: boolean },
+): PostWindow {
+  const before = cursor === undefined ? undefined : Number(decodeCursor(cursor, 1)[0]);
+  const skipped = near === undefined ? offset : Math.floor((Math.min(Math.max(near, 1), last) - 1) / limit) * limit;
+  if (falling) {
+    const to = Math.min(last, before === undefined ? last : Math.trunc(before) - 1) - skipped;
+    const from = Math.max(1, to - limit + 1);
+    const hasMore = to >= from && from > 1;
+    return { from, to, falling, hasMore, nextCursor: hasMore ? encodeCursor([from]) : undefined };
+  }
+  const from = (before === undefined || Number.isNaN(before) ? 0 : Math.max(0, Math.trunc(before))) + skipped + 1;
+  const to = Math.min(last, from + limit - 1);
+  const hasMore = to >= from && to < last;
+  return { from, to, falling, hasMore, nextCursor: hasMore ? encodeCursor([to]) : undefined };
+}

@@ -1,0 +1,62 @@
+import { Cache, Clock, Data, definePlugin, Environment, pluginChanged, Settings, Type } from '#core';
+import { Access } from '#plugins/access';
+import { Accounts, userChanged } from '#plugins/accounts';
+import {
+  Categories, categoryFields, discussionCreated, discussionDeleted, discussionFields, Discussions, discussionUpdated, draftAccepted, editPost, Importer, manageCategories,
+  moderate, postCreated, postDeleted, postFields, postUpdated, startDiscussion, tags, writeReply,
+} from '#plugins/discussions';
+import { Limits } from '#plugins/limits';
+import { Markdown } from '#plugins/markdown';
+import { Web } from '#plugins/web';
+import { CategoryService } from './categories.ts';
+import { Drafts } from './drafts.ts';
+import { Editing } from './editing.ts';
+import { CategoryEntity, DiscussionEntity, PostEntity } from './entities.ts';
+import { BatchImporter } from './import.ts';
+import { Reading } from './reading.ts';
+import { Records } from './records.ts';
+import { Rights } from './rights.ts';
+import { categoryRoutes } from './routes/categories.ts';
+import { discussionRoutes } from './routes/discussions.ts';
+import { postRoutes } from './routes/posts.ts';
+import { userRoutes } from './routes/users.ts';
+import { createService } from './service.ts';
+import { Writing } from './writing.ts';
+
+export default definePlugin({
+  id: 'discussions',
+  name: 'Discussions',
+  version: '1.0.0',
+  description: 'Categories, discussions and posts.',
+  needs: { data: Data, cache: Cache, clock: Clock, environment: Environment, settings: Settings, access: Access, accounts: Accounts, limits: Limits, markdown: Markdown },
+  wants: { web: Web },
+  provides: { categories: Categories, discussions: Discussions, importer: Importer },
+  hooks: [discussionCreated, discussionUpdated, discussionDeleted, postCreated, postUpdated, postDeleted, draftAccepted],
+  extensionPoints: [discussionFields, postFields, categoryFields],
+  permissions: [startDiscussion, writeReply, editPost, moderate, manageCategories],
+  settings: Type.Object({
+    'posts.rate_limit': Type.Integer({ minimum: 1, default: 20, title: 'Replies in ten minutes', description: 'How many one member may write; moderators five times as many.', 'x-group': 'limits' }),
+    'discussions.rate_limit': Type.Integer({ minimum: 1, default: 10, title: 'Discussions in an hour', description: 'How many one member may start; moderators five times as many.', 'x-group': 'limits' }),
+  }),
+  entities: [CategoryEntity, DiscussionEntity, PostEntity],
+  async setup({ data, cache, clock, environment, settings, access, accounts, limits, markdown, web }, plugin) {
+    const categories = new CategoryService({ data, cache, access, clock });
+    await categories.open();
+    const records = new Records({ plugin, accounts, categories, environment });
+    const reading = new Reading({ data, cache, access, categories, records });
+    const rights = new Rights({ access, categories, limits, rates: plugin.settings });
+    const drafts = new Drafts(plugin, markdown);
+    const writing = new Writing({ data, cache, clock, environment, plugin, categories, drafts, reading, rights });
+    const editing = new Editing({ data, cache, clock, environment, plugin, accounts, categories, drafts, rights });
+    const services = { plugin, settings, categories, reading, records, rights, writing, editing, web };
+
+    discussionRoutes(services);
+    postRoutes(services);
+    categoryRoutes(services);
+    userRoutes(services, accounts);
+
+    plugin.on(userChanged, () => cache.purge(tags.lists, tags.all));
+    plugin.on(pluginChanged, () => cache.purge(tags.lists, tags.all));
+    return { categories, discussions: createService({ reading, writing }), importer: new BatchImporter(data, cache) };
+  },
+});

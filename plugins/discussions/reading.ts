@@ -1,0 +1,168 @@
+import { sql, type Cache, type Data, type RawBuilder } from '#core';
+import { accessTag, type Access, type Viewer } from '#plugins/access';
+import { moderate, tags, type DiscussionHead, type ListRequest, type Page, type PostRecord, type PostStub, type DiscussionRecord } from '#plugins/discussions';
+import type { CategoryService } from './categories.ts';
+import { isId, numberOf } from './identifiers.ts';
+import { after, cursorAfter, orderBy, type OrderName } from './orders.ts';
+import type { Records } from './records.ts';
+import { discussionColumns, postColumns, type DiscussionRow, type PostRow } from './rows.ts';
+
+export interface ReadingServices {
+  readonly data: Data;
+  readonly cache: Cache;
+  readonly access: Access;
+  readonly categories: CategoryService;
+  readonly records: Records;
+}
+/** Tag of what decides who may see a discussion; replies leave it alone. */
+export const headTag = (idOrNumber: string | number): string => `discussion-head:${idOrNumber}`;
+
+/** A post and where it is. */
+export interface FoundPost {
+  readonly row: PostRow;
+  readonly discussion: DiscussionHead;
+}
+/** A discussion as its page needs it: the record, and how many posts it has, deleted ones included. */
+export interface FoundDiscussion {
+  readonly record: DiscussionRecord;
+  readonly lastNumber: number;
+  readonly firstPostId: string;
+}
+
+/** What viewers may read. Nothing they may not see appears in a list, a count or an error. */
+export class Reading {
+  readonly #services: ReadingServices;
+
+  constructor(services: ReadingServices) {
+    this.#services = services;
+  }
+
+  /** By id or public number. Held in memory until it is renamed, moved, locked, pinned, deleted or restored. */
+  async find(idOrNumber: string, viewer: Viewer): Promise<DiscussionHead | undefined> {
+    const head = await this.#head(idOrNumber);
+    return head && this.#sees(head, viewer) ? head : undefined;
+  }
+
+  async findPost(id: string, viewer: Viewer): Promise<FoundPost | undefined> {
+    if (!isId(id)) return undefined;
+    const { data, access } = this.#services;
+    const row = await data.one(sql<PostRow>`select ${postColumns} from post p where p.id = ${id}`);
+    if (!row || (row.deleted_at && !access.allows(viewer, moderate))) return undefined;
+    const discussion = await this.find(row.discussion_id, viewer);
+    return discussion && { row, discussion };
+  }
+
+  async discussion(head: DiscussionHead, viewer: Viewer): Promise<FoundDiscussion | undefined> {
+    const { cache, data, records } = this.#services;
+    const rows = await cache.remember(`discussions.one:${head.id}`, [tags.discussion(head.id), tags.all], () =>
+      data.all(sql<DiscussionRow>`select ${discussionColumns} from discussion d join post f on f.id = d.first_post_id where d.id = ${head.id}`));
+    const [record] = await records.discussions(rows, viewer);
+    return record && { record, lastNumber: rows[0]!.last_number, firstPostId: rows[0]!.first_post_id };
+  }
+
+  async list(request: ListRequest, viewer: Viewer): Promise<Page<DiscussionRecord>> {
+    const { limit } = request;
+    const order: OrderName = request.sort ?? (request.category || request.pinnedFirst ? 'pinned' : 'latest');
+    const rows = await this.#rows(request, order, viewer);
+    const items = await this.#services.records.discussions(rows.slice(0, limit), viewer);
+    const hasMore = rows.length > limit;
+    return { items, hasMore, nextCursor: hasMore ? cursorAfter(order, rows[limit - 1]!) : undefined };
+  }
+
+  async recordsOf(ids: readonly string[], viewer: Viewer): Promise<readonly DiscussionRecord[]> {
+    const wanted = ids.filter(isId);
+    const visible = this.#visible(viewer, undefined);
+    if (wanted.length === 0 || visible.length === 0) return [];
+    const rows = await this.#services.data.all(sql<DiscussionRow>`
+      select ${discussionColumns} from discussion d join post f on f.id = d.first_post_id
+      where d.id = any(${wanted}::uuid[]) and d.deleted_at is null and d.category_id = any(${visible}::uuid[])
+      order by array_position(${wanted}::uuid[], d.id)`);
+    return this.#services.records.discussions(rows, viewer);
+  }
+
+  async postsOf(ids: readonly string[], viewer: Viewer): Promise<readonly PostRecord[]> {
+    const wanted = ids.filter(isId);
+    const visible = this.#visible(viewer, undefined);
+    if (wanted.length === 0 || visible.length === 0) return [];
+    const rows = await this.#services.data.all(sql<PostRow>`
+      select ${postColumns} from post p join discussion d on d.id = p.discussion_id
+      where p.id = any(${wanted}::uuid[]) and p.deleted_at is null and d.deleted_at is null and d.category_id = any(${visible}::uuid[])
+      order by array_position(${wanted}::uuid[], p.id)`);
+    return (await this.#services.records.posts(rows, viewer, false)) as readonly PostRecord[];
+  }
+
+  /** Posts whose number lies between `from` and `to`, both included. Deleted ones keep their place as stubs. */
+  async postsBetween(head: DiscussionHead, { from, to, falling }: { from: number; to: number; falling: boolean }, viewer: Viewer): Promise<readonly (PostRecord | PostStub)[]> {
+    const { cache, data, records, access } = this.#services;
+    const rows = await cache.remember(`discussions.posts:${head.id}:${from}:${to}`, [tags.discussion(head.id), tags.all], () =>
+      data.all(sql<PostRow>`select ${postColumns} from post p where p.discussion_id = ${head.id} and p.number between ${from} and ${to} order by p.number`));
+    return records.posts(falling ? rows.toReversed() : rows, viewer, access.allows(viewer, moderate));
+  }
+
+  /** The newest first; `before` is the id with which the page before ended. */
+  async postsBy(authorId: string, { limit, offset, before }: { limit: number; offset: number; before: string | undefined }, viewer: Viewer): Promise<{ items: readonly PostRecord[]; hasMore: boolean }> {
+    const visible = this.#visible(viewer, undefined);
+    if (visible.length === 0 || !isId(authorId) || (before !== undefined && !isId(before))) return { items: [], hasMore: false };
+    const rows = await this.#services.data.all(sql<PostRow>`
+      select ${postColumns} from post p join discussion d on d.id = p.discussion_id
+      where p.author_id = ${authorId} and p.deleted_at is null and d.deleted_at is null and d.category_id = any(${visible}::uuid[])
+        ${before === undefined ? sql`` : sql`and p.id < ${before}::uuid`}
+      order by p.id desc limit ${limit + 1}${offset > 0 ? sql` offset ${offset}` : sql``}`);
+    const items = await this.#services.records.posts(rows.slice(0, limit), viewer, false);
+    return { items: items as readonly PostRecord[], hasMore: rows.length > limit };
+  }
+
+  #sees(head: DiscussionHead, viewer: Viewer): boolean {
+    const category = this.#services.categories.find(head.categoryId, viewer);
+    return category !== undefined && (!head.deleted || this.#services.access.allows(viewer, moderate));
+  }
+
+  #visible(viewer: Viewer, only: string | undefined): readonly string[] {
+    const ids = this.#services.categories.visible(viewer).map((category) => category.id);
+    return only === undefined ? ids : ids.filter((id) => id === only);
+  }
+
+  async #head(idOrNumber: string): Promise<DiscussionHead | undefined> {
+    const number = numberOf(idOrNumber);
+    if (number === undefined && !isId(idOrNumber)) return undefined;
+    const { cache, data, categories } = this.#services;
+    await categories.refresh();
+    const [key, condition] = number === undefined ? [idOrNumber.toLowerCase(), sql`id = ${idOrNumber}`] : [String(number), sql`number = ${number}`];
+    const held = await cache.remember(`discussions.head:${key}`, [headTag(key), tags.all], () =>
+      data.all(sql<DiscussionHead>`select id, number, title, slug, category_id as "categoryId", author_id as "authorId",
+        is_locked as locked, is_pinned as pinned, deleted_at is not null as deleted from discussion where ${condition}`));
+    return held[0];
+  }
+
+  async #rows(request: ListRequest, order: OrderName, viewer: Viewer): Promise<readonly DiscussionRow[]> {
+    const { cache, data, access, categories } = this.#services;
+    await categories.refresh();
+    const { category, authorId, within, limit, offset = 0, cursor } = request;
+    const visible = this.#visible(viewer, category?.id);
+    if (visible.length === 0 || (authorId !== undefined && !isId(authorId))) return [];
+    const query = listQuery({ conditions: conditions(request, order, visible, categories.all().length), order, limit, offset });
+    if (within) return data.all(query);
+    const key = ['discussions.list', access.signature(viewer), viewer.id === undefined, order, category?.id, authorId, limit, offset, cursor].join(':');
+    return cache.remember(key, [tags.lists, tags.all, tags.categories, accessTag], () => data.all(query));
+  }
+}
+
+function conditions({ category, authorId, within, cursor }: ListRequest, order: OrderName, visible: readonly string[], all: number): RawBuilder<unknown> {
+  const parts: RawBuilder<unknown>[] = [sql`d.deleted_at is null`];
+  if (category) parts.push(sql`d.category_id = ${category.id}`);
+  else if (visible.length < all) parts.push(sql`d.category_id = any(${visible}::uuid[])`);
+  if (authorId !== undefined) parts.push(sql`d.author_id = ${authorId}`);
+  if (within) parts.push(sql`d.id in (${within})`);
+  if (cursor !== undefined) parts.push(after(order, cursor));
+  return sql.join(parts, sql` and `);
+}
+
+/** The page's ids come from an index alone, so that a far offset does not read the rows it skips. One more than the page tells whether there is a next. */
+function listQuery({ conditions, order, limit, offset }: { conditions: RawBuilder<unknown>; order: OrderName; limit: number; offset: number }): RawBuilder<DiscussionRow> {
+  // A literal limit: for a parameter the planner would have to guess, and could choose to sort everything.
+  const page = sql.raw(String(limit + 1));
+  return sql<DiscussionRow>`select ${discussionColumns}
+    from (select d.id from discussion d where ${conditions} order by ${orderBy(order, 'd')} limit ${page}${offset > 0 ? sql` offset ${offset}` : sql``}) page
+    join discussion d on d.id = page.id join post f on f.id = d.first_post_id
+    order by ${orderBy(order, 'd')}`;
+}

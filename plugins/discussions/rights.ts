@@ -1,0 +1,77 @@
+import { HttpError } from '#core';
+import { isStaff, type Access, type Viewer } from '#plugins/access';
+import { editPost, moderate, startDiscussion, type CategoryRights, type DiscussionHead } from '#plugins/discussions';
+import { retryAfter, type Bucket, type Limits } from '#plugins/limits';
+import type { CategoryService } from './categories.ts';
+
+/** Settings of this plugin. */
+export interface Rates {
+  /** Posts of one member in ten minutes. */
+  readonly 'posts.rate_limit': number;
+  /** Discussions of one member in an hour. */
+  readonly 'discussions.rate_limit': number;
+}
+const POSTS: Bucket = { name: 'posts', window: 600 };
+const DISCUSSIONS: Bucket = { name: 'discussions', window: 3_600 };
+/** Moderators may write this many times as much. */
+const STAFF = 5;
+const NOTHING: CategoryRights = { view: false, create: false, reply: false, moderate: false };
+
+/** Who may write what, and how often. */
+export class Rights {
+  readonly #access: Access;
+  readonly #categories: CategoryService;
+  readonly #limits: Limits;
+  readonly #rates: Rates;
+
+  constructor({ access, categories, limits, rates }: { access: Access; categories: CategoryService; limits: Limits; rates: Rates }) {
+    this.#access = access;
+    this.#categories = categories;
+    this.#limits = limits;
+    this.#rates = rates;
+  }
+
+  in(categoryId: string, viewer: Viewer): CategoryRights {
+    const category = this.#categories.find(categoryId, viewer);
+    return category ? this.#categories.rights(category, viewer) : NOTHING;
+  }
+
+  /** Whether any category lets the viewer start a discussion: what the button to do so asks. */
+  anywhere(viewer: Viewer): boolean {
+    return this.#access.allows(viewer, startDiscussion) && this.#categories.visible(viewer).some((category) => this.#categories.rights(category, viewer).create);
+  }
+
+  moderates(viewer: Viewer): boolean {
+    return this.#access.allows(viewer, moderate);
+  }
+
+  reply(discussion: DiscussionHead, viewer: Viewer): boolean {
+    const { reply, moderate: moderates } = this.in(discussion.categoryId, viewer);
+    return moderates || (reply && !discussion.locked && !discussion.deleted);
+  }
+
+  /** Edit or delete something of `authorId` in a discussion: one's own while it is open, anyone's as a moderator. */
+  change(discussion: DiscussionHead, authorId: string, viewer: Viewer): boolean {
+    if (this.in(discussion.categoryId, viewer).moderate) return true;
+    return viewer.id === authorId && !discussion.locked && !discussion.deleted && this.#access.allows(viewer, editPost);
+  }
+
+  /** Throws 403 with what stands in the way. */
+  demandReply(discussion: DiscussionHead, viewer: Viewer): void {
+    if (this.reply(discussion, viewer)) return;
+    if (discussion.locked && this.in(discussion.categoryId, viewer).reply) throw new HttpError(403, 'This discussion is locked: only moderators may reply');
+    throw new HttpError(403, 'You may not reply in this category');
+  }
+
+  /** Takes one from the viewer's share; throws 429 when there is none left. */
+  async spend(kind: 'post' | 'discussion', viewer: Viewer): Promise<void> {
+    const [bucket, rate] = kind === 'post' ? [POSTS, this.#rates['posts.rate_limit']] : [DISCUSSIONS, this.#rates['discussions.rate_limit']];
+    const limit = isStaff(viewer) ? rate * STAFF : rate;
+    const key = viewer.id ?? '';
+    const allowance = this.#limits.consumeNow(bucket, key, limit) ?? (await this.#limits.consume(bucket, key, limit));
+    if (allowance.allowed) return;
+    const seconds = retryAfter(allowance);
+    const what = kind === 'post' ? 'posts' : 'discussions';
+    throw new HttpError(429, `You have written many ${what}; wait ${seconds} s before the next`, { headers: { 'Retry-After': String(seconds) } });
+  }
+}

@@ -1,0 +1,39 @@
+import { Type } from '#core';
+import { accessTag } from '#plugins/access';
+import { api, Paging, MAX_PAGE, decodeCursor, encodeCursor } from '#plugins/api';
+import { categoryFields, tags } from '#plugins/discussions';
+import { pageFields } from '../paging.ts';
+import { CategoryRecord, pagingResult, withFields } from '../schemas.ts';
+import type { RouteServices } from './discussions.ts';
+
+/** /api/categories: all that the caller may see. */
+export function categoryRoutes({ plugin, categories, records }: RouteServices): void {
+  const Category = withFields(plugin, categoryFields, CategoryRecord);
+  const keep = (): readonly string[] => [tags.categories, tags.lists, tags.all, accessTag];
+
+  plugin.route(api, {
+    method: 'get', path: '/categories', can: 'public', summary: 'All categories the caller may see', query: Type.Object(Paging), keep,
+    result: Type.Object({ categories: Type.Array(Category), ...pagingResult }),
+  })(async ({ actor, query }) => {
+    await categories.refresh();
+    // All of them unless a page is asked for: the interface promises all categories.
+    const visible = categories.visible(actor);
+    const start = (query.cursor === undefined ? 0 : Math.max(0, Math.trunc(Number(decodeCursor(query.cursor, 1)[0])) || 0)) + (query.offset ?? 0);
+    const end = query.limit === undefined ? visible.length : Math.min(start + Math.min(query.limit, MAX_PAGE), visible.length);
+    const items = await records.categories(visible.slice(start, end), actor);
+    const hasMore = end < visible.length && end > start;
+    return { categories: [...items], ...pageFields({ items, hasMore, nextCursor: hasMore ? encodeCursor([end]) : undefined }) };
+  });
+
+  plugin.route(api, {
+    method: 'get', path: '/categories/:id', can: 'public', summary: 'One category, by id or slug', params: Type.Object({ id: Type.String({ minLength: 1, maxLength: 100 }) }), keep,
+    result: Type.Object({ category: Category }),
+    find: async ({ actor, params }) => {
+      await categories.refresh();
+      return categories.find(params.id, actor);
+    },
+  })(async ({ actor, target }) => {
+    const [category] = await records.categories([target], actor);
+    return { category: category! };
+  });
+}

@@ -1,0 +1,117 @@
+import { notFound, Type, type PluginHandle, type Settings } from '#core';
+import { accessTag } from '#plugins/access';
+import { api, IdParams, Paging } from '#plugins/api';
+import {
+  categoryFields, discussionFields, DiscussionRecord, editPost, moderate, postFields, PostRecord, PostStub, SORTS, startDiscussion, tags, type DiscussionHead,
+} from '#plugins/discussions';
+import type { Web } from '#plugins/web';
+import type { CategoryService } from '../categories.ts';
+import type { Editing } from '../editing.ts';
+import { limitOf, pageFields, postWindow } from '../paging.ts';
+import type { Reading } from '../reading.ts';
+import type { Records } from '../records.ts';
+import type { Rights } from '../rights.ts';
+import { CategoryRecord, pagingResult, PostPaging, withFields } from '../schemas.ts';
+import type { Writing } from '../writing.ts';
+
+export interface RouteServices {
+  readonly plugin: PluginHandle;
+  readonly settings: Settings;
+  readonly categories: CategoryService;
+  readonly reading: Reading;
+  readonly records: Records;
+  readonly rights: Rights;
+  readonly writing: Writing;
+  readonly editing: Editing;
+  readonly web: Web | undefined;
+}
+const listTags = [tags.lists, tags.all, tags.categories, accessTag];
+/** Tags of an answer that shows one discussion. */
+export const oneTags = (id: string): readonly string[] => [tags.discussion(id), tags.all, tags.categories, accessTag];
+
+/** /api/discussions and what lies below it. */
+export function discussionRoutes(services: RouteServices): void {
+  const { plugin, settings, categories, reading, records, rights, writing, editing, web } = services;
+  const Discussion = withFields(plugin, discussionFields, DiscussionRecord);
+  const Post = Type.Union([withFields(plugin, postFields, PostRecord), PostStub]);
+  const find = ({ actor, params }: { actor: Parameters<Reading['find']>[1]; params: { id: string } }) => reading.find(params.id, actor);
+  const keep = ({ target }: { target: DiscussionHead }) => oneTags(target.id);
+
+  plugin.route(api, {
+    method: 'get', path: '/discussions', can: 'public', summary: 'Discussions the caller may see',
+    query: Type.Object({ ...Paging, category_id: Type.Optional(Type.String({ maxLength: 100, description: 'Id or slug' })), sort: Type.Optional(Type.Enum([...SORTS])) }),
+    result: Type.Object({ discussions: Type.Array(Discussion), html: Type.String(), ...pagingResult }),
+    keep: () => listTags,
+  })(async ({ actor, query }) => {
+    await categories.refresh();
+    const category = query.category_id === undefined ? undefined : categories.find(query.category_id, actor);
+    if (query.category_id !== undefined && !category) throw notFound('There is no such category');
+    const { sort, offset, cursor } = query;
+    const page = await reading.list({ category, sort, offset, cursor, limit: limitOf(settings, query.limit) }, actor);
+    const html = await web?.fragment(actor, '@discussions/rows', { discussions: page.items });
+    return { discussions: [...page.items], html: html?.toString() ?? '', ...pageFields(page) };
+  });
+
+  plugin.route(api, {
+    method: 'get', path: '/discussions/:id', can: 'public', summary: 'One discussion with a page of its posts', params: IdParams, query: Type.Object(PostPaging),
+    result: Type.Object({ discussion: Discussion, posts: Type.Array(Post), category: withFields(plugin, categoryFields, CategoryRecord), ...pagingResult }),
+    find, keep,
+  })(async ({ actor, target, query }) => {
+    const found = await reading.discussion(target, actor);
+    const category = categories.find(target.categoryId, actor);
+    if (!found || !category) throw notFound('There is no such discussion');
+    const window = postWindow(found.lastNumber, { ...query, limit: limitOf(settings, query.limit) });
+    const [posts, [shown]] = await Promise.all([reading.postsBetween(target, window, actor), records.categories([category], actor)]);
+    return { discussion: found.record, posts: [...posts], category: shown!, ...pageFields({ items: posts, ...window }) };
+  });
+
+  plugin.route(api, {
+    method: 'get', path: '/discussions/:id/posts', can: 'public', summary: 'Posts of a discussion', params: IdParams,
+    query: Type.Object({ ...PostPaging, posts_order: Type.Optional(Type.Enum(['ASC', 'DESC'])) }),
+    result: Type.Object({ posts: Type.Array(Post), ...pagingResult }), find, keep,
+  })(async ({ actor, target, query }) => {
+    const found = await reading.discussion(target, actor);
+    if (!found) throw notFound('There is no such discussion');
+    const window = postWindow(found.lastNumber, { ...query, limit: limitOf(settings, query.limit), falling: query.posts_order === 'DESC' });
+    const posts = await reading.postsBetween(target, window, actor);
+    return { posts: [...posts], ...pageFields({ items: posts, ...window }) };
+  });
+
+  plugin.route(api, {
+    method: 'post', path: '/discussions', can: startDiscussion, summary: 'Start a discussion', status: 201, options: { form: true },
+    body: withFields(plugin, discussionFields, Type.Object({ title: Type.String(), content: Type.String(), category_id: Type.String({ maxLength: 100 }) }), 'body'),
+    result: Type.Object({ discussion_id: Type.String(), post_id: Type.String(), discussion: Discussion }),
+  })(async ({ actor, body }) => {
+    const started = await writing.start(actor, { title: body.title, content: body.content, categoryId: body.category_id, fields: body });
+    const [discussion] = await reading.recordsOf([started.discussionId], actor);
+    return { discussion_id: started.discussionId, post_id: started.postId, discussion: discussion! };
+  });
+
+  plugin.route(api, {
+    method: 'put', path: '/discussions/:id', can: editPost, summary: 'Rename, move, retag, pin or lock a discussion', params: IdParams,
+    body: withFields(plugin, discussionFields, Type.Object({
+      title: Type.Optional(Type.String()), category_id: Type.Optional(Type.String({ maxLength: 100 })),
+      is_pinned: Type.Optional(Type.Boolean()), is_locked: Type.Optional(Type.Boolean()),
+    }), 'body'),
+    result: Type.Object({ discussion: Discussion }), find, allow: ({ actor, target }) => rights.change(target, target.authorId, actor),
+  })(async ({ actor, target, body }) => {
+    await editing.change(target, { title: body.title, categoryId: body.category_id, pinned: body.is_pinned, locked: body.is_locked, fields: body }, actor);
+    return { discussion: (await reading.discussion(target, actor))!.record };
+  });
+
+  plugin.route(api, {
+    method: 'delete', path: '/discussions/:id', can: editPost, summary: 'Delete a discussion', params: IdParams, result: Type.Object({}),
+    find, allow: ({ actor, target }) => rights.change(target, target.authorId, actor),
+  })(async ({ actor, target }) => {
+    await editing.remove(target, actor);
+    return {};
+  });
+
+  plugin.route(api, {
+    method: 'post', path: '/discussions/:id/restore', can: moderate, summary: 'Bring a deleted discussion back', params: IdParams,
+    result: Type.Object({ discussion: Discussion }), find,
+  })(async ({ actor, target }) => {
+    await editing.restore(target);
+    return { discussion: (await reading.discussion(target, actor))!.record };
+  });
+}

@@ -1,0 +1,57 @@
+import { Type } from '#core';
+import type { Viewer } from '#plugins/access';
+import { api, IdParams } from '#plugins/api';
+import { editPost, moderate, postFields, PostRecord, PostStub, writeReply } from '#plugins/discussions';
+import type { FoundPost } from '../reading.ts';
+import { withFields } from '../schemas.ts';
+import { oneTags, type RouteServices } from './discussions.ts';
+
+/** /api/posts and what lies below it. */
+export function postRoutes({ plugin, reading, records, rights, writing, editing }: RouteServices): void {
+  const Post = withFields(plugin, postFields, PostRecord);
+  const result = Type.Object({ post: Type.Union([Post, PostStub]) });
+  const find = ({ actor, params }: { actor: Viewer; params: { id: string } }) => reading.findPost(params.id, actor);
+  const allow = ({ actor, target }: { actor: Viewer; target: FoundPost }) => rights.change(target.discussion, target.row.author_id, actor);
+  const again = async (target: FoundPost, actor: Viewer) => {
+    const { row } = (await reading.findPost(target.row.id, actor)) ?? target;
+    const [post] = await records.posts([row], actor, rights.moderates(actor));
+    return { post: post! };
+  };
+
+  plugin.route(api, {
+    method: 'get', path: '/posts/:id', can: 'public', summary: 'One post', params: IdParams, result, find, keep: ({ target }) => oneTags(target.discussion.id),
+  })(async ({ actor, target }) => {
+    const [post] = await records.posts([target.row], actor, rights.moderates(actor));
+    return { post: post! };
+  });
+
+  plugin.route(api, {
+    method: 'post', path: '/posts', can: writeReply, summary: 'Reply to a discussion', status: 201, result,
+    body: Type.Object({ discussion_id: Type.String({ minLength: 1, maxLength: 64 }), content: Type.String() }),
+  })(async ({ actor, body }) => {
+    const { row } = await writing.reply(actor, { discussionId: body.discussion_id, content: body.content });
+    const [post] = await records.posts([row], actor, true);
+    return { post: post! };
+  });
+
+  plugin.route(api, {
+    method: 'put', path: '/posts/:id', can: editPost, summary: 'Edit a post', params: IdParams, body: Type.Object({ content: Type.String() }), result, find, allow,
+  })(async ({ actor, target, body }) => {
+    await editing.edit(target, body.content, actor);
+    return again(target, actor);
+  });
+
+  plugin.route(api, {
+    method: 'delete', path: '/posts/:id', can: editPost, summary: 'Delete a post; the first one with its discussion', params: IdParams, result: Type.Object({}), find, allow,
+  })(async ({ actor, target }) => {
+    await editing.removePost(target, actor);
+    return {};
+  });
+
+  plugin.route(api, {
+    method: 'post', path: '/posts/:id/restore', can: moderate, summary: 'Bring a deleted post back', params: IdParams, result, find,
+  })(async ({ actor, target }) => {
+    await editing.restorePost(target);
+    return again(target, actor);
+  });
+}

@@ -1,0 +1,40 @@
+import { Type, type ExtensionPoint, type PluginHandle, type TObject } from '#core';
+import { nullable, Paging, Time } from '#plugins/api';
+import { type Category, type Field } from '#plugins/discussions';
+
+/**
+ * An object schema with the fields that other plugins add: read anew each time, so that OpenAPI follows plugins that
+ * come and go. Their fields are never required, because they may leave at any moment.
+ */
+export function withFields<S extends TObject>(plugin: PluginHandle, point: ExtensionPoint<Field>, schema: S, part: 'result' | 'body' = 'result'): S {
+  const properties = (): object => {
+    const fields = plugin.extensions(point).flatMap(({ value }) => (value[part] ? [[value.name, value[part]] as const] : []));
+    return { ...schema.properties, ...Object.fromEntries(fields) };
+  };
+  return Object.defineProperty({ ...schema }, 'properties', { enumerable: true, get: properties }) as S;
+}
+
+export const CategoryRecord = Type.Object({
+  id: Type.String(), slug: Type.String(), name: Type.String(), description: Type.String(), parent_id: nullable(Type.String()),
+  hue: Type.Integer(), icon: Type.String(), position: Type.Integer(), discussion_count: Type.Integer(), post_count: Type.Integer(),
+  can: Type.Object({ view: Type.Boolean(), create: Type.Boolean(), reply: Type.Boolean(), moderate: Type.Boolean() }),
+});
+
+/** What every list answers beside its items. */
+export const pagingResult = { count: Type.Integer(), hasMore: Type.Boolean(), next_cursor: nullable(Type.String()) };
+export const PostPaging = { ...Paging, near: Type.Optional(Type.Integer({ minimum: 1, description: 'Open the page that has the post of this number' })) };
+export { Time };
+
+const Audience = Type.Union([Type.Enum(['everyone', 'members', 'staff']), Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 50 })]);
+/** What administrators say of a category; a form's inputs have the same names. */
+export const CategoryBody = Type.Object({
+  id: Type.Optional(Type.String({ maxLength: 64 })), name: Type.String({ minLength: 1, maxLength: 80 }), slug: Type.Optional(Type.String({ maxLength: 80 })),
+  description: Type.Optional(Type.String({ maxLength: 500 })), parent_id: Type.Optional(nullable(Type.String({ maxLength: 64 }))),
+  hue: Type.Optional(Type.Integer({ minimum: 0, maximum: 345, multipleOf: 15 })), icon: Type.Optional(Type.String({ maxLength: 40 })),
+  position: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })),
+  view: Type.Optional(Audience), create: Type.Optional(Audience), reply: Type.Optional(Audience),
+});
+
+/** A category as it is kept, without what is counted. */
+export const plainCategory = ({ id, slug, name, description, parentId, hue, icon, position, view, create, reply }: Category) =>
+  ({ id, slug, name, description, parent_id: parentId, hue, icon, position, view, create, reply });
