@@ -56,9 +56,9 @@ export class Passwords {
     return `${CLASSES.map(({ pattern }) => `(?=.*${pattern})`).join('')}.{${this.minimum},}`;
   }
 
-  /** What the policy says in one sentence. */
-  get rule(): string {
-    return `At least ${this.minimum} characters, with ${CLASSES.map(({ name }) => name).join(', ')}.`;
+  /** The policy as a checklist beside the field. */
+  get rules(): readonly { readonly pattern: string; readonly label: string }[] {
+    return [{ pattern: `.{${this.minimum},}`, label: `at least ${this.minimum} characters` }, ...CLASSES.map(({ pattern, name }) => ({ pattern, label: name }))];
   }
 
   /** `own`: names of the person, which must not be the password. */

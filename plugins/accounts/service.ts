@@ -33,7 +33,7 @@ export interface AccountsOptions {
   readonly passwords: Passwords;
   /** Raises `user.registered`, inside the transaction that stored the account. */
   registered(user: { id: string; username: string; joined_at: string }): Promise<void>;
-  /** Raises `user.changed`, whose first listener purges what is held of the account. */
+  /** Raises `user.changed`; a listener of this plugin purges what is held of the account before the transaction resolves. */
   changed(id: string): Promise<void>;
 }
 

@@ -27,13 +27,11 @@ function allowance(limit: number, found: RateLimiterRes | null, taking: boolean)
 export class LimitsService implements Limits {
   readonly #buckets = new Map<string, RateLimiterAbstract>();
   readonly #redis: Cache['redis'];
-  readonly #namespace: string;
   readonly #log: Logger;
 
-  /** `namespace` keeps forums that share one Redis apart. */
-  constructor({ redis, namespace, log }: { redis: Cache['redis']; namespace: string; log: Logger }) {
+  /** The client puts the forum's namespace before every key. */
+  constructor({ redis, log }: { redis: Cache['redis']; log: Logger }) {
     this.#redis = redis;
-    this.#namespace = namespace;
     this.#log = log;
   }
 
@@ -72,7 +70,7 @@ export class LimitsService implements Limits {
   }
 
   #create({ window, failClosed = false }: Bucket, name: string): RateLimiterAbstract {
-    const options = { points: Number.MAX_SAFE_INTEGER, duration: window, keyPrefix: `${this.#namespace}limit:${name}` };
+    const options = { points: Number.MAX_SAFE_INTEGER, duration: window, keyPrefix: `limit:${name}` };
     const memory = new MemoryBucket(options);
     if (!this.#redis) return memory;
     return new RateLimiterRedis({ ...options, storeClient: this.#redis, rejectIfRedisNotReady: true, ...(!failClosed && { insuranceLimiter: memory }) });

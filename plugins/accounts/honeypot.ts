@@ -1,0 +1,36 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { HttpError, type Clock, type Secrets } from '#core';
+
+/** The name of a field that people do not see and programs like to fill in. */
+export const HONEYPOT = 'website';
+/** Milliseconds in which nobody fills in the form; whoever is quicker waits for the rest. */
+const QUICKEST = 1_000;
+/** Milliseconds for which a shown form is good. */
+const STALE = 86_400_000;
+
+/** Tells people from programs at sign-up without asking anything of people. */
+export class Honeypot {
+  readonly #secrets: Secrets;
+  readonly #clock: Clock;
+
+  constructor(secrets: Secrets, clock: Clock) {
+    this.#secrets = secrets;
+    this.#clock = clock;
+  }
+
+  /** Goes into the form: when it was shown, signed. */
+  stamp(): string {
+    const time = this.#clock.now().toString(36);
+    return `${time}.${this.#secrets.sign('form-shown', time)}`;
+  }
+
+  /** Throws 400 for a filled trap or a forged or stale stamp. Clients without the form send no stamp. */
+  async pass({ trap, stamp }: { trap: string | undefined; stamp: string | undefined }): Promise<void> {
+    if (trap !== undefined && trap !== '') throw new HttpError(400, 'This was not sent by a person', { code: 'spam' });
+    if (stamp === undefined) return;
+    const [time = '', signature = ''] = stamp.split('.');
+    const age = this.#secrets.verify('form-shown', time, signature) ? this.#clock.now() - Number.parseInt(time, 36) : STALE;
+    if (age >= STALE) throw new HttpError(400, 'This form was open for too long. Please send it again.', { code: 'form_expired' });
+    if (age < QUICKEST) await sleep(QUICKEST - Math.max(0, age));
+  }
+}

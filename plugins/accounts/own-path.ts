@@ -1,0 +1,8 @@
+/** The path of `text` where it is an address of this site, else `/`: nobody is sent elsewhere after a login. */
+export function ownPath(text: string | undefined, baseUrl: string): string {
+  if (text === undefined || /[\\\p{Cc}]/v.test(text) || !URL.canParse(text, baseUrl)) return '/';
+  const site = new URL(baseUrl);
+  const url = new URL(text, site);
+  // A path that begins with two slashes would be read as another host.
+  return url.origin === site.origin && !url.pathname.startsWith('//') ? url.pathname + url.search + url.hash : '/';
+}

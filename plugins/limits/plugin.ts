@@ -1,0 +1,13 @@
+import { Cache, definePlugin } from '#core';
+import { Limits } from '#plugins/limits';
+import { LimitsService } from './service.ts';
+
+export default definePlugin({
+  id: 'limits',
+  name: 'Rate limits',
+  version: '1.0.0',
+  description: 'Counts what may be done only so often.',
+  needs: { cache: Cache },
+  provides: { limits: Limits },
+  setup: ({ cache }, { log }) => ({ limits: new LimitsService({ redis: cache.redis, log }) }),
+});
