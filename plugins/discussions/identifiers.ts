@@ -14,11 +14,16 @@ export function numberOf(text: string): number | undefined {
   return number <= LARGEST ? number : undefined;
 }
 
-/** A UUID of version 7: ids made later sort later, to the millisecond of `at` (epoch milliseconds). */
+let lastAt = 0;
+let sequence = 0;
+
+/** A UUID of version 7: ids made later sort later, to the millisecond of `at` (epoch milliseconds), and within one in the order they were made. */
 export function createId(at: number): string {
   const bytes = randomBytes(16);
+  sequence = at === lastAt ? Math.min(sequence + 1, 0xfff) : bytes[6]!;
+  lastAt = at;
   bytes.writeUIntBE(at, 0, 6);
-  bytes[6] = 0x70 | (bytes[6]! & 0x0f);
+  bytes.writeUInt16BE(0x7000 | sequence, 6);
   bytes[8] = 0x80 | (bytes[8]! & 0x3f);
   const hex = bytes.toString('hex');
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
