@@ -24,7 +24,8 @@ function valueOf(schema: TSchema, text: string): unknown {
   } catch {
     return text;
   }
-  return !check(schema, value).ok && check(schema, text).ok ? text : value;
+  const fits = (candidate: unknown): boolean => check(Type.Object({ value: schema }), { value: candidate }).ok;
+  return !fits(value) && fits(text) ? text : value;
 }
 
 const list = defineCommand({

@@ -1,0 +1,115 @@
+import { randomUUID } from 'node:crypto';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { App, AppOptions } from '../../app.ts';
+import { defineCommand, type Console } from '../../command.ts';
+import { sql } from '../../data.ts';
+import type { Environment } from '../../environment.ts';
+import { chainOf, ConfigurationError, messageOf } from '../../errors.ts';
+import { Type } from '../../schema.ts';
+import type { SettingInfo } from '../../settings.ts';
+import { RUN } from '../help.ts';
+import { Program } from '../program.ts';
+
+/** One line of the report. `note` is worth knowing and no problem. */
+interface Finding {
+  readonly state: 'good' | 'bad' | 'note';
+  readonly text: string;
+}
+const SIGNS = { good: '✓', bad: '✗', note: '·' } as const;
+
+const good = (text: string): Finding => ({ state: 'good', text });
+const bad = (text: string): Finding => ({ state: 'bad', text });
+const note = (text: string): Finding => ({ state: 'note', text });
+const print = (console: Pick<Console, 'print'>, findings: readonly Finding[]): void => findings.forEach(({ state, text }) => console.print(`${SIGNS[state]} ${text}`));
+
+/** Waiting work that was due longer ago than this, in milliseconds, is a backlog: a server that runs takes it within a second. */
+const LATE = 60_000;
+
+/** Everything that may be wrong, with what to do about it. Exit code 1 when something is. */
+export const doctor = defineCommand({
+  name: 'doctor',
+  summary: 'Checks environment, database, Redis, data directory, plugins, settings and jobs.',
+  options: Type.Object({}),
+  needs: { app: Program },
+  async run({ app }, _options, console) {
+    const findings = (await Promise.all([environment(app.environment), folder(app.environment), database(app), redis(app), plugins(app), settings(app), jobs(app)])).flat();
+    print(console, findings);
+    const problems = findings.filter(({ state }) => state === 'bad').length;
+    if (problems > 0) throw new ConfigurationError(problems === 1 ? '1 problem found.' : `${problems} problems found.`);
+    console.print('No problem found.');
+  },
+});
+
+/** What can still be said when the program could not be opened at all. */
+export function unopened(options: AppOptions, error: unknown, console: Pick<Console, 'print'>): void {
+  print(console, [...environment(options.environment), bad(`could not be opened: ${chainOf(error)}`)]);
+}
+
+function environment({ baseUrl, dataDir, secretKey, production, safeMode, version }: Environment): Finding[] {
+  return [
+    good(`Parley ${version} on Node ${process.versions.node}, data in ${dataDir}`),
+    ...(safeMode ? [note('SAFE_MODE=1: only the required plugins run')] : []),
+    production && !baseUrl.startsWith('https://') ? note(`BASE_URL is ${baseUrl}; sessions are safer over https`) : good(`the site’s address is ${baseUrl}`),
+    good(secretKey === undefined ? 'the root secret is kept in the data directory; include it in backups' : 'the root secret comes from SECRET_KEY'),
+  ];
+}
+
+async function folder({ dataDir }: Environment): Promise<Finding[]> {
+  const file = join(dataDir, `.doctor-${randomUUID()}`);
+  try {
+    await writeFile(file, '');
+    await rm(file);
+    return [good('the data directory can be written')];
+  } catch (error) {
+    return [bad(`the data directory cannot be written (${messageOf(error)}); give it to the user that runs the server`)];
+  }
+}
+
+async function database({ data, kernel }: App): Promise<Finding[]> {
+  const server = await data.one(sql<{ version: string }>`select current_setting('server_version') as version`);
+  const rows = await data.all(sql<{ plugin: string; name: string }>`select plugin, name from migration`);
+  const applied = new Set(rows.map(({ plugin, name }) => `${plugin} ${name}`));
+  const pending = kernel.active().flatMap((id) => (kernel.graph.get(id).migrations ?? []).filter(({ name }) => !applied.has(`${id} ${name}`)).map(({ name }) => `${id}: ${name}`));
+  return [
+    good(`PostgreSQL ${server?.version} answers${data.embedded ? ' (embedded)' : ''}`),
+    pending.length === 0 ? good('every migration has run') : bad(`migrations wait: ${pending.join(', ')}; run: ${RUN} migrate`),
+  ];
+}
+
+async function redis({ cache, environment: { redisUrl } }: App): Promise<Finding[]> {
+  if (!redisUrl || !cache.redis) return [note('no Redis: one process only')];
+  return cache.redis.ping().then(() => [good('Redis answers')], (error: unknown) => [bad(`Redis does not answer: ${messageOf(error)}`)]);
+}
+
+function plugins({ plugins: control, supervisor }: App): Finding[] {
+  const all = control.list();
+  const troubled = all.filter(({ problem }) => problem !== undefined);
+  const off = all.filter(({ wanted }) => !wanted).map(({ id }) => id);
+  return [
+    good(`${all.filter(({ state }) => state === 'active').length} of ${all.length} plugins run`),
+    ...(off.length > 0 ? [note(`switched off: ${off.join(', ')}`)] : []),
+    ...troubled.map(({ id, problem, state }) => (state === 'failed' ? bad(`plugin "${id}" failed: ${problem}`) : bad(`plugin "${id}" ${problem}`))),
+    ...supervisor.report().filter(({ quarantined }) => quarantined).map(({ plugin, task, lastError }) => bad(`"${task}" of plugin "${plugin}" is set aside: ${lastError}`)),
+  ];
+}
+
+/** A secret cannot be compared; that there is one is worth telling. */
+const differs = ({ schema, value, default: fallback }: SettingInfo): boolean =>
+  (schema as { 'x-group'?: string })['x-group'] !== 'hidden' && JSON.stringify(value) !== JSON.stringify(fallback);
+
+function settings({ settings: store }: App): Finding[] {
+  const own = store.list().filter((setting) => setting.stored && differs(setting)).map(({ key }) => key).sort();
+  return own.length === 0 ? [good('every setting is as config/forum.ts has it')] : [note(`the database decides, not config/forum.ts: ${own.join(', ')}`)];
+}
+
+async function jobs({ jobs: queue }: App): Promise<Finding[]> {
+  const reports = await queue.report();
+  const waiting = reports.reduce((sum, report) => sum + report.waiting, 0);
+  const late = reports.filter(({ oldest }) => oldest !== null && oldest.getTime() < Date.now() - LATE);
+  return [
+    ...reports.filter(({ failed }) => failed > 0).map(({ listener, failed, error }) => bad(`${failed} of "${listener}" failed for good, last: ${error}`)),
+    ...late.map(({ listener, waiting: count, oldest }) => bad(`${count} of "${listener}" wait since ${oldest!.toISOString()}; start the server, or look at its log`)),
+    ...(late.length === 0 ? [good(`${waiting} ${waiting === 1 ? 'job waits' : 'jobs wait'}, none is late`)] : []),
+  ];
+}

@@ -1,0 +1,45 @@
+import { defineCommand, Environment, Secrets, Type } from '#core';
+import { Accounts } from '#plugins/accounts';
+import { Categories, Importer } from '#plugins/discussions';
+import { Installer } from '#plugins/installer';
+import { Markdown } from '#plugins/markdown';
+import { readContent } from './content.ts';
+import { createLogins, loginNames, memberEmail } from './logins.ts';
+import { seed } from './seed.ts';
+
+const demo = defineCommand({
+  name: 'demo',
+  summary: 'Installs with lifelike content where nothing is installed yet, and prints the logins.',
+  options: Type.Object({}),
+  needs: { installer: Installer, accounts: Accounts, secrets: Secrets, environment: Environment },
+  async run({ installer, accounts, secrets, environment }, _options, console) {
+    const logins = createLogins(secrets);
+    if (!installer.installed) {
+      const admin = (await readContent()).members.find(({ username }) => username === loginNames[0])!;
+      const joinedAt = new Date(Date.now() - admin.joined_days_ago * 86_400_000);
+      const { username, bio } = admin;
+      await installer.install({ username, email: memberEmail(username), password: logins.password(username), siteName: 'The Slipway', demo: true, bio, joinedAt }, (line) => console.progress(line));
+    }
+    const found = (await Promise.all(loginNames.map((name) => accounts.findByName(name)))).filter((account) => account?.email === memberEmail(account?.username ?? ''));
+    if (found.length === 0) return console.print(`There is a forum of your own here: ${environment.baseUrl}`);
+    console.print(`\n  ${environment.baseUrl}\n`);
+    for (const account of found) console.print(`  ${account!.username.padEnd(8)}  ${logins.password(account!.username)}   ${account!.groupId}`);
+    console.print('\n  (unless these passwords were changed since)\n');
+  },
+});
+
+const seedCommand = defineCommand({
+  name: 'seed',
+  summary: 'Adds members, discussions and posts made by machine, to try a forum under load.',
+  example: 'seed --discussions 100000 --posts 1000000 --users 20000',
+  options: Type.Object({
+    discussions: Type.Integer({ default: 100, minimum: 0, maximum: 10_000_000, description: 'How many discussions' }),
+    posts: Type.Integer({ default: 1_000, minimum: 0, maximum: 100_000_000, description: 'How many posts in all, the first of each discussion included' }),
+    users: Type.Integer({ default: 50, minimum: 1, maximum: 1_000_000, description: 'How many members to write them' }),
+  }),
+  needs: { accounts: Accounts, categories: Categories, importer: Importer, markdown: Markdown },
+  run: (services, options, console) => seed(services, options, console),
+});
+
+/** `demo` and `seed`. */
+export const commands = [demo, seedCommand] as const;

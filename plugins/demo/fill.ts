@@ -1,0 +1,103 @@
+import type { Clock } from '#core';
+import type { Access } from '#plugins/access';
+import type { Accounts } from '#plugins/accounts';
+import type { Categories, Discussions, ImportedDiscussion, Importer } from '#plugins/discussions';
+import type { DemoContent, Progress } from '#plugins/installer';
+import type { Markdown } from '#plugins/markdown';
+import { readContent, type Content, type DemoDiscussion } from './content.ts';
+import { loginNames, memberEmail, type Logins } from './logins.ts';
+
+/** Categories a plain installation begins with and this content does not use. */
+const UNUSED = ['general', 'help'];
+const DAY = 86_400_000;
+/** Posts rendered at the same time: enough to keep the renderer busy. */
+const RENDERED_AT_ONCE = 16;
+
+export interface FillerOptions {
+  readonly access: Access;
+  readonly accounts: Accounts;
+  readonly categories: Categories;
+  readonly discussions: Discussions;
+  readonly importer: Importer;
+  readonly markdown: Markdown;
+  readonly clock: Clock;
+  readonly logins: Logins;
+}
+
+/** Brings content/ into a forum that was just installed. */
+export class Filler implements DemoContent {
+  readonly #options: FillerOptions;
+
+  constructor(options: FillerOptions) {
+    this.#options = options;
+  }
+
+  async fill(progress: Progress): Promise<void> {
+    const content = await readContent();
+    progress(`${content.members.length} members`);
+    const members = await this.#members(content);
+    const categories = await this.#categories(content);
+    const { access, discussions, importer } = this.#options;
+    // The import is one transaction: either all of it was written by an earlier attempt, or nothing.
+    const admin = { id: [...members.values()][0], username: content.members[0]?.username, group: access.groupOf('admin') };
+    if ((await discussions.list({ limit: 1 }, admin)).items.length > 0) return;
+    const ready = await this.#rendered(content.discussions, (discussion) => ({ categoryId: categories.get(discussion.category)!, members }), progress);
+    await importer.importDiscussions(ready, (done, posts) => progress(`${done} discussions, ${posts} posts written`));
+  }
+
+  /** Ids by username. Those who are there already, such as the administrator, are kept; some get a password. */
+  async #members({ members }: Content): Promise<ReadonlyMap<string, string>> {
+    const { accounts, access, clock, logins } = this.#options;
+    const ids = new Map<string, string>();
+    for (const { username } of members) {
+      const found = await accounts.findByName(username);
+      if (found) ids.set(username, found.id);
+    }
+    const missing = members.filter(({ username }) => !ids.has(username));
+    const created = await accounts.importAccounts(missing.map(({ username, group, joined_days_ago, bio }) => ({
+      username, bio, email: memberEmail(username), groupId: access.groupOf(group).id, joinedAt: new Date(clock.now() - joined_days_ago * DAY),
+    })));
+    for (const [at, { username }] of missing.entries()) ids.set(username, created[at]!);
+    for (const { username } of missing.filter((member) => loginNames.includes(member.username))) await accounts.setPassword(ids.get(username)!, logins.password(username));
+    return ids;
+  }
+
+  /** Ids by slug. */
+  async #categories({ categories: wanted }: Content): Promise<ReadonlyMap<string, string>> {
+    const { categories } = this.#options;
+    const existing = new Map(categories.all().map(({ slug, id }) => [slug, id]));
+    const ids = new Map<string, string>();
+    for (const [position, category] of wanted.entries()) {
+      const id = existing.get(category.slug);
+      const create = category.slug === 'announcements' ? ('staff' as const) : ('members' as const);
+      const saved = await categories.save({ ...category, position, view: 'everyone', create, reply: 'members', ...(id !== undefined && { id }) });
+      ids.set(category.slug, saved.id);
+    }
+    for (const slug of UNUSED) if (existing.has(slug) && !ids.has(slug)) await categories.remove(existing.get(slug)!);
+    return ids;
+  }
+
+  async #rendered(
+    found: readonly DemoDiscussion[],
+    place: (discussion: DemoDiscussion) => { readonly categoryId: string; readonly members: ReadonlyMap<string, string> },
+    progress: Progress,
+  ): Promise<readonly ImportedDiscussion[]> {
+    const texts = found.flatMap(({ posts }) => posts.map(({ content }) => content));
+    const html = new Map<string, string>();
+    for (let at = 0; at < texts.length; at += RENDERED_AT_ONCE) {
+      const some = texts.slice(at, at + RENDERED_AT_ONCE);
+      for (const [index, rendered] of (await Promise.all(some.map((text) => this.#options.markdown.render(text)))).entries()) html.set(some[index]!, rendered);
+      progress(`${at + some.length} of ${texts.length} posts rendered`);
+    }
+    const now = this.#options.clock.now();
+    return found.map((discussion) => {
+      const { categoryId, members } = place(discussion);
+      const begin = now - discussion.age;
+      const { title, views, pinned, locked } = discussion;
+      const posts = discussion.posts.map(({ author, after, content }) => ({
+        authorId: members.get(author)!, content, html: html.get(content)!, createdAt: new Date(begin + after),
+      }));
+      return { title, categoryId, authorId: members.get(discussion.author)!, createdAt: new Date(begin), views, pinned, locked, posts };
+    });
+  }
+}

@@ -1,0 +1,20 @@
+import type { Secrets } from '#core';
+
+/** An administrator, a moderator and a member of the content, to look around with. */
+export const loginNames: readonly string[] = ['ingrid', 'mira.k', 'nadia.r'];
+
+/** Addresses of a domain that nobody can own. */
+export const memberEmail = (username: string): string => `${username}@slipway.example`;
+
+/** Passwords of the demo's logins. Made from the root secret: the same at every start, different on every machine, stored nowhere. */
+export interface Logins {
+  password(username: string): string;
+}
+
+export const createLogins = (secrets: Secrets): Logins => ({
+  password: (username) => {
+    const signature = Buffer.from(secrets.sign('demo-login', username));
+    const digits = [...signature].reduce((sum, byte) => (sum * 257 + byte) % 900_000, 11) + 100_000;
+    return `Slipway-${digits}`;
+  },
+});
