@@ -5,7 +5,6 @@ import { Data, Database } from './data.ts';
 import { ConfigurationError } from './errors.ts';
 import { Clock, Environment, systemClock } from './environment.ts';
 import { Extensions } from './extensions.ts';
-import { openFleet } from './fleet.ts';
 import { HookBus, Hooks } from './hooks.ts';
 import { closeServer, createApplication, createHttp, Http, listen } from './http.ts';
 import { JobQueue, Jobs } from './jobs.ts';
@@ -76,10 +75,9 @@ export async function createApp({ root, environment, configuration, log, clock =
   await data.migrate('kernel', KERNEL_MIGRATIONS);
 
   const secrets = await loadSecrets({ ...(environment.secretKey && { key: environment.secretKey }), folder: environment.dataDir });
-  const fleet = await openFleet({ ...(environment.redisUrl && { url: environment.redisUrl }), namespace: await data.identity(), log });
-  undo.defer(() => fleet.close());
-  const cache = await openCache({ fleet, log, inTransaction: () => data.inTransaction });
+  const cache = await openCache({ ...(environment.redisUrl && { url: environment.redisUrl }), namespace: `parley:${await data.identity()}`, log, inTransaction: () => data.inTransaction });
   undo.defer(() => cache.close());
+  const { fleet } = cache;
 
   const settings = new SettingsStore({ data, secrets, fleet, ...(configuration.settings && { configured: configuration.settings }) });
   settings.define('kernel', kernelSettings);
@@ -115,7 +113,7 @@ export async function createApp({ root, environment, configuration, log, clock =
   await control.reconcile();
 
   let server: Server | undefined;
-  const checks = { database: () => data.ready(), ...(environment.redisUrl && { redis: () => fleet.ready() }) };
+  const checks = { database: () => data.ready(), ...(environment.redisUrl && { redis: async () => void (await cache.redis?.ping()) }) };
   const resources = undo.move();
   let closing: Promise<void> | undefined;
   return {

@@ -1,0 +1,285 @@
+import { performance } from 'node:perf_hooks';
+import { serialize } from 'node:v8';
+import { Redis } from 'ioredis';
+import { chainOf, ConfigurationError } from './errors.ts';
+import { Fleet } from './fleet.ts';
+import type { Logger } from './logger.ts';
+import { defineToken } from './ref.ts';
+
+export type { Redis } from 'ioredis';
+
+export interface KeepOptions {
+  /** Seconds after which it is forgotten even if nothing is purged. */
+  readonly seconds?: number;
+  /** What it weighs in memory; estimated from the value by default. */
+  readonly bytes?: number;
+}
+
+/** Two kinds of memory: `get`/`set` shared by all processes, and `remember`/`keep`, held in this process and exact to the last purge. */
+export interface Cache {
+  /** `undefined` also while Redis is away. Without Redis the value lives in this process. */
+  get<T>(key: string): Promise<T | undefined>;
+  /** `value` must survive JSON. Never rejects: what could not be stored is looked up again. */
+  set(key: string, value: unknown, seconds: number): Promise<void>;
+  delete(...keys: string[]): Promise<void>;
+  /** Where REDIS_URL is set. It puts the namespace before every key (not before the patterns of SCAN) and fails at once while Redis is away. */
+  readonly redis: Redis | undefined;
+  /** The other processes of this installation. */
+  readonly fleet: Fleet;
+  /**
+   * Held in this process until one of `tags` is purged by any process. Concurrent loads of one key share one. Inside a transaction
+   * it just loads: sharing could wait for itself on the single connection, and would publish what is not committed.
+   */
+  remember<T>(key: string, tags: readonly string[], load: () => Promise<T>, options?: KeepOptions): Promise<T>;
+  /** What is held under `key`, without waiting. */
+  peek<T>(key: string): T | undefined;
+  /** To be taken before computing something that `keep` shall hold. */
+  mark(): number;
+  /** False, and nothing is held, when one of `tags` was purged after `since`, or inside a transaction. */
+  keep(key: string, tags: readonly string[], value: unknown, since: number, options?: KeepOptions): boolean;
+  /** Drops everything under these tags in every process; resolves when none serves it any more. Call it after the commit. */
+  purge(...tags: string[]): Promise<void>;
+  close(): Promise<void>;
+}
+export const Cache = defineToken<Cache>('Cache');
+
+export interface CacheOptions {
+  /** REDIS_URL; without it everything stays in this process. */
+  readonly url?: string | undefined;
+  readonly log: Logger;
+  /** Whether the caller is inside a database transaction. */
+  inTransaction(): boolean;
+  /** Keeps two installations on one Redis apart. */
+  readonly namespace?: string;
+  /** Bytes held in this process at most. Default 64 MiB: the guest pages of a middling forum, and small beside Node itself. */
+  readonly bytes?: number;
+}
+
+interface Entry {
+  readonly value: unknown;
+  readonly tags: readonly string[];
+  readonly bytes: number;
+  /** On the clock of `performance.now()`. */
+  readonly until: number;
+  /** Read since the last eviction passed by. */
+  used: boolean;
+}
+
+/** Purged tags remembered one by one; beyond them every mark that is older than now counts as purged. */
+const MARKS = 10_000;
+
+/** Values under tags, within a number of bytes. Eviction gives what was read since it last passed a second chance, so a read writes one flag. */
+class Memory {
+  readonly #entries = new Map<string, Entry>();
+  readonly #keys = new Map<string, Set<string>>();
+  readonly #purged = new Map<string, number>();
+  readonly #limit: number;
+  #bytes = 0;
+  #clock = 0;
+  /** Everything computed from before this counts as purged. */
+  #floor = 0;
+
+  constructor(limit: number) {
+    this.#limit = limit;
+  }
+
+  read(key: string): Entry | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    if (entry.until !== Infinity && entry.until <= performance.now()) return this.drop(key);
+    entry.used = true;
+    return entry;
+  }
+
+  mark(): number {
+    return this.#clock;
+  }
+
+  purgedSince(mark: number, tags: readonly string[]): boolean {
+    return mark < this.#floor || tags.some((tag) => (this.#purged.get(tag) ?? 0) > mark);
+  }
+
+  hold(key: string, tags: readonly string[], value: unknown, { seconds, bytes = sizeOf(value) }: KeepOptions = {}): void {
+    this.drop(key);
+    if (bytes > this.#limit) return;
+    this.#entries.set(key, { value, tags, bytes, until: seconds === undefined ? Infinity : performance.now() + seconds * 1000, used: false });
+    this.#bytes += bytes;
+    for (const tag of tags) this.#keys.set(tag, (this.#keys.get(tag) ?? new Set()).add(key));
+    if (this.#bytes > this.#limit) this.#evict();
+  }
+
+  drop(key: string): undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    this.#entries.delete(key);
+    this.#bytes -= entry.bytes;
+    for (const tag of entry.tags) {
+      const keys = this.#keys.get(tag);
+      if (keys?.delete(key) && keys.size === 0) this.#keys.delete(tag);
+    }
+  }
+
+  purge(tags: readonly string[]): void {
+    this.#clock++;
+    if (this.#purged.size >= MARKS) this.#forget();
+    for (const tag of tags) {
+      this.#purged.set(tag, this.#clock);
+      for (const key of this.#keys.get(tag) ?? []) this.drop(key);
+    }
+  }
+
+  clear(): void {
+    this.#clock++;
+    this.#forget();
+    this.#entries.clear();
+    this.#keys.clear();
+    this.#bytes = 0;
+  }
+
+  #forget(): void {
+    this.#floor = this.#clock;
+    this.#purged.clear();
+  }
+
+  /** Frees a twentieth at a time, so that the walk over the oldest is not repeated for each new value. */
+  #evict(): void {
+    for (const [key, entry] of this.#entries) {
+      if (this.#bytes <= this.#limit * 0.95) return;
+      if (!entry.used) {
+        this.drop(key);
+        continue;
+      }
+      entry.used = false;
+      this.#entries.delete(key);
+      this.#entries.set(key, entry);
+    }
+  }
+}
+
+/** About what `value` weighs: objects take up to twice their serialized form; what holds functions cannot be measured. */
+function sizeOf(value: unknown): number {
+  if (ArrayBuffer.isView(value)) return value.byteLength + 256;
+  try {
+    return serialize(value).byteLength * 2 + 256;
+  } catch {
+    return 8_192;
+  }
+}
+
+interface Load {
+  readonly since: number;
+  readonly tags: readonly string[];
+  readonly promise: Promise<unknown>;
+}
+
+/** The topic under which processes tell each other what they purged. */
+const PURGED = 'cache.purged';
+
+class TaggedCache implements Cache {
+  readonly redis: Redis | undefined;
+  readonly fleet: Fleet;
+  readonly #ear: Redis | undefined;
+  readonly #memory: Memory;
+  readonly #loads = new Map<string, Load>();
+  readonly #inTransaction: () => boolean;
+
+  constructor(options: CacheOptions, fleet: Fleet, redis?: Redis, ear?: Redis) {
+    this.#memory = new Memory(options.bytes ?? 64 * 1024 * 1024);
+    this.#inTransaction = options.inTransaction;
+    this.fleet = fleet;
+    this.redis = redis;
+    this.#ear = ear;
+    fleet.listen(PURGED, (payload) => (payload ? this.#memory.purge(payload as string[]) : this.#memory.clear()));
+  }
+
+  async get<T>(key: string): Promise<T | undefined> {
+    const stored = this.redis ? await this.redis.get(`cache:${key}`).catch(() => null) : this.#memory.read(`shared ${key}`)?.value;
+    return typeof stored === 'string' ? (JSON.parse(stored) as T) : undefined;
+  }
+
+  async set(key: string, value: unknown, seconds: number): Promise<void> {
+    const stored = JSON.stringify(value);
+    if (!this.redis) return this.#memory.hold(`shared ${key}`, [], stored, { seconds });
+    // The fleet has logged why, once for the whole time that Redis is away.
+    await this.redis.set(`cache:${key}`, stored, 'PX', Math.ceil(seconds * 1000)).catch(() => undefined);
+  }
+
+  async delete(...keys: string[]): Promise<void> {
+    for (const key of keys) this.#memory.drop(`shared ${key}`);
+    if (keys.length > 0) await this.redis?.del(keys.map((key) => `cache:${key}`)).catch(() => undefined);
+  }
+
+  async remember<T>(key: string, tags: readonly string[], load: () => Promise<T>, options?: KeepOptions): Promise<T> {
+    if (this.#inTransaction()) return load();
+    if (this.fleet.current()) {
+      const held = this.#memory.read(key);
+      if (held) return held.value as T;
+      const other = this.#loads.get(key);
+      // A load that a purge overtook answers only those who came before the purge.
+      if (other && !this.#memory.purgedSince(other.since, [...other.tags, ...tags])) return other.promise as Promise<T>;
+    }
+    const mine: Load = { since: this.#memory.mark(), tags, promise: load() };
+    this.#loads.set(key, mine);
+    try {
+      const value = (await mine.promise) as T;
+      this.keep(key, tags, value, mine.since, options);
+      return value;
+    } finally {
+      if (this.#loads.get(key) === mine) this.#loads.delete(key);
+    }
+  }
+
+  peek<T>(key: string): T | undefined {
+    return this.fleet.current() ? (this.#memory.read(key)?.value as T | undefined) : undefined;
+  }
+
+  mark(): number {
+    return this.#memory.mark();
+  }
+
+  keep(key: string, tags: readonly string[], value: unknown, since: number, options?: KeepOptions): boolean {
+    if (this.#inTransaction() || this.#memory.purgedSince(since, tags)) return false;
+    this.#memory.hold(key, tags, value, options);
+    return true;
+  }
+
+  async purge(...tags: string[]): Promise<void> {
+    if (tags.length === 0) return;
+    this.#memory.purge(tags);
+    await this.fleet.announce(PURGED, tags);
+  }
+
+  async close(): Promise<void> {
+    await this.fleet.close();
+    this.#ear?.disconnect();
+    this.redis?.disconnect();
+  }
+}
+
+/** Throws `ConfigurationError` when Redis cannot be reached within 5 s. Later outages are survived. */
+export async function openCache(options: CacheOptions): Promise<Cache> {
+  const { url, log, namespace = 'main' } = options;
+  const fleet = new Fleet(log, namespace);
+  if (url === undefined) return new TaggedCache(options, fleet);
+  const redis = await connect(url, `${namespace}:`);
+  const ear = await connect(url);
+  const cache = new TaggedCache(options, fleet, redis, ear);
+  await fleet.join(redis, ear);
+  return cache;
+}
+
+/** Commands fail at once while Redis is away, and after 2 s when it is silent; the connection comes back by itself. */
+async function connect(url: string, keyPrefix = ''): Promise<Redis> {
+  const times = { connectTimeout: 5_000, commandTimeout: 2_000, retryStrategy: (attempt: number) => Math.min(attempt * 50, 1_000) };
+  const redis = new Redis(url, { keyPrefix, lazyConnect: true, maxRetriesPerRequest: 1, enableOfflineQueue: false, ...times });
+  let cause: Error | undefined;
+  // Outages are logged once, by the fleet; without a listener they would end the process.
+  redis.on('error', (error: Error) => (cause = error));
+  try {
+    await redis.connect();
+  } catch (error) {
+    redis.disconnect();
+    throw new ConfigurationError(`REDIS_URL: no Redis at ${new URL(url).host} (${chainOf(cause ?? error)}); start it there, or unset REDIS_URL`);
+  }
+  return redis;
+}

@@ -1,0 +1,199 @@
+import { randomBytes } from 'node:crypto';
+import { performance } from 'node:perf_hooks';
+import { chainOf } from './errors.ts';
+import type { Logger } from './logger.ts';
+
+/** What is used of a Redis client for commands. Its calls must fail rather than wait while Redis is away. */
+export interface Line {
+  eval(script: string, keys: number, ...values: string[]): Promise<unknown>;
+  publish(channel: string, text: string): Promise<unknown>;
+  zrem(key: string, member: string): Promise<unknown>;
+}
+/** What is used of a Redis client that listens. */
+export interface Ear {
+  subscribe(...channels: string[]): Promise<unknown>;
+  on(event: 'message', hear: (channel: string, text: string) => void): unknown;
+}
+
+/** `undefined` means: something may have been missed, look at everything again. */
+type Listener = (payload: object | undefined) => unknown;
+
+/** Milliseconds for which a process trusts what it remembers without asking; so also the longest wait for a silent process. */
+const LEASE = 250;
+/** Milliseconds between renewals: two may come late before the lease is lost. */
+const RENEWAL = 80;
+/** Milliseconds of silence after which a process has crashed; it may have changed something without saying so, hence all look again. */
+const CRASHED = 5_000;
+/** Milliseconds between the runs of `every`. */
+const RECHECK = 2_000;
+const EVERYTHING = '*';
+const KEYS = ['fleet:number', 'fleet:members'] as const;
+
+/** A fleet's first number is its birth in microseconds, so it cannot meet a number from before Redis lost its data. */
+const START = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+redis.call('SET', KEYS[1], time[1] .. string.format('%06d', time[2]), 'NX')`;
+const RENEW = `${START}
+redis.call('ZADD', KEYS[2], now + ARGV[2], ARGV[1])
+if redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - ARGV[3]) > 0 then redis.call('INCR', KEYS[1]) end
+return { redis.call('GET', KEYS[1]), redis.call('ZCOUNT', KEYS[2], now, '+inf') }`;
+const SEND = `${START}
+redis.call('INCR', KEYS[1])
+redis.call('PUBLISH', ARGV[1], redis.call('GET', KEYS[1]) .. ' ' .. ARGV[2])
+return redis.call('ZRANGEBYSCORE', KEYS[2], now, '+inf')`;
+const MESSAGE = /^(\d+) (\S+) (\d+) (\S+) (.*)$/s;
+
+/**
+ * The processes that share one database. Announcements carry consecutive numbers, and a process trusts its memory only while
+ * it has heard every number there was at its last renewal, so one that misses a message stops before the sender goes on.
+ */
+export class Fleet {
+  readonly #id = randomBytes(8).toString('hex');
+  readonly #listeners = new Map<string, Set<Listener>>();
+  /** Announcements under way, each with what to do when a process has followed it. */
+  readonly #answers = new Map<string, (from?: string) => void>();
+  readonly #timers: NodeJS.Timeout[] = [];
+  readonly #log: Logger;
+  readonly #channel: string;
+  #line: Line | undefined;
+  #tickets = 0;
+  #heard = -1;
+  #lease = { number: 0, until: 0 };
+  #alive = 1;
+  /** Since when Redis has not answered. */
+  #cutOff: number | undefined;
+  #unsent = false;
+
+  constructor(log: Logger, namespace: string) {
+    this.#log = log;
+    this.#channel = `${namespace}:fleet`;
+  }
+
+  /** Until then this process is alone: nothing is sent, nothing heard. The line must put the namespace before its keys. */
+  async join(line: Line, ear: Ear): Promise<void> {
+    this.#line = line;
+    ear.on('message', (channel, text) => (channel === this.#channel ? this.#hear(text) : this.#answered(text)));
+    await ear.subscribe(this.#channel, `${this.#channel}:${this.#id}`);
+    await this.#renew(line);
+    this.#repeat(RENEWAL, () => this.#renew(line));
+  }
+
+  /** Whether what this process remembers may be served: it has heard everything as of at most a lease ago. */
+  current(): boolean {
+    return this.#line === undefined || (this.#heard >= this.#lease.number && performance.now() < this.#lease.until);
+  }
+
+  /** How many processes are running, this one included, as of the last renewal. */
+  alive(): number {
+    return this.#alive;
+  }
+
+  /**
+   * Calls the listeners of `topic` (a word) in every other process. Resolves when all live ones have run, at the latest after
+   * the lease of one that is silent. Never rejects: while Redis is away the others are made to look again once it is back.
+   */
+  async announce(topic: string, payload?: object): Promise<void> {
+    if (!this.#line) return;
+    const ticket = String(++this.#tickets);
+    const followed = new Set<string>();
+    let members: readonly string[] | undefined;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const check = (from = this.#id): void => {
+      followed.add(from);
+      if (members?.every((id) => followed.has(id))) resolve();
+    };
+    this.#answers.set(ticket, check);
+    try {
+      const text = `${this.#id} ${ticket} ${topic} ${JSON.stringify(payload) ?? ''}`;
+      members = (await this.#line.eval(SEND, 2, ...KEYS, this.#channel, text)) as string[];
+      check();
+    } catch (error) {
+      this.#fail(error);
+      this.#unsent = true;
+    }
+    const now = performance.now();
+    // One millisecond more than the lease, because a timer may fire that much early.
+    const timer = setTimeout(resolve, LEASE + 1 - (members ? 0 : now - (this.#cutOff ?? now)));
+    await promise;
+    clearTimeout(timer);
+    this.#answers.delete(ticket);
+  }
+
+  /** What `run` throws is logged. The sender waits for its promise, at most a lease. */
+  listen(topic: string, run: Listener): () => void {
+    const listeners = this.#listeners.get(topic) ?? new Set();
+    this.#listeners.set(topic, listeners.add(run));
+    return () => void listeners.delete(run);
+  }
+
+  /** Runs every 2 s, never twice at once, where there can be other processes: the net under a listener that failed. */
+  every(run: () => Promise<void>): () => void {
+    return this.#line ? this.#repeat(RECHECK, run) : () => undefined;
+  }
+
+  /** To be called before the connections close, so that nobody waits for this process. */
+  async close(): Promise<void> {
+    this.#timers.forEach(clearInterval);
+    await this.#line?.zrem(KEYS[1], this.#id).catch(() => undefined);
+  }
+
+  async #renew(line: Line): Promise<void> {
+    const sent = performance.now();
+    const before = this.#heard;
+    const answer = line.eval(RENEW, 2, ...KEYS, this.#id, String(LEASE), String(CRASHED));
+    const [last, alive] = ((await answer.catch((error: unknown) => this.#fail(error))) ?? []) as [string?, number?];
+    if (last === undefined || alive === undefined) return;
+    const number = Number(last);
+    // Redis was away, or lost its data, or what was said before the last renewal has still not been heard.
+    const missed = this.#cutOff !== undefined || number < before || this.#lease.number > this.#heard;
+    if (missed) this.#heard = number < before ? number : Math.max(number, this.#heard);
+    this.#cutOff = undefined;
+    this.#alive = alive;
+    this.#lease = { number, until: sent + LEASE };
+    if (missed) void this.#run(EVERYTHING);
+    if (this.#unsent) void this.announce(EVERYTHING);
+    this.#unsent = false;
+  }
+
+  #hear(text: string): void {
+    const [, last, from, ticket, topic, json] = MESSAGE.exec(text) ?? [];
+    if (topic === undefined || json === undefined) return;
+    const missed = Number(last) > this.#heard + 1;
+    this.#heard = Math.max(this.#heard, Number(last));
+    if (missed) void this.#run(EVERYTHING);
+    if (from === this.#id) return;
+    const run = this.#run(topic, json ? (JSON.parse(json) as object) : undefined);
+    // Without an answer the sender waits for the lease, which is exact too.
+    void run.then(() => this.#line?.publish(`${this.#channel}:${from}`, `${ticket} ${this.#id}`)).catch(() => undefined);
+  }
+
+  #answered(text: string): void {
+    const [ticket = '', from = ''] = text.split(' ');
+    this.#answers.get(ticket)?.(from);
+  }
+
+  /** Listeners start before this returns, so what they drop at once is gone before anything else is served. */
+  async #run(topic: string, payload?: object): Promise<void> {
+    const sets = topic === EVERYTHING ? [...this.#listeners.values()] : [this.#listeners.get(topic) ?? []];
+    const runs = sets.flatMap((set) => [...set]).map(async (run) => run(payload));
+    for (const result of await Promise.allSettled(runs)) {
+      if (result.status === 'rejected') this.#log.error({ topic, error: chainOf(result.reason) }, 'could not follow an announcement');
+    }
+  }
+
+  #fail(error: unknown): undefined {
+    if (this.#cutOff === undefined) this.#log.warn({ error: chainOf(error) }, 'Redis does not answer: until it does, nothing is served from memory');
+    this.#cutOff ??= performance.now();
+  }
+
+  #repeat(milliseconds: number, run: () => Promise<void>): () => void {
+    let running: Promise<void> | undefined;
+    const work = (): Promise<void> => run().catch((error: unknown) => this.#log.error({ error: chainOf(error) }, 'a periodic check failed'));
+    const timer = setInterval(() => {
+      running ??= work().finally(() => (running = undefined));
+    }, milliseconds).unref();
+    this.#timers.push(timer);
+    return () => clearInterval(timer);
+  }
+}
