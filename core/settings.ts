@@ -37,6 +37,8 @@ interface Definition {
 type Watcher = (keys: readonly string[]) => void | Promise<void>;
 
 const secret = (schema: TSchema): boolean => (schema as { 'x-secret'?: boolean })['x-secret'] === true;
+/** A default at a schema's root can fill in nothing, and ajv refuses it there. */
+const bare = (schema: TSchema): TSchema => Object.fromEntries(Object.entries(schema).filter(([keyword]) => keyword !== 'default'));
 const equal = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /** Values in memory, the database behind them; other processes are told to look again. */
@@ -143,12 +145,12 @@ export class SettingsStore implements Settings {
   #problems(key: string, value: unknown): readonly FieldProblem[] {
     const definition = this.#definitions.get(key);
     if (!definition) return [{ field: key, message: 'is not a setting of any installed plugin' }];
-    const result = check(definition.schema, value);
+    const result = check(bare(definition.schema), value);
     return result.ok ? [] : result.problems.map(({ message }) => ({ field: key, message }));
   }
 
   #refuse(plugin: string, key: string, schema: TSchema, value: unknown): void {
-    const result = check(schema, value);
+    const result = check(bare(schema), value);
     if (!result.ok) throw new PluginError(plugin, `has a bad setting "${key}" in config/forum.ts: ${result.problems.map(({ message }) => message).join(', ')}`);
   }
 }
