@@ -1,0 +1,184 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Data, Settings, sql } from '#core';
+import { Accounts } from '#plugins/accounts';
+import type { Answer, Client, TestApp } from '#test';
+import { startForum } from './forum.ts';
+
+const PASSWORD = 'Quiet-harbour-42';
+const asJson = { accept: 'application/json' };
+
+describe('logging in', () => {
+  let forum: TestApp;
+  let address = 0;
+  /** Each visitor comes from an address of their own, so that one test's failures are not another's. */
+  const visitor = (from = `198.51.100.${++address}`): Client => forum.client({ 'x-forwarded-for': from });
+  const attempt = async (client: Client, identifier: string, password: string, more: object = {}): Promise<Answer> => {
+    await client.csrf();
+    return client.post('/login', { identifier, password, ...more }, asJson);
+  };
+
+  beforeAll(async () => {
+    forum = await startForum({ settings: { 'security.trusted_proxies': ['127.0.0.1'] } });
+    for (const name of ['Ada', 'Bell', 'Curie', 'Dirac', 'Euler', 'Fermi']) await forum.app.service(Accounts).create({ username: name, email: `${name}@example.org`, password: PASSWORD });
+  });
+  afterAll(() => forum[Symbol.asyncDispose]());
+
+  it('opens a session by username or e-mail, regardless of case', async () => {
+    for (const identifier of ['ada', 'ADA@EXAMPLE.ORG']) {
+      const client = visitor();
+      const answer = await attempt(client, identifier, PASSWORD);
+      expect(answer.status).toBe(200);
+      expect(answer.body).toMatchObject({ success: true, user: { username: 'Ada', email: 'Ada@example.org' } });
+      expect((await client.get('/')).text).toContain('Ada');
+    }
+  });
+
+  it('sets a cookie that scripts and other sites cannot use, and none for guests', async () => {
+    const client = visitor();
+    expect((await client.get('/login')).headers.getSetCookie().some((line) => line.startsWith('parley.sid'))).toBe(false);
+    const answer = await attempt(client, 'ada', PASSWORD);
+    const cookie = answer.headers.getSetCookie().find((line) => line.startsWith('parley.sid'));
+    expect(cookie).toMatch(/; Path=\//);
+    expect(cookie).toMatch(/; HttpOnly/);
+    expect(cookie).toMatch(/; SameSite=Lax/);
+    expect(cookie).not.toMatch(/Secure|Expires/);
+  });
+
+  it('protects the cookie with the __Host- prefix where the visitor came over https', async () => {
+    const client = forum.client({ 'x-forwarded-for': '198.51.100.200', 'x-forwarded-proto': 'https' });
+    const answer = await attempt(client, 'ada', PASSWORD);
+    expect(answer.headers.getSetCookie().find((line) => line.includes('parley.sid'))).toMatch(/^__Host-parley\.sid=.*; Secure/);
+    expect((await client.get('/')).text).toContain('Ada');
+  });
+
+  it('says the same whatever was wrong', async () => {
+    const client = visitor();
+    const wrong = await attempt(client, 'ada', 'Not-the-password-1');
+    const unknown = await attempt(client, 'nobody', PASSWORD);
+    expect(wrong.status).toBe(401);
+    expect(unknown.status).toBe(401);
+    expect(unknown.body).toEqual({ ...wrong.body, ...(wrong.body.request_id && { request_id: unknown.body.request_id }) });
+  });
+
+  it('refuses a password beyond 72 bytes even where its beginning is right', async () => {
+    const long = `Long-1-${'x'.repeat(65)}`;
+    await forum.app.service(Accounts).create({ username: 'Long', email: 'long@example.org', password: long });
+    expect((await attempt(visitor(), 'long', long)).status).toBe(200);
+    expect((await attempt(visitor(), 'long', `${long}y`)).status).toBe(401);
+  });
+
+  it('refuses an address after five failures, also with the right password, and says when to come back', async () => {
+    const client = visitor();
+    for (let n = 0; n < 5; n++) expect((await attempt(client, `stranger-${n}`, PASSWORD)).status).toBe(401);
+    const answer = await attempt(client, 'ada', PASSWORD);
+    expect(answer.status).toBe(429);
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await attempt(visitor(), 'ada', PASSWORD)).status).toBe(200);
+  });
+
+  it('refuses an account after ten failures from anywhere', async () => {
+    for (let n = 0; n < 10; n++) expect((await attempt(visitor(), 'BELL', 'Wrong-password-1')).status).toBe(401);
+    expect((await attempt(visitor(), 'bell', PASSWORD)).status).toBe(429);
+  });
+
+  it('forgets an account’s failures when its member logs in', async () => {
+    for (let n = 0; n < 9; n++) await attempt(visitor(), 'curie', 'Wrong-password-1');
+    expect((await attempt(visitor(), 'curie', PASSWORD)).status).toBe(200);
+    for (let n = 0; n < 9; n++) expect((await attempt(visitor(), 'curie', 'Wrong-password-1')).status).toBe(401);
+  });
+
+  it('counts an IPv6 visitor by their network', async () => {
+    for (let n = 1; n <= 5; n++) await attempt(visitor(`2001:db8:1:2::${n}`), `stranger-${n}`, PASSWORD);
+    expect((await attempt(visitor('2001:db8:1:2:ffff::9'), 'ada', PASSWORD)).status).toBe(429);
+    expect((await attempt(visitor('2001:db8:1:3::1'), 'ada', PASSWORD)).status).toBe(200);
+  });
+
+  it('looks at no more guesses than it would one after the other when they come all at once', async () => {
+    const from = `198.51.100.${++address}`;
+    const client = visitor(from);
+    await client.csrf();
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => client.post('/login', { identifier: `guess-${n}`, password: PASSWORD }, asJson)));
+    expect(answers.filter(({ status }) => status === 401)).toHaveLength(5);
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(15);
+  });
+
+  it('lets any number of members in at once from one address', async () => {
+    const from = `198.51.100.${++address}`;
+    const answers = await Promise.all(Array.from({ length: 12 }, () => attempt(visitor(from), 'dirac', PASSWORD)));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+  });
+
+  it('sends a browser where it wanted to go, within this site only', async () => {
+    const wishes = { '/d/7?page=2': '/d/7?page=2', 'https://evil.example/x': '/', '//evil.example/x': '/', '/\\evil.example': '/', 'http://forum.test/categories': '/categories', '/a/..//evil.example': '/' };
+    for (const [wish, place] of Object.entries(wishes)) {
+      const client = visitor();
+      await client.csrf();
+      const answer = await client.submit('/login', { identifier: 'ada', password: PASSWORD, return_to: wish });
+      expect([answer.status, answer.headers.get('location')]).toEqual([303, place]);
+    }
+  });
+
+  it('issues a new session id at each login and ends the old session', async () => {
+    const client = visitor();
+    await client.login('ada', PASSWORD);
+    const before = client.cookies.get('parley.sid');
+    await client.submit('/login', { identifier: 'euler', password: PASSWORD });
+    expect(client.cookies.get('parley.sid')).not.toBe(before);
+    expect((await client.get('/')).text).toContain('Euler');
+    const old = forum.client({ 'x-forwarded-for': `198.51.100.${address}`, cookie: `parley.sid=${before}` });
+    expect((await old.get('/')).text).not.toContain('Ada');
+  });
+
+  it('hashes the password anew when the cost has risen', async () => {
+    const hashOf = async (): Promise<string> => (await forum.app.service(Data).one(sql<{ hash: string }>`select password_hash as hash from account where username = 'Fermi'`))!.hash;
+    expect(await hashOf()).toMatch(/^\$2b\$04\$/);
+    await forum.app.service(Settings).set({ 'security.bcrypt_cost': 5 });
+    expect((await attempt(visitor(), 'fermi', PASSWORD)).status).toBe(200);
+    expect(await hashOf()).toMatch(/^\$2b\$05\$/);
+    expect((await attempt(visitor(), 'fermi', PASSWORD)).status).toBe(200);
+    await forum.app.service(Settings).set({ 'security.bcrypt_cost': 4 });
+  });
+
+  it('notes the address of the last login, but never 0.0.0.0', async () => {
+    const last = async (): Promise<string | null> => (await forum.app.service(Data).one(sql<{ ip: string | null }>`select last_ip as ip from account where username = 'Ada'`))!.ip;
+    await attempt(visitor('203.0.113.9'), 'ada', PASSWORD);
+    expect(await last()).toBe('203.0.113.9');
+    await attempt(visitor('0.0.0.0'), 'ada', PASSWORD);
+    expect(await last()).toBe('203.0.113.9');
+  });
+
+  it('keeps passwords and tokens out of the log', () => {
+    expect(JSON.stringify(forum.lines)).not.toContain(PASSWORD);
+  });
+});
+
+describe('logging out', () => {
+  let forum: TestApp;
+  beforeAll(async () => {
+    forum = await startForum();
+    await forum.app.service(Accounts).create({ username: 'Ada', email: 'ada@example.org', password: PASSWORD });
+  });
+  afterAll(() => forum[Symbol.asyncDispose]());
+
+  it('takes a POST with a token and ends the session for good', async () => {
+    const client = forum.client();
+    await client.login('ada', PASSWORD);
+    const cookie = client.cookies.get('parley.sid');
+    expect((await client.get('/logout')).status).toBe(405);
+    expect((await client.post('/logout', undefined, { 'x-csrf-token': 'wrong' })).status).toBe(403);
+    expect((await client.get('/')).text).toContain('Ada');
+    expect((await client.submit('/logout')).status).toBe(303);
+    expect(client.cookies.has('parley.sid')).toBe(false);
+    expect((await forum.client({ cookie: `parley.sid=${cookie}` }).get('/')).text).not.toContain('Ada');
+  });
+
+  it('is not undone by a request that was still under way', async () => {
+    const client = forum.client();
+    await client.login('ada', PASSWORD);
+    forum.clock.advance(120_000);
+    const cookie = client.cookies.get('parley.sid');
+    const reads = Array.from({ length: 10 }, () => client.get('/'));
+    await Promise.all([client.submit('/logout'), ...reads]);
+    expect((await forum.client({ cookie: `parley.sid=${cookie}` }).get('/')).text).not.toContain('Ada');
+  });
+});

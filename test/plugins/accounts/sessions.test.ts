@@ -1,0 +1,157 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Data, Settings, sql } from '#core';
+import { Accounts, type Account } from '#plugins/accounts';
+import type { Client, TestApp } from '#test';
+import { startForum } from './forum.ts';
+
+const PASSWORD = 'Quiet-harbour-42';
+const HOUR = 3_600_000;
+
+describe('a session', () => {
+  let forum: TestApp;
+  let ada: Account;
+  let member = 0;
+  const rows = () => forum.app.service(Data).all(sql<{ key: string; data: object }>`select key, data from accounts_session where account_id = ${ada.id} order by key`);
+  const withCookie = (client: Client, headers: Record<string, string> = {}): Client => forum.client({ cookie: `parley.sid=${client.cookies.get('parley.sid')}`, ...headers });
+  const knows = async (client: Client): Promise<boolean> => (await client.get('/')).text.includes(ada.username);
+  const login = async (remember = false, headers: Record<string, string> = {}): Promise<Client> => {
+    const client = forum.client(headers);
+    await client.csrf();
+    const answer = await client.submit('/login', { identifier: ada.username, password: PASSWORD, ...(remember && { remember: 'true' }) });
+    expect(answer.status).toBe(303);
+    await client.csrf('/');
+    return client;
+  };
+
+  beforeAll(async () => {
+    forum = await startForum({ settings: { 'security.trusted_proxies': ['127.0.0.1'] } });
+  });
+  beforeEach(async () => {
+    const username = `Ada-${++member}`;
+    ada = await forum.app.service(Accounts).create({ username, email: `${username}@example.org`, password: PASSWORD });
+  });
+  afterAll(() => forum[Symbol.asyncDispose]());
+
+  it('ends after an hour without a request', async () => {
+    const client = await login();
+    for (let n = 0; n < 3; n++) {
+      forum.clock.advance(0.9 * HOUR);
+      expect(await knows(client)).toBe(true);
+    }
+    forum.clock.advance(HOUR);
+    expect(await knows(client)).toBe(false);
+    expect(client.cookies.has('parley.sid')).toBe(false);
+  });
+
+  it('ends after a day however busy it is', async () => {
+    const client = await login();
+    for (let n = 0; n < 47; n++) {
+      forum.clock.advance(HOUR / 2);
+      expect(await knows(client)).toBe(true);
+    }
+    forum.clock.advance(HOUR / 2);
+    expect(await knows(client)).toBe(false);
+  });
+
+  it('that is remembered skips the idle limit and ends after thirty days', async () => {
+    const client = await login(true);
+    forum.clock.advance(15 * 24 * HOUR);
+    expect(await knows(client)).toBe(true);
+    forum.clock.advance(15 * 24 * HOUR - 1);
+    expect(await knows(client)).toBe(true);
+    forum.clock.advance(1);
+    expect(await knows(client)).toBe(false);
+  });
+
+  it('that is remembered has a cookie that survives the browser', async () => {
+    const client = forum.client();
+    await client.csrf();
+    const answer = await client.submit('/login', { identifier: ada.username, password: PASSWORD, remember: 'on' });
+    expect(answer.headers.getSetCookie().find((line) => line.startsWith('parley.sid'))).toMatch(/Expires=/);
+  });
+
+  it('is destroyed when the browser’s fingerprint changes', async () => {
+    const client = await login(false, { 'user-agent': 'one', 'accept-language': 'en' });
+    expect(await knows(withCookie(client, { 'user-agent': 'one', 'accept-language': 'en' }))).toBe(true);
+    expect(await knows(withCookie(client, { 'user-agent': 'one', 'accept-language': 'de' }))).toBe(false);
+    expect(await rows()).toEqual([]);
+    expect(await knows(client)).toBe(false);
+  });
+
+  it('is bound to the client’s address unless that is switched off', async () => {
+    const client = await login(false, { 'x-forwarded-for': '192.0.2.1' });
+    await forum.app.service(Settings).set({ 'security.bind_ip': false });
+    expect(await knows(withCookie(client, { 'x-forwarded-for': '192.0.2.2' }))).toBe(true);
+    await forum.app.service(Settings).set({ 'security.bind_ip': true });
+    expect(await knows(withCookie(client, { 'x-forwarded-for': '192.0.2.2' }))).toBe(false);
+    expect(await knows(client)).toBe(false);
+  });
+
+  it.each([
+    ['group', (accounts: Accounts) => accounts.setGroup(ada.id, 'moderator')],
+    ['password', (accounts: Accounts) => accounts.setPassword(ada.id, 'Another-harbour-43')],
+    ['status', (accounts: Accounts) => accounts.setStatus(ada.id, 'disabled')],
+  ] as const)('ends when the member’s %s changes', async (_what, change) => {
+    const client = await login();
+    await change(forum.app.service(Accounts));
+    expect(await knows(client)).toBe(false);
+  });
+
+  it('that broke a rule leaves reads to a guest and refuses writes with 401', async () => {
+    const client = await login();
+    await forum.app.service(Accounts).setGroup(ada.id, 'moderator');
+    expect((await withCookie(client).post('/settings/profile', { bio: 'x' }, { accept: 'application/json' })).status).toBe(401);
+    expect((await client.get('/')).status).toBe(200);
+  });
+
+  it('gets a new id every half hour, and requests that were under way still pass with the old one', async () => {
+    const client = await login();
+    const before = withCookie(client);
+    const token = await client.csrf('/');
+    forum.clock.advance(HOUR / 2);
+    const old = client.cookies.get('parley.sid');
+    expect(await knows(client)).toBe(true);
+    expect(client.cookies.get('parley.sid')).not.toBe(old);
+    expect(await client.csrf('/')).toBe(token);
+    expect(await knows(before)).toBe(true);
+    forum.clock.advance(60_000);
+    expect(await knows(before)).toBe(false);
+    expect(await knows(client)).toBe(true);
+  });
+
+  it('leaves no usable old id behind when its member logs out', async () => {
+    const client = await login();
+    const before = withCookie(client);
+    forum.clock.advance(HOUR / 2);
+    expect(await knows(client)).toBe(true);
+    await client.submit('/logout');
+    expect(await knows(before)).toBe(false);
+  });
+
+  it('renews once when many requests bring the old id together', async () => {
+    const client = await login();
+    forum.clock.advance(HOUR / 2);
+    const cookie = withCookie(client);
+    expect(await Promise.all(Array.from({ length: 8 }, () => knows(cookie)))).toEqual(Array.from({ length: 8 }, () => true));
+    if (!forum.app.cache.redis) expect(await rows()).toHaveLength(2);
+  });
+
+  it('costs no statement while it is warm', async () => {
+    const client = await login();
+    await client.get('/');
+    if (!forum.app.cache.redis) expect(await forum.statements(() => client.get('/'))).toBe(0);
+  });
+
+  it('is stored without its id', async () => {
+    const client = await login();
+    const id = decodeURIComponent(client.cookies.get('parley.sid')!).slice(2).split('.')[0]!;
+    if (!forum.app.cache.redis) expect(await rows()).toHaveLength(1);
+    expect(JSON.stringify(await rows())).not.toContain(id);
+  });
+
+  it('belongs to nobody when its cookie is made up', async () => {
+    const client = forum.client({ cookie: 'parley.sid=s%3Amade-up.signature' });
+    expect((await client.get('/')).status).toBe(200);
+    expect(await knows(client)).toBe(false);
+  });
+});
