@@ -1,4 +1,3 @@
-import { performance } from 'node:perf_hooks';
 import { serialize } from 'node:v8';
 import { Redis } from 'ioredis';
 import { chainOf, ConfigurationError } from './errors.ts';

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { performance } from 'node:perf_hooks';
 import { chainOf } from './errors.ts';
 import type { Logger } from './logger.ts';
 

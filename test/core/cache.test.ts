@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, describe, expect, it, vi } from 'vitest';
+import { type Cache, openCache } from '../../core/cache.ts';
+import { createLogger } from '../../core/logger.ts';
+
+const log = createLogger({ level: 'silent', terminal: false });
+const open: Cache[] = [];
+let inside = false;
+
+async function start(options: { url?: string; namespace?: string; bytes?: number } = {}): Promise<Cache> {
+  const cache = await openCache({ log, inTransaction: () => inside, ...options });
+  open.push(cache);
+  return cache;
+}
+
+afterEach(async () => {
+  inside = false;
+  vi.useRealTimers();
+  await Promise.all(open.splice(0).map((cache) => cache.close()));
+});
+
+/** A load that ends when it is told to. */
+function slow<T>(): { load: () => Promise<T>; end: (value: T) => void; calls: () => number } {
+  const { promise, resolve } = Promise.withResolvers<T>();
+  let calls = 0;
+  return { load: () => (calls++, promise), end: resolve, calls: () => calls };
+}
+
+describe('what a process remembers', () => {
+  it('is loaded once and held until one of its tags is purged', async () => {
+    const cache = await start();
+    let loads = 0;
+    const read = (): Promise<number> => cache.remember('page', ['a', 'b'], async () => ++loads);
+    expect([await read(), await read()]).toEqual([1, 1]);
+    expect(cache.peek('page')).toBe(1);
+    await cache.purge('other');
+    expect(await read()).toBe(1);
+    await cache.purge('b');
+    expect(cache.peek('page')).toBeUndefined();
+    expect(await read()).toBe(2);
+  });
+
+  it('shares one load among those who ask at the same time, and a failure too', async () => {
+    const cache = await start();
+    const { load, end, calls } = slow<string>();
+    const both = Promise.all([cache.remember('page', ['a'], load), cache.remember('page', ['a'], load)]);
+    end('once');
+    expect(await both).toEqual(['once', 'once']);
+    expect(calls()).toBe(1);
+    const fail = (): Promise<never> => Promise.reject(new Error('no database'));
+    const results = await Promise.allSettled([cache.remember('bad', [], fail), cache.remember('bad', [], fail)]);
+    expect(results.map((result) => result.status)).toEqual(['rejected', 'rejected']);
+    expect(await cache.remember('bad', [], async () => 'better')).toBe('better');
+  });
+
+  it('does not hold a load that a purge overtook, nor hand it to those who ask after the purge', async () => {
+    const cache = await start();
+    const old = slow<string>();
+    const before = cache.remember('page', ['a'], old.load);
+    await cache.purge('a');
+    const after = cache.remember('page', ['a'], async () => 'new');
+    old.end('old');
+    expect(await before).toBe('old');
+    expect(await after).toBe('new');
+    expect(cache.peek('page')).toBe('new');
+  });
+
+  it('keeps a computed value only when nothing was purged since the mark', async () => {
+    const cache = await start();
+    const mark = cache.mark();
+    await cache.purge('b');
+    expect(cache.keep('page', ['a', 'b'], 'stale', mark)).toBe(false);
+    expect(cache.peek('page')).toBeUndefined();
+    expect(cache.keep('page', ['a'], 'fresh', mark)).toBe(true);
+    expect(cache.peek('page')).toBe('fresh');
+  });
+
+  it('refuses old marks after more purges than it remembers one by one', async () => {
+    const cache = await start();
+    const mark = cache.mark();
+    await cache.purge(...Array.from({ length: 10_000 }, (_, n) => `tag ${n}`));
+    await cache.purge('one more');
+    expect(cache.keep('page', ['tag 5'], 'stale', mark)).toBe(false);
+    expect(cache.keep('page', ['tag 5'], 'fresh', cache.mark())).toBe(true);
+  });
+
+  it('is neither read nor written inside a transaction', async () => {
+    const cache = await start();
+    await cache.remember('page', ['a'], async () => 'committed');
+    inside = true;
+    expect(await cache.remember('page', ['a'], async () => 'uncommitted')).toBe('uncommitted');
+    expect(cache.keep('page', ['a'], 'uncommitted', cache.mark())).toBe(false);
+    inside = false;
+    expect(cache.peek('page')).toBe('committed');
+  });
+
+  it('expires after its seconds', async () => {
+    const cache = await start();
+    vi.useFakeTimers({ toFake: ['performance'] });
+    await cache.remember('page', [], async () => 'short', { seconds: 10 });
+    vi.advanceTimersByTime(9_999);
+    expect(cache.peek('page')).toBe('short');
+    vi.advanceTimersByTime(1);
+    expect(cache.peek('page')).toBeUndefined();
+  });
+
+  it('stays within its bytes, letting go of what nobody read', async () => {
+    const cache = await start({ bytes: 100_000 });
+    const page = Buffer.alloc(1_000);
+    for (let n = 0; n < 500; n++) {
+      cache.keep(`page ${n}`, ['all'], page, cache.mark());
+      cache.peek('page 0');
+    }
+    const held = Array.from({ length: 500 }, (_, n) => cache.peek(`page ${n}`)).filter(Boolean).length;
+    expect(held).toBeGreaterThan(50);
+    expect(held).toBeLessThanOrEqual(100);
+    expect(cache.peek('page 0')).toBe(page);
+    expect(cache.peek('page 499')).toBe(page);
+    cache.keep('huge', [], 'x', cache.mark(), { bytes: 100_001 });
+    expect(cache.peek('huge')).toBeUndefined();
+    await cache.purge('all');
+    expect(cache.peek('page 499')).toBeUndefined();
+  });
+});
+
+const url = process.env['TEST_REDIS_URL'];
+const kinds: { kind: string; url?: string }[] = url ? [{ kind: 'memory' }, { kind: 'Redis', url }] : [{ kind: 'memory' }];
+
+describe.each(kinds)('shared values in $kind', ({ kind: _, ...options }) => {
+  it('are stored as JSON, found again and deleted', async () => {
+    const cache = await start({ ...options, namespace: randomUUID() });
+    const value = { list: [1, 'two'], nothing: null };
+    await cache.set('one', value, 60);
+    await cache.set('two', 'text', 60);
+    expect(await cache.get('one')).toEqual(value);
+    expect(await cache.get('one')).not.toBe(value);
+    await cache.delete('one');
+    expect(await cache.get('one')).toBeUndefined();
+    expect(await cache.get('two')).toBe('text');
+    await cache.delete('two');
+  });
+});
