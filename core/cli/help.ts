@@ -16,7 +16,9 @@ const columns = (rows: readonly (readonly [string, string])[]): string => {
   return rows.map(([left, right]) => `  ${left.padEnd(width)}${right}`.trimEnd()).join('\n');
 };
 
-const required = (command: Command): ReadonlySet<string> => new Set((command.options.required as string[] | undefined) ?? []);
+/** What must be given: a schema counts options with a default as required too. */
+const required = (command: Command): ReadonlySet<string> =>
+  new Set(((command.options.required as string[] | undefined) ?? []).filter((name) => schemaOf(propertiesOf(command)[name]!).default === undefined));
 
 function positionals(command: Command): string {
   const needed = required(command);

@@ -6,19 +6,21 @@ import { readOptions } from '../serve.ts';
 import { catalogue } from './catalogue.ts';
 import { unopened } from './commands/doctor.ts';
 import { terminalConsole, type OpenConsole } from './console.ts';
+import { errorLines } from './log.ts';
 import { parseCall } from './parse.ts';
 import { runCommand, standsAlone } from './run.ts';
 import { delegate } from './socket.ts';
 
 /**
  * One command from a shell; resolves to the process's exit code. A server that runs on the same data carries it out, else the data
- * is opened here for as long as it takes. Failures are one line on standard error, with the stack where PARLEY_DEBUG=1.
+ * is opened here for as long as it takes. Failures are one line on standard error, with the stack where PARLEY_DEBUG=1; LOG_LEVEL brings
+ * the server's log lines back.
  */
 export async function main(words: readonly string[]): Promise<number> {
   const console = terminalConsole();
   try {
-    const level = process.env['LOG_LEVEL'] ?? 'error';
-    await carryOut(await readOptions({ ...process.env, LOG_LEVEL: level }), words, console);
+    const options = await readOptions();
+    await carryOut(process.env['LOG_LEVEL'] === undefined ? { ...options, log: errorLines() } : options, words, console);
     return 0;
   } catch (error) {
     console.close();

@@ -82,13 +82,15 @@ async function redis({ cache, environment: { redisUrl } }: App): Promise<Finding
   return cache.redis.ping().then(() => [good('Redis answers')], (error: unknown) => [bad(`Redis does not answer: ${messageOf(error)}`)]);
 }
 
-function plugins({ plugins: control, supervisor }: App): Finding[] {
+function plugins({ plugins: control, supervisor, configuration }: App): Finding[] {
   const all = control.list();
+  const missing = configuration.plugins.filter((id) => !all.some((plugin) => plugin.id === id));
   const troubled = all.filter(({ problem }) => problem !== undefined);
   const off = all.filter(({ wanted }) => !wanted).map(({ id }) => id);
   return [
     good(`${all.filter(({ state }) => state === 'active').length} of ${all.length} plugins run`),
     ...(off.length > 0 ? [note(`switched off: ${off.join(', ')}`)] : []),
+    ...missing.map((id) => bad(`plugin "${id}" is in config/forum.ts and could not be loaded; the log says why`)),
     ...troubled.map(({ id, problem, state }) => (state === 'failed' ? bad(`plugin "${id}" failed: ${problem}`) : bad(`plugin "${id}" ${problem}`))),
     ...supervisor.report().filter(({ quarantined }) => quarantined).map(({ plugin, task, lastError }) => bad(`"${task}" of plugin "${plugin}" is set aside: ${lastError}`)),
   ];

@@ -1,0 +1,18 @@
+import { chainOf } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+
+/** For commands: only what failed, one line each on standard error, so that standard output is the command's alone. */
+export function errorLines(stream: { write(text: string): unknown } = process.stderr, plugin?: string): Logger {
+  const nothing = (): void => undefined;
+  return {
+    debug: nothing,
+    info: nothing,
+    warn: nothing,
+    error(fields, message) {
+      const { plugin: named = plugin, error } = fields as { plugin?: string; error?: unknown };
+      const cause = error === undefined ? '' : chainOf(error);
+      stream.write(`${named ? `[${named}] ` : ''}${message}${cause === '' || message.includes(cause) ? '' : `: ${cause}`}\n`);
+    },
+    child: (fields) => errorLines(stream, (fields as { plugin?: string }).plugin ?? plugin),
+  };
+}
