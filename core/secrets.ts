@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, randomBytes, timingSafeEqual, type KeyObject } from 'node:crypto';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigurationError } from './errors.ts';
 import { defineToken } from './ref.ts';
@@ -19,52 +19,97 @@ export const Secrets = defineToken<Secrets>('Secrets');
 
 const VERSION = 'v1';
 const FILE = 'secret.key';
+/** Characters of a root secret at least; 16 random letters and digits hold some 95 bits. */
+const SHORTEST = 16;
 
-/** From SECRET_KEY, or from a key made once and kept under DATA_DIR, readable by its owner only. */
-export async function loadSecrets({ key, folder }: { readonly key?: string; readonly folder: string }): Promise<Secrets> {
-  return createSecrets(key ?? (await keptKey(folder)));
+export interface SecretOptions {
+  /** SECRET_KEY. Without it a key is made once and kept under `folder`. */
+  readonly key?: string;
+  /** DATA_DIR. */
+  readonly folder: string;
+  /** The key before a rotation: what it sealed still opens and what it signed still holds; everything new uses the current one. */
+  readonly previous?: string;
 }
 
-export function createSecrets(root: string): Secrets {
-  const keys = new Map<string, KeyObject>();
-  const keyOf = (purpose: string): KeyObject => {
-    let key = keys.get(purpose);
-    if (!key) keys.set(purpose, (key = createSecretKey(Buffer.from(hkdfSync('sha256', root, 'parley', purpose, 32)))));
-    return key;
-  };
-  const sign = (purpose: string, text: string): string => createHmac('sha256', keyOf(purpose)).update(text).digest('base64url');
+/** Throws `ConfigurationError` for a key that is too short to be a secret. */
+export async function loadSecrets({ key, folder, previous }: SecretOptions): Promise<Secrets> {
+  const current = key ?? (await keptKey(folder));
+  if (current.length < SHORTEST) {
+    const where = key === undefined ? join(folder, FILE) : 'SECRET_KEY';
+    throw new ConfigurationError(`${where} has fewer than ${SHORTEST} characters; make a new one with: openssl rand -base64 32`);
+  }
+  return createSecrets(current, previous);
+}
+
+/** `root` and `previous` are root secrets as text. */
+export function createSecrets(root: string, previous?: string): Secrets {
+  const keyOf = keysOf(root);
+  const rings = previous === undefined ? [keyOf] : [keyOf, keysOf(previous)];
+  const signed = (key: KeyObject, text: string): string => createHmac('sha256', key).update(text).digest('base64url');
   return {
-    sign,
-    verify(purpose, text, signature) {
-      const [expected, given] = [Buffer.from(sign(purpose, text)), Buffer.from(signature)];
-      return expected.length === given.length && timingSafeEqual(expected, given);
-    },
+    sign: (purpose, text) => signed(keyOf(purpose), text),
+    verify: (purpose, text, signature) => rings.some((ring) => equal(signed(ring(purpose), text), signature)),
     seal(text) {
       const nonce = randomBytes(12);
-      const cipher = createCipheriv('aes-256-gcm', keyOf('seal'), nonce);
+      const cipher = createCipheriv('aes-256-gcm', keyOf('seal'), nonce, { authTagLength: 16 });
       const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
       return `${VERSION}.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')}`;
     },
     open(sealed) {
-      try {
-        const [version, packed = ''] = sealed.split('.');
-        const bytes = Buffer.from(packed, 'base64url');
-        const decipher = createDecipheriv('aes-256-gcm', keyOf('seal'), bytes.subarray(0, 12)).setAuthTag(bytes.subarray(12, 28));
-        if (version === VERSION) return decipher.update(bytes.subarray(28), undefined, 'utf8') + decipher.final('utf8');
-      } catch {
-        // Told below: what cannot be opened was sealed with another key.
+      for (const ring of rings) {
+        const text = opened(ring('seal'), sealed);
+        if (text !== undefined) return text;
       }
-      throw new ConfigurationError('A stored secret cannot be opened: SECRET_KEY is not the one it was sealed with. Restore the old key.');
+      throw new ConfigurationError('A stored secret cannot be opened: SECRET_KEY is not the one it was sealed with, or it was changed. Restore the old key.');
     },
   };
 }
 
+/** Purposes are words in the code, never input, so that the keys kept here stay few. */
+function keysOf(root: string): (purpose: string) => KeyObject {
+  const keys = new Map<string, KeyObject>();
+  return (purpose) => {
+    const kept = keys.get(purpose);
+    if (kept) return kept;
+    const key = createSecretKey(Buffer.from(hkdfSync('sha256', root, 'parley', purpose, 32)));
+    keys.set(purpose, key);
+    return key;
+  };
+}
+
+function equal(expected: string, given: string): boolean {
+  const [a, b] = [Buffer.from(expected), Buffer.from(given)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+function opened(key: KeyObject, sealed: string): string | undefined {
+  const [version, packed = ''] = sealed.split('.');
+  if (version !== VERSION) return undefined;
+  try {
+    const bytes = Buffer.from(packed, 'base64url');
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12), { authTagLength: 16 }).setAuthTag(bytes.subarray(12, 28));
+    return decipher.update(bytes.subarray(28), undefined, 'utf8') + decipher.final('utf8');
+  } catch {
+    // Not this key, or not what was sealed: the tag does not tell which.
+    return undefined;
+  }
+}
+
 async function keptKey(folder: string): Promise<string> {
   const file = join(folder, FILE);
+  const draft = `${file}.${randomBytes(8).toString('hex')}`;
+  const read = (): Promise<string> => readFile(file, 'utf8').then((text) => text.trim());
+  const missing = (error: NodeJS.ErrnoException): undefined => {
+    if (error.code !== 'ENOENT') throw error;
+  };
+  const kept = await read().catch(missing);
+  if (kept !== undefined) return kept;
   await mkdir(folder, { recursive: true, mode: 0o700 });
-  // `wx`: of several processes that start at once, one writes and all read the same key.
-  await writeFile(file, randomBytes(32).toString('hex'), { flag: 'wx', mode: 0o600 }).catch((error: NodeJS.ErrnoException) => {
+  await writeFile(draft, randomBytes(32).toString('hex'), { flag: 'wx', mode: 0o600, flush: true });
+  // Linking is atomic and never replaces: of several processes that start at once, all read one whole key.
+  await link(draft, file).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EEXIST') throw error;
   });
-  return (await readFile(file, 'utf8')).trim();
+  await unlink(draft);
+  return read();
 }

@@ -1,0 +1,94 @@
+import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ConfigurationError } from '../../core/errors.ts';
+import { createSecrets, loadSecrets } from '../../core/secrets.ts';
+
+const KEY = 'a root secret of the operator';
+let folder = '';
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'secrets-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+describe('what is sealed', () => {
+  it('opens again, and looks different each time', () => {
+    const secrets = createSecrets(KEY);
+    const text = 'whsec_grün ☂';
+    expect(secrets.open(secrets.seal(text))).toBe(text);
+    expect(secrets.open(secrets.seal(''))).toBe('');
+    expect(secrets.seal(text)).not.toBe(secrets.seal(text));
+    expect(secrets.seal(text)).not.toContain('whsec');
+  });
+
+  it('cannot be opened with another key, and the error names SECRET_KEY', () => {
+    const sealed = createSecrets(KEY).seal('text');
+    expect(() => createSecrets('quite another root secret').open(sealed)).toThrow(ConfigurationError);
+    expect(() => createSecrets('quite another root secret').open(sealed)).toThrow(/SECRET_KEY/);
+  });
+
+  it('cannot be opened when it was changed, shortened or never sealed', () => {
+    const secrets = createSecrets(KEY);
+    const sealed = secrets.seal('text');
+    const bytes = Buffer.from(sealed.slice(3), 'base64url');
+    const changed = Buffer.from(bytes);
+    changed[30] = changed[30]! ^ 1;
+    const broken = [`v1.${changed.toString('base64url')}`, `v1.${bytes.subarray(0, 20).toString('base64url')}`, `v2${sealed.slice(2)}`, 'v1.', '', 'text'];
+    for (const text of broken) expect(() => secrets.open(text), text).toThrow(ConfigurationError);
+  });
+});
+
+describe('a signature', () => {
+  const secrets = createSecrets(KEY);
+
+  it('holds for the same purpose and text only', () => {
+    const signature = secrets.sign('form', 'text');
+    expect(secrets.verify('form', 'text', signature)).toBe(true);
+    expect(secrets.verify('form', 'other', signature)).toBe(false);
+    expect(secrets.verify('cookie', 'text', signature)).toBe(false);
+    expect(createSecrets('quite another root secret').verify('form', 'text', signature)).toBe(false);
+    for (const wrong of ['', signature.slice(1), `${signature}A`, `${signature}=`, 'ü'.repeat(43)]) expect(secrets.verify('form', 'text', wrong), wrong).toBe(false);
+  });
+
+  it('is the same in every process with the same key', () => {
+    expect(createSecrets(KEY).sign('form', 'text')).toBe(secrets.sign('form', 'text'));
+    expect(secrets.sign('form', 'text')).toMatch(/^[\w-]{43}$/);
+  });
+});
+
+describe('after a rotation', () => {
+  it('what the previous key sealed and signed still counts, and the new key takes over', () => {
+    const old = createSecrets(KEY);
+    const both = createSecrets('the root secret after it', KEY);
+    const sealed = old.seal('text');
+    expect(both.open(sealed)).toBe('text');
+    expect(both.verify('form', 'text', old.sign('form', 'text'))).toBe(true);
+    expect(createSecrets('the root secret after it').open(both.seal(both.open(sealed)))).toBe('text');
+    expect(old.verify('form', 'text', both.sign('form', 'text'))).toBe(false);
+  });
+});
+
+describe('the root secret', () => {
+  it('is made once, for its owner only, even when several processes start at once', async () => {
+    const data = join(folder, 'new', 'data');
+    const all = await Promise.all(Array.from({ length: 8 }, () => loadSecrets({ folder: data })));
+    expect(new Set(all.map((secrets) => secrets.sign('form', 'text'))).size).toBe(1);
+    expect((await loadSecrets({ folder: data })).sign('form', 'text')).toBe(all[0]!.sign('form', 'text'));
+    expect(await readdir(data)).toEqual(['secret.key']);
+    expect((await stat(join(data, 'secret.key'))).mode & 0o777).toBe(0o600);
+  });
+
+  it('is SECRET_KEY where that is given, and nothing is written', async () => {
+    const data = join(folder, 'unused');
+    const secrets = await loadSecrets({ key: KEY, folder: data });
+    expect(secrets.sign('form', 'text')).toBe(createSecrets(KEY).sign('form', 'text'));
+    await expect(stat(data)).rejects.toThrow();
+  });
+
+  it('is refused when it is too short, wherever it comes from', async () => {
+    await expect(loadSecrets({ key: 'secret', folder })).rejects.toThrow(/SECRET_KEY has fewer than 16/);
+    await writeFile(join(folder, 'secret.key'), '');
+    await expect(loadSecrets({ folder })).rejects.toThrow(/secret\.key has fewer than 16/);
+  });
+});
