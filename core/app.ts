@@ -44,6 +44,7 @@ export interface AppOptions {
 /** The whole program in one process: everything opened, plugins started, not listening yet. */
 export interface App {
   readonly environment: Environment;
+  readonly configuration: AppConfiguration;
   readonly log: Logger;
   readonly data: Database;
   readonly cache: Cache;
@@ -117,7 +118,7 @@ export async function createApp({ root, environment, configuration, log, clock =
   const resources = undo.move();
   let closing: Promise<void> | undefined;
   return {
-    environment, log, data, cache, settings, kernel, plugins: control, jobs, routes, hooks, extensions, supervisor, secrets,
+    environment, configuration, log, data, cache, settings, kernel, plugins: control, jobs, routes, hooks, extensions, supervisor, secrets,
     service: <T>(token: Token<T>): T => {
       const service = kernel.service(token);
       if (service === undefined) throw new ConfigurationError(`Nothing that runs provides "${token.id}"; is its plugin switched on?`);

@@ -5,8 +5,8 @@ import type { JobQueue } from './jobs.ts';
 import type { Logger } from './logger.ts';
 import type { Plugin, PluginHandle } from './plugin.ts';
 import type { Mount, RouteRegistry } from './routes.ts';
-import type { SettingsStore } from './settings.ts';
 import { Type } from './schema.ts';
+import type { SettingsStore } from './settings.ts';
 import type { Supervisor } from './supervise.ts';
 
 /** What the kernel is made of; one of each per process. */
@@ -28,30 +28,23 @@ export interface Scope {
 }
 
 /** The handle is the only way to register anything, so whatever a plugin registers is undone with its scope. */
-export function createHandle(plugin: Plugin, { undo, signal, mount }: Scope, parts: Parts): PluginHandle {
+export function createHandle(plugin: Plugin, { undo, signal, mount }: Scope, { log, hooks, routes, extensions, settings, jobs, supervisor }: Parts): PluginHandle {
   const { id } = plugin;
-  const { hooks, routes, extensions, settings, jobs, supervisor } = parts;
-  const points = new Set((plugin.extensionPoints ?? []).map((point) => point.id));
-  const owned = <H extends Hook>(hook: H): H => {
-    hooks.assertOwner(id, hook);
-    return hook;
-  };
-  const listen = (hook: Hook, run: (...args: any[]) => unknown, options: ListenOptions & { durable?: true | Durability<any> } = {}): void => {
-    const { durable } = options;
-    if (!durable) return undo.defer(hooks.listen(id, hook, run, options));
-    if (hook.kind !== 'action') throw new PluginError(id, `listens durably to the ${hook.kind} "${hook.id}"; only actions can be kept for later`);
-    undo.defer(jobs.listen(id, hook.id, run, durable === true ? {} : durable));
+  const points = new Set(plugin.extensionPoints?.map((point) => point.id));
+  const listen = (hook: Hook, run: (...args: any[]) => unknown, { durable, ...options }: ListenOptions & { durable?: true | Durability<any> } = {}): void => {
+    if (durable && hook.kind !== 'action') throw new PluginError(id, `listens durably to the ${hook.kind} "${hook.id}"; only actions can be kept for later`);
+    undo.defer(durable ? jobs.listen(id, hook.id, run, durable === true ? {} : durable) : hooks.listen(id, hook, run, options));
   };
   return {
     id,
-    log: parts.log.child({ plugin: id }),
+    log: log.child({ plugin: id }),
     signal,
     settings: settings.live(plugin.settings ?? Type.Object({})),
     onSettings: (run) => undo.defer(settings.watch(id, run)),
     on: listen,
-    emit: (action, payload) => hooks.emit(owned(action), payload),
-    filter: (filter, value, context) => hooks.filter(owned(filter), value, context),
-    query: (query, input) => hooks.query(owned(query), input),
+    emit: (action, payload) => hooks.emit(hooks.owned(id, action), payload),
+    filter: (filter, value, context) => hooks.filter(hooks.owned(id, filter), value, context),
+    query: (query, input) => hooks.query(hooks.owned(id, query), input),
     surface: (surface, behaviour) => routes.surface(mount, surface, behaviour),
     route: (surface, definition) => (handler) => routes.add(mount, surface, definition, handler),
     extend: (point, value, order) => undo.defer(extensions.add(id, point, value, order)),

@@ -64,9 +64,11 @@ export interface Listen {
   <I, R>(hook: Query<I, R>, run: (input: I) => Awaitable<R | undefined>, options?: ListenOptions): void;
 }
 
-/** Stores durable work in the transaction under way, or at once where there is none. `listeners` are stored names. */
+/** Where the transaction under way and the durable listeners are known. */
 export interface Outbox {
+  /** The transaction's, if one is under way. */
   batch(): Batch | undefined;
+  /** Keeps the work of the action's durable listeners, in the batch's transaction or at once; undefined when there is none. */
   store(action: string, payload: unknown, batch: Batch | undefined): Promise<void> | undefined;
 }
 
@@ -84,10 +86,11 @@ export class Batch {
   }
 }
 
+type Run = (...args: any[]) => unknown;
 interface Listener {
   readonly task: Task;
   readonly order: number;
-  readonly run: (...args: any[]) => unknown;
+  readonly run: Run;
 }
 
 /** Every hook of the running plugins with its owner, for whoever offers them to integrators. */
@@ -113,18 +116,16 @@ export class HookBus implements Hooks {
 
   /** Makes `plugin` the owner of `hooks`: only it may raise them. Undone when it stops. */
   own(plugin: string, hooks: readonly Hook[]): () => void {
-    for (const { id } of hooks) {
-      const other = this.#owners.get(id)?.plugin;
-      if (other !== undefined) throw new PluginError(plugin, `lists the hook "${id}", which belongs to "${other}"; give it another id`);
-    }
+    const taken = hooks.find(({ id }) => this.#owners.has(id));
+    if (taken) throw new PluginError(plugin, `lists the hook "${taken.id}", which belongs to "${this.#owners.get(taken.id)!.plugin}"; give it another id`);
     for (const hook of hooks) this.#owners.set(hook.id, { plugin, hook });
     return () => hooks.forEach(({ id }) => this.#owners.delete(id));
   }
 
-  /** Throws unless `plugin` lists `hook`. */
-  assertOwner(plugin: string, hook: Hook): void {
+  /** The hook, if `plugin` lists it; throws otherwise. */
+  owned<H extends Hook>(plugin: string, hook: H): H {
     const owner = this.#owners.get(hook.id)?.plugin;
-    if (owner === plugin) return;
+    if (owner === plugin) return hook;
     throw new PluginError(plugin, owner ? `may not raise "${hook.id}", which belongs to "${owner}"` : `may not raise "${hook.id}" before listing it under \`hooks\` in plugin.ts`);
   }
 
@@ -132,13 +133,13 @@ export class HookBus implements Hooks {
     return [...this.#owners.values()];
   }
 
-  listen(plugin: string, hook: Hook, run: (...args: any[]) => unknown, { order = 0 }: ListenOptions = {}): () => void {
+  listen(plugin: string, hook: Hook, run: Run, { order = 0 }: ListenOptions = {}): () => void {
     const guard = hook.kind === 'filter' && hook.failure === 'abort';
     const task = this.#supervisor.task(plugin, `${hook.kind} ${hook.id}`, guard);
     const stop = hook.kind === 'action' ? this.#hear(hook, task, run) : this.#chain(hook, { task, order, run });
     return () => {
       stop();
-      this.#supervisor.forget(task);
+      this.#supervisor.forget(plugin, task);
     };
   }
 
@@ -155,8 +156,7 @@ export class HookBus implements Hooks {
 
   filter<V, C>(hook: Filter<V, C>, value: V, context: C): Promise<V> {
     const chain = this.#chains.get(hook.id);
-    if (!chain) return Promise.resolve(value);
-    return this.#pass(hook, chain, value, context);
+    return chain ? this.#pass(hook, chain, value, context) : Promise.resolve(value);
   }
 
   async query<I, R>(hook: Query<I, R>, input: I): Promise<R | undefined> {
@@ -204,11 +204,7 @@ export class HookBus implements Hooks {
   #chain(hook: Hook, listener: Listener): () => void {
     const read = (): readonly Listener[] => this.#chains.get(hook.id) ?? [];
     this.#chains.set(hook.id, [...read(), listener].sort((a, b) => a.order - b.order));
-    return () => {
-      const rest = read().filter((other) => other !== listener);
-      if (rest.length > 0) this.#chains.set(hook.id, rest);
-      else this.#chains.delete(hook.id);
-    };
+    return () => void this.#chains.set(hook.id, read().filter((other) => other !== listener));
   }
 }
 

@@ -161,7 +161,7 @@ export class JobQueue implements Outbox, Jobs {
   #remove(listener: Listener): Promise<void> {
     this.#listeners.delete(listener.name);
     this.#schedule.remove(listener.name);
-    this.#supervisor.forget(listener.task);
+    this.#supervisor.forget(listener.plugin, listener.task);
     return this.#end(listener);
   }
 

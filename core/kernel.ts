@@ -131,7 +131,7 @@ export class Kernel {
     } catch (error) {
       abort.abort();
       await undo.disposeAsync().catch((cause: unknown) => log.error({ plugin: id, error: cause }, 'cleaning up after a failed start failed'));
-      this.#parts.supervisor.forgetPlugin(id);
+      this.#parts.supervisor.forget(id);
       this.#failures.set(id, error);
       await this.#announce(id);
       throw new PluginError(id, `failed to start: ${chainOf(error)}`, { cause: error });
@@ -155,7 +155,7 @@ export class Kernel {
     } catch (error) {
       this.#parts.log.error({ plugin: id, error }, 'stopping failed in part; what it left may need a restart of the process');
     }
-    this.#parts.supervisor.forgetPlugin(id);
+    this.#parts.supervisor.forget(id);
     await this.#announce(id);
     return mount;
   }

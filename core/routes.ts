@@ -101,18 +101,10 @@ export interface RouteDefinition<Actor, P, Q, B, R, T> {
 export type Handler<Actor, P, Q, B, R, T> = (call: Call<Actor, Inputs<P>, Infer<Q>, Infer<B>, T>) => Awaitable<R extends TSchema ? Static<R> : unknown>;
 
 /** A route as surfaces, OpenAPI and the reference see it. */
-export interface RouteInfo {
+export interface RouteInfo extends RouteDefinition<any, TSchema | undefined, TSchema | undefined, TSchema | undefined, TSchema | undefined, any> {
   readonly plugin: string;
   readonly surface: Surface<any, any>;
-  readonly method: Method;
-  readonly path: string;
-  readonly summary: string | undefined;
-  readonly params: TSchema | undefined;
-  readonly query: TSchema | undefined;
-  readonly body: TSchema | undefined;
-  readonly result: TSchema | undefined;
   readonly status: number;
-  readonly can: Permission | 'public';
   readonly options: Readonly<Record<string, unknown>>;
 }
 
@@ -124,29 +116,32 @@ export const Routes = defineToken<Routes>('Routes');
 
 interface Entry {
   readonly info: RouteInfo;
-  readonly definition: RouteDefinition<any, any, any, any, any, any>;
   readonly handler: Handler<any, any, any, any, any, any>;
   readonly mount: Mount;
+}
+
+interface Mounted {
+  readonly surface: Surface<any, any>;
+  readonly behaviour: SurfaceBehaviour<any, any>;
 }
 
 /** One plugin's routes: drafted while it starts, published in one step, drained when it stops. */
 export interface Mount {
   readonly plugin: string;
   readonly entries: Entry[];
-  readonly surfaces: Map<string, { readonly surface: Surface<any, any>; readonly behaviour: SurfaceBehaviour<any, any> }>;
+  readonly surfaces: Map<string, Mounted>;
   pending: number;
   /** Set while the plugin restarts: requests that come meanwhile wait for it. */
   pause: Promise<void> | undefined;
 }
 
-interface Table {
-  readonly surfaces: ReadonlyArray<{ readonly surface: Surface<any, any>; readonly behaviour: SurfaceBehaviour<any, any>; readonly mount: Mount; readonly paths: Paths<Entry> }>;
-}
+/** The longest prefix first. */
+type Table = ReadonlyArray<Mounted & { readonly mount: Mount; readonly paths: Paths<Entry> }>;
 
 /** One Express handler over an immutable table of routes that is swapped in one step. */
 export class RouteRegistry implements Routes {
   #mounts: readonly Mount[] = [];
-  #table: Table = { surfaces: [] };
+  #table: Table = [];
   authorizer: () => Authorizer | undefined = () => undefined;
 
   draft(plugin: string): Mount {
@@ -158,9 +153,7 @@ export class RouteRegistry implements Routes {
   }
 
   add(mount: Mount, surface: Surface<any, any>, definition: RouteDefinition<any, any, any, any, any, any>, handler: Handler<any, any, any, any, any, any>): void {
-    const { method, path, summary, params, query, body, result, status = 200, can, options = {} } = definition;
-    const info: RouteInfo = { plugin: mount.plugin, surface, method, path, summary, params, query, body, result, status, can, options };
-    mount.entries.push({ info, definition, handler, mount });
+    mount.entries.push({ info: { status: 200, options: {}, ...definition, plugin: mount.plugin, surface }, handler, mount });
   }
 
   /** From here on the mount's routes answer; `replaced` (a paused mount of the same plugin) leaves in the same step. */
@@ -201,97 +194,72 @@ export class RouteRegistry implements Routes {
     this.#answer(req, res).then((answered) => (answered ? undefined : next()), next);
   };
 
-  #surfaceOf(path: string): Table['surfaces'][number] | undefined {
-    return this.#table.surfaces.find(({ surface }) => {
-      const { prefix } = surface;
-      if (prefix === '/') return true;
-      const end = path[prefix.length];
-      return path.startsWith(prefix) && (end === undefined || end === '/' || end === '?');
-    });
+  #surfaceOf(path: string): Table[number] | undefined {
+    return this.#table.find(({ surface: { prefix } }) => prefix === '/' || (path.startsWith(prefix) && [undefined, '/', '?'].includes(path[prefix.length])));
   }
 
+  /** False when no surface has the path. A plugin that restarts is waited for, wherever on the way the request meets it. */
   async #answer(req: Request, res: Response): Promise<boolean> {
     const at = this.#surfaceOf(req.path);
     if (!at) return false;
-    if (at.mount.pause) {
-      await at.mount.pause;
-      return this.#answer(req, res);
-    }
     const { surface, behaviour, mount, paths } = at;
     const path = req.path.slice(surface.prefix === '/' ? 0 : surface.prefix.length);
-    const match = paths.find(req.method === 'HEAD' ? 'get' : req.method.toLowerCase(), path);
-    if (match.value?.mount.pause) {
-      await match.value.mount.pause;
-      return this.#answer(req, res);
-    }
+    const { value: found, params, allowed } = paths.find(req.method === 'HEAD' ? 'get' : req.method.toLowerCase(), path);
+    let pause = mount.pause ?? found?.mount.pause;
+    if (pause) return pause.then(() => this.#answer(req, res));
     const exchange = { req, res, actor: undefined as unknown };
     mount.pending++;
     try {
       for (const middleware of behaviour.middleware ?? []) await through(middleware, req, res);
       if (res.headersSent) return true;
-      exchange.actor = await behaviour.enter(req, res, match.value?.info);
-      if (!match.value) return unmatched(exchange, match.allowed, req.method);
-      await this.#call(match.value, match.params, exchange, behaviour);
+      exchange.actor = await behaviour.enter(req, res, found?.info);
+      if (!found) unmatched(res, allowed, req.method);
+      else if (!(pause = found.mount.pause)) await this.#call(found, params, exchange, behaviour);
     } catch (error) {
       await behaviour.fail(exchange as Exchange<unknown>, error);
     } finally {
       mount.pending--;
     }
-    return true;
+    return pause ? pause.then(() => this.#answer(req, res)) : true;
   }
 
-  async #call(found: Entry, raw: Readonly<Record<string, string>>, exchange: Exchange<unknown>, behaviour: SurfaceBehaviour<any, any>): Promise<void> {
-    const entry = found.mount.pause ? await this.#resumed(found) : found;
-    const { info, definition, handler, mount } = entry;
+  async #call({ info, handler, mount }: Entry, raw: Readonly<Record<string, string>>, exchange: Exchange<unknown>, behaviour: SurfaceBehaviour<any, any>): Promise<void> {
     mount.pending++;
     try {
       await behaviour.guard?.(exchange, info);
-      const params = definition.params ? pathParams(definition.params, raw) : raw;
+      const params = info.params ? pathParams(info.params, raw) : raw;
       const call = { ...exchange, params, query: undefined as unknown, body: undefined as unknown, target: undefined as unknown };
-      if (definition.find) {
-        call.target = await definition.find({ actor: call.actor, params, req: call.req });
+      if (info.find) {
+        call.target = await info.find(call);
         if (call.target === undefined) throw notFound();
       }
-      if (info.can !== 'public' && !(await this.#allowed(call.actor, info.can, call.target))) throw new HttpError(403, `You may not ${info.can.label}`);
-      if (definition.allow && !(await definition.allow(call))) throw new HttpError(403, info.can === 'public' ? 'You may not do this' : `You may not ${info.can.label} here`);
-      if (definition.query) call.query = parse(definition.query, { ...call.req.query }, { coerce: true });
-      if (definition.body) call.body = parse(definition.body, await behaviour.body?.(call.req, call.res), { coerce: behaviour.coerce === true });
+      if (info.can !== 'public' && !(await this.authorizer()?.allows(call.actor, info.can, call.target))) throw new HttpError(403, `You may not ${info.can.label}`);
+      if (info.allow && !(await info.allow(call))) throw new HttpError(403, info.can === 'public' ? 'You may not do this' : `You may not ${info.can.label} here`);
+      if (info.query) call.query = parse(info.query, { ...call.req.query }, { coerce: true });
+      if (info.body) call.body = parse(info.body, await behaviour.body?.(call.req, call.res), { coerce: behaviour.coerce === true });
       const result = await handler(call);
-      if (!call.res.headersSent) await behaviour.succeed(call, result, info, definition.keep?.(call));
+      if (!call.res.headersSent) await behaviour.succeed(call, result, info, info.keep?.(call));
     } finally {
       mount.pending--;
     }
   }
-
-  async #resumed(entry: Entry): Promise<Entry> {
-    await entry.mount.pause;
-    const again = this.#mounts.flatMap((mount) => mount.entries).find(({ info }) => info.plugin === entry.info.plugin && info.method === entry.info.method && info.path === entry.info.path && info.surface.id === entry.info.surface.id);
-    if (!again) throw notFound();
-    return again;
-  }
-
-  async #allowed(actor: unknown, permission: Permission, target: unknown): Promise<boolean> {
-    return (await this.authorizer()?.allows(actor, permission, target)) ?? false;
-  }
 }
 
 function compile(mounts: readonly Mount[]): Table {
-  const surfaces = mounts.flatMap((mount) => [...mount.surfaces.values()].map((own) => ({ ...own, mount, paths: new Paths<Entry>() })));
+  const table: Table = mounts.flatMap((mount) => [...mount.surfaces.values()].map((own) => ({ ...own, mount, paths: new Paths<Entry>() })));
   for (const entry of mounts.flatMap((mount) => mount.entries)) {
     const { plugin, surface, method, path } = entry.info;
-    const at = surfaces.find((other) => other.surface.id === surface.id);
+    const at = table.find((other) => other.surface.id === surface.id);
     if (at && !at.paths.add(method, path, entry)) throw new PluginError(plugin, `registers ${method.toUpperCase()} ${surface.prefix}${path}, which is taken; choose another path`);
   }
-  return { surfaces: surfaces.sort((a, b) => b.surface.prefix.length - a.surface.prefix.length) };
+  return table.toSorted((a, b) => b.surface.prefix.length - a.surface.prefix.length);
 }
 
-function unmatched(exchange: Exchange<unknown>, allowed: readonly string[], method: string): true {
+function unmatched(res: Response, allowed: readonly string[], method: string): void {
   if (allowed.length === 0) throw notFound();
-  const names = allowed.map((name) => name.toUpperCase());
-  const allow = [...(names.includes('GET') ? ['GET', 'HEAD', ...names.filter((name) => name !== 'GET')] : names), 'OPTIONS'].join(', ');
+  const allow = [...allowed.flatMap((name) => (name === 'get' ? ['GET', 'HEAD'] : [name.toUpperCase()])), 'OPTIONS'].join(', ');
   if (method !== 'OPTIONS') throw new HttpError(405, `This address answers ${allow}`, { headers: { Allow: allow } });
-  exchange.res.set('Allow', allow).status(204).end();
-  return true;
+  res.set('Allow', allow).status(204).end();
 }
 
 function pathParams(schema: TSchema, raw: unknown): unknown {

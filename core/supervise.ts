@@ -1,5 +1,4 @@
-import { performance } from 'node:perf_hooks';
-import { messageOf, HttpError } from './errors.ts';
+import { HttpError, messageOf } from './errors.ts';
 import type { Logger } from './logger.ts';
 
 /** Limits of one plugin's listener, slot or job before it is cut off or set aside. */
@@ -23,24 +22,18 @@ export interface TaskReport {
   readonly lastError: string | undefined;
 }
 
-/** One supervised thing: a listener, a slot renderer, a job. Counters are plain fields because they are on every hot path. */
-export class Task {
+/** One supervised thing: a listener, a slot's filling, a job. Counters are plain fields because they are on every hot path. */
+export interface Task {
   readonly plugin: string;
-  readonly name: string;
+  readonly task: string;
   /** A guard is never set aside: skipping it would let through what it refuses. */
   readonly guard: boolean;
-  calls = 0;
-  time = 0;
-  failures = 0;
-  inRow = 0;
-  quarantined = false;
+  calls: number;
+  time: number;
+  failures: number;
+  inRow: number;
+  quarantined: boolean;
   lastError: string | undefined;
-
-  constructor(plugin: string, name: string, guard = false) {
-    this.plugin = plugin;
-    this.name = name;
-    this.guard = guard;
-  }
 }
 
 interface Pending {
@@ -54,9 +47,8 @@ const TICK = 50;
 /** Runs plugin code under a deadline, counts what it costs, and sets aside what keeps failing. */
 export class Supervisor {
   readonly #log: Logger;
-  readonly #tasks = new Set<Task>();
+  readonly #tasks = new Map<string, Set<Task>>();
   readonly #pending = new Set<Pending>();
-  readonly #named = new Map<string, Task>();
   readonly #folders = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
   limits: SupervisionLimits = { deadline: 5_000, failures: 5, slow: 1_000 };
@@ -65,46 +57,40 @@ export class Supervisor {
     this.#log = log;
   }
 
+  /** A new task of a plugin, kept until `forget`. */
   task(plugin: string, name: string, guard = false): Task {
-    const task = new Task(plugin, name, guard);
-    this.#tasks.add(task);
+    const task: Task = { plugin, task: name, guard, calls: 0, time: 0, failures: 0, inRow: 0, quarantined: false, lastError: undefined };
+    this.#tasks.set(plugin, (this.#tasks.get(plugin) ?? new Set()).add(task));
     return task;
   }
 
-  forget(task: Task): void {
-    this.#tasks.delete(task);
-  }
-
-  /** The task of something found by name each time, such as a slot's filling; made on first use, gone with its plugin. */
+  /** The task of something that is found by name each time, such as a slot's filling; made on first use. */
   named(plugin: string, name: string): Task {
-    const key = `${plugin} ${name}`;
-    let task = this.#named.get(key);
-    if (!task) this.#named.set(key, (task = this.task(plugin, name)));
-    return task;
+    for (const task of this.#tasks.get(plugin) ?? []) if (task.task === name) return task;
+    return this.task(plugin, name);
   }
 
-  /** The plugin stopped: nothing of it is counted any longer. */
-  forgetPlugin(plugin: string): void {
-    for (const task of this.#tasks) if (task.plugin === plugin) this.#tasks.delete(task);
-    for (const [key, task] of this.#named) if (task.plugin === plugin) this.#named.delete(key);
+  /** Stops counting one task, or all of a plugin that stopped. */
+  forget(plugin: string, task?: Task): void {
+    if (task) this.#tasks.get(plugin)?.delete(task);
+    else this.#tasks.delete(plugin);
   }
 
   /**
-   * Calls `work`; returns its value, or a promise when it returned one. Throws (or rejects with) what it threw, or
-   * an error naming task and limit when the deadline passed. Synchronous work cannot be cut off, only counted.
+   * Calls `work`; returns its value, or a promise when it returned one. Throws (or rejects with) what it threw, or an
+   * error naming task and limit when the deadline passed. Synchronous work cannot be cut off, only counted.
    */
   run<T>(task: Task, work: () => T | Promise<T>, deadline: number = this.limits.deadline): T | Promise<T> {
     const start = performance.now();
-    let result: T | Promise<T>;
     try {
-      result = work();
+      const result = work();
+      if (result instanceof Promise) return this.#wait(task, result, start, deadline, false) as Promise<T>;
+      this.#done(task, start);
+      return result;
     } catch (error) {
       this.#failed(task, error, start);
       throw error;
     }
-    if (result instanceof Promise) return this.#wait(task, result, start, deadline, false) as Promise<T>;
-    this.#done(task, start);
-    return result;
   }
 
   /** As `run`, but what is thrown is only logged and counted: for listeners whose failure is nobody else's. */
@@ -121,26 +107,23 @@ export class Supervisor {
   }
 
   report(): readonly TaskReport[] {
-    return [...this.#tasks].map(({ plugin, name, calls, time, failures, quarantined, lastError }) => ({ plugin, task: name, calls, time, failures, quarantined, lastError }));
+    return [...this.#tasks.values()].flatMap((tasks) => [...tasks].map(({ guard: _guard, inRow: _inRow, ...report }) => report));
   }
 
-  /** Lets a quarantined task run again. Without `name`: all of the plugin. */
-  release(plugin: string, name?: string): void {
-    for (const task of this.#tasks) {
-      if (task.plugin === plugin && (name === undefined || task.name === name)) Object.assign(task, { quarantined: false, inRow: 0 });
-    }
+  /** Lets what was quarantined of a plugin run again. */
+  release(plugin: string): void {
+    for (const task of this.#tasks.get(plugin) ?? []) Object.assign(task, { quarantined: false, inRow: 0 });
   }
 
-  /** Where each plugin's code lives, so that a stray rejection can be laid at its door. */
-  locate(plugin: string, folder: string): () => void {
-    this.#folders.set(plugin, folder.endsWith('/') ? folder : `${folder}/`);
-    return () => void this.#folders.delete(plugin);
+  /** Where a plugin's code lives, so that a stray rejection can be laid at its door. */
+  locate(plugin: string, folder: string): void {
+    this.#folders.set(plugin, `${folder}/`);
   }
 
   /** A rejection that nobody awaited: logged with the plugin its stack points to; the process goes on. */
   stray(error: unknown): void {
-    const stack = error instanceof Error ? (error.stack ?? '') : '';
-    const plugin = stack.split('\n').map((line) => [...this.#folders].find(([, folder]) => line.includes(folder))?.[0]).find(Boolean) ?? 'unknown';
+    const lines = error instanceof Error ? (error.stack ?? '').split('\n') : [];
+    const plugin = lines.flatMap((line) => [...this.#folders].filter(([, folder]) => line.includes(folder)).map(([id]) => id))[0] ?? 'unknown';
     this.#log.error({ plugin, error }, 'a rejected promise was not awaited; await it or catch it where it is made');
   }
 
@@ -156,17 +139,11 @@ export class Supervisor {
         if (quiet) resolve(undefined);
         else reject(error);
       };
-      const pending: Pending = { due: start + deadline, expire: () => this.#pending.delete(pending) && fail(new Error(`${task.name} did not finish within ${deadline} ms`)) };
+      const pending: Pending = { due: start + deadline, expire: () => this.#pending.delete(pending) && fail(new Error(`${task.task} did not finish within ${deadline} ms`)) };
       this.#pending.add(pending);
       this.#timer ??= setInterval(() => this.#tick(), TICK).unref();
-      result.then(
-        (value) => {
-          if (!this.#pending.delete(pending)) return;
-          this.#done(task, start);
-          resolve(value);
-        },
-        (error: unknown) => void (this.#pending.delete(pending) && fail(error)),
-      );
+      const settled = (then: () => void): void => void (this.#pending.delete(pending) && then());
+      result.then((value) => settled(() => (this.#done(task, start), resolve(value))), (error: unknown) => settled(() => fail(error)));
     });
   }
 
@@ -187,11 +164,11 @@ export class Supervisor {
   #failed(task: Task, error: unknown, start: number): void {
     task.calls++;
     task.time += performance.now() - start;
-    // A guard that refuses with an answer for the caller does its work; it has not failed.
+    // A refusal meant for the caller is what a guard is for; it has not failed.
     if (error instanceof HttpError && error.status < 500) return;
     task.failures++;
     task.lastError = messageOf(error);
-    this.#log.error({ plugin: task.plugin, task: task.name, error }, 'plugin code failed');
+    this.#log.error({ plugin: task.plugin, task: task.task, error }, 'plugin code failed');
     this.#count(task, task.lastError);
   }
 
@@ -199,6 +176,6 @@ export class Supervisor {
     if (++task.inRow < this.limits.failures || task.guard || task.quarantined) return;
     task.quarantined = true;
     task.lastError = why;
-    this.#log.error({ plugin: task.plugin, task: task.name, why }, 'quarantined: it is skipped until an administrator releases it or the plugin restarts');
+    this.#log.error({ plugin: task.plugin, task: task.task, why }, 'quarantined: it is skipped until an administrator releases it or the plugin restarts');
   }
 }

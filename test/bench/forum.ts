@@ -1,0 +1,75 @@
+import { mkdtemp } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { createApp } from '../../core/app.ts';
+import { readOptions } from '../../core/serve.ts';
+import { createLogger } from '../../core/logger.ts';
+import { prepare } from './data.ts';
+
+/**
+ * The forum under measurement, in a process of its own: the real application with limits raised, not removed. Messages:
+ * `{ do: 'prepare', … }` fills the database, `{ do: 'record' }` and `{ do: 'recorded' }` bracket one request whose
+ * statements the write baseline replays.
+ */
+export interface Statement {
+  readonly text: string;
+  readonly values: readonly unknown[];
+  /** The first row it returned: later statements may carry values out of it. */
+  readonly row: Readonly<Record<string, unknown>> | undefined;
+}
+
+const RAISED = 1_000_000_000;
+const LIMITS = ['api.rate_limit_user', 'api.rate_limit_ip', 'posts.rate_limit', 'discussions.rate_limit', 'login.rate_limit', 'markdown.rate_limit'];
+
+let recording: Statement[] | undefined;
+
+/** Sees every statement that goes through pg, the ORM's too. */
+function watchStatements(): void {
+  const query = pg.Client.prototype.query as (...all: unknown[]) => unknown;
+  pg.Client.prototype.query = function watched(this: unknown, first: unknown, ...rest: unknown[]) {
+    const answer = query.call(this, first, ...rest);
+    if (!recording) return answer;
+    const { text = String(first), values = (rest[0] ?? []) as unknown[] } = (typeof first === 'object' ? first : {}) as { text?: string; values?: unknown[] };
+    const at = recording.push({ text, values: Array.isArray(values) ? values : [], row: undefined }) - 1;
+    const kept = recording;
+    if (answer instanceof Promise) void answer.then((result: { rows?: Record<string, unknown>[] }) => (kept[at] = { ...kept[at]!, row: result.rows?.[0] }), () => undefined);
+    return answer;
+  } as typeof pg.Client.prototype.query;
+}
+
+/** A port that is free now: the application wants to know it before it listens. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+watchStatements();
+const dataDir = process.env['DATA_DIR'] ?? (await mkdtemp(join(tmpdir(), 'parley-bench-')));
+const options = await readOptions({ ...process.env, DATA_DIR: dataDir, PORT: String(await freePort()) });
+const app = await createApp({
+  ...options,
+  log: createLogger({ level: 'warn', terminal: false }),
+  configuration: { ...options.configuration, settings: { ...options.configuration.settings, ...Object.fromEntries(LIMITS.map((key) => [key, RAISED])), 'security.bcrypt_cost': 4 } },
+});
+const port = await app.listen();
+process.once('SIGTERM', () => void app.close().then(() => process.exit(0)));
+process.on('message', (message: { do: string }) => {
+  void (async () => {
+    if (message.do === 'prepare') process.send?.(await prepare(app, message as never));
+    if (message.do === 'record') process.send?.({ recording: (recording = []) });
+    if (message.do === 'recorded') {
+      process.send?.({ statements: recording });
+      recording = undefined;
+    }
+    if (message.do === 'collect') {
+      globalThis.gc?.();
+      process.send?.({ collected: true });
+    }
+  })();
+});
+process.send?.({ port });
