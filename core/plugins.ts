@@ -1,5 +1,5 @@
 import { sql, type Data } from './data.ts';
-import { chainOf, HttpError, PluginError } from './errors.ts';
+import { chainOf, HttpError, messageOf, PluginError } from './errors.ts';
 import type { Fleet } from './fleet.ts';
 import type { JobQueue } from './jobs.ts';
 import type { Kernel, State } from './kernel.ts';
@@ -160,8 +160,13 @@ export class PluginControl implements Plugins {
   #problem(id: string): string | undefined {
     const failure = this.#options.kernel.failure(id);
     if (failure !== undefined) return chainOf(failure);
-    const waiting = this.#off.has(id) ? [] : this.#needs(id).filter((need) => this.#off.has(need));
-    return waiting.length > 0 ? `waits for ${waiting.join(', ')}` : undefined;
+    if (this.#off.has(id)) return undefined;
+    try {
+      const waiting = this.#options.kernel.graph.startOrder(id).filter((need) => this.#off.has(need));
+      return waiting.length > 0 ? `waits for ${waiting.join(', ')}` : undefined;
+    } catch (error) {
+      return messageOf(error);
+    }
   }
 
   async #keep(ids: readonly string[], enabled: boolean): Promise<void> {

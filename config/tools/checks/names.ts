@@ -46,7 +46,8 @@ function declaredName(node: ts.Node): ts.Identifier | undefined {
 
 function faultOf(name: string, node: ts.Node): string | undefined {
   if (EMPTY_WORD.test(name)) return 'ends in a word that says nothing; name it after what it does';
-  if (name.startsWith('_')) return 'begins with an underscore; use #private, or leave it out';
+  // A bare underscore names what is only held until the end of its block.
+  if (name.startsWith('_') && name !== '_') return 'begins with an underscore; use #private, or leave it out';
   if (ts.isInterfaceDeclaration(node) && /^I[A-Z][a-z]/.test(name)) return 'says that it is an interface; leave the I out';
   return undefined;
 }

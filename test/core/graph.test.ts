@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest';
+import { definePlugin, defineToken, type Plugin } from '#core';
+import { Graph } from '../../core/graph.ts';
+
+const Paper = defineToken<number>('Paper');
+const Ink = defineToken<number>('Ink');
+const Press = defineToken<number>('Press');
+
+const paper = definePlugin({ id: 'paper', provides: { paper: Paper }, setup: () => ({ paper: 1 }) });
+const ink = definePlugin({ id: 'ink', provides: { ink: Ink }, setup: () => ({ ink: 1 }) });
+const press = definePlugin({ id: 'press', needs: { paper: Paper, ink: Ink }, provides: { press: Press }, setup: () => ({ press: 1 }) });
+const news = definePlugin({ id: 'news', needs: { press: Press }, wants: { ink: Ink }, setup: () => {} });
+
+function graphOf(...plugins: readonly Plugin[]): Graph {
+  const graph = new Graph();
+  for (const plugin of plugins) graph.add(plugin);
+  return graph;
+}
+
+describe('the order in which plugins start and stop', () => {
+  test('a plugin starts after everything it needs, however they were installed', () => {
+    expect(graphOf(news, press, ink, paper).startOrder('news')).toEqual(['paper', 'ink', 'press', 'news']);
+  });
+
+  test('whoever needs a plugin stops before it, directly or not', () => {
+    expect(graphOf(paper, ink, press, news).stopOrder('paper')).toEqual(['news', 'press', 'paper']);
+  });
+
+  test('who wants a service is known, and is not stopped with its provider', () => {
+    const graph = graphOf(paper, ink, press, news);
+    expect(graph.wanting('ink')).toEqual(['news']);
+    expect(graphOf(ink, news).stopOrder('ink')).toEqual(['ink']);
+  });
+});
+
+describe('what cannot be put together', () => {
+  test('a missing provider is named, with the plugin that needs it', () => {
+    expect(() => graphOf(paper, press).startOrder('press')).toThrow('[press] needs "Ink", which no installed plugin provides');
+  });
+
+  test('two plugins that provide the same service are named', () => {
+    const other = definePlugin({ id: 'octopus', provides: { ink: Ink }, setup: () => ({ ink: 2 }) });
+    expect(() => graphOf(ink, other)).toThrow('[octopus] provides "Ink", which plugin "ink" already provides');
+  });
+
+  test('what the kernel itself provides cannot be provided again', () => {
+    const graph = new Graph([Ink]);
+    expect(() => graph.add(ink)).toThrow('[ink] provides "Ink", which the kernel already provides');
+  });
+
+  test('a cycle is told from end to end', () => {
+    const tree = definePlugin({ id: 'tree', needs: { press: Press }, provides: { paper: Paper }, setup: () => ({ paper: 1 }) });
+    expect(() => graphOf(tree, ink, press).startOrder('tree')).toThrow('tree → press → tree');
+  });
+
+  test('a plugin is installed once', () => {
+    expect(() => graphOf(ink, ink)).toThrow('[ink] is installed twice');
+  });
+
+  test('an unknown plugin is said to be unknown, with what to do', () => {
+    expect(() => graphOf().get('ghost')).toThrow('[ghost] is not installed; put its folder under plugins/');
+  });
+});

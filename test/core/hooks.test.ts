@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { defineAction, defineFilter, definePlugin, defineQuery, defineToken, type Plugin, type PluginHandle } from '#core';
+import { startApp, type TestApp } from '#test';
+
+const rang = defineAction<{ readonly times: number }>('bell.rang');
+const tuned = defineFilter<string>('bell.tuned');
+const allowed = defineFilter<string>('bell.allowed', 'abort');
+const place = defineQuery<string, string>('bell.place');
+
+interface Bell {
+  ring(times: number): Promise<void>;
+  tune(text: string): Promise<string>;
+  allow(text: string): Promise<string>;
+  ask(question: string): Promise<string | undefined>;
+}
+const Bell = defineToken<Bell>('Bell');
+
+const bell = definePlugin({
+  id: 'bell', hooks: [rang, tuned, allowed, place], provides: { bell: Bell },
+  setup: (_services, plugin) => ({
+    bell: {
+      ring: (times) => plugin.emit(rang, { times }),
+      tune: (text) => plugin.filter(tuned, text, undefined),
+      allow: (text) => plugin.filter(allowed, text, undefined),
+      ask: (question) => plugin.query(place, question),
+    },
+  }),
+});
+
+let running: TestApp;
+let count = 0;
+// The least the settings accept, so that hanging listeners are cut off soon.
+beforeAll(async () => void (running = await startApp({ plugins: [bell], settings: { 'hooks.deadline': 100, 'hooks.failures': 2 } })));
+afterAll(() => running[Symbol.asyncDispose]());
+
+/** Starts a plugin that does `setup` for the time of one test. */
+async function listening(...setups: ReadonlyArray<(plugin: PluginHandle) => void>): Promise<{ readonly ids: readonly string[] } & AsyncDisposable> {
+  const plugins: readonly Plugin[] = setups.map((setup) => definePlugin({ id: `listener-${++count}`, setup: (_services, plugin) => setup(plugin) }));
+  for (const plugin of plugins) {
+    running.app.kernel.install(plugin);
+    await running.app.kernel.enable(plugin.id);
+  }
+  return { ids: plugins.map(({ id }) => id), [Symbol.asyncDispose]: async () => void (await Promise.all(plugins.map(({ id }) => running.app.kernel.disable(id)))) };
+}
+
+const service = (): Bell => running.app.service(Bell);
+const told = (plugin: string | undefined): readonly string[] => running.lines.filter((line) => line['plugin'] === plugin).map(({ message }) => message);
+const never = (): Promise<never> => new Promise(() => {});
+
+describe('a listener that misbehaves', () => {
+  test('throws: the others still hear, whoever raised it does not notice, and the log names the plugin', async () => {
+    const heard: number[] = [];
+    await using listeners = await listening(
+      (plugin) => plugin.on(rang, () => { throw new Error('out of tune'); }),
+      (plugin) => plugin.on(rang, ({ times }) => void heard.push(times)),
+    );
+    await service().ring(3);
+    expect(heard).toEqual([3]);
+    expect(told(listeners.ids[0])).toContain('plugin code failed');
+    expect(told(listeners.ids[1])).toEqual([]);
+  });
+
+  test('hangs: it is waited for no longer than its deadline', async () => {
+    const heard: number[] = [];
+    await using listeners = await listening((plugin) => plugin.on(rang, never), (plugin) => plugin.on(rang, ({ times }) => void heard.push(times)));
+    await service().ring(1);
+    expect(heard).toEqual([1]);
+    expect(running.app.supervisor.report().find(({ plugin }) => plugin === listeners.ids[0])?.lastError).toBe('action bell.rang did not finish within 100 ms');
+  });
+
+  test('throws in a filter: the value goes on as it was before', async () => {
+    await using _ = await listening((plugin) => plugin.on(tuned, () => { throw new Error('deaf'); }), (plugin) => plugin.on(tuned, (text) => `${text}!`));
+    expect(await service().tune('A')).toBe('A!');
+  });
+
+  test('forgets to return from a filter: the value is kept and the mistake is named', async () => {
+    await using listeners = await listening((plugin) => plugin.on(tuned, (() => undefined) as unknown as (text: string) => string));
+    expect(await service().tune('A')).toBe('A');
+    expect(running.app.supervisor.report().find(({ plugin }) => plugin === listeners.ids[0])?.lastError).toContain('a listener of the filter "bell.tuned" returned nothing');
+  });
+
+  test('throws in a filter that may abort: whoever asked gets the error', async () => {
+    await using _ = await listening((plugin) => plugin.on(allowed, () => { throw new Error('not at night'); }));
+    await expect(service().allow('A')).rejects.toThrow('not at night');
+  });
+
+  test('throws while answering a query: the next one is asked', async () => {
+    await using _ = await listening((plugin) => plugin.on(place, () => { throw new Error('lost'); }), (plugin) => plugin.on(place, () => 'tower'));
+    expect(await service().ask('where?')).toBe('tower');
+  });
+});
+
+describe('quarantine', () => {
+  test('a listener that fails twice in a row is set aside, and released by an administrator', async () => {
+    let calls = 0;
+    await using listeners = await listening((plugin) => plugin.on(tuned, () => { throw new Error(`failure ${++calls}`); }));
+    const quarantined = (): boolean | undefined => running.app.plugins.list().find(({ id }) => id === listeners.ids[0])?.tasks[0]?.quarantined;
+    for (let time = 0; time < 4; time++) await service().tune('A');
+    expect(calls).toBe(2);
+    expect(quarantined()).toBe(true);
+    running.app.plugins.release(listeners.ids[0]!);
+    expect(quarantined()).toBe(false);
+    await service().tune('A');
+    expect(calls).toBe(3);
+  });
+
+  test('a success in between begins the count anew', async () => {
+    let calls = 0;
+    await using _ = await listening((plugin) => plugin.on(tuned, (text) => {
+      if (++calls % 2 === 1) throw new Error('every other time');
+      return text;
+    }));
+    for (let time = 0; time < 8; time++) await service().tune('A');
+    expect(calls).toBe(8);
+  });
+
+  test('a filter that may abort is never set aside: skipping it would let through what it refuses', async () => {
+    await using _ = await listening((plugin) => plugin.on(allowed, () => { throw new Error('no'); }));
+    for (let time = 0; time < 4; time++) await expect(service().allow('A')).rejects.toThrow('no');
+  });
+});
+
+describe('who may do what', () => {
+  test('filters run by order, then in the order their plugins started', async () => {
+    await using _ = await listening(
+      (plugin) => plugin.on(tuned, (text) => `${text}2`),
+      (plugin) => plugin.on(tuned, (text) => `${text}3`),
+      (plugin) => plugin.on(tuned, (text) => `${text}1`, { order: -1 }),
+    );
+    expect(await service().tune('')).toBe('123');
+  });
+
+  test('the first answer that is not undefined is the answer', async () => {
+    await using _ = await listening((plugin) => plugin.on(place, () => undefined), (plugin) => plugin.on(place, () => 'tower'), (plugin) => plugin.on(place, () => 'cellar'));
+    expect(await service().ask('where?')).toBe('tower');
+  });
+
+  test('without listeners a filter returns its value and a query answers nothing', async () => {
+    expect(await service().tune('A')).toBe('A');
+    expect(await service().ask('where?')).toBeUndefined();
+  });
+
+  test('only the owner raises a hook', async () => {
+    const thief = definePlugin({ id: 'thief', setup: (_services, plugin) => plugin.emit(rang, { times: 1 }) });
+    running.app.kernel.install(thief);
+    await expect(running.app.kernel.enable('thief')).rejects.toThrow('[thief] may not raise "bell.rang", which belongs to "bell"');
+  });
+
+  test('a hook has one owner', async () => {
+    const second = definePlugin({ id: 'second-bell', hooks: [defineAction('bell.rang')], setup: () => {} });
+    running.app.kernel.install(second);
+    await expect(running.app.kernel.enable('second-bell')).rejects.toThrow('[second-bell] lists the hook "bell.rang", which belongs to "bell"');
+  });
+
+  test('a listener is gone with its plugin', async () => {
+    const before = running.app.hooks.count();
+    await listening((plugin) => plugin.on(rang, () => {})).then((listeners) => listeners[Symbol.asyncDispose]());
+    expect(running.app.hooks.count()).toBe(before);
+  });
+});

@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { definePlugin, Type } from '#core';
+import { startApp, type TestApp } from '#test';
+import { plain, plainPlugin, Source } from './fixtures/plain.ts';
+
+/** Something a test lets happen when it is ready for it. */
+const gate = (): PromiseWithResolvers<void> => Promise.withResolvers<void>();
+
+let entered = gate();
+let leave = gate();
+let starts = 0;
+const slow = definePlugin({
+  id: 'slow',
+  setup(_services, plugin) {
+    plugin.route(plain, { method: 'get', path: '/slow', can: 'public' })(async () => {
+      entered.resolve();
+      await leave.promise;
+      return 'done';
+    });
+    plugin.route(plain, { method: 'get', path: '/quick', can: 'public' })(() => 'quick');
+  },
+});
+const source = definePlugin({ id: 'source', provides: { source: Source }, setup: () => ({ source: { number: ++starts } }) });
+const reader = definePlugin({
+  id: 'reader', needs: { source: Source },
+  setup: ({ source: { number } }, plugin) => plugin.route(plain, { method: 'get', path: '/number/:of', params: Type.Object({ of: Type.String() }), can: 'public' })(() => number),
+});
+
+let running: TestApp;
+beforeAll(async () => void (running = await startApp({ plugins: [plainPlugin, slow, source, reader] })));
+afterAll(() => running[Symbol.asyncDispose]());
+
+describe('switching a plugin off', () => {
+  test('a request under way gets its answer, the next one 404, and both before the plugin is gone', async () => {
+    [entered, leave] = [gate(), gate()];
+    const underWay = running.client().get('/slow');
+    await entered.promise;
+    const off = running.app.kernel.disable('slow');
+    await expect.poll(async () => (await running.client().get('/quick')).status).toBe(404);
+    leave.resolve();
+    expect(await underWay).toMatchObject({ status: 200, body: 'done' });
+    expect(await off).toEqual(['slow']);
+    await running.app.kernel.enable('slow');
+    expect((await running.client().get('/quick')).status).toBe(200);
+  });
+});
+
+describe('restarting a plugin', () => {
+  test('no request meets a gap: those that come meanwhile wait and are answered by the new one', async () => {
+    const answers: Array<{ readonly status: number; readonly body: unknown }> = [];
+    let going = true;
+    const visitors = Array.from({ length: 4 }, async (_, visitor) => {
+      while (going) answers.push(await running.client().get(`/number/${visitor}`));
+    });
+    const before = starts;
+    for (let time = 0; time < 5; time++) await running.app.kernel.restart('source');
+    await expect.poll(() => answers.at(-1)?.body).toBe(before + 5);
+    going = false;
+    await Promise.all(visitors);
+    expect(starts).toBe(before + 5);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    const numbers = answers.map(({ body }) => body as number);
+    expect(numbers.every((number) => number >= before && number <= before + 5)).toBe(true);
+  });
+
+  test('a request under way when it begins is answered by the plugin as it was', async () => {
+    [entered, leave] = [gate(), gate()];
+    const underWay = running.client().get('/slow');
+    await entered.promise;
+    const restarted = running.app.kernel.restart('slow');
+    const waiting = running.client().get('/quick');
+    leave.resolve();
+    expect((await underWay).status).toBe(200);
+    await restarted;
+    expect(await waiting).toMatchObject({ status: 200, body: 'quick' });
+  });
+
+  test('restarting the plugin behind the surface keeps every address on it', async () => {
+    const waiting = [running.app.kernel.restart('plain'), running.client().get('/quick'), running.client().get('/number/1')] as const;
+    const [, quick, number] = await Promise.all(waiting);
+    expect([quick.status, number.status]).toEqual([200, 200]);
+  });
+
+  test('one that does not come back is failed, its addresses are gone, and requests that waited are told so', async () => {
+    let times = 0;
+    const once = definePlugin({
+      id: 'once',
+      setup(_services, plugin) {
+        if (++times > 1) throw new Error('only once');
+        plugin.route(plain, { method: 'get', path: '/once', can: 'public' })(() => 'once');
+      },
+    });
+    running.app.kernel.install(once);
+    await running.app.kernel.enable('once');
+    const [, waiting] = await Promise.all([running.app.kernel.restart('once'), running.client().get('/once')]);
+    expect([200, 404]).toContain(waiting.status);
+    expect((await running.client().get('/once')).status).toBe(404);
+    expect(running.app.kernel.state('once')).toBe('failed');
+  });
+});

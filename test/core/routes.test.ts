@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { definePermission, definePlugin, HttpError, Type, type PluginHandle } from '#core';
+import { startApp, type Client, type TestApp } from '#test';
+import { plain, plainPlugin } from './fixtures/plain.ts';
+
+const keep = definePermission('books.keep', { label: 'keep books', default: 'keeper' });
+const BOOKS: Readonly<Record<string, { readonly owner: string }>> = { '1': { owner: 'ada' } };
+
+/** What the requests below ask for. */
+function register(plugin: PluginHandle): void {
+  plugin.route(plain, { method: 'get', path: '/books/:id', params: Type.Object({ id: Type.Integer() }), can: 'public' })(({ params }) => ({ id: params.id }));
+  plugin.route(plain, { method: 'get', path: '/books/newest', can: 'public' })(() => ({ id: 'newest' }));
+  plugin.route(plain, { method: 'get', path: '/books/:id/pages/:page', can: 'public' })(({ params }) => params);
+  plugin.route(plain, { method: 'get', path: '/files/*path', can: 'public' })(({ params }) => params);
+  plugin.route(plain, { method: 'get', path: '/books', query: Type.Object({ page: Type.Integer({ minimum: 1, default: 1 }) }), can: 'public' })(({ query }) => query);
+  plugin.route(plain, { method: 'post', path: '/books', status: 201, body: Type.Object({ title: Type.String({ minLength: 2 }) }), can: keep })(({ body }) => body);
+  plugin.route(plain, {
+    method: 'put', path: '/books/:id', can: 'public', body: Type.Object({ title: Type.String() }),
+    find: ({ params }) => BOOKS[params['id'] ?? ''],
+    allow: ({ actor, target }) => actor.name === target.owner,
+  })(({ target, body }) => ({ ...target, ...body }));
+  plugin.route(plain, { method: 'get', path: '/broken', can: 'public' })(() => { throw new Error('a secret of the inside'); });
+  plugin.route(plain, { method: 'get', path: '/gone', can: 'public' })(() => { throw new HttpError(410, 'It was here', { headers: { 'x-since': 'May' } }); });
+}
+
+let running: TestApp;
+let visitor: Client;
+beforeAll(async () => {
+  running = await startApp({ plugins: [plainPlugin, definePlugin({ id: 'books', setup: (_services, plugin) => register(plugin) })] });
+  visitor = running.client();
+});
+afterAll(() => running[Symbol.asyncDispose]());
+
+describe('finding the route', () => {
+  test('a literal segment wins over a parameter, whatever was registered first', async () => {
+    expect((await visitor.get('/books/newest')).body).toEqual({ id: 'newest' });
+    expect((await visitor.get('/books/7')).body).toEqual({ id: 7 });
+  });
+
+  test('parameters are decoded, several in one path', async () => {
+    expect((await visitor.get('/books/a%20b/pages/%C3%A4')).body).toEqual({ id: 'a b', page: 'ä' });
+  });
+
+  test('a path that cannot be decoded is an unknown one, not an error of the server', async () => {
+    expect((await visitor.get('/books/%ff/pages/1')).status).toBe(200);
+  });
+
+  test('a star takes everything below', async () => {
+    expect((await visitor.get('/files/a/b.txt')).body).toEqual({ path: 'a/b.txt' });
+  });
+
+  test('HEAD answers as GET does, without a body', async () => {
+    const answer = await visitor.request('HEAD', '/books/7');
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('content-type')).toContain('json');
+    expect(answer.text).toBe('');
+  });
+
+  test('another method on a known path is 405 and says which are answered', async () => {
+    const answer = await visitor.delete('/books/7');
+    expect(answer.status).toBe(405);
+    expect(answer.headers.get('allow')).toBe('GET, HEAD, PUT, OPTIONS');
+  });
+
+  test('OPTIONS says which methods are answered', async () => {
+    const answer = await visitor.request('OPTIONS', '/books');
+    expect(answer.status).toBe(204);
+    expect(answer.headers.get('allow')).toBe('GET, HEAD, POST, OPTIONS');
+  });
+
+  test('an unknown path is 404, with any method', async () => {
+    expect((await visitor.get('/nowhere')).status).toBe(404);
+    expect((await visitor.request('OPTIONS', '/nowhere')).status).toBe(404);
+  });
+
+  test('a path that another plugin has already is refused at the start, by name', async () => {
+    running.app.kernel.install(definePlugin({ id: 'copycat', setup: (_services, plugin) => plugin.route(plain, { method: 'get', path: '/books/:name', can: 'public' })(() => 1) }));
+    await expect(running.app.kernel.enable('copycat')).rejects.toThrow('[copycat] registers GET //books/:name, which is taken');
+    expect((await visitor.get('/books/7')).status).toBe(200);
+  });
+});
+
+describe('what comes in', () => {
+  test('a parameter that does not fit its schema is 404', async () => {
+    expect((await visitor.get('/books/seven')).status).toBe(404);
+  });
+
+  test('a query is coerced and filled with defaults, and refused with the field named', async () => {
+    expect((await visitor.get('/books?page=2')).body).toEqual({ page: 2 });
+    expect((await visitor.get('/books')).body).toEqual({ page: 1 });
+    const refused = await visitor.get('/books?page=none');
+    expect(refused.status).toBe(400);
+    expect(refused.body.error).toContain('page');
+  });
+
+  test('a body is checked as it is, not coerced', async () => {
+    const headers = { 'x-name': 'keeper' };
+    const answer = await visitor.post('/books', { title: 'Tides' }, headers);
+    expect([answer.status, answer.body]).toEqual([201, { title: 'Tides' }]);
+    expect((await visitor.post('/books', { title: 12 }, headers)).status).toBe(400);
+    expect((await visitor.post('/books', {}, headers)).body.error).toBe('title: is required');
+  });
+});
+
+describe('who may', () => {
+  test('a permission is asked before the input is looked at', async () => {
+    const refused = await visitor.post('/books', {});
+    expect([refused.status, refused.body.error]).toEqual([403, 'You may not keep books']);
+  });
+
+  test('what the path names is looked up before anyone is refused, and must let the caller', async () => {
+    expect((await visitor.put('/books/2', { title: 'x' })).status).toBe(404);
+    expect((await visitor.put('/books/1', { title: 'x' })).status).toBe(403);
+    expect((await visitor.put('/books/1', { title: 'x' }, { 'x-name': 'ada' })).body).toEqual({ owner: 'ada', title: 'x' });
+  });
+});
+
+describe('when a handler throws', () => {
+  test('an error that is not for the caller becomes 500 without its text', async () => {
+    const answer = await visitor.get('/broken');
+    expect(answer.status).toBe(500);
+    expect(answer.text).not.toContain('secret');
+  });
+
+  test('an HttpError keeps its status, text and headers', async () => {
+    const answer = await visitor.get('/gone');
+    expect([answer.status, answer.body.error, answer.headers.get('x-since')]).toEqual([410, 'It was here', 'May']);
+  });
+});
+
+describe('beside the surfaces', () => {
+  test('health and readiness answer whatever plugins run', async () => {
+    expect((await visitor.get('/healthz')).body).toEqual({ success: true });
+    expect((await visitor.get('/readyz')).body).toMatchObject({ success: true, checks: { database: 'ok' } });
+  });
+
+  test('with no surface at all an address still gets a plain answer', async () => {
+    await using bare = await startApp({ plugins: [] });
+    const answer = await bare.client().get('/anything');
+    expect([answer.status, answer.text]).toEqual([404, 'Nothing answers GET here.\n']);
+  });
+});

@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { definePlugin, defineToken, sql, Type } from '#core';
+import { startApp, type TestApp } from '#test';
+
+interface Lamp {
+  brightness(): number;
+}
+const Lamp = defineToken<Lamp>('Lamp');
+const settings = Type.Object({
+  'lamp.brightness': Type.Integer({ default: 3, minimum: 0, maximum: 10 }),
+  'lamp.colour': Type.String({ default: 'white', 'x-restart': true }),
+  'lamp.key': Type.String({ 'x-secret': true }),
+});
+
+let starts = 0;
+let changes: string[] = [];
+const lamp = definePlugin({
+  id: 'lamp', settings, provides: { lamp: Lamp },
+  setup(_services, plugin) {
+    starts++;
+    plugin.onSettings((keys) => void changes.push(...keys));
+    return { lamp: { brightness: () => plugin.settings['lamp.brightness'] } };
+  },
+});
+
+let running: TestApp;
+beforeAll(async () => void (running = await startApp({ plugins: [lamp], settings: { 'lamp.brightness': 5 } })));
+afterAll(() => running[Symbol.asyncDispose]());
+
+const store = (): TestApp['app']['settings'] => running.app.settings;
+const about = (key: string) => store().list().find((setting) => setting.key === key);
+
+describe('a setting', () => {
+  test('has the value of the configuration file until the database holds one', async () => {
+    expect(running.app.service(Lamp).brightness()).toBe(5);
+    expect(about('lamp.brightness')).toMatchObject({ value: 5, default: 5, stored: false });
+    await store().set({ 'lamp.brightness': 7 });
+    expect(about('lamp.brightness')).toMatchObject({ value: 7, default: 5, stored: true });
+    await store().reset(['lamp.brightness']);
+    expect(running.app.service(Lamp).brightness()).toBe(5);
+  });
+
+  test('is in force at once, without a restart, and the plugin is told', async () => {
+    [changes] = [[]];
+    const before = starts;
+    await store().set({ 'lamp.brightness': 9 });
+    expect(running.app.service(Lamp).brightness()).toBe(9);
+    expect(changes).toEqual(['lamp.brightness']);
+    expect(starts).toBe(before);
+  });
+
+  test('marked so restarts its plugin', async () => {
+    const before = starts;
+    await store().set({ 'lamp.colour': 'amber' });
+    await expect.poll(() => starts).toBe(before + 1);
+    await expect.poll(() => running.app.kernel.state('lamp')).toBe('active');
+  });
+
+  test('set to what it already was changes nothing', async () => {
+    await store().set({ 'lamp.brightness': 2 });
+    [changes] = [[]];
+    await store().set({ 'lamp.brightness': 2 });
+    expect(changes).toEqual([]);
+  });
+});
+
+describe('what is refused', () => {
+  test('every bad value is named, and none of the good ones is kept', async () => {
+    const before = about('lamp.brightness')?.value;
+    const refused = store().set({ 'lamp.brightness': 11, 'lamp.colour': 3, 'lamp.size': 1 });
+    await expect(refused).rejects.toMatchObject({
+      status: 400,
+      details: [{ field: 'lamp.brightness', message: 'must be <= 10' }, { field: 'lamp.colour', message: 'must be string' }, { field: 'lamp.size', message: 'is not a setting of any installed plugin' }],
+    });
+    await expect(store().set({ 'lamp.brightness': 1, 'lamp.size': 1 })).rejects.toThrow('lamp.size');
+    expect(about('lamp.brightness')?.value).toBe(before);
+  });
+
+  test('a bad value in the configuration file stops the start with plugin, key and reason', async () => {
+    await expect(startApp({ plugins: [lamp], settings: { 'lamp.brightness': 'bright' } })).rejects.toThrow('[lamp] has a bad setting "lamp.brightness" in config/forum.ts: must be integer');
+  });
+
+  test('a key has one owner, and a default unless it is a secret', () => {
+    const second = definePlugin({ id: 'candle', settings: Type.Object({ 'lamp.brightness': Type.Integer({ default: 1 }) }), setup: () => {} });
+    const bare = definePlugin({ id: 'bare', settings: Type.Object({ 'bare.size': Type.Integer() }), setup: () => {} });
+    expect(() => running.app.kernel.install(second)).toThrow('[candle] defines the setting "lamp.brightness", which belongs to "lamp"');
+    expect(() => running.app.kernel.install(bare)).toThrow('[bare] defines the setting "bare.size" without a default');
+  });
+});
+
+describe('a secret', () => {
+  test('is given to its plugin, never listed, and encrypted where it is kept', async () => {
+    await store().set({ 'lamp.key': 'open sesame' });
+    expect(store().get('lamp.key')).toBe('open sesame');
+    expect(about('lamp.key')).toMatchObject({ value: undefined, stored: true });
+    const kept = await running.app.data.one(sql<{ value: string }>`select value::text from setting where key = 'lamp.key'`);
+    expect(kept?.value).not.toContain('sesame');
+  });
+});
