@@ -1,0 +1,36 @@
+import { hash } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+export const JSON_TYPE = 'application/json; charset=utf-8';
+/** Who asks decides what is answered, so nobody may reuse an answer without asking again. */
+export const PRIVATE = 'private, no-cache';
+export const VARY = 'Accept-Encoding, Authorization, Cookie';
+
+/** Weak, because the same answer may be sent compressed. */
+export const etagOf = (body: Buffer): string => `W/"${hash('sha1', body, 'base64url')}"`;
+
+/** Whether the caller has this answer already. */
+export function isFresh(req: IncomingMessage, etag: string): boolean {
+  const known = req.headers['if-none-match'];
+  if (known === undefined) return false;
+  return known === etag || known === '*' || known.split(',').some((one) => one.trim().replace(/^(?!W\/)/, 'W/') === etag);
+}
+
+/** A successful result as bytes, `success` first. `Date`s become ISO 8601 in UTC with milliseconds. */
+export const successBytes = (result: object | undefined): Buffer => Buffer.from(JSON.stringify({ success: true, ...result }));
+
+/** Sends `body`; reads get an ETag, and 304 when it is known. Node leaves the body out of answers to HEAD. */
+export function send(req: IncomingMessage, res: ServerResponse, { status, type, body }: { status: number; type: string; body: Buffer }): void {
+  const read = req.method === 'GET' || req.method === 'HEAD';
+  if (read && status === 200) {
+    const etag = etagOf(body);
+    res.setHeader('ETag', etag);
+    res.setHeader('Cache-Control', PRIVATE);
+    if (isFresh(req, etag)) return void res.writeHead(304).end();
+  } else {
+    res.setHeader('Cache-Control', 'no-store');
+  }
+  res.setHeader('Content-Type', type);
+  res.setHeader('Content-Length', body.length);
+  res.writeHead(status).end(body);
+}

@@ -1,0 +1,38 @@
+import { Cache, definePlugin, Environment, Http, pluginChanged, Routes, Settings, Type } from '#core';
+import { Access } from '#plugins/access';
+import { Csrf, Sessions } from '#plugins/accounts';
+import { api } from '#plugins/api';
+import { Limits } from '#plugins/limits';
+import { addDocuments } from './documents.ts';
+import { Rates } from './rates.ts';
+import { ApiSurface } from './surface.ts';
+
+export default definePlugin({
+  id: 'api',
+  name: 'API',
+  version: '1.0.0',
+  description: 'The JSON interface under /api, with its description and its limits.',
+  needs: {
+    access: Access, sessions: Sessions, csrf: Csrf, limits: Limits, cache: Cache, http: Http, routes: Routes, settings: Settings, environment: Environment,
+  },
+  settings: Type.Object({
+    'api.rate_limit_user': Type.Integer({ default: 120, minimum: 1, title: 'Requests a minute and member', 'x-group': 'api' }),
+    'api.rate_limit_ip': Type.Integer({ default: 60, minimum: 1, title: 'Requests a minute and address', description: 'For guests; IPv6 is counted per /64.', 'x-group': 'api' }),
+    'api.page_size': Type.Integer({ default: 20, minimum: 1, maximum: 100, title: 'Items on a page', description: 'Where a list is asked for without `limit`.', 'x-group': 'api' }),
+    'api.cors_origins': Type.Array(Type.String({ pattern: '^https?://[^/ ]+$', maxLength: 255 }), {
+      default: [], title: 'Other sites that may read', description: 'Origins whose pages may call the API with a bearer token, such as https://app.example.', 'x-group': 'api', 'x-danger': true,
+    }),
+  }),
+
+  setup({ access, sessions, csrf, limits, cache, http, routes, settings, environment }, plugin) {
+    const rates = new Rates({ limits, http, settings });
+    plugin.surface(api, new ApiSurface({ access, sessions, csrf, rates, cache, http, settings, environment, log: plugin.log }));
+
+    plugin.route(api, {
+      method: 'get', path: '/version', summary: 'The version of the service', result: Type.Object({ version: Type.String() }), can: 'public', keep: () => ['api.version'],
+    })(() => ({ version: environment.version }));
+
+    const documents = addDocuments(plugin, { routes, settings, environment });
+    plugin.on(pluginChanged, () => documents.forget());
+  },
+});

@@ -1,0 +1,50 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Http } from '#core';
+import type { Sessions } from '#plugins/accounts';
+import type { Allowance } from '#plugins/limits';
+import { isFresh } from './answers.ts';
+import type { KeptAnswer, KeptAnswers } from './kept.ts';
+import { rateHeaders, type Rates } from './rates.ts';
+
+export interface ReplayParts {
+  readonly kept: KeptAnswers;
+  readonly sessions: Sessions;
+  readonly rates: Rates;
+  readonly http: Http;
+  /** Answers what cannot be answered from bytes: too many requests, or no way to count them. */
+  refuse(req: IncomingMessage, res: ServerResponse, refusal: Allowance | Error): void;
+}
+
+/** Guests' answers sent again as bytes, before Express is entered. */
+export class Replay {
+  readonly #parts: ReplayParts;
+
+  constructor(parts: ReplayParts) {
+    this.#parts = parts;
+  }
+
+  /** True when it has answered, or will as soon as the request is counted. */
+  answer(req: IncomingMessage, res: ServerResponse): boolean {
+    const { kept, sessions, rates, refuse } = this.#parts;
+    const { authorization, cookie, origin } = req.headers;
+    // Another origin may be told more, which is not worth a key of its own.
+    if (authorization !== undefined || origin !== undefined || (cookie !== undefined && sessions.hasCookie(cookie))) return false;
+    const answer = kept.find(req.url ?? '/');
+    if (!answer) return false;
+    const allowance = rates.countGuest(req);
+    if (!(allowance instanceof Promise)) this.#send(req, res, answer, allowance);
+    else allowance.then((counted) => this.#send(req, res, answer, counted), (error: Error) => refuse(req, res, error));
+    return true;
+  }
+
+  #send(req: IncomingMessage, res: ServerResponse, answer: KeptAnswer, allowance: Allowance): void {
+    if (!allowance.allowed) return this.#parts.refuse(req, res, allowance);
+    const zipped = answer.zipped !== undefined && String(req.headers['accept-encoding'] ?? '').includes('gzip') ? answer.zipped : undefined;
+    const fresh = isFresh(req, answer.etag);
+    const head = [...(zipped && !fresh ? answer.zippedHead : answer.head), ...rateHeaders(allowance), 'X-Request-Id', this.#parts.http.idOf(req)];
+    if (fresh) return void res.writeHead(304, head).end();
+    const body = zipped ?? answer.plain;
+    head.push('Content-Length', String(body.length));
+    res.writeHead(200, head).end(body);
+  }
+}

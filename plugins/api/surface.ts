@@ -1,0 +1,153 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import {
+  check, HttpError, type Cache, type Environment, type Exchange, type Http, type Logger, type Request, type RequestHandler, type Response, type RouteInfo, type Settings,
+  type SurfaceBehaviour,
+} from '#core';
+import { accessTag, isGuest, type Access, type Viewer } from '#plugins/access';
+import type { Csrf, Sessions } from '#plugins/accounts';
+import { loginNeeded } from '#plugins/api';
+import type { Allowance } from '#plugins/limits';
+import { JSON_TYPE, send, successBytes, VARY } from './answers.ts';
+import { readBody } from './body.ts';
+import { envelope, presentable } from './failures.ts';
+import { protection } from './headers.ts';
+import { KeptAnswer, KeptAnswers } from './kept.ts';
+import { allowOrigin } from './origins.ts';
+import { bucketOf, showRate, tooMany, type Rates } from './rates.ts';
+import { Replay } from './replay.ts';
+
+export interface ApiParts {
+  readonly access: Access;
+  readonly sessions: Sessions;
+  readonly csrf: Csrf;
+  readonly rates: Rates;
+  readonly cache: Cache;
+  readonly http: Http;
+  readonly settings: Settings;
+  readonly environment: Environment;
+  readonly log: Logger;
+}
+
+/** What is known of a request besides its viewer. */
+interface Under {
+  readonly bearer: boolean;
+  readonly route: RouteInfo | undefined;
+  /** Taken before anything is read, so that a change meanwhile keeps the answer from being kept. */
+  readonly mark: number;
+  body?: Promise<unknown>;
+}
+
+const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
+const BEARER = /^Bearer(?:\s+(.*))?$/i;
+
+/** The token of an `Authorization: Bearer` header, empty where it has none; `undefined` for any other header. */
+function bearerOf({ headers: { authorization } }: IncomingMessage): string | undefined {
+  const match = authorization === undefined ? undefined : BEARER.exec(authorization);
+  return match ? (match[1] ?? '').trim() : undefined;
+}
+
+/** How /api identifies, counts, protects, succeeds and fails. */
+export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
+  readonly middleware: readonly RequestHandler[];
+  readonly #parts: ApiParts;
+  readonly #kept: KeptAnswers;
+  readonly #replay: Replay;
+  readonly #under = new WeakMap<Request, Under>();
+  #protection: readonly (readonly [string, string])[] = [];
+
+  constructor(parts: ApiParts) {
+    this.#parts = parts;
+    this.#kept = new KeptAnswers(parts.cache);
+    const refuse = (req: IncomingMessage, res: ServerResponse, refusal: Allowance | Error): void => this.#refuse(req, res, refusal);
+    this.#replay = new Replay({ kept: this.#kept, sessions: parts.sessions, rates: parts.rates, http: parts.http, refuse });
+    // A bearer token wins over the cookie, so the session behind the cookie is not even read.
+    this.middleware = [(req, res, next) => (bearerOf(req) === undefined ? parts.sessions.middleware(req, res, next) : next())];
+    const { environment, settings } = parts;
+    this.#protection = protection({ secure: environment.baseUrl.startsWith('https:'), upgrade: settings.get('security.upgrade_insecure') !== false });
+  }
+
+  replay(req: IncomingMessage, res: ServerResponse): boolean {
+    return this.#replay.answer(req, res);
+  }
+
+  async enter(req: Request, res: Response, route: RouteInfo | undefined): Promise<Viewer> {
+    const { sessions, rates, cache } = this.#parts;
+    const token = bearerOf(req);
+    this.#under.set(req, { bearer: token !== undefined, route, mark: cache.mark() });
+    this.#protect(req, res);
+    const viewer = token === undefined ? await sessions.identify(req, res) : token === '' ? undefined : await sessions.bearer(token);
+    const allowance = await rates.count(req, viewer, route);
+    showRate(res, allowance);
+    if (!viewer) throw new HttpError(401, 'The bearer token is not valid', { code: 'invalid_token', headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' } });
+    if (!allowance.allowed) throw tooMany(allowance);
+    return viewer;
+  }
+
+  async guard({ req, actor }: Exchange<Viewer>, { options, can }: RouteInfo): Promise<void> {
+    const { access, sessions, csrf } = this.#parts;
+    const write = !READS.has(req.method);
+    const closed = options['login'] === true || (can !== 'public' && !access.allows(actor, can)) || (write && sessions.ended(req));
+    if (isGuest(actor) && closed) throw loginNeeded();
+    if (!write || options['csrf'] === false || this.#under.get(req)?.bearer || csrf.valid(req)) return;
+    const given = options['form'] === true && req.is('urlencoded') ? ((await this.body(req)) as { readonly _csrf?: unknown })._csrf : undefined;
+    if (typeof given === 'string' && csrf.valid(req, given)) return;
+    throw new HttpError(403, 'The header X-CSRF-Token is missing or not valid; its value stands in the csrf-token meta tag of every page', { code: 'csrf_failed' });
+  }
+
+  body(req: Request): Promise<unknown> {
+    const under = this.#under.get(req);
+    if (!under) return readBody(req, { form: false });
+    return (under.body ??= readBody(req, { form: under.route?.options['form'] === true }));
+  }
+
+  succeed({ req, res, actor }: Exchange<Viewer>, result: object, route: RouteInfo, tags: readonly string[] | undefined): void {
+    const body = successBytes(result);
+    const under = this.#under.get(req);
+    if (tags && under && isGuest(actor) && req.method === 'GET' && route.status === 200 && !bucketOf(route)) {
+      this.#kept.keep(req.originalUrl, route, new KeptAnswer(body, this.#protection.flat()), { tags: [...tags, accessTag], mark: under.mark });
+    }
+    if (!this.#parts.environment.production) this.#compare(body, route);
+    send(req, res, { status: route.status, type: JSON_TYPE, body });
+  }
+
+  async fail({ req, res, actor }: Exchange<Viewer | undefined>, error: unknown): Promise<void> {
+    if (res.headersSent) return void res.destroy();
+    // What failed before the caller was counted is counted now: every answer says how many are left.
+    if (!res.hasHeader('X-RateLimit-Limit')) {
+      this.#protect(req, res);
+      showRate(res, await this.#parts.rates.count(req, actor, undefined));
+    }
+    this.#fail(req, res, error);
+  }
+
+  #fail(req: IncomingMessage, res: ServerResponse, error: unknown): void {
+    const { log, http } = this.#parts;
+    const requestId = http.idOf(req);
+    const shown = presentable(error) ?? new HttpError(500, 'Something went wrong on the server');
+    if (shown.status >= 500) log.error({ error, request: requestId, method: req.method, path: req.url?.split('?', 1)[0] }, 'an API call failed');
+    if (shown.status === 401) res.setHeader('WWW-Authenticate', 'Bearer');
+    for (const [name, value] of Object.entries(shown.headers)) res.setHeader(name, value);
+    send(req, res, { status: shown.status, type: JSON_TYPE, body: Buffer.from(JSON.stringify(envelope(shown, requestId))) });
+  }
+
+  #refuse(req: IncomingMessage, res: ServerResponse, refusal: Allowance | Error): void {
+    this.#protect(req, res);
+    if (refusal instanceof Error) return this.#fail(req, res, refusal);
+    showRate(res, refusal);
+    this.#fail(req, res, tooMany(refusal));
+  }
+
+  #protect(req: IncomingMessage, res: ServerResponse): void {
+    for (const [name, value] of this.#protection) res.setHeader(name, value);
+    res.setHeader('Vary', VARY);
+    res.setHeader('X-Request-Id', this.#parts.http.idOf(req));
+    allowOrigin(req, res, this.#parts.settings.get('api.cors_origins') as readonly string[]);
+  }
+
+  /** While developing: an answer that is not what the reference promises is a fault of the plugin that gave it. */
+  #compare(body: Buffer, { plugin, method, path, result }: RouteInfo): void {
+    if (!result) return;
+    const compared = check(result, JSON.parse(body.toString()));
+    if (!compared.ok) this.#parts.log.error({ plugin, method, path, problems: compared.problems }, 'an answer differs from the result schema of its route');
+  }
+}
