@@ -60,16 +60,6 @@ export interface ImportedAccount {
   readonly joinedAt?: Date;
 }
 
-/** Somebody who comes from elsewhere. Nobody can log in as them until a password is set. */
-export interface ImportedAccount {
-  readonly username: string;
-  readonly email: string;
-  /** Default: the group of members. */
-  readonly groupId?: string;
-  readonly bio?: string;
-  readonly joinedAt?: Date;
-}
-
 export interface Accounts {
   /** Checks policy and uniqueness (400 naming the field) and raises `user.registered`. Reserved names and the MX look-up are the form's. */
   create(account: NewAccount): Promise<Account>;
@@ -83,8 +73,6 @@ export interface Accounts {
   setGroup(id: string, groupId: string): Promise<void>;
   /** Ends every session of the account. 400 when the policy refuses the password. */
   setPassword(id: string, password: string): Promise<void>;
-  /** Thousands at once in a few statements: no event, no mail, no policy. Resolves to their ids, in order. 400 for a name or address that is taken. */
-  importAccounts(accounts: readonly ImportedAccount[]): Promise<readonly string[]>;
   /** Thousands at once in a few statements: no event, no mail, no policy. Resolves to their ids, in order. 400 for a name or address that is taken. */
   importAccounts(accounts: readonly ImportedAccount[]): Promise<readonly string[]>;
   /** Ends every session of the account. */

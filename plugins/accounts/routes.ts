@@ -8,7 +8,7 @@ const MOST = 20;
 export function addRoutes(plugin: PluginHandle, users: UserRecords): void {
   plugin.route(api, {
     method: 'get', path: '/users/search', summary: 'Users whose name begins with or contains a text', can: 'public',
-    query: Type.Object({ q: Type.String({ minLength: 1, maxLength: 100 }), limit: Paging.limit, offset: Paging.offset }),
+    query: Type.Object({ q: Type.String({ pattern: '\\S', maxLength: 100, description: 'Part of a username' }), limit: Paging.limit, offset: Paging.offset }),
     result: listOf('users', UserRecord),
   })(async ({ actor, query }) => {
     const limit = Math.min(query.limit ?? MOST, MOST);

@@ -80,8 +80,8 @@ const withMigrations = async (plugin: Plugin): Promise<Plugin> => {
   return migrations.length > 0 ? { ...plugin, migrations } : plugin;
 };
 
-export const startForum = async (options: TestAppOptions = {}): Promise<TestApp> => startApp({
+export const startForum = async ({ extra = [], ...options }: TestAppOptions & { extra?: readonly Plugin[] } = {}): Promise<TestApp> => startApp({
   ...options,
   settings: { 'security.bcrypt_cost': 4, 'email.mx_validation': false, 'registration.rate_limit': 100_000, ...options.settings },
-  plugins: [...(await Promise.all([access, limits, accounts].map(withMigrations))), surfaces],
+  plugins: [...(await Promise.all([access, limits, accounts].map(withMigrations))), surfaces, ...extra],
 });

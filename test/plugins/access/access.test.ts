@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { definePermission } from '#core';
+import { Access, type Level, type Viewer } from '#plugins/access';
+import type { TestApp } from '#test';
+import { startForum } from '../accounts/forum.ts';
+
+const LEVELS: readonly Level[] = ['banned', 'guest', 'member', 'moderator', 'admin'];
+const read = definePermission('test.read', { label: 'read', default: 'everyone' });
+const write = definePermission('test.write', { label: 'write', default: 'member' });
+const lock = definePermission('test.lock', { label: 'lock', default: 'moderator' });
+const rule = definePermission('test.rule', { label: 'rule', default: 'admin' });
+const odd = definePermission('test.odd', { label: 'do odd things', default: 'wizard' });
+
+describe('groups and permissions', () => {
+  let forum: TestApp;
+  let access: Access;
+  const someone = (groupId: string): Viewer => ({ id: groupId === 'guest' ? undefined : 'x', username: 'x', group: access.group(groupId)! });
+  const holders = (permission: typeof read): readonly string[] => LEVELS.filter((level) => access.allows(someone(level), permission));
+
+  beforeAll(async () => {
+    forum = await startForum();
+    access = forum.app.service(Access);
+  });
+  afterAll(() => forum[Symbol.asyncDispose]());
+
+  it('begin with one group for each step of the ladder', () => {
+    expect(access.groups().map(({ id, name, level, builtIn }) => [id, name, level, builtIn])).toEqual([
+      ['banned', 'Banned', 'banned', true], ['guest', 'Guest', 'guest', true], ['member', 'Member', 'member', true],
+      ['moderator', 'Moderator', 'moderator', true], ['admin', 'Admin', 'admin', true],
+    ]);
+    expect(access.findGroup('MODERATOR')?.id).toBe('moderator');
+    expect(access.guest).toMatchObject({ id: undefined, group: { id: 'guest' } });
+  });
+
+  it('give a permission to its least group and all above; the banned hold nothing', () => {
+    expect(holders(read)).toEqual(['guest', 'member', 'moderator', 'admin']);
+    expect(holders(write)).toEqual(['member', 'moderator', 'admin']);
+    expect(holders(lock)).toEqual(['moderator', 'admin']);
+    expect(holders(rule)).toEqual(['admin']);
+    expect(holders(odd)).toEqual(['admin']);
+  });
+
+  it('follow decisions, and go back to the default', async () => {
+    await access.decide('member', lock, true);
+    expect(holders(lock)).toEqual(['member', 'moderator', 'admin']);
+    await access.decide('member', lock, false);
+    await access.decide('guest', read, false);
+    expect(holders(read)).toEqual(['member', 'moderator', 'admin']);
+    await access.decide('guest', read, undefined);
+    await access.decide('member', lock, undefined);
+    expect([holders(read).length, holders(lock).length]).toEqual([4, 2]);
+  });
+
+  it('refuse to give guests or the banned what is not for everyone, or to take anything from admins', async () => {
+    await expect(access.decide('guest', write, true)).rejects.toMatchObject({ status: 400 });
+    await expect(access.decide('banned', read, true)).rejects.toMatchObject({ status: 400 });
+    await expect(access.decide('admin', rule, false)).rejects.toMatchObject({ status: 400 });
+    await expect(access.decide('nowhere', rule, false)).rejects.toMatchObject({ status: 404 });
+  });
+
+  it('can be extended by groups of one’s own, with names used once', async () => {
+    const writers = await access.saveGroup({ name: 'Writers', level: 'member' });
+    expect(access.findGroup('writers')).toEqual(writers);
+    await access.decide(writers.id, rule, true);
+    expect(access.allows(someone(writers.id), rule)).toBe(true);
+    await expect(access.saveGroup({ name: 'WRITERS', level: 'member' })).rejects.toMatchObject({ status: 400 });
+    await expect(access.saveGroup({ id: 'member', name: 'Crew', level: 'admin' })).rejects.toMatchObject({ status: 400 });
+    await access.saveGroup({ id: writers.id, name: 'Authors', level: 'moderator' });
+    expect(access.allows(someone(writers.id), lock)).toBe(true);
+    expect(access.groups().map(({ id }) => id)).toEqual(['banned', 'guest', 'member', 'moderator', writers.id, 'admin']);
+  });
+
+  it('say for whom something is', () => {
+    const admitted = (audience: Parameters<Access['admits']>[0]): readonly string[] => LEVELS.filter((level) => access.admits(audience, someone(level)));
+    expect(admitted('everyone')).toEqual([...LEVELS]);
+    expect(admitted('members')).toEqual(['member', 'moderator', 'admin']);
+    expect(admitted('staff')).toEqual(['moderator', 'admin']);
+    expect(admitted(['member'])).toEqual(['member', 'admin']);
+    expect(admitted([])).toEqual(['admin']);
+  });
+});

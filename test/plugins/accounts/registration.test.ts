@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { Data, definePlugin, Settings, sql } from '#core';
+import { mailDomainAccepted, userRegistered } from '#plugins/accounts';
+import type { Answer, Client, TestApp } from '#test';
+import { takesMail } from '../../../plugins/accounts/mail-domain.ts';
+import { startForum } from './forum.ts';
+
+const PASSWORD = 'Quiet-harbour-42';
+const asJson = { accept: 'application/json' };
+const fields = (answer: Answer): readonly string[] => (answer.body.details ?? []).map(({ field }: { field: string }) => field);
+
+describe('signing up', () => {
+  let forum: TestApp;
+  const heard: unknown[] = [];
+  const domains = new Map<string, boolean>();
+  const listener = definePlugin({
+    id: 'listener',
+    setup(_services, plugin) {
+      plugin.on(userRegistered, ({ user }) => void heard.push(user));
+      plugin.on(mailDomainAccepted, ({ domain }) => domains.get(domain));
+    },
+  });
+  let address = 0;
+  const visitor = (from = `198.51.100.${++address}`): Client => forum.client({ 'x-forwarded-for': from });
+  const register = async (form: object, client = visitor()): Promise<Answer> => {
+    await client.csrf();
+    return client.post('/register', { password: PASSWORD, ...form }, asJson);
+  };
+
+  beforeAll(async () => {
+    forum = await startForum({ settings: { 'security.trusted_proxies': ['127.0.0.1'], 'registration.rate_limit': 3 }, extra: [listener] });
+  });
+  afterAll(() => forum[Symbol.asyncDispose]());
+
+  it('makes a member who is logged in at once', async () => {
+    const client = visitor('203.0.113.5');
+    const answer = await register({ username: 'Grace', email: 'grace@example.org' }, client);
+    expect(answer.status).toBe(201);
+    expect(answer.body.user).toMatchObject({ username: 'Grace', email: 'grace@example.org', group: { id: 'member' }, bio: '', avatar_url: null });
+    expect((await client.get('/')).text).toContain('Grace');
+    expect(heard).toContainEqual({ id: answer.body.user.id, username: 'Grace', joined_at: '2026-01-15T12:00:00.000Z' });
+  });
+
+  it('sends a browser on to where it came from', async () => {
+    const client = visitor();
+    await client.csrf('/register');
+    const answer = await client.submit('/register', { username: 'Hopper', email: 'hopper@example.org', password: PASSWORD, password_confirmation: PASSWORD, return_to: '/d/1', website: '' });
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/d/1']);
+  });
+
+  it('keeps the address of the sign-up, but not 0.0.0.0', async () => {
+    await register({ username: 'Ivy', email: 'ivy@example.org' }, visitor('0.0.0.0'));
+    const stored = await forum.app.service(Data).all(sql<{ username: string; registration_ip: string | null; last_ip: string | null }>`select username::text as username, registration_ip, last_ip from account where username in ('Grace', 'Ivy') order by username`);
+    expect(stored).toEqual([{ username: 'Grace', registration_ip: '203.0.113.5', last_ip: '203.0.113.5' }, { username: 'Ivy', registration_ip: null, last_ip: null }]);
+  });
+
+  it('names the field of a taken name or address, whatever its case', async () => {
+    expect(fields(await register({ username: 'GRACE', email: 'new@example.org' }))).toEqual(['username']);
+    expect(fields(await register({ username: 'Newcomer', email: 'Grace@EXAMPLE.org' }))).toEqual(['email']);
+  });
+
+  it.each([['ab'], ['x'.repeat(31)], ['two words'], ['näme'], ['a/b'], ['...'], ['admin'], ['Moderator']])('refuses the name %s', async (username) => {
+    const answer = await register({ username, email: 'fine@example.org' });
+    expect([answer.status, fields(answer)]).toEqual([400, ['username']]);
+  });
+
+  it.each([['nobody'], ['a@b'], ['a b@example.org'], ['a@b@example.org'], ['@example.org'], [`${'x'.repeat(65)}@example.org`]])('refuses the address %s', async (email) => {
+    const answer = await register({ username: 'Fine', email });
+    expect([answer.status, fields(answer)]).toEqual([400, ['email']]);
+  });
+
+  it.each([
+    ['Short-1', 'at least 10 characters'], ['all-lower-case-1', 'uppercase'], ['ALL-UPPER-CASE-1', 'lowercase'], ['No-digits-here', 'digit'], ['NoSpecialSigns1', 'special'],
+    [`Long-1-${'x'.repeat(66)}`, '72 bytes'], [`Long-1-${'ü'.repeat(33)}`, '72 bytes'], ['Password123!', 'everybody'], ['P@ssw0rd!!1', 'everybody'], ['!Qwertyuiop1', 'everybody'], ['Sunshine-2024!', 'everybody'],
+    ['Fine-Person1!', 'name'],
+  ])('refuses the password %s', async (password, why) => {
+    const answer = await register({ username: 'Fine.Person', email: 'fine-person@example.org', password });
+    expect([answer.status, fields(answer)[0]]).toEqual([400, 'password']);
+    expect(answer.body.details[0].message).toContain(why);
+  });
+
+  it('takes the shortest length of passwords from the settings', async () => {
+    await forum.app.service(Settings).set({ 'security.password_min_length': 20 });
+    expect(fields(await register({ username: 'Jane', email: 'jane@example.org' }))).toEqual(['password']);
+    await forum.app.service(Settings).set({ 'security.password_min_length': 10 });
+  });
+
+  it('refuses two different passwords', async () => {
+    expect(fields(await register({ username: 'Jane', email: 'jane@example.org', password_confirmation: 'Other-harbour-42' }))).toEqual(['password_confirmation']);
+  });
+
+  it('lets an address sign up three times an hour; what was plainly wrong does not count', async () => {
+    const client = visitor();
+    for (let n = 0; n < 4; n++) await register({ username: 'x', email: 'x' }, client);
+    for (let n = 0; n < 3; n++) expect((await register({ username: `Kay-${n}`, email: `kay-${n}@example.org` }, forum.client({ 'x-forwarded-for': `198.51.100.${address}` }))).status).toBe(201);
+    const answer = await register({ username: 'Kay-4', email: 'kay-4@example.org' }, client);
+    expect(answer.status).toBe(429);
+    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+  });
+
+  it('refuses whoever fills in the field that people do not see', async () => {
+    const answer = await register({ username: 'Robot', email: 'robot@example.org', website: 'https://example.org' });
+    expect([answer.status, answer.body.code]).toEqual([400, 'spam']);
+  });
+
+  it('refuses a form that was shown more than a day ago, or by somebody else', async () => {
+    const client = visitor();
+    const stamp = /name="shown" value="([^"]+)"|"stamp":"([^"]+)"/.exec((await client.get('/register')).text)!.slice(1).find(Boolean);
+    forum.clock.advance(86_400_000);
+    expect((await register({ username: 'Late', email: 'late@example.org', shown: stamp }, client)).body.code).toBe('form_expired');
+    expect((await register({ username: 'Late', email: 'late@example.org', shown: 'abc.def' }, client)).body.code).toBe('form_expired');
+  });
+
+  it('makes one member of two equal sign-ups at the same moment', async () => {
+    const answers = await Promise.all([1, 2].map(() => register({ username: 'Twin', email: 'twin@example.org' })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 400]);
+  });
+
+  it('refuses a domain that takes no mail, when that is checked', async () => {
+    domains.set('nomail.example', false).set('mail.example', true);
+    await forum.app.service(Settings).set({ 'email.mx_validation': true });
+    expect(fields(await register({ username: 'Lee', email: 'lee@nomail.example' }))).toEqual(['email']);
+    expect((await register({ username: 'Lee', email: 'lee@mail.example' })).status).toBe(201);
+    await forum.app.service(Settings).set({ 'email.mx_validation': false });
+    expect((await register({ username: 'Mae', email: 'mae@nomail.example' })).status).toBe(201);
+  });
+});
+
+describe('asking the DNS for a mail server', () => {
+  const log = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn(), child: () => log };
+  const failing = (code: string) => ({ resolveMx: () => Promise.reject(Object.assign(new Error(code), { code })), cancel: vi.fn() });
+  const answering = (...exchanges: string[]) => ({ resolveMx: () => Promise.resolve(exchanges.map((exchange) => ({ exchange }))), cancel: vi.fn() });
+
+  it('believes a definite no', async () => {
+    expect(await takesMail('gone.example', { log, resolver: failing('ENOTFOUND') })).toBe(false);
+    expect(await takesMail('silent.example', { log, resolver: failing('ENODATA') })).toBe(false);
+    expect(await takesMail('null.example', { log, resolver: answering('') })).toBe(false);
+    expect(await takesMail('some.example', { log, resolver: answering('mx.example') })).toBe(true);
+  });
+
+  it('keeps nobody out because a resolver fails or is silent, and says so in the log', async () => {
+    expect(await takesMail('some.example', { log, resolver: failing('ESERVFAIL') })).toBe(true);
+    const silent = { resolveMx: () => new Promise<never>(() => undefined), cancel: vi.fn() };
+    expect(await takesMail('some.example', { log, resolver: silent, patience: 1 })).toBe(true);
+    expect(silent.cancel).toHaveBeenCalled();
+    expect(log.warn).toHaveBeenCalledTimes(2);
+  });
+});

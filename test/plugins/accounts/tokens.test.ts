@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Data, sql } from '#core';
+import { Accounts, type Account } from '#plugins/accounts';
+import type { Client, TestApp } from '#test';
+import { startForum } from './forum.ts';
+
+const PASSWORD = 'Quiet-harbour-42';
+const asJson = { accept: 'application/json' };
+
+describe('the API token', () => {
+  let forum: TestApp;
+  let ada: Account;
+  let client: Client;
+  const issue = async (): Promise<string> => (await client.post('/settings/security/api-token', undefined, asJson)).body.token;
+  const call = async (token: string) => forum.client({ authorization: `Bearer ${token}` }).get(`/api/users/${ada.id}`);
+
+  beforeAll(async () => {
+    forum = await startForum();
+    ada = await forum.app.service(Accounts).create({ username: 'Ada', email: 'ada@example.org', password: PASSWORD });
+    client = forum.client();
+    await client.login('ada', PASSWORD);
+  });
+  afterAll(() => forum[Symbol.asyncDispose]());
+
+  it('speaks for its owner, and is shown once', async () => {
+    const answer = await client.post('/settings/security/api-token', undefined, asJson);
+    expect(answer.body).toEqual({ success: true, token: expect.stringMatching(/^parley_[\w-]{43}$/) });
+    expect(answer.headers.get('cache-control')).toContain('no-store');
+    expect((await call(answer.body.token)).body.user.email).toBe('ada@example.org');
+    expect((await client.get('/settings/security')).text).not.toContain(answer.body.token);
+  });
+
+  it('is stored as a hash only', async () => {
+    const token = await issue();
+    const stored = await forum.app.service(Data).one(sql<{ text: string }>`select account::text as text from account where id = ${ada.id}`);
+    expect(stored!.text).not.toContain(token);
+    expect(stored!.text).not.toContain(PASSWORD);
+  });
+
+  it('stops working when it is replaced or revoked', async () => {
+    const first = await issue();
+    expect((await call(first)).status).toBe(200);
+    const second = await issue();
+    expect((await call(first)).status).toBe(401);
+    expect((await call(second)).status).toBe(200);
+    expect((await client.post('/settings/security/api-token/revoke', undefined, asJson)).status).toBe(200);
+    expect((await call(second)).status).toBe(401);
+  });
+
+  it.each([['nonsense'], ['parley_short'], [`parley_${'x'.repeat(43)}`]])('is refused when it is %s', async (token) => {
+    expect((await call(token)).status).toBe(401);
+  });
+
+  it('stops working with its account', async () => {
+    const token = await issue();
+    await forum.app.service(Accounts).setStatus(ada.id, 'disabled');
+    expect((await call(token)).status).toBe(401);
+    await forum.app.service(Accounts).setStatus(ada.id, 'active');
+    expect((await call(token)).status).toBe(200);
+    client = forum.client();
+    await client.login('ada', PASSWORD);
+  });
+
+  it('needs a login and a forgery token to be made', async () => {
+    const guest = forum.client();
+    await guest.csrf();
+    expect((await guest.post('/settings/security/api-token', undefined, asJson)).status).toBe(401);
+    expect((await client.post('/settings/security/api-token', undefined, { ...asJson, 'x-csrf-token': 'wrong' })).status).toBe(403);
+  });
+});
+
+describe('the settings of a member', () => {
+  let forum: TestApp;
+  beforeAll(async () => {
+    forum = await startForum();
+  });
+  afterAll(() => forum[Symbol.asyncDispose]());
+  const member = async (username: string): Promise<Client> => {
+    await forum.app.service(Accounts).create({ username, email: `${username}@example.org`, password: PASSWORD });
+    const client = forum.client();
+    await client.login(username, PASSWORD);
+    return client;
+  };
+
+  it('change the password with the current one, keep this session and end the others', async () => {
+    const client = await member('Bell');
+    const other = forum.client();
+    await other.login('bell', PASSWORD);
+    const wrong = await client.post('/settings/security/password', { current_password: 'Wrong-harbour-1', password: 'Next-harbour-43' }, asJson);
+    expect([wrong.status, wrong.body.details[0].field]).toEqual([400, 'current_password']);
+    const weak = await client.post('/settings/security/password', { current_password: PASSWORD, password: 'weak' }, asJson);
+    expect([weak.status, weak.body.details[0].field]).toEqual([400, 'password']);
+    expect((await client.post('/settings/security/password', { current_password: PASSWORD, password: 'Next-harbour-43' }, asJson)).status).toBe(200);
+    expect((await client.get('/')).text).toContain('Bell');
+    expect((await other.get('/')).text).not.toContain('Bell');
+    await forum.client().login('bell', 'Next-harbour-43');
+  });
+
+  it('change what the profile says', async () => {
+    const client = await member('Curie');
+    expect((await client.submit('/settings/profile', { bio: '  Looks at stones. ' })).status).toBe(303);
+    expect((await client.get('/u/Curie')).text).toContain('Looks at stones.');
+    expect((await forum.client().get('/u/curie')).headers.get('location')).toBe('/u/Curie');
+  });
+});

@@ -1,0 +1,92 @@
+import { Redis } from 'ioredis';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { retryAfter, type Bucket } from '#plugins/limits';
+import { LimitsService } from '../../../plugins/limits/service.ts';
+
+const log = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn(), child: () => log };
+const bucket: Bucket = { name: 'test', window: 60 };
+const url = process.env['PARLEY_TEST_DATABASE'] === 'server' ? process.env['TEST_REDIS_URL'] : undefined;
+
+const places = [
+  { place: 'in this process', open: () => ({ service: new LimitsService({ redis: undefined, log }), close: () => undefined }) },
+  ...(url === undefined ? [] : [{
+    place: 'in Redis',
+    open: () => {
+      const redis = new Redis(url, { keyPrefix: `test-${crypto.randomUUID()}:` });
+      return { service: new LimitsService({ redis, log }), close: () => void redis.disconnect() };
+    },
+  }]),
+];
+
+describe.each(places)('a bucket counted $place', ({ place, open }) => {
+  let limits: LimitsService;
+  let close: () => void;
+  beforeEach(async () => {
+    ({ service: limits, close } = open());
+    if (place === 'in Redis') await vi.waitFor(async () => expect((await limits.peek({ ...bucket, failClosed: true }, 'ready', 1)).allowed).toBe(true));
+  });
+  afterEach(() => close());
+
+  it('lets through as many as its limit and refuses the next', async () => {
+    const answers = [];
+    for (let n = 0; n < 4; n++) answers.push(await limits.consume(bucket, 'ada', 3));
+    expect(answers.map(({ allowed, remaining, limit }) => [allowed, remaining, limit])).toEqual([[true, 2, 3], [true, 1, 3], [true, 0, 3], [false, 0, 3]]);
+    expect(retryAfter(answers[3]!)).toBeGreaterThan(0);
+    expect(retryAfter(answers[3]!)).toBeLessThanOrEqual(60);
+  });
+
+  it('counts each key and each bucket by itself', async () => {
+    await limits.consume(bucket, 'ada', 1);
+    expect((await limits.consume(bucket, 'bell', 1)).allowed).toBe(true);
+    expect((await limits.consume({ name: 'other', window: 60 }, 'ada', 1)).allowed).toBe(true);
+    expect((await limits.consume(bucket, 'ada', 1)).allowed).toBe(false);
+  });
+
+  it('can be looked at without taking, and reset', async () => {
+    expect(await limits.peek(bucket, 'ada', 2)).toMatchObject({ allowed: true, remaining: 2 });
+    await limits.consume(bucket, 'ada', 2);
+    await limits.consume(bucket, 'ada', 2);
+    expect(await limits.peek(bucket, 'ada', 2)).toMatchObject({ allowed: false, remaining: 0 });
+    await limits.reset(bucket, 'ada');
+    expect(await limits.peek(bucket, 'ada', 2)).toMatchObject({ allowed: true, remaining: 2 });
+  });
+
+  it('obeys a changed limit at once', async () => {
+    for (let n = 0; n < 3; n++) await limits.consume(bucket, 'ada', 3);
+    expect((await limits.consume(bucket, 'ada', 5)).allowed).toBe(true);
+  });
+
+  it('counts exactly when all come at once', async () => {
+    const answers = await Promise.all(Array.from({ length: 50 }, () => limits.consume(bucket, 'ada', 20)));
+    expect(answers.filter(({ allowed }) => allowed)).toHaveLength(20);
+  });
+});
+
+describe('counting without waiting', () => {
+  it('shares its count with the bucket’s other methods', async () => {
+    const limits = new LimitsService({ redis: undefined, log });
+    expect(limits.consumeNow(bucket, 'ada', 2)).toMatchObject({ allowed: true, remaining: 1 });
+    expect(await limits.consume(bucket, 'ada', 2)).toMatchObject({ allowed: true, remaining: 0 });
+    expect(limits.consumeNow(bucket, 'ada', 2)).toMatchObject({ allowed: false });
+  });
+});
+
+describe('while Redis is away', () => {
+  // Nothing listens on this port.
+  const redis = new Redis('redis://127.0.0.1:1', { lazyConnect: true, enableOfflineQueue: false, retryStrategy: () => null });
+  redis.on('error', () => undefined);
+  const limits = new LimitsService({ redis, log });
+
+  it('this process counts', async () => {
+    expect((await limits.consume(bucket, 'ada', 1)).allowed).toBe(true);
+    expect((await limits.consume(bucket, 'ada', 1)).allowed).toBe(false);
+    expect(limits.consumeNow(bucket, 'ada', 1)).toBeUndefined();
+  });
+
+  it('a bucket that fails closed refuses', async () => {
+    const closed = { ...bucket, name: 'login', failClosed: true };
+    expect(await limits.peek(closed, 'ada', 10)).toMatchObject({ allowed: false });
+    expect(await limits.consume(closed, 'ada', 10)).toMatchObject({ allowed: false });
+    await limits.reset(closed, 'ada');
+  });
+});
