@@ -72,7 +72,7 @@ export class Schedule {
   async #store({ listener, next }: Row): Promise<void> {
     const after = this.#crons.get(listener)?.nextRun(new Date(Math.max(Date.now(), next.getTime())));
     if (!after) return;
-    await this.#data.all(sql`with fired as (update job_schedule set next_at = ${after} where listener = ${listener} and next_at = ${next} returning listener)
+    await this.#data.all(sql`with fired as (update job_schedule set next_at = ${after} where listener = ${listener} and date_trunc('milliseconds', next_at) = ${next} returning listener)
       insert into job (id, listener, payload) select ${orderedId()}::uuid, f.listener, '{}'::jsonb from fired f
       where not exists (select 1 from job j where j.listener = f.listener and j.failed_at is null and j.owner is null and j.attempt = 0)`);
   }

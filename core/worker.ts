@@ -37,6 +37,7 @@ export class Worker {
   readonly #onEnd: () => void;
   readonly #running = new Set<Running>();
   #outcomes: Outcome[] = [];
+  #settling: Promise<void> = Promise.resolve();
 
   /** `onEnd` is called when there is something to `settle`, and room for more. */
   constructor(store: JobStore, supervisor: Supervisor, log: Logger, onEnd: () => void) {
@@ -81,8 +82,13 @@ export class Worker {
     for (const running of ending) this.#end(running, { job: running.job, end: 'back' });
   }
 
-  /** Writes down what ended. What cannot be written is kept for the next call. */
-  async settle(): Promise<void> {
+  /** Writes down what has ended when it is called. What cannot be written is kept for the next call. */
+  settle(): Promise<void> {
+    this.#settling = this.#settling.catch(() => undefined).then(() => this.#write());
+    return this.#settling;
+  }
+
+  async #write(): Promise<void> {
     if (this.#outcomes.length === 0) return;
     const outcomes = this.#outcomes;
     this.#outcomes = [];

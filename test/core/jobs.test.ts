@@ -1,0 +1,349 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { Database, sql } from '../../core/data.ts';
+import { defineAction, HookBus, type Delivery, type Durability } from '../../core/hooks.ts';
+import { JobQueue } from '../../core/jobs.ts';
+import { Type } from '../../core/schema.ts';
+import { Supervisor } from '../../core/supervise.ts';
+import { KERNEL_MIGRATIONS } from '../../core/tables.ts';
+import { makeTestPlace, onServer, openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts';
+
+let test: TestDatabase;
+let data: Database;
+beforeAll(async () => {
+  test = await openTestDatabase();
+  data = test.database;
+});
+afterAll(() => test.drop());
+
+const happened = defineAction<{ n: number; key?: string }>('thing.happened');
+const supervisor = new Supervisor(testLog);
+let jobs: JobQueue;
+let bus: HookBus;
+beforeEach(async () => {
+  await data.all(sql`delete from job`);
+  await data.all(sql`delete from job_schedule`);
+  jobs = new JobQueue({ data, supervisor, log: testLog });
+  bus = new HookBus(supervisor, { batch: () => data.batch(), store: (action, payload, batch) => jobs.store(action, payload, batch) });
+  bus.own('owner', [happened]);
+});
+afterEach(() => jobs.stop());
+afterAll(() => supervisor.close());
+
+type Thing = { n: number; key?: string };
+
+const rows = (): Promise<{ listener: string; attempt: number; error: string | null; failed: boolean; owned: boolean; wait: number }[]> => data.all(sql<never>`
+  select listener, attempt, error, failed_at is not null as failed, owner is not null as owned, extract(epoch from run_at - now())::float8 as wait from job order by listener, id`);
+/** Time passes for what waits in the table. */
+const later = (): Promise<unknown> => data.all(sql`update job set run_at = now() where failed_at is null`);
+/** Makes the queue look: as when another process has said that there is work. */
+const look = (): Promise<unknown> => bus.emit(defineAction('nothing.new'), {}).then(() => data.all(sql`select pg_notify('job', 'test')`));
+const until = <T>(what: () => T | Promise<T>): Promise<T> => vi.waitFor(what, { timeout: 4_000, interval: 5 });
+
+/** A durable listener that remembers what it heard. */
+function hear(plugin: string, durability: Durability<Thing> = {}, run: (thing: Thing, delivery: Delivery) => unknown = () => undefined) {
+  const heard: { n: number; id: string; attempt: number }[] = [];
+  const stop = jobs.listen(plugin, happened.id, async (thing: Thing, delivery: Delivery) => {
+    heard.push({ n: thing.n, id: delivery.id, attempt: delivery.attempt });
+    await run(thing, delivery);
+  }, durability);
+  return { heard, stop };
+}
+
+describe('storing', () => {
+  it('costs one statement for all listeners and all actions of a transaction', async () => {
+    for (const plugin of ['a', 'b', 'c']) hear(plugin);
+    const cost = async (work: () => Promise<unknown>): Promise<number> => {
+      const before = data.statements;
+      await data.transaction(work);
+      return data.statements - before;
+    };
+    const nothing = await cost(async () => undefined);
+    expect(await cost(async () => {
+      await bus.emit(happened, { n: 1 });
+      await bus.emit(happened, { n: 2 });
+      // On a server one more may tell the other processes.
+    })).toBeLessThanOrEqual(nothing + (onServer ? 2 : 1));
+    expect(await rows()).toHaveLength(6);
+  });
+
+  it('is undone with the transaction', async () => {
+    const { heard } = hear('a');
+    await jobs.start();
+    await expect(data.transaction(async () => {
+      await bus.emit(happened, { n: 1 });
+      throw new Error('no');
+    })).rejects.toThrow('no');
+    await bus.emit(happened, { n: 2 });
+    await until(() => expect(heard).toHaveLength(1));
+    expect(heard[0]?.n).toBe(2);
+  });
+
+  it('keeps the payload as it was when the action was raised', async () => {
+    const { heard } = hear('a');
+    await data.transaction(async () => {
+      const thing = { n: 1 };
+      await bus.emit(happened, thing);
+      thing.n = 99;
+    });
+    await jobs.start();
+    await until(() => expect(heard.map(({ n }) => n)).toEqual([1]));
+  });
+
+  it('does nothing for an action that nobody hears durably', async () => {
+    const before = data.statements;
+    await bus.emit(happened, { n: 1 });
+    expect(data.statements).toBe(before);
+  });
+});
+
+describe('running', () => {
+  it('gives every listener the same id for one action, and leaves no row behind', async () => {
+    const [a, b] = [hear('a'), hear('b')];
+    await jobs.start();
+    await data.transaction(() => bus.emit(happened, { n: 1 }));
+    await until(async () => expect(await rows()).toEqual([]));
+    expect(a.heard).toEqual([{ n: 1, id: expect.stringMatching(/^[0-9a-f]{8}-[0-9a-f]{4}-7/), attempt: 1 }]);
+    expect(b.heard).toEqual(a.heard);
+  });
+
+  it('takes work in the order in which it was raised', async () => {
+    const { heard } = hear('a', { limit: 1 });
+    await data.transaction(async () => {
+      for (let n = 0; n < 30; n++) await bus.emit(happened, { n });
+    });
+    await jobs.start();
+    await until(() => expect(heard).toHaveLength(30));
+    expect(heard.map(({ n }) => n)).toEqual(Array.from({ length: 30 }, (_, n) => n));
+  });
+
+  it('lets handlers use the database and begin transactions, also while others are under way', async () => {
+    const { heard } = hear('a', {}, () => data.transaction(async () => void (await data.all(sql`select 1`))));
+    await jobs.start();
+    await Promise.all(Array.from({ length: 20 }, (_, n) => data.transaction(() => bus.emit(happened, { n }))));
+    await until(() => expect(heard).toHaveLength(20));
+  });
+
+  it('tries again under the same id after the delays asked for, then keeps the work as failed', async () => {
+    const { heard } = hear('a', { retry: [60, 120] }, () => {
+      throw new Error('the other side is down');
+    });
+    await jobs.start();
+    await bus.emit(happened, { n: 1 });
+    for (const [attempt, seconds] of [[1, 60], [2, 120]] as const) {
+      await until(async () => expect(await rows()).toMatchObject([{ attempt, owned: false, error: 'the other side is down' }]));
+      const [row] = await rows();
+      expect(Math.ceil(row!.wait / 10) * 10).toBe(seconds);
+      await later();
+      await look();
+    }
+    await until(async () => expect(await rows()).toMatchObject([{ attempt: 3, failed: true }]));
+    expect(heard.map(({ attempt }) => attempt)).toEqual([1, 2, 3]);
+    expect(new Set(heard.map(({ id }) => id)).size).toBe(1);
+  });
+
+  it('lets failed work run again when an administrator says so', async () => {
+    let down = true;
+    const { heard } = hear('a', { retry: [] }, () => {
+      if (down) throw new Error('down');
+    });
+    await jobs.start();
+    await bus.emit(happened, { n: 1 });
+    await until(async () => expect(await jobs.report()).toMatchObject([{ listener: 'a/thing.happened', failed: 1, waiting: 0, running: 0, error: 'down' }]));
+    down = false;
+    expect(await jobs.retry('a/thing.happened')).toBe(1);
+    await until(async () => expect(await rows()).toEqual([]));
+    expect(heard.map(({ attempt }) => attempt)).toEqual([1, 1]);
+  });
+
+  it('is never set aside, however often it fails', async () => {
+    const { heard } = hear('a', { retry: [] }, () => {
+      throw new Error('always');
+    });
+    await jobs.start();
+    for (let n = 0; n < 8; n++) await bus.emit(happened, { n });
+    await until(() => expect(heard).toHaveLength(8));
+  });
+
+  it('holds to the limit of a listener', async () => {
+    let [now, most] = [0, 0];
+    const { heard } = hear('a', { limit: 2 }, async () => {
+      most = Math.max(most, ++now);
+      await delay(5);
+      now--;
+    });
+    for (let n = 0; n < 10; n++) await bus.emit(happened, { n });
+    await jobs.start();
+    await until(() => expect(heard).toHaveLength(10));
+    expect(most).toBe(2);
+  });
+
+  it('lets a slow key delay nobody else', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { heard } = hear('a', { key: ({ key }) => key ?? '', perKey: 1 }, ({ key }) => (key === 'slow' ? gate.promise : undefined));
+    await data.transaction(async () => {
+      for (let n = 0; n < 10; n++) await bus.emit(happened, { n, key: 'slow' });
+      for (let n = 10; n < 20; n++) await bus.emit(happened, { n, key: 'fast' });
+    });
+    await jobs.start();
+    await until(() => expect(heard.filter(({ n }) => n >= 10)).toHaveLength(10));
+    expect(heard.filter(({ n }) => n < 10)).toHaveLength(1);
+    gate.resolve();
+    await until(() => expect(heard).toHaveLength(20));
+  });
+
+  it('wakes up by itself when work becomes due', async () => {
+    const done: unknown[] = [];
+    const { job } = jobs.define('a', 'late', { schema: Type.Object({}), run: (payload) => void done.push(payload) });
+    await jobs.start();
+    await job.add({}, { at: new Date(Date.now() + 150) });
+    await until(() => expect(done).toEqual([{}]));
+  });
+});
+
+describe('stopping', () => {
+  it('aborts what a stopped listener runs, puts it back uncounted, and keeps it for the listener’s return', async () => {
+    const first = hear('a', {}, (_, { signal }) => once(signal, 'abort').then(() => Promise.reject(signal.reason as Error)));
+    await jobs.start();
+    await bus.emit(happened, { n: 1 });
+    await until(() => expect(first.heard).toHaveLength(1));
+    await first.stop();
+    expect(await rows()).toMatchObject([{ listener: 'a/thing.happened', attempt: 0, owned: false, failed: false }]);
+    await bus.emit(happened, { n: 2 });
+    const second = hear('a');
+    await until(() => expect(second.heard).toEqual([{ ...first.heard[0], attempt: 1 }]));
+  });
+
+  it('puts back what does not listen to its signal', async () => {
+    const gate = Promise.withResolvers<void>();
+    const { heard } = hear('a', {}, () => gate.promise);
+    await jobs.start();
+    await bus.emit(happened, { n: 1 });
+    await until(() => expect(heard).toHaveLength(1));
+    await jobs.stop();
+    expect(await rows()).toMatchObject([{ attempt: 0, owned: false }]);
+    gate.resolve();
+  });
+
+  it('forgets all work and schedules of a plugin that is uninstalled, and only its', async () => {
+    const { job } = jobs.define('gone', 'daily', { schema: Type.Object({}), run: () => undefined, cron: '0 3 * * *' });
+    await job.add({}, { at: new Date('2100-01-01') });
+    hear('gone');
+    hear('gone-too');
+    await bus.emit(happened, { n: 1 });
+    await jobs.forget('gone');
+    expect((await rows()).map(({ listener }) => listener)).toEqual(['gone-too/thing.happened']);
+  });
+
+  it('refuses the same name twice', () => {
+    hear('a');
+    expect(() => hear('a')).toThrow('[a] registers "a/thing.happened" twice; give one of them an `id` or another name');
+    hear('a', { id: 'second' });
+  });
+});
+
+describe('a job', () => {
+  it('is refused when its payload does not fit its schema', async () => {
+    const { job } = jobs.define<{ to: string }>('mail', 'send', { schema: Type.Object({ to: Type.String() }), run: () => undefined });
+    await expect(job.add({} as { to: string })).rejects.toThrow('[mail] adds a job "send" whose payload does not fit its schema: to is required');
+  });
+
+  it('can be cancelled while it waits, also in the transaction that added it', async () => {
+    const { job } = jobs.define('mail', 'send', { schema: Type.Object({}), run: () => undefined });
+    const at = new Date('2100-01-01');
+    const id = await job.add({}, { at });
+    expect(await job.cancel(id)).toBe(true);
+    expect(await job.cancel(id)).toBe(false);
+    await data.transaction(async () => expect(await job.cancel(await job.add({}, { at }))).toBe(true));
+    expect(await rows()).toEqual([]);
+  });
+
+  it('with a cron expression runs when that is due, and once for all that was missed', async () => {
+    const ran: unknown[] = [];
+    jobs.define('a', 'hourly', { schema: Type.Object({}), run: (payload) => void ran.push(payload), cron: '0 * * * *' });
+    await jobs.start();
+    await until(async () => expect(await data.all(sql`select listener, next_at > now() as ahead from job_schedule`)).toEqual([{ listener: 'a/job:hourly', ahead: true }]));
+    await jobs.stop();
+    await data.all(sql`update job_schedule set next_at = now() - interval '5 hours'`);
+    jobs = new JobQueue({ data, supervisor, log: testLog });
+    jobs.define('a', 'hourly', { schema: Type.Object({}), run: (payload) => void ran.push(payload), cron: '0 * * * *' });
+    await jobs.start();
+    await until(() => expect(ran).toEqual([{}]));
+    expect(await data.all(sql`select next_at > now() as ahead from job_schedule`)).toEqual([{ ahead: true }]);
+  });
+
+  it('with an expression that cannot be read is refused', () => {
+    expect(() => jobs.define('a', 'odd', { schema: Type.Object({}), run: () => undefined, cron: 'now and then' })).toThrow(/^\[a\] has a job whose cron expression "now and then" cannot be read/);
+  });
+});
+
+const child = (what: string, place: { folder: string; url: string | undefined }): { process: ChildProcess; says(word: string): Promise<void> } => {
+  const process_ = spawn(process.execPath, [join(import.meta.dirname, 'fixtures/worker.ts'), what, place.folder, place.url ?? ''], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let output = '';
+  process_.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+  onTestFinished(() => void process_.kill('SIGKILL'));
+  return { process: process_, says: (word) => vi.waitFor(() => expect(output).toContain(word), { timeout: 15_000, interval: 10 }) };
+};
+
+describe('several processes', () => {
+  it('lose nothing when one is killed in the middle', async () => {
+    const place = await makeTestPlace();
+    onTestFinished(() => place.remove());
+    const { process: victim, says } = child('die', place);
+    await says('running');
+    victim.kill('SIGKILL');
+    await once(victim, 'close');
+    const survivor = await Database.connect({ ...place, log: testLog });
+    const heard: [string, unknown, number][] = [];
+    const queue = new JobQueue({ data: survivor, supervisor, log: testLog });
+    for (const action of ['waits', 'hangs']) queue.listen('test', action, (payload: unknown, { attempt }: Delivery) => void heard.push([action, payload, attempt]));
+    // On a server the lease says when its process counts as dead: time passes for it here.
+    await survivor.all(sql`update job set run_at = now()`);
+    await queue.start();
+    await until(() => expect(heard.toSorted()).toEqual([['hangs', 'kept too', 2], ['waits', 'kept', 1]]));
+    await queue.stop();
+    await survivor.close();
+  }, 30_000);
+
+  it.runIf(onServer)('share the limit of a key', async () => {
+    const place = await makeTestPlace();
+    onTestFinished(() => place.remove());
+    const here = await Database.connect({ ...place, log: testLog });
+    await here.migrate('kernel', KERNEL_MIGRATIONS);
+    await here.all(sql`create table trace (id integer generated always as identity, key text, process integer, began timestamptz, ended timestamptz)`);
+    const workers = [child('trace', place), child('trace', place)];
+    for (const worker of workers) await worker.says('ready');
+    await here.all(sql`insert into job (id, listener, key, payload) select gen_random_uuid(), 'test/keyed', 'k' || n % 8, jsonb_build_object('key', 'k' || n % 8) from generate_series(1, 200) n`);
+    await here.all(sql`select pg_notify('job', 'test')`);
+    await vi.waitFor(async () => expect(await here.one(sql`select count(*) as n from trace where ended is not null`)).toEqual({ n: 200 }), { timeout: 20_000, interval: 20 });
+    const overlapping = await here.one(sql`select count(*) as n from trace a join trace b on a.key = b.key and a.id < b.id and b.began < a.ended and a.began < b.ended`);
+    expect(overlapping).toEqual({ n: 0 });
+    expect(await here.one(sql`select count(distinct process) as n from trace`)).toEqual({ n: 2 });
+    for (const { process: worker } of workers) {
+      worker.kill('SIGTERM');
+      expect(await once(worker, 'close')).toEqual([0, null]);
+    }
+    await here.close();
+  }, 60_000);
+
+  it.runIf(onServer)('give up work whose lease another has taken over', async () => {
+    const gate = Promise.withResolvers<Delivery>();
+    hear('a', {}, (_, delivery) => {
+      gate.resolve(delivery);
+      return delay(1_000_000, undefined, { signal: delivery.signal });
+    });
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    await jobs.start();
+    await bus.emit(happened, { n: 1 });
+    const { signal } = await gate.promise;
+    await data.all(sql`update job set owner = gen_random_uuid(), attempt = attempt + 1`);
+    const aborted = once(signal, 'abort');
+    vi.advanceTimersByTime(10_000);
+    vi.useRealTimers();
+    await aborted;
+    expect(await rows()).toMatchObject([{ attempt: 2, owned: true }]);
+  });
+});
