@@ -16,7 +16,7 @@ import { PluginControl, Plugins } from './plugins.ts';
 import type { Token } from './ref.ts';
 import { RouteRegistry, Routes } from './routes.ts';
 import { Type } from './schema.ts';
-import { loadSecrets, Secrets } from './secrets.ts';
+import { loadSecrets, Secrets, type RootSecrets } from './secrets.ts';
 import { Settings, SettingsStore } from './settings.ts';
 import { Supervisor } from './supervise.ts';
 import { KERNEL_MIGRATIONS } from './tables.ts';
@@ -56,7 +56,7 @@ export interface App {
   readonly hooks: HookBus;
   readonly extensions: Extensions;
   readonly supervisor: Supervisor;
-  readonly secrets: Secrets;
+  readonly secrets: RootSecrets;
   /** A service of the kernel or of a running plugin. Throws, naming it, when nobody provides it. */
   service<T>(token: Token<T>): T;
   /** Opens the port; resolves to the one in use. */

@@ -15,7 +15,7 @@ export { Cache } from './cache.ts';
 export { Settings, type SettingInfo } from './settings.ts';
 export { Plugins, type PluginInfo } from './plugins.ts';
 export { pluginChanged } from './kernel.ts';
-export { Secrets } from './secrets.ts';
+export { sealedStores, Secrets, type SealedStore } from './secrets.ts';
 export { rateKey } from './address.ts';
 export { Http } from './http.ts';
 export { Jobs } from './jobs.ts';

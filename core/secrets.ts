@@ -2,7 +2,7 @@ import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync
 import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ConfigurationError } from './errors.ts';
-import { defineToken } from './ref.ts';
+import { defineExtensionPoint, defineToken } from './ref.ts';
 
 /** What depends on the root secret, SECRET_KEY. Each purpose has a key of its own (HKDF-SHA256). */
 export interface Secrets {
@@ -17,8 +17,24 @@ export interface Secrets {
 }
 export const Secrets = defineToken<Secrets>('Secrets');
 
+/** What the kernel holds: the root can be replaced while everything runs. */
+export interface RootSecrets extends Secrets {
+  /** From here on seals and signs with `root`; what earlier roots sealed and signed still holds until the process ends. */
+  replace(root: string): void;
+}
+
+/** A plugin that keeps sealed text in tables of its own adds itself here, so that `secret rotate` reaches it. */
+export interface SealedStore {
+  /** Puts `again(sealed)` in the place of each sealed text. Runs inside the rotation's transaction. */
+  reseal(again: (sealed: string) => string): Promise<void>;
+}
+export const sealedStores = defineExtensionPoint<SealedStore>('kernel.sealed-stores');
+
 const VERSION = 'v1';
-const FILE = 'secret.key';
+/** Under DATA_DIR. */
+export const KEY_FILE = 'secret.key';
+/** Beside it while a rotation is under way. After one that broke off either key may have sealed what is stored. */
+export const NEXT_KEY_FILE = 'secret.key.next';
 /** Characters of a root secret at least; 16 random letters and digits hold some 95 bits. */
 const SHORTEST = 16;
 
@@ -32,19 +48,19 @@ export interface SecretOptions {
 }
 
 /** Throws `ConfigurationError` for a key that is too short to be a secret. */
-export async function loadSecrets({ key, folder, previous }: SecretOptions): Promise<Secrets> {
+export async function loadSecrets({ key, folder, previous }: SecretOptions): Promise<RootSecrets> {
   const current = key ?? (await keptKey(folder));
   if (current.length < SHORTEST) {
-    const where = key === undefined ? join(folder, FILE) : 'SECRET_KEY';
+    const where = key === undefined ? join(folder, KEY_FILE) : 'SECRET_KEY';
     throw new ConfigurationError(`${where} has fewer than ${SHORTEST} characters; make a new one with: openssl rand -base64 32`);
   }
-  return createSecrets(current, previous);
+  return createSecrets(current, previous ?? (key === undefined ? await nextKey(folder) : undefined));
 }
 
 /** `root` and `previous` are root secrets as text. */
-export function createSecrets(root: string, previous?: string): Secrets {
-  const keyOf = keysOf(root);
-  const rings = previous === undefined ? [keyOf] : [keyOf, keysOf(previous)];
+export function createSecrets(root: string, previous?: string): RootSecrets {
+  let keyOf = keysOf(root);
+  let rings = previous === undefined ? [keyOf] : [keyOf, keysOf(previous)];
   const signed = (key: KeyObject, text: string): string => createHmac('sha256', key).update(text).digest('base64url');
   return {
     sign: (purpose, text) => signed(keyOf(purpose), text),
@@ -61,6 +77,10 @@ export function createSecrets(root: string, previous?: string): Secrets {
         if (text !== undefined) return text;
       }
       throw new ConfigurationError('A stored secret cannot be opened: SECRET_KEY is not the one it was sealed with, or it was changed. Restore the old key.');
+    },
+    replace(fresh) {
+      keyOf = keysOf(fresh);
+      rings = [keyOf, ...rings];
     },
   };
 }
@@ -96,7 +116,7 @@ function opened(key: KeyObject, sealed: string): string | undefined {
 }
 
 async function keptKey(folder: string): Promise<string> {
-  const file = join(folder, FILE);
+  const file = join(folder, KEY_FILE);
   const draft = `${file}.${randomBytes(8).toString('hex')}`;
   const read = (): Promise<string> => readFile(file, 'utf8').then((text) => text.trim());
   const missing = (error: NodeJS.ErrnoException): undefined => {
@@ -112,4 +132,8 @@ async function keptKey(folder: string): Promise<string> {
   });
   await unlink(draft);
   return read();
+}
+
+async function nextKey(folder: string): Promise<string | undefined> {
+  return (await readFile(join(folder, NEXT_KEY_FILE), 'utf8').catch(() => '')).trim() || undefined;
 }
