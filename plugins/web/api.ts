@@ -137,6 +137,7 @@ export const sidebarSections = defineExtensionPoint<SidebarSection>('web.sidebar
 
 /** Called after a page was shown to a person, from stored bytes too: view counts. Must be quick and must not throw. */
 export interface PageWatcher {
+  /** `path` with its query; `key` tells browsers of one address apart, where a returning guest's cookie allows it. */
   seen(page: { readonly path: string; readonly viewer: Viewer; readonly address: string; readonly userAgent: string; readonly key: string | undefined }): void;
 }
 export const pageWatchers = defineExtensionPoint<PageWatcher>('web.watchers');
@@ -150,3 +151,34 @@ export interface Web {
   form(schema: object, values: Readonly<Record<string, unknown>>, problems?: readonly FieldProblem[]): object;
 }
 export const Web = defineToken<Web>('Web');
+
+/** The headers of an answer that is data, not a page: the same set as pages send, with a policy under which nothing runs. */
+export interface Protections {
+  apply(req: Request, res: Response): void;
+}
+export const Protections = defineToken<Protections>('Protections');
+
+export interface PagerLink {
+  readonly number: number;
+  readonly href: string;
+  readonly current: boolean;
+  readonly gap: boolean;
+}
+export interface Pager {
+  readonly page: number;
+  readonly pages: number;
+  readonly previous: string | undefined;
+  readonly next: string | undefined;
+  readonly links: readonly PagerLink[];
+}
+
+/** What `partials/pager` shows: first, last, the current page and its neighbours. `href` makes a page's address; pages count from 1. */
+export function pagerOf(page: number, pages: number, href: (page: number) => string): Pager {
+  const shown = [...new Set([1, page - 1, page, page + 1, pages])].filter((number) => number >= 1 && number <= pages).sort((a, b) => a - b);
+  const links = shown.flatMap((number, index): PagerLink[] => {
+    const own = { number, href: href(number), current: number === page, gap: false };
+    const skipped = index > 0 && number - (shown[index - 1] ?? number) > 1;
+    return skipped ? [{ number: 0, href: '', current: false, gap: true }, own] : [own];
+  });
+  return { page, pages, previous: page > 1 ? href(page - 1) : undefined, next: page < pages ? href(page + 1) : undefined, links };
+}

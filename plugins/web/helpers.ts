@@ -78,7 +78,7 @@ export function createHelpers(scope: () => Scope): Helpers {
     url: (...args: unknown[]) => {
       const { hash } = args.at(-1) as Options;
       const [first, ...parts] = args.slice(0, -1);
-      const query = new URLSearchParams(Object.entries(hash).flatMap(([key, value]) => (value === undefined || value === null || value === '' ? [] : [[key, String(value)]])));
+      const query = new URLSearchParams(Object.entries(hash).flatMap(([key, value]) => (value === undefined || value === null || value === '' ? [] : [[key, String(value)] as [string, string]])));
       const path = safeUrl(`${textOf(first)}${parts.map((part) => encodeURIComponent(textOf(part))).join('/')}`);
       return query.size > 0 ? `${path}${path.includes('?') ? '&' : '?'}${query}` : path;
     },
@@ -93,7 +93,7 @@ export function createHelpers(scope: () => Scope): Helpers {
     },
     eq: (a: unknown, b: unknown) => a === b || (a !== undefined && a !== null && b !== undefined && b !== null && String(a) === String(b)),
     not: (value: unknown) => !truthy(value),
-    and: (...args: unknown[]) => args.slice(0, -1).every(truthy),
+    and: (...args: unknown[]) => args.slice(0, -1).find((value) => !truthy(value)) ?? (args.slice(0, -1).every(truthy) ? args.at(-2) : false),
     or: (...args: unknown[]) => args.slice(0, -1).find(truthy),
     gt: (a: unknown, b: unknown) => Number(a) > Number(b),
     has: (list: unknown, item: unknown) => (Array.isArray(list) ? list.includes(item) : typeof list === 'object' && list !== null && Object.hasOwn(list, String(item))),

@@ -24,19 +24,23 @@ export class SlotPlaces {
   }
 
   /** Puts what the plugins answer where the marks are; a filling that fails or is late leaves nothing. */
-  async fill(text: string, fillings: readonly Extension<SlotFilling>[], viewer: Viewer, attempt: Attempt): Promise<string> {
-    if (this.#places.length === 0) return text;
+  async fill(text: string, fillings: readonly Extension<SlotFilling>[], viewer: Viewer, attempt: Attempt): Promise<{ readonly text: string; readonly complete: boolean }> {
+    if (this.#places.length === 0) return { text, complete: true };
+    let complete = true;
     const content = this.#places.map(() => '');
     const bySlot = Map.groupBy(this.#places.keys(), (index) => this.#places[index]?.slot ?? '');
     const work = [...bySlot].map(async ([slot, indexes]) => {
       const contexts = indexes.map((index) => this.#places[index]?.context);
       const asked = fillings.filter(({ value }) => value.slot === slot);
       const answers = await Promise.all(asked.map(({ plugin, value }) => attempt(plugin, `slot ${slot}`, () => value.render(contexts, viewer), SLOT_BUDGET)));
+      complete &&= answers.every((answer) => answer !== undefined);
       indexes.forEach((index, at) => {
         content[index] = answers.map((answer) => (answer?.[at] instanceof SafeHtml ? answer[at].toString() : '')).join('');
       });
     });
     await Promise.all(work);
-    return fillSlotMarks(text, (index) => content[index] || (this.#places[index]?.fallback ?? ''));
+    // What a wrapping slot falls back to may hold slots itself.
+    const put = (part: string): string => fillSlotMarks(part, (index) => content[index] || put(this.#places[index]?.fallback ?? ''));
+    return { text: put(text), complete };
   }
 }

@@ -118,7 +118,7 @@ class Walk {
 
   #partial(node: hbs.AST.PartialStatement): void {
     const name = node.name as hbs.AST.PathExpression;
-    if (name.type === 'SubExpression') throw this.#error(node, 'the name of a partial must be written out');
+    if (node.name.type === 'SubExpression') throw this.#error(node, 'the name of a partial must be written out');
     const given = [...node.params, ...(node.hash?.pairs ?? []).map((pair) => pair.value)];
     for (const value of given) if (value.type === 'SubExpression') this.#call(value as hbs.AST.SubExpression);
     this.partials.add(String(name.original));

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import type { Logger } from '#core';
+import { build, BUILDER, extensionOf, servedPath, sweep, TYPES, type Asset, type Source } from './build.ts';
+
+/** `t` a theme's files, `p` a plugin's, `s` sheets the server makes. */
+export type TreeKind = 't' | 'p' | 's';
+
+/** The served files of one owner under an address that changes with any of them. */
+export interface Tree {
+  readonly kind: TreeKind;
+  readonly owner: string;
+  readonly hash: string;
+  /** Ends with a slash. */
+  readonly base: string;
+  readonly paths: ReadonlySet<string>;
+  /** Built when first asked for; rejects when a module does not compile. */
+  file(path: string): Promise<Asset | undefined>;
+  /** What has been built already. */
+  peek(path: string): Asset | undefined;
+}
+
+/** Knows every tree by address; the tree a changed one replaced stays for tabs that are open. */
+export class Assets {
+  readonly #folder: string;
+  readonly #log: Logger;
+  readonly #trees = new Map<string, Tree>();
+  readonly #before = new Map<string, Tree>();
+
+  constructor(folder: string, log: Logger) {
+    this.#folder = folder;
+    this.#log = log;
+  }
+
+  /** Makes the files known, in place of what the owner had. */
+  mount(kind: TreeKind, owner: string, sources: readonly Source[]): Tree {
+    const key = `${kind}/${owner}`;
+    const hash = hashOf(sources);
+    const last = this.#trees.get(key);
+    if (last?.hash === hash) return last;
+    if (last) this.#before.set(key, last);
+    const tree = createTree({ kind, owner, hash, sources, cache: join(this.#folder, `${kind}-${owner}@${hash}`) });
+    this.#trees.set(key, tree);
+    return tree;
+  }
+
+  unmount(kind: TreeKind, owner: string): void {
+    this.#trees.delete(`${kind}/${owner}`);
+    this.#before.delete(`${kind}/${owner}`);
+  }
+
+  /** `name` is `owner@hash`, or only the owner for the address that never changes. */
+  find(kind: string, name: string): Tree | undefined {
+    const [owner = '', hash] = name.split('@');
+    const key = `${kind}/${owner}`;
+    return [this.#trees.get(key), this.#before.get(key)].find((tree) => tree && (hash === undefined || tree.hash === hash));
+  }
+
+  tree(kind: TreeKind, owner: string): Tree | undefined {
+    return this.#trees.get(`${kind}/${owner}`);
+  }
+
+  /** Builds what has not been built, so that the first visitor need not wait; problems are logged and shown again on request. */
+  async warm(): Promise<void> {
+    for (const tree of this.#trees.values()) {
+      await tree.file('').catch((error: unknown) => this.#log.error({ plugin: tree.owner, error }, 'its browser files could not be built; the pages work without them'));
+    }
+    const names = await readdir(this.#folder).catch(() => []);
+    const entries = await Promise.all(names.map(async (name) => ({ name, time: (await stat(join(this.#folder, name))).mtimeMs })));
+    await sweep(this.#folder, new Set([...this.#trees.values()].map(({ kind, owner, hash }) => `${kind}-${owner}@${hash}`)), entries);
+  }
+}
+
+interface TreeOptions {
+  readonly kind: TreeKind;
+  readonly owner: string;
+  readonly hash: string;
+  readonly sources: readonly Source[];
+  readonly cache: string;
+}
+
+function createTree({ kind, owner, hash, sources, cache }: TreeOptions): Tree {
+  let building: Promise<ReadonlyMap<string, Asset>> | undefined;
+  let built: ReadonlyMap<string, Asset> | undefined;
+  const collect = async (): Promise<ReadonlyMap<string, Asset>> => {
+    const assets = await build(sources, cache);
+    return (built = new Map(assets.map((asset) => [asset.path, asset])));
+  };
+  return {
+    kind, owner, hash, base: `/assets/${kind}/${owner}@${hash}/`, paths: new Set(sources.map(servedPath)),
+    file: async (path) => (await (building ??= collect())).get(path),
+    peek: (path) => built?.get(path),
+  };
+}
+
+/** 60 bits of the tree's digest: enough that two versions of one tree never share an address. */
+function hashOf(sources: readonly Source[]): string {
+  const digest = createHash('sha256').update(BUILDER);
+  for (const source of sources) {
+    const content = source.text ?? readFileSync(source.file ?? '');
+    digest.update(`\0${source.path}\0${content.length}\0`).update(content);
+  }
+  return digest.digest('base64url').slice(0, 10);
+}
+
+/** The files below `folder` that may be served, by path; no dotfiles, no links, nothing where the folder is missing. */
+export function filesBelow(folder: string): readonly Source[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { withFileTypes: true, recursive: true })
+    .filter((entry) => entry.isFile() && !entry.name.startsWith('.') && extensionOf(entry.name) in TYPES)
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort()
+    .map((file) => ({ path: relative(folder, file), file }));
+}
+
+/** A plugin's modules for the browser: each `client/*.ts` is one, others are imported by them. */
+export function modulesIn(folder: string): readonly Source[] {
+  const client = join(folder, 'client');
+  if (!existsSync(client)) return [];
+  const names = readdirSync(client).filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts')).sort();
+  return names.map((name) => ({ path: name, file: join(client, name), module: true }));
+}
+
+/** A plugin's own style sheets, `client/*.css`. */
+export const stylesIn = (folder: string): readonly string[] => filesBelow(join(folder, 'client')).filter(({ path }) => path.endsWith('.css')).map(({ file = '' }) => readFileSync(file, 'utf8'));

@@ -1,0 +1,54 @@
+import { HttpError, type FieldProblem, type Request } from '#core';
+import { isGuest, type Viewer } from '#plugins/access';
+import { escapeHtml, view, type View } from './api.ts';
+import type { Locale } from './locales.ts';
+
+/** A failure as it may be shown: nothing of what the server looks like inside. */
+export interface Failure {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+  readonly details: readonly FieldProblem[];
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Anything thrown; what is not an `HttpError` is a fault of ours and says nothing. */
+export function failureOf(error: unknown): Failure {
+  if (!(error instanceof HttpError)) return { status: 500, code: 'internal_error', message: 'Something went wrong on the server', details: [], headers: {} };
+  const { status, code, message, details, headers } = error;
+  return { status, code, message, details, headers };
+}
+
+/** The envelope of every JSON failure, on this surface as on the API's. */
+export function failureJson({ message, code, details }: Failure, requestId: string): object {
+  return { success: false, error: message, code, ...(details.length > 0 && { details }), request_id: requestId };
+}
+
+/** True for programs: JSON is asked for and a page is not. */
+export const wantsJson = (req: Request): boolean => req.accepts(['html', 'json']) === 'json';
+
+/** What cannot be helped by saying it as the thrower put it: these have a text of their own. */
+const OWN_TEXT = new Set([404, 403, 500, 503]);
+
+/** The error page in the theme. */
+export function errorView(failure: Failure, { locale, viewer, url, requestId }: { locale: Locale; viewer: Viewer; url: string; requestId: string }): View {
+  const { status, message, headers } = failure;
+  const guest = isGuest(viewer);
+  const titleKey = `web:error.${status}`;
+  const title = locale.text(titleKey);
+  const own = OWN_TEXT.has(status) ? locale.text(`web:error.${status}.${status === 403 && guest ? 'guest' : 'text'}`) : message;
+  const model = {
+    status, requestId, title: title === titleKey ? locale.text('web:error.500') : title, message: own,
+    retryAfter: headers['Retry-After'] === undefined ? undefined : Number(headers['Retry-After']),
+    login: guest && (status === 401 || status === 403) ? url : undefined,
+  };
+  return view('@web/error', { name: 'error', title: model.title, hidden: true }, model, status);
+}
+
+/** The page when even the error page fails: it needs no theme, no database and no plugin. */
+export function plainFailure({ status, message }: Failure, requestId: string): string {
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>${status}</title></head>
+<body><main><h1>${status}</h1><p>${escapeHtml(message)}.</p><p><a href="/">To the front page</a></p><p>Request ${escapeHtml(requestId)}</p></main></body></html>
+`;
+}

@@ -1,0 +1,112 @@
+import type { FieldProblem } from '#core';
+
+interface Schema {
+  readonly type?: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly format?: string;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly Schema[];
+  readonly const?: unknown;
+  readonly items?: Schema;
+  readonly default?: unknown;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly multipleOf?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly 'x-secret'?: boolean;
+  readonly 'x-order'?: number;
+  readonly 'x-group'?: string;
+  readonly 'x-danger'?: boolean;
+  readonly 'x-markdown'?: boolean;
+}
+
+/** One field for `partials/form/field`; `kind` chooses the partial, the rest are its arguments. */
+export interface FormField {
+  readonly kind: 'input' | 'textarea' | 'switch' | 'select' | 'choices' | 'list';
+  readonly name: string;
+  readonly label: string;
+  readonly [argument: string]: unknown;
+}
+export interface FormModel {
+  readonly message: string | undefined;
+  readonly problems: readonly { readonly field: string; readonly message: string; readonly label: string }[];
+  readonly groups: readonly { readonly title: string | undefined; readonly fields: readonly FormField[] }[];
+}
+
+/** Up to this many choices are shown at once; more go into a list that opens. */
+const SHOWN_CHOICES = 5;
+/** Characters above which a text gets more than one line. */
+const LONG_TEXT = 120;
+const FORMATS: Readonly<Record<string, string>> = { email: 'email', uri: 'url', date: 'date', time: 'time', color: 'color' };
+
+export interface FormTexts {
+  /** Shown as help where a secret is stored already. */
+  readonly secretSet: string;
+  readonly problem: string;
+}
+
+/** The view model of a form for an object schema: pure, so that it can be made wherever the values are. */
+export function formModel(schema: object, values: Readonly<Record<string, unknown>>, problems: readonly FieldProblem[], texts: FormTexts): FormModel {
+  const { properties = {}, required = [] } = schema as Schema;
+  const entries = Object.entries(properties).sort(([a, x], [b, y]) => (x['x-order'] ?? 0) - (y['x-order'] ?? 0) || Object.keys(properties).indexOf(a) - Object.keys(properties).indexOf(b));
+  const wrong = new Map(problems.map(({ field, message }) => [field, message]));
+  const label = (name: string): string => properties[name]?.title ?? words(name);
+  const fields = entries.map(([name, own]) => ({ group: own['x-group'], field: toField(name, own, { value: values[name], problem: problemOf(wrong, name), required: required.includes(name), texts }) }));
+  const groups = [...Map.groupBy(fields, ({ group }) => group)].map(([group, members]) => ({ title: group && words(group), fields: members.map(({ field }) => field) }));
+  return {
+    message: problems.length > 0 ? texts.problem : undefined, groups,
+    problems: problems.map(({ field, message }) => ({ field: field.split('.', 1)[0] === field || field in properties ? field : (field.split('.')[0] ?? field), message, label: label(field) })),
+  };
+}
+
+const problemOf = (wrong: ReadonlyMap<string, string>, name: string): string | undefined =>
+  wrong.get(name) ?? [...wrong].find(([field]) => field.startsWith(`${name}.`))?.[1];
+
+interface Given {
+  readonly value: unknown;
+  readonly problem: string | undefined;
+  readonly required: boolean;
+  readonly texts: FormTexts;
+}
+
+function toField(name: string, schema: Schema, { value = schema.default, problem, required, texts }: Given): FormField {
+  const base = { name, label: schema.title ?? words(name), help: schema.description, problem, danger: schema['x-danger'] };
+  const choices = choicesOf(schema);
+  if (schema['x-secret']) return { ...base, kind: 'input', type: 'password', value: '', autocomplete: 'off', help: [schema.description, value === undefined || value === '' ? undefined : texts.secretSet].filter(Boolean).join(' ') };
+  if (schema.type === 'boolean') return { ...base, kind: 'switch', checked: value === true || value === 'true' };
+  if (choices) return { ...base, required, value, kind: choices.length <= SHOWN_CHOICES ? 'choices' : 'select', options: choices };
+  if (schema.type === 'array') return listField(base, schema, value);
+  if (schema.type === 'integer' || schema.type === 'number') {
+    return { ...base, required, kind: 'input', type: 'number', value, min: schema.minimum, max: schema.maximum, hasMin: schema.minimum !== undefined, hasMax: schema.maximum !== undefined, step: schema.multipleOf ?? (schema.type === 'integer' ? 1 : 'any'), inputmode: 'numeric' };
+  }
+  if (schema.type !== 'string') return { ...base, kind: 'textarea', value: typeof value === 'string' ? value : JSON.stringify(value ?? null, undefined, 2), rows: 6 };
+  const limits = { required, value, minlength: schema.minLength, maxlength: schema.maxLength, pattern: schema.pattern };
+  if (schema['x-markdown'] || (schema.maxLength ?? 0) > LONG_TEXT) return { ...base, ...limits, kind: 'textarea' };
+  return { ...base, ...limits, kind: 'input', type: FORMATS[schema.format ?? ''] ?? 'text' };
+}
+
+function listField(base: { readonly name: string; readonly label: string }, schema: Schema, value: unknown): FormField {
+  const values = Array.isArray(value) ? value : [];
+  const choices = schema.items && choicesOf(schema.items);
+  if (choices) return { ...base, name: `${base.name}[]`, kind: 'choices', type: 'checkbox', values, options: choices };
+  if (schema.items?.type !== 'string') return { ...base, kind: 'textarea', value: JSON.stringify(values, undefined, 2), rows: 6 };
+  return { ...base, kind: 'list', items: [...values.map(String), ''].map((item, index) => ({ value: item, number: index + 1 })) };
+}
+
+/** An enumeration, written either way. */
+function choicesOf({ enum: list, anyOf }: Schema): readonly { readonly value: unknown; readonly label: string }[] | undefined {
+  if (list) return list.map((value) => ({ value, label: words(String(value)) }));
+  if (!anyOf?.every((choice) => 'const' in choice)) return undefined;
+  return anyOf.map((choice) => ({ value: choice.const, label: choice.title ?? words(String(choice.const)) }));
+}
+
+/** `posts.rate_limit` → "Rate limit": what a field is called where nobody named it. */
+function words(name: string): string {
+  const text = (name.split('.').at(-1) ?? name).replaceAll(/[_-]/g, ' ').trim();
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}

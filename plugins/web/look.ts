@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { filesBelow, modulesIn, stylesIn, type Assets } from './assets.ts';
+import { createHelpers, type Scope } from './helpers.ts';
+import { Locales } from './locales.ts';
+import { Templates } from './templates.ts';
+import { chainIcons, chainTokens, loadChain, type Theme } from './themes.ts';
+import { themeColours, tokenSheet } from './tokens.ts';
+
+/** A plugin as the look sees it: where its views, texts, styles and browser modules are. */
+export interface Contributor {
+  readonly id: string;
+  readonly folder: string;
+}
+
+/** Everything pages are made with, put together once for a theme and the plugins that run; swapped as a whole. */
+export interface Look {
+  readonly theme: string;
+  /** Changes with the theme, the plugins and their files: part of the key of every kept page. */
+  readonly hash: string;
+  readonly templates: Templates;
+  readonly locales: Locales;
+  readonly icons: ReadonlyMap<string, readonly string[]>;
+  readonly sheets: readonly string[];
+  readonly colours: { readonly light: string; readonly dark: string };
+  /** Custom elements by tag, each with the address of the module that defines it. */
+  readonly elements: Readonly<Record<string, string>>;
+  readonly imports: Readonly<Record<string, string>>;
+  readonly boot: string;
+  readonly client: string;
+  asset(name: string): string;
+}
+
+export interface LookOptions {
+  readonly theme: string;
+  /** Where themes are looked for, in order. */
+  readonly themeFolders: readonly string[];
+  readonly plugins: readonly Contributor[];
+  readonly assets: Assets;
+  readonly scope: () => Scope;
+}
+
+const WEB = 'web';
+const ELEMENT = /^x-[a-z0-9-]+\.js$/;
+
+/** Throws `ConfigurationError` or `TemplateError` when the theme cannot be used. */
+export function createLook({ theme, themeFolders, plugins, assets, scope }: LookOptions): Look {
+  const chain = loadChain(theme, themeFolders);
+  const tokens = chainTokens(chain);
+  const folders = new Map(plugins.map(({ id, folder }) => [id, folder]));
+  const themeTrees = chain.toReversed().map((own) => assets.mount('t', own.id, themeFiles(own)));
+  const pluginTrees = plugins.map(({ id, folder }) => assets.mount('p', id, [...filesBelow(join(folder, 'public')), ...modulesIn(folder)]));
+  const sheet = assets.mount('s', 'tokens', [{ path: 'tokens.css', text: tokenSheet(tokens) }]);
+  const styles = plugins.map(({ id, folder }) => ({ id, text: stylesIn(folder).join('\n') })).filter(({ text }) => text !== '');
+  const pluginSheet = assets.mount('s', 'plugins', [{ path: 'plugins.css', text: styles.map(({ id, text }) => `@layer plugins.${id}{\n${text}\n}`).join('\n') }]);
+  const modules = pluginTrees.flatMap((tree) => [...tree.paths].filter((path) => ELEMENT.test(path)).map((path) => [path.slice(0, -3), tree.base + path] as const));
+  const web = assets.tree('p', WEB)?.base ?? '/assets/p/web/';
+  const client = `${web}client.js`;
+  const templates = new Templates(chain, createHelpers(scope), (id) => folders.get(id));
+  // The shell is looked at now: a theme whose layout cannot be used must not become the active one.
+  templates.get('layout');
+  return {
+    theme, templates, client, boot: `${web}boot.js`,
+    hash: createHash('sha256').update([...themeTrees, ...pluginTrees, sheet, pluginSheet].map((tree) => tree.base).join() + templatesStamp(chain, plugins)).digest('base64url').slice(0, 10),
+    locales: new Locales((owner) => (owner === 'theme' ? chain.toReversed().map((own) => own.folder) : [folders.get(owner) ?? ''].filter(Boolean)), 'theme'),
+    icons: chainIcons(chain),
+    sheets: [`${sheet.base}tokens.css`, ...themeTrees.filter((tree) => tree.paths.has(STYLE)).map((tree) => tree.base + STYLE), ...(styles.length > 0 ? [`${pluginSheet.base}plugins.css`] : [])],
+    colours: themeColours(tokens),
+    elements: Object.fromEntries(modules),
+    imports: { '@forum/client': client },
+    asset: (name) => {
+      const [, owner, path] = /^@([a-z0-9-]+)\/(.+)$/.exec(name) ?? [];
+      if (owner) return (assets.tree('p', owner)?.base ?? `/assets/p/${owner}/`) + path;
+      return (themeTrees.findLast((tree) => tree.paths.has(name)) ?? themeTrees[0])?.base + name;
+    },
+  };
+}
+
+const STYLE = 'css/style.css';
+
+/** A theme's files, with its style sheets joined into one, so that a page asks once. The root theme's parts name their own layers. */
+function themeFiles(theme: Theme): Parameters<Assets['mount']>[2] {
+  const files = filesBelow(join(theme.folder, 'assets')).filter(({ path }) => !path.endsWith('.css'));
+  const text = (theme.styles ?? []).map((style) => readFileSync(join(theme.folder, 'assets', style), 'utf8')).join('\n');
+  if (text === '') return files;
+  return [...files, { path: STYLE, text: theme.extends === undefined && theme.id === 'default' ? text : `@layer theme.${theme.id}{\n${text}\n}` }];
+}
+
+/** Kept pages must not outlive the templates they were made with. */
+function templatesStamp(chain: readonly Theme[], plugins: readonly Contributor[]): string {
+  return [...chain.map((theme) => `${theme.id}@${theme.version}`), ...plugins.map(({ id }) => id)].join();
+}

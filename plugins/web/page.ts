@@ -1,0 +1,148 @@
+import type { Extension } from '#core';
+import { isAdmin, isGuest, isStaff, type Viewer } from '#plugins/access';
+import { SafeHtml, type NavigationItem, type PageHead, type SidebarSection, type SlotFilling, type View } from './api.ts';
+import type { Scope } from './helpers.ts';
+import { renderHead } from './head.ts';
+import type { Locale } from './locales.ts';
+import type { Look } from './look.ts';
+import type { Preferences } from './preferences.ts';
+import { SLOT_BUDGET, SlotPlaces, type Attempt } from './slots.ts';
+import { LARGEST_PAGE } from './templates.ts';
+
+/** For whom and in which way a page is made. */
+export interface Setting {
+  readonly viewer: Viewer;
+  readonly locale: Locale;
+  readonly preferences: Preferences;
+  /** Path and query of the request. */
+  readonly url: string;
+  readonly notice: string | undefined;
+}
+
+export interface Made {
+  /** The page with marks where each answer differs. */
+  readonly text: string;
+  /** False when a plugin's part is missing: such a page must not be kept. */
+  readonly complete: boolean;
+}
+
+export interface PageParts {
+  readonly siteName: () => string;
+  readonly baseUrl: string;
+  readonly now: () => number;
+  readonly attempt: Attempt;
+  readonly fillings: () => readonly Extension<SlotFilling>[];
+  readonly navigation: () => readonly Extension<NavigationItem>[];
+  readonly sidebar: () => readonly Extension<SidebarSection>[];
+  /** The picture of a member, for the bar. */
+  avatarOf(viewer: Viewer): Promise<string | null>;
+}
+
+/** Makes pages and pieces of pages with the look of the day. Data is collected first, then everything renders synchronously. */
+export class Pages {
+  readonly #parts: PageParts;
+  #look: Look | undefined;
+  #scope: Scope | undefined;
+
+  constructor(parts: PageParts) {
+    this.#parts = parts;
+  }
+
+  /** For the helpers: only while something renders. */
+  readonly scope = (): Scope => {
+    if (!this.#scope) throw new Error('helpers are for templates; nothing is being rendered');
+    return this.#scope;
+  };
+
+  get look(): Look {
+    if (!this.#look) throw new Error('the theme has not been loaded yet');
+    return this.#look;
+  }
+
+  use(look: Look): void {
+    this.#look = look;
+  }
+
+  async page({ template, head, model }: View, setting: Setting): Promise<Made> {
+    const { look } = this;
+    const [navigation, sidebar, avatar] = [this.#navigation(setting, head), await this.#sidebar(setting, head), await this.#parts.avatarOf(setting.viewer)];
+    const data = { ...this.#data(setting, avatar), navigation, sidebar: sidebar.sections, page: pageData(head, setting) };
+    const places = new SlotPlaces();
+    const text = this.#within(setting, places, head, () => {
+      const body = new SafeHtml(look.templates.get(template)(model, { data }));
+      return look.templates.get('layout')({ body, model }, { data });
+    });
+    const filled = await places.fill(text, this.#parts.fillings(), setting.viewer, this.#parts.attempt);
+    return { text: squeeze(filled.text), complete: filled.complete && sidebar.complete };
+  }
+
+  /** A template by itself. Its forms come without a forgery token: the page's script puts the page's own in. */
+  async fragment(template: string, model: object, setting: Setting): Promise<Made> {
+    const { look } = this;
+    const places = new SlotPlaces();
+    const data = { ...this.#data(setting, null), page: { name: 'fragment' } };
+    const text = this.#within(setting, places, undefined, () => look.templates.get(template)(model, { data }));
+    const filled = await places.fill(text, this.#parts.fillings(), setting.viewer, this.#parts.attempt);
+    return { text: squeeze(filled.text), complete: filled.complete };
+  }
+
+  #within(setting: Setting, places: SlotPlaces, head: PageHead | undefined, render: () => string): string {
+    const { look } = this;
+    const { locale, preferences, viewer } = setting;
+    const { siteName, baseUrl, now } = this.#parts;
+    this.#scope = {
+      locale, now: now(), regions: new Map(), asset: look.asset, icon: (name) => look.icons.get(name),
+      slot: (id, context, fallback) => places.add(id, context, fallback),
+      head: () => (head ? renderHead({ head, look, locale, siteName: siteName(), baseUrl, scheme: preferences.scheme, member: !isGuest(viewer) }) : new SafeHtml('')),
+      foot: () => new SafeHtml('<div id="announcer" class="hidden" role="status" aria-live="polite"></div>'),
+    };
+    try {
+      const text = render();
+      if (text.length > LARGEST_PAGE) throw new Error(`a page of ${text.length} characters is more than the ${LARGEST_PAGE} allowed; page the list it shows`);
+      return text;
+    } finally {
+      this.#scope = undefined;
+    }
+  }
+
+  #data({ viewer, locale, preferences }: Setting, avatar: string | null): Record<string, unknown> {
+    const name = this.#parts.siteName();
+    return {
+      site: { name, initial: name.trim(), language: locale.id, direction: locale.direction, baseUrl: this.#parts.baseUrl },
+      viewer: { id: viewer.id, username: viewer.username, avatar_url: avatar, guest: isGuest(viewer), member: !isGuest(viewer), staff: isStaff(viewer), admin: isAdmin(viewer), level: viewer.group.level },
+      preferences,
+    };
+  }
+
+  #navigation({ viewer, locale, url }: Setting, head: PageHead): Record<NavigationItem['area'], object[]> {
+    const items = this.#parts.navigation().map(({ value }) => value).filter((item) => item.visible?.(viewer) ?? true);
+    const path = head.current ?? url.split('?')[0];
+    const of = (area: NavigationItem['area']): object[] =>
+      items.filter((item) => item.area === area).map(({ label, href, icon }) => ({ label: localised(locale, label), href, icon, current: href === path }));
+    return { main: of('main'), account: of('account'), footer: of('footer'), moderation: of('moderation') };
+  }
+
+  async #sidebar({ viewer, locale, url }: Setting, head: PageHead): Promise<{ readonly sections: readonly object[]; readonly complete: boolean }> {
+    const path = head.current ?? url.split('?')[0];
+    const answers = await Promise.all(
+      this.#parts.sidebar().map(async ({ plugin, value }) => {
+        const items = await this.#parts.attempt(plugin, `sidebar ${value.title}`, () => value.items(viewer), SLOT_BUDGET);
+        return items && { title: localised(locale, value.title), items: items.map((item) => ({ ...item, label: localised(locale, item.label), current: item.href === path })) };
+      }),
+    );
+    const sections = answers.filter((section) => section !== undefined);
+    return { sections: sections.filter((section) => section.items.length > 0), complete: sections.length === answers.length };
+  }
+}
+
+const pageData = (head: PageHead, { url, notice }: Setting): object => ({
+  name: head.name, title: head.title, rail: `rail.${head.name}`, path: url, returnTo: RETURNLESS.test(url) ? undefined : url, notice, feeds: head.feeds ?? [],
+});
+/** Pages nobody wants to come back to after logging in. */
+const RETURNLESS = /^\/(login|register|logout|password)?([/?]|$)/;
+
+/** `plugin:key` is looked up; anything else is shown as it is. */
+const localised = (locale: Locale, label: string): string => (/^[a-z][a-z0-9-]*:[a-z0-9_.-]+$/i.test(label) ? locale.text(label) : label);
+
+/** Templates are written for people: lines that hold nothing and the space before lines are not worth sending. */
+const squeeze = (text: string): string => (text.includes('<textarea') || text.includes('<pre') ? text.replace(/\n(?:[ \t]*\n)+(?=<)/g, '\n') : text.replace(/\n\s*\n/g, '\n'));

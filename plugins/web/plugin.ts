@@ -1,0 +1,109 @@
+import { join } from 'node:path';
+import type { IncomingMessage } from 'node:http';
+import { Cache, Clock, definePlugin, Environment, Http, pluginChanged, Plugins, Type } from '#core';
+import { Access, type Viewer } from '#plugins/access';
+import { Accounts, Csrf, Sessions } from '#plugins/accounts';
+import { navigation, pages as pageSurface, pageWatchers, Protections, redirect, SafeHtml, sidebarSections, slotFillings, Web } from './api.ts';
+import { Assets } from './assets.ts';
+import { formModel } from './forms.ts';
+import { SecurityHeaders } from './headers.ts';
+import { safeUrl } from './helpers.ts';
+import type { Locale } from './locales.ts';
+import { createLook } from './look.ts';
+import { Pages } from './page.ts';
+import { NO_PREFERENCES, readPreferences, toPreferences, writePreferences } from './preferences.ts';
+import { EVERY_PAGE, Replay } from './replay.ts';
+import { ASSET_PATH, assetBehaviour, assetSurface, serveAsset } from './serve.ts';
+import { PageSurface } from './surface.ts';
+import { ROOT_THEME } from './themes.ts';
+
+const THEMES = join(import.meta.dirname, '../../themes');
+
+export default definePlugin({
+  id: 'web',
+  name: 'Pages',
+  description: 'The page surface: themes, templates, slots, forms, assets, and the headers that protect them.',
+  needs: { Access, Accounts, Cache, Clock, Csrf, Environment, Http, Plugins, Sessions },
+  provides: { Web, Protections },
+  extensionPoints: [slotFillings, navigation, sidebarSections, pageWatchers],
+  settings: Type.Object({
+    'site.name': Type.String({ default: 'Parley', minLength: 1, maxLength: 60, title: 'Name', 'x-group': 'site' }),
+    'site.description': Type.String({ default: '', maxLength: 300, title: 'Description', description: 'One sentence for search engines and feeds.', 'x-group': 'site' }),
+    'site.locale': Type.String({ default: 'en', title: 'Language', description: 'For visitors whose own language is not offered.', 'x-group': 'site' }),
+    'site.theme': Type.String({ default: ROOT_THEME, title: 'Theme', 'x-group': 'appearance' }),
+    'security.upgrade_insecure': Type.Boolean({
+      default: true, title: 'Ask browsers to use https', 'x-group': 'security', 'x-danger': true,
+      description: 'Browsers then load everything over https. Switch it off where the site is opened over plain http on a network.',
+    }),
+  }),
+  async setup(services, plugin) {
+    const { settings, log } = plugin;
+    const { Cache: cache, Environment: environment, Http: http, Plugins: plugins } = services;
+    const assets = new Assets(join(environment.dataDir, 'assets'), log);
+    const headers = new SecurityHeaders();
+    const localeOf = (req: IncomingMessage): Locale => pages.look.locales.choose(req.headers['accept-language'], settings['site.locale']);
+    const seen = (req: IncomingMessage, path: string, viewer: Viewer | undefined, key: string | undefined): void => {
+      const page = { path, viewer: viewer ?? services.Access.guest, address: http.addressOf(req), userAgent: String(req.headers['user-agent'] ?? ''), key };
+      for (const { value } of plugin.extensions(pageWatchers)) value.seen(page);
+    };
+    const pages = new Pages({
+      siteName: () => settings['site.name'], baseUrl: environment.baseUrl, now: () => services.Clock.now(), attempt: plugin.attempt,
+      fillings: () => plugin.extensions(slotFillings), navigation: () => plugin.extensions(navigation), sidebar: () => plugin.extensions(sidebarSections),
+      avatarOf: async ({ id }) => (id === undefined ? null : ((await services.Accounts.find(id))?.avatarUrl ?? null)),
+    });
+
+    const dress = (): void => {
+      const running = plugins.list().flatMap(({ id, state, folder }) => (folder && (state === 'active' || id === plugin.id) ? [{ id, folder }] : []));
+      const own = running.some(({ id }) => id === plugin.id) ? running : [{ id: plugin.id, folder: import.meta.dirname }, ...running];
+      const options = { themeFolders: [THEMES, join(environment.dataDir, 'themes')], plugins: own, assets, scope: pages.scope };
+      try {
+        pages.use(createLook({ ...options, theme: settings['site.theme'] }));
+      } catch (error) {
+        if (settings['site.theme'] === ROOT_THEME) throw error;
+        log.error({ error, theme: settings['site.theme'] }, 'the theme cannot be used; pages fall back to the default one');
+        pages.use(createLook({ ...options, theme: ROOT_THEME }));
+      }
+      setImmediate(() => void assets.warm());
+    };
+    const protect = (): void => headers.configure({ upgrade: settings['security.upgrade_insecure'], secure: environment.baseUrl.startsWith('https:') });
+    dress();
+    protect();
+    plugin.on(pluginChanged, ({ id, state }) => {
+      if (id !== plugin.id && state !== 'starting') dress();
+    });
+    plugin.onSettings(async (keys) => {
+      protect();
+      if (keys.includes('site.theme')) dress();
+      await cache.purge(EVERY_PAGE);
+    });
+
+    const parts = { ...{ pages, headers, http, cache, environment, log, localeOf, seen }, sessions: services.Sessions, csrf: services.Csrf, guest: services.Access.guest };
+    const replay = new Replay({ ...parts, lookHash: () => pages.look.hash });
+    plugin.surface(pageSurface, new PageSurface({ ...parts, replay }));
+    plugin.surface(assetSurface, assetBehaviour(assets));
+
+    plugin.route(assetSurface, { method: 'get', path: ASSET_PATH, can: 'public', summary: 'A file for browsers.' })(({ req, res, params }) => serveAsset(assets, req, res, params));
+    plugin.route(pageSurface, {
+      method: 'post', path: '/appearance', can: 'public', summary: 'Sets how pages look on this device.',
+      body: Type.Object({ scheme: Type.Optional(Type.String()), contrast: Type.Optional(Type.String()), density: Type.Optional(Type.String()), text: Type.Optional(Type.String()), return_to: Type.Optional(Type.String({ maxLength: 500 })) }),
+    })(({ req, res, body: { return_to: back = '/', ...chosen } }) => {
+      writePreferences(res, toPreferences({ ...readPreferences(req.headers.cookie), ...chosen }), http.secure(req));
+      return redirect(safeUrl(back).startsWith('/') ? safeUrl(back) : '/');
+    });
+
+    return {
+      Web: {
+        fragment: async (viewer, template, model) => {
+          const setting = { viewer, locale: pages.look.locales.get(settings['site.locale']), preferences: NO_PREFERENCES, url: '/', notice: undefined };
+          return new SafeHtml((await pages.fragment(template, model, setting)).text);
+        },
+        asset: (owner, path) => pages.look.asset(`@${owner}/${path}`),
+        form: (schema, values, problems = []) => {
+          const locale = pages.look.locales.get(settings['site.locale']);
+          return formModel(schema, values, problems, { secretSet: locale.text('web:form.secret'), problem: locale.text('web:form.problem') });
+        },
+      },
+      Protections: { apply: (req, res) => void (headers.protect(res), res.setHeader('X-Request-Id', http.idOf(req))) },
+    };
+  },
+});

@@ -1,0 +1,38 @@
+import type { Response } from '#core';
+import { cookieOf } from './cookies.ts';
+
+/** How a visitor wants pages to look, on this device; empty: as the system says. */
+export interface Preferences {
+  readonly scheme: '' | 'light' | 'dark';
+  readonly contrast: '' | 'normal' | 'more';
+  readonly density: '' | 'compact';
+  readonly text: '' | 'large' | 'larger';
+}
+
+const CHOICES = { scheme: ['light', 'dark'], contrast: ['normal', 'more'], density: ['compact'], text: ['large', 'larger'] } as const;
+const COOKIE = 'appearance';
+/** Seconds: a year. */
+const KEPT = 31_536_000;
+const KEYS = Object.keys(CHOICES) as (keyof Preferences)[];
+
+export const NO_PREFERENCES: Preferences = Object.freeze({ scheme: '', contrast: '', density: '', text: '' });
+
+/** Only what is offered is kept; anything else counts as "as the system says". */
+export function toPreferences(values: Readonly<Record<string, unknown>>): Preferences {
+  const chosen = KEYS.map((key) => [key, (CHOICES[key] as readonly unknown[]).includes(values[key]) ? values[key] : '']);
+  return Object.fromEntries(chosen) as unknown as Preferences;
+}
+
+/** From a raw Cookie header. */
+export function readPreferences(header: string | undefined): Preferences {
+  const value = cookieOf(header, COOKIE);
+  if (!value) return NO_PREFERENCES;
+  return toPreferences(Object.fromEntries(value.split('.').map((part, index) => [KEYS[index] ?? '', part])));
+}
+
+/** The same text for the same looks: part of the key of kept pages. */
+export const preferencesKey = (preferences: Preferences): string => KEYS.map((key) => preferences[key]).join('.');
+
+/** The cookie is read by no script, and says nothing about who somebody is. */
+export const writePreferences = (res: Response, preferences: Preferences, secure: boolean): void =>
+  void res.cookie(COOKIE, preferencesKey(preferences), { path: '/', maxAge: KEPT * 1000, httpOnly: true, sameSite: 'lax', secure });

@@ -1,0 +1,81 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { crc32 } from 'node:zlib';
+import type { Cache, Http } from '#core';
+import type { Viewer } from '#plugins/access';
+import type { Csrf, Sessions } from '#plugins/accounts';
+import { hasNotice } from './cookies.ts';
+import { createNonce, type SecurityHeaders } from './headers.ts';
+import { KeptPage } from './kept.ts';
+import type { Locale } from './locales.ts';
+import { preferencesKey, readPreferences, type Preferences } from './preferences.ts';
+
+/** Seconds a page is kept at most: it says how long ago things were. */
+const KEPT = 60;
+/** Characters; longer addresses are searches and the like, which hardly repeat. */
+const LONGEST_URL = 200;
+/** Purged when something changes that every page shows: name, navigation, theme. */
+export const EVERY_PAGE = 'web.pages';
+
+export interface ReplayParts {
+  readonly cache: Cache;
+  readonly sessions: Sessions;
+  readonly csrf: Csrf;
+  readonly http: Http;
+  readonly headers: SecurityHeaders;
+  readonly lookHash: () => string;
+  readonly localeOf: (req: IncomingMessage) => Locale;
+  readonly seen: (req: IncomingMessage, path: string, viewer: Viewer | undefined, key: string | undefined) => void;
+}
+
+/** Guests' pages, kept as bytes and sent again without entering Express. */
+export class Replay {
+  readonly #parts: ReplayParts;
+
+  constructor(parts: ReplayParts) {
+    this.#parts = parts;
+  }
+
+  /** Where a page for guests who sent this request is kept. */
+  #key(req: IncomingMessage, preferences: Preferences): string {
+    return `page ${this.#parts.lookHash()} ${this.#parts.localeOf(req).id} ${preferencesKey(preferences)} ${req.url ?? '/'}`;
+  }
+
+  /** Keeps what was made for a guest, unless something it shows changed since `mark`. */
+  keep(req: IncomingMessage, text: string, { tags, mark, preferences }: { tags: readonly string[]; mark: number; preferences: Preferences }): void {
+    const url = req.url ?? '/';
+    if (url.length > LONGEST_URL) return;
+    const page = new KeptPage(text, url);
+    this.#parts.cache.keep(this.#key(req, preferences), [...tags, EVERY_PAGE], page, mark, { bytes: page.size, seconds: KEPT });
+  }
+
+  /** True when it has answered. Synchronous from the first line to the last. */
+  answer(req: IncomingMessage, res: ServerResponse): boolean {
+    const { cache, sessions, csrf, http, headers, seen } = this.#parts;
+    const { cookie } = req.headers;
+    if (cookie !== undefined && (sessions.hasCookie(cookie) || hasNotice(cookie))) return false;
+    const page = cache.peek<KeptPage>(this.#key(req, readPreferences(cookie)));
+    if (!page) return false;
+    const { token, setCookie } = csrf.guestToken(cookie, http.secure(req));
+    const etag = etagOf(page.hash, token);
+    const fresh = req.headers['if-none-match'] === etag;
+    const nonce = fresh ? undefined : createNonce();
+    const lines = headers.forPage(nonce);
+    lines.push('Cache-Control', 'private, no-cache', 'ETag', etag, 'Vary', VARY, 'X-Request-Id', http.idOf(req));
+    if (setCookie !== undefined) lines.push('Set-Cookie', setCookie);
+    if (nonce === undefined) {
+      res.writeHead(304, lines).end();
+    } else {
+      const zip = String(req.headers['accept-encoding'] ?? '').includes('gzip');
+      const body = zip ? page.zipped({ nonce, csrf: token }) : page.plain({ nonce, csrf: token });
+      if (zip) lines.push('Content-Encoding', 'gzip');
+      lines.push('Content-Type', 'text/html; charset=utf-8', 'Content-Length', String(body.length));
+      res.writeHead(200, lines).end(body);
+    }
+    seen(req, page.path, undefined, setCookie === undefined ? token : undefined);
+    return true;
+  }
+}
+
+/** One page, one visitor: with another token the stored copy's forms would no longer be accepted. */
+export const etagOf = (hash: string, token: string): string => `W/"${hash}-${crc32(token).toString(36)}"`;
+export const VARY = 'Accept-Encoding, Cookie, Accept-Language';

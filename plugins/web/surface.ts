@@ -1,0 +1,195 @@
+import type { IncomingMessage } from 'node:http';
+import { HttpError, type Cache, type Environment, type Exchange, type Http, type Logger, type Request, type RequestHandler, type Response, type RouteInfo, type SurfaceBehaviour } from '#core';
+import { isGuest, type Viewer } from '#plugins/access';
+import type { Csrf, Sessions } from '#plugins/accounts';
+import type { Negotiated, PageResult, Redirect, Retry, View } from './api.ts';
+import { readBody } from './body.ts';
+import { hasNotice, leaveNotice, takeNotice } from './cookies.ts';
+import { errorView, failureJson, failureOf, plainFailure, wantsJson, type Failure } from './failure.ts';
+import { createNonce, type SecurityHeaders } from './headers.ts';
+import { KeptPage } from './kept.ts';
+import type { Locale } from './locales.ts';
+import { fillMarks } from './marks.ts';
+import type { Made, Pages } from './page.ts';
+import { readPreferences } from './preferences.ts';
+import { etagOf, VARY, type Replay } from './replay.ts';
+
+export interface SurfaceParts {
+  readonly pages: Pages;
+  readonly replay: Replay;
+  readonly headers: SecurityHeaders;
+  readonly sessions: Sessions;
+  readonly csrf: Csrf;
+  readonly http: Http;
+  readonly cache: Cache;
+  readonly environment: Environment;
+  readonly log: Logger;
+  readonly guest: Viewer;
+  readonly localeOf: (req: IncomingMessage) => Locale;
+  readonly seen: (req: IncomingMessage, path: string, viewer: Viewer | undefined, key: string | undefined) => void;
+}
+
+interface Pending {
+  /** Taken before anything is read, so that a change meanwhile keeps the page from being kept. */
+  readonly mark: number;
+  route?: RouteInfo;
+}
+
+const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
+
+/** How pages authenticate, are protected, succeed and fail. */
+export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
+  readonly middleware: readonly RequestHandler[];
+  readonly coerce = true;
+  readonly #parts: SurfaceParts;
+  readonly #pending = new WeakMap<Request, Pending>();
+
+  constructor(parts: SurfaceParts) {
+    this.#parts = parts;
+    this.middleware = [parts.sessions.middleware];
+  }
+
+  replay(...[req, res]: Parameters<NonNullable<SurfaceBehaviour<Viewer>['replay']>>): boolean {
+    return this.#parts.replay.answer(req, res);
+  }
+
+  async enter(req: Request, res: Response): Promise<Viewer> {
+    this.#pending.set(req, { mark: this.#parts.cache.mark() });
+    return this.#parts.sessions.identify(req, res);
+  }
+
+  async guard({ req, actor }: Exchange<Viewer>, route: RouteInfo): Promise<void> {
+    const { sessions, csrf } = this.#parts;
+    const pending = this.#pending.get(req);
+    if (pending) pending.route = route;
+    const write = !READS.has(req.method);
+    if (isGuest(actor) && (route.options['login'] === true || (write && sessions.ended(req)))) throw new HttpError(401, 'Log in to go on', { code: 'login_needed' });
+    if (!write || route.options['csrf'] === false || csrf.valid(req)) return;
+    const given = ((await readBody(req)) as Readonly<Record<string, unknown>> | null)?.['_csrf'];
+    if (typeof given !== 'string' || !csrf.valid(req, given)) throw new HttpError(403, 'The form’s token is missing or too old; load the page again', { code: 'csrf_failed' });
+  }
+
+  body(req: Request): Promise<unknown> {
+    return readBody(req);
+  }
+
+  async succeed(exchange: Exchange<Viewer>, result: PageResult, _route: RouteInfo, tags: readonly string[] | undefined): Promise<void> {
+    if (result.kind === 'negotiated') return this.#negotiate(exchange, result);
+    if (result.kind === 'redirect') return this.#redirect(exchange, result);
+    await this.#show(exchange, result, { tags });
+    if (result.status === 200 && exchange.req.method === 'GET') this.#parts.seen(exchange.req, exchange.req.originalUrl, exchange.actor, undefined);
+  }
+
+  async fail({ req, res, actor = this.#parts.guest }: Exchange<Viewer | undefined>, error: unknown): Promise<void> {
+    const { log, http } = this.#parts;
+    const failure = failureOf(error);
+    const requestId = http.idOf(req);
+    if (failure.status >= 500) log.error({ error, request: requestId, path: req.path }, 'a page failed');
+    if (res.headersSent) return void res.destroy();
+    res.set({ ...failure.headers });
+    if (wantsJson(req)) return void this.#json(req, res, failure.status, failureJson(failure, requestId));
+    const exchange = { req, res, actor };
+    if (failure.status === 401 && READS.has(req.method) && isGuest(actor)) return this.#redirect(exchange, { kind: 'redirect', to: `/login?return_to=${encodeURIComponent(req.originalUrl)}`, status: 303, notice: undefined });
+    if (await this.#again(exchange, failure)) return;
+    try {
+      await this.#show(exchange, errorView(failure, { locale: this.#parts.localeOf(req), viewer: actor, url: req.originalUrl, requestId }), {});
+    } catch (cause) {
+      log.error({ error: cause, request: requestId }, 'the error page failed too');
+      this.#send(req, res, failure.status, plainFailure(failure, requestId), '');
+    }
+  }
+
+  /** A refused form is shown again with what was typed, where its route knows how. */
+  async #again({ req, res, actor }: Exchange<Viewer>, failure: Failure): Promise<boolean> {
+    const route = this.#pending.get(req)?.route;
+    const again = route?.options['again'] as ((retry: Retry) => View | Promise<View>) | undefined;
+    if (!route || !again || failure.status >= 500 || failure.status === 404) return false;
+    const locale = this.#parts.localeOf(req);
+    const body = await readBody(req).then((value) => value as Readonly<Record<string, unknown>>, () => undefined);
+    if (typeof body !== 'object' || body === null) return false;
+    const message = AGAIN[failure.code] ? locale.text(AGAIN[failure.code] ?? '') : failure.details.length > 0 ? locale.text('web:form.problem') : failure.message;
+    try {
+      const shown = await again({ req, res, actor, params: pathParams(route.path, req.path), body, problems: failure.details, message, status: failure.status });
+      await this.#show({ req, res, actor }, { ...shown, status: failure.status }, {});
+      return true;
+    } catch (error) {
+      this.#parts.log.warn({ error, path: req.path, plugin: route.plugin }, 'a refused form could not be shown again');
+      return false;
+    }
+  }
+
+  #negotiate(exchange: Exchange<Viewer>, { page, json, status }: Negotiated): Promise<void> | void {
+    if (wantsJson(exchange.req)) return this.#json(exchange.req, exchange.res, status, json);
+    return page.kind === 'redirect' ? this.#redirect(exchange, page) : this.#show(exchange, page, {});
+  }
+
+  #redirect({ req, res }: Exchange<Viewer>, { to, status, notice }: Redirect): void {
+    if (notice !== undefined) leaveNotice(res, notice, this.#parts.http.secure(req));
+    this.#protect(req, res, undefined);
+    res.set('Cache-Control', 'no-store').redirect(status, to);
+  }
+
+  #json(req: Request, res: Response, status: number, json: object): void {
+    this.#parts.headers.protect(res);
+    res.set({ 'X-Request-Id': this.#parts.http.idOf(req), 'Cache-Control': 'no-store', Vary: 'Accept' }).status(status).json(json);
+  }
+
+  async #show({ req, res, actor }: Exchange<Viewer>, page: View, { tags }: { tags?: readonly string[] | undefined }): Promise<void> {
+    const { pages, csrf } = this.#parts;
+    const preferences = readPreferences(req.headers.cookie);
+    const special = hasNotice(req.headers.cookie);
+    const notice = special ? takeNotice(req.headers.cookie, res) : undefined;
+    const made = await pages.page(page, { viewer: actor, locale: this.#parts.localeOf(req), preferences, url: req.originalUrl, notice });
+    const token = csrf.token(req, res);
+    if (tags && isGuest(actor) && !special && page.status === 200) this.#keep(req, made, tags, preferences);
+    const etag = page.status === 200 && !special ? etagOf(new KeptPage(made.text, '').hash, token) : '';
+    if (etag !== '' && req.headers['if-none-match'] === etag) return this.#unchanged(req, res, etag);
+    this.#send(req, res, page.status, made.text, token, etag);
+  }
+
+  #keep(req: Request, made: Made, tags: readonly string[], preferences: ReturnType<typeof readPreferences>): void {
+    const pending = this.#pending.get(req);
+    if (!made.complete || !pending || req.method !== 'GET' || !onlyKnown(req, pending.route)) return;
+    this.#parts.replay.keep(req, made.text, { tags, mark: pending.mark, preferences });
+  }
+
+  #unchanged(req: Request, res: Response, etag: string): void {
+    this.#protect(req, res, undefined);
+    res.set({ ETag: etag, Vary: VARY, 'Cache-Control': 'private, no-cache' }).status(304).end();
+  }
+
+  #send(req: Request, res: Response, status: number, text: string, token: string, etag = ''): void {
+    const nonce = createNonce();
+    this.#protect(req, res, nonce);
+    res.set({ 'Cache-Control': etag === '' ? 'private, no-store' : 'private, no-cache', Vary: VARY, ...(etag !== '' && { ETag: etag }) });
+    res.status(status).type('html').send(fillMarks(text, { nonce, csrf: token }));
+  }
+
+  #protect(req: Request, res: Response, nonce: string | undefined): void {
+    const lines = this.#parts.headers.forPage(nonce);
+    for (let index = 0; index < lines.length; index += 2) res.setHeader(lines[index] ?? '', lines[index + 1] ?? '');
+    res.setHeader('X-Request-Id', this.#parts.http.idOf(req));
+  }
+}
+
+/** What a form says when it comes back for reasons that lie outside it. */
+const AGAIN: Readonly<Record<string, string>> = { csrf_failed: 'web:form.expired', login_needed: 'web:form.session' };
+
+/** A page is kept only under the queries it reads, or a made-up parameter would fill the memory with copies. */
+function onlyKnown(req: Request, route: RouteInfo | undefined): boolean {
+  const known = Object.keys((route?.query?.['properties' as keyof typeof route.query] as object | undefined) ?? {});
+  return Object.keys(req.query).every((name) => known.includes(name));
+}
+
+function pathParams(pattern: string, path: string): Record<string, string> {
+  const [names, values] = [pattern.split('/'), path.split('/')];
+  const pairs = names.flatMap((name, index) => (name.startsWith(':') ? [[name.slice(1), safeDecode(values[index] ?? '')]] : []));
+  return Object.fromEntries(pairs) as Record<string, string>;
+}
+const safeDecode = (text: string): string => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+};

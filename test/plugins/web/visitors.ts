@@ -1,0 +1,45 @@
+import { createHmac } from 'node:crypto';
+import { Authorizer, definePlugin, type Request } from '#core';
+import { Access, type Group, type Level, type Viewer } from '#plugins/access';
+import { Accounts, Csrf, Sessions } from '#plugins/accounts';
+
+const group = (level: Level): Group => ({ id: level, name: level, level, builtIn: true });
+const guest: Viewer = { id: undefined, username: undefined, group: group('guest') };
+const member: Viewer = { id: 'm1', username: 'mira.k', group: group('moderator') };
+
+const cookie = (header: string | undefined, name: string): string | undefined => new RegExp(`(?:^|;\\s*)${name}=([^;]*)`).exec(header ?? '')?.[1];
+const seal = (text: string): string => createHmac('sha256', 'fixture').update(text).digest('base64url');
+
+/** Stands in for access and accounts: whoever sends `session=mira` is a member, everyone's token is the seal of their cookie. */
+export const visitors = definePlugin({
+  id: 'accounts',
+  provides: { Access, Accounts, Authorizer, Csrf, Sessions },
+  setup() {
+    const secretOf = (header: string | undefined): string | undefined => (cookie(header, 'session') ? `s${cookie(header, 'session')}` : cookie(header, 'visitor'));
+    const token = (header: string | undefined): { token: string; setCookie: string | undefined } => {
+      const known = secretOf(header);
+      return known === undefined ? { token: seal('fresh'), setCookie: 'visitor=fresh; Path=/; HttpOnly; SameSite=Lax' } : { token: seal(known), setCookie: undefined };
+    };
+    return {
+      Access: { guest, allows: (viewer: Viewer) => viewer !== guest } as unknown as Access,
+      Accounts: { find: async () => undefined } as unknown as Accounts,
+      Authorizer: { allows: (viewer) => viewer !== guest },
+      Csrf: {
+        token: (req, res) => {
+          const own = token(req.headers.cookie);
+          if (own.setCookie) res.append('Set-Cookie', own.setCookie);
+          return own.token;
+        },
+        valid: (req: Request, given?: string) => (given ?? req.get('x-csrf-token')) === token(req.headers.cookie).token,
+        guestToken: token,
+      },
+      Sessions: {
+        middleware: (_req, _res, next) => next(),
+        identify: async (req) => (cookie(req.headers.cookie, 'session') === 'mira' ? member : guest),
+        ended: (req) => cookie(req.headers.cookie, 'session') === 'ended',
+        bearer: async () => undefined,
+        hasCookie: (header) => header?.includes('session=') ?? false,
+      },
+    };
+  },
+});
