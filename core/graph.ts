@@ -18,8 +18,8 @@ export class Graph {
   add(plugin: Plugin): void {
     if (this.#plugins.has(plugin.id)) throw new PluginError(plugin.id, 'is installed twice; remove one of the two from the configuration');
     for (const token of ids(plugin.provides)) {
-      const other = this.#builtIn.has(token) ? 'the kernel' : this.#providers.get(token);
-      if (other) throw new PluginError(plugin.id, `provides "${token}", which ${other === 'the kernel' ? other : `plugin "${other}"`} already provides; keep one of them`);
+      const other = this.#builtIn.has(token) ? 'the kernel' : this.#providers.has(token) && `plugin "${this.#providers.get(token)}"`;
+      if (other) throw new PluginError(plugin.id, `provides "${token}", which ${other} already provides; keep one of them`);
     }
     for (const token of ids(plugin.provides)) this.#providers.set(token, plugin.id);
     this.#plugins.set(plugin.id, plugin);
@@ -31,7 +31,7 @@ export class Graph {
 
   get(id: string): Plugin {
     const plugin = this.#plugins.get(id);
-    if (!plugin) throw new PluginError(id, 'is not installed; put its folder under plugins/ and its id into config/forum.ts');
+    if (!plugin) throw new PluginError(id, 'is not installed; put its folder under plugins/ and its id into the configuration');
     return plugin;
   }
 

@@ -36,7 +36,7 @@ interface Definition {
 
 type Watcher = (keys: readonly string[]) => void | Promise<void>;
 
-const secret = (schema: TSchema): boolean => (schema as { 'x-secret'?: boolean })['x-secret'] === true;
+const secret = (schema: TSchema | undefined): boolean => (schema as { 'x-secret'?: boolean } | undefined)?.['x-secret'] === true;
 /** A default at a schema's root can fill in nothing, and ajv refuses it there. */
 const bare = (schema: TSchema): TSchema => Object.fromEntries(Object.entries(schema).filter(([keyword]) => keyword !== 'default'));
 const equal = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
@@ -76,7 +76,8 @@ export class SettingsStore implements Settings {
       const fallback = (property as { default?: unknown }).default;
       if (fallback === undefined && !secret(property)) throw new PluginError(plugin, `defines the setting "${key}" without a default; give it one`);
       const configured = this.#configured[key];
-      if (configured !== undefined) this.#refuse(plugin, key, property, configured);
+      const bad = configured === undefined ? undefined : check(property, configured);
+      if (bad?.ok === false) throw new PluginError(plugin, `has a bad setting "${key}" in the configuration file: ${bad.problems.map(({ message }) => message).join(', ')}`);
       this.#definitions.set(key, { plugin, schema: property, fallback: configured ?? fallback });
     }
   }
@@ -95,10 +96,10 @@ export class SettingsStore implements Settings {
   }
 
   get(key: string): unknown {
-    const definition = this.#definitions.get(key);
+    const { schema, fallback } = this.#definitions.get(key) ?? {};
     const stored = this.#stored.get(key);
-    if (stored === undefined) return definition?.fallback;
-    return definition && secret(definition.schema) && typeof stored === 'string' ? this.#secrets.open(stored) : stored;
+    if (stored === undefined) return fallback;
+    return secret(schema) ? this.#secrets.open(String(stored)) : stored;
   }
 
   async set(changes: Readonly<Record<string, unknown>>): Promise<void> {
@@ -125,11 +126,10 @@ export class SettingsStore implements Settings {
     }));
   }
 
-  /** Re-seals every stored secret, after the root key changed. `open` reads with the old key. */
-  async reseal(open: (sealed: string) => string): Promise<number> {
-    const sealed = [...this.#stored].filter(([key]) => secret(this.#definitions.get(key)?.schema ?? ({} as TSchema)));
-    await this.set(Object.fromEntries(sealed.map(([key, value]) => [key, open(String(value))])));
-    return sealed.length;
+  /** Seals every stored secret anew, after the root key changed; `open` reads with the old one. */
+  reseal(open: (sealed: string) => string): Promise<void> {
+    const sealed = [...this.#stored].filter(([key]) => secret(this.#definitions.get(key)?.schema));
+    return this.set(Object.fromEntries(sealed.map(([key, value]) => [key, open(String(value))])));
   }
 
   async #changed(): Promise<void> {
@@ -147,10 +147,5 @@ export class SettingsStore implements Settings {
     if (!definition) return [{ field: key, message: 'is not a setting of any installed plugin' }];
     const result = check(bare(definition.schema), value);
     return result.ok ? [] : result.problems.map(({ message }) => ({ field: key, message }));
-  }
-
-  #refuse(plugin: string, key: string, schema: TSchema, value: unknown): void {
-    const result = check(bare(schema), value);
-    if (!result.ok) throw new PluginError(plugin, `has a bad setting "${key}" in config/forum.ts: ${result.problems.map(({ message }) => message).join(', ')}`);
   }
 }
