@@ -3,6 +3,8 @@ import { defineConfig } from 'vitest/config';
 import { browserPath, leftOut } from './config/tools/suites.ts';
 
 const KERNEL_AND_PLUGINS = ['test/core/**/*.test.ts', 'test/plugins/**/*.test.ts'];
+/** Tests that need several processes on one PostgreSQL and one Redis. */
+const SEVERAL = 'test/**/*.server.test.ts';
 const suites = leftOut(process.env, existsSync);
 const runs = (name: string): boolean => !suites.some((suite) => suite.name === name);
 
@@ -20,8 +22,8 @@ export default defineConfig({
     maxWorkers: 2,
     projects: [
       { test: { ...shared, name: 'static', include: ['test/*.test.ts', 'config/tools/**/*.test.ts'], testTimeout: 180_000 } },
-      { test: { ...shared, name: 'embedded', include: KERNEL_AND_PLUGINS, env: { PARLEY_TEST_DATABASE: 'embedded' } } },
-      ...(runs('server') ? [{ test: { ...shared, name: 'server', include: KERNEL_AND_PLUGINS, env: { PARLEY_TEST_DATABASE: 'server' } } }] : []),
+      { test: { ...shared, name: 'embedded', include: KERNEL_AND_PLUGINS, exclude: [SEVERAL], env: { PARLEY_TEST_DATABASE: 'embedded' } } },
+      ...(runs('server') ? [{ test: { ...shared, name: 'server', include: KERNEL_AND_PLUGINS, exclude: runs('several processes') ? [] : [SEVERAL], env: { PARLEY_TEST_DATABASE: 'server' } } }] : []),
       ...(runs('browser') ? [{ test: { ...shared, name: 'browser', include: ['test/browser/**/*.test.ts'], testTimeout: 120_000, env: { CHROMIUM_PATH: browserPath(process.env) } } }] : []),
     ],
   },

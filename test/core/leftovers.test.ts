@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { definePlugin } from '#core';
+import configuration from '../../config/forum.ts';
+import { startApp, type TestApp } from '#test';
+
+const TIMES = 3;
+
+let running: TestApp;
+beforeAll(async () => void (running = await startApp()));
+afterAll(() => running[Symbol.asyncDispose]());
+
+/** Everything a plugin may leave behind in this process. */
+const footprint = () => {
+  const { app } = running;
+  return {
+    running: app.kernel.active().toSorted(),
+    hooks: app.hooks.count(),
+    owned: app.hooks.hooks().map(({ hook, plugin }) => `${plugin} ${hook.kind} ${hook.id}`).sort(),
+    routes: app.routes.list().map(({ plugin, method, surface, path }) => `${plugin} ${method} ${surface.id} ${path}`).sort(),
+    surfaces: app.routes.count(),
+    extensions: app.extensions.count(),
+    tasks: app.supervisor.report().map(({ plugin, task }) => `${plugin} ${task}`).sort(),
+  };
+};
+
+const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+
+async function offAndOn(id: string): Promise<void> {
+  const before = running.app.kernel.active();
+  await running.app.kernel.disable(id);
+  expect(running.app.kernel.state(id)).toBe('off');
+  for (const other of before) await running.app.kernel.enable(other);
+}
+
+describe(`switched off and on ${TIMES} times, a plugin leaves hooks, routes, lists, jobs and timers as they were`, () => {
+  test('every configured plugin runs', () => {
+    const broken = running.app.plugins.list().filter(({ state }) => state !== 'active').map(({ id, problem }) => `${id}: ${problem}`);
+    expect(broken).toEqual([]);
+    expect(running.app.kernel.active().toSorted()).toEqual([...configuration.plugins].sort());
+  });
+
+  test.each(configuration.plugins)('%s', async (id) => {
+    // What a plugin registers on first use is there after the first time.
+    await offAndOn(id);
+    const [before, timersBefore] = [footprint(), timers()];
+    for (let time = 0; time < TIMES; time++) await offAndOn(id);
+    expect(footprint()).toEqual(before);
+    await expect.poll(timers).toBeLessThanOrEqual(timersBefore);
+  });
+
+  test('a timer that is forgotten would be seen', async () => {
+    let forgotten: NodeJS.Timeout | undefined;
+    running.app.kernel.install(definePlugin({ id: 'leaky', setup: () => void (forgotten = setInterval(() => {}, 60_000)) }));
+    const before = timers();
+    await running.app.kernel.enable('leaky');
+    await running.app.kernel.disable('leaky');
+    expect(timers()).toBeGreaterThan(before);
+    clearInterval(forgotten);
+  });
+
+  test('with all of them off nothing is left at all', async () => {
+    for (const id of configuration.plugins) await running.app.kernel.disable(id);
+    expect(footprint()).toEqual({ running: [], hooks: 0, owned: ['kernel action plugin.changed'], routes: [], surfaces: 0, extensions: 0, tasks: [] });
+  });
+});

@@ -1,0 +1,61 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { definePlugin, Type, type Plugin } from '#core';
+import { startApp, type TestApp } from '#test';
+import { plain, plainPlugin } from './fixtures/plain.ts';
+
+/** Milliseconds within which every process has followed a change. */
+const SOON = 2_000;
+
+const greeter = (): Plugin => definePlugin({
+  id: 'greeter',
+  settings: Type.Object({ 'greeter.word': Type.String({ default: 'Hello' }) }),
+  setup: (_services, plugin) => plugin.route(plain, { method: 'get', path: '/greeting', can: 'public' })(() => plugin.settings['greeter.word']),
+});
+const guest = (): Plugin => definePlugin({ id: 'guest', setup: (_services, plugin) => plugin.route(plain, { method: 'get', path: '/guest', can: 'public' })(() => 'guest') });
+
+let first: TestApp;
+let second: TestApp;
+beforeAll(async () => {
+  first = await startApp({ plugins: [plainPlugin, greeter(), guest()], realClock: true });
+  const { databaseUrl, redisUrl } = first.app.environment;
+  second = await startApp({ plugins: [plainPlugin, greeter(), guest()], realClock: true, environment: { databaseUrl, redisUrl } });
+});
+afterAll(async () => {
+  await second[Symbol.asyncDispose]();
+  await first[Symbol.asyncDispose]();
+});
+
+const answer = async ({ client }: TestApp, path: string) => {
+  const { status, body } = await client().get(path);
+  return [status, body as unknown];
+};
+
+describe('several processes on one database and one Redis', () => {
+  test('agree on which plugins run', async () => {
+    await first.app.plugins.disable('greeter');
+    expect((await answer(first, '/greeting'))[0]).toBe(404);
+    await expect.poll(async () => (await answer(second, '/greeting'))[0], { timeout: SOON }).toBe(404);
+    await second.app.plugins.enable('greeter');
+    await expect.poll(() => answer(first, '/greeting'), { timeout: SOON }).toEqual([200, 'Hello']);
+    expect(await answer(first, '/guest')).toEqual([200, 'guest']);
+  });
+
+  test('agree on settings', async () => {
+    await first.app.settings.set({ 'greeter.word': 'Ahoy' });
+    await expect.poll(() => answer(second, '/greeting'), { timeout: SOON }).toEqual([200, 'Ahoy']);
+  });
+
+  test('one that comes later finds what the others decided', async () => {
+    await first.app.plugins.disable('guest');
+    const { databaseUrl, redisUrl } = first.app.environment;
+    await using third = await startApp({ plugins: [plainPlugin, greeter(), guest()], realClock: true, environment: { databaseUrl, redisUrl } });
+    expect((await answer(third, '/guest'))[0]).toBe(404);
+    expect(await answer(third, '/greeting')).toEqual([200, 'Ahoy']);
+  });
+
+  test('without Redis a second one refuses to start, and says what to set', async () => {
+    await using alone = await startApp({ plugins: [plainPlugin], environment: { redisUrl: undefined } });
+    const { databaseUrl } = alone.app.environment;
+    await expect(startApp({ plugins: [plainPlugin], environment: { databaseUrl, redisUrl: undefined } })).rejects.toThrow('Another process serves this database already. Stop it, or set REDIS_URL');
+  });
+});
