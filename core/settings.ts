@@ -76,7 +76,7 @@ export class SettingsStore implements Settings {
       const fallback = (property as { default?: unknown }).default;
       if (fallback === undefined && !secret(property)) throw new PluginError(plugin, `defines the setting "${key}" without a default; give it one`);
       const configured = this.#configured[key];
-      const bad = configured === undefined ? undefined : check(property, configured);
+      const bad = configured === undefined ? undefined : check(bare(property), configured);
       if (bad?.ok === false) throw new PluginError(plugin, `has a bad setting "${key}" in the configuration file: ${bad.problems.map(({ message }) => message).join(', ')}`);
       this.#definitions.set(key, { plugin, schema: property, fallback: configured ?? fallback });
     }
