@@ -1,0 +1,112 @@
+/** What elements and plugins' modules share: imported as `@forum/client`. */
+
+interface Page {
+  readonly elements: Readonly<Record<string, string>>;
+  readonly texts: Readonly<Record<string, string>>;
+  readonly member: boolean;
+}
+
+/** What the server told this page's scripts. */
+export const page: Page = JSON.parse(document.getElementById('forum')?.textContent ?? '{"elements":{},"texts":{},"member":false}') as Page;
+
+/** A text of the page's scripts in the page's language. */
+export const t = (key: string, values: Readonly<Record<string, string | number>> = {}): string =>
+  (page.texts[key] ?? key).replace(/\{(\w+)\}/g, (hole, name: string) => String(values[name] ?? hole));
+
+interface Policy {
+  createHTML(text: string): string;
+}
+declare const trustedTypes: { createPolicy(name: string, rules: Policy): Policy } | undefined;
+const asIs: Policy = { createHTML: (text) => text };
+// The only policy for HTML, and it is used below only: whatever the server sent as HTML was made safe there.
+const policy = typeof trustedTypes === 'undefined' ? asIs : trustedTypes.createPolicy('forum-html', asIs);
+
+/** HTML of this server as nodes; nothing in it runs. Its forms get this page's forgery token. */
+export function toFragment(html: string): DocumentFragment {
+  const template = document.createElement('template');
+  template.innerHTML = policy.createHTML(html);
+  for (const field of template.content.querySelectorAll<HTMLInputElement>('input[name="_csrf"]')) field.value = csrf();
+  return template.content;
+}
+
+/** A whole page of this server, to take pieces from. */
+export const toDocument = (html: string): Document => new DOMParser().parseFromString(policy.createHTML(html), 'text/html');
+
+const meta = (): HTMLMetaElement | null => document.querySelector('meta[name="csrf-token"]');
+export const csrf = (): string => meta()?.content ?? '';
+
+/** Takes over the forgery token of another page, into every form of this one. */
+export function refreshCsrf(other: Document): boolean {
+  const token = other.querySelector<HTMLMetaElement>('meta[name="csrf-token"]')?.content;
+  const own = meta();
+  if (!token || !own || token === own.content) return false;
+  own.content = token;
+  for (const field of document.querySelectorAll<HTMLInputElement>('input[name="_csrf"]')) field.value = token;
+  return true;
+}
+
+/** Fetches from this server with the forgery token; answers as they are. */
+export function request(url: string, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  if (init.method && init.method !== 'GET') headers.set('X-CSRF-Token', csrf());
+  return fetch(url, { ...init, headers, credentials: 'same-origin' });
+}
+
+/** JSON to and from the API. Rejects with the envelope's own sentence. */
+export async function api<T>(path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST'): Promise<T> {
+  const init = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
+  const response = await request(path, { method, ...init });
+  const answer = (await response.json()) as { error?: string };
+  if (!response.ok) throw new Error(answer.error ?? t('failed'));
+  return answer as T;
+}
+
+/** Says something to those who listen to the page instead of looking at it. */
+export function announce(text: string): void {
+  const region = document.getElementById('announcer');
+  if (region) region.textContent = text;
+}
+
+/** A passing note at the foot of the page; also announced. */
+export function toast(text: string): void {
+  announce(text);
+  document.querySelector('.toast')?.remove();
+  const note = document.createElement('div');
+  note.className = 'toast';
+  note.textContent = text;
+  document.body.append(note);
+  setTimeout(() => note.remove(), 6_000);
+}
+
+/** Defines a custom element once: a module may be loaded twice. */
+export function define(tag: string, element: CustomElementConstructor): void {
+  if (!customElements.get(tag)) customElements.define(tag, element);
+}
+
+/** An icon of the page by the button that shows it already; icons are drawn by the server. */
+export function button(label: string, run: () => void): HTMLButtonElement {
+  const made = document.createElement('button');
+  made.type = 'button';
+  made.textContent = label;
+  made.addEventListener('click', run);
+  return made;
+}
+
+/** Storage of this device; full or forbidden storage counts as empty. */
+export const store = {
+  get(key: string): string | null {
+    try {
+      return localStorage.getItem(key);
+    } catch {
+      return null;
+    }
+  },
+  set(key: string, value: string | undefined): void {
+    try {
+      if (value === undefined) localStorage.removeItem(key);
+      else localStorage.setItem(key, value);
+    } catch {
+      // Nothing is kept on this device then; the page works without.
+    }
+  },
+};

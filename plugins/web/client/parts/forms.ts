@@ -1,0 +1,90 @@
+import { announce, refreshCsrf, request, t, toDocument } from '@forum/client';
+
+type Submitter = HTMLButtonElement | HTMLInputElement | null;
+
+/** Forms with `data-enhance` are sent without leaving the page, so that nothing typed is lost when something is in the way. */
+export function enhanceForms(): void {
+  document.addEventListener('submit', (event) => {
+    const form = event.target as HTMLFormElement;
+    if (!('enhance' in form.dataset) || event.defaultPrevented || (event.submitter as HTMLButtonElement | null)?.name === 'preview') return;
+    event.preventDefault();
+    if (form.ariaBusy !== 'true') void send(form, event.submitter as Submitter);
+  });
+}
+
+async function send(form: HTMLFormElement, submitter: Submitter, again = false): Promise<void> {
+  busy(form, true);
+  say(form, '');
+  try {
+    const body = new URLSearchParams(new FormData(form, submitter) as unknown as Record<string, string>);
+    const response = await request(form.action, { method: 'POST', body });
+    await settle(form, submitter, response, again);
+  } catch {
+    say(form, t('offline'));
+  } finally {
+    busy(form, false);
+  }
+}
+
+async function settle(form: HTMLFormElement, submitter: Submitter, response: Response, again: boolean): Promise<void> {
+  if (response.redirected || response.ok) return arrive(form, response);
+  if (response.status === 429) return wait(form, Number(response.headers.get('Retry-After') ?? 10));
+  const answer = toDocument(await response.text());
+  // A token from before logging in or out elsewhere: take the new one over and try once more.
+  if (response.status === 403 && !again && refreshCsrf(answer)) return send(form, submitter, true);
+  refreshCsrf(answer);
+  if (response.status === 401) return say(form, t('session'));
+  const refused = form.id ? answer.getElementById(form.id) : answer.querySelector(`form[action="${CSS.escape(new URL(form.action).pathname)}"]`);
+  const shown = answer.querySelector('main');
+  const main = document.querySelector('main');
+  if (response.status < 500 && (refused ?? shown?.querySelector('[role="alert"]')) && shown && main) {
+    main.replaceWith(document.adoptNode(shown));
+    document.querySelector<HTMLElement>('[role="alert"], [aria-invalid="true"]')?.focus();
+    return;
+  }
+  say(form, answer.querySelector('.lead')?.textContent ?? t('failed'));
+}
+
+function arrive(form: HTMLFormElement, response: Response): void {
+  form.dispatchEvent(new CustomEvent('forum:sent', { bubbles: true }));
+  const [to, here] = [new URL(response.url), new URL(location.href)];
+  if (to.pathname + to.search === here.pathname + here.search) {
+    history.replaceState(null, '', to.href);
+    location.reload();
+  } else {
+    location.assign(to.href);
+  }
+}
+
+function wait(form: HTMLFormElement, seconds: number): void {
+  const buttons = [...form.querySelectorAll<HTMLButtonElement>('button:not([type="button"])')];
+  for (const one of buttons) one.disabled = true;
+  let left = Math.min(seconds, 3_600);
+  announce(t('wait', { seconds: left }));
+  const timer = setInterval(tick, 1_000);
+  tick();
+  function tick(): void {
+    say(form, left > 0 ? t('wait', { seconds: left }) : '', false);
+    if (left-- > 0) return;
+    clearInterval(timer);
+    for (const one of buttons) one.disabled = false;
+  }
+}
+
+function busy(form: HTMLFormElement, on: boolean): void {
+  form.ariaBusy = on ? 'true' : null;
+  for (const one of form.querySelectorAll('button:not([type="button"])')) one.ariaBusy = on ? 'true' : null;
+}
+
+/** One line above the form's buttons, made when it is first needed. */
+function say(form: HTMLFormElement, text: string, loud = true): void {
+  let line = form.querySelector<HTMLElement>('.form-state');
+  if (!line) {
+    if (text === '') return;
+    line = document.createElement('p');
+    line.className = 'form-state problem';
+    form.append(line);
+  }
+  line.textContent = text;
+  if (loud && text) announce(text);
+}

@@ -1,0 +1,58 @@
+export type Mark = 'bold' | 'italic' | 'heading' | 'quote' | 'code' | 'list' | 'link';
+
+const AROUND: Readonly<Partial<Record<Mark, string>>> = { bold: '**', italic: '_', code: '`' };
+const BEFORE: Readonly<Partial<Record<Mark, string>>> = { heading: '## ', quote: '> ', list: '- ' };
+const ITEM = /^(\s*)([-*+]|(\d+)\.|>)\s+(\[[ x]\]\s+)?/;
+
+/** Replaces text so that the field's own undo knows of it. */
+function insert(area: HTMLTextAreaElement, text: string, start: number, end: number): void {
+  area.focus();
+  area.setSelectionRange(start, end);
+  // Obsolete by the letter, and still the only way that keeps the undo stack.
+  if (document.execCommand('insertText', false, text)) return;
+  area.setRangeText(text, start, end, 'end');
+  area.dispatchEvent(new Event('input', { bubbles: true }));
+}
+
+/** Puts Markdown around or before what is selected, or takes it away where it is there already. */
+export function apply(area: HTMLTextAreaElement, mark: Mark): void {
+  const { selectionStart: start, selectionEnd: end, value } = area;
+  const selected = value.slice(start, end);
+  const before = BEFORE[mark];
+  if (before) return lines(area, before);
+  if (mark === 'link') {
+    insert(area, `[${selected}](https://)`, start, end);
+    return area.setSelectionRange(start + selected.length + 3, start + selected.length + 11);
+  }
+  const around = mark === 'code' && selected.includes('\n') ? '\n```\n' : (AROUND[mark] ?? '');
+  const size = around.length;
+  if (value.slice(start - size, start) === around && value.slice(end, end + size) === around) {
+    insert(area, selected, start - size, end + size);
+    return area.setSelectionRange(start - size, end - size);
+  }
+  insert(area, around + selected + around, start, end);
+  area.setSelectionRange(start + size, end + size);
+}
+
+function lines(area: HTMLTextAreaElement, before: string): void {
+  const { value, selectionStart, selectionEnd } = area;
+  const start = value.lastIndexOf('\n', selectionStart - 1) + 1;
+  const next = value.indexOf('\n', selectionEnd);
+  const end = next < 0 ? value.length : next;
+  const rows = value.slice(start, end).split('\n');
+  const there = rows.every((row) => row.startsWith(before));
+  insert(area, rows.map((row) => (there ? row.slice(before.length) : before + row)).join('\n'), start, end);
+}
+
+/** Enter inside a list or a quotation begins the next item; on an empty one it ends the list. False: an ordinary line. */
+export function continueList(area: HTMLTextAreaElement): boolean {
+  const { value, selectionStart: at, selectionEnd } = area;
+  if (at !== selectionEnd) return false;
+  const start = value.lastIndexOf('\n', at - 1) + 1;
+  const line = value.slice(start, at);
+  const [whole, indent = '', sign = '', number, box] = ITEM.exec(line) ?? [];
+  if (whole === undefined) return false;
+  if (line === whole) insert(area, '', start, at);
+  else insert(area, `\n${indent}${number ? `${Number(number) + 1}.` : sign} ${box ? '[ ] ' : ''}`, at, at);
+  return true;
+}

@@ -1,0 +1,69 @@
+import { announce, define, t, toFragment } from '@forum/client';
+
+/** Pages that come by themselves before a button is shown, so that the foot of the page stays within reach. */
+const BY_THEMSELVES = 3;
+
+/** A list that goes on. `data-api` is the address of the next part: JSON with `html`, `count`, `hasMore`; paging goes by `offset`. */
+class Feed extends HTMLElement {
+  #observer: IntersectionObserver | undefined;
+  #loads = 0;
+  #loading = false;
+
+  connectedCallback(): void {
+    const pager = this.#pager;
+    if (!this.dataset['api'] || !pager?.querySelector('[rel="next"]')) return;
+    const more = document.createElement('button');
+    more.type = 'button';
+    more.className = 'button';
+    more.textContent = t('more');
+    more.addEventListener('click', () => void this.#load(true));
+    const row = document.createElement('p');
+    row.className = 'feed-more';
+    row.append(more);
+    pager.hidden = true;
+    pager.after(row);
+    this.#observer = new IntersectionObserver(([entry]) => {
+      if (entry?.isIntersecting && this.#loads < BY_THEMSELVES) void this.#load(false);
+    }, { rootMargin: '600px' });
+    this.#observer.observe(row);
+  }
+
+  disconnectedCallback(): void {
+    this.#observer?.disconnect();
+  }
+
+  get #pager(): HTMLElement | null {
+    return this.parentElement?.querySelector('.pager') ?? null;
+  }
+
+  async #load(asked: boolean): Promise<void> {
+    const list = this.querySelector('[role="feed"]');
+    const row = this.parentElement?.querySelector('.feed-more');
+    if (this.#loading || !list || !row) return;
+    this.#loading = true;
+    list.ariaBusy = 'true';
+    try {
+      const address = new URL(this.dataset['api'] ?? '', location.href);
+      const answer = await fetch(address, { credentials: 'same-origin' });
+      if (!answer.ok) throw new Error(String(answer.status));
+      const { html, count, hasMore } = (await answer.json()) as { html: string; count: number; hasMore: boolean };
+      const first = list.children.length;
+      list.append(toFragment(html));
+      this.#loads++;
+      address.searchParams.set('offset', String(Number(address.searchParams.get('offset') ?? 0) + count));
+      this.dataset['api'] = address.pathname + address.search;
+      announce(t('loaded', { count }));
+      if (asked) list.children[first]?.querySelector('a')?.focus();
+      if (!hasMore) row.remove();
+    } catch {
+      // The numbered pages lead on where loading fails.
+      row.remove();
+      if (this.#pager) this.#pager.hidden = false;
+    } finally {
+      this.#loading = false;
+      list.ariaBusy = null;
+      if (row.isConnected) this.#observer?.unobserve(row), this.#observer?.observe(row);
+    }
+  }
+}
+define('x-feed', Feed);
