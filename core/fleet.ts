@@ -111,9 +111,10 @@ export class Fleet {
       this.#fail(error);
       this.#unsent = true;
     }
-    const now = performance.now();
+    // While Redis is away, the leases of the others run out as this process's own does.
+    const gone = members ? 0 : performance.now() - (this.#cutOff ?? performance.now());
     // One millisecond more than the lease, because a timer may fire that much early.
-    const timer = setTimeout(resolve, LEASE + 1 - (members ? 0 : now - (this.#cutOff ?? now)));
+    const timer = setTimeout(resolve, Math.max(1, LEASE + 1 - gone));
     await promise;
     clearTimeout(timer);
     this.#answers.delete(ticket);

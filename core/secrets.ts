@@ -35,8 +35,8 @@ const VERSION = 'v1';
 export const KEY_FILE = 'secret.key';
 /** Beside it while a rotation is under way. After one that broke off either key may have sealed what is stored. */
 export const NEXT_KEY_FILE = 'secret.key.next';
-/** Characters of a root secret at least; 16 random letters and digits hold some 95 bits. */
-const SHORTEST = 16;
+/** Characters of a root secret at least: 128 bits in hexadecimal digits. */
+const SHORTEST = 32;
 
 export interface SecretOptions {
   /** SECRET_KEY. Without it a key is made once and kept under `folder`. */
