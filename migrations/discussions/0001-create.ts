@@ -62,7 +62,10 @@ export default class Discussions0001Create extends Migration {
       deleted_by uuid
     )`);
     this.addSql('create table discussion_participant (discussion_id uuid not null, user_id uuid not null, posts integer not null, primary key (discussion_id, user_id))');
-    this.addSql('create table discussion_author (user_id uuid primary key, discussions integer not null, posts integer not null) with (fillfactor = 70)');
+    // By category, so that a member's numbers tell nobody of categories they may not see.
+    this.addSql(`create table discussion_author (
+      user_id uuid not null, category_id uuid not null, discussions integer not null, posts integer not null, primary key (user_id, category_id)
+    ) with (fillfactor = 70)`);
     this.addSql('create unique index post_number on post (discussion_id, number)');
     // Ids grow with time, so one index gives an author's posts from the newest on.
     this.addSql('create index post_author on post (author_id, id desc) where deleted_at is null');

@@ -94,7 +94,8 @@ export const Categories = defineToken<Categories>('Categories');
 export const DiscussionRecord = Type.Object({
   id: Type.String(), number: Type.Integer(), title: Type.String(), slug: Type.String(), content: Type.String(), html: Type.String(),
   category_id: Type.String(), category: Type.Object({ id: Type.String(), slug: Type.String(), name: Type.String() }), author: Author,
-  reply_count: Type.Integer(), view_count: Type.Integer(), participant_count: Type.Integer(),
+  /** Who wrote last. */
+  last_author: Author, reply_count: Type.Integer(), view_count: Type.Integer(), participant_count: Type.Integer(),
   is_pinned: Type.Boolean(), is_locked: Type.Boolean(), is_deleted: Type.Boolean(),
   last_post_at: Time, created_at: Time, updated_at: Time, url: Type.String(),
 });

@@ -1,17 +1,27 @@
 import { sql, type Data } from '#core';
 
 /** Adds to what a category counts; negative numbers take away. Any of its rows will do, so the lowest is used. */
-export async function addToCategory(data: Data, categoryId: string, discussions: number, posts: number): Promise<void> {
+async function addToCategory(data: Data, categoryId: string, discussions: number, posts: number): Promise<void> {
   await data.all(sql`insert into category_count (category_id, part, discussions, posts) values (${categoryId}, 0, ${discussions}, ${posts})
     on conflict (category_id, part) do update set discussions = category_count.discussions + excluded.discussions, posts = category_count.posts + excluded.posts`);
 }
 
-/** A whole discussion leaves (`-1`) or comes back (`1`): for its author, and for everybody with posts in it. */
-export async function addToAuthors(data: Data, { id, authorId }: { readonly id: string; readonly authorId: string }, by: 1 | -1): Promise<void> {
-  // Locked in the order of their ids: two discussions with the same people in them may be deleted at once.
-  await data.all(sql`select user_id from discussion_author where user_id in (select user_id from discussion_participant where discussion_id = ${id}) order by user_id for update`);
-  await data.all(sql`update discussion_author a set posts = a.posts + ${by} * m.posts from discussion_participant m where m.discussion_id = ${id} and m.user_id = a.user_id`);
-  await data.all(sql`update discussion_author set discussions = discussions + ${by} where user_id = ${authorId}`);
+/** A whole discussion leaves a category (`-1`) or comes to it (`1`): for the category, for its author, and for everybody with posts in it. */
+export async function addWhole(
+  data: Data, { id, authorId, replyCount }: { readonly id: string; readonly authorId: string; readonly replyCount: number }, categoryId: string, by: 1 | -1,
+): Promise<void> {
+  // In the order of their ids: two discussions with the same people in them may be deleted at once.
+  await data.all(sql`insert into discussion_author (user_id, category_id, discussions, posts)
+    select user_id, ${categoryId}, case when user_id = ${authorId}::uuid then ${by}::int else 0 end, ${by}::int * posts
+    from discussion_participant where discussion_id = ${id} order by user_id
+    on conflict (user_id, category_id) do update set discussions = discussion_author.discussions + excluded.discussions, posts = discussion_author.posts + excluded.posts`);
+  await addToCategory(data, categoryId, by, by * (replyCount + 1));
+}
+
+/** One reply more or less, for its author and the category. */
+export async function addReply(data: Data, authorId: string, categoryId: string, by: 1 | -1): Promise<void> {
+  await data.all(sql`update discussion_author set posts = posts + ${by} where user_id = ${authorId} and category_id = ${categoryId}`);
+  await addToCategory(data, categoryId, 0, by);
 }
 
 /** A reply was deleted: the discussion's numbers and its last post follow. */

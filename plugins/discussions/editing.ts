@@ -3,7 +3,7 @@ import type { Viewer } from '#plugins/access';
 import type { Accounts } from '#plugins/accounts';
 import { discussionDeleted, discussionUpdated, postDeleted, postUpdated, tags, type DiscussionHead } from '#plugins/discussions';
 import type { CategoryService } from './categories.ts';
-import { addToAuthors, addToCategory, leave, rejoin } from './counters.ts';
+import { addReply, addWhole, leave, rejoin } from './counters.ts';
 import type { Drafts } from './drafts.ts';
 import { DiscussionEntity, PostEntity } from './entities.ts';
 import { discussionEvent, postEvent } from './events.ts';
@@ -67,7 +67,7 @@ export class Editing {
     await this.#write(head, async (_em, stored, now) => {
       if (stored.deletedAt) return;
       Object.assign(stored, { deletedAt: now, deletedBy: viewer.id ?? null });
-      await this.#count(stored, -1);
+      await addWhole(this.#services.data, stored, stored.categoryId, -1);
       await this.#announce(discussionDeleted, stored);
     });
   }
@@ -76,7 +76,7 @@ export class Editing {
     await this.#write(head, async (_em, stored) => {
       if (!stored.deletedAt) return;
       Object.assign(stored, { deletedAt: null, deletedBy: null });
-      await this.#count(stored, 1);
+      await addWhole(this.#services.data, stored, stored.categoryId, 1);
       await this.#announce(discussionUpdated, stored);
     });
   }
@@ -90,7 +90,7 @@ export class Editing {
     });
   }
 
-  /** Deleting a first post deletes its discussion. */
+  /** Deleting a first post deletes its discussion. What lies in a deleted discussion counts for nobody until that comes back. */
   async removePost({ row, discussion }: FoundPost, viewer: Viewer): Promise<void> {
     if (row.number === 1) return this.remove(discussion, viewer);
     await this.#write(discussion, async (em, stored, now) => {
@@ -99,7 +99,7 @@ export class Editing {
       Object.assign(post, { deletedAt: now, deletedBy: viewer.id ?? null, updatedAt: now });
       await em.flush();
       await leave(this.#services.data, stored.id, post.authorId);
-      await this.#countPost(stored, post.authorId, -1);
+      if (!stored.deletedAt) await addReply(this.#services.data, post.authorId, stored.categoryId, -1);
       await this.#announcePost(postDeleted, post, stored);
     });
   }
@@ -112,7 +112,7 @@ export class Editing {
       Object.assign(post, { deletedAt: null, deletedBy: null, updatedAt: now });
       await em.flush();
       await rejoin(this.#services.data, stored.id, post.authorId);
-      await this.#countPost(stored, post.authorId, 1);
+      if (!stored.deletedAt) await addReply(this.#services.data, post.authorId, stored.categoryId, 1);
       await this.#announcePost(postUpdated, post, stored);
     });
   }
@@ -132,25 +132,9 @@ export class Editing {
 
   async #move(stored: StoredDiscussion, to: string): Promise<void> {
     if (stored.deletedAt) return;
-    const { data } = this.#services;
-    const posts = stored.replyCount + 1;
     // In the order of their ids, so that two moves in opposite directions cannot wait for one another.
-    const steps = [{ id: stored.categoryId, by: -1 }, { id: to, by: 1 }].sort((a, b) => (a.id < b.id ? -1 : 1));
-    for (const { id, by } of steps) await addToCategory(data, id, by, by * posts);
-  }
-
-  async #count(stored: StoredDiscussion, by: 1 | -1): Promise<void> {
-    const { data } = this.#services;
-    await addToAuthors(data, stored, by);
-    await addToCategory(data, stored.categoryId, by, by * (stored.replyCount + 1));
-  }
-
-  /** The posts of a deleted discussion count for nobody until it comes back. */
-  async #countPost(stored: StoredDiscussion, authorId: string, by: 1 | -1): Promise<void> {
-    if (stored.deletedAt) return;
-    const { data } = this.#services;
-    await data.all(sql`update discussion_author set posts = posts + ${by} where user_id = ${authorId}`);
-    await addToCategory(data, stored.categoryId, 0, by);
+    const steps = [{ id: stored.categoryId, by: -1 as const }, { id: to, by: 1 as const }].sort((a, b) => (a.id < b.id ? -1 : 1));
+    for (const { id, by } of steps) await addWhole(this.#services.data, stored, id, by);
   }
 
   async #announce(action: typeof discussionUpdated, stored: StoredDiscussion): Promise<void> {

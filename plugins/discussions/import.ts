@@ -92,18 +92,20 @@ export class BatchImporter implements Importer {
     await this.#data.all(sql`insert into discussion_participant (discussion_id, user_id, posts)
       select * from unnest(${members.map(({ id }) => id)}::uuid[], ${members.map(({ userId }) => userId)}::uuid[], ${members.map(({ posts }) => posts)}::int[])`);
     const [authors, categories] = [new Map<string, Tally>(), new Map<string, Tally>()];
-    for (const { userId, posts } of members) add(authors, userId, 0, posts);
-    for (const { source } of batch) {
-      add(authors, source.authorId, 1, 0);
+    for (const { source, participants } of batch) {
+      for (const [userId, posts] of participants) add(authors, `${userId} ${source.categoryId}`, 0, posts);
+      add(authors, `${source.authorId} ${source.categoryId}`, 1, 0);
       add(categories, source.categoryId, 1, source.posts.length);
     }
     const columns = (tallies: Map<string, Tally>) => {
       const sorted = [...tallies].sort(([a], [b]) => (a < b ? -1 : 1));
-      return sql`unnest(${sorted.map(([id]) => id)}::uuid[], ${sorted.map(([, { discussions }]) => discussions)}::int[], ${sorted.map(([, { posts }]) => posts)}::int[]) as t (id, discussions, posts)`;
+      const [ids, discussions, posts] = [sorted.map(([id]) => id), sorted.map(([, tally]) => tally.discussions), sorted.map(([, tally]) => tally.posts)];
+      return sql`unnest(${ids}::text[], ${discussions}::int[], ${posts}::int[]) as t (id, discussions, posts)`;
     };
-    await this.#data.all(sql`insert into discussion_author (user_id, discussions, posts) select * from ${columns(authors)}
-      on conflict (user_id) do update set discussions = discussion_author.discussions + excluded.discussions, posts = discussion_author.posts + excluded.posts`);
-    await this.#data.all(sql`insert into category_count (category_id, part, discussions, posts) select t.id, 0, t.discussions, t.posts from ${columns(categories)}
+    await this.#data.all(sql`insert into discussion_author (user_id, category_id, discussions, posts)
+      select split_part(t.id, ' ', 1)::uuid, split_part(t.id, ' ', 2)::uuid, t.discussions, t.posts from ${columns(authors)}
+      on conflict (user_id, category_id) do update set discussions = discussion_author.discussions + excluded.discussions, posts = discussion_author.posts + excluded.posts`);
+    await this.#data.all(sql`insert into category_count (category_id, part, discussions, posts) select t.id::uuid, 0, t.discussions, t.posts from ${columns(categories)}
       on conflict (category_id, part) do update set discussions = category_count.discussions + excluded.discussions, posts = category_count.posts + excluded.posts`);
   }
 }

@@ -1,6 +1,7 @@
 import { Cache, Clock, Data, definePlugin, Environment, pluginChanged, Settings, Type } from '#core';
 import { Access } from '#plugins/access';
 import { Accounts, userChanged } from '#plugins/accounts';
+import { Admin } from '#plugins/admin';
 import {
   Categories, categoryFields, discussionCreated, discussionDeleted, discussionFields, Discussions, discussionUpdated, draftAccepted, editPost, Importer, manageCategories,
   moderate, postCreated, postDeleted, postFields, postUpdated, startDiscussion, tags, writeReply,
@@ -9,10 +10,12 @@ import { Limits } from '#plugins/limits';
 import { Markdown } from '#plugins/markdown';
 import { Web } from '#plugins/web';
 import { CategoryService } from './categories.ts';
+import { Counts } from './counts.ts';
 import { Drafts } from './drafts.ts';
 import { Editing } from './editing.ts';
 import { CategoryEntity, DiscussionEntity, PostEntity } from './entities.ts';
 import { BatchImporter } from './import.ts';
+import { addPages } from './pages/index.ts';
 import { Reading } from './reading.ts';
 import { Records } from './records.ts';
 import { Rights } from './rights.ts';
@@ -21,6 +24,7 @@ import { discussionRoutes } from './routes/discussions.ts';
 import { postRoutes } from './routes/posts.ts';
 import { userRoutes } from './routes/users.ts';
 import { createService } from './service.ts';
+import { ViewCounts } from './view-counts.ts';
 import { Writing } from './writing.ts';
 
 export default definePlugin({
@@ -29,7 +33,7 @@ export default definePlugin({
   version: '1.0.0',
   description: 'Categories, discussions and posts.',
   needs: { data: Data, cache: Cache, clock: Clock, environment: Environment, settings: Settings, access: Access, accounts: Accounts, limits: Limits, markdown: Markdown },
-  wants: { web: Web },
+  wants: { web: Web, admin: Admin },
   provides: { categories: Categories, discussions: Discussions, importer: Importer },
   hooks: [discussionCreated, discussionUpdated, discussionDeleted, postCreated, postUpdated, postDeleted, draftAccepted],
   extensionPoints: [discussionFields, postFields, categoryFields],
@@ -39,7 +43,7 @@ export default definePlugin({
     'discussions.rate_limit': Type.Integer({ minimum: 1, default: 10, title: 'Discussions in an hour', description: 'How many one member may start; moderators five times as many.', 'x-group': 'limits' }),
   }),
   entities: [CategoryEntity, DiscussionEntity, PostEntity],
-  async setup({ data, cache, clock, environment, settings, access, accounts, limits, markdown, web }, plugin) {
+  async setup({ data, cache, clock, environment, settings, access, accounts, limits, markdown, web, admin }, plugin) {
     const categories = new CategoryService({ data, cache, access, clock });
     await categories.open();
     const records = new Records({ plugin, accounts, categories, environment });
@@ -54,6 +58,8 @@ export default definePlugin({
     postRoutes(services);
     categoryRoutes(services);
     userRoutes(services, accounts);
+    const views = new ViewCounts({ data, cache, clock, log: plugin.log });
+    addPages({ ...services, markdown }, { counts: new Counts(data, categories), views, access, web, admin });
 
     plugin.on(userChanged, () => cache.purge(tags.lists, tags.all));
     plugin.on(pluginChanged, () => cache.purge(tags.lists, tags.all));

@@ -74,15 +74,15 @@ export class Records {
     return this.#services.environment.baseUrl + discussionPath(discussion);
   }
 
-  #authors(rows: readonly { readonly author_id: string }[]): Promise<Authors> {
-    return this.#services.accounts.authors([...new Set(rows.map((row) => row.author_id))]);
+  #authors(rows: readonly { readonly author_id: string; readonly last_author_id?: string }[]): Promise<Authors> {
+    return this.#services.accounts.authors([...new Set(rows.flatMap((row) => [row.author_id, row.last_author_id ?? row.author_id]))]);
   }
 
   #discussion(row: DiscussionRow, authors: Authors): DiscussionRecord {
     const { id, slug, name } = this.#services.categories.all().find((category) => category.id === row.category_id) ?? { id: row.category_id, slug: '', name: '' };
     return {
       id: row.id, number: row.number, title: row.title, slug: row.slug, content: row.content, html: row.html,
-      category_id: row.category_id, category: { id, slug, name }, author: authorOf(row.author_id, authors),
+      category_id: row.category_id, category: { id, slug, name }, author: authorOf(row.author_id, authors), last_author: authorOf(row.last_author_id, authors),
       reply_count: row.reply_count, view_count: row.view_count, participant_count: row.participant_count,
       is_pinned: row.is_pinned, is_locked: row.is_locked, is_deleted: row.deleted_at !== null,
       last_post_at: row.last_post_at.toISOString(), created_at: row.created_at.toISOString(), updated_at: row.updated_at.toISOString(), url: this.url(row),

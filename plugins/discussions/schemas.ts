@@ -25,7 +25,9 @@ export const pagingResult = { count: Type.Integer(), hasMore: Type.Boolean(), ne
 export const PostPaging = { ...Paging, near: Type.Optional(Type.Integer({ minimum: 1, description: 'Open the page that has the post of this number' })) };
 export { Time };
 
-const Audience = Type.Union([Type.Enum(['everyone', 'members', 'staff']), Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 50 })]);
+const Audience = Type.Union([Type.String({ minLength: 1, maxLength: 64 }), Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 50 })], {
+  description: 'everyone, members, staff, or ids of groups',
+});
 /** What administrators say of a category; a form's inputs have the same names. */
 export const CategoryBody = Type.Object({
   id: Type.Optional(Type.String({ maxLength: 64 })), name: Type.String({ minLength: 1, maxLength: 80 }), slug: Type.Optional(Type.String({ maxLength: 80 })),

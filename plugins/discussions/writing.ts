@@ -69,8 +69,8 @@ export class Writing {
         ), m as (
           insert into discussion_participant (discussion_id, user_id, posts) select d.id, ${author.id}, 1 from d
         ), a as (
-          insert into discussion_author (user_id, discussions, posts) select ${author.id}, 1, 1 from d
-          on conflict (user_id) do update set discussions = discussion_author.discussions + 1, posts = discussion_author.posts + 1
+          insert into discussion_author (user_id, category_id, discussions, posts) select ${author.id}, ${category.id}, 1, 1 from d
+          on conflict (user_id, category_id) do update set discussions = discussion_author.discussions + 1, posts = discussion_author.posts + 1
         ), c as (
           insert into category_count (category_id, part, discussions, posts) select ${category.id}, ${anyPart()}, 1, 1 from d
           on conflict (category_id, part) do update set discussions = category_count.discussions + 1, posts = category_count.posts + 1
@@ -132,8 +132,8 @@ function replyStatement({ id, author, content, html, now, discussion }: { id: st
       select ${id}, d.id, d.last_number, ${author}, ${content}, ${html}, ${now}, ${now} from d
       returning *
     ), a as (
-      insert into discussion_author (user_id, discussions, posts) select author_id, 0, 1 from p
-      on conflict (user_id) do update set posts = discussion_author.posts + 1
+      insert into discussion_author (user_id, category_id, discussions, posts) select p.author_id, d.category_id, 0, 1 from p, d
+      on conflict (user_id, category_id) do update set posts = discussion_author.posts + 1
     ), c as (
       insert into category_count (category_id, part, discussions, posts) select d.category_id, ${anyPart()}, 0, 1 from p, d
       on conflict (category_id, part) do update set posts = category_count.posts + 1

@@ -7,6 +7,7 @@ import {
 import type { Web } from '#plugins/web';
 import type { CategoryService } from '../categories.ts';
 import type { Editing } from '../editing.ts';
+import { cards } from '../cards.ts';
 import { limitOf, pageFields, postWindow } from '../paging.ts';
 import type { Reading } from '../reading.ts';
 import type { Records } from '../records.ts';
@@ -48,7 +49,7 @@ export function discussionRoutes(services: RouteServices): void {
     if (query.category_id !== undefined && !category) throw notFound('There is no such category');
     const { sort, offset, cursor } = query;
     const page = await reading.list({ category, sort, offset, cursor, limit: limitOf(settings, query.limit) }, actor);
-    const html = await web?.fragment(actor, '@discussions/rows', { discussions: page.items });
+    const html = await web?.fragment(actor, '@discussions/rows', { discussions: cards(page.items, categories.all()) });
     return { discussions: [...page.items], html: html?.toString() ?? '', ...pageFields(page) };
   });
 

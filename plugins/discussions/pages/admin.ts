@@ -1,0 +1,72 @@
+import { Type } from '#core';
+import type { Access, Audience } from '#plugins/access';
+import { adminSections, type Admin } from '#plugins/admin';
+import { manageCategories, type Category } from '#plugins/discussions';
+import { negotiated, pages, redirect, type Retry, type View } from '#plugins/web';
+import { CategoryBody, plainCategory } from '../schemas.ts';
+import { queryOf, retyped, wrongs, type PageServices, type Typed } from './parts.ts';
+
+const EVERYBODY = ['everyone', 'members', 'staff'] as const;
+const HUES = Array.from({ length: 24 }, (_, step) => step * 15);
+const given = (text: string | null | undefined): string | undefined => (text === '' || text === null ? undefined : text);
+
+/** One of the three words, or groups: a form has one choice, programs may name several. */
+function audienceOf(value: string | readonly string[] | undefined): Audience | undefined {
+  if (value === undefined || Array.isArray(value)) return value as Audience | undefined;
+  return EVERYBODY.find((word) => word === value) ?? [value as string];
+}
+const choiceOf = (audience: Audience): string => (typeof audience === 'string' ? audience : (audience[0] ?? 'staff'));
+
+/** /admin/categories. */
+export function adminPages({ plugin, categories }: PageServices, { admin, access }: { admin: Admin; access: Access }): void {
+  plugin.extend(adminSections, { group: 'content' as const, label: 'Categories', href: '/admin/categories' });
+  const can = manageCategories;
+
+  /** A form for the category of `typed`, or for a new one; below it the list. */
+  const shown = (typed: Typed, edited: Category | undefined): View => {
+    const audiences = [...EVERYBODY.map((word) => ({ value: word, label: word })), ...access.groups().filter(({ builtIn }) => !builtIn).map(({ id, name }) => ({ value: id, label: name }))];
+    const roots = categories.all().filter(({ id, parentId }) => parentId === null && id !== edited?.id);
+    const model = {
+      message: typed.message, problems: typed.problems, wrong: wrongs(typed), values: typed.values, edited: edited && plainCategory(edited), audiences,
+      hues: HUES.map((hue) => ({ value: hue, label: `${hue}°`, hue })), parents: [{ value: '', label: '–' }, ...roots.map(({ id, name }) => ({ value: id, label: name }))],
+      others: [{ value: '', label: '–' }, ...categories.all().filter(({ id }) => id !== edited?.id).map(({ id, name }) => ({ value: id, label: name }))],
+      categories: categories.all().map((category) => ({ ...plainCategory(category), href: `/admin/categories?id=${category.id}`, audiences: [category.view, category.create, category.reply].map(choiceOf).join(' · ') })),
+    };
+    return admin.view('@discussions/admin-categories', { title: 'Categories', hidden: true }, model);
+  };
+  const valuesOf = (category: Category | undefined): Typed['values'] =>
+    category
+      ? { ...plainCategory(category), view: choiceOf(category.view), create: choiceOf(category.create), reply: choiceOf(category.reply) }
+      : { hue: 195, position: categories.all().length, view: 'everyone', create: 'members', reply: 'members' };
+  const again = (retry: Retry): View => shown(retyped(retry), categories.all().find(({ id }) => id === retry.body['id']));
+
+  plugin.route(pages, { method: 'get', path: '/admin/categories', can, options: { login: true } })(async ({ req }) => {
+    await categories.refresh();
+    const edited = categories.all().find(({ id }) => id === queryOf(req)['id']);
+    return negotiated(shown({ values: valuesOf(edited) }, edited), { success: true, categories: categories.all().map(plainCategory) });
+  });
+
+  plugin.route(pages, { method: 'post', path: '/admin/categories/save', can, options: { login: true, again }, body: CategoryBody })(async ({ body }) => {
+    await categories.refresh();
+    const category = await categories.save(strip({
+      id: given(body.id), name: body.name, slug: given(body.slug), description: body.description, hue: body.hue, icon: body.icon, position: body.position,
+      parentId: body.parent_id === undefined ? undefined : (given(body.parent_id) ?? null),
+      view: audienceOf(body.view), create: audienceOf(body.create), reply: audienceOf(body.reply),
+    }));
+    plugin.log.info({ category: category.id, name: category.name }, 'a category was saved');
+    return negotiated(redirect('/admin/categories', { notice: `Saved “${category.name}”.` }), { success: true, category: plainCategory(category) });
+  });
+
+  plugin.route(pages, {
+    method: 'post', path: '/admin/categories/delete', can, options: { login: true, again }, body: Type.Object({ id: Type.String(), move_to: Type.Optional(Type.String()) }),
+  })(async ({ body }) => {
+    await categories.refresh();
+    await categories.remove(body.id, given(body.move_to));
+    plugin.log.info({ category: body.id }, 'a category was deleted');
+    return negotiated(redirect('/admin/categories', { notice: 'The category is gone.' }), { success: true });
+  });
+}
+
+/** Without what is undefined: the service's type tells absent from undefined. */
+const strip = <T extends object>(value: T): { readonly [K in keyof T]: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(value).filter(([, own]) => own !== undefined)) as { readonly [K in keyof T]: Exclude<T[K], undefined> };

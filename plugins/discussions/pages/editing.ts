@@ -1,0 +1,117 @@
+import { HttpError, notFound, Type } from '#core';
+import type { Viewer } from '#plugins/access';
+import { moderate, type DiscussionHead } from '#plugins/discussions';
+import { pages, redirect, view, type Retry, type View } from '#plugins/web';
+import { discussionPath, postPath } from '../identifiers.ts';
+import type { FoundPost } from '../reading.ts';
+import { composer, findByAddress, previewOf, retyped, textOf, wrongs, type PageServices, type Typed } from './parts.ts';
+import type { FormOptions } from './writing.ts';
+
+const Text = Type.Optional(Type.String());
+const ACTIONS = { pin: { pinned: true }, unpin: { pinned: false }, lock: { locked: true }, unlock: { locked: false } } as const;
+
+/** /p/…: changing a post. */
+export function postPages(services: PageServices): void {
+  const { plugin, reading, rights, editing, markdown } = services;
+  const login = { login: true } as const;
+  const find = ({ actor, params }: { readonly actor: Viewer; readonly params: Readonly<Record<string, string>> }) => reading.findPost(params['id'] ?? '', actor);
+  const allow = ({ actor, target }: { readonly actor: Viewer; readonly target: FoundPost }) => rights.change(target.discussion, target.row.author_id, actor);
+  const pathOf = ({ row, discussion }: FoundPost): string => postPath(discussion.number, row.number);
+
+  const editView = (post: FoundPost, typed: Typed): View => {
+    const model = {
+      message: typed.message, problems: typed.problems, number: post.row.number, discussion: post.discussion, back: pathOf(post), action: `/p/${post.row.id}/edit`,
+      composer: composer(typed, { key: `edit-${post.row.id}`, cancel: pathOf(post), rows: 12, submit: 'Save', discussion: post.discussion }),
+    };
+    return view('@discussions/edit', { name: 'edit', title: 'Edit a post', hidden: true }, model);
+  };
+  const again = async (retry: Retry): Promise<View> => {
+    const post = await find(retry);
+    if (!post) throw notFound();
+    return editView(post, retyped(retry));
+  };
+
+  plugin.route(pages, { method: 'get', path: '/p/:id/edit', can: 'public', options: login, find, allow })(({ target }) => editView(target, { values: { content: target.row.content } }));
+
+  plugin.route(pages, { method: 'post', path: '/p/:id/edit', can: 'public', options: { ...login, again } satisfies FormOptions, body: Type.Object({ content: Text, preview: Text }), find, allow })(
+    async ({ actor, target, body }) => {
+      if (body.preview !== undefined) return editView(target, await previewOf(markdown, body));
+      await editing.edit(target, textOf(body.content), actor);
+      return redirect(pathOf(target), { notice: 'Saved.' });
+    },
+  );
+
+  plugin.route(pages, { method: 'get', path: '/p/:id/delete', can: 'public', options: login, find, allow })(({ target }) => {
+    const whole = target.row.number === 1;
+    const model = {
+      title: whole ? 'Delete this discussion?' : 'Delete this post?', text: markdown.excerpt(target.row.content, 200), action: `/p/${target.row.id}/delete`, submit: 'Delete', cancel: pathOf(target),
+    };
+    return view('@discussions/confirm', { name: 'confirm', title: model.title, hidden: true }, model);
+  });
+
+  plugin.route(pages, { method: 'post', path: '/p/:id/delete', can: 'public', options: login, find, allow })(async ({ actor, target }) => {
+    await editing.removePost(target, actor);
+    if (target.row.number > 1) return redirect(pathOf(target), { notice: 'The post was deleted.' });
+    return redirect(rights.moderates(actor) ? discussionPath(target.discussion) : '/', { notice: 'The discussion was deleted.' });
+  });
+
+  plugin.route(pages, { method: 'post', path: '/p/:id/restore', can: moderate, options: login, find })(async ({ target }) => {
+    await editing.restorePost(target);
+    return redirect(pathOf(target), { notice: 'The post is back.' });
+  });
+}
+
+/** /d/…/edit, delete and moderate: changing a discussion as a whole. */
+export function managePages(services: PageServices): void {
+  const { plugin, categories, rights, editing } = services;
+  const login = { login: true } as const;
+  const find = findByAddress(services);
+  const allow = ({ actor, target }: { readonly actor: Viewer; readonly target: DiscussionHead }) => rights.change(target, target.authorId, actor);
+
+  const editView = (head: DiscussionHead, viewer: Viewer, typed: Typed): View => {
+    const open = categories.visible(viewer).filter((category) => category.id === head.categoryId || categories.rights(category, viewer).create);
+    const model = {
+      message: typed.message, problems: typed.problems, wrong: wrongs(typed), title: textOf(typed.values['title']), category_id: textOf(typed.values['category_id']),
+      options: open.map(({ id, name }) => ({ value: id, label: name })), action: `/d/${head.number}/edit`, back: discussionPath(head), fields: { discussion: head, values: typed.values },
+    };
+    return view('@discussions/manage', { name: 'edit', title: 'Edit a discussion', hidden: true }, model);
+  };
+  const again = async (retry: Retry): Promise<View> => {
+    const head = await find(retry);
+    if (!head) throw notFound();
+    return editView(head, retry.actor, retyped(retry));
+  };
+
+  plugin.route(pages, { method: 'get', path: '/d/:address/edit', can: 'public', options: login, find, allow })(({ actor, target: head }) =>
+    editView(head, actor, { values: { title: head.title, category_id: head.categoryId } }));
+
+  plugin.route(pages, { method: 'post', path: '/d/:address/edit', can: 'public', options: { ...login, again } satisfies FormOptions, body: Type.Object({ title: Text, category_id: Text }), find, allow })(
+    async ({ actor, target: head, body }) => {
+      await editing.change(head, { title: body.title, categoryId: body.category_id, fields: body }, actor);
+      return redirect(`/d/${head.number}`, { notice: 'Saved.' });
+    },
+  );
+
+  plugin.route(pages, { method: 'get', path: '/d/:address/delete', can: 'public', options: login, find, allow })(({ target: head }) => {
+    const model = { title: 'Delete this discussion?', text: head.title, action: `/d/${head.number}/delete`, submit: 'Delete', cancel: discussionPath(head) };
+    return view('@discussions/confirm', { name: 'confirm', title: model.title, hidden: true }, model);
+  });
+
+  plugin.route(pages, { method: 'post', path: '/d/:address/delete', can: 'public', options: login, find, allow })(async ({ actor, target: head }) => {
+    await editing.remove(head, actor);
+    return redirect(rights.moderates(actor) ? discussionPath(head) : '/', { notice: 'The discussion was deleted.' });
+  });
+
+  plugin.route(pages, { method: 'post', path: '/d/:address/moderate', can: moderate, options: login, find, body: Type.Object({ action: Type.Enum(['pin', 'unpin', 'lock', 'unlock', 'restore']) }) })(
+    async ({ actor, target: head, body: { action } }) => {
+      if (!rights.in(head.categoryId, actor).moderate) throw new HttpError(403, 'You do not moderate this category');
+      if (action === 'restore') await editing.restore(head);
+      else await editing.change(head, ACTIONS[action], actor);
+      return redirect(discussionPath(head), { notice: DONE[action] });
+    },
+  );
+}
+
+const DONE = {
+  pin: 'Pinned: it stays on top of its lists.', unpin: 'No longer pinned.', lock: 'Locked: only moderators may reply.', unlock: 'Open for replies again.', restore: 'The discussion is back.',
+} as const;

@@ -1,0 +1,71 @@
+import type { Request } from '#core';
+import { accessTag, isGuest, type Viewer } from '#plugins/access';
+import { tags, type DiscussionHead, type PostRecord, type PostStub } from '#plugins/discussions';
+import type { Markdown } from '#plugins/markdown';
+import { SafeHtml, type Retry } from '#plugins/web';
+import { numberOf, postPath } from '../identifiers.ts';
+import type { RouteServices } from '../routes/discussions.ts';
+
+export interface PageServices extends RouteServices {
+  readonly markdown: Markdown;
+}
+/** Rows of a list and posts of a discussion on one page. */
+export const PAGE_SIZE = 20;
+/** Tags of a page that shows a list. */
+export const listTags: readonly string[] = [tags.lists, tags.all, tags.categories, accessTag];
+
+/** The discussion a page's address names: its number, with or without the words behind it. */
+export function findByAddress({ reading }: Pick<PageServices, 'reading'>) {
+  return ({ actor, params }: { readonly actor: Viewer; readonly params: Readonly<Record<string, string>> }): Promise<DiscussionHead | undefined> => {
+    const number = numberOf(/^(\d+)(?:-.*)?$/.exec(params['address'] ?? '')?.[1] ?? '');
+    return number === undefined ? Promise.resolve(undefined) : reading.find(String(number), actor);
+  };
+}
+
+/** What a form shows again after it was refused, or at first. */
+export interface Typed {
+  readonly values: Readonly<Record<string, unknown>>;
+  readonly message?: string | undefined;
+  readonly problems?: Retry['problems'] | undefined;
+  readonly preview?: SafeHtml | undefined;
+}
+export const retyped = ({ body, message, problems }: Retry): Typed => ({ values: body, message, problems });
+/** Problems by field, for the inputs. */
+export const wrongs = ({ problems = [] }: Typed): Readonly<Record<string, string>> => Object.fromEntries(problems.map(({ field, message }) => [field, message]));
+export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** What the writing field is given; a draft that comes back brings its problem and its preview along. */
+export function composer(typed: Typed, given: { readonly key: string; readonly submit?: string; readonly cancel?: string; readonly rows?: number; readonly discussion?: DiscussionHead }): object {
+  return { name: 'content', value: textOf(typed.values['content']), problem: wrongs(typed)['content'], preview: typed.preview, values: typed.values, ...given };
+}
+
+/** What a text looks like, for those who pressed the button without script; a text that cannot be rendered says why in its problem instead. */
+export const previewOf = async (markdown: Markdown, values: Readonly<Record<string, unknown>>): Promise<Typed> => {
+  const content = textOf(values['content']);
+  return { values, preview: content.trim() === '' ? undefined : new SafeHtml(await markdown.render(content)) };
+};
+
+/** A post with its HTML and what the viewer may do with it. */
+export function postModel(post: PostRecord | PostStub, head: DiscussionHead, { rights }: Pick<PageServices, 'rights'>, viewer: Viewer): object {
+  const moderates = rights.in(head.categoryId, viewer).moderate;
+  const url = postPath(head.number, post.number);
+  if (!('author' in post) || post.is_deleted) {
+    return { id: post.id, number: post.number, is_deleted: true, url, actions: { restore: moderates && !head.deleted && `/p/${post.id}/restore` } };
+  }
+  const mayChange = rights.change(head, post.author.id, viewer);
+  const mayReply = rights.reply(head, viewer);
+  const actions = {
+    reply: mayReply && `/d/${head.number}/reply`, quote: mayReply && `/d/${head.number}/reply?quote=${post.id}`,
+    edit: mayChange && `/p/${post.id}/edit`, delete: mayChange && `/p/${post.id}/delete`, more: !isGuest(viewer),
+  };
+  return { ...post, html: new SafeHtml(post.html), url, by_author: post.author.id === head.authorId && !post.is_first, actions };
+}
+
+/** Text of another post as a quotation with a link to it. */
+export function quotation(post: PostRecord, head: DiscussionHead): string {
+  const quoted = post.content.split('\n').map((line) => `> ${line}`).join('\n');
+  return `> [@${post.author.username}](${postPath(head.number, post.number)}):\n${quoted}\n\n`;
+}
+
+/** The query as text, without what came twice. */
+export const queryOf = (req: Request): Readonly<Record<string, string | undefined>> => req.query as Record<string, string | undefined>;

@@ -1,0 +1,85 @@
+import { HttpError, Type } from '#core';
+import type { Viewer } from '#plugins/access';
+import type { DiscussionHead } from '#plugins/discussions';
+import { pages, redirect, view, type Retry, type View } from '#plugins/web';
+import { discussionPath } from '../identifiers.ts';
+import { composer, findByAddress, previewOf, quotation, queryOf, retyped, textOf, wrongs, type PageServices, type Typed } from './parts.ts';
+
+const Text = Type.Optional(Type.String());
+const NewForm = Type.Object({ title: Text, content: Text, category_id: Text, preview: Text });
+const ReplyForm = Type.Object({ content: Text, preview: Text });
+
+/** /new and /d/…/reply: writing. */
+export function writingPages(services: PageServices): void {
+  const { plugin, categories, writing, reading, records, rights, markdown } = services;
+  const options = { login: true } as const;
+  const find = findByAddress(services);
+
+  const newView = (viewer: Viewer, typed: Typed): View => {
+    const open = categories.visible(viewer).filter((category) => categories.rights(category, viewer).create);
+    if (open.length === 0) throw new HttpError(403, 'You may not start discussions here');
+    const chosen = textOf(typed.values['category_id']);
+    const category = open.find(({ id, slug }) => id === chosen || slug === chosen);
+    const model = {
+      message: typed.message, problems: typed.problems, wrong: wrongs(typed), title: textOf(typed.values['title']), category_id: category?.id ?? '',
+      options: [{ value: '', label: '…' }, ...open.map(({ id, name }) => ({ value: id, label: name }))],
+      composer: composer(typed, { key: 'new', cancel: category ? `/c/${encodeURIComponent(category.slug)}` : '/', rows: 12 }),
+    };
+    return view('@discussions/new', { name: 'new', title: 'New discussion', hidden: true }, model);
+  };
+
+  plugin.route(pages, { method: 'get', path: '/new', can: 'public', options })(async ({ actor, req }) => {
+    await categories.refresh();
+    const { category, title } = queryOf(req);
+    return newView(actor, { values: { category_id: category, title } });
+  });
+
+  plugin.route(pages, { method: 'post', path: '/new', can: 'public', body: NewForm, options: { ...options, again: (retry) => newView(retry.actor, retyped(retry)) } satisfies FormOptions })(
+    async ({ actor, body }) => {
+      await categories.refresh();
+      if (body.preview !== undefined) return newView(actor, await previewOf(markdown, body));
+      const started = await writing.start(actor, { title: textOf(body.title), content: textOf(body.content), categoryId: textOf(body.category_id), fields: body });
+      return redirect(started.path);
+    },
+  );
+
+  const replyView = (head: DiscussionHead, typed: Typed): View => {
+    const cancel = discussionPath(head);
+    const model = {
+      message: typed.message, problems: typed.problems, discussion: head, back: cancel, action: `/d/${head.number}/reply`,
+      composer: composer(typed, { key: `reply-${head.id}`, cancel, rows: 10, discussion: head }),
+    };
+    return view('@discussions/reply', { name: 'reply', title: `Reply to “${head.title}”`, hidden: true }, model);
+  };
+
+  plugin.route(pages, { method: 'get', path: '/d/:address/reply', can: 'public', options, find })(async ({ actor, target: head, req }) => {
+    rights.demandReply(head, actor);
+    const quoted = await reading.findPost(queryOf(req)['quote'] ?? '', actor);
+    const [post] = quoted?.discussion.id === head.id ? await records.posts([quoted.row], actor, false) : [];
+    return replyView(head, { values: { content: post && 'author' in post ? quotation(post, head) : '' } });
+  });
+
+  plugin.route(pages, {
+    method: 'post', path: '/d/:address/reply', can: 'public', find, body: ReplyForm,
+    options: {
+      ...options,
+      again: async (retry) => {
+        const head = await find(retry);
+        if (!head) throw new HttpError(404, 'There is no such discussion');
+        return replyView(head, retyped(retry));
+      },
+    } satisfies FormOptions,
+  })(async ({ actor, target: head, body }) => {
+    rights.demandReply(head, actor);
+    if (body.preview !== undefined) return replyView(head, await previewOf(markdown, body));
+    const { path, number } = await writing.reply(actor, { discussionId: head.id, content: textOf(body.content) });
+    return redirect(path, { notice: `Your reply is number ${number}.` });
+  });
+}
+
+/** Notes of a form's route for the surface of pages. */
+export interface FormOptions {
+  readonly login: true;
+  readonly again: (retry: Retry) => View | Promise<View>;
+  readonly [note: string]: unknown;
+}

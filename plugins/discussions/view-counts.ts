@@ -1,0 +1,83 @@
+import { messageOf, sql, type Cache, type Clock, type Data, type Logger } from '#core';
+import { tags } from '#plugins/discussions';
+import type { PageWatcher } from '#plugins/web';
+
+/** Milliseconds between writes: views are visible well within ten seconds. */
+const EVERY = 5_000;
+/** Milliseconds in which one visitor counts once for a discussion. */
+const ONCE = 30 * 60_000;
+/** Visits remembered at most; beyond it the oldest are forgotten and may count again. */
+const REMEMBERED = 100_000;
+const PAGE = /^\/d\/([1-9]\d{0,8})(?:-[^/?]*)?(?:\?|$)/;
+/** What calls itself a program; people's browsers do not. */
+const PROGRAM = /bot\b|bot\/|crawl|spider|slurp|preview|fetch|monitor|curl|wget|python|java\/|go-http|headless|facebookexternalhit|^$/i;
+
+type Seen = Parameters<PageWatcher['seen']>[0];
+
+/** Counts page views by people: in memory as they come, in the database every few seconds. */
+export class ViewCounts implements PageWatcher {
+  readonly #data: Data;
+  readonly #cache: Cache;
+  readonly #clock: Clock;
+  readonly #log: Logger;
+  /** Who saw what, and when; the oldest first. */
+  readonly #visits = new Map<string, number>();
+  #waiting = new Map<number, number>();
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor({ data, cache, clock, log }: { data: Data; cache: Cache; clock: Clock; log: Logger }) {
+    this.#data = data;
+    this.#cache = cache;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** Writes every few seconds until the returned function is called, which writes the rest. */
+  start(): () => Promise<void> {
+    const timer = setInterval(() => void this.flush(), EVERY).unref();
+    return () => {
+      clearInterval(timer);
+      return this.flush();
+    };
+  }
+
+  readonly seen = ({ path, viewer, address, userAgent, key }: Seen): void => {
+    const number = Number(PAGE.exec(path)?.[1]);
+    if (!number || PROGRAM.test(userAgent)) return;
+    const visit = `${number} ${viewer.id ?? key ?? `${address} ${userAgent}`}`;
+    const now = this.#clock.now();
+    const before = this.#visits.get(visit);
+    if (before !== undefined && now - before < ONCE) return;
+    this.#visits.delete(visit);
+    this.#visits.set(visit, now);
+    if (this.#visits.size > REMEMBERED) this.#visits.delete(this.#visits.keys().next().value!);
+    this.#waiting.set(number, (this.#waiting.get(number) ?? 0) + 1);
+  };
+
+  /** Resolves when everything counted so far is stored. What cannot be stored now is kept for the next time. */
+  flush(): Promise<void> {
+    this.#writing = this.#writing.then(() => this.#write());
+    return this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    if (this.#waiting.size === 0) return;
+    const counted = this.#waiting;
+    this.#waiting = new Map();
+    try {
+      const rows = await this.#data.transaction(() => this.#add(counted));
+      await this.#cache.purge(tags.lists, ...rows.map(({ id }) => tags.discussion(id)));
+    } catch (error) {
+      for (const [number, views] of counted) this.#waiting.set(number, (this.#waiting.get(number) ?? 0) + views);
+      this.#log.warn({ error: messageOf(error) }, 'page views could not be stored; they are kept for the next attempt');
+    }
+  }
+
+  /** Rows are locked in the order of their ids, so that two processes cannot wait for one another. */
+  #add(counted: ReadonlyMap<number, number>): Promise<{ id: string }[]> {
+    return this.#data.all(sql<{ id: string }>`
+      with seen as (select * from unnest(${[...counted.keys()]}::int[], ${[...counted.values()]}::int[]) as t (number, views)),
+      locked as (select d.id, s.views from discussion d join seen s on s.number = d.number order by d.id for no key update of d)
+      update discussion u set view_count = u.view_count + l.views from locked l where u.id = l.id returning u.id`);
+  }
+}
