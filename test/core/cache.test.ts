@@ -124,9 +124,9 @@ describe('what a process remembers', () => {
 });
 
 const url = process.env['TEST_REDIS_URL'];
-const kinds: { kind: string; url?: string }[] = url ? [{ kind: 'memory' }, { kind: 'Redis', url }] : [{ kind: 'memory' }];
+const kinds: readonly [string, { url?: string }][] = [['memory', {}], ...(url ? [['Redis', { url }] as [string, { url: string }]] : [])];
 
-describe.each(kinds)('shared values in $kind', ({ kind: _, ...options }) => {
+describe.each(kinds)('shared values in %s', (_kind, options) => {
   it('are stored as JSON, found again and deleted', async () => {
     const cache = await start({ ...options, namespace: randomUUID() });
     const value = { list: [1, 'two'], nothing: null };

@@ -46,11 +46,11 @@ const soon = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 
 describe('one process alone', () => {
   it('tells nobody, hears nothing and may always serve what it holds', async () => {
     const fleet = new Fleet(log, 'alone');
-    const heard = vi.fn();
+    const heard = vi.fn<(payload: unknown) => void>();
     fleet.listen('plugins', heard);
     await fleet.announce('plugins', { id: 'polls' });
     expect([heard.mock.calls.length, fleet.alive(), fleet.current()]).toEqual([0, 1, true]);
-    fleet.every(heard)();
+    fleet.every(async () => heard(undefined))();
     await fleet.close();
   });
 
@@ -82,10 +82,10 @@ describe.runIf(redisUrl)('an announcement', () => {
   });
 
   it('is answered even where a listener fails, and the failure is logged', async () => {
-    const error = vi.fn();
+    const error = vi.fn<(payload: unknown) => void>();
     const quiet = (): void => undefined;
     const [a, b] = [await start(), await start(redisUrl, { debug: quiet, info: quiet, warn: quiet, error, child: () => log })];
-    const heard = vi.fn();
+    const heard = vi.fn<(payload: unknown) => void>();
     b.fleet.listen('plugins', () => Promise.reject(new Error('no database')));
     b.fleet.listen('plugins', heard);
     await a.fleet.announce('plugins');
@@ -97,7 +97,7 @@ describe.runIf(redisUrl)('an announcement', () => {
     const a = await start();
     namespace = `test-${randomUUID()}`;
     const other = await start();
-    const heard = vi.fn();
+    const heard = vi.fn<(payload: unknown) => void>();
     other.fleet.listen('plugins', heard);
     await hold(other);
     await a.fleet.announce('plugins');
@@ -117,7 +117,7 @@ describe.runIf(redisUrl)('an announcement', () => {
 
   it('has a net: what is registered with `every` runs again and again, until it is stopped', async () => {
     const a = await start();
-    const run = vi.fn(() => Promise.reject(new Error('for once')));
+    const run = vi.fn<() => Promise<void>>(() => Promise.reject(new Error('for once')));
     const stop = a.fleet.every(run);
     await soon(() => expect(run.mock.calls.length).toBeGreaterThan(1));
     stop();
@@ -155,7 +155,7 @@ describe.runIf(redisUrl)('a purge', () => {
   it('does not let a process serve that no longer hears, and it drops all it holds before it serves again', async () => {
     const a = await start();
     const { cache: b, line } = await startBehind();
-    const looked = vi.fn();
+    const looked = vi.fn<(payload: unknown) => void>();
     b.fleet.listen('plugins', looked);
     await hold(b);
     line.hush('subscribers');
@@ -205,7 +205,7 @@ describe.runIf(redisUrl)('without Redis for a while', () => {
     const a = await start();
     const { cache: b, line } = await startBehind();
     await hold(a);
-    const looked = vi.fn();
+    const looked = vi.fn<(payload: unknown) => void>();
     a.fleet.listen('settings', looked);
     line.cut();
     await b.purge('a');
@@ -252,7 +252,7 @@ describe.runIf(redisUrl)('a second process of the system', () => {
     const a = await start();
     await hold(a);
     const child = await launch();
-    const looked = vi.fn();
+    const looked = vi.fn<(payload: unknown) => void>();
     a.fleet.listen('plugins', looked);
     child.kill('SIGKILL');
     await soon(() => expect(looked).toHaveBeenCalledWith(undefined));
