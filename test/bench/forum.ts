@@ -1,12 +1,13 @@
 import { mkdtemp } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { createApp } from '../../core/app.ts';
 import { readOptions } from '../../core/serve.ts';
 import { createLogger } from '../../core/logger.ts';
+import { tags } from '#plugins/discussions';
 import { prepare } from './data.ts';
+import { freePort } from './start.ts';
 
 /**
  * The forum under measurement, in a process of its own: the real application with limits raised, not removed. Messages:
@@ -39,15 +40,6 @@ function watchStatements(): void {
   } as typeof pg.Client.prototype.query;
 }
 
-/** A port that is free now: the application wants to know it before it listens. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
-
 watchStatements();
 const dataDir = process.env['DATA_DIR'] ?? (await mkdtemp(join(tmpdir(), 'parley-bench-')));
 const options = await readOptions({ ...process.env, DATA_DIR: dataDir, PORT: String(await freePort()) });
@@ -66,10 +58,7 @@ process.on('message', (message: { do: string }) => {
       process.send?.({ statements: recording });
       recording = undefined;
     }
-    if (message.do === 'collect') {
-      globalThis.gc?.();
-      process.send?.({ collected: true });
-    }
+    if (message.do === 'forget') process.send?.({ forgotten: await app.cache.purge(tags.lists, tags.all, tags.categories) });
   })();
 });
 process.send?.({ port });

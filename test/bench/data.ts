@@ -1,0 +1,47 @@
+import type { App } from '../../core/app.ts';
+import { runCommand } from '../../core/cli/run.ts';
+import { sql } from '#core';
+import { Accounts } from '#plugins/accounts';
+import { Categories, Importer } from '#plugins/discussions';
+
+export interface Amounts {
+  readonly discussions: number;
+  readonly posts: number;
+  readonly users: number;
+}
+
+/** What the parent needs to know of a filled forum. */
+export interface Prepared {
+  readonly member: { readonly username: string; readonly password: string };
+  /** Ids of discussions of ordinary length, for writes. */
+  readonly discussions: readonly string[];
+  /** Number of a discussion of 20 posts, and of one of `long` posts. */
+  readonly short: number;
+  readonly long: number;
+}
+
+export const MEMBER = { username: 'bench-member', email: 'bench@load.example', password: 'Bench-pass-4711' };
+
+/** Installs where nothing is installed yet, adds load data, one discussion of `long` posts and one member to log in as. */
+export async function prepare(app: App, { long, ...amounts }: Amounts & { readonly long: number }): Promise<Prepared> {
+  if (app.settings.get('kernel.installed_at') === '') {
+    await runCommand(app, ['install', '--admin-username', 'bench-admin', '--admin-email', 'admin@load.example', '--admin-password', MEMBER.password]);
+  }
+  await runCommand(app, ['seed', '--discussions', String(amounts.discussions), '--posts', String(amounts.posts), '--users', String(amounts.users)]);
+  const accounts = app.service(Accounts);
+  const member = (await accounts.findByName(MEMBER.username)) ?? (await accounts.create(MEMBER));
+  const category = app.service(Categories).all().find(({ view, create }) => view === 'everyone' && create === 'members');
+  if (!category) throw new Error('there is no category that everyone reads and members write in');
+  const post = (at: number) => ({ authorId: member.id, content: `Measured post ${at}.`, html: `<p>Measured post ${at}.</p>`, createdAt: new Date(Date.now() - (long - at) * 1_000) });
+  const discussion = (title: string, posts: number) => ({
+    title, categoryId: category.id, authorId: member.id, createdAt: new Date(Date.now() - long * 1_000), posts: Array.from({ length: posts }, (_, at) => post(at)),
+  });
+  await app.service(Importer).importDiscussions([discussion('A discussion of twenty posts', 20), discussion('A very long discussion', long)]);
+  const rows = await app.data.all(sql<{ id: string; number: number; title: string }>`select id, number, title from discussion where category_id = ${category.id} and deleted_at is null order by number desc limit 500`);
+  return {
+    member: MEMBER,
+    discussions: rows.slice(2).map(({ id }) => id),
+    short: rows.find(({ title }) => title.startsWith('A discussion of twenty'))!.number,
+    long: rows.find(({ title }) => title.startsWith('A very long'))!.number,
+  };
+}

@@ -1,0 +1,77 @@
+import { defineAction, definePlugin, defineToken, Migration, sql, Data } from '#core';
+import { createApp } from '../../core/app.ts';
+import { readOptions } from '../../core/serve.ts';
+import { createLogger } from '../../core/logger.ts';
+import type { DurableFigures } from './durable.ts';
+
+/** Eight writers at a time, as the goal's figures were taken. */
+const WRITERS = 8;
+const STARTS = 200;
+
+const plain = defineAction<{ at: number }>('bench.plain');
+const heard = defineAction<{ at: number }>('bench.heard');
+const timed = defineAction<{ at: number }>('bench.timed');
+
+class BenchTable extends Migration {
+  override up(): void {
+    this.addSql('create table bench_row (id uuid primary key, note text not null)');
+  }
+}
+
+interface Bench {
+  write(action: typeof plain): Promise<void>;
+  readonly starts: number[];
+}
+const Bench = defineToken<Bench>('Bench');
+
+const bench = definePlugin({
+  id: 'bench', needs: { data: Data }, provides: { bench: Bench }, hooks: [plain, heard, timed], migrations: [BenchTable],
+  setup({ data }, plugin) {
+    const starts: number[] = [];
+    plugin.on(heard, () => undefined, { durable: { id: 'first' } });
+    plugin.on(heard, () => undefined, { durable: { id: 'second' } });
+    plugin.on(timed, ({ at }) => void starts.push(performance.now() - at), { durable: true });
+    return {
+      bench: {
+        starts,
+        write: (action) => data.transaction(async () => {
+          await data.all(sql`insert into bench_row (id, note) values (${crypto.randomUUID()}, 'measured')`);
+          await plugin.emit(action, { at: performance.now() });
+        }),
+      },
+    };
+  },
+});
+
+const options = await readOptions({ ...process.env, PORT: '0' });
+const app = await createApp({ ...options, configuration: { plugins: [], required: [] }, plugins: [bench], log: createLogger({ level: 'warn', terminal: false }) });
+await app.listen();
+const { write, starts } = app.service(Bench);
+
+/** Transactions per second. */
+async function rate(action: typeof plain, seconds: number): Promise<number> {
+  const deadline = performance.now() + seconds * 1_000;
+  let done = 0;
+  const writer = async (): Promise<void> => {
+    for (; performance.now() < deadline; done++) await write(action);
+  };
+  await Promise.all(Array.from({ length: WRITERS }, writer));
+  return done / seconds;
+}
+
+process.on('message', ({ seconds }: { seconds: number }) => {
+  void (async () => {
+    for (let n = 0; n < STARTS; n++) {
+      await write(timed);
+      while (starts.length <= n) await new Promise((resolve) => setTimeout(resolve, 1));
+    }
+    await rate(plain, 1);
+    const without = await rate(plain, seconds);
+    // Storing is measured, not running: the backlog would otherwise compete for the same processor.
+    await app.jobs.stop();
+    const stored = await rate(heard, seconds);
+    process.send?.({ without, with: stored, start: starts.toSorted((a, b) => a - b)[STARTS / 2]! } satisfies DurableFigures);
+  })();
+});
+process.once('SIGTERM', () => void app.close().then(() => process.exit(0)));
+process.send?.({ port: 0 });

@@ -1,0 +1,51 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startChild } from './child.ts';
+import { createDatabase } from './database.ts';
+import type { Prepared } from './data.ts';
+import { measureHooks } from './hooks.ts';
+import { measureDurable } from './durable.ts';
+import { measureLarge, SMALL } from './large.ts';
+import { generator } from './load.ts';
+import { login, measureReads } from './reads.ts';
+import { json, met, table, type Result } from './report.ts';
+import { measureStart } from './start.ts';
+import { measureWrites } from './writes.ts';
+
+/** `npm run bench [-- --quick] [-- --json]`: every goal beside its figure. On DATABASE_URL's server, else embedded. */
+const { values: { quick, json: asJson } } = parseArgs({ options: { quick: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } } });
+const say = (line: string): void => void (asJson || console.log(line));
+const server = process.env['DATABASE_URL'];
+const seconds = quick ? 3 : 8;
+
+say(`${server ? 'PostgreSQL of DATABASE_URL, in a database of its own' : 'The embedded database; set DATABASE_URL to measure on PostgreSQL'}; load from ${generator}.`);
+const dataDir = await mkdtemp(join(tmpdir(), 'parley-bench-'));
+const database = server ? await createDatabase(server) : undefined;
+const environment = { DATA_DIR: dataDir, DATABASE_URL: database?.url ?? '', REDIS_URL: '' };
+const results: Result[] = [];
+const add = async (what: string, measure: () => Promise<readonly Result[]>): Promise<void> => {
+  say(`measuring ${what} …`);
+  results.push(...(await measure()));
+};
+
+try {
+  await add('hooks', measureHooks);
+  {
+    await using forum = await startChild('forum.ts', environment);
+    const prepared = await forum.ask<Prepared>({ do: 'prepare', ...SMALL });
+    const member = await login(forum.url);
+    await add('reads', () => measureReads(forum, prepared, member, seconds));
+    if (database) await add('writes', () => measureWrites(forum, database.url, prepared, member, seconds));
+    await add('memory', async () => [{ name: 'resident memory after the load', value: await forum.memory(), unit: 'MiB', ratio: undefined, goal: 220, atMost: true }]);
+  }
+  await add('durable listeners', () => measureDurable(environment, seconds));
+  await add('starts', () => measureStart(environment, database !== undefined));
+  await add('large data', () => measureLarge(server, quick));
+} finally {
+  await database?.drop();
+  await rm(dataDir, { recursive: true, force: true });
+}
+console.log(asJson ? json(server ? 'postgresql' : 'embedded', results) : `\n${table(results)}`);
+if (results.some((result) => met(result) === false)) process.exitCode = 1;

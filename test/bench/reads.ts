@@ -1,0 +1,55 @@
+import { startChild, type Child } from './child.ts';
+import { MEMBER, type Prepared } from './data.ts';
+import { load } from './load.ts';
+import type { Result } from './report.ts';
+
+/** Sent with every request, the login's too: a session is bound to them. */
+const AGENT = { 'user-agent': 'parley-bench', 'accept-language': 'en' };
+
+export interface Member {
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Logs in through the form, as a browser would. */
+export async function login(url: string): Promise<Member> {
+  const cookies = new Map<string, string>();
+  const visit = async (path: string, init: RequestInit = {}): Promise<string> => {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const response = await fetch(url + path, { ...init, redirect: 'manual', headers: { ...AGENT, ...(cookie && { cookie }), ...(init.headers as Record<string, string>) } });
+    for (const line of response.headers.getSetCookie()) cookies.set(line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1, line.indexOf(';')));
+    return response.text();
+  };
+  const token = (page: string): string => /<meta name="csrf-token" content="([^"]+)"/.exec(page)?.[1] ?? '';
+  const first = token(await visit('/login'));
+  const form = new URLSearchParams({ _csrf: first, identifier: MEMBER.username, password: MEMBER.password }).toString();
+  await visit('/login', { method: 'POST', body: form, headers: { 'content-type': 'application/x-www-form-urlencoded' } });
+  const second = token(await visit('/'));
+  if (second === '' || second === first) throw new Error('the bench could not log in');
+  return { headers: { ...AGENT, cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; '), 'x-csrf-token': second } };
+}
+
+/** Requests per second of bare Express with the same bytes; one measurement for each length. */
+export async function baseline(bare: Child, body: Uint8Array, type: string, seconds: number): Promise<number> {
+  await bare.ask({ body: Buffer.from(body).toString('base64'), type });
+  return (await load({ url: `${bare.url}/`, seconds })).perSecond;
+}
+
+/** The hot pages and calls, for guests and for a member, each beside bare Express with the same bytes. */
+export async function measureReads(forum: Child, prepared: Prepared, member: Member, seconds: number): Promise<readonly Result[]> {
+  await using bare = await startChild('bare.ts');
+  const visitors = [{ who: 'guest', headers: AGENT, goal: 0.6 }, { who: 'member', headers: member.headers, goal: 0.1 }];
+  const pages = [{ what: 'GET /api/discussions', path: '/api/discussions' }, { what: 'home', path: '/' }, { what: 'discussion', path: `/d/${prepared.short}` }];
+  const results: Result[] = [];
+  for (const { who, headers, goal } of visitors) {
+    for (const { what, path } of pages) {
+      const response = await fetch(forum.url + path, { headers });
+      const body = new Uint8Array(await response.arrayBuffer());
+      const url = response.url;
+      await load({ url, headers, seconds: 1 });
+      const { perSecond } = await load({ url, headers, seconds });
+      const bareRate = await baseline(bare, body, response.headers.get('content-type') ?? 'text/html', seconds);
+      results.push({ name: `${who}: ${what}`, value: perSecond, unit: `requests/s of ${body.length} bytes`, ratio: perSecond / bareRate, goal, atMost: false });
+    }
+  }
+  return results;
+}

@@ -1,0 +1,40 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { resolve } from 'node:path';
+import type { Result } from './report.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+/** Seconds from the start of the process to the first answered request of an installed forum; the second start, so compiled code and assets are there. */
+export async function measureStart(environment: Readonly<Record<string, string>>, onServer: boolean): Promise<readonly Result[]> {
+  await startAndAsk(environment);
+  const took = await startAndAsk(environment);
+  return [{ name: 'second start to the first answer', value: took, unit: 's', ratio: undefined, goal: onServer ? 1.5 : 4, atMost: true }];
+}
+
+async function startAndAsk(environment: Readonly<Record<string, string>>): Promise<number> {
+  const port = await freePort();
+  const begun = performance.now();
+  const child = spawn(process.execPath, ['core/main.ts'], { cwd: ROOT, env: { ...process.env, ...environment, PORT: String(port), NODE_ENV: 'production', LOG_LEVEL: 'error' }, stdio: ['ignore', 'ignore', 'inherit'] });
+  try {
+    for (;;) {
+      const answered = await fetch(`http://127.0.0.1:${port}/`).then((response) => response.ok, () => false);
+      if (answered) return (performance.now() - begun) / 1_000;
+      if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode} before it answered`);
+      await new Promise((again) => setTimeout(again, 5));
+    }
+  } finally {
+    child.kill('SIGTERM');
+    if (child.exitCode === null) await once(child, 'exit');
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as { port: number };
+  server.close();
+  await once(server, 'close');
+  return port;
+}

@@ -1,0 +1,51 @@
+import pg from 'pg';
+import type { Child } from './child.ts';
+import type { Prepared } from './data.ts';
+import type { Statement } from './forum.ts';
+import { CONNECTIONS, load } from './load.ts';
+import type { Member } from './reads.ts';
+import type { Result } from './report.ts';
+
+/** Connections of the server's pool, so that both sides wait alike. */
+const POOL = 10;
+
+/** `POST /api/posts` beside a bare pg client that replays the statements of one such request, in one transaction each. */
+export async function measureWrites(forum: Child, databaseUrl: string, prepared: Prepared, member: Member, seconds: number): Promise<readonly Result[]> {
+  const headers = { ...member.headers, 'content-type': 'application/json' };
+  const bodies = prepared.discussions.map((id) => JSON.stringify({ discussion_id: id, content: 'A reply of ordinary length, with **emphasis** and `code`, as people write them.' }));
+  const url = `${forum.url}/api/posts`;
+  await load({ url, headers, bodies, seconds: 1 });
+  await forum.ask({ do: 'record' });
+  const response = await fetch(url, { method: 'POST', headers, body: bodies[0]! });
+  const { post } = (await response.json()) as { post: { id: string; discussion_id: string } };
+  const { statements } = await forum.ask<{ statements: Statement[] }>({ do: 'recorded' });
+  const inTransaction = statements.filter(({ text }) => !/^(begin|commit|rollback|start transaction)/i.test(text));
+  const { perSecond } = await load({ url, headers, bodies, seconds });
+  const replayed = await replay(databaseUrl, inTransaction, post, prepared.discussions, seconds);
+  return [{ name: `POST /api/posts (${inTransaction.length} statements)`, value: perSecond, unit: 'requests/s', ratio: perSecond / replayed, goal: 0.4, atMost: false }];
+}
+
+/** Transactions per second of the same statements with the ids of other posts and discussions in place of the recorded ones. */
+async function replay(databaseUrl: string, statements: readonly Statement[], post: { id: string; discussion_id: string }, discussions: readonly string[], seconds: number): Promise<number> {
+  const pool = new pg.Pool({ connectionString: databaseUrl, max: POOL });
+  const deadline = performance.now() + seconds * 1_000;
+  let done = 0;
+  const worker = async (at: number): Promise<void> => {
+    for (let n = at; performance.now() < deadline; n += CONNECTIONS) {
+      const ids = new Map<unknown, string>([[post.id, crypto.randomUUID()], [post.discussion_id, discussions[n % discussions.length]!]]);
+      const fresh = (value: unknown): unknown => ids.get(value) ?? (typeof value === 'string' && value.includes(post.id) ? value.replaceAll(post.id, ids.get(post.id)!) : value);
+      const client = await pool.connect();
+      try {
+        await client.query('begin');
+        for (const [index, { text, values }] of statements.entries()) await client.query({ name: `replay${index}`, text, values: values.map(fresh) });
+        await client.query('commit');
+        done++;
+      } finally {
+        client.release();
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, (_, at) => worker(at)));
+  await pool.end();
+  return done / seconds;
+}
