@@ -96,9 +96,9 @@ function plugins({ plugins: control, supervisor, configuration }: App): Finding[
   ];
 }
 
-/** A secret cannot be compared; that there is one is worth telling. */
+/** A secret has no value to compare; that there is one is worth telling. */
 const differs = ({ schema, value, default: fallback }: SettingInfo): boolean =>
-  (schema as { 'x-group'?: string })['x-group'] !== 'hidden' && JSON.stringify(value) !== JSON.stringify(fallback);
+  (schema as { 'x-group'?: string })['x-group'] !== 'hidden' && (value === undefined || JSON.stringify(value) !== JSON.stringify(fallback));
 
 function settings({ settings: store }: App): Finding[] {
   const own = store.list().filter((setting) => setting.stored && differs(setting)).map(({ key }) => key).sort();

@@ -1,0 +1,196 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { defineCommand, definePlugin, defineToken, sealedStores, Secrets, Type, type Console } from '#core';
+import { startApp, type TestApp } from '#test';
+import { runCommand } from '../../core/cli/run.ts';
+import { delegate, serveCommands } from '../../core/cli/socket.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+interface Bell {
+  ring(times: number): string;
+}
+const Bell = defineToken<Bell>('Bell');
+let vault = '';
+
+const bell = definePlugin({
+  id: 'bell',
+  provides: { bell: Bell },
+  needs: { secrets: Secrets },
+  settings: Type.Object({
+    'bell.sound': Type.String({ default: 'ding', maxLength: 10 }),
+    'bell.volume': Type.Integer({ default: 5, minimum: 0, maximum: 10 }),
+    'bell.code': Type.String({ 'x-secret': true }),
+  }),
+  commands: [defineCommand({
+    name: 'bell ring',
+    summary: 'Rings.',
+    positional: ['times'],
+    options: Type.Object({ times: Type.Integer({ minimum: 1 }) }),
+    needs: { bell: Bell },
+    run: ({ bell: rung }, { times }, console) => {
+      console.progress('pulling the rope');
+      if (times > 9) throw new Error('The rope broke.');
+      console.print(rung.ring(times));
+    },
+  })],
+  setup({ secrets }, plugin) {
+    vault = secrets.seal('kept by a plugin');
+    plugin.extend(sealedStores, { reseal: async (again) => void (vault = again(vault)) });
+    return { bell: { ring: (times) => Array(times).fill(plugin.settings['bell.sound']).join(' ') } };
+  },
+});
+const broken = definePlugin({ id: 'broken', setup: () => { throw new Error('no clapper'); } });
+
+let site: TestApp;
+let served: { close(): void };
+beforeAll(async () => {
+  site = await startApp({ plugins: [bell, broken], environment: { secretKey: undefined } });
+  served = await serveCommands(site.app);
+});
+afterAll(async () => {
+  served.close();
+  await site[Symbol.asyncDispose]();
+});
+
+function recorder(terminal = false): Console & { readonly lines: string[]; readonly steps: string[] } {
+  const [lines, steps]: [string[], string[]] = [[], []];
+  return { terminal, columns: 80, lines, steps, print: (line) => void lines.push(line), progress: (line) => void steps.push(line) };
+}
+
+async function run(...words: string[]): Promise<readonly string[]> {
+  const console = recorder();
+  await runCommand(site.app, words, console);
+  return console.lines;
+}
+
+describe('settings from the command line', () => {
+  test('take JSON, or plain text where the setting is text', async () => {
+    expect(await run('setting', 'set', 'bell.volume', '7')).toEqual(['bell.volume = 7']);
+    expect(await run('setting', 'set', 'bell.sound', '42')).toEqual(['bell.sound = "42"']);
+    expect(await run('setting', 'set', 'bell.sound', '"dong"')).toEqual(['bell.sound = "dong"']);
+    expect(await run('setting', 'get', 'bell.sound')).toEqual(['dong']);
+    expect(await run('bell', 'ring', '2')).toEqual(['dong dong']);
+  });
+
+  test('a bad value names the key and the reason, and nothing changes', async () => {
+    await expect(run('setting', 'set', 'bell.volume', '11')).rejects.toThrow('bell.volume: must be <= 10');
+    await expect(run('setting', 'set', 'bell.volume', 'loud')).rejects.toThrow('bell.volume: must be integer');
+    expect(await run('setting', 'get', 'bell.volume')).toEqual(['7']);
+    await expect(run('setting', 'get', 'bell.sond')).rejects.toThrow('There is no setting "bell.sond"; did you mean "bell.sound"?');
+  });
+
+  test('secrets go in and never come out', async () => {
+    expect(await run('setting', 'list', 'bell.code')).toEqual(['bell.code = (secret, not set)  (default)']);
+    expect(await run('setting', 'set', 'bell.code', 'sesame')).toEqual(['bell.code is set.']);
+    expect(await run('setting', 'list', 'bell.')).toEqual(['bell.code = (secret, set)', 'bell.sound = "dong"', 'bell.volume = 7']);
+    await expect(run('setting', 'get', 'bell.code')).rejects.toThrow('is a secret and is never shown');
+  });
+});
+
+describe('plugins from the command line', () => {
+  test('are listed with why one does not run', async () => {
+    expect(await run('plugin', 'list')).toEqual(['bell    on', 'broken  failed  no clapper']);
+  });
+
+  test('are switched off and on, and a command says what it misses meanwhile', async () => {
+    expect(await run('plugin', 'disable', 'bell')).toEqual(['bell is off.']);
+    await expect(run('bell', 'ring', '1')).rejects.toThrow('"bell ring" needs the plugin "bell", which is off; switch it on with: npm run parley -- plugin enable bell');
+    expect(await run('plugin', 'enable', 'bell')).toEqual(['bell is on.']);
+    await expect(run('plugin', 'enable', 'broken')).rejects.toThrow('no clapper');
+    await expect(run('plugin', 'uninstall', 'bell')).rejects.toThrow('switch it off before uninstalling it');
+  });
+});
+
+test('the doctor ticks what is well and names what is not', async () => {
+  const console = recorder();
+  await expect(runCommand(site.app, ['doctor'], console)).rejects.toThrow(/problems? found\.$/);
+  expect(console.lines).toContain('✓ every migration has run');
+  expect(console.lines).toContain('✓ the data directory can be written');
+  expect(console.lines).toContain('✗ plugin "broken" failed: no clapper');
+  expect(console.lines).toContain('· the database decides, not config/forum.ts: bell.code, bell.sound, bell.volume');
+});
+
+test('migrate says what is in force and what failed', async () => {
+  await expect(run('migrate')).rejects.toThrow('"broken" does not run: no clapper');
+});
+
+describe('a new root key', () => {
+  const file = (name: string): string => join(site.app.environment.dataDir, name);
+
+  test('seals settings and what plugins keep anew, and everything goes on', async () => {
+    const before = await readFile(file('secret.key'), 'utf8');
+    await run('secret', 'rotate');
+    expect(await readFile(file('secret.key'), 'utf8')).not.toBe(before);
+    expect((await stat(file('secret.key'))).mode & 0o777).toBe(0o600);
+    expect(site.app.settings.get('bell.code')).toBe('sesame');
+    const { loadSecrets } = await import('../../core/secrets.ts');
+    const started = await loadSecrets({ folder: site.app.environment.dataDir });
+    expect(started.open(vault)).toBe('kept by a plugin');
+  });
+
+  test('that broke off half-way is finished by the next rotation', async () => {
+    const { createSecrets, loadSecrets } = await import('../../core/secrets.ts');
+    const left = 'left by a rotation that broke off';
+    await writeFile(file('secret.key.next'), left, { mode: 0o600 });
+    const crashed = await loadSecrets({ folder: site.app.environment.dataDir });
+    expect(crashed.open(createSecrets(left).seal('written after the commit'))).toBe('written after the commit');
+    expect(crashed.open(vault)).toBe('kept by a plugin');
+    await run('secret', 'rotate');
+    expect(await readFile(file('secret.key'), 'utf8')).toBe(left);
+    expect(createSecrets(left).open(vault)).toBe('kept by a plugin');
+    expect(site.app.settings.get('bell.code')).toBe('sesame');
+  });
+});
+
+describe('beside a running server', () => {
+  const ask = (console: Console, ...argv: string[]): Promise<boolean> => delegate(site.app.environment.dataDir, { argv, terminal: console.terminal, columns: 80 }, console);
+
+  test('a command is carried out there, for the owner of the data alone', async () => {
+    expect((await stat(join(site.app.environment.dataDir, 'parley.sock'))).mode & 0o777).toBe(0o600);
+    const console = recorder();
+    expect(await ask(console, 'setting', 'set', 'bell.sound', 'clang')).toBe(true);
+    expect(site.app.settings.get('bell.sound')).toBe('clang');
+    expect(console.lines).toEqual(['bell.sound = "clang"']);
+  });
+
+  test('it hands over what is printed, progress on terminals, and the failure', async () => {
+    const [plain, terminal] = [recorder(), recorder(true)];
+    await ask(plain, 'bell', 'ring', '2');
+    await ask(terminal, 'bell', 'ring', '2');
+    expect([plain.lines, plain.steps, terminal.steps]).toEqual([['clang clang'], [], ['pulling the rope']]);
+    await expect(ask(plain, 'bell', 'ring', '10')).rejects.toThrow('The rope broke.');
+    await expect(ask(plain, 'bel', 'ring')).rejects.toThrow('There is no command "bel"');
+  });
+
+  test('a second server of the same data leaves the commands to the first', async () => {
+    const second = await serveCommands(site.app);
+    second.close();
+    expect(await ask(recorder(), 'plugin', 'list')).toBe(true);
+  });
+
+  test('a whole process reaches it: output, one line of error, exit code', async () => {
+    const good = await parley('setting', 'set', 'hooks.slow', '900');
+    expect(good).toEqual({ code: 0, output: 'hooks.slow = 900\n', errors: '' });
+    expect(site.app.settings.get('hooks.slow')).toBe(900);
+    const bad = await parley('setting', 'set', 'hooks.slow', 'soon');
+    expect(bad).toEqual({ code: 1, output: '', errors: 'hooks.slow: must be integer\n' });
+  });
+
+  test('a server that is gone answers nothing', async () => {
+    served.close();
+    expect(await ask(recorder(), 'plugin', 'list')).toBe(false);
+  });
+});
+
+async function parley(...words: string[]): Promise<{ code: number; output: string; errors: string }> {
+  const { dataDir, databaseUrl } = site.app.environment;
+  const env = { PATH: process.env['PATH'], DATA_DIR: dataDir, ...(databaseUrl && { DATABASE_URL: databaseUrl }) };
+  const child = spawn(process.execPath, ['core/cli/main.ts', ...words], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit') as Promise<[number]>]);
+  return { code, output, errors };
+}
