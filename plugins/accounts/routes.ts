@@ -1,5 +1,5 @@
-import { Type, type PluginHandle } from '#core';
-import { api, IdParams, listOf, Paging } from '#plugins/api';
+import { InvalidInput, Type, type PluginHandle } from '#core';
+import { api, decodeCursor, encodeCursor, IdParams, listOf, Paging } from '#plugins/api';
 import { UserRecord, type UserRecords } from './records.ts';
 
 /** The most users a search answers. */
@@ -8,13 +8,16 @@ const MOST = 20;
 export function addRoutes(plugin: PluginHandle, users: UserRecords): void {
   plugin.route(api, {
     method: 'get', path: '/users/search', summary: 'Users whose name begins with or contains a text', can: 'public',
-    query: Type.Object({ q: Type.String({ pattern: '\\S', maxLength: 100, description: 'Part of a username' }), limit: Paging.limit, offset: Paging.offset }),
+    query: Type.Object({ q: Type.String({ pattern: '\\S', maxLength: 100, description: 'Part of a username' }), ...Paging }),
     result: listOf('users', UserRecord),
   })(async ({ actor, query }) => {
     const limit = Math.min(query.limit ?? MOST, MOST);
-    const found = await users.search(query.q.trim(), { limit: limit + 1, offset: query.offset ?? 0 }, actor);
+    const offset = query.cursor === undefined ? (query.offset ?? 0) : Number(decodeCursor(query.cursor, 1)[0]);
+    if (!Number.isSafeInteger(offset) || offset < 0) throw new InvalidInput([{ field: 'cursor', message: 'is not one that a list gave' }]);
+    const found = await users.search(query.q.trim(), { limit: limit + 1, offset }, actor);
     const page = found.slice(0, limit);
-    return { users: page, count: page.length, hasMore: found.length > limit, next_cursor: null } as never;
+    const hasMore = found.length > limit;
+    return { users: page, count: page.length, hasMore, next_cursor: hasMore ? encodeCursor([offset + limit]) : null } as never;
   });
 
   plugin.route(api, {

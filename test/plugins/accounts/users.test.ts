@@ -13,7 +13,7 @@ describe('users through the API', () => {
   const asked: (readonly string[])[] = [];
   const counting = definePlugin({
     id: 'counting',
-    setup: (_services, plugin) => plugin.extend(userFields, { name: 'post_count', result: Type.Integer(), loadMany: (ids) => (asked.push(ids), Promise.resolve(ids.map((_id, index) => index))) }),
+    setup: (_services, plugin) => plugin.extend(userFields, { name: 'boats', result: Type.Integer(), loadMany: (ids) => (asked.push(ids), Promise.resolve(ids.map((_id, index) => index))) }),
   });
   beforeAll(async () => {
     forum = await startForum({ extra: [counting] });
@@ -32,16 +32,18 @@ describe('users through the API', () => {
   it('are listed in pages of at most twenty', async () => {
     expect((await search('q=anna&limit=2')).body).toMatchObject({ count: 2, hasMore: true });
     expect(await names('q=anna&limit=2&offset=2')).toEqual(['Hanna_x', 'Hannax']);
+    const { next_cursor: cursor } = (await search('q=anna&limit=2')).body;
+    expect(await names(`q=anna&limit=2&cursor=${cursor}`)).toEqual(['Hanna_x', 'Hannax']);
     expect((await search('q=anna&limit=500')).body).toMatchObject({ count: 5, hasMore: false });
   });
 
-  it.each([['q='], [''], ['q=%20'], ['q=a&limit=0'], ['q=a&limit=x'], ['q=a&offset=-1']])('refuse the search "%s"', async (query) => {
+  it.each([['q='], [''], ['q=%20'], ['q=a&limit=0'], ['q=a&limit=x'], ['q=a&offset=-1'], ['q=a&cursor=x']])('refuse the search "%s"', async (query) => {
     expect((await search(query)).status).toBe(400);
   });
 
   it('show others only what is public', async () => {
     const { body } = await forum.client().get(`/api/users/${accounts.get('Anna')!.id}`);
-    expect(Object.keys(body.user).sort()).toEqual(['avatar_url', 'bio', 'group', 'id', 'joined_at', 'last_seen_at', 'post_count', 'username']);
+    expect(Object.keys(body.user).sort()).toEqual(['avatar_url', 'bio', 'boats', 'discussion_count', 'group', 'id', 'joined_at', 'last_seen_at', 'post_count', 'username']);
     expect(body.user).toMatchObject({ username: 'Anna', group: { id: 'member', name: 'Member' }, joined_at: '2026-01-15T12:00:00.000Z', last_seen_at: null });
   });
 
@@ -60,7 +62,7 @@ describe('users through the API', () => {
 
   it('are asked for other plugins’ fields all at once', async () => {
     asked.length = 0;
-    expect((await search('q=anna')).body.users[1].post_count).toBe(1);
+    expect((await search('q=anna')).body.users[1].boats).toBe(1);
     expect(asked.map((ids) => ids.length)).toEqual([5]);
   });
 
