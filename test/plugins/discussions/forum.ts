@@ -1,0 +1,77 @@
+import { afterAll, beforeAll } from 'vitest';
+import { definePlugin, type Plugin } from '#core';
+import { Accounts } from '#plugins/accounts';
+import { discussionCreated, discussionDeleted, discussionUpdated, postCreated, postDeleted, postUpdated } from '#plugins/discussions';
+import { startApp, type Answer, type Client, type TestApp } from '#test';
+
+const PASSWORD = 'Plain-Sailing-42';
+const GROUPS = { ada: 'member', bob: 'member', mia: 'moderator', root: 'admin', bad: 'banned' } as const;
+export type Name = keyof typeof GROUPS;
+
+export interface Happening {
+  readonly action: string;
+  readonly payload: any;
+}
+
+/** A forum with two members, a moderator, an admin and somebody who was banned, all logged in; and what has been raised. */
+export interface Forum {
+  readonly app: TestApp;
+  readonly guest: Client;
+  readonly as: Readonly<Record<Name, Client>>;
+  readonly ids: Readonly<Record<Name, string>>;
+  readonly happened: Happening[];
+  start(name: Name, title: string, category?: string): Promise<{ readonly id: string; readonly number: number; readonly postId: string }>;
+  reply(name: Name, discussionId: string, content: string): Promise<any>;
+}
+
+/** One forum for a test file, on a database of its own. */
+export function useForum(settings: Readonly<Record<string, unknown>> = {}): Forum {
+  const forum = {} as { -readonly [K in keyof Forum]: Forum[K] };
+  beforeAll(async () => Object.assign(forum, await open(settings)));
+  afterAll(() => forum.app[Symbol.asyncDispose]());
+  return forum;
+}
+
+async function open(settings: Readonly<Record<string, unknown>>): Promise<Forum> {
+  const app = await startApp({ settings });
+  const happened: Happening[] = [];
+  await install(app, listener(happened));
+  const accounts = app.app.kernel.service(Accounts)!;
+  const [as, ids] = [{} as Record<Name, Client>, {} as Record<Name, string>];
+  for (const [name, groupId] of Object.entries(GROUPS) as [Name, string][]) {
+    ids[name] = (await accounts.create({ username: name, email: `${name}@forum.test`, password: PASSWORD, groupId })).id;
+    as[name] = app.client();
+    await as[name].login(name, PASSWORD);
+  }
+  return {
+    app, as, ids, happened, guest: app.client(),
+    async start(name, title, category = 'general') {
+      const { discussion, post_id: postId } = expectStatus(await as[name].post('/api/discussions', { title, content: `About ${title}`, category_id: category }), 201).body;
+      return { id: discussion.id, number: discussion.number, postId };
+    },
+    async reply(name, discussionId, content) {
+      return expectStatus(await as[name].post('/api/posts', { discussion_id: discussionId, content }), 201).body.post;
+    },
+  };
+}
+
+/** The answer, if it has this status; else an error that shows it. */
+export function expectStatus(answer: Answer, status: number): Answer {
+  if (answer.status !== status) throw new Error(`expected ${status}, got ${answer.status}: ${answer.text.slice(0, 500)}`);
+  return answer;
+}
+
+/** Switches a plugin of the test on, beside the forum's own. */
+export async function install({ app }: TestApp, plugin: Plugin): Promise<void> {
+  app.kernel.install(plugin);
+  await app.kernel.enable(plugin.id);
+}
+
+const listener = (happened: Happening[]): Plugin =>
+  definePlugin({
+    id: 'test-listener',
+    setup(_services, plugin) {
+      for (const action of [discussionCreated, discussionUpdated, discussionDeleted]) plugin.on(action, (payload) => void happened.push({ action: action.id, payload }));
+      for (const action of [postCreated, postUpdated, postDeleted]) plugin.on(action, (payload) => void happened.push({ action: action.id, payload }));
+    },
+  });
