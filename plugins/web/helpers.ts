@@ -72,7 +72,7 @@ export function createHelpers(scope: () => Scope): Helpers {
     t: (key: unknown, { hash }: Options) => scope().locale.text(String(key), hash),
     plural: (key: unknown, count: unknown, { hash }: Options) => scope().locale.text(String(key), { ...hash, count: Number(count) }),
     num: (value: unknown) => (value === undefined || value === null ? '' : scope().locale.number(Number(value))),
-    time: (value: unknown) => moment(value, (date) => scope().locale.date(date), false),
+    time: (value: unknown, { hash }: Options) => moment(value, (date) => (hash['date'] ? scope().locale.day(date) : scope().locale.date(date)), false),
     rel: (value: unknown) => moment(value, (date) => scope().locale.relative(date, scope().now), true),
     iso: (value: unknown) => toDate(value)?.toISOString() ?? '',
     url: (...args: unknown[]) => {

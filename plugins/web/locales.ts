@@ -16,6 +16,7 @@ export class Locale {
   readonly #number: Intl.NumberFormat;
   readonly #relative: Intl.RelativeTimeFormat;
   readonly #date: Intl.DateTimeFormat;
+  readonly #day: Intl.DateTimeFormat;
 
   constructor(id: string, messages: (owner: string, id: string) => Messages) {
     this.id = id;
@@ -25,6 +26,7 @@ export class Locale {
     this.#number = new Intl.NumberFormat(id);
     this.#relative = new Intl.RelativeTimeFormat(id, { numeric: 'auto', style: 'short' });
     this.#date = new Intl.DateTimeFormat(id, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
+    this.#day = new Intl.DateTimeFormat(id, { dateStyle: 'long', timeZone: 'UTC' });
   }
 
   /** `key` is `owner:name`; a key without a text anywhere is shown as it is, so that it is noticed. `count` chooses the plural. */
@@ -44,6 +46,10 @@ export class Locale {
   /** Absolute, in UTC: the page's script shows the reader's own time. */
   date(value: Date): string {
     return `${this.#date.format(value)} UTC`;
+  }
+
+  day(value: Date): string {
+    return this.#day.format(value);
   }
 
   relative(value: Date, now: number): string {

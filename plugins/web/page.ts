@@ -108,7 +108,7 @@ export class Pages {
   #data({ viewer, locale, preferences }: Setting, avatar: string | null): Record<string, unknown> {
     const name = this.#parts.siteName();
     return {
-      site: { name, initial: name.trim(), language: locale.id, direction: locale.direction, baseUrl: this.#parts.baseUrl },
+      site: { name, initial: [...name.trim()][0] ?? '', language: locale.id, direction: locale.direction, baseUrl: this.#parts.baseUrl },
       viewer: { id: viewer.id, username: viewer.username, avatar_url: avatar, guest: isGuest(viewer), member: !isGuest(viewer), staff: isStaff(viewer), admin: isAdmin(viewer), level: viewer.group.level },
       preferences,
     };
