@@ -31,6 +31,9 @@ async function runAll(checks: readonly Check[]): Promise<readonly Result[]> {
   return results;
 }
 
+// As in the server, work that a plugin forgot to await is told and does not end the process.
+process.on('unhandledRejection', (reason) => console.warn(`not awaited by whoever began it: ${reason instanceof Error ? (reason.stack ?? reason.message) : String(reason)}`));
+
 if (process.argv.includes('--write')) {
   const { writeReference } = await import('./reference.ts');
   console.log(`written: ${(await writeReference(ROOT)).join(', ')}`);
