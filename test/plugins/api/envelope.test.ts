@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startApi, type ApiForum } from './probe.ts';
+
+let forum: ApiForum;
+beforeAll(async () => {
+  forum = await startApi();
+});
+afterAll(() => forum[Symbol.asyncDispose]());
+
+const raw = (path: string, init: RequestInit & { duplex?: 'half' }): Promise<Response> => fetch(forum.url + path, init);
+const json = { 'content-type': 'application/json' };
+
+describe('an answer of the API', () => {
+  it('begins with success and carries the route’s own keys', async () => {
+    const { status, text, headers } = await forum.client().get('/api/version');
+    expect(status).toBe(200);
+    expect(text).toBe('{"success":true,"version":"0.0.0-test"}');
+    expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+  });
+
+  it('gives times in UTC with milliseconds', async () => {
+    expect((await forum.client().get('/api/probe/time')).body).toEqual({ success: true, at: '2026-03-04T05:06:07.089Z' });
+  });
+
+  it('that fails says so, why, with a stable code and the request’s id', async () => {
+    const { status, body, headers } = await forum.client().get('/api/nothing/here');
+    expect(status).toBe(404);
+    expect(body).toEqual({ success: false, error: 'Not found', code: 'not_found', request_id: headers.get('x-request-id') });
+  });
+
+  it('names the methods of a path that knows others', async () => {
+    const answer = await forum.client().request('POST', '/api/version');
+    expect([answer.status, answer.headers.get('allow'), answer.body.code]).toEqual([405, 'GET, HEAD, OPTIONS', 'method_not_allowed']);
+  });
+
+  it('to OPTIONS is empty and names them too', async () => {
+    const answer = await forum.client().request('OPTIONS', '/api/probe/things/1');
+    expect([answer.status, answer.headers.get('allow'), answer.text]).toEqual([204, 'PUT, DELETE, OPTIONS', '']);
+  });
+
+  it('to HEAD is that to GET without its body', async () => {
+    const [get, head] = [await forum.client().get('/api/probe/time'), await forum.client().request('HEAD', '/api/probe/time')];
+    expect([head.status, head.text]).toEqual([200, '']);
+    for (const name of ['etag', 'content-type', 'content-length']) expect(head.headers.get(name)).toBe(get.headers.get(name));
+  });
+
+  it('is not sent again to who has it', async () => {
+    const first = await forum.client().get('/api/probe/time');
+    const again = await forum.client().get('/api/probe/time', { 'if-none-match': first.headers.get('etag')! });
+    expect([again.status, again.text]).toEqual([304, '']);
+    expect((await forum.client().get('/api/probe/time', { 'if-none-match': '"other"' })).status).toBe(200);
+  });
+
+  it('tells browsers what nobody may do with it', async () => {
+    for (const path of ['/api/version', '/api/nothing', '/api/docs', '/api/probe/broken']) {
+      const { headers } = await forum.client().get(path);
+      expect(headers.get('x-content-type-options'), path).toBe('nosniff');
+      expect(headers.get('x-frame-options'), path).toBe('SAMEORIGIN');
+      expect(headers.get('x-xss-protection'), path).toBe('0');
+      expect(headers.get('referrer-policy'), path).toBe('strict-origin-when-cross-origin');
+      expect(headers.get('content-security-policy'), path).toContain("default-src 'none'");
+      expect(headers.get('content-security-policy'), path).not.toContain('unsafe');
+    }
+  });
+
+  it('to a fault of ours gives nothing away and is logged with its id', async () => {
+    const { status, text, body } = await forum.client().get('/api/probe/broken');
+    expect(status).toBe(500);
+    expect(text).not.toMatch(/1234|probe\.ts|at /);
+    expect(forum.lines).toContainEqual(expect.objectContaining({ level: 'error', request: body.request_id, path: '/api/probe/broken' }));
+  });
+
+  it('asks to come back when the data cannot be reached', async () => {
+    const answer = await forum.client().get('/api/probe/away');
+    expect([answer.status, answer.body.code, answer.headers.get('retry-after')]).toEqual([503, 'unavailable', '5']);
+  });
+
+  it('that differs from the route’s own promise is reported to who develops it', async () => {
+    expect((await forum.client().get('/api/probe/wrong')).status).toBe(200);
+    expect(forum.lines).toContainEqual(expect.objectContaining({ level: 'error', path: '/probe/wrong', problems: [expect.objectContaining({ field: 'run' })] }));
+  });
+});
+
+describe('a request body', () => {
+  const post = (body: NonNullable<RequestInit['body']>, headers: Record<string, string> = json, path = '/api/probe/optional'): Promise<Response> => raw(path, { method: 'POST', body, headers });
+
+  it('may be absent, without a content type, where nothing is required', async () => {
+    const answer = await raw('/api/probe/optional', { method: 'POST' });
+    expect([answer.status, await answer.json()]).toEqual([200, { success: true, body: {} }]);
+  });
+
+  it('that is malformed is 400', async () => {
+    for (const body of ['{', '{"ids":[}', 'ids=1', '{"ids":["\uD800"', new Uint8Array([0x22, 0xff, 0x22])]) expect((await post(body)).status).toBe(400);
+  });
+
+  it('that is no object is 400', async () => {
+    for (const body of ['null', '[]', '"text"', '1']) expect((await post(body)).status).toBe(400);
+  });
+
+  it('of another type is 415', async () => {
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/xml', 'application/json; charset=utf-16']) {
+      expect((await post('{}', { 'content-type': type })).status, type).toBe(415);
+    }
+    expect((await post('{}', { ...json, 'content-encoding': 'gzip' })).status).toBe(415);
+  });
+
+  it('over 1 MiB is 413, whether its length was declared or not', async () => {
+    const large = JSON.stringify({ ids: ['x'.repeat(1024 * 1024)] });
+    const declared = await post(large);
+    expect([declared.status, ((await declared.json()) as { code: string }).code]).toEqual([413, 'too_large']);
+    const chunks = new ReadableStream({
+      start(controller) {
+        for (let at = 0; at < large.length; at += 65_536) controller.enqueue(new TextEncoder().encode(large.slice(at, at + 65_536)));
+        controller.close();
+      },
+    });
+    const streamed = await raw('/api/probe/optional', { method: 'POST', headers: json, body: chunks, duplex: 'half' });
+    expect(streamed.status).toBe(413);
+  });
+
+  it('cannot reach prototypes, spelled out or escaped', async () => {
+    for (const body of ['{"__proto__":{"polluted":1},"ids":[]}', '{"\\u005f_proto__":{"polluted":1}}', '{"constructor":{"prototype":{"polluted":1}}}']) {
+      expect((await post(body)).status).toBe(200);
+      expect(({} as { polluted?: number }).polluted).toBeUndefined();
+    }
+  });
+
+  it('with wrong fields names each of them', async () => {
+    const client = forum.client();
+    await client.csrf();
+    const { status, body } = await client.post('/api/probe/heartbeat', { name: 'x' });
+    expect([status, body.code, body.details.map((one: { field: string }) => one.field)]).toEqual([400, 'validation_failed', ['name']]);
+    expect((await client.post('/api/probe/heartbeat', {})).body.details).toEqual([{ field: 'name', message: 'is required' }]);
+  });
+});
+
+describe('a query', () => {
+  it('with a bad value is 400; unknown parameters are ignored', async () => {
+    expect((await forum.client().get('/api/probe/kept?size=none')).status).toBe(400);
+    expect((await forum.client().get('/api/probe/kept?size=0')).body.details[0].field).toBe('size');
+    expect((await forum.client().get('/api/probe/kept?unknown=1')).status).toBe(200);
+  });
+});

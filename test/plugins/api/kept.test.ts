@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Access } from '#plugins/access';
+import { Cache, definePermission } from '#core';
+import { startApi, type ApiForum } from './probe.ts';
+
+let forum: ApiForum;
+beforeAll(async () => {
+  forum = await startApi();
+  await forum.member('mira');
+});
+afterAll(() => forum[Symbol.asyncDispose]());
+const run = async (path: string, headers?: Record<string, string>): Promise<number> => (await forum.client().get(path, headers)).body.run as number;
+const purge = (): Promise<void> => forum.app.service(Cache).purge('probe');
+
+describe('a kept answer', () => {
+  it('is sent again to guests until its tag is purged', async () => {
+    const first = await run('/api/probe/kept');
+    expect(await run('/api/probe/kept')).toBe(first);
+    await purge();
+    expect(await run('/api/probe/kept')).toBe(first + 1);
+  });
+
+  it('is byte for byte the one that was made, with the same headers', async () => {
+    await purge();
+    const [made, kept] = [await forum.client().get('/api/probe/kept'), await forum.client().get('/api/probe/kept')];
+    expect(kept.text).toBe(made.text);
+    const varying = new Set(['x-request-id', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'date']);
+    const lines = ({ headers }: typeof made): string[] => [...headers].filter(([name]) => !varying.has(name)).map((line) => line.join(': ')).sort();
+    expect(lines(kept)).toEqual(lines(made));
+    expect(kept.headers.get('x-request-id')).not.toBe(made.headers.get('x-request-id'));
+  });
+
+  it('is asked for by the parameters its route knows; others make no copy', async () => {
+    await purge();
+    const plain = await run('/api/probe/kept');
+    expect(await run('/api/probe/kept?junk=1')).toBe(plain);
+    expect(await run('/api/probe/kept?junk=2&more[]=3')).toBe(plain);
+    const sized = await run('/api/probe/kept?size=2');
+    expect(sized).not.toBe(plain);
+    expect(await run('/api/probe/kept?utm=x&size=2')).toBe(sized);
+    expect(await run('/api/probe/kept?size=3')).not.toBe(sized);
+  });
+
+  it('is for guests only', async () => {
+    const kept = await run('/api/probe/kept');
+    expect(await run('/api/probe/kept', { authorization: `Bearer ${await forum.token('mira')}` })).toBeGreaterThan(kept);
+    const mira = await forum.session('mira');
+    const own = (await mira.get('/api/probe/kept')).body.run as number;
+    expect(own).toBeGreaterThan(kept);
+    expect(await run('/api/probe/kept')).toBe(kept);
+    expect((await forum.client().get('/api/probe/kept', { authorization: 'Bearer wrong' })).status).toBe(401);
+  });
+
+  it('is not made of a failure', async () => {
+    expect((await forum.client().get('/api/probe/kept?size=x')).status).toBe(400);
+    expect((await forum.client().get('/api/probe/kept?size=x')).status).toBe(400);
+  });
+
+  it('goes when permissions change', async () => {
+    const before = await run('/api/probe/kept');
+    const access = forum.app.service(Access);
+    await access.decide(access.groupOf('member').id, definePermission('probe.use', { label: 'use the probe', default: 'member' }), false);
+    expect(await run('/api/probe/kept')).toBeGreaterThan(before);
+  });
+
+  it('answers a known ETag with 304', async () => {
+    const { headers } = await forum.client().get('/api/probe/kept');
+    const again = await forum.client().get('/api/probe/kept', { 'if-none-match': headers.get('etag')! });
+    expect([again.status, again.text]).toEqual([304, '']);
+  });
+
+  it('is the same when it goes out compressed', async () => {
+    const plain = await forum.client().get('/api/probe/long', { 'accept-encoding': 'identity' });
+    let zipped = plain;
+    for (let tries = 0; tries < 100 && zipped.headers.get('content-encoding') === null; tries++) zipped = await forum.client().get('/api/probe/long', { 'accept-encoding': 'gzip' });
+    expect(zipped.headers.get('content-encoding')).toBe('gzip');
+    expect(zipped.text).toBe(plain.text);
+    expect(zipped.headers.get('vary')).toContain('Accept-Encoding');
+  });
+});
+
+describe('other origins', () => {
+  it('are told nothing unless they are named', async () => {
+    const { headers } = await forum.client().get('/api/version', { origin: 'https://app.example' });
+    expect([...headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+  });
+
+  it('may read with a bearer token when they are named, and never with cookies', async () => {
+    await forum.app.settings.set({ 'api.cors_origins': ['https://app.example'] });
+    const named = await forum.client().get('/api/version', { origin: 'https://app.example' });
+    expect(named.headers.get('access-control-allow-origin')).toBe('https://app.example');
+    expect(named.headers.get('access-control-allow-credentials')).toBeNull();
+    expect(named.headers.get('vary')).toContain('Origin');
+    const other = await forum.client().get('/api/version', { origin: 'https://evil.example' });
+    expect(other.headers.get('access-control-allow-origin')).toBeNull();
+    const preflight = await forum.client().request('OPTIONS', '/api/probe/form', { headers: { origin: 'https://app.example', 'access-control-request-method': 'POST' } });
+    expect([preflight.status, preflight.headers.get('access-control-allow-headers')]).toEqual([204, expect.stringContaining('Authorization')]);
+    await forum.app.settings.reset(['api.cors_origins']);
+  });
+});

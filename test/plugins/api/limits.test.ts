@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Settings } from '#core';
+import type { Client } from '#test';
+import { startApi, type ApiForum } from './probe.ts';
+
+let forum: ApiForum;
+beforeAll(async () => {
+  forum = await startApi({ settings: { 'security.trusted_proxies': ['127.0.0.1'], 'probe.rate': 3 } });
+});
+afterAll(() => forum[Symbol.asyncDispose]());
+
+/** A visitor from an address that no other test uses. */
+const from = (address: string): Client => forum.client({ 'x-forwarded-for': address });
+const limit = (ip: number, user = 100): Promise<void> => forum.app.service(Settings).set({ 'api.rate_limit_ip': ip, 'api.rate_limit_user': user });
+
+describe('the rate limit', () => {
+  it('counts guests by address, whatever becomes of the request, and says on every answer how many are left', async () => {
+    await limit(9);
+    const guest = from('192.0.2.1');
+    const calls = [
+      ['GET', '/api/version'], ['GET', '/api/version'], ['GET', '/api/nothing'], ['DELETE', '/api/version'], ['GET', '/api/probe/member'], ['GET', '/api/probe/broken'],
+      ['OPTIONS', '/api/version'], ['HEAD', '/api/version'], ['GET', '/api/docs'],
+    ] as const;
+    for (const [index, [method, path]] of calls.entries()) {
+      const { headers, status } = await guest.request(method, path);
+      expect(status, path).not.toBe(429);
+      expect([headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')], `${method} ${path}`).toEqual(['9', String(8 - index)]);
+      expect(Number(headers.get('x-ratelimit-reset')), path).toBeGreaterThan(Date.now() / 1000);
+      expect(Number(headers.get('x-ratelimit-reset')), path).toBeLessThanOrEqual(Date.now() / 1000 + 61);
+    }
+    for (const path of ['/api/version', '/api/probe/fresh', '/api/nothing', '/api/openapi.json']) {
+      const { status, headers, body } = await guest.get(path);
+      expect([status, body.code, headers.get('x-ratelimit-remaining')], path).toEqual([429, 'rate_limited', '0']);
+      expect(headers.get('retry-after')).toMatch(/^[1-9]\d?$/);
+    }
+  });
+
+  it('counts members by themselves, wherever they call from, and moderators five times as far', async () => {
+    await limit(100_000, 100_000);
+    await forum.member('mira');
+    await forum.member('otto', 'moderator');
+    const [mira, otto, session] = [await forum.token('mira'), await forum.token('otto'), await forum.session('mira')];
+    // The window of the calls just made is over for nobody, so the limit is set above them.
+    const used = async (token: string): Promise<number> => {
+      const { headers } = await forum.client().get('/api/probe/fresh', { authorization: `Bearer ${token}` });
+      return Number(headers.get('x-ratelimit-limit')) - Number(headers.get('x-ratelimit-remaining'));
+    };
+    await limit(1, (await used(mira)) + 1);
+    const left = async (token: string, address: string): Promise<readonly [number, string | null]> => {
+      const { status, headers } = await from(address).get('/api/probe/fresh', { authorization: `Bearer ${token}` });
+      return [status, headers.get('x-ratelimit-remaining')];
+    };
+    expect([await left(mira, '192.0.2.2'), await left(mira, '192.0.2.3')]).toEqual([[200, '0'], [429, '0']]);
+    expect((await session.get('/api/probe/fresh')).status).toBe(429);
+    expect((await left(otto, '192.0.2.2'))[0]).toBe(200);
+    expect([(await from('192.0.2.2').get('/api/probe/fresh')).status, (await from('192.0.2.2').get('/api/probe/fresh')).status]).toEqual([200, 429]);
+
+    await limit(1, 2);
+    const staff = await forum.client().get('/api/probe/fresh', { authorization: `Bearer ${otto}` });
+    expect(staff.headers.get('x-ratelimit-limit')).toBe('10');
+  });
+
+  it('leaves routes with a bucket of their own out of the general one', async () => {
+    await limit(2);
+    const guest = from('192.0.2.4');
+    const statuses: number[] = [];
+    for (let call = 0; call < 4; call++) statuses.push((await guest.post('/api/probe/bucket')).status);
+    expect(statuses).toEqual([200, 200, 200, 429]);
+    expect((await guest.get('/api/version')).headers.get('x-ratelimit-remaining')).toBe('1');
+  });
+
+  it('counts an IPv6 network as one', async () => {
+    await limit(2);
+    const status = async (address: string): Promise<number> => (await from(address).get('/api/version')).status;
+    expect([await status('2001:db8:1:2::1'), await status('2001:db8:1:2:ffff::2'), await status('2001:db8:1:2::3')]).toEqual([200, 200, 429]);
+    expect(await status('2001:db8:1:3::1')).toBe(200);
+    expect(await status('192.0.2.5')).toBe(200);
+  });
+
+  it('follows its setting at once', async () => {
+    await limit(1);
+    const guest = from('192.0.2.6');
+    await guest.get('/api/version');
+    expect((await guest.get('/api/version')).status).toBe(429);
+    await limit(50);
+    expect((await guest.get('/api/version')).headers.get('x-ratelimit-limit')).toBe('50');
+  });
+
+  it('counts those whose token is bad as guests, who are told that it is bad', async () => {
+    await limit(1);
+    const guest = from('192.0.2.7');
+    for (let call = 0; call < 3; call++) {
+      const { status, headers } = await guest.get('/api/version', { authorization: 'Bearer wrong' });
+      expect([status, headers.get('x-ratelimit-remaining')]).toEqual([401, '0']);
+    }
+    expect((await guest.get('/api/version')).status).toBe(429);
+  });
+});

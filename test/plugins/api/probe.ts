@@ -1,0 +1,96 @@
+import { resolve } from 'node:path';
+import { definePermission, definePlugin, HttpError, Type, type Plugin } from '#core';
+import { Accounts, type Account } from '#plugins/accounts';
+import { api } from '#plugins/api';
+import { startApp, type Client, type TestApp } from '#test';
+import { loadPlugins } from '../../../core/loader.ts';
+import { testLog } from '../../kit/database.ts';
+
+export const PASSWORD = 'Correct-horse-7';
+const useProbe = definePermission('probe.use', { label: 'use the probe', default: 'member' });
+const ruleProbe = definePermission('probe.rule', { label: 'rule the probe', default: 'moderator' });
+
+/** How often handlers ran, and how to purge what was kept of them. */
+export interface Probe {
+  readonly runs: Map<string, number>;
+}
+
+/** Routes of every kind, so that the surface can be tried without a forum on it. */
+export const createProbe = (probe: Probe): Plugin =>
+  definePlugin({
+    id: 'probe',
+    settings: Type.Object({ 'probe.rate': Type.Integer({ default: 3 }) }),
+    permissions: [useProbe, ruleProbe],
+    setup(_services, plugin) {
+      const ran = (name: string): number => {
+        const count = (probe.runs.get(name) ?? 0) + 1;
+        probe.runs.set(name, count);
+        return count;
+      };
+      const Run = Type.Object({ run: Type.Integer() });
+      const Name = Type.Object({ name: Type.String({ minLength: 2 }) });
+
+      plugin.route(api, { method: 'get', path: '/probe/kept', can: 'public', query: Type.Object({ size: Type.Optional(Type.Integer({ minimum: 1 })) }), result: Run, keep: () => ['probe'] })(() => ({ run: ran('kept') }));
+      plugin.route(api, { method: 'get', path: '/probe/long', can: 'public', keep: () => ['probe'] })(() => ({ text: 'long '.repeat(1_000) }));
+      plugin.route(api, { method: 'get', path: '/probe/fresh', can: 'public' })(({ actor }) => ({ run: ran('fresh'), who: actor.username ?? null }));
+      plugin.route(api, { method: 'get', path: '/probe/time', can: 'public' })(() => ({ at: new Date('2026-03-04T05:06:07.089Z') }));
+      plugin.route(api, { method: 'get', path: '/probe/member', can: useProbe })(({ actor }) => ({ who: actor.username }));
+      plugin.route(api, { method: 'get', path: '/probe/login', can: 'public', options: { login: true } })(({ actor }) => ({ who: actor.username }));
+      plugin.route(api, { method: 'get', path: '/probe/broken', can: 'public' })(() => {
+        throw new Error('the secret is 1234');
+      });
+      plugin.route(api, { method: 'get', path: '/probe/away', can: 'public' })(() => {
+        throw new Error('query failed', { cause: Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }) });
+      });
+      plugin.route(api, { method: 'get', path: '/probe/wrong', can: 'public', result: Run })(() => ({ run: 'not a number' }) as never);
+      plugin.route(api, { method: 'post', path: '/probe/heartbeat', can: 'public', body: Name })(({ body }) => body);
+      plugin.route(api, { method: 'post', path: '/probe/optional', can: 'public', body: Type.Object({ ids: Type.Optional(Type.Array(Type.String())) }), options: { csrf: false } })(({ body }) => ({ body }));
+      plugin.route(api, { method: 'post', path: '/probe/form', can: useProbe, body: Type.Object({ name: Type.String(), tags: Type.Optional(Type.Array(Type.String())) }), options: { form: true }, status: 201 })(({ body }) => body);
+      plugin.route(api, { method: 'post', path: '/probe/bucket', can: 'public', options: { csrf: false, bucket: { name: 'probe', window: 60, limit: 'probe.rate' } } })(() => ({}));
+      plugin.route(api, {
+        method: 'put', path: '/probe/things/:id', params: Type.Object({ id: Type.String({ maxLength: 5 }) }), body: Name, can: ruleProbe,
+        find: ({ params }) => (params.id === '1' ? { id: '1' } : undefined),
+      })(({ target, body }) => ({ ...target, ...body }));
+      plugin.route(api, { method: 'delete', path: '/probe/things/:id', can: ruleProbe })(() => {
+        throw new HttpError(409, 'It is in use');
+      });
+    },
+  });
+
+export interface ApiForum extends TestApp {
+  readonly probe: Probe;
+  /** Signs somebody up; their group by level. */
+  member(username: string, level?: 'member' | 'moderator' | 'admin' | 'banned'): Promise<Account>;
+  /** A visitor who is logged in. */
+  session(username: string): Promise<Client>;
+  /** A bearer token of somebody. */
+  token(username: string): Promise<string>;
+}
+
+/** The api plugin on the plugins it stands on, with the probe's routes. */
+export async function startApi({ settings = {}, environment = {}, extra = [] }: { settings?: Record<string, unknown>; environment?: object; extra?: readonly Plugin[] } = {}): Promise<ApiForum> {
+  const real = await loadPlugins(resolve(import.meta.dirname, '../../..'), ['access', 'limits', 'accounts', 'markdown', 'api', 'web'], testLog);
+  const probe: Probe = { runs: new Map() };
+  const forum = await startApp({
+    plugins: [...real, createProbe(probe), ...extra], environment,
+    settings: { 'security.bcrypt_cost': 4, 'email.mx_validation': false, 'api.rate_limit_user': 100_000, 'api.rate_limit_ip': 100_000, ...settings },
+  });
+  const { Access } = await import('#plugins/access');
+  const accounts = forum.app.service(Accounts);
+  const session = async (username: string): Promise<Client> => {
+    const client = forum.client();
+    await client.login(username, PASSWORD);
+    return client;
+  };
+  return Object.assign(forum, {
+    probe,
+    session,
+    member: (username: string, level: 'member' | 'moderator' | 'admin' | 'banned' = 'member') =>
+      accounts.create({ username, email: `${username}@forum.test`, password: PASSWORD, groupId: forum.app.service(Access).groupOf(level).id }),
+    async token(username: string) {
+      const answer = await (await session(username)).post('/settings/security/api-token', undefined, { accept: 'application/json' });
+      if (typeof answer.body?.token !== 'string') throw new Error(`no token for ${username}: ${answer.status} ${answer.text.slice(0, 200)}`);
+      return answer.body.token as string;
+    },
+  });
+}
