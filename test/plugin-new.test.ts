@@ -1,0 +1,67 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { scaffold } from '../core/cli/commands/plugin-new.ts';
+
+const ROOT = resolve(import.meta.dirname, '..');
+const COPIED = ['core', 'plugins', 'migrations', 'themes', 'config', 'test/kit', 'package.json', 'tsconfig.json', 'vitest.config.ts'];
+
+let copy: string;
+const written: string[] = [];
+
+beforeAll(async () => {
+  copy = await mkdtemp(join(tmpdir(), 'parley-new-'));
+  for (const name of COPIED) await cp(join(ROOT, name), join(copy, name), { recursive: true });
+  await symlink(join(ROOT, 'node_modules'), join(copy, 'node_modules'));
+  await scaffold(copy, 'star-charts', { print: (line) => void written.push(line) });
+});
+afterAll(() => rm(copy, { recursive: true, force: true }));
+
+/** Output and exit code of one of the project's own tools, run in the copy. */
+function tool(file: string, ...words: string[]): Promise<{ code: number; output: string }> {
+  const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], NO_COLOR: '1' };
+  return new Promise((done) => {
+    execFile(process.execPath, [join(ROOT, 'node_modules', file), ...words], { cwd: copy, env }, (error, stdout, stderr) => {
+      done({ code: error ? Number(error.code ?? 1) : 0, output: stdout + stderr });
+    });
+  });
+}
+
+describe('a plugin made by the command', () => {
+  test('is in the configuration, after the others', async () => {
+    expect(await readFile(join(copy, 'config/forum.ts'), 'utf8')).toMatch(/plugins: \[[^\]]*, 'star-charts'\]/);
+    expect(written).toContain("added 'star-charts' to config/forum.ts");
+  });
+
+  test('leaves no place of the template unfilled', async () => {
+    for (const line of written.filter((one) => one.startsWith('wrote '))) {
+      const path = line.slice('wrote '.length);
+      expect(path).not.toContain('__');
+      expect(await readFile(join(copy, path), 'utf8'), path).not.toMatch(/__\w+__/);
+    }
+  });
+
+  test('compiles', async () => {
+    const include = ['plugins', 'migrations', 'test/plugins'].map((folder) => `${folder}/star-charts`);
+    await writeFile(join(copy, 'tsconfig.new.json'), JSON.stringify({ extends: './tsconfig.json', include }));
+    const { output } = await tool('typescript-native/bin/tsc', '--noEmit', '-p', 'tsconfig.new.json');
+    expect(output.split('\n').filter((line) => line.includes('star-charts'))).toEqual([]);
+  }, 60_000);
+
+  test('passes its own test untouched', async () => {
+    const { code, output } = await tool('vitest/vitest.mjs', 'run', '--project', 'embedded', 'test/plugins/star-charts');
+    expect(code, output).toBe(0);
+    expect(output).toMatch(/Tests\s+4 passed/);
+  }, 120_000);
+});
+
+test('a name that will not do, or is taken, writes nothing', async () => {
+  const before = await readFile(join(copy, 'config/forum.ts'), 'utf8');
+  const print = (): void => { throw new Error('nothing should be written'); };
+  await expect(scaffold(copy, 'Polls', { print })).rejects.toThrow('"Polls" will not do as an id');
+  await expect(scaffold(copy, '../polls', { print })).rejects.toThrow('will not do as an id');
+  await expect(scaffold(copy, 'star-charts', { print })).rejects.toThrow('plugins/star-charts exists already');
+  expect(await readFile(join(copy, 'config/forum.ts'), 'utf8')).toBe(before);
+});
