@@ -1,0 +1,58 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Console } from '#core';
+import { Accounts } from '#plugins/accounts';
+import { Installer } from '#plugins/installer';
+import { startApp, type TestApp } from '#test';
+import { runCommand } from '../../../core/cli/run.ts';
+
+const PASSWORD = 'Slow-boat 7 to Oban';
+
+let site: TestApp;
+let lines: string[];
+beforeEach(async () => {
+  site = await startApp();
+  lines = [];
+});
+afterEach(() => site[Symbol.asyncDispose]());
+
+const console: Console = { terminal: false, columns: 80, print: (line) => void lines.push(line), progress: () => undefined };
+const install = (...more: string[]): Promise<void> =>
+  runCommand(site.app, ['install', '--admin-username', 'ada', '--admin-email', 'ada@example.org', '--admin-password', PASSWORD, ...more], console);
+
+describe('installing from the command line', () => {
+  test('makes an administrator who can log in, and gives the forum its name', async () => {
+    expect(site.app.service(Installer).installed).toBe(false);
+    await install('--site-name', 'The Quay');
+    expect(site.app.service(Installer).installed).toBe(true);
+    expect(site.app.settings.get('site.name')).toBe('The Quay');
+    expect(await site.app.service(Accounts).findByName('ada')).toMatchObject({ groupId: 'admin' });
+    await site.client().login('ada', PASSWORD);
+    expect(lines).toEqual(['Installed. Start with "npm start", then log in as ada at http://forum.test/login']);
+  });
+
+  test('is done once: a second time changes nothing and says so', async () => {
+    await install();
+    await expect(runCommand(site.app, ['install', '--admin-username', 'eve', '--admin-email', 'eve@example.org', '--admin-password', PASSWORD], console))
+      .rejects.toThrow('There is a forum here already; nothing was changed');
+    expect(await site.app.service(Accounts).findByName('eve')).toBeUndefined();
+  });
+
+  test('a password that the policy refuses is named, and the next attempt goes through', async () => {
+    const attempt = runCommand(site.app, ['install', '--admin-username', 'ada', '--admin-email', 'ada@example.org', '--admin-password', 'short'], console);
+    await expect(attempt).rejects.toThrow(/password/i);
+    expect(site.app.service(Installer).installed).toBe(false);
+    await install();
+  });
+
+  test('an attempt that broke off after the administrator was made is taken up with the new password', async () => {
+    await site.app.service(Accounts).create({ username: 'ada', email: 'ada@example.org', password: 'Another-boat 8' });
+    await install();
+    await site.client().login('ada', PASSWORD);
+    expect(await site.app.service(Accounts).findByName('ada')).toMatchObject({ groupId: 'admin' });
+  });
+
+  test('without the demonstration switched on, --demo says what to do', async () => {
+    await site.app.plugins.disable('demo');
+    await expect(install('--demo')).rejects.toThrow('put "demo" into config/forum.ts and switch it on');
+  });
+});
