@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { EntitySchema } from '@mikro-orm/core';
-import { Migration } from '@mikro-orm/migrations';
+import type { EntitySchema } from '@mikro-orm/core';
+import type { Migration } from '@mikro-orm/migrations';
 import type { SqlEntityManager } from '@mikro-orm/sql';
 import { sql, type RawBuilder } from 'kysely';
 import type { Backend, Connection } from './connection.ts';
@@ -98,7 +98,9 @@ export class Database implements Data {
       if (scope?.open && !scope.connection) scope.connection = connection;
     };
     // Imported when used: each brings a driver of its own, and PGlite's takes a while to load.
-    const backend = url ? await (await import('./postgres.ts')).openPostgres(url, pool, log, onBegin) : await (await import('./embedded.ts')).openEmbedded(folder, onBegin);
+    const backend = url
+      ? await (await import('./postgres.ts')).openPostgres(url, pool, log, onBegin)
+      : await (await import('./embedded.ts')).openEmbedded(folder, onBegin);
     const database = new Database(backend, ambient, log);
     await database.#prepare();
     return database;
@@ -161,11 +163,14 @@ export class Database implements Data {
     const fresh = new Map<string, EntityDefinition>();
     const stale: EntityDefinition[] = [];
     for (const definition of entities) {
-      const table = tableOf(definition);
+      const table: string = definition.init().meta.tableName;
       const known = this.#tables.get(table);
-      if (known?.owner !== undefined && known.owner !== plugin) throw new PluginError(plugin, `has an entity on the table "${table}", which belongs to "${known.owner}"; give it a table of its own`);
-      if (known?.definition !== definition) fresh.set(table, definition);
-      if (known && known.definition !== definition) stale.push(known.definition);
+      if (known?.owner !== undefined && known.owner !== plugin) {
+        throw new PluginError(plugin, `has an entity on the table "${table}", which belongs to "${known.owner}"; give it a table of its own`);
+      }
+      if (known?.definition === definition) continue;
+      fresh.set(table, definition);
+      if (known) stale.push(known.definition);
     }
     if (fresh.size === 0) return;
     try {
@@ -289,8 +294,4 @@ export class Database implements Data {
       else await driver.execute(query as never, [], 'all', em.getTransactionContext()!);
     }
   }
-}
-
-function tableOf(definition: EntityDefinition): string {
-  return definition.init().meta.tableName;
 }

@@ -1,6 +1,6 @@
 import { sql, type Database } from './data.ts';
 import { messageOf, PluginError } from './errors.ts';
-import type { Batch, Durability, Outbox } from './hooks.ts';
+import type { Batch, Outbox } from './hooks.ts';
 import { JobStore, LEASE, orderedId, type JobReport, type NewJob } from './job-store.ts';
 import type { Logger } from './logger.ts';
 import type { Job, JobDefinition } from './plugin.ts';
@@ -90,7 +90,7 @@ export class JobQueue implements Outbox, Jobs {
   }
 
   /** Makes `run` hear of `action` durably. What it returns undoes that, with what runs aborted and put back; waiting work stays for the listener's return. */
-  listen(plugin: string, action: string, run: Listener['run'], durability: Durability<any> = {}): () => Promise<void> {
+  listen(plugin: string, action: string, run: Listener['run'], durability: Listener['durability'] = {}): () => Promise<void> {
     const name = `${plugin}/${action}${durability.id === undefined ? '' : `#${durability.id}`}`;
     const listener = this.#add(plugin, name, `durable ${action}`, run, durability);
     const others = (): readonly Listener[] => (this.#byAction.get(action) ?? []).filter((other) => other !== listener);
@@ -108,7 +108,10 @@ export class JobQueue implements Outbox, Jobs {
     const job: Job<P> = {
       add: async (payload, { at } = {}) => {
         const checked = check(definition.schema, payload);
-        if (!checked.ok) throw new PluginError(plugin, `adds a job "${name}" whose payload does not fit its schema: ${checked.problems.map(({ field, message }) => `${field} ${message}`).join(', ')}`);
+        if (!checked.ok) {
+          const problems = checked.problems.map(({ field, message }) => `${field} ${message}`).join(', ');
+          throw new PluginError(plugin, `adds a job "${name}" whose payload does not fit its schema: ${problems}`);
+        }
         const id = orderedId();
         await this.#keep([this.#row(listener, id, payload, JSON.stringify(checked.value), at)], this.#data.batch());
         return id;
@@ -149,7 +152,7 @@ export class JobQueue implements Outbox, Jobs {
     return count;
   }
 
-  #add(plugin: string, name: string, task: string, run: Listener['run'], durability: Durability<any>): Listener {
+  #add(plugin: string, name: string, task: string, run: Listener['run'], durability: Listener['durability']): Listener {
     if (this.#listeners.has(name)) throw new PluginError(plugin, `registers "${name}" twice; give one of them an \`id\` or another name`);
     // As a guard it is never set aside: setting aside is what the retries are for, and skipping would lose work.
     const listener: Listener = { name, plugin, run, durability, task: this.#supervisor.task(plugin, task, true) };
@@ -240,6 +243,8 @@ export class JobQueue implements Outbox, Jobs {
 
   async #end(listener?: Listener): Promise<void> {
     await this.#worker.stop(listener);
-    await this.#data.outside(() => this.#worker.settle()).catch((error: unknown) => this.#log.warn({ error: messageOf(error) }, 'ended work could not be written down; it will run again'));
+    await this.#data.outside(() => this.#worker.settle()).catch((error: unknown) => {
+      this.#log.warn({ error: messageOf(error) }, 'ended work could not be written down; it will run again');
+    });
   }
 }

@@ -124,6 +124,7 @@ class PostgresBackend implements Backend {
     this.#pool.connect = ((...all: unknown[]) => {
       if (all.length > 0) return connect(...all);
       return connect().then((client) => {
+        giveBackWhenLost(client);
         onBegin(this.#within(client));
         return client;
       });
@@ -157,4 +158,19 @@ class PostgresBackend implements Backend {
     this.#names.set(text, fresh);
     return fresh;
   }
+}
+
+/** The ORM never gives back a connection whose `begin`, `commit` or `rollback` failed: each lost one would cost the pool a place. */
+function giveBackWhenLost(client: PoolClient): void {
+  const release = client.release.bind(client);
+  let given = false;
+  const give = (destroy?: boolean | Error): void => {
+    if (given) return;
+    given = true;
+    client.off('end', lost);
+    release(destroy);
+  };
+  const lost = (): void => give(true);
+  client.release = give;
+  client.once('end', lost);
 }

@@ -28,16 +28,11 @@ export class Wire {
 
   /** `run` gets an empty payload too after the connection was lost: messages may have been missed meanwhile. */
   async listen(channel: string, run: Run): Promise<() => Promise<void>> {
-    const first = !this.#channels.has(channel);
     const runs = this.#channels.get(channel) ?? new Set();
     this.#channels.set(channel, runs.add(run));
-    if (first) await (await this.#open()).query(`listen ${quoted(channel)}`);
-    return async () => {
-      runs.delete(run);
-      if (runs.size > 0 || this.#channels.get(channel) !== runs) return;
-      this.#channels.delete(channel);
-      if (!this.#closed) await (await this.#open()).query(`unlisten ${quoted(channel)}`).catch(() => undefined);
-    };
+    await (await this.#open()).query(`listen ${quoted(channel)}`);
+    // The channel itself stays open: a message that nobody waits for costs nothing.
+    return async () => void runs.delete(run);
   }
 
   async claimAlone(): Promise<boolean> {

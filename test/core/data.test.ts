@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Database, defineEntity, Migration, p, sql, UniqueConstraintViolationException } from '../../core/data.ts';
-import { Batch, defineAction, HookBus } from '../../core/hooks.ts';
+import { defineAction, HookBus, type Batch } from '../../core/hooks.ts';
 import { Supervisor } from '../../core/supervise.ts';
 import { onServer, openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts';
 
@@ -313,6 +313,15 @@ describe('a server', () => {
     expect(await titles()).toEqual([]);
     await data.ready();
     await stop();
+  });
+
+  it.runIf(onServer)('may end them in the middle of transactions without costing the pool its places', async () => {
+    const small = await Database.connect({ url: test.url, folder: test.folder, log: testLog, pool: 2 });
+    for (let round = 0; round < 5; round++) {
+      await expect(small.transaction(() => small.all(sql`select pg_terminate_backend(pg_backend_pid())`))).rejects.toThrow(/terminat/);
+    }
+    expect(await Promise.all([1, 2, 3].map(() => small.transaction(() => small.one(sql`select 1 as one`))))).toEqual([{ one: 1 }, { one: 1 }, { one: 1 }]);
+    await small.close();
   });
 
   it('that cannot be reached is a problem of the configuration', async () => {
