@@ -3,7 +3,7 @@ import { accessTag, type Access, type Audience, type Group, type Level, type Vie
 import { DecisionEntity, GroupEntity } from './entities.ts';
 
 /** The ladder, lowest first. */
-export const LEVELS: readonly Level[] = ['banned', 'guest', 'member', 'moderator', 'admin'];
+const LEVELS: readonly Level[] = ['banned', 'guest', 'member', 'moderator', 'admin'];
 const KEY = 'access.snapshot';
 /** What a permission's default asks for at least; a word nobody knows asks for an admin. */
 const LEAST: Readonly<Record<string, Level>> = { everyone: 'guest', member: 'member', moderator: 'moderator', admin: 'admin' };

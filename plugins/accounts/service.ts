@@ -38,7 +38,7 @@ export interface AccountsOptions {
 }
 
 /** The stored form of a client's address; `null` for the address that means "unknown". */
-export const storedAddress = (ip: string | undefined): string | null => (ip === undefined || ip === '' || ip === UNKNOWN_ADDRESS ? null : ip);
+const storedAddress = (ip: string | undefined): string | null => (ip === undefined || ip === '' || ip === UNKNOWN_ADDRESS ? null : ip);
 
 export class AccountsService implements Accounts {
   readonly #options: AccountsOptions;

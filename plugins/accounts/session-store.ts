@@ -5,8 +5,8 @@ import { digest } from './identifier.ts';
 
 /** Seconds. */
 export const IDLE_TIMEOUT = 3_600;
-export const MAX_LIFETIME = 86_400;
-export const REMEMBER_ME_LIFETIME = 2_592_000;
+const MAX_LIFETIME = 86_400;
+const REMEMBER_ME_LIFETIME = 2_592_000;
 
 /** What a login session knows. Times are epoch milliseconds. */
 export interface Login {

@@ -10,7 +10,7 @@ import { endOf, IDLE_TIMEOUT, type Login, type SessionStore, type Stored } from 
 
 const COOKIE = 'parley.sid';
 /** Seconds after which a session gets a new id. */
-export const REGENERATE_INTERVAL = 1_800;
+const REGENERATE_INTERVAL = 1_800;
 /** Milliseconds in which requests that were under way may still come with the id that was replaced. */
 const GRACE = 60_000;
 /** Milliseconds between two notes of when a member was last here. */

@@ -1,29 +1,31 @@
+import { once } from 'node:events';
 import { Redis } from 'ioredis';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Logger } from '#core';
 import { retryAfter, type Bucket } from '#plugins/limits';
 import { LimitsService } from '../../../plugins/limits/service.ts';
 
-const log = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn(), child: () => log };
+const log: Logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined, child: () => log };
 const bucket: Bucket = { name: 'test', window: 60 };
 const url = process.env['PARLEY_TEST_DATABASE'] === 'server' ? process.env['TEST_REDIS_URL'] : undefined;
 
 const places = [
-  { place: 'in this process', open: () => ({ service: new LimitsService({ redis: undefined, log }), close: () => undefined }) },
+  { place: 'in this process', open: () => Promise.resolve({ service: new LimitsService({ redis: undefined, log }), close: () => undefined }) },
   ...(url === undefined ? [] : [{
     place: 'in Redis',
-    open: () => {
+    open: async () => {
       const redis = new Redis(url, { keyPrefix: `test-${crypto.randomUUID()}:` });
+      await once(redis, 'ready');
       return { service: new LimitsService({ redis, log }), close: () => void redis.disconnect() };
     },
   }]),
 ];
 
-describe.each(places)('a bucket counted $place', ({ place, open }) => {
+describe.each(places)('a bucket counted $place', ({ open }) => {
   let limits: LimitsService;
   let close: () => void;
   beforeEach(async () => {
-    ({ service: limits, close } = open());
-    if (place === 'in Redis') await vi.waitFor(async () => expect((await limits.peek({ ...bucket, failClosed: true }, 'ready', 1)).allowed).toBe(true));
+    ({ service: limits, close } = await open());
   });
   afterEach(() => close());
 
