@@ -29,10 +29,11 @@ export function createId(at: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-/** Words of a title for its address, at most 80 characters; letters of every script stay, so foreign titles keep meaning. */
+/** Words of a title for its address, at most 80 characters; letters of every script stay, Latin ones lose their accents. */
 export function slugOf(title: string, fallback = 'discussion'): string {
-  const words = title.normalize('NFKD').replace(/\p{M}/gu, '').normalize('NFC').toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-');
-  const slug = [...words.replace(/^-|-$/g, '')].slice(0, 80).join('').replace(/-$/, '');
+  const plain = title.normalize('NFKD').replace(/(\p{Script=Latin})\p{M}+/gu, '$1').normalize('NFC').toLowerCase();
+  const words = plain.replace(/[^\p{L}\p{N}\p{M}]+/gu, '-').replace(/^-|-$/g, '');
+  const slug = [...words].slice(0, 80).join('').replace(/-$/, '');
   return slug || fallback;
 }
 

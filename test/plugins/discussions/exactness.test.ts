@@ -1,0 +1,101 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { sql } from '#core';
+import { Accounts, userChanged } from '#plugins/accounts';
+import { Categories } from '#plugins/discussions';
+import { useForum } from './forum.ts';
+
+const forum = useForum();
+let id: string;
+
+beforeAll(async () => {
+  ({ id } = await forum.start('ada', 'The first'));
+  for (let index = 0; index < 60; index++) await (index % 2 ? forum.reply('bob', id, `Reply ${index}`) : forum.start('mia', `Number ${index}`));
+});
+
+describe('the number of SQL statements', () => {
+  // What is held in memory must not answer in the database's place.
+  const asked = async (path: string): Promise<number> => {
+    await forum.app.app.cache.purge('discussions', 'discussion-records');
+    return forum.app.statements(() => forum.as.ada.get(path));
+  };
+
+  test.each([
+    (limit: number) => `/api/discussions?limit=${limit}`,
+    (limit: number) => `/api/discussions?limit=${limit}&sort=most_replied&offset=2`,
+    (limit: number) => `/api/discussions/${id}?limit=${limit}`,
+    (limit: number) => `/api/discussions/${id}/posts?limit=${limit}`,
+    (limit: number) => `/api/users/posts?limit=${limit}`,
+  ])('does not grow with the rows: %s', async (path) => {
+    await asked(path(30));
+    expect(await asked(path(25))).toBe(await asked(path(5)));
+  });
+
+  test('is one for a list, and one for a reply within its transaction', async () => {
+    await asked('/api/discussions?limit=9');
+    expect(await asked('/api/discussions?limit=9')).toBe(1);
+    await forum.reply('ada', id, 'Warm');
+    expect(await forum.app.statements(() => forum.reply('ada', id, 'Counted'))).toBe(3);
+  });
+});
+
+describe('an answer held in memory is never older than the last write', () => {
+  const list = async () => (await forum.guest.get('/api/discussions')).text;
+  const one = async () => (await forum.guest.get(`/api/discussions/${id}`)).text;
+  const page = async (path: string) => (await forum.guest.get(path)).text;
+  const warm = async () => {
+    for (const path of ['/', '/c/general', '/d/1-the-first', '/categories']) for (let time = 0; time < 2; time++) await page(path);
+    for (let time = 0; time < 2; time++) await Promise.all([list(), one()]);
+  };
+
+  test('after a reply, an edit and a deletion', async () => {
+    await warm();
+    const post = await forum.reply('bob', id, 'Fresh words');
+    expect(JSON.parse(await one()).discussion.reply_count).toBe(post.number - 1);
+    expect(await page('/d/1-the-first?page=2')).toContain('Fresh words');
+    await forum.as.bob.put(`/api/posts/${post.id}`, { content: 'Other words' });
+    expect(await page('/d/1-the-first?page=2')).toContain('Other words');
+    await forum.as.bob.delete(`/api/posts/${post.id}`);
+    expect(await page('/d/1-the-first?page=2')).not.toContain('Other words');
+  });
+
+  test('after a new discussion, and one that is renamed', async () => {
+    await warm();
+    const { id: fresh } = await forum.start('ada', 'Brand new');
+    for (const text of [await list(), await page('/'), await page('/c/general')]) expect(text).toContain('Brand new');
+    await forum.as.ada.put(`/api/discussions/${fresh}`, { title: 'Renamed now' });
+    for (const text of [await list(), await page('/'), await page('/c/general')]) expect(text).not.toMatch(/>Brand new<|"title":"Brand new"/);
+  });
+
+  test('after a category is renamed or hidden', async () => {
+    await warm();
+    const categories = forum.app.app.kernel.service(Categories)!;
+    const general = categories.all().find(({ slug }) => slug === 'general')!;
+    await categories.save({ ...general, name: 'Common room' });
+    for (const text of [await list(), await one(), await page('/'), await page('/d/1-the-first')]) expect(text).toContain('Common room');
+    await categories.save({ ...general, view: 'members' });
+    expect(JSON.parse(await list()).count).toBe(0);
+    expect((await forum.guest.get(`/api/discussions/${id}`)).status).toBe(404);
+    expect((await forum.guest.get('/d/1-the-first')).status).toBe(404);
+    await categories.save({ ...general });
+  });
+
+  test('after a member is renamed', async () => {
+    await warm();
+    const { app } = forum.app;
+    await app.data.transaction(() => app.data.all(sql`update account set username = 'adele' where id = ${forum.ids.ada}`));
+    await app.cache.purge(`account:${forum.ids.ada}`);
+    await app.hooks.emit(userChanged, { id: forum.ids.ada });
+    expect((await app.service(Accounts).find(forum.ids.ada))?.username).toBe('adele');
+    for (const text of [await list(), await one(), await page('/d/1-the-first')]) expect(text).toContain('adele');
+  });
+
+  test('while somebody writes all the time', async () => {
+    const { id: busy } = await forum.start('bob', 'Watched');
+    for (let count = 1; count <= 15; count++) {
+      const [, ...readers] = await Promise.all([forum.reply('bob', busy, `Reply ${count}`), forum.guest.get(`/api/discussions/${busy}`), forum.guest.get('/api/discussions')]);
+      expect(readers.map(({ status }) => status)).toEqual([200, 200]);
+      expect((await forum.guest.get(`/api/discussions/${busy}`)).body.discussion.reply_count).toBe(count);
+      expect((await forum.guest.get('/api/discussions')).body.discussions.find((discussion: any) => discussion.id === busy).reply_count).toBe(count);
+    }
+  });
+});

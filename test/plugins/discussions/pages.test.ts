@@ -1,0 +1,165 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Client } from '#test';
+import { useForum } from './forum.ts';
+
+const forum = useForum();
+const page = async (path: string, client: Client = forum.guest): Promise<string> => {
+  const answer = await client.get(path);
+  if (answer.status !== 200) throw new Error(`${path} answered ${answer.status} ${answer.headers.get('location') ?? ''}`);
+  return answer.text;
+};
+const goes = async (path: string, client: Client = forum.guest): Promise<readonly [number, string | null]> => {
+  const answer = await client.get(path);
+  return [answer.status, answer.headers.get('location')];
+};
+
+describe('reading without script', () => {
+  let number: number;
+
+  beforeAll(async () => {
+    const { id, number: made } = await forum.start('ada', 'Ropes & <knots>');
+    number = made;
+    for (let post = 2; post <= 45; post++) await forum.reply('bob', id, `This is post ${post}.`);
+    for (let count = 0; count < 21; count++) await forum.start('ada', `Filler ${count}`, 'help');
+  });
+
+  test('the front page lists discussions in pages', async () => {
+    expect(await page('/')).toContain('rel="next"');
+    const second = await page('/?page=2');
+    expect(second).toContain('rel="prev"');
+    expect(second).toContain('Ropes &amp; &lt;knots&gt;');
+    expect((await forum.guest.get('/?page=3')).status).toBe(404);
+    expect(await page('/discussions?sort=most_replied')).toMatch(/Ropes &amp; &lt;knots&gt;[\s\S]*Filler/);
+  });
+
+  test('a category has a page of its own, and they all have one together', async () => {
+    expect(await page('/c/help')).toContain('Filler 20');
+    expect(await page('/categories')).toMatch(/Announcements[\s\S]*General[\s\S]*Help/);
+    expect(await page('/categories')).not.toContain('Staff');
+    expect((await forum.guest.get('/c/staff')).status).toBe(404);
+  });
+
+  test('an empty category says so', async () => {
+    expect(await page('/c/announcements')).toContain('No discussions in this category yet');
+  });
+
+  test('a discussion has one true address', async () => {
+    const address = `/d/${number}-ropes-knots`;
+    expect(await goes(`/d/${number}`)).toEqual([301, address]);
+    expect(await goes(`/d/${number}-else?page=2`)).toEqual([301, `${address}?page=2`]);
+    const text = await page(address);
+    expect(text).toContain(`<link rel="canonical" href="http://forum.test${address}">`);
+    expect(text).toContain('Ropes &amp; &lt;knots&gt;</h1>');
+    for (const wrong of ['/d/0', '/d/999', '/d/abc', `/d/${number}x`, `/d/99999999999`]) expect((await forum.guest.get(wrong)).status).toBe(404);
+  });
+
+  test('every post can be opened by its number', async () => {
+    const address = `/d/${number}-ropes-knots`;
+    expect(await goes(`/d/${number}/3`)).toEqual([302, `${address}#post-3`]);
+    expect(await goes(`/d/${number}/41`)).toEqual([302, `${address}?page=3#post-41`]);
+    expect(await goes(`/d/${number}/900`)).toEqual([302, `${address}?page=3#post-45`]);
+    expect(await page(`${address}?page=3`)).toMatch(/id="post-41"[\s\S]*This is post 45\./);
+    expect((await forum.guest.get(`/d/${number}/x`)).status).toBe(404);
+    expect((await forum.guest.get(`${address}?page=4`)).status).toBe(404);
+  });
+
+  test('a member’s profile shows what they wrote', async () => {
+    expect(await page('/u/ada')).toContain('Filler 20');
+    expect(await page('/u/bob/posts')).toContain('This is post 45.');
+    expect(await page('/u/bob/posts?page=2')).toContain('This is post 25.');
+  });
+});
+
+describe('writing without script', () => {
+  test('guests are asked to log in, and come back', async () => {
+    expect(await goes('/new?category=help')).toEqual([303, '/login?return_to=%2Fnew%3Fcategory%3Dhelp']);
+    const { number } = await forum.start('ada', 'For members');
+    expect(await page(`/d/${number}-for-members`)).toContain('Log in or sign up to reply.');
+  });
+
+  test('a new discussion is previewed, refused with what was typed, then started', async () => {
+    const form = { title: 'By hand', content: 'Some **text**', category_id: '' };
+    expect(await page('/new?category=help', forum.as.ada)).toMatch(/<option value="[^"]+" selected>Help/);
+    const preview = await forum.as.ada.submit('/new', { ...form, preview: '1' });
+    expect(preview.text).toContain('<strong>text</strong>');
+    expect(preview.text).toContain('Some **text**</textarea>');
+    const refused = await forum.as.ada.submit('/new', form);
+    expect(refused.status).toBe(400);
+    expect(refused.text).toContain('Some **text**</textarea>');
+    const { category } = (await forum.guest.get('/api/categories/help')).body;
+    const made = await forum.as.ada.submit('/new', { ...form, category_id: category.id });
+    expect([made.status, made.headers.get('location')]).toEqual([303, expect.stringMatching(/^\/d\/\d+-by-hand$/)]);
+    expect(await page(made.headers.get('location')!)).toContain('<strong>text</strong>');
+  });
+
+  test('a post is quoted, answered, edited and deleted', async () => {
+    const { number, postId } = await forum.start('ada', 'Journey');
+    expect(await page(`/d/${number}/reply?quote=${postId}`, forum.as.bob)).toContain('&gt; About Journey');
+    const replied = await forum.as.bob.submit(`/d/${number}/reply`, { content: 'My answer' });
+    expect(replied.headers.get('location')).toBe(`/d/${number}/2#post-2`);
+    const edit = /href="(\/p\/[^"]+\/edit)"/.exec(await page(`/d/${number}-journey`, forum.as.bob))![1]!;
+    expect(await page(edit, forum.as.bob)).toContain('My answer</textarea>');
+    expect((await forum.as.bob.submit(edit, { content: 'My second thought' })).status).toBe(303);
+    expect(await page(`/d/${number}-journey`)).toContain('My second thought');
+    const remove = edit.replace('/edit', '/delete');
+    expect(await page(remove, forum.as.bob)).toContain('Delete this post?');
+    expect((await forum.as.bob.submit(remove)).status).toBe(303);
+    expect(await page(`/d/${number}-journey`)).not.toContain('My second thought');
+    const restore = /action="(\/p\/[^"]+\/restore)"/.exec(await page(`/d/${number}-journey`, forum.as.mia))![1]!;
+    expect((await forum.as.mia.submit(restore)).status).toBe(303);
+    expect(await page(`/d/${number}-journey`)).toContain('My second thought');
+  });
+
+  test('a moderator pins, locks, moves, deletes and restores by forms', async () => {
+    const { number } = await forum.start('ada', 'Tools');
+    const path = `/d/${number}-tools`;
+    const act = async (action: string) => expect((await forum.as.mia.submit(`/d/${number}/moderate`, { action })).status).toBe(303);
+    await act('pin');
+    expect(await page('/c/general')).toMatch(/Pinned[\s\S]*/);
+    await act('lock');
+    expect(await page(path, forum.as.ada)).toContain('This discussion is locked');
+    expect((await forum.as.ada.submit(`/d/${number}/reply`, { content: 'Still here' })).status).toBe(403);
+    await act('unlock');
+    const { category } = (await forum.guest.get('/api/categories/help')).body;
+    await forum.as.mia.submit(`/d/${number}/edit`, { title: 'Tools moved', category_id: category.id });
+    expect(await page('/c/help')).toContain('Tools moved');
+    expect((await forum.as.mia.submit(`/d/${number}/delete`)).status).toBe(303);
+    expect((await forum.guest.get(`/d/${number}-tools-moved`)).status).toBe(404);
+    expect(await page(`/d/${number}-tools-moved`, forum.as.mia)).toContain('Only moderators see it');
+    await act('restore');
+    expect(await page(`/d/${number}-tools-moved`)).toContain('Tools moved');
+    expect((await forum.as.ada.submit(`/d/${number}/moderate`, { action: 'pin' })).status).toBe(403);
+  });
+
+  test('hostile text shows as text', async () => {
+    const { number } = await forum.start('ada', '"><img src=x onerror=alert(1)>');
+    const { headers } = await forum.guest.get(`/d/${number}`);
+    const text = await page(headers.get('location')!);
+    expect(text).not.toMatch(/<img[^>]*onerror/i);
+    expect(await page('/')).not.toMatch(/<img[^>]*onerror/i);
+  });
+});
+
+describe('page views', () => {
+  const viewsOf = async (id: string): Promise<number> => (await forum.guest.get(`/api/discussions/${id}`)).body.discussion.view_count;
+
+  test('count people once in half an hour, not programs, and not the API', async () => {
+    const { id, number } = await forum.start('ada', 'Watched');
+    const path = `/d/${number}-watched`;
+    const browser = { 'user-agent': 'Mozilla/5.0 (X11; Linux) Firefox/150.0' };
+    const [one, two, bot] = [forum.app.client(browser), forum.app.client({ 'user-agent': 'Mozilla/5.0 (Macintosh) Safari/620' }), forum.app.client({ 'user-agent': 'Googlebot/2.1' })];
+    for (const visitor of [one, one, two, bot, one, bot]) await page(path, visitor);
+    await one.get(`/api/discussions/${id}`);
+    await expect.poll(() => viewsOf(id), { timeout: 10_000, interval: 200 }).toBe(2);
+    forum.app.clock.advance(31 * 60_000);
+    await page(path, one);
+    await expect.poll(() => viewsOf(id), { timeout: 10_000, interval: 200 }).toBe(3);
+  });
+
+  test('are not lost when the plugin stops', async () => {
+    const { id, number } = await forum.start('ada', 'Restarted');
+    await page(`/d/${number}-restarted`, forum.app.client({ 'user-agent': 'Mozilla/5.0 Firefox/150.0' }));
+    await forum.app.app.kernel.restart('discussions');
+    expect(await viewsOf(id)).toBe(1);
+  });
+});
