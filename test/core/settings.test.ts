@@ -77,7 +77,7 @@ describe('what is refused', () => {
   });
 
   test('a bad value in the configuration file stops the start with plugin, key and reason', async () => {
-    await expect(startApp({ plugins: [lamp], settings: { 'lamp.brightness': 'bright' } })).rejects.toThrow('[lamp] has a bad setting "lamp.brightness" in config/forum.ts: must be integer');
+    await expect(startApp({ plugins: [lamp], settings: { 'lamp.brightness': 'bright' } })).rejects.toThrow('[lamp] has a bad setting "lamp.brightness" in the configuration file: must be integer');
   });
 
   test('a key has one owner, and a default unless it is a secret', () => {
