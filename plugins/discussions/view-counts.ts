@@ -41,10 +41,11 @@ export class ViewCounts implements PageWatcher {
     };
   }
 
-  readonly seen = ({ path, viewer, address, userAgent, key }: Seen): void => {
+  readonly seen = ({ path, viewer, address, userAgent }: Seen): void => {
     const number = Number(PAGE.exec(path)?.[1]);
     if (!number || PROGRAM.test(userAgent)) return;
-    const visit = `${number} ${viewer.id ?? key ?? `${address} ${userAgent}`}`;
+    // Not by a cookie: a first visit has none yet, and would count again at the second.
+    const visit = `${number} ${viewer.id ?? `${address} ${userAgent}`}`;
     const now = this.#clock.now();
     const before = this.#visits.get(visit);
     if (before !== undefined && now - before < ONCE) return;
