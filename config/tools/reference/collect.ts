@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { createApp, type App } from '../../../core/app.ts';
 import { catalogue } from '../../../core/cli/catalogue.ts';
 import type { Command } from '../../../core/command.ts';
+import type { Hook } from '../../../core/hooks.ts';
 import { createLogger } from '../../../core/logger.ts';
 import type { Plugin } from '../../../core/plugin.ts';
 import type { ExtensionPoint } from '../../../core/ref.ts';
@@ -15,6 +16,8 @@ import configuration from '../../forum.ts';
 /** What a running server of this configuration knows about itself. */
 export interface Collected {
   readonly plugins: readonly Plugin[];
+  /** The kernel's own included. */
+  readonly hooks: ReadonlyArray<{ readonly plugin: string; readonly hook: Hook }>;
   readonly settings: readonly SettingInfo[];
   readonly routes: readonly RouteInfo[];
   readonly commands: ReadonlyArray<{ readonly command: Command; readonly owner: string }>;
@@ -37,7 +40,7 @@ export async function collect(root: string): Promise<Collected> {
       await app.close();
     }
   } finally {
-    await rm(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 }
 
@@ -52,6 +55,7 @@ function look(app: App): Collected {
   const points = plugins.flatMap((plugin) => (plugin.extensionPoints ?? []) as readonly ExtensionPoint<unknown>[]);
   return {
     plugins,
+    hooks: app.hooks.hooks().toSorted((a, b) => compare(a.hook.id, b.hook.id)),
     settings: app.settings.list().toSorted((a, b) => compare(a.key, b.key)),
     routes: app.routes.list(),
     commands: catalogue(plugins),

@@ -1,5 +1,4 @@
 import { commandHelp } from '../../../core/cli/help.ts';
-import type { Hook } from '../../../core/hooks.ts';
 import type { ExtensionPoint, Tokens } from '../../../core/ref.ts';
 import type { Permission, RouteInfo } from '../../../core/routes.ts';
 import { compare, type Collected } from './collect.ts';
@@ -17,11 +16,10 @@ export function pluginsPage({ plugins }: Collected): string {
 }
 
 /** Every hook by owner; the import says where its ref comes from. */
-export function hooksPage({ plugins, listeners }: Collected, described: ReadonlyMap<string, Description>): string {
-  const owned = plugins.flatMap((plugin) => ((plugin.hooks ?? []) as readonly Hook[]).map((hook) => ({ owner: plugin.id, hook }))).sort((a, b) => compare(a.hook.id, b.hook.id));
+export function hooksPage({ hooks, listeners }: Collected, described: ReadonlyMap<string, Description>): string {
   return table(
     ['Hook', 'Kind', 'Owner', 'Public', 'Listeners', 'Import', 'Meaning'],
-    owned.map(({ owner, hook }) => {
+    hooks.map(({ plugin: owner, hook }) => {
       const durable = (listeners.get(`durable ${hook.id}`) ?? []).map((id) => `${code(id)} (durable)`);
       const direct = (listeners.get(`${hook.kind} ${hook.id}`) ?? []).map(code);
       const about = described.get(hook.id);
