@@ -27,7 +27,7 @@ export function addProfile(plugin: PluginHandle, users: UserRecords): void {
   }
 }
 
-const authorOf = ({ id, username, avatar_url: avatar }: User): Author => ({ id, username, avatar_url: typeof avatar === 'string' ? avatar : null });
+const authorOf = ({ id, username, avatar_url }: User): Author => ({ id, username, avatar_url });
 
 /** A tab that answers 403 or 404 means the page; anything else is the tab's own failure. */
 function refusalOnly(error: unknown): HttpError {

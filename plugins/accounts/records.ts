@@ -1,16 +1,21 @@
-import { sql, Type, type Data, type Extension } from '#core';
+import { sql, Type, type Data, type Extension, type Static } from '#core';
 import { nullable, Time } from '#plugins/api';
 import { seeAddresses, type UserField } from '#plugins/accounts';
 import type { Access, Viewer } from '#plugins/access';
 import { isId } from './identifier.ts';
 
-/** A user as `viewer` may see them; fields of other plugins are added. */
-export const UserRecord = Type.Object({
+const own = Type.Object({
   id: Type.String(), username: Type.String(), avatar_url: nullable(Type.String()), group: Type.Object({ id: Type.String(), name: Type.String() }),
   bio: Type.String(), joined_at: Time, last_seen_at: nullable(Time),
   email: Type.Optional(Type.String({ description: 'The owner and those who may see addresses' })),
   registration_ip: Type.Optional(nullable(Type.String())), last_ip: Type.Optional(nullable(Type.String())),
-}, { additionalProperties: true });
+});
+
+/** A user as the API gives them. The fields of other plugins are read anew each time, so that OpenAPI follows plugins that come and go. */
+export function userSchema(fields: () => readonly Extension<UserField>[]): typeof own {
+  const properties = (): object => ({ ...own.properties, ...Object.fromEntries(fields().map(({ value }) => [value.name, value.result])) });
+  return Object.defineProperty({ ...own }, 'properties', { enumerable: true, get: properties });
+}
 
 interface Row {
   readonly id: string;
@@ -24,7 +29,7 @@ interface Row {
   readonly registration_ip: string | null;
   readonly last_ip: string | null;
 }
-export type User = Readonly<Record<string, unknown>> & { readonly id: string; readonly username: string };
+export type User = Static<typeof own>;
 
 const COLUMNS = sql`id, username::text as username, email::text as email, avatar_url, group_id, bio, joined_at, last_seen_at, registration_ip, last_ip`;
 

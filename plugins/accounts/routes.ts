@@ -1,15 +1,17 @@
 import { InvalidInput, Type, type PluginHandle } from '#core';
 import { api, decodeCursor, encodeCursor, IdParams, listOf, Paging } from '#plugins/api';
-import { UserRecord, type UserRecords } from './records.ts';
+import { userFields } from '#plugins/accounts';
+import { userSchema, type UserRecords } from './records.ts';
 
 /** The most users a search answers. */
 const MOST = 20;
 
 export function addRoutes(plugin: PluginHandle, users: UserRecords): void {
+  const User = userSchema(() => plugin.extensions(userFields));
   plugin.route(api, {
     method: 'get', path: '/users/search', summary: 'Users whose name begins with or contains a text', can: 'public',
     query: Type.Object({ q: Type.String({ pattern: '\\S', maxLength: 100, description: 'Part of a username' }), ...Paging }),
-    result: listOf('users', UserRecord),
+    result: listOf('users', User),
   })(async ({ actor, query }) => {
     const limit = Math.min(query.limit ?? MOST, MOST);
     const offset = query.cursor === undefined ? (query.offset ?? 0) : Number(decodeCursor(query.cursor, 1)[0]);
@@ -17,11 +19,11 @@ export function addRoutes(plugin: PluginHandle, users: UserRecords): void {
     const found = await users.search(query.q.trim(), { limit: limit + 1, offset }, actor);
     const page = found.slice(0, limit);
     const hasMore = found.length > limit;
-    return { users: page, count: page.length, hasMore, next_cursor: hasMore ? encodeCursor([offset + limit]) : null } as never;
+    return { users: page, count: page.length, hasMore, next_cursor: hasMore ? encodeCursor([offset + limit]) : null };
   });
 
   plugin.route(api, {
-    method: 'get', path: '/users/:id', summary: 'One user', can: 'public', params: IdParams, result: Type.Object({ user: UserRecord }),
+    method: 'get', path: '/users/:id', summary: 'One user', can: 'public', params: IdParams, result: Type.Object({ user: User }),
     find: ({ actor, params }) => users.find(params.id, actor),
-  })(({ target }) => ({ user: target }) as never);
+  })(({ target }) => ({ user: target }));
 }

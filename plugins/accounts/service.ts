@@ -103,6 +103,16 @@ export class AccountsService implements Accounts {
     return new Map([...found].map(([id, { username, avatarUrl }]) => [id, { id, username, avatar_url: avatarUrl }]));
   }
 
+  async search({ text, groupId, limit, offset }: Parameters<Accounts['search']>[0]): ReturnType<Accounts['search']> {
+    const pattern = `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
+    const where = sql`(lower(username::text) like ${pattern} or lower(email::text) like ${pattern}) and (${groupId ?? null}::text is null or group_id::text = ${groupId ?? null}::text)`;
+    const [accounts, counted] = await Promise.all([
+      this.#options.data.all(sql<Account>`select ${COLUMNS} from account where ${where} order by lower(username::text), id limit ${limit} offset ${offset}`),
+      this.#options.data.one(sql<{ total: number }>`select count(*)::int as total from account where ${where}`),
+    ]);
+    return { accounts, total: counted?.total ?? 0 };
+  }
+
   async setGroup(id: string, groupId: string): Promise<void> {
     this.#knownGroup(groupId);
     await this.#change(id, (account) => {

@@ -66,6 +66,11 @@ describe('users through the API', () => {
     expect(asked.map((ids) => ids.length)).toEqual([5]);
   });
 
+  it('are described with those fields', async () => {
+    const { body } = await forum.client().get('/api/openapi.json');
+    expect(JSON.stringify(body.paths['/api/users/{id}'].get.responses['200'])).toMatch(/"last_seen_at".*"boats"/);
+  });
+
   it('are 404 for an id that names nobody', async () => {
     expect((await forum.client().get('/api/users/xyz')).status).toBe(404);
     expect((await forum.client().get('/api/users/00000000-0000-7000-8000-000000000000')).status).toBe(404);
