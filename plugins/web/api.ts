@@ -58,6 +58,8 @@ export interface View {
   readonly head: PageHead;
   readonly model: object;
   readonly status: number;
+  /** A template around the rendered one, given `body` and the same `model`: a panel's own navigation, for instance. */
+  readonly frame?: string;
 }
 export interface Redirect {
   readonly kind: 'redirect';

@@ -63,13 +63,14 @@ export class Pages {
     this.#look = look;
   }
 
-  async page({ template, head, model }: View, setting: Setting): Promise<Made> {
+  async page({ template, head, model, frame }: View, setting: Setting): Promise<Made> {
     const { look } = this;
     const [navigation, sidebar, avatar] = [this.#navigation(setting, head), await this.#sidebar(setting, head), await this.#parts.avatarOf(setting.viewer)];
     const data = { ...this.#data(setting, avatar), navigation, sidebar: sidebar.sections, page: pageData(head, setting) };
     const places = new SlotPlaces();
     const text = this.#within(setting, places, head, () => {
-      const body = new SafeHtml(look.templates.get(template)(model, { data }));
+      const inner = new SafeHtml(look.templates.get(template)(model, { data }));
+      const body = frame === undefined ? inner : new SafeHtml(look.templates.get(frame)({ body: inner, model }, { data }));
       return look.templates.get('layout')({ body, model }, { data });
     });
     const filled = await places.fill(text, this.#parts.fillings(), setting.viewer, this.#parts.attempt);
