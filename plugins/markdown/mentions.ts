@@ -1,7 +1,9 @@
 import type { StateInline } from 'markdown-it';
 
-// Names as registration accepts them; a full stop or hyphen at the end belongs to the sentence.
+// As long as names may be; a full stop or hyphen at the end belongs to the sentence.
 const NAME = /@([\p{L}\p{N}_][\p{L}\p{N}_.-]{1,28}[\p{L}\p{N}_])/uy;
+/** Letters that registration accepts: `@zoé` must not become a link to `@zo`. */
+const POSSIBLE = /^[A-Za-z0-9_.-]+$/;
 const BEFORE = /[\p{L}\p{N}_/@.&-]/u;
 
 /** Inline rule: `@name` links to the member's page; e-mail addresses and links are left alone. */
@@ -10,7 +12,7 @@ export function mention(state: StateInline, silent: boolean): boolean {
   if (state.pos > 0 && BEFORE.test(state.src[state.pos - 1]!)) return false;
   NAME.lastIndex = state.pos;
   const name = NAME.exec(state.src)?.[1];
-  if (name === undefined || state.pos + name.length >= state.posMax) return false;
+  if (name === undefined || !POSSIBLE.test(name) || state.pos + name.length >= state.posMax) return false;
   if (!silent) {
     state.push('link_open', 'a', 1).attrs = [['class', 'mention'], ['href', `/u/${encodeURIComponent(name)}`]];
     state.push('text', '', 0).content = `@${name}`;

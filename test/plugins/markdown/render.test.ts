@@ -61,12 +61,12 @@ describe('a link', () => {
   });
 
   it('is made of a mention, without the sentence’s full stop', async () => {
-    expect(await render('Ask @mira.k. Or (@Zoë)!')).toContain(
-      'Ask <a href="/u/mira.k" class="mention">@mira.k</a>. Or (<a href="/u/zo%C3%AB" class="mention">@Zoë</a>)!'.replace('zo%', 'Zo%'));
+    expect(await render('Ask @mira.k. Or (@Otto)!')).toContain(
+      'Ask <a href="/u/mira.k" class="mention">@mira.k</a>. Or (<a href="/u/Otto" class="mention">@Otto</a>)!');
   });
 
   it('is not made of what only looks like a mention', async () => {
-    expect(await render('`@code` [@label](/x) https://other.example/@name a@b.example @x @../up')).not.toContain('/u/');
+    expect(await render('`@code` [@label](/x) https://other.example/@name a@b.example @x @../up @zoéline')).not.toContain('/u/');
   });
 });
 
