@@ -37,7 +37,7 @@ export async function prepare(app: App, { long, ...amounts }: Amounts & { readon
     title, categoryId: category.id, authorId: member.id, createdAt: new Date(Date.now() - long * 1_000), posts: Array.from({ length: posts }, (_, at) => post(at)),
   });
   await app.service(Importer).importDiscussions([discussion('A discussion of twenty posts', 20), discussion('A very long discussion', long)]);
-  const rows = await app.data.all(sql<{ id: string; number: number; title: string }>`select id, number, title from discussion where category_id = ${category.id} and deleted_at is null order by number desc limit 500`);
+  const rows = await app.data.all(sql<{ id: string; number: number; title: string }>`select id, number, title from discussion where category_id = ${category.id} and deleted_at is null and not is_locked order by number desc limit 500`);
   return {
     member: MEMBER,
     discussions: rows.slice(2).map(({ id }) => id),

@@ -15,6 +15,8 @@ export async function measureWrites(forum: Child, databaseUrl: string, prepared:
   const bodies = prepared.discussions.map((id) => JSON.stringify({ discussion_id: id, content: 'A reply of ordinary length, with **emphasis** and `code`, as people write them.' }));
   const url = `${forum.url}/api/posts`;
   await load({ url, headers, bodies, seconds: 1 });
+  // What the load left under way would be recorded too.
+  await new Promise((quiet) => setTimeout(quiet, 500));
   await forum.ask({ do: 'record' });
   const response = await fetch(url, { method: 'POST', headers, body: bodies[0]! });
   const { post } = (await response.json()) as { post: { id: string; discussion_id: string } };
@@ -45,7 +47,10 @@ async function replay(databaseUrl: string, statements: readonly Statement[], pos
       }
     }
   };
-  await Promise.all(Array.from({ length: CONNECTIONS }, (_, at) => worker(at)));
-  await pool.end();
+  try {
+    await Promise.all(Array.from({ length: CONNECTIONS }, (_, at) => worker(at)));
+  } finally {
+    await pool.end();
+  }
   return done / seconds;
 }
