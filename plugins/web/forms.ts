@@ -56,11 +56,13 @@ export function formModel(schema: object, values: Readonly<Record<string, unknow
   const entries = Object.entries(properties).sort(([a, x], [b, y]) => (x['x-order'] ?? 0) - (y['x-order'] ?? 0) || Object.keys(properties).indexOf(a) - Object.keys(properties).indexOf(b));
   const wrong = new Map(problems.map(({ field, message }) => [field, message]));
   const label = (name: string): string => properties[name]?.title ?? words(name);
+  // A problem deep inside a value belongs to the field that shows the value.
+  const owner = (field: string): string => Object.keys(properties).find((name) => field === name || field.startsWith(`${name}.`)) ?? field;
   const fields = entries.map(([name, own]) => ({ group: own['x-group'], field: toField(name, own, { value: values[name], problem: problemOf(wrong, name), required: required.includes(name), texts }) }));
   const groups = [...Map.groupBy(fields, ({ group }) => group)].map(([group, members]) => ({ title: group && words(group), fields: members.map(({ field }) => field) }));
   return {
     message: problems.length > 0 ? texts.problem : undefined, groups,
-    problems: problems.map(({ field, message }) => ({ field: field.split('.', 1)[0] === field || field in properties ? field : (field.split('.')[0] ?? field), message, label: label(field) })),
+    problems: problems.map(({ field, message }) => ({ field: owner(field), message, label: label(owner(field)) })),
   };
 }
 

@@ -69,7 +69,7 @@ export class Replay {
       const body = zip ? page.zipped({ nonce, csrf: token }) : page.plain({ nonce, csrf: token });
       if (zip) lines.push('Content-Encoding', 'gzip');
       lines.push('Content-Type', 'text/html; charset=utf-8', 'Content-Length', String(body.length));
-      res.writeHead(200, lines).end(body);
+      res.writeHead(200, lines).end(body, 'latin1');
     }
     seen(req, page.path, undefined, setCookie === undefined ? token : undefined);
     return true;

@@ -7,7 +7,7 @@ import { readBody } from './body.ts';
 import { hasNotice, leaveNotice, takeNotice } from './cookies.ts';
 import { errorView, failureJson, failureOf, plainFailure, wantsJson, type Failure } from './failure.ts';
 import { createNonce, type SecurityHeaders } from './headers.ts';
-import { KeptPage } from './kept.ts';
+import { pageHash } from './kept.ts';
 import type { Locale } from './locales.ts';
 import { fillMarks } from './marks.ts';
 import type { Made, Pages } from './page.ts';
@@ -142,7 +142,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     const made = await pages.page(page, { viewer: actor, locale: this.#parts.localeOf(req), preferences, url: req.originalUrl, notice });
     const token = csrf.token(req, res);
     if (tags && isGuest(actor) && !special && page.status === 200) this.#keep(req, made, tags, preferences);
-    const etag = page.status === 200 && !special ? etagOf(new KeptPage(made.text, '').hash, token) : '';
+    const etag = page.status === 200 && !special ? etagOf(pageHash(made.text), token) : '';
     if (etag !== '' && req.headers['if-none-match'] === etag) return this.#unchanged(req, res, etag);
     this.#send(req, res, page.status, made.text, token, etag);
   }

@@ -7,7 +7,7 @@ import { chromium, type Browser, type Page } from 'playwright-core';
 /** Chromium of the machine, with nothing in it that wants the network. Close it. */
 export const openBrowser = (): Promise<Browser> =>
   chromium.launch({
-    executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
+    executablePath: process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium',
     args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
   });
 

@@ -1,0 +1,79 @@
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { brotliDecompressSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { build } from '../../../plugins/web/build.ts';
+import { startGallery, type Gallery } from './start.ts';
+
+let app: Gallery;
+let page: string;
+beforeAll(async () => {
+  app = await startGallery();
+  page = (await app.client().get('/')).text;
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const found = (pattern: RegExp): string => pattern.exec(page)?.[0] ?? '';
+
+describe('files for browsers', () => {
+  it('have an address that changes with them, and are kept for ever', async () => {
+    const { status, headers, text } = await app.client().get(found(/\/assets\/t\/default@[\w-]{10}\/css\/style\.css/));
+    expect(status).toBe(200);
+    expect(headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    expect(headers.get('content-type')).toBe('text/css; charset=utf-8');
+    expect(text).toContain('@layer components');
+  });
+  it('are made of TypeScript where a plugin brings modules', async () => {
+    const { text, headers } = await app.client().get(found(/\/assets\/p\/web@[\w-]{10}\/boot\.js/));
+    expect(headers.get('content-type')).toBe('text/javascript; charset=utf-8');
+    expect(text).toContain('from"@forum/client"');
+    expect(text).not.toContain('interface ');
+  });
+  it('are sent as small as the browser can take them', async () => {
+    const path = found(/\/assets\/s\/tokens@[\w-]{10}\/tokens\.css/);
+    const answer = await fetch(app.url + path, { headers: { 'accept-encoding': 'br' } });
+    expect(answer.headers.get('content-encoding')).toBe('br');
+    expect(await answer.text()).toContain('light-dark(');
+  });
+  it('need not be sent twice', async () => {
+    const path = found(/\/assets\/t\/default@[\w-]{10}\/img\/icon\.svg/);
+    const etag = (await app.client().get(path)).headers.get('etag') ?? '';
+    expect((await app.client().get(path, { 'if-none-match': etag })).status).toBe(304);
+  });
+  it('cannot run what a picture contains', async () => {
+    const { headers } = await app.client().get(found(/\/assets\/t\/default@[\w-]{10}\/img\/icon\.svg/));
+    expect(headers.get('content-security-policy')).toMatch(/^sandbox; default-src 'none'/);
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+  });
+  it('are not found under another hash, outside their tree, or without a hash for themes', async () => {
+    for (const path of ['/assets/t/default@AAAAAAAAAA/css/style.css', '/assets/t/default/css/style.css', '/assets/p/web@x/../plugin.ts', '/assets/p/web/..%2fplugin.ts', '/assets/p/web/boot.ts', '/assets/x/y/z', '/assets/']) {
+      expect((await app.client().get(path)).status, path).toBe(404);
+    }
+  });
+  it('of plugins keep an address without a hash too, for what stands in posts', async () => {
+    const { status, headers } = await app.client().get('/assets/p/web/client.js');
+    expect([status, headers.get('cache-control')]).toEqual([200, 'public, max-age=300']);
+  });
+});
+
+describe('building', () => {
+  it('is done once: a later start reads what is there', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'assets-'));
+    writeFileSync(join(folder, 'x.ts'), 'export const x: number = 1;');
+    const sources = [{ path: 'x.ts', file: join(folder, 'x.ts'), module: true }, { path: 'a.css', text: 'a { color: red; }\n' }];
+    const cache = join(folder, 'tree@1');
+    const [module, sheet] = await build(sources, cache);
+    expect(module?.path).toBe('x.js');
+    expect(sheet?.body.toString()).toBe('a{color:red}\n');
+    expect(brotliDecompressSync(sheet?.brotli ?? Buffer.of()).toString()).toBe('a{color:red}\n');
+    rmSync(join(folder, 'x.ts'));
+    expect((await build(sources, cache))[0]?.body).toEqual(module?.body);
+    expect(readdirSync(folder)).toEqual(['tree@1']);
+  });
+  it('of a module that does not compile fails with its name', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'assets-'));
+    writeFileSync(join(folder, 'bad.ts'), 'export const = 1;');
+    await expect(build([{ path: 'bad.ts', file: join(folder, 'bad.ts'), module: true }], join(folder, 'tree@1'))).rejects.toThrow(/bad\.ts/);
+  });
+});

@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import { Type } from '#core';
+import { parseForm } from '../../../plugins/web/body.ts';
+import { formModel } from '../../../plugins/web/forms.ts';
+
+const texts = { secretSet: 'set', problem: 'Look at the fields' };
+
+describe('a form’s text', () => {
+  it('may hold objects and lists', () => {
+    expect(parseForm('a[b]=1&a[c]=2&tags[]=x&tags[]=y&r=1&r=2&items[1][n]=b&items[0][n]=a')).toEqual({ a: { b: '1', c: '2' }, tags: ['x', 'y'], r: ['1', '2'], items: [{ n: 'a' }, { n: 'b' }] });
+  });
+  it('keeps dots in names, as settings have them', () => expect(parseForm('site.name=x')).toEqual({ 'site.name': 'x' }));
+  it('can say that a list is empty', () => expect(parseForm('tags[]=')).toEqual({ tags: [] }));
+  it('cannot reach what all objects share', () => {
+    for (const key of ['__proto__[x]', 'a[constructor]', 'prototype']) expect(() => parseForm(`${key}=1`)).toThrow(/not a field name/);
+  });
+  it('has a limit in depth and in number', () => {
+    expect(() => parseForm('a[b][c][d][e][f]=1')).toThrow();
+    expect(() => parseForm(Array.from({ length: 1001 }, (_, index) => `f${index}=1`).join('&'))).toThrow(/1000 fields/);
+  });
+});
+
+describe('a form made from a schema', () => {
+  const schema = Type.Object({
+    'site.name': Type.String({ title: 'Name', maxLength: 60 }),
+    about: Type.String({ maxLength: 2000 }),
+    page_size: Type.Integer({ minimum: 0, maximum: 100, default: 20 }),
+    open: Type.Boolean(),
+    few: Type.Enum(['a', 'b']),
+    many: Type.Union(['a', 'b', 'c', 'd', 'e', 'f'].map((value) => Type.Literal(value))),
+    proxies: Type.Array(Type.String(), { 'x-group': 'security' }),
+    key: Type.String({ 'x-secret': true, 'x-group': 'security' }),
+    rules: Type.Object({}),
+  });
+  const model = formModel(schema, { key: 'very secret', open: true, proxies: ['10.0.0.0/8'] }, [{ field: 'proxies.0', message: 'is no address' }], texts);
+  const field = (name: string) => model.groups.flatMap(({ fields }) => fields).find((own) => own.name === name);
+
+  it('chooses what each value is written into', () => {
+    expect(['site.name', 'about', 'page_size', 'open', 'few', 'many', 'proxies', 'rules'].map((name) => field(name)?.kind)).toEqual(['input', 'textarea', 'input', 'switch', 'choices', 'select', 'list', 'textarea']);
+  });
+  it('names a field that has no title by its key', () => expect(field('page_size')?.label).toBe('Page size'));
+  it('shows defaults and keeps a lower limit of zero', () => expect(field('page_size')).toMatchObject({ value: 20, hasMin: true, min: 0, step: 1 }));
+  it('never shows a secret', () => {
+    expect(JSON.stringify(model)).not.toContain('very secret');
+    expect(field('key')).toMatchObject({ type: 'password', value: '', help: 'set' });
+  });
+  it('puts fields of a group together', () => expect(model.groups.map(({ title, fields }) => [title, fields.length])).toEqual([[undefined, 7], ['Security', 2]]));
+  it('lays a problem inside a list at the list’s door', () => {
+    expect(field('proxies')?.['problem']).toBe('is no address');
+    expect(model).toMatchObject({ message: 'Look at the fields', problems: [{ field: 'proxies', label: 'Proxies' }] });
+  });
+});

@@ -1,0 +1,112 @@
+import { gunzipSync } from 'node:zlib';
+import { request } from 'node:http';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { member, startGallery, type Gallery } from './start.ts';
+
+let app: Gallery;
+beforeAll(async () => void (app = await startGallery()));
+afterAll(() => app[Symbol.asyncDispose]());
+
+const cookie = 'visitor=abc';
+interface Raw {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: Buffer;
+}
+/** Below fetch, which would unpack and add to what is sent. */
+const raw = (path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Raw> =>
+  new Promise((resolve, reject) => {
+    const sent = request(app.url + path, { method, headers }, (res) => {
+      const chunks: Buffer[] = [];
+      res.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => resolve({ status: res.statusCode ?? 0, headers: res.headers, body: Buffer.concat(chunks) }));
+    });
+    sent.on('error', reject).end();
+  });
+const plain = (text: string): string => text.replaceAll(/nonce="[^"]+"/g, 'nonce=""');
+/** How often the home page's slots were rendered: not at all where an answer came from stored bytes. */
+const renderings = (): number => app.log.batches.length;
+
+beforeEach(async () => {
+  await app.app.cache.purge('gallery');
+  await raw('/', { cookie });
+  app.log.batches.length = 0;
+});
+
+describe('a guest’s page that was kept', () => {
+  it('is the same page, with a nonce of its own', async () => {
+    await app.app.cache.purge('gallery');
+    const [made, kept] = [await raw('/', { cookie }), await raw('/', { cookie })];
+    expect(renderings()).toBe(1);
+    expect(plain(kept.body.toString())).toBe(plain(made.body.toString()));
+    expect(kept.body.toString()).not.toBe(made.body.toString());
+    const names = Object.keys(made.headers).filter((name) => !['date', 'connection', 'keep-alive'].includes(name));
+    for (const name of names) expect(kept.headers, name).toHaveProperty(name);
+    const nonce = /'nonce-([^']+)'/.exec(String(kept.headers['content-security-policy']))?.[1];
+    expect(kept.body.toString().split(`nonce="${nonce}"`)).toHaveLength(4);
+  });
+
+  it('carries each visitor’s own forgery token, and gives a newcomer one', async () => {
+    const [known, other, fresh] = [await raw('/', { cookie }), await raw('/', { cookie: 'visitor=xyz' }), await raw('/')];
+    const token = ({ body }: Raw): string | undefined => /csrf-token" content="([^"]+)"/.exec(body.toString())?.[1];
+    expect(renderings()).toBe(0);
+    expect(new Set([token(known), token(other), token(fresh)]).size).toBe(3);
+    expect(known.headers['set-cookie']).toBeUndefined();
+    expect(fresh.headers['set-cookie']).toEqual([expect.stringContaining('visitor=fresh')]);
+  });
+
+  it('is sent compressed to who can read that, and reads the same', async () => {
+    const [open, zipped] = [await raw('/', { cookie }), await raw('/', { cookie, 'accept-encoding': 'gzip, br' })];
+    expect(zipped.headers['content-encoding']).toBe('gzip');
+    expect(Number(zipped.headers['content-length'])).toBe(zipped.body.length);
+    expect(plain(gunzipSync(zipped.body).toString())).toBe(plain(open.body.toString()));
+    expect(renderings()).toBe(0);
+  });
+
+  it('need not be sent again to who has it', async () => {
+    const { headers } = await raw('/', { cookie });
+    const again = await raw('/', { cookie, 'if-none-match': String(headers['etag']) });
+    expect([again.status, again.body.length, again.headers['content-security-policy']]).toEqual([304, 0, undefined]);
+    expect((await raw('/', { cookie: 'visitor=other', 'if-none-match': String(headers['etag']) })).status).toBe(200);
+  });
+
+  it('is counted as seen', async () => {
+    app.log.seen.length = 0;
+    await raw('/', { cookie });
+    expect(app.log.seen).toEqual(['/']);
+    expect(renderings()).toBe(0);
+  });
+
+  it('is made anew as soon as one of its tags is purged', async () => {
+    await app.app.cache.purge('gallery');
+    await raw('/', { cookie });
+    expect(renderings()).toBe(1);
+  });
+
+  it('is made anew when the site’s name changes', async () => {
+    await app.app.settings.set({ 'site.name': 'Harbour' });
+    expect((await raw('/', { cookie })).body.toString()).toContain('<title>Test forum · Harbour</title>');
+    await app.app.settings.set({ 'site.name': 'Test forum' });
+  });
+
+  it('is never sent to a member, nor a member’s to a guest', async () => {
+    expect((await raw('/', member)).body.toString()).toContain('mira.k');
+    expect((await raw('/', { cookie })).body.toString()).not.toContain('mira.k');
+  });
+
+  it('has a copy for each look, and none for made-up addresses', async () => {
+    expect((await raw('/', { cookie: `${cookie}; appearance=dark...` })).body.toString()).toContain('data-scheme="dark"');
+    expect((await raw('/', { cookie })).body.toString()).toContain('data-scheme=""');
+    app.log.batches.length = 0;
+    await raw('/?utm=1', { cookie });
+    await raw('/?utm=1', { cookie });
+    expect(renderings()).toBe(2);
+    await raw('/?sort=1', { cookie });
+    await raw('/?sort=1', { cookie });
+    expect(renderings()).toBe(3);
+  });
+
+  it('answers HEAD as GET, without the body', async () => {
+    const [got, head] = [await raw('/', { cookie }), await raw('/', { cookie }, 'HEAD')];
+    expect([head.status, head.body.length, head.headers['etag']]).toEqual([200, 0, got.headers['etag']]);
+  });
+});

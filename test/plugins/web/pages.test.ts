@@ -1,0 +1,175 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Client } from '#test';
+import { member, startGallery, type Gallery } from './start.ts';
+
+let app: Gallery;
+let guest: Client;
+beforeAll(async () => {
+  app = await startGallery();
+  guest = app.client();
+});
+afterAll(() => app[Symbol.asyncDispose]());
+
+const nonceOf = (policy: string | null): string => /'nonce-([^']+)'/.exec(policy ?? '')?.[1] ?? '';
+
+describe('every page', () => {
+  it('says in its head what it is', async () => {
+    const { text, status, headers } = await guest.get('/');
+    expect(status).toBe(200);
+    expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+    for (const part of ['<html lang="en" dir="ltr"', '<title>Test forum</title>', '<link rel="canonical" href="http://forum.test/">', 'property="og:title"', '<link rel="alternate" type="application/rss+xml" title="RSS" href="/feed/rss">', '<main id="main" tabindex="-1">']) expect(text).toContain(part);
+    expect(text).toMatch(/<meta name="csrf-token" content="[\w-]{20,}">/);
+    expect(text.match(/<h1/g)).toHaveLength(1);
+  });
+
+  it('is protected by the same headers, with a nonce of its own', async () => {
+    const [first, second] = [await guest.get('/d'), await guest.get('/d')];
+    const policy = first.headers.get('content-security-policy') ?? '';
+    expect(policy).toMatch(/^default-src 'none';script-src 'nonce-[\w+/]{22}==' 'strict-dynamic';style-src 'self';/);
+    for (const part of ["require-trusted-types-for 'script'", 'trusted-types forum-html forum-url', 'upgrade-insecure-requests', "frame-ancestors 'self'", "base-uri 'none'", "object-src 'none'"]) expect(policy).toContain(part);
+    expect(Object.fromEntries(first.headers)).toMatchObject({ 'x-content-type-options': 'nosniff', 'x-frame-options': 'SAMEORIGIN', 'referrer-policy': 'strict-origin-when-cross-origin', 'x-xss-protection': '0', 'cross-origin-opener-policy': 'same-origin' });
+    expect(first.headers.get('strict-transport-security')).toBeNull();
+    expect(first.headers.get('x-request-id')).not.toBe(second.headers.get('x-request-id'));
+    expect(Buffer.from(nonceOf(policy), 'base64')).toHaveLength(16);
+    expect(nonceOf(policy)).not.toBe(nonceOf(second.headers.get('content-security-policy')));
+    expect(first.text).toContain(`nonce="${nonceOf(policy)}"`);
+  });
+
+  it('keeps data in its data block', async () => {
+    const { text } = await guest.get('/d');
+    expect(text).toContain('<script type="application/ld+json">');
+    expect(text).not.toContain('</script><b>');
+  });
+
+  it('has what plugins add, asked once for all places', async () => {
+    app.log.batches.length = 0;
+    const { text } = await guest.get('/?sort=x');
+    expect(app.log.batches).toEqual([8]);
+    expect(text).toContain('<span>solved</span>');
+    expect(text).toContain('<aside class="rail" aria-label="Beside the page"><section><h2>From the view</h2><p>Sort: x</p></section><section><h2>Online now</h2>');
+    expect(text).toContain('href="/c/engines"');
+    expect(text).not.toMatch(/<!--s/);
+  });
+
+  it('answers HEAD without a body and refuses other methods', async () => {
+    const head = await guest.request('HEAD', '/d');
+    expect([head.status, head.text]).toEqual([200, '']);
+    const wrong = await guest.request('PUT', '/d', { headers: { accept: 'application/json' } });
+    expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
+  });
+
+  it('shows members who they are, and guests the way in', async () => {
+    const { text } = await app.client(member).get('/d');
+    expect(text).toContain('Account of mira.k');
+    expect(text).toContain('action="/logout"');
+    expect((await guest.get('/d')).text).toContain('href="/login?return_to&#x3D;%2Fd"');
+  });
+});
+
+describe('a form', () => {
+  it('is taken with its token, and says so on the next page only', async () => {
+    const client = app.client();
+    await client.get('/pieces');
+    const sent = await client.submit('/pieces', { title: 'Boats & ropes' });
+    expect([sent.status, sent.headers.get('location')]).toEqual([303, '/pieces']);
+    expect((await client.get('/pieces')).text).toContain('Saved Boats &amp; ropes');
+    expect((await client.get('/pieces')).text).not.toContain('Saved Boats');
+  });
+
+  it('keeps what was typed when its token is too old', async () => {
+    const client = app.client();
+    await client.get('/pieces');
+    const { status, text } = await client.submit('/pieces', { _csrf: 'old', title: 'Typed for an hour' });
+    expect(status).toBe(403);
+    expect(text).toContain('value="Typed for an hour"');
+    expect(text).toContain('Nothing is lost');
+  });
+
+  it('keeps what was typed when it is refused, and names the fields', async () => {
+    const client = app.client();
+    await client.get('/pieces');
+    const { status, text } = await client.submit('/pieces', { title: 'ab' });
+    expect(status).toBe(400);
+    expect(text).toContain('href="#f-title"');
+    expect(text).toContain('value="ab"');
+  });
+
+  it('answers programs with JSON, whichever way it was sent', async () => {
+    const client = app.client({ accept: 'application/json' });
+    await client.csrf('/pieces');
+    expect((await client.post('/pieces', { title: 'Hello', list: [{ name: 'a' }] })).body).toEqual({ success: true, body: { title: 'Hello', list: [{ name: 'a' }] } });
+    expect((await client.post('/pieces', { title: 'a' })).body).toMatchObject({ success: false, code: 'validation_failed', details: [{ field: 'title' }] });
+    expect((await client.post('/pieces', { title: 'abc' }, { 'x-csrf-token': 'x' })).body).toMatchObject({ success: false, code: 'csrf_failed' });
+  });
+
+  it('refuses what is too large, of another kind or broken', async () => {
+    const client = app.client({ accept: 'application/json' });
+    const token = await client.csrf('/pieces');
+    const send = (type: string, body: string) => fetch(`${app.url}/pieces`, { method: 'POST', body, headers: { accept: 'application/json', 'content-type': type, 'x-csrf-token': token, cookie: 'visitor=fresh' } }).then(({ status }) => status);
+    expect(await send('application/json', JSON.stringify({ title: 'x'.repeat(1024 * 1024) }))).toBe(413);
+    expect(await send('text/csv', 'title')).toBe(415);
+    expect(await send('application/json', '{"title"')).toBe(400);
+  });
+});
+
+describe('what only members may open', () => {
+  it('sends guests to log in and back', async () => {
+    const { status, headers } = await guest.get('/settings?tab=1');
+    expect([status, headers.get('location')]).toEqual([303, '/login?return_to=%2Fsettings%3Ftab%3D1']);
+    expect((await guest.get('/settings', { accept: 'application/json' })).body).toMatchObject({ success: false, code: 'login_needed' });
+    expect((await app.client(member).get('/settings')).status).toBe(200);
+  });
+  it('keeps the text of whose session ended', async () => {
+    const ended = app.client({ cookie: 'session=ended' });
+    const { status, text } = await ended.submit('/members/ann%20b', { _csrf: 'x', text: 'A long letter' });
+    expect(status).toBe(401);
+    expect(text).toContain('A long letter');
+    expect(text).toContain('You are no longer logged in');
+  });
+  it('is refused with a way in', async () => {
+    const { status, text } = await guest.get('/closed');
+    expect(status).toBe(403);
+    expect(text).toContain('Log in to see whether you can');
+    expect((await app.client(member).get('/closed')).status).toBe(200);
+  });
+});
+
+describe('when something is wrong', () => {
+  it('a missing page is shown in the theme, and as an envelope to programs', async () => {
+    const { status, text } = await guest.get('/nowhere/"><script>');
+    expect(status).toBe(404);
+    expect(text).toContain('Nothing is here');
+    expect(text).not.toContain('"><script>');
+    expect((await guest.get('/nowhere', { accept: 'application/json' })).body).toMatchObject({ success: false, code: 'not_found', request_id: expect.any(String) });
+  });
+  it('a fault of ours tells nothing of the inside, and is logged', async () => {
+    const { status, text } = await guest.get('/broken');
+    expect(status).toBe(500);
+    expect(text).not.toContain('secret detail');
+    expect(app.lines.some(({ message }) => message === 'a page failed')).toBe(true);
+  });
+  it('who is too quick learns how long to wait', async () => {
+    const { status, text, headers } = await guest.get('/slow-down');
+    expect([status, headers.get('retry-after')]).toEqual([429, '30']);
+    expect(text).toContain('Please try again in 30 seconds.');
+  });
+});
+
+describe('the colours', () => {
+  it('are chosen without script, and only from what there is', async () => {
+    const client = app.client();
+    await client.get('/d');
+    expect((await client.submit('/appearance', { scheme: 'dark', return_to: '/d' })).headers.get('location')).toBe('/d');
+    const dark = await client.get('/d');
+    expect(dark.text).toContain('data-scheme="dark"');
+    expect(dark.text).toContain('<meta name="theme-color" content="#0f1014">');
+    await client.submit('/appearance', { scheme: '"><script>', return_to: '//evil.example' }).then(({ headers }) => expect(headers.get('location')).toBe('/'));
+    expect((await client.get('/d')).text).toContain('data-scheme=""');
+  });
+});
+
+it('a theme that cannot be used leaves the default one', async () => {
+  await using other = await startGallery({ settings: { 'site.theme': 'harbour' } });
+  expect((await other.client().get('/d')).status).toBe(200);
+  expect(other.lines.some(({ message }) => message.startsWith('the theme cannot be used'))).toBe(true);
+});

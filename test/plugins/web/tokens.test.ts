@@ -1,0 +1,50 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { transform } from 'esbuild';
+import { expect, it } from 'vitest';
+import { contrast, hexColour, parseColour } from '../../../plugins/web/colour.ts';
+import { chainTokens, loadChain } from '../../../plugins/web/themes.ts';
+import { contrastProblems, mergeTokens, tokenSheet, type Tokens } from '../../../plugins/web/tokens.ts';
+
+const themes = resolve(import.meta.dirname, '../../../themes');
+const tokens = chainTokens(loadChain('default', [themes]));
+const changed = (color: object): Tokens => mergeTokens([tokens, { color }]);
+
+it('colours are computed as browsers do', () => {
+  expect(hexColour(parseColour('oklch(49% .084 205)')!)).toBe('#006e77');
+  expect(hexColour(parseColour('#623e87')!)).toBe('#623e87');
+  expect(contrast(parseColour('#000000')!, parseColour('#ffffff')!)).toBeCloseTo(21, 1);
+});
+
+it('every pair of the default theme can be read, in light and dark, all 24 hues included', () => {
+  expect(contrastProblems(tokens)).toEqual([]);
+});
+
+it('a pair that cannot be read is found and named', () => {
+  const problems = contrastProblems(changed({ 'text-2': { light: '#aaaaaa', dark: '#b4b7be' } }));
+  expect(problems[0]).toMatchObject({ scheme: 'light', pair: 'text-2 on surface-0', needed: 4.5 });
+});
+
+it('nothing typed into a token reaches the sheet as text', () => {
+  for (const hostile of ['red;} body{display:none', 'url(https://x.example)', 'oklch(50% .1 20); --x: 1', 'var(--y)']) {
+    expect(() => tokenSheet(changed({ accent: { light: hostile, dark: '#ffffff' } }))).toThrow(/write oklch/);
+  }
+  expect(() => tokenSheet(changed({ 'x;}': { light: '#000000', dark: '#ffffff' } }))).toThrow(/token name/);
+  expect(() => tokenSheet(mergeTokens([tokens, { family: { ui: ['a"; } *{}'] } }]))).toThrow(/font/);
+  expect(() => tokenSheet(mergeTokens([tokens, { motion: '1s' }]))).toThrow(/must be a number/);
+});
+
+it('the sheet has both schemes in one, and a light one for browsers that cannot tell', () => {
+  const sheet = tokenSheet(tokens);
+  expect(sheet).toMatch(/--accent:light-dark\(oklch\(49% 0\.08\d* 205\),oklch\(78% /);
+  expect(sheet).toContain('@supports not (color:light-dark(red,red))');
+  expect(sheet).toContain('prefers-contrast:more');
+});
+
+it('all styles together stay within 13 KB, compressed', async () => {
+  const folder = join(themes, 'default/assets/css');
+  const styles = readdirSync(folder).map((name) => readFileSync(join(folder, name), 'utf8')).join('\n');
+  const { code } = await transform(styles + tokenSheet(tokens), { loader: 'css', minify: true });
+  expect(gzipSync(code, { level: 9 }).length).toBeLessThan(13 * 1024);
+});
