@@ -21,11 +21,16 @@ function normal(text: string): string | undefined {
   return short.startsWith(MAPPED) && short.includes('.') ? short.slice(MAPPED.length) : short;
 }
 
+/** Addresses whose trust is remembered, since asking the list costs as much as the rest of a small request. */
+const FOUND = 1_000;
+
 const header = (req: IncomingMessage, name: string): string => String(req.headers[name] ?? '');
 
 /** Sees clients through the proxies that the operator trusts. */
 export class TrustedProxies {
   #list = new BlockList();
+  #none = true;
+  readonly #found = new Map<string, boolean>();
   #known = new WeakMap<IncomingMessage, string>();
 
   /** Single addresses or CIDR ranges, IPv4 and IPv6. Throws `InvalidInput` naming the entry that is neither, and keeps the list it had. */
@@ -44,6 +49,8 @@ export class TrustedProxies {
       list.addSubnet(address, prefix, familyOf(address));
     }
     this.#list = list;
+    this.#none = entries.length === 0;
+    this.#found.clear();
     this.#known = new WeakMap();
   }
 
@@ -82,7 +89,13 @@ export class TrustedProxies {
   }
 
   #trusts(address: string | undefined): boolean {
-    return address !== undefined && this.#list.check(address, familyOf(address));
+    if (this.#none || address === undefined) return false;
+    const found = this.#found.get(address);
+    if (found !== undefined) return found;
+    if (this.#found.size === FOUND) this.#found.clear();
+    const trusted = this.#list.check(address, familyOf(address));
+    this.#found.set(address, trusted);
+    return trusted;
   }
 }
 

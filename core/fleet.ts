@@ -36,6 +36,7 @@ redis.call('SET', KEYS[1], time[1] .. string.format('%06d', time[2]), 'NX')`;
 const RENEW = `${START}
 redis.call('ZADD', KEYS[2], now + ARGV[2], ARGV[1])
 if redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - ARGV[3]) > 0 then redis.call('INCR', KEYS[1]) end
+redis.call('EXPIRE', KEYS[1], 86400)
 return { redis.call('GET', KEYS[1]), redis.call('ZCOUNT', KEYS[2], now, '+inf') }`;
 const SEND = `${START}
 redis.call('INCR', KEYS[1])

@@ -1,46 +1,11 @@
-import { fork, type ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type Cache, openCache } from '../../core/cache.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { openCache } from '../../core/cache.ts';
 import { ConfigurationError } from '../../core/errors.ts';
 import { Fleet } from '../../core/fleet.ts';
-import { createLogger } from '../../core/logger.ts';
-import { openLine, type RedisLine } from './fixtures/redis-line.ts';
+import { quiet as log, redisUrl, useCaches } from './fixtures/caches.ts';
 
-const redisUrl = process.env['TEST_REDIS_URL'] ?? '';
-const log = createLogger({ level: 'silent', terminal: false });
-const undo: (() => unknown)[] = [];
-let namespace = '';
-
-beforeEach(() => {
-  namespace = `test-${randomUUID()}`;
-});
-afterEach(async () => {
-  for (const step of undo.splice(0).toReversed()) await step();
-});
-
-/** What stands for a process: a cache with connections of its own. */
-async function start(url = redisUrl, logger = log): Promise<Cache> {
-  const cache = await openCache({ url, namespace, log: logger, inTransaction: () => false });
-  undo.push(() => cache.close());
-  return cache;
-}
-
-async function startBehind(): Promise<{ cache: Cache; line: RedisLine }> {
-  const line = await openLine(redisUrl);
-  undo.push(() => line.close());
-  return { cache: await start(line.url), line };
-}
-
-/** A lapsed lease is no lost value: on a busy machine it is renewed a moment later. */
-const serves = (cache: Cache, value: string | undefined): Promise<void> =>
-  vi.waitFor(() => {
-    expect(cache.fleet.current()).toBe(true);
-    expect(cache.peek('page')).toBe(value);
-  }, { timeout: 5_000, interval: 5 });
-const hold = (cache: Cache, value = 'old'): Promise<string> => cache.remember('page', ['a'], async () => value);
+const { start, undo, place } = useCaches();
 const soon = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 15_000, interval: 20 });
 
 describe('one process alone', () => {
@@ -55,10 +20,80 @@ describe('one process alone', () => {
   });
 
   it('does not start with a Redis that is not there, and says which without its password', async () => {
-    const failure = await openCache({ url: 'redis://:hidden@127.0.0.1:1', namespace, log, inTransaction: () => false }).catch((error: unknown) => error);
+    const failure = await openCache({ url: 'redis://:hidden@127.0.0.1:1', log, inTransaction: () => false }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ConfigurationError);
     expect(String(failure)).toMatch(/REDIS_URL: no Redis at 127\.0\.0\.1:1 .*ECONNREFUSED/);
     expect(String(failure)).not.toContain('hidden');
+  });
+});
+
+describe('a process that shares', () => {
+  /** Redis as far as the fleet sees it: the number of the last announcement, or no answer. */
+  let number: number | undefined;
+  let say: (text: string) => void;
+  const looked = vi.fn<(payload: unknown) => void>();
+  const nextRenewal = (): Promise<unknown> => vi.advanceTimersByTimeAsync(80);
+
+  async function joined(): Promise<Fleet> {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
+    undo.push(() => void vi.useRealTimers());
+    number = 5;
+    const answer = (): Promise<unknown> => (number === undefined ? Promise.reject(new Error('no answer')) : Promise.resolve([String(number), 2]));
+    const fleet = new Fleet(log, 'shared');
+    undo.push(() => fleet.close());
+    await fleet.join(
+      { eval: answer, publish: () => Promise.resolve(1), zrem: () => Promise.resolve(1) },
+      { subscribe: () => Promise.resolve(1), on: (_event, hear) => (say = (text) => hear('shared:fleet', text)) },
+    );
+    fleet.listen('settings', looked);
+    looked.mockClear();
+    return fleet;
+  }
+
+  it('serves nothing from the moment it knows of an announcement until it has heard it', async () => {
+    const fleet = await joined();
+    expect(fleet.current()).toBe(true);
+    number = 6;
+    await nextRenewal();
+    expect(fleet.current()).toBe(false);
+    say('6 somebody 1 plugins ');
+    expect(fleet.current()).toBe(true);
+    expect(looked).not.toHaveBeenCalled();
+  });
+
+  it('looks at everything again when the announcement does not come by the next renewal', async () => {
+    const fleet = await joined();
+    number = 6;
+    await nextRenewal();
+    expect(looked).not.toHaveBeenCalled();
+    await nextRenewal();
+    expect(looked.mock.calls).toEqual([[undefined]]);
+    expect(fleet.current()).toBe(true);
+  });
+
+  it('looks at everything again when a number was skipped', async () => {
+    await joined();
+    say('7 somebody 1 plugins {}');
+    expect(looked.mock.calls).toEqual([[undefined]]);
+  });
+
+  it('looks at everything again after Redis was away, even if nothing seems to have been said', async () => {
+    const fleet = await joined();
+    number = undefined;
+    await nextRenewal();
+    expect(fleet.current()).toBe(true);
+    await vi.advanceTimersByTimeAsync(170);
+    expect(fleet.current()).toBe(false);
+    number = 5;
+    await nextRenewal();
+    expect(looked.mock.calls).toEqual([[undefined]]);
+    expect(fleet.current()).toBe(true);
+  });
+
+  it('is not disturbed by what is no announcement', async () => {
+    const fleet = await joined();
+    for (const text of ['', 'hello', '6', '6 somebody plugins']) say(text);
+    expect(fleet.current()).toBe(true);
   });
 });
 
@@ -95,16 +130,16 @@ describe.runIf(redisUrl)('an announcement', () => {
 
   it('stays within its namespace', async () => {
     const a = await start();
-    namespace = `test-${randomUUID()}`;
+    place.namespace = `test-${randomUUID()}`;
     const other = await start();
     const heard = vi.fn<(payload: unknown) => void>();
     other.fleet.listen('plugins', heard);
-    await hold(other);
+    await other.remember('page', ['a'], async () => 'kept');
     await a.fleet.announce('plugins');
     await a.purge('a');
-    await serves(other, 'old');
+    await soon(() => expect(other.peek('page')).toBe('kept'));
     expect(heard).not.toHaveBeenCalled();
-    expect(await other.redis?.keys(`${namespace}:*`)).toHaveLength(2);
+    expect(await other.redis?.keys(`${place.namespace}:*`)).toHaveLength(2);
   });
 
   it('is known to how many processes it goes', async () => {
@@ -121,141 +156,5 @@ describe.runIf(redisUrl)('an announcement', () => {
     const stop = a.fleet.every(run);
     await soon(() => expect(run.mock.calls.length).toBeGreaterThan(1));
     stop();
-  });
-});
-
-describe.runIf(redisUrl)('a purge', () => {
-  it('is over in every process when it resolves, and touches nothing else', async () => {
-    const [a, b] = [await start(), await start()];
-    await Promise.all([hold(a), hold(b)]);
-    await a.purge('other');
-    await serves(b, 'old');
-    for (let round = 0; round < 50; round++) {
-      const [writer, reader] = round % 2 === 0 ? [a, b] : [b, a];
-      await hold(reader, `round ${round}`);
-      await writer.purge('a');
-      expect(reader.peek('page')).toBeUndefined();
-    }
-  });
-
-  it('leaves no value behind that another process was loading meanwhile', async () => {
-    const [a, b] = [await start(), await start()];
-    const { promise, resolve } = Promise.withResolvers<string>();
-    const before = b.remember('page', ['a'], () => promise);
-    const mark = b.mark();
-    await a.purge('a');
-    resolve('old');
-    expect(await before).toBe('old');
-    expect(b.peek('page')).toBeUndefined();
-    expect(b.keep('page', ['a'], 'old', mark)).toBe(false);
-    expect(await hold(b, 'new')).toBe('new');
-    await serves(b, 'new');
-  });
-
-  it('does not let a process serve that no longer hears, and it drops all it holds before it serves again', async () => {
-    const a = await start();
-    const { cache: b, line } = await startBehind();
-    const looked = vi.fn<(payload: unknown) => void>();
-    b.fleet.listen('plugins', looked);
-    await hold(b);
-    line.hush('subscribers');
-    await a.purge('a');
-    expect(b.peek('page')).toBeUndefined();
-    await serves(b, undefined);
-    expect(looked).toHaveBeenCalledWith(undefined);
-    line.mend();
-    await hold(b, 'new');
-    await serves(b, 'new');
-  });
-});
-
-describe.runIf(redisUrl)('without Redis for a while', () => {
-  it('a process answers from the database, loses nothing but time, and starts empty when Redis is back', async () => {
-    const a = await start();
-    const { cache: b, line } = await startBehind();
-    await hold(b);
-    line.cut();
-    await soon(() => expect(b.fleet.current()).toBe(false));
-    expect(b.peek('page')).toBeUndefined();
-    expect(await hold(b, 'from the database')).toBe('from the database');
-    expect(await b.get('key')).toBeUndefined();
-    await b.set('key', 1, 60);
-    await b.delete('key');
-    await a.purge('a');
-    line.mend();
-    await serves(b, undefined);
-    await b.set('key', 1, 60);
-    expect(await a.get('key')).toBe(1);
-    await a.delete('key');
-  });
-
-  it('shares no load that may be older than a purge it could not hear of', async () => {
-    const { cache: b, line } = await startBehind();
-    line.hush('everybody');
-    await soon(() => expect(b.fleet.current()).toBe(false));
-    const { promise, resolve } = Promise.withResolvers<string>();
-    const before = b.remember('page', ['a'], () => promise);
-    expect(await hold(b, 'new')).toBe('new');
-    resolve('old');
-    expect(await before).toBe('old');
-    line.cut();
-  });
-
-  it('makes the others look again at what the process could not announce', async () => {
-    const a = await start();
-    const { cache: b, line } = await startBehind();
-    await hold(a);
-    const looked = vi.fn<(payload: unknown) => void>();
-    a.fleet.listen('settings', looked);
-    line.cut();
-    await b.purge('a');
-    await b.fleet.announce('settings', { key: 'site.name' });
-    line.mend();
-    await serves(b, undefined);
-    await soon(() => expect(looked).toHaveBeenCalledWith(undefined));
-    expect(a.peek('page')).toBeUndefined();
-  });
-
-  it('whose data were lost, nothing older is served', async () => {
-    const a = await start();
-    await hold(a);
-    await serves(a, 'old');
-    await a.redis?.set('fleet:number', 1);
-    await soon(() => expect([a.fleet.current(), a.peek('page')]).toEqual([true, undefined]));
-    await hold(a, 'new');
-    await a.redis?.del('fleet:number', 'fleet:members');
-    await soon(() => expect([a.fleet.current(), a.peek('page')]).toEqual([true, undefined]));
-  });
-});
-
-describe.runIf(redisUrl)('a second process of the system', () => {
-  const file = join(import.meta.dirname, 'fixtures/cache-process.ts');
-  const told = async (child: ChildProcess): Promise<unknown> => ((await once(child, 'message')) as [{ serves: string }])[0].serves;
-  async function launch(): Promise<ChildProcess> {
-    const child = fork(file, [redisUrl, namespace], { execArgv: [] });
-    undo.push(() => child.kill('SIGKILL'));
-    expect(await told(child)).toBe('old');
-    return child;
-  }
-
-  it('that hung during a purge serves nothing old when it wakes up', async () => {
-    const a = await start();
-    const child = await launch();
-    child.kill('SIGSTOP');
-    await a.purge('a');
-    child.send('what do you serve?');
-    child.kill('SIGCONT');
-    expect(await told(child)).toBe('nothing');
-  });
-
-  it('that crashed may have left something unsaid, so the others look again', async () => {
-    const a = await start();
-    await hold(a);
-    const child = await launch();
-    const looked = vi.fn<(payload: unknown) => void>();
-    a.fleet.listen('plugins', looked);
-    child.kill('SIGKILL');
-    await soon(() => expect(looked).toHaveBeenCalledWith(undefined));
-    expect(a.peek('page')).toBeUndefined();
   });
 });
