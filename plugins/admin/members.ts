@@ -1,0 +1,70 @@
+import { InvalidInput, notFound, Type } from '#core';
+import type { Access } from '#plugins/access';
+import { manageAccounts, type Account, type Accounts } from '#plugins/accounts';
+import { adminSections } from '#plugins/admin';
+import { negotiated, pagerOf, pages, redirect, type Retry, type View } from '#plugins/web';
+import { by, queryText, type Parts } from './parts.ts';
+
+const PAGE = 50;
+
+interface Search {
+  readonly text: string;
+  readonly groupId: string;
+  readonly page: number;
+}
+
+/** `/admin/users`: find members, move them between groups, disable accounts. */
+export function addMembers({ plugin, panel }: Parts, { accounts, access }: { accounts: Accounts; access: Access }): void {
+  plugin.extend(adminSections, { group: 'people' as const, label: 'Members', href: '/admin/users' }, -100);
+  const can = manageAccounts;
+  const plain = ({ id, username, email, groupId, status, joinedAt }: Account): object => ({
+    id, username, email, group: { id: groupId, name: access.group(groupId)?.name ?? groupId }, status, joined_at: joinedAt.toISOString(),
+  });
+  const addressOf = ({ text, groupId }: Search) => (page: number): string => {
+    const query = new URLSearchParams({ ...(text !== '' && { q: text }), ...(groupId !== '' && { group_id: groupId }), ...(page > 1 && { page: String(page) }) });
+    return query.size > 0 ? `/admin/users?${query}` : '/admin/users';
+  };
+
+  const list = async (search: Search, retry?: Retry): Promise<{ readonly view: View; readonly json: object }> => {
+    const { text, groupId, page } = search;
+    const offset = (page - 1) * PAGE;
+    const found = await accounts.search({ text, limit: PAGE, offset, ...(groupId !== '' && { groupId }) });
+    const groups = access.groups().filter(({ level }) => level !== 'guest').map(({ id, name }) => ({ value: id, label: name }));
+    const model = {
+      text, groupId, total: found.total, groups, choices: [{ value: '', label: 'All groups' }, ...groups], message: retry?.message, problems: retry?.problems ?? [],
+      members: found.accounts.map((account) => ({ ...account, href: `/u/${encodeURIComponent(account.username)}`, disabled: account.status === 'disabled', next: account.status === 'disabled' ? 'active' : 'disabled' })),
+      pager: pagerOf(page, Math.max(1, Math.ceil(found.total / PAGE)), addressOf(search)),
+    };
+    const users = found.accounts.map(plain);
+    return { view: panel.view('@admin/users', { title: 'Members' }, model), json: { success: true, users, count: users.length, hasMore: offset + users.length < found.total } };
+  };
+
+  plugin.route(pages, { method: 'get', path: '/admin/users', can, options: { login: true } })(async ({ req }) => {
+    const page = Math.min(10_000, Math.max(1, Math.floor(Number(queryText(req, 'page')) || 1)));
+    const { view, json } = await list({ text: queryText(req, 'q').slice(0, 100), groupId: queryText(req, 'group_id'), page });
+    return negotiated(view, json);
+  });
+
+  const again = async (retry: Retry): Promise<View> => {
+    const account = await accounts.find(String(retry.body['id'] ?? ''));
+    return (await list({ text: account?.username ?? '', groupId: '', page: 1 }, retry)).view;
+  };
+  plugin.route(pages, {
+    method: 'post', path: '/admin/users/save', can, options: { login: true, again },
+    body: Type.Object({ id: Type.String(), group_id: Type.Optional(Type.String()), status: Type.Optional(Type.Enum(['active', 'disabled'])) }),
+  })(async ({ actor, body: { id, group_id: groupName, status } }) => {
+    const account = await accounts.find(id);
+    if (!account) throw notFound('There is no such member');
+    const group = groupName === undefined ? undefined : access.findGroup(groupName);
+    if (groupName !== undefined && (!group || group.level === 'guest')) throw new InvalidInput([{ field: 'group_id', message: 'names no group that members can be in' }]);
+    const moved = group !== undefined && group.id !== account.groupId;
+    const switched = status !== undefined && status !== account.status;
+    // Nobody can lock themselves out, so there is always somebody left who can let others in.
+    if (id === actor.id && (moved || switched)) throw new InvalidInput([{ field: 'id', message: 'is your own account; ask another administrator to change it' }]);
+    if (moved) await accounts.setGroup(id, group.id);
+    if (switched) await accounts.setStatus(id, status);
+    if (moved || switched) plugin.log.info({ ...by(actor), target: id, ...(moved && { from: account.groupId, to: group.id }), ...(switched && { status }) }, 'a member was changed');
+    const saved = (await accounts.find(id)) ?? account;
+    return negotiated(redirect(addressOf({ text: saved.username, groupId: '', page: 1 })(1), { notice: `Saved ${saved.username}.` }), { success: true, user: plain(saved) });
+  });
+}

@@ -1,0 +1,20 @@
+import type { Extension } from '#core';
+import type { Admin, AdminSection } from '#plugins/admin';
+import { view, type PageHead, type View } from '#plugins/web';
+
+const GROUPS: readonly AdminSection['group'][] = ['overview', 'people', 'content', 'integrations', 'system'];
+
+/** The panel's frame: its own navigation, in groups, beside any plugin's page. */
+export class Panel implements Admin {
+  readonly #sections: () => readonly Extension<AdminSection>[];
+
+  constructor(sections: () => readonly Extension<AdminSection>[]) {
+    this.#sections = sections;
+  }
+
+  view(template: string, head: Omit<PageHead, 'name'>, model: object, status = 200): View {
+    const sections = this.#sections().map(({ value }) => value);
+    const groups = GROUPS.map((group) => ({ title: `admin:group.${group}`, items: sections.filter((section) => section.group === group) })).filter(({ items }) => items.length > 0);
+    return { ...view(template, { ...head, name: 'admin', hidden: true }, { ...model, panel: { title: head.title, groups } }, status), frame: '@admin/frame' };
+  }
+}

@@ -1,0 +1,69 @@
+import { notFound, Type, type PluginInfo, type Plugins } from '#core';
+import { administer, adminSections } from '#plugins/admin';
+import { negotiated, pages, redirect } from '#plugins/web';
+import { by, type Parts } from './parts.ts';
+
+const milliseconds = (time: number): string => `${time < 10 ? time.toFixed(1) : Math.round(time)} ms`;
+const BADGES: Readonly<Record<PluginInfo['state'], string>> = { active: 'success', starting: 'warning', failed: 'danger', off: '' };
+
+/** `/admin/plugins`: what runs, what it costs, and the switches. */
+export function addPlugins({ plugin, panel }: Parts, { plugins }: { plugins: Plugins }): void {
+  plugin.extend(adminSections, { group: 'system' as const, label: 'Plugins', href: '/admin/plugins' }, -99);
+  const can = administer;
+
+  const card = (info: PluginInfo, all: readonly PluginInfo[]): object => {
+    const { id, name, version, description, state, problem, required, tasks, wanted, dependents, needs } = info;
+    const is = (other: string, wish: boolean): boolean => (all.find((one) => one.id === other)?.state === 'active') === wish;
+    const calls = tasks.reduce((sum, task) => sum + task.calls, 0);
+    const time = tasks.reduce((sum, task) => sum + task.time, 0);
+    return {
+      id, name, version, description, problem, required, on: wanted, badge: BADGES[state], state: `admin:plugins.state.${state}`,
+      stops: dependents.filter((other) => is(other, true)).join(', '), starts: needs.filter((other) => is(other, false)).join(', '), needs: needs.join(', '),
+      quarantined: tasks.some((task) => task.quarantined),
+      cost: calls === 0 ? undefined : { calls, time: milliseconds(time), failures: tasks.reduce((sum, task) => sum + task.failures, 0) },
+      table: {
+        caption: `${name}: tasks`,
+        columns: [{ label: 'Task' }, { label: 'Calls', numeric: true }, { label: 'Time a call', numeric: true }, { label: 'Failures', numeric: true }, { label: 'State' }],
+        rows: tasks.map((task) => ({
+          cells: [
+            { label: 'Task', text: task.task }, { label: 'Calls', numeric: true, text: task.calls }, { label: 'Time a call', numeric: true, text: milliseconds(task.calls === 0 ? 0 : task.time / task.calls) },
+            { label: 'Failures', numeric: true, text: task.failures }, { label: 'State', text: task.quarantined ? `set aside: ${task.lastError ?? ''}` : (task.lastError ?? 'fine') },
+          ],
+        })),
+      },
+    };
+  };
+  const known = (id: string): PluginInfo => {
+    const found = plugins.list().find((one) => one.id === id);
+    if (!found) throw notFound('There is no such plugin');
+    return found;
+  };
+
+  plugin.route(pages, { method: 'get', path: '/admin/plugins', can, options: { login: true } })(() => {
+    const all = plugins.list();
+    return negotiated(panel.view('@admin/plugins', { title: 'Plugins' }, { plugins: all.map((info) => card(info, all)) }), { success: true, plugins: all.map(({ folder: _folder, ...info }) => info) });
+  });
+
+  const body = Type.Object({ id: Type.String() });
+  plugin.route(pages, { method: 'post', path: '/admin/plugins/enable', can, options: { login: true }, body })(async ({ actor, body: { id } }) => {
+    const { name } = known(id);
+    await plugins.enable(id);
+    plugin.log.info({ ...by(actor), target: id }, 'a plugin was switched on');
+    return negotiated(redirect('/admin/plugins', { notice: `${name} is on.` }), { success: true });
+  });
+
+  plugin.route(pages, { method: 'post', path: '/admin/plugins/disable', can, options: { login: true }, body })(async ({ actor, body: { id } }) => {
+    const { name } = known(id);
+    const stopped = await plugins.disable(id);
+    plugin.log.info({ ...by(actor), target: id, stopped }, 'a plugin was switched off');
+    const others = stopped.filter((other) => other !== id);
+    return negotiated(redirect('/admin/plugins', { notice: `${name} is off${others.length > 0 ? `, and with it ${others.join(', ')}` : ''}. What it stored is kept.` }), { success: true, stopped });
+  });
+
+  plugin.route(pages, { method: 'post', path: '/admin/plugins/release', can, options: { login: true }, body })(({ actor, body: { id } }) => {
+    const { name } = known(id);
+    plugins.release(id);
+    plugin.log.info({ ...by(actor), target: id }, 'what a plugin had set aside was released');
+    return negotiated(redirect('/admin/plugins', { notice: `All parts of ${name} run again.` }), { success: true });
+  });
+}

@@ -1,0 +1,56 @@
+import { check, InvalidInput, Type, type FieldProblem, type SettingInfo, type TSchema } from '#core';
+
+interface Known {
+  readonly type?: string;
+  readonly items?: { readonly type?: string };
+  readonly 'x-secret'?: boolean;
+  readonly 'x-group'?: string;
+}
+const known = ({ schema }: SettingInfo): Known => schema as Known;
+
+export const isSecret = (setting: SettingInfo): boolean => known(setting)['x-secret'] === true;
+
+/** The page a setting is on: its `x-group`, or its plugin's. */
+export const groupOf = (setting: SettingInfo): string => known(setting)['x-group'] ?? setting.plugin;
+
+/** Settings that a panel shows: those of the group `hidden` are the program's own notes. */
+export const isShown = (setting: SettingInfo): boolean => groupOf(setting) !== 'hidden';
+
+const equal = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+/**
+ * What a form sent, as values of the settings' own types: text becomes numbers, switches and lists; an empty secret and
+ * whatever is as it was are left out. Throws 400 naming each field whose text is no such value.
+ */
+export function fromForm(sent: Readonly<Record<string, unknown>>, settings: readonly SettingInfo[]): Record<string, unknown> {
+  const problems: FieldProblem[] = [];
+  const changes: Record<string, unknown> = {};
+  for (const setting of settings) {
+    const { key, value } = setting;
+    const given = sent[key];
+    if (given === undefined || (isSecret(setting) && given === '')) continue;
+    const typed = typedValue(setting, given);
+    if (typed.ok && !equal(typed.value, value)) changes[key] = typed.value;
+    if (!typed.ok) problems.push(...typed.problems.map(({ message }) => ({ field: key, message })));
+  }
+  if (problems.length > 0) throw new InvalidInput(problems);
+  return changes;
+}
+
+function typedValue(setting: SettingInfo, given: unknown): { ok: true; value: unknown } | { ok: false; problems: readonly FieldProblem[] } {
+  const { type, items } = known(setting);
+  // Neither a list of texts nor a simple value: its form field holds JSON.
+  const structured = type === 'object' || type === undefined || (type === 'array' && items?.type !== 'string');
+  if (structured && typeof given === 'string') {
+    try {
+      return { ok: true, value: JSON.parse(given) as unknown };
+    } catch {
+      return { ok: false, problems: [{ field: setting.key, message: 'is not valid JSON' }] };
+    }
+  }
+  // A switch sends "false" and, when it is on, "true" after it.
+  const last = type !== 'array' && Array.isArray(given) ? (given as unknown[]).at(-1) : given;
+  const { default: _default, ...bare } = setting.schema as TSchema & { default?: unknown };
+  const result = check(Type.Object({ value: bare as TSchema }), { value: last }, { coerce: true });
+  return result.ok ? { ok: true, value: (result.value as { value: unknown }).value } : { ok: false, problems: result.problems };
+}

@@ -1,0 +1,77 @@
+import { InvalidInput, notFound, Type, type Plugins, type SettingInfo, type Settings } from '#core';
+import { administer, adminSections } from '#plugins/admin';
+import { negotiated, pages, redirect, type Retry, type View, type Web } from '#plugins/web';
+import { by, type Parts } from './parts.ts';
+import { fromForm, groupOf, isSecret, isShown } from './setting-values.ts';
+
+/** The part of a form's model that is added to here. */
+interface Form {
+  readonly groups: readonly { readonly title: string | undefined; readonly fields: readonly { readonly name: string; readonly danger?: boolean }[] }[];
+}
+
+/** `bulk-mail` → "Bulk mail". */
+const titleOf = (group: string): string => group.charAt(0).toUpperCase() + group.slice(1).replaceAll('-', ' ');
+const plain = (setting: SettingInfo): object => ({
+  key: setting.key, plugin: setting.plugin, group: groupOf(setting), stored: setting.stored, secret: isSecret(setting),
+  ...(!isSecret(setting) && { value: setting.value, default: setting.default }),
+});
+
+/** `/admin/settings` and its groups: forms made from the settings' schemas. */
+export function addSettings({ plugin, panel }: Parts, { settings, plugins, web }: { settings: Settings; plugins: Plugins; web: Web }): void {
+  plugin.extend(adminSections, { group: 'system' as const, label: 'Settings', href: '/admin/settings' }, -100);
+  const can = administer;
+  const shown = (): readonly SettingInfo[] => settings.list().filter(isShown);
+  const pathOf = (group: string): string => `/admin/settings/${encodeURIComponent(group)}`;
+  const nameOf = (id: string): string => plugins.list().find((one) => one.id === id)?.name ?? titleOf(id);
+
+  const groupView = (group: string, typed?: Pick<Retry, 'body' | 'problems' | 'message'>): View => {
+    const own = shown().filter((setting) => groupOf(setting) === group);
+    const schema = Type.Object(Object.fromEntries(own.map((setting) => [setting.key, { ...setting.schema, 'x-group': nameOf(setting.plugin) }])));
+    // A stored secret is shown as set, never as what it is.
+    const values = Object.fromEntries(own.map((setting) => [setting.key, isSecret(setting) ? (setting.stored ? 'set' : '') : setting.value]));
+    const form = web.form(schema, { ...values, ...typed?.body }, typed?.problems ?? []) as Form;
+    const changed = new Set(own.filter(({ stored }) => stored).map(({ key }) => key));
+    const groups = form.groups.map(({ title, fields }) => ({
+      title: form.groups.length > 1 ? title : undefined,
+      fields: fields.map((field) => ({ field, danger: field.danger, changed: changed.has(field.name.replace('[]', '')), key: field.name.replace('[]', '') })),
+    }));
+    return panel.view('@admin/settings-group', { title: titleOf(group) }, { group, form: { ...form, groups }, message: typed?.message });
+  };
+
+  plugin.route(pages, { method: 'get', path: '/admin/settings', can, options: { login: true } })(() => {
+    const groups = [...Map.groupBy(shown(), groupOf)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([group, own]) => ({
+      title: titleOf(group), href: pathOf(group), names: own.map(({ schema, key }) => (schema as { title?: string }).title ?? key).join(', '), changed: own.filter(({ stored }) => stored).length,
+    }));
+    return negotiated(panel.view('@admin/settings', { title: 'Settings' }, { groups }), { success: true, settings: shown().map(plain) });
+  });
+
+  plugin.route(pages, {
+    method: 'get', path: '/admin/settings/:group', can, options: { login: true }, params: Type.Object({ group: Type.String({ maxLength: 64 }) }),
+    find: ({ params }) => (shown().some((setting) => groupOf(setting) === params.group) ? params.group : undefined),
+  })(({ target }) => negotiated(groupView(target), { success: true, settings: shown().filter((setting) => groupOf(setting) === target).map(plain) }));
+
+  const groupIn = (body: Readonly<Record<string, unknown>>): string => String(body['_group'] ?? '');
+  const again = (retry: Retry): View => groupView(groupIn(retry.body), retry);
+
+  plugin.route(pages, {
+    method: 'post', path: '/admin/settings/save', can, options: { login: true, again }, body: Type.Record(Type.String(), Type.Unknown()),
+  })(async ({ req, actor, body }) => {
+    const sent = Object.fromEntries(Object.entries(body).filter(([key]) => !key.startsWith('_')));
+    const unknown = Object.keys(sent).filter((key) => !shown().some((setting) => setting.key === key));
+    if (unknown.length > 0) throw new InvalidInput(unknown.map((field) => ({ field, message: 'is not a setting of any installed plugin' })));
+    const changes = req.is('json') ? sent : fromForm(sent, shown());
+    await settings.set(changes);
+    if (Object.keys(changes).length > 0) plugin.log.info({ ...by(actor), settings: Object.keys(changes) }, 'settings were changed');
+    const saved = shown().filter(({ key }) => key in changes).map(plain);
+    const group = groupIn(body);
+    return negotiated(redirect(group === '' ? '/admin/settings' : pathOf(group), { notice: saved.length > 0 ? 'Saved.' : 'Nothing was changed.' }), { success: true, settings: saved });
+  });
+
+  plugin.route(pages, { method: 'post', path: '/admin/settings/reset', can, options: { login: true }, body: Type.Object({ key: Type.String() }) })(async ({ actor, body }) => {
+    const setting = shown().find(({ key }) => key === body.key);
+    if (!setting) throw notFound('There is no such setting');
+    await settings.reset([setting.key]);
+    plugin.log.info({ ...by(actor), settings: [setting.key] }, 'settings were reset');
+    return negotiated(redirect(pathOf(groupOf(setting)), { notice: 'Back to the default.' }), { success: true });
+  });
+}

@@ -1,0 +1,31 @@
+import { resolve } from 'node:path';
+import type { Plugin } from '#core';
+import { Access } from '#plugins/access';
+import { Accounts, type Account } from '#plugins/accounts';
+import { startApp, type Client, type TestApp } from '#test';
+import { loadPlugins } from '../../../core/loader.ts';
+import { testLog } from '../../kit/database.ts';
+
+const PASSWORD = 'Correct-horse-7';
+type Level = 'member' | 'moderator' | 'admin';
+
+export interface PanelForum extends TestApp {
+  readonly accounts: Readonly<Record<'mira' | 'otto' | 'ada', Account>>;
+  /** Logged in: mira is a member, otto a moderator, ada an admin. */
+  session(username: 'mira' | 'otto' | 'ada'): Promise<Client>;
+}
+
+/** The panel on the plugins it stands on, with somebody of each level. */
+export async function startPanel(extra: readonly Plugin[] = []): Promise<PanelForum> {
+  const real = await loadPlugins(resolve(import.meta.dirname, '../../..'), ['access', 'limits', 'accounts', 'api', 'markdown', 'web', 'admin'], testLog);
+  const forum = await startApp({ plugins: [...real, ...extra], required: ['admin'], settings: { 'security.bcrypt_cost': 4, 'email.mx_validation': false } });
+  const create = (username: string, level: Level): Promise<Account> =>
+    forum.app.service(Accounts).create({ username, email: `${username}@forum.test`, password: PASSWORD, groupId: forum.app.service(Access).groupOf(level).id });
+  const accounts = { mira: await create('mira', 'member'), otto: await create('otto', 'moderator'), ada: await create('ada', 'admin') };
+  const session = async (username: string): Promise<Client> => {
+    const client = forum.client();
+    await client.login(username, PASSWORD);
+    return client;
+  };
+  return Object.assign(forum, { accounts, session });
+}
