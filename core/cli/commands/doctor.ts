@@ -33,7 +33,8 @@ export const doctor = defineCommand({
   options: Type.Object({}),
   needs: { app: Program },
   async run({ app }, _options, console) {
-    const findings = (await Promise.all([environment(app.environment), folder(app.environment), database(app), redis(app), plugins(app), settings(app), jobs(app)])).flat();
+    const asked = await Promise.all([folder(app.environment), database(app), redis(app), jobs(app)]);
+    const findings = [...environment(app.environment), ...asked.flat(), ...plugins(app), ...settings(app)];
     print(console, findings);
     const problems = findings.filter(({ state }) => state === 'bad').length;
     if (problems > 0) throw new ConfigurationError(problems === 1 ? '1 problem found.' : `${problems} problems found.`);
