@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import { crc32, constants, deflateRawSync } from 'node:zlib';
 import { csrfMark } from './api.ts';
 import { splitMarks } from './marks.ts';
 
-/** What each answer puts between a kept page's parts. */
+/** What each answer puts between a kept page's parts. Base64 and the like: one byte a character. */
 export interface Answering {
   readonly nonce: string;
   readonly csrf: string;
@@ -11,17 +12,25 @@ export interface Answering {
 
 interface Part {
   readonly plain: Buffer;
-  /** The same bytes as latin1 text. */
-  readonly bytes: string;
   /** Deflated by itself and ended at a byte, so that parts and what comes between can be put in a row. */
-  readonly zipped: string;
+  readonly zipped: Buffer;
+  /** The two as text, one character for each byte. */
+  readonly plainText: string;
+  readonly zippedText: string;
   /** What follows the part. */
-  readonly then: 'nonce' | 'csrf' | undefined;
+  readonly then: keyof Answering | undefined;
 }
 
 // Header of a gzip stream without name or time; the answer's checksum and length follow the last part.
 const GZIP_HEAD = '\x1f\x8b\b\0\0\0\0\0\x02\xff';
 const GZIP_LAST = '\x03\0';
+const GZIP_END = 8;
+
+/**
+ * Bytes from which a part is handed to the socket as it lies in memory. Smaller ones are cheaper copied: Node sends text
+ * that directly follows the head in one write with it.
+ */
+const LARGE = 4_096;
 
 /** Of a page with its marks: equal for equal pages, whoever they are for. */
 export const pageHash = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 16);
@@ -40,46 +49,68 @@ export class KeptPage {
     this.#parts = pieces.flatMap((piece, index) => {
       if (index % 2 === 1) return [];
       const plain = Buffer.from(piece);
+      const zipped = deflateRawSync(plain, { level: 9, finishFlush: constants.Z_SYNC_FLUSH });
       const mark = pieces[index + 1];
-      return [{ plain, bytes: plain.toString('latin1'), zipped: deflateRawSync(plain, { level: 9, finishFlush: constants.Z_SYNC_FLUSH }).toString('latin1'), then: mark === undefined ? undefined : mark === csrfMark ? ('csrf' as const) : ('nonce' as const) }];
+      const then = mark === undefined ? undefined : mark === csrfMark ? ('csrf' as const) : ('nonce' as const);
+      return [{ plain, zipped, plainText: plain.toString('latin1'), zippedText: zipped.toString('latin1'), then }];
     });
   }
 
   /** Bytes held, about. */
   get size(): number {
-    return this.#parts.reduce((sum, { plain, zipped }) => sum + 2 * plain.length + zipped.length, 0);
+    return this.#parts.reduce((sum, { plain, zipped }) => sum + 2 * (plain.length + zipped.length), 0);
   }
 
-  /** One character for each byte (latin1): Node then sends head and body in one write, which a buffer would not allow. */
-  plain(answering: Answering): string {
+  /** Answers 200 with these headers (names and values in turn) and the page. */
+  send(res: ServerResponse, headers: string[], answering: Answering): void {
+    const length = this.#parts.reduce((sum, { plain, then }) => sum + plain.length + (then ? answering[then].length : 0), 0);
+    headers.push('Content-Length', String(length));
+    res.cork();
+    res.writeHead(200, headers);
     let text = '';
-    for (const { bytes, then } of this.#parts) text += then ? bytes + answering[then] : bytes;
-    return text;
+    for (const { plain, plainText, then } of this.#parts) {
+      text = put(res, text, plain, plainText);
+      if (then) text += answering[then];
+    }
+    res.end(text, 'latin1');
+    res.uncork();
   }
 
-  /** As gzip, one character for each byte too. */
-  zipped(answering: Answering): string {
-    let out = GZIP_HEAD;
-    let [checksum, length] = [0, 0];
-    for (const { plain, zipped, then } of this.#parts) {
+  /** The same as gzip. */
+  sendZipped(res: ServerResponse, headers: string[], answering: Answering): void {
+    const length = this.#parts.reduce((sum, { zipped, then }) => sum + zipped.length + (then ? answering[then].length + STORED_HEAD : 0), GZIP_HEAD.length + GZIP_LAST.length + GZIP_END);
+    headers.push('Content-Encoding', 'gzip', 'Content-Length', String(length));
+    res.cork();
+    res.writeHead(200, headers);
+    let [text, checksum, size] = [GZIP_HEAD, 0, 0];
+    for (const { plain, zipped, zippedText, then } of this.#parts) {
+      text = put(res, text, zipped, zippedText);
       checksum = crc32(plain, checksum);
-      length += plain.length;
-      out += zipped;
+      size += plain.length;
       if (!then) continue;
-      const between = Buffer.from(answering[then], 'latin1');
+      const between = answering[then];
       checksum = crc32(between, checksum);
-      length += between.length;
-      out += stored(between.length) + answering[then];
+      size += between.length;
+      text += storedHead(between.length) + between;
     }
-    const end = Buffer.allocUnsafe(8);
-    end.writeUInt32LE(checksum, 0);
-    end.writeUInt32LE(length % 2 ** 32, 4);
-    return out + GZIP_LAST + end.toString('latin1');
+    res.end(text + GZIP_LAST + littleEndian(checksum) + littleEndian(size), 'latin1');
+    res.uncork();
   }
 }
 
+/** Adds a part to the text that waits, or sends both; returns the text that waits now. */
+function put(res: ServerResponse, waiting: string, part: Buffer, text: string): string {
+  if (part.length < LARGE) return waiting + text;
+  if (waiting !== '') res.write(waiting, 'latin1');
+  res.write(part);
+  return '';
+}
+
+const STORED_HEAD = 5;
 /** The head of a deflate block that is not compressed (RFC 1951, 3.2.4). */
-function stored(length: number): string {
+function storedHead(length: number): string {
   const [low, high] = [length & 0xff, length >> 8];
   return String.fromCharCode(0, low, high, ~low & 0xff, ~high & 0xff);
 }
+
+const littleEndian = (value: number): string => String.fromCharCode(value & 0xff, (value >>> 8) & 0xff, (value >>> 16) & 0xff, (value >>> 24) & 0xff);

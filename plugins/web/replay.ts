@@ -65,11 +65,9 @@ export class Replay {
     if (nonce === undefined) {
       res.writeHead(304, lines).end();
     } else {
-      const zip = String(req.headers['accept-encoding'] ?? '').includes('gzip');
-      const body = zip ? page.zipped({ nonce, csrf: token }) : page.plain({ nonce, csrf: token });
-      if (zip) lines.push('Content-Encoding', 'gzip');
-      lines.push('Content-Type', 'text/html; charset=utf-8', 'Content-Length', String(body.length));
-      res.writeHead(200, lines).end(body, 'latin1');
+      lines.push('Content-Type', 'text/html; charset=utf-8');
+      if (String(req.headers['accept-encoding'] ?? '').includes('gzip')) page.sendZipped(res, lines, { nonce, csrf: token });
+      else page.send(res, lines, { nonce, csrf: token });
     }
     seen(req, page.path, undefined, setCookie === undefined ? token : undefined);
     return true;
