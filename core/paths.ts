@@ -1,4 +1,4 @@
-/** What a path pattern is made of: `/posts/:id`, and `*rest` at the end for everything below. */
+/** What a path pattern is made of: `/books/:id`, and `*rest` at the end for everything below. */
 interface Node<T> {
   readonly literals: Map<string, Node<T>>;
   param: Node<T> | undefined;

@@ -73,7 +73,7 @@ export interface Call<Actor, P, Q, B, T> extends Exchange<Actor> {
 
 export interface RouteDefinition<Actor, P, Q, B, R, T> {
   readonly method: Method;
-  /** Below the surface's prefix: `/posts/:id`, `/files/*path`. */
+  /** Below the surface's prefix: `/books/:id`, `/files/*path`. */
   readonly path: string;
   /** One sentence for the reference and OpenAPI. */
   readonly summary?: string;
