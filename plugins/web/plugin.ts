@@ -52,6 +52,12 @@ export default definePlugin({
       avatarOf: async ({ id }) => (id === undefined ? null : ((await services.Accounts.find(id))?.avatarUrl ?? null)),
     });
 
+    // One after the other, and waited for at the stop: nothing is written into a data directory that was let go of.
+    let warming = Promise.resolve();
+    const warm = async (): Promise<void> => {
+      if (!plugin.signal.aborted) await assets.warm().catch((error: unknown) => log.error({ error }, 'old browser files could not be cleared away'));
+    };
+    plugin.defer(() => warming);
     const dress = (): void => {
       const running = plugins.list().flatMap(({ id, state, folder }) => (folder && (state === 'active' || id === plugin.id) ? [{ id, folder }] : []));
       const own = running.some(({ id }) => id === plugin.id) ? running : [{ id: plugin.id, folder: import.meta.dirname }, ...running];
@@ -63,7 +69,7 @@ export default definePlugin({
         log.error({ error, theme: settings['site.theme'] }, 'the theme cannot be used; pages fall back to the default one');
         pages.use(createLook({ ...options, theme: ROOT_THEME }));
       }
-      setImmediate(() => void assets.warm());
+      setImmediate(() => (warming = warming.then(warm)));
     };
     const protect = (): void => headers.configure({ upgrade: settings['security.upgrade_insecure'], secure: environment.baseUrl.startsWith('https:') });
     dress();
