@@ -51,6 +51,8 @@ export interface SurfaceBehaviour<Actor, Out = unknown> {
   enter(req: Request, res: Response, route: RouteInfo | undefined): Awaitable<Actor>;
   /** Login and forgery checks, before anything is looked up. */
   guard?(exchange: Exchange<Actor>, route: RouteInfo): Awaitable<void>;
+  /** Reads of routes with `keep` that are public: true when it has answered with what it kept for this very caller. */
+  recall?(exchange: Exchange<Actor>, route: RouteInfo): boolean;
   /** The request body as a value; called once, when a route wants one. */
   body?(req: Request, res: Response): Awaitable<unknown>;
   /** True when bodies are forms, whose values arrive as text. */
@@ -227,6 +229,7 @@ export class RouteRegistry implements Routes {
     mount.pending++;
     try {
       await behaviour.guard?.(exchange, info);
+      if (info.keep && info.can === 'public' && behaviour.recall?.(exchange, info)) return;
       const params = info.params ? pathParams(info.params, raw) : raw;
       const call = { ...exchange, params, query: undefined as unknown, body: undefined as unknown, target: undefined as unknown };
       if (info.find) {

@@ -1,8 +1,8 @@
 import { parse as parseQuery } from 'node:querystring';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { Cache, RouteInfo } from '#core';
-import { etagOf, JSON_TYPE, PRIVATE, VARY } from './answers.ts';
+import type { Cache, Request, Response, RouteInfo } from '#core';
+import { etagOf, isFresh, JSON_TYPE, PRIVATE, VARY } from './answers.ts';
 
 const compress = promisify(gzip);
 /** Bytes; below it compressing costs more than it saves. */
@@ -39,7 +39,19 @@ export class KeptAnswer {
   }
 }
 
-/** Guests' answers by address, each under the query parameters that its route reads. */
+/** Sends a kept answer where protection and rate headers are set already. */
+export function sendKept(req: Request, res: Response, { etag, plain, zipped }: KeptAnswer): void {
+  res.setHeader('ETag', etag);
+  res.setHeader('Cache-Control', PRIVATE);
+  if (isFresh(req, etag)) return void res.writeHead(304).end();
+  const small = zipped && String(req.headers['accept-encoding'] ?? '').includes('gzip') ? zipped : undefined;
+  if (small) res.setHeader('Content-Encoding', 'gzip');
+  res.setHeader('Content-Type', JSON_TYPE);
+  res.setHeader('Content-Length', (small ?? plain).length);
+  res.writeHead(200).end(small ?? plain);
+}
+
+/** Answers by address and caller, each under the query parameters that its route reads. The caller is empty for guests, who are all alike. */
 export class KeptAnswers {
   readonly #cache: Cache;
   readonly #names = new Map<string, readonly string[]>();
@@ -48,27 +60,27 @@ export class KeptAnswers {
     this.#cache = cache;
   }
 
-  find(url: string): KeptAnswer | undefined {
+  find(url: string, caller = ''): KeptAnswer | undefined {
     const mark = url.indexOf('?');
-    if (mark < 0) return this.#cache.peek<KeptAnswer>(`api ${url}`);
+    if (mark < 0) return this.#cache.peek<KeptAnswer>(`api ${caller} ${url}`);
     const path = url.slice(0, mark);
     const names = this.#names.get(path);
-    return names && this.#cache.peek<KeptAnswer>(keyOf(path, url.slice(mark + 1), names));
+    return names && this.#cache.peek<KeptAnswer>(keyOf(caller, path, url.slice(mark + 1), names));
   }
 
-  keep(url: string, route: RouteInfo, answer: KeptAnswer, { tags, mark }: { tags: readonly string[]; mark: number }): void {
+  keep(url: string, route: RouteInfo, answer: KeptAnswer, { tags, mark, caller = '' }: { tags: readonly string[]; mark: number; caller?: string | undefined }): void {
     const [path = '', query = ''] = url.split('?', 2);
     if (url.length > LONGEST || !PLAIN_PATH.test(path)) return;
     const names = Object.keys((route.query as { properties?: object } | undefined)?.properties ?? {}).sort();
     if (this.#names.size >= MOST_PATHS) this.#names.clear();
     this.#names.set(path, names);
-    this.#cache.keep(keyOf(path, query, names), tags, answer, mark, { bytes: 1.5 * answer.plain.length + 1_000 });
+    this.#cache.keep(keyOf(caller, path, query, names), tags, answer, mark, { bytes: 1.5 * answer.plain.length + 1_000 });
   }
 }
 
-function keyOf(path: string, query: string, names: readonly string[]): string {
-  if (query === '') return `api ${path}`;
+function keyOf(caller: string, path: string, query: string, names: readonly string[]): string {
+  if (query === '') return `api ${caller} ${path}`;
   const values = parseQuery(query);
   const known = names.filter((name) => values[name] !== undefined).map((name) => `${name}=${JSON.stringify(values[name])}`);
-  return known.length === 0 ? `api ${path}` : `api ${path}?${known.join('&')}`;
+  return `api ${caller} ${path}${known.length === 0 ? '' : `?${known.join('&')}`}`;
 }

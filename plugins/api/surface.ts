@@ -4,14 +4,14 @@ import {
   type SurfaceBehaviour,
 } from '#core';
 import { accessTag, isGuest, type Access, type Viewer } from '#plugins/access';
-import type { Csrf, Sessions } from '#plugins/accounts';
+import { accountTag, type Csrf, type Sessions } from '#plugins/accounts';
 import { loginNeeded } from '#plugins/api';
 import type { Allowance } from '#plugins/limits';
 import { JSON_TYPE, send, successBytes, VARY } from './answers.ts';
 import { readBody } from './body.ts';
 import { envelope, presentable } from './failures.ts';
 import { protection } from './headers.ts';
-import { KeptAnswer, KeptAnswers } from './kept.ts';
+import { KeptAnswer, KeptAnswers, sendKept } from './kept.ts';
 import { allowOrigin } from './origins.ts';
 import { bucketOf, showRate, tooMany, type Rates } from './rates.ts';
 import { Replay } from './replay.ts';
@@ -36,6 +36,9 @@ interface Under {
   readonly mark: number;
   body?: Promise<unknown>;
 }
+
+/** Members' answers are kept one by one: their records may say what is theirs. The group too, since rights come with it. */
+const callerOf = ({ id, group }: Viewer): string => (id === undefined ? '' : `${id}/${group.id}`);
 
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
 const BEARER = /^Bearer(?:\s+(.*))?$/i;
@@ -94,6 +97,13 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     throw new HttpError(403, 'The header X-CSRF-Token is missing or not valid; its value stands in the csrf-token meta tag of every page', { code: 'csrf_failed' });
   }
 
+  /** What was kept for this member; guests' answers were tried before Express. */
+  recall({ req, res, actor }: Exchange<Viewer>): boolean {
+    const kept = isGuest(actor) || req.method !== 'GET' ? undefined : this.#kept.find(req.originalUrl, callerOf(actor));
+    if (kept) sendKept(req, res, kept);
+    return kept !== undefined;
+  }
+
   body(req: Request): Promise<unknown> {
     const under = this.#under.get(req);
     if (!under) return readBody(req, { form: false });
@@ -103,8 +113,9 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
   succeed({ req, res, actor }: Exchange<Viewer>, result: object, route: RouteInfo, tags: readonly string[] | undefined): void {
     const body = successBytes(result);
     const under = this.#under.get(req);
-    if (tags && under && isGuest(actor) && req.method === 'GET' && route.status === 200 && !bucketOf(route)) {
-      this.#kept.keep(req.originalUrl, route, new KeptAnswer(body, this.#protection.flat()), { tags: [...tags, accessTag], mark: under.mark });
+    if (tags && under && req.method === 'GET' && route.status === 200 && !bucketOf(route)) {
+      const own = actor.id === undefined ? [] : [accountTag(actor.id)];
+      this.#kept.keep(req.originalUrl, route, new KeptAnswer(body, this.#protection.flat()), { tags: [...tags, ...own, accessTag], mark: under.mark, caller: callerOf(actor) });
     }
     if (!this.#parts.environment.production) this.#compare(body, route);
     send(req, res, { status: route.status, type: JSON_TYPE, body });
