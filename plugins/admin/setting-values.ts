@@ -2,7 +2,9 @@ import { check, InvalidInput, Type, type FieldProblem, type SettingInfo, type TS
 
 interface Known {
   readonly type?: string;
-  readonly items?: { readonly type?: string };
+  readonly items?: Known;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly object[];
   readonly 'x-secret'?: boolean;
   readonly 'x-group'?: string;
 }
@@ -37,11 +39,12 @@ export function fromForm(sent: Readonly<Record<string, unknown>>, settings: read
   return changes;
 }
 
+const isSimple = ({ type, enum: values, anyOf }: Known): boolean => values !== undefined || anyOf !== undefined || (type !== undefined && type !== 'object' && type !== 'array');
+
 function typedValue(setting: SettingInfo, given: unknown): { ok: true; value: unknown } | { ok: false; problems: readonly FieldProblem[] } {
-  const { type, items } = known(setting);
-  // Neither a list of texts nor a simple value: its form field holds JSON.
-  const structured = type === 'object' || type === undefined || (type === 'array' && items?.type !== 'string');
-  if (structured && typeof given === 'string') {
+  const schema = known(setting);
+  // Neither a simple value nor a list of them: its form field holds JSON.
+  if (typeof given === 'string' && !isSimple(schema) && !(schema.type === 'array' && isSimple(schema.items ?? {}))) {
     try {
       return { ok: true, value: JSON.parse(given) as unknown };
     } catch {
@@ -49,7 +52,7 @@ function typedValue(setting: SettingInfo, given: unknown): { ok: true; value: un
     }
   }
   // A switch sends "false" and, when it is on, "true" after it.
-  const last = type !== 'array' && Array.isArray(given) ? (given as unknown[]).at(-1) : given;
+  const last = schema.type !== 'array' && Array.isArray(given) ? (given as unknown[]).at(-1) : given;
   const { default: _default, ...bare } = setting.schema as TSchema & { default?: unknown };
   const result = check(Type.Object({ value: bare as TSchema }), { value: last }, { coerce: true });
   return result.ok ? { ok: true, value: (result.value as { value: unknown }).value } : { ok: false, problems: result.problems };

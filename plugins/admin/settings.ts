@@ -22,6 +22,7 @@ export function addSettings({ plugin, panel }: Parts, { settings, plugins, web }
   const can = administer;
   const shown = (): readonly SettingInfo[] => settings.list().filter(isShown);
   const pathOf = (group: string): string => `/admin/settings/${encodeURIComponent(group)}`;
+  /** A group that bears a plugin's id bears its name. */
   const nameOf = (id: string): string => plugins.list().find((one) => one.id === id)?.name ?? titleOf(id);
 
   const groupView = (group: string, typed?: Pick<Retry, 'body' | 'problems' | 'message'>): View => {
@@ -35,12 +36,12 @@ export function addSettings({ plugin, panel }: Parts, { settings, plugins, web }
       title: form.groups.length > 1 ? title : undefined,
       fields: fields.map((field) => ({ field, danger: field.danger, changed: changed.has(field.name.replace('[]', '')), key: field.name.replace('[]', '') })),
     }));
-    return panel.view('@admin/settings-group', { title: titleOf(group) }, { group, form: { ...form, groups }, message: typed?.message });
+    return panel.view('@admin/settings-group', { title: nameOf(group), current: '/admin/settings' }, { group, form: { ...form, groups }, message: typed?.message });
   };
 
   plugin.route(pages, { method: 'get', path: '/admin/settings', can, options: { login: true } })(() => {
     const groups = [...Map.groupBy(shown(), groupOf)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([group, own]) => ({
-      title: titleOf(group), href: pathOf(group), names: own.map(({ schema, key }) => (schema as { title?: string }).title ?? key).join(', '), changed: own.filter(({ stored }) => stored).length,
+      title: nameOf(group), href: pathOf(group), names: own.map(({ schema, key }) => (schema as { title?: string }).title ?? key).join(', '), changed: own.filter(({ stored }) => stored).length,
     }));
     return negotiated(panel.view('@admin/settings', { title: 'Settings' }, { groups }), { success: true, settings: shown().map(plain) });
   });

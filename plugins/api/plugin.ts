@@ -18,7 +18,7 @@ export default definePlugin({
   settings: Type.Object({
     'api.rate_limit_user': Type.Integer({ default: 120, minimum: 1, title: 'Requests a minute and member', 'x-group': 'api' }),
     'api.rate_limit_ip': Type.Integer({ default: 60, minimum: 1, title: 'Requests a minute and address', description: 'For guests; IPv6 is counted per /64.', 'x-group': 'api' }),
-    'api.page_size': Type.Integer({ default: 20, minimum: 1, maximum: 100, title: 'Items on a page', description: 'Where a list is asked for without `limit`.', 'x-group': 'api' }),
+    'api.page_size': Type.Integer({ default: 20, minimum: 1, maximum: 100, title: 'Items on a page', description: 'Where a caller does not say how many.', 'x-group': 'api' }),
     'api.cors_origins': Type.Array(Type.String({ pattern: '^https?://[^/ ]+$', maxLength: 255 }), {
       default: [], title: 'Other sites that may read', description: 'Origins whose pages may call the API with a bearer token, such as https://app.example.', 'x-group': 'api', 'x-danger': true,
     }),

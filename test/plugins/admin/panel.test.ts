@@ -1,0 +1,156 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { definePlugin } from '#core';
+import { Admin, adminSections, administer, adminTiles } from '#plugins/admin';
+import { pages } from '#plugins/web';
+import { startPanel, type PanelForum } from './forum.ts';
+
+const boats = definePlugin({
+  id: 'boats',
+  needs: { admin: Admin },
+  setup({ admin }, plugin) {
+    plugin.extend(adminSections, { group: 'content' as const, label: 'Boats', href: '/admin/boats' });
+    plugin.extend(adminTiles, { label: 'Boats', href: '/admin/boats', value: async () => ({ text: '<12>', state: 'good' }) });
+    plugin.extend(adminTiles, { label: 'Sunk', value: () => Promise.reject(new Error('glug')) });
+    plugin.route(pages, { method: 'get', path: '/admin/boats', can: administer, options: { login: true } })(() => admin.view('@admin/dashboard', { title: 'All boats' }, { tiles: [] }));
+  },
+});
+
+let forum: PanelForum;
+beforeAll(async () => {
+  forum = await startPanel([boats]);
+});
+afterAll(() => forum[Symbol.asyncDispose]());
+const json = { accept: 'application/json' };
+const READS = ['/admin', '/admin/settings', '/admin/settings/api', '/admin/plugins', '/admin/users', '/admin/jobs'];
+const WRITES = ['/admin/settings/save', '/admin/settings/reset', '/admin/plugins/enable', '/admin/plugins/disable', '/admin/plugins/release', '/admin/users/save', '/admin/jobs/retry'];
+
+describe('the panel', () => {
+  it('sends guests to log in and back', async () => {
+    for (const path of READS) {
+      const { status, headers } = await forum.client().get(path);
+      expect([status, headers.get('location')]).toEqual([303, `/login?return_to=${encodeURIComponent(path)}`]);
+    }
+  });
+
+  it('answers guests’ programs with 401, and members and moderators with 403', async () => {
+    for (const path of READS) expect((await forum.client().get(path, json)).status, path).toBe(401);
+    for (const name of ['mira', 'otto'] as const) {
+      const client = await forum.session(name);
+      for (const path of READS) expect((await client.get(path, json)).status, path).toBe(403);
+      for (const path of WRITES) expect((await client.post(path, { id: 'api' }, json)).status, path).toBe(403);
+      expect((await client.get('/')).text).not.toContain('href="/admin"');
+    }
+  });
+
+  it('takes changes only with the forgery token', async () => {
+    const ada = await forum.session('ada');
+    for (const path of WRITES) {
+      const answer = await ada.post(path, { id: 'boats' }, { ...json, 'x-csrf-token': 'wrong' });
+      expect([answer.status, answer.body.code], path).toEqual([403, 'csrf_failed']);
+    }
+  });
+
+  it('shows its own navigation around every page, those of other plugins too, and says where one is', async () => {
+    const ada = await forum.session('ada');
+    const { status, text } = await ada.get('/admin/boats');
+    expect(status).toBe(200);
+    expect(text).toContain('<h1>All boats</h1>');
+    expect(text).toMatch(/href="\/admin\/boats" aria-current="page">Boats</);
+    for (const path of ['/admin', '/admin/settings', '/admin/plugins', '/admin/users', '/admin/jobs']) expect(text).toContain(`href="${path}"`);
+    expect((await ada.get('/admin/settings/api')).text).toMatch(/href="\/admin\/settings" aria-current="page"/);
+  });
+
+  it('collects tiles; one that fails does not take the others with it', async () => {
+    const ada = await forum.session('ada');
+    const { body } = await ada.get('/admin', json);
+    expect(body.tiles).toContainEqual({ label: 'Boats', href: '/admin/boats', text: '<12>', state: 'good' });
+    expect(body.tiles).toContainEqual({ label: 'Sunk', text: 'no answer', state: 'warning' });
+    expect(body.tiles).toContainEqual({ label: 'Version', text: '0.0.0-test' });
+    expect((await ada.get('/admin')).text).toContain('&lt;12&gt;');
+  });
+});
+
+describe('/admin/plugins', () => {
+  it('switches plugins off and on while the server runs, and names what stops with them', async () => {
+    const ada = await forum.session('ada');
+    const off = await ada.post('/admin/plugins/disable', { id: 'boats' }, json);
+    expect([off.status, off.body]).toEqual([200, { success: true, stopped: ['boats'] }]);
+    expect((await ada.get('/admin/boats')).status).toBe(404);
+    expect((await ada.get('/admin/plugins')).text).not.toContain('href="/admin/boats"');
+    const on = await ada.submit('/admin/plugins/enable', { id: 'boats' });
+    expect([on.status, on.headers.get('location')]).toEqual([303, '/admin/plugins']);
+    expect((await ada.get('/admin/boats')).status).toBe(200);
+    expect(forum.lines).toContainEqual(expect.objectContaining({ message: 'a plugin was switched off', username: 'ada', target: 'boats' }));
+  });
+
+  it('keeps on what the panel needs, and knows no unknown plugin', async () => {
+    const ada = await forum.session('ada');
+    for (const id of ['admin', 'web', 'accounts']) expect((await ada.post('/admin/plugins/disable', { id }, json)).status).toBe(409);
+    expect((await ada.post('/admin/plugins/disable', { id: 'nothing' }, json)).status).toBe(404);
+    expect((await ada.post('/admin/plugins/enable', {}, json)).status).toBe(400);
+  });
+
+  it('shows what each costs, and lets what was set aside run again', async () => {
+    const ada = await forum.session('ada');
+    for (let visit = 0; visit < 6; visit++) await ada.get('/admin');
+    const boatsNow = async (): Promise<{ task: string; quarantined: boolean; lastError: string }[]> =>
+      (await ada.get('/admin/plugins', json)).body.plugins.find((one: { id: string }) => one.id === 'boats').tasks;
+    expect(await boatsNow()).toContainEqual(expect.objectContaining({ task: 'tile Sunk', quarantined: true, lastError: 'glug' }));
+    expect((await ada.get('/admin/plugins')).text).toContain('partly set aside');
+    expect((await ada.submit('/admin/plugins/release', { id: 'boats' })).status).toBe(303);
+    expect((await boatsNow()).find(({ task }) => task === 'tile Sunk')?.quarantined).toBe(false);
+  });
+});
+
+describe('/admin/users', () => {
+  it('finds members by name or e-mail and by group', async () => {
+    const ada = await forum.session('ada');
+    const names = async (query: string): Promise<string[]> => (await ada.get(`/admin/users${query}`, json)).body.users.map((user: { username: string }) => user.username);
+    expect(await names('')).toEqual(['ada', 'mira', 'otto']);
+    expect(await names('?q=OTT')).toEqual(['otto']);
+    expect(await names('?q=mira%40forum')).toEqual(['mira']);
+    expect(await names(`?group_id=${forum.accounts.ada.groupId}`)).toEqual(['ada']);
+    expect(await names('?q=%25')).toEqual([]);
+    expect(await names('?page=2')).toEqual([]);
+  });
+
+  it('moves a member, who is logged out by it', async () => {
+    const [ada, mira] = [await forum.session('ada'), await forum.session('mira')];
+    const group = forum.accounts.otto.groupId;
+    const answer = await ada.post('/admin/users/save', { id: forum.accounts.mira.id, group_id: group }, json);
+    expect([answer.status, answer.body.user.group.id]).toEqual([200, group]);
+    expect((await mira.get('/settings/profile')).status).toBe(303);
+    expect((await ada.submit('/admin/users/save', { id: forum.accounts.mira.id, group_id: forum.accounts.mira.groupId })).headers.get('location')).toBe('/admin/users?q=mira');
+    expect(forum.lines).toContainEqual(expect.objectContaining({ message: 'a member was changed', username: 'ada', target: forum.accounts.mira.id, to: group }));
+  });
+
+  it('disables and enables an account', async () => {
+    const ada = await forum.session('ada');
+    await ada.post('/admin/users/save', { id: forum.accounts.otto.id, status: 'disabled' }, json);
+    await expect(forum.session('otto')).rejects.toThrow('login of otto answered 401');
+    expect((await ada.get('/admin/users?q=otto')).text).toContain('Enable');
+    await ada.post('/admin/users/save', { id: forum.accounts.otto.id, status: 'active' }, json);
+    await forum.session('otto');
+  });
+
+  it('does not let administrators lock themselves out, and knows no unknown member, group or status', async () => {
+    const ada = await forum.session('ada');
+    const save = async (body: object): Promise<number> => (await ada.post('/admin/users/save', body, json)).status;
+    expect(await save({ id: forum.accounts.ada.id, group_id: forum.accounts.mira.groupId })).toBe(400);
+    expect(await save({ id: forum.accounts.ada.id, status: 'disabled' })).toBe(400);
+    expect(await save({ id: 'nobody', status: 'disabled' })).toBe(404);
+    expect(await save({ id: forum.accounts.mira.id, group_id: 'nothing' })).toBe(400);
+    expect(await save({ id: forum.accounts.mira.id, group_id: 'guest' })).toBe(400);
+    expect(await save({ id: forum.accounts.mira.id, status: 'asleep' })).toBe(400);
+    const shown = await ada.submit('/admin/users/save', { id: forum.accounts.mira.id, group_id: 'nothing' });
+    expect([shown.status, shown.text.includes('names no group that members can be in')]).toEqual([400, true]);
+  });
+});
+
+describe('/admin/jobs', () => {
+  it('reports durable work, and puts failed work back', async () => {
+    const ada = await forum.session('ada');
+    expect((await ada.get('/admin/jobs', json)).body).toMatchObject({ success: true, jobs: expect.any(Array) });
+    expect((await ada.post('/admin/jobs/retry', { listener: 'boats/job:none' }, json)).body).toEqual({ success: true, count: 0 });
+  });
+});
