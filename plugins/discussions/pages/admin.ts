@@ -7,7 +7,11 @@ import { CategoryBody, plainCategory } from '../schemas.ts';
 import { queryOf, retyped, wrongs, type PageServices, type Typed } from './parts.ts';
 
 const EVERYBODY = ['everyone', 'members', 'staff'] as const;
-const HUES = Array.from({ length: 24 }, (_, step) => step * 15);
+/** Names of the 24 steps around the colour wheel, from 0° on. */
+const HUES = [
+  'pink', 'rose', 'red', 'orange', 'amber', 'gold', 'yellow', 'olive', 'lime', 'leaf', 'green', 'emerald', 'teal', 'petrol', 'cyan', 'sky', 'azure', 'blue', 'indigo',
+  'violet', 'purple', 'plum', 'magenta', 'fuchsia',
+] as const;
 const given = (text: string | null | undefined): string | undefined => (text === '' || text === null ? undefined : text);
 
 /** One of the three words, or groups: a form has one choice, programs may name several. */
@@ -28,7 +32,7 @@ export function adminPages({ plugin, categories }: PageServices, { admin, access
     const roots = categories.all().filter(({ id, parentId }) => parentId === null && id !== edited?.id);
     const model = {
       message: typed.message, problems: typed.problems, wrong: wrongs(typed), values: typed.values, edited: edited && plainCategory(edited), audiences,
-      hues: HUES.map((hue) => ({ value: hue, label: `${hue}°`, hue })), parents: [{ value: '', label: '–' }, ...roots.map(({ id, name }) => ({ value: id, label: name }))],
+      hues: HUES.map((label, step) => ({ value: step * 15, label })), parents: [{ value: '', label: '–' }, ...roots.map(({ id, name }) => ({ value: id, label: name }))],
       others: [{ value: '', label: '–' }, ...categories.all().filter(({ id }) => id !== edited?.id).map(({ id, name }) => ({ value: id, label: name }))],
       categories: categories.all().map((category) => ({ ...plainCategory(category), href: `/admin/categories?id=${category.id}`, audiences: [category.view, category.create, category.reply].map(choiceOf).join(' · ') })),
     };

@@ -6,6 +6,9 @@ import { cards } from '../cards.ts';
 import { listTags, PAGE_SIZE, type PageServices } from './parts.ts';
 
 export const ListQuery = Type.Object({ page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })), sort: Type.Optional(Type.Enum([...SORTS])) });
+/** The orders as a row of links, the usual one first. */
+const TABS: readonly Sort[] = ['latest', 'newest', 'most_replied', 'most_viewed', 'oldest'];
+
 interface Asked {
   readonly page?: number | undefined;
   readonly sort?: Sort | undefined;
@@ -28,7 +31,7 @@ export async function listModel({ reading, categories }: Pick<PageServices, 'rea
     discussions: cards(items, categories.all()),
     api: hasMore ? `/api/discussions?${next}` : undefined,
     pager: pagerOf(page, last, (number) => address(path, { page: number, sort })),
-    sorts: SORTS.map((name) => ({ name, href: address(path, { sort: name === 'latest' ? undefined : name }), current: (sort ?? 'latest') === name })),
+    sorts: TABS.map((name) => ({ name, href: address(path, { sort: name === 'latest' ? undefined : name }), current: (sort ?? 'latest') === name })),
   };
 }
 
