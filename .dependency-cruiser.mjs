@@ -80,6 +80,13 @@ export default {
       from: { path: '^(core|plugins|themes|migrations|config)/', pathNot: '^config/tools/' },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'], pathNot: '/@types/' },
     },
+    {
+      name: 'only-listed-packages',
+      comment: 'A package that only another package brought along may go away with it; add it to package.json.',
+      severity: 'error',
+      from: {},
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
+    },
     { name: 'no-cycles', comment: 'Two files that import each other are one file, or three.', severity: 'error', from: {}, to: { circular: true } },
     ...wrapped,
   ],
