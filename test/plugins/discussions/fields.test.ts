@@ -1,0 +1,67 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { definePlugin, Type } from '#core';
+import { discussionFields, postFields, tags } from '#plugins/discussions';
+import { install, useForum } from './forum.ts';
+
+const forum = useForum();
+const moods = new Map<string, string>();
+let asked = 0;
+
+/** A plugin that knows the mood of a discussion, and how long a post is. */
+const mood = definePlugin({
+  id: 'test-mood',
+  setup(_services, plugin) {
+    plugin.extend(discussionFields, {
+      name: 'mood', result: Type.String(), body: Type.Enum(['calm', 'wild']),
+      loadMany: async (ids) => {
+        asked++;
+        return ids.map((id) => moods.get(id) ?? 'unknown');
+      },
+      save: async (_em, id, value) => void moods.set(id, String(value)),
+    });
+    plugin.extend(postFields, { name: 'fails', result: Type.String(), loadMany: () => Promise.reject(new Error('broken')) });
+  },
+});
+
+describe('a field of another plugin', () => {
+  beforeAll(() => install(forum.app, mood));
+
+  test('is stored with the discussion and shown on every record, asked for once a page', async () => {
+    const made = await forum.as.ada.post('/api/discussions', { title: 'Stormy', content: 'x', category_id: 'general', mood: 'wild' });
+    expect([made.status, made.body.discussion.mood]).toEqual([201, 'wild']);
+    for (let count = 0; count < 5; count++) await forum.start('ada', `Quiet ${count}`);
+    asked = 0;
+    const { discussions } = (await forum.as.ada.get('/api/discussions')).body;
+    expect([asked, discussions.at(-1).mood, discussions[0].mood]).toEqual([1, 'wild', 'unknown']);
+    await forum.as.ada.put(`/api/discussions/${made.body.discussion_id}`, { mood: 'calm' });
+    expect((await forum.guest.get(`/api/discussions/${made.body.discussion_id}`)).body.discussion.mood).toBe('calm');
+  });
+
+  test('is checked by its own schema, before anything is written', async () => {
+    const { discussions } = (await forum.guest.get('/api/discussions')).body;
+    const answer = await forum.as.ada.post('/api/discussions', { title: 'Bad mood', content: 'x', category_id: 'general', mood: 'grim' });
+    expect([answer.status, answer.body.details[0].field]).toEqual([400, 'mood']);
+    expect((await forum.guest.get('/api/discussions')).body.count).toBe(discussions.length);
+  });
+
+  test('that fails is left out, and the answer goes on', async () => {
+    const { id } = await forum.start('ada', 'Whole');
+    const { posts } = (await forum.guest.get(`/api/discussions/${id}`)).body;
+    expect(posts[0]).toMatchObject({ content: 'About Whole' });
+    expect(posts[0]).not.toHaveProperty('fails');
+  });
+
+  test('is in the description of the API while its plugin runs, and its purge reaches stored answers', async () => {
+    const described = async () => JSON.stringify((await forum.guest.get('/api/openapi.json')).body);
+    expect(await described()).toContain('"mood"');
+    const { id } = await forum.start('ada', 'Kept');
+    const read = async () => (await forum.guest.get(`/api/discussions/${id}`)).body.discussion.mood;
+    for (let time = 0; time < 2; time++) expect(await read()).toBe('unknown');
+    moods.set(id, 'wild');
+    await forum.app.app.cache.purge(tags.discussion(id));
+    expect(await read()).toBe('wild');
+    await forum.app.app.kernel.disable('test-mood');
+    expect(await read()).toBeUndefined();
+    expect(await described()).not.toContain('"mood"');
+  });
+});
