@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { crc32 } from 'node:zlib';
-import type { Cache, Http } from '#core';
-import type { Viewer } from '#plugins/access';
-import type { Csrf, Sessions } from '#plugins/accounts';
+import type { Cache, Http, Request, Response } from '#core';
+import { accessTag, type Viewer } from '#plugins/access';
+import { accountTag, type Csrf, type Sessions } from '#plugins/accounts';
 import { hasNotice } from './cookies.ts';
 import { createNonce, type SecurityHeaders } from './headers.ts';
 import { KeptPage } from './kept.ts';
@@ -27,7 +27,7 @@ export interface ReplayParts {
   readonly seen: (req: IncomingMessage, path: string, viewer: Viewer | undefined, key: string | undefined) => void;
 }
 
-/** Guests' pages, kept as bytes and sent again without entering Express. */
+/** Pages kept as bytes and sent again: guests' without entering Express, members' as soon as it is known who asks. */
 export class Replay {
   readonly #parts: ReplayParts;
 
@@ -35,27 +35,47 @@ export class Replay {
     this.#parts = parts;
   }
 
-  /** Where a page for guests who sent this request is kept. */
-  #key(req: IncomingMessage, preferences: Preferences): string {
-    return `page ${this.#parts.lookHash()} ${this.#parts.localeOf(req).id} ${preferencesKey(preferences)} ${req.url ?? '/'}`;
+  /** Where a page for whoever sent this request is kept. Guests are all alike; members' pages are kept one by one. */
+  #key(req: IncomingMessage, preferences: Preferences, viewer?: Viewer): string {
+    const who = viewer?.id === undefined ? '' : `${viewer.id}/${viewer.group.id}`;
+    return `page ${who} ${this.#parts.lookHash()} ${this.#parts.localeOf(req).id} ${preferencesKey(preferences)} ${req.url ?? '/'}`;
   }
 
-  /** Keeps what was made for a guest, unless something it shows changed since `mark`. */
-  keep(req: IncomingMessage, text: string, { tags, mark, preferences }: { tags: readonly string[]; mark: number; preferences: Preferences }): void {
+  /** Keeps what was made for this viewer, unless something it shows changed since `mark`. */
+  keep(req: IncomingMessage, text: string, { tags, mark, preferences, viewer }: { tags: readonly string[]; mark: number; preferences: Preferences; viewer: Viewer }): void {
     const url = req.url ?? '/';
     if (url.length > LONGEST_URL) return;
     const page = new KeptPage(text, url);
-    this.#parts.cache.keep(this.#key(req, preferences), [...tags, EVERY_PAGE], page, mark, { bytes: page.size, seconds: KEPT });
+    const own = viewer.id === undefined ? [] : [accountTag(viewer.id)];
+    this.#parts.cache.keep(this.#key(req, preferences, viewer), [...tags, ...own, accessTag, EVERY_PAGE], page, mark, { bytes: page.size, seconds: KEPT });
+  }
+
+  /** For a member, who is known by now: true when it has answered. */
+  recall(req: Request, res: Response, viewer: Viewer): boolean {
+    const { cookie } = req.headers;
+    if (viewer.id === undefined || req.method !== 'GET' || hasNotice(cookie)) return false;
+    const page = this.#parts.cache.peek<KeptPage>(this.#key(req, readPreferences(cookie), viewer));
+    if (!page) return false;
+    this.#send(req, res, page, this.#parts.csrf.token(req, res));
+    this.#parts.seen(req, page.path, viewer, undefined);
+    return true;
   }
 
   /** True when it has answered. Synchronous from the first line to the last. */
   answer(req: IncomingMessage, res: ServerResponse): boolean {
-    const { cache, sessions, csrf, http, headers, seen } = this.#parts;
+    const { cache, sessions, csrf, http, seen } = this.#parts;
     const { cookie } = req.headers;
     if (cookie !== undefined && (sessions.hasCookie(cookie) || hasNotice(cookie))) return false;
     const page = cache.peek<KeptPage>(this.#key(req, readPreferences(cookie)));
     if (!page) return false;
     const { token, setCookie } = csrf.guestToken(cookie, http.secure(req));
+    this.#send(req, res, page, token, setCookie);
+    seen(req, page.path, undefined, setCookie === undefined ? token : undefined);
+    return true;
+  }
+
+  #send(req: IncomingMessage, res: ServerResponse, page: KeptPage, token: string, setCookie?: string): void {
+    const { http, headers } = this.#parts;
     const etag = etagOf(page.hash, token);
     const fresh = req.headers['if-none-match'] === etag;
     const nonce = fresh ? undefined : createNonce();
@@ -69,8 +89,6 @@ export class Replay {
       if (String(req.headers['accept-encoding'] ?? '').includes('gzip')) page.sendZipped(res, lines, { nonce, csrf: token });
       else page.send(res, lines, { nonce, csrf: token });
     }
-    seen(req, page.path, undefined, setCookie === undefined ? token : undefined);
-    return true;
   }
 }
 

@@ -69,6 +69,10 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     if (typeof given !== 'string' || !csrf.valid(req, given)) throw new HttpError(403, 'The form’s token is missing or too old; load the page again', { code: 'csrf_failed' });
   }
 
+  recall({ req, res, actor }: Exchange<Viewer>): boolean {
+    return !wantsJson(req) && this.#parts.replay.recall(req, res, actor);
+  }
+
   body(req: Request): Promise<unknown> {
     return readBody(req);
   }
@@ -141,16 +145,16 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     const notice = special ? takeNotice(req.headers.cookie, res) : undefined;
     const made = await pages.page(page, { viewer: actor, locale: this.#parts.localeOf(req), preferences, url: req.originalUrl, notice });
     const token = csrf.token(req, res);
-    if (tags && isGuest(actor) && !special && page.status === 200) this.#keep(req, made, tags, preferences);
+    if (tags && !special && page.status === 200) this.#keep(req, made, { tags, preferences, viewer: actor });
     const etag = page.status === 200 && !special ? etagOf(pageHash(made.text), token) : '';
     if (etag !== '' && req.headers['if-none-match'] === etag) return this.#unchanged(req, res, etag);
     this.#send(req, res, page.status, made.text, token, etag);
   }
 
-  #keep(req: Request, made: Made, tags: readonly string[], preferences: ReturnType<typeof readPreferences>): void {
+  #keep(req: Request, made: Made, what: { tags: readonly string[]; preferences: ReturnType<typeof readPreferences>; viewer: Viewer }): void {
     const pending = this.#pending.get(req);
     if (!made.complete || !pending || req.method !== 'GET' || !onlyKnown(req, pending.route)) return;
-    this.#parts.replay.keep(req, made.text, { tags, mark: pending.mark, preferences });
+    this.#parts.replay.keep(req, made.text, { ...what, mark: pending.mark });
   }
 
   #unchanged(req: Request, res: Response, etag: string): void {
