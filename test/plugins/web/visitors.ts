@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto';
+import { createHmac, createSecretKey } from 'node:crypto';
 import { Authorizer, definePlugin, type Request } from '#core';
 import { Access, type Group, type Level, type Viewer } from '#plugins/access';
 import { Accounts, Csrf, Sessions } from '#plugins/accounts';
@@ -8,7 +8,8 @@ const guest: Viewer = { id: undefined, username: undefined, group: group('guest'
 const member: Viewer = { id: 'm1', username: 'mira.k', group: group('moderator') };
 
 const cookie = (header: string | undefined, name: string): string | undefined => new RegExp(`(?:^|;\\s*)${name}=([^;]*)`).exec(header ?? '')?.[1];
-const seal = (text: string): string => createHmac('sha256', 'fixture').update(text).digest('base64url');
+const key = createSecretKey(Buffer.from('fixture'));
+const seal = (text: string): string => createHmac('sha256', key).update(text).digest('base64url');
 
 /** Stands in for access and accounts: whoever sends `session=mira` is a member, everyone's token is the seal of their cookie. */
 export const visitors = definePlugin({
