@@ -1,5 +1,5 @@
 import { serialize } from 'node:v8';
-import { Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { chainOf, ConfigurationError } from './errors.ts';
 import { Fleet } from './fleet.ts';
 import type { Logger } from './logger.ts';
@@ -270,7 +270,8 @@ export async function openCache(options: CacheOptions): Promise<Cache> {
 /** Commands fail at once while Redis is away, and after 2 s when it is silent; the connection comes back by itself. */
 async function connect(url: string, keyPrefix = ''): Promise<Redis> {
   const times = { connectTimeout: 5_000, commandTimeout: 2_000, retryStrategy: (attempt: number) => Math.min(attempt * 50, 1_000) };
-  const redis = new Redis(url, { keyPrefix, lazyConnect: true, maxRetriesPerRequest: 1, enableOfflineQueue: false, ...times });
+  // Imported when used: most sites run one process without it.
+  const redis = new (await import('ioredis')).Redis(url, { keyPrefix, lazyConnect: true, maxRetriesPerRequest: 1, enableOfflineQueue: false, ...times });
   let cause: Error | undefined;
   // Outages are logged once, by the fleet; without a listener they would end the process.
   redis.on('error', (error: Error) => (cause = error));

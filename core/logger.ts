@@ -1,5 +1,4 @@
 import { pino } from 'pino';
-import pretty from 'pino-pretty';
 
 /** Structured log lines, UTC. Fields that carry secrets are replaced before they are written. */
 export interface Logger {
@@ -13,6 +12,9 @@ export interface Logger {
 
 const SECRET = ['password', 'token', 'secret', 'authorization', 'cookie', 'api_token', 'password_hash'];
 
+// Imported only where it is used: it is for people at a terminal.
+const pretty = process.stdout.isTTY ? (await import('pino-pretty')).default : undefined;
+
 /** JSON lines on standard output; readable lines where that is a terminal. */
 export function createLogger({ level = 'info', terminal = process.stdout.isTTY === true } = {}): Logger {
   const options = {
@@ -22,5 +24,5 @@ export function createLogger({ level = 'info', terminal = process.stdout.isTTY =
     redact: { paths: SECRET.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[secret]' },
     serializers: { error: pino.stdSerializers.err },
   };
-  return terminal ? pino(options, pretty({ sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss' })) : pino(options);
+  return terminal && pretty ? pino(options, pretty({ sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss' })) : pino(options);
 }

@@ -15,7 +15,21 @@ function compiler(options: Options): Ajv2020 {
   return ajv;
 }
 
-// Unknown body fields are ignored, as unknown query parameters are; what is typed is all that is kept.
+/**
+ * Unknown fields are left out, so what is typed is all that a handler can see. Closed here and not in each schema; alternatives
+ * (`anyOf`) are left as they are, since ajv would remove for one branch what another one needs.
+ */
+function closed(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closed);
+  if (typeof schema !== 'object' || schema === null || 'anyOf' in schema || 'allOf' in schema) return schema;
+  const { properties, items, ...rest } = schema as { properties?: Record<string, unknown>; items?: unknown };
+  return {
+    ...rest,
+    ...(properties && { additionalProperties: false, ...schema, properties: Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, closed(property)])) }),
+    ...(items !== undefined && { items: closed(items) }),
+  };
+}
+
 const exact = compiler({ removeAdditional: true });
 const coercing = compiler({ removeAdditional: true, coerceTypes: true });
 const compiled = { exact: new WeakMap<object, ValidateFunction>(), coercing: new WeakMap<object, ValidateFunction>() };
@@ -35,7 +49,7 @@ export type Checked<T> = { readonly ok: true; readonly value: T } | { readonly o
 export function check<S extends TSchema>(schema: S, value: unknown, { coerce = false } = {}): Checked<Static<S>> {
   const kind = coerce ? 'coercing' : 'exact';
   let validate = compiled[kind].get(schema);
-  if (!validate) compiled[kind].set(schema, (validate = (coerce ? coercing : exact).compile(schema)));
+  if (!validate) compiled[kind].set(schema, (validate = (coerce ? coercing : exact).compile(closed(schema) as TSchema)));
   const copy = structuredClone(value);
   if (validate(copy)) return { ok: true, value: copy as Static<S> };
   return { ok: false, problems: (validate.errors ?? []).map(problem) };

@@ -65,7 +65,10 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
     plugins: configuration.plugins, required: options.required ?? (options.plugins ? [] : configuration.required),
     settings: options.plugins ? { ...options.settings } : { ...configuration.settings, ...TEST_SETTINGS, ...options.settings },
   };
-  const app = await createApp({ root: ROOT, environment, configuration: used, log: keepLines(lines), clock, ...(options.plugins && { plugins: options.plugins }) });
+  const app = await createApp({ root: ROOT, environment, configuration: used, log: keepLines(lines), clock, ...(options.plugins && { plugins: options.plugins }) }).catch(async (error: unknown) => {
+    await place.remove();
+    throw error;
+  });
   const url = `http://127.0.0.1:${await app.listen()}`;
   return {
     app, url, clock, lines,
