@@ -1,6 +1,8 @@
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { defineCommand, type Console } from '../../command.ts';
 import { ConfigurationError } from '../../errors.ts';
 import { Type } from '../../schema.ts';
@@ -42,6 +44,13 @@ export async function scaffold(root: string, id: string, console: Pick<Console, 
   console.print(`added '${id}' to config/forum.ts`);
 }
 
+/** In a process of its own, which reads the configuration with the new plugin in it. Where the project's tools are not installed, says how. */
+async function writeReference(root: string, console: Pick<Console, 'print'>): Promise<void> {
+  const script = "const { writeReference } = await import('./config/tools/reference.ts'); await writeReference(process.cwd());";
+  const done = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], { cwd: root }).then(() => true, () => false);
+  console.print(done ? 'wrote docs/reference anew' : 'docs/reference does not know the plugin yet; write it anew with: npm run check -- --write');
+}
+
 /** Needs no data, so it works beside a running server; the server loads the plugin when it is started anew. */
 export const pluginNew = defineCommand({
   name: 'plugin new',
@@ -51,6 +60,7 @@ export const pluginNew = defineCommand({
   options: Type.Object({ id: Type.String({ description: 'Lower-case words joined by "-"; also the folder’s name' }) }),
   async run(_services, { id }, console) {
     await scaffold(ROOT, id, console);
+    await writeReference(ROOT, console);
     console.print(`\nTry it: npx vitest run test/plugins/${id}\nStart the server anew to run it. ${RUN} plugin disable ${id} switches it off again.`);
   },
 });
