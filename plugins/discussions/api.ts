@@ -34,7 +34,12 @@ export const postUpdated = defineAction<PostPayload>('post.updated');
 export const postDeleted = defineAction<PostPayload>('post.deleted');
 
 /** Last word on what somebody is about to publish: throw `HttpError` to refuse, or return it changed. */
-export const draftAccepted = defineFilter<{ readonly title?: string; readonly content: string }, { readonly author: Viewer; readonly categoryId: string }>('discussion.draft', 'abort');
+export const draftAccepted = defineFilter<Draft, { readonly author: Viewer; readonly categoryId: string }>('discussion.draft', 'abort');
+interface Draft {
+  /** Absent for a reply or an edit. */
+  readonly title?: string;
+  readonly content: string;
+}
 
 /**
  * A field that another plugin adds to a record. The owner composes it into its request and result schemas, and so into
@@ -147,15 +152,43 @@ export interface DiscussionHead {
   readonly deleted: boolean;
 }
 
+/** Which post something belongs to, and where it is. */
+export interface PostHead {
+  readonly id: string;
+  readonly number: number;
+  readonly authorId: string;
+  readonly discussion: DiscussionHead;
+}
+
+export interface NewDiscussion {
+  readonly title: string;
+  readonly content: string;
+  /** Id or slug. */
+  readonly categoryId: string;
+  /** Values for the fields of other plugins, by name; names that no plugin knows are ignored. */
+  readonly fields?: Readonly<Record<string, unknown>>;
+}
+export interface Started {
+  readonly discussionId: string;
+  readonly number: number;
+  readonly postId: string;
+  readonly path: string;
+}
+export interface Replied {
+  readonly id: string;
+  readonly number: number;
+  readonly path: string;
+}
+
 export interface Discussions {
   /** Markdown in, ids out. 400 naming the field, 403 where the category does not let the viewer, 429 above the rate. */
-  start(viewer: Viewer, draft: { readonly title: string; readonly content: string; readonly categoryId: string; readonly fields?: Readonly<Record<string, unknown>> }): Promise<{ readonly discussionId: string; readonly number: number; readonly postId: string; readonly path: string }>;
+  start(viewer: Viewer, draft: NewDiscussion): Promise<Started>;
   /** 404 for a discussion the viewer cannot see, 403 where it is locked or closed to them, 429 above the rate. */
-  reply(viewer: Viewer, draft: { readonly discussionId: string; readonly content: string }): Promise<{ readonly id: string; readonly number: number; readonly path: string }>;
+  reply(viewer: Viewer, draft: { readonly discussionId: string; readonly content: string }): Promise<Replied>;
   /** By id or public number, if the viewer may see it. */
   find(idOrNumber: string, viewer: Viewer): Promise<DiscussionHead | undefined>;
   /** Where a post is, if the viewer may see it. */
-  findPost(id: string, viewer: Viewer): Promise<{ readonly id: string; readonly number: number; readonly authorId: string; readonly discussion: DiscussionHead } | undefined>;
+  findPost(id: string, viewer: Viewer): Promise<PostHead | undefined>;
   /** What the viewer may see of a list. One statement, whatever its length. 400 for a cursor of another list. */
   list(request: ListRequest, viewer: Viewer): Promise<Page<DiscussionRecord>>;
   /** In the order of `ids`, without those the viewer may not see. */

@@ -113,7 +113,8 @@ export class CategoryService implements Categories {
     await this.#data.all(sql`update discussion set category_id = ${moveTo} where category_id = ${id}`);
     await this.#data.all(sql`insert into discussion_author (user_id, category_id, discussions, posts)
       select user_id, ${moveTo}::uuid, discussions, posts from discussion_author where category_id = ${id} order by user_id
-      on conflict (user_id, category_id) do update set discussions = discussion_author.discussions + excluded.discussions, posts = discussion_author.posts + excluded.posts`);
+      on conflict (user_id, category_id) do update
+      set discussions = discussion_author.discussions + excluded.discussions, posts = discussion_author.posts + excluded.posts`);
     await this.#data.all(sql`delete from discussion_author where category_id = ${id}`);
     await this.#data.all(sql`insert into category_count (category_id, part, discussions, posts)
       select ${moveTo}::uuid, part, discussions, posts from category_count where category_id = ${id} order by part

@@ -14,7 +14,8 @@ export async function addWhole(
   await data.all(sql`insert into discussion_author (user_id, category_id, discussions, posts)
     select user_id, ${categoryId}, case when user_id = ${authorId}::uuid then ${by}::int else 0 end, ${by}::int * posts
     from discussion_participant where discussion_id = ${id} order by user_id
-    on conflict (user_id, category_id) do update set discussions = discussion_author.discussions + excluded.discussions, posts = discussion_author.posts + excluded.posts`);
+    on conflict (user_id, category_id) do update
+      set discussions = discussion_author.discussions + excluded.discussions, posts = discussion_author.posts + excluded.posts`);
   await addToCategory(data, categoryId, by, by * (replyCount + 1));
 }
 

@@ -35,6 +35,10 @@ interface StoredDiscussion {
   isPinned: boolean; isLocked: boolean; createdAt: Date; updatedAt: Date; deletedAt?: Date | null; deletedBy?: string | null;
 }
 
+interface StoredPost {
+  id: string; number: number; content: string; html: string; authorId: string; createdAt: Date;
+}
+
 /** Changes to what was written. Whether the viewer may is checked by whoever calls, except for what only moderators may. */
 export class Editing {
   readonly #services: EditingServices;
@@ -142,7 +146,7 @@ export class Editing {
     await plugin.emit(action, { discussion: discussionEvent(environment.baseUrl, stored, await this.#author(stored.authorId)) });
   }
 
-  async #announcePost(action: typeof postUpdated, post: { id: string; number: number; content: string; html: string; authorId: string; createdAt: Date }, stored: StoredDiscussion): Promise<void> {
+  async #announcePost(action: typeof postUpdated, post: StoredPost, stored: StoredDiscussion): Promise<void> {
     const { plugin, environment } = this.#services;
     const event = postEvent(environment.baseUrl, post, stored, await this.#author(post.authorId));
     await plugin.emit(action, { post: event, category_id: stored.categoryId });

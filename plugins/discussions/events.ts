@@ -7,9 +7,14 @@ interface Writer {
   readonly username: string;
 }
 
+interface Named {
+  readonly number: number;
+  readonly slug: string;
+}
+
 /** What events say of a discussion; `baseUrl` makes its address absolute. */
 export function discussionEvent(
-  baseUrl: string, discussion: { readonly id: string; readonly number: number; readonly title: string; readonly slug: string; readonly categoryId: string; readonly createdAt: Date }, author: Writer,
+  baseUrl: string, discussion: Named & { readonly id: string; readonly title: string; readonly categoryId: string; readonly createdAt: Date }, author: Writer,
 ): Static<typeof DiscussionEvent> {
   const { id, number, title, slug, categoryId, createdAt } = discussion;
   return {

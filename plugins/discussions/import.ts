@@ -62,7 +62,8 @@ export class BatchImporter implements Importer {
     await this.#data.all(sql`
       insert into discussion (id, title, slug, category_id, author_id, first_post_id, last_number, reply_count, view_count, participant_count, is_pinned, is_locked,
         last_post_at, last_post_id, last_author_id, created_at, updated_at)
-      select id, title, slug, category_id, author_id, first_post_id, posts, posts - 1, views, participants, pinned, locked, last_at, last_id, last_author, created_at, last_at
+      select id, title, slug, category_id, author_id, first_post_id, posts, posts - 1, views, participants, pinned, locked,
+        last_at, last_id, last_author, created_at, last_at
       from unnest(${of(({ id }) => id)}::uuid[], ${of(({ source }) => source.title)}::text[], ${of(({ source }) => source.slug ?? slugOf(source.title))}::text[],
         ${of(({ source }) => source.categoryId)}::uuid[], ${of(({ source }) => source.authorId)}::uuid[], ${of(({ postIds }) => postIds[0])}::uuid[],
         ${of(({ postIds }) => postIds.length)}::int[], ${of(({ source }) => source.views ?? 0)}::int[], ${of(({ participants }) => participants.size)}::int[],
@@ -81,7 +82,8 @@ export class BatchImporter implements Importer {
       await this.#data.all(sql`
         insert into post (id, discussion_id, number, author_id, content, html, created_at, updated_at)
         select id, discussion_id, number, author_id, content, html, created_at, created_at
-        from unnest(${of(({ id }) => id)}::uuid[], ${of(({ discussionId }) => discussionId)}::uuid[], ${of(({ number }) => number)}::int[], ${of(({ authorId }) => authorId)}::uuid[],
+        from unnest(${of(({ id }) => id)}::uuid[], ${of(({ discussionId }) => discussionId)}::uuid[], ${of(({ number }) => number)}::int[],
+          ${of(({ authorId }) => authorId)}::uuid[],
           ${of(({ content }) => content)}::text[], ${of(({ html }) => html)}::text[], ${of(({ createdAt }) => createdAt.toISOString())}::timestamptz[])
           as t (id, discussion_id, number, author_id, content, html, created_at)`);
     }
@@ -104,7 +106,8 @@ export class BatchImporter implements Importer {
     };
     await this.#data.all(sql`insert into discussion_author (user_id, category_id, discussions, posts)
       select split_part(t.id, ' ', 1)::uuid, split_part(t.id, ' ', 2)::uuid, t.discussions, t.posts from ${columns(authors)}
-      on conflict (user_id, category_id) do update set discussions = discussion_author.discussions + excluded.discussions, posts = discussion_author.posts + excluded.posts`);
+      on conflict (user_id, category_id) do update
+      set discussions = discussion_author.discussions + excluded.discussions, posts = discussion_author.posts + excluded.posts`);
     await this.#data.all(sql`insert into category_count (category_id, part, discussions, posts) select t.id::uuid, 0, t.discussions, t.posts from ${columns(categories)}
       on conflict (category_id, part) do update set discussions = category_count.discussions + excluded.discussions, posts = category_count.posts + excluded.posts`);
   }

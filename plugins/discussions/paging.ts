@@ -14,6 +14,14 @@ export function limitOf(settings: Settings, limit: number | undefined): number {
 /** The paging fields of an answer beside its items. */
 export const pageFields = ({ items, hasMore, nextCursor }: Page<unknown>) => ({ count: items.length, hasMore, next_cursor: nextCursor ?? null });
 
+/** What a page of posts may be asked for. */
+interface PostsRequest {
+  readonly limit: number;
+  readonly offset?: number | undefined;
+  readonly cursor?: string | undefined;
+  readonly near?: number | undefined;
+  readonly falling?: boolean;
+}
 export interface PostWindow {
   /** Numbers of the first and last post of the page, both included; `from` above `to` for an empty page. */
   readonly from: number;
@@ -27,9 +35,7 @@ export interface PostWindow {
  * Which numbers a page of posts has. Numbers have no gaps, so an offset costs nothing. `near` opens the page that has
  * that post; a number beyond the end opens the last one.
  */
-export function postWindow(
-  last: number, { limit, offset = 0, cursor, near, falling = false }: { limit: number; offset?: number | undefined; cursor?: string | undefined; near?: number | undefined; falling?: boolean },
-): PostWindow {
+export function postWindow(last: number, { limit, offset = 0, cursor, near, falling = false }: PostsRequest): PostWindow {
   const before = cursor === undefined ? undefined : Number(decodeCursor(cursor, 1)[0]);
   const skipped = near === undefined ? offset : Math.floor((Math.min(Math.max(near, 1), last) - 1) / limit) * limit;
   if (falling) {

@@ -27,6 +27,8 @@ import { createService } from './service.ts';
 import { ViewCounts } from './view-counts.ts';
 import { Writing } from './writing.ts';
 
+const rate = (usual: number, title: string, description: string) => Type.Integer({ minimum: 1, default: usual, title, description, 'x-group': 'limits' });
+
 export default definePlugin({
   id: 'discussions',
   name: 'Discussions',
@@ -39,8 +41,8 @@ export default definePlugin({
   extensionPoints: [discussionFields, postFields, categoryFields],
   permissions: [startDiscussion, writeReply, editPost, moderate, manageCategories],
   settings: Type.Object({
-    'posts.rate_limit': Type.Integer({ minimum: 1, default: 20, title: 'Replies in ten minutes', description: 'How many one member may write; moderators five times as many.', 'x-group': 'limits' }),
-    'discussions.rate_limit': Type.Integer({ minimum: 1, default: 10, title: 'Discussions in an hour', description: 'How many one member may start; moderators five times as many.', 'x-group': 'limits' }),
+    'posts.rate_limit': rate(20, 'Replies in ten minutes', 'How many one member may write; moderators five times as many.'),
+    'discussions.rate_limit': rate(10, 'Discussions in an hour', 'How many one member may start; moderators five times as many.'),
   }),
   entities: [CategoryEntity, DiscussionEntity, PostEntity],
   async setup({ data, cache, clock, environment, settings, access, accounts, limits, markdown, web, admin }, plugin) {

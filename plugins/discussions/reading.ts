@@ -29,6 +29,17 @@ export interface FoundDiscussion {
   readonly firstPostId: string;
 }
 
+interface Range {
+  readonly from: number;
+  readonly to: number;
+  readonly falling: boolean;
+}
+interface OwnPosts {
+  readonly limit: number;
+  readonly offset: number;
+  readonly before: string | undefined;
+}
+
 /** What viewers may read. Nothing they may not see appears in a list, a count or an error. */
 export class Reading {
   readonly #services: ReadingServices;
@@ -92,7 +103,7 @@ export class Reading {
   }
 
   /** Posts whose number lies between `from` and `to`, both included. Deleted ones keep their place as stubs. */
-  async postsBetween(head: DiscussionHead, { from, to, falling }: { from: number; to: number; falling: boolean }, viewer: Viewer): Promise<readonly (PostRecord | PostStub)[]> {
+  async postsBetween(head: DiscussionHead, { from, to, falling }: Range, viewer: Viewer): Promise<readonly (PostRecord | PostStub)[]> {
     const { cache, data, records, access } = this.#services;
     const rows = await cache.remember(`discussions.posts:${head.id}:${from}:${to}`, [tags.discussion(head.id), tags.all], () =>
       data.all(sql<PostRow>`select ${postColumns} from post p where p.discussion_id = ${head.id} and p.number between ${from} and ${to} order by p.number`));
@@ -100,7 +111,7 @@ export class Reading {
   }
 
   /** The newest first; `before` is the id with which the page before ended. */
-  async postsBy(authorId: string, { limit, offset, before }: { limit: number; offset: number; before: string | undefined }, viewer: Viewer): Promise<{ items: readonly PostRecord[]; hasMore: boolean }> {
+  async postsBy(authorId: string, { limit, offset, before }: OwnPosts, viewer: Viewer): Promise<{ items: readonly PostRecord[]; hasMore: boolean }> {
     const visible = this.#visible(viewer, undefined);
     if (visible.length === 0 || !isId(authorId) || (before !== undefined && !isId(before))) return { items: [], hasMore: false };
     const rows = await this.#services.data.all(sql<PostRow>`

@@ -1,6 +1,6 @@
-import { HttpError, InvalidInput, notFound, sql, type Cache, type Clock, type Data, type Environment, type PluginHandle } from '#core';
+import { HttpError, InvalidInput, notFound, sql, type Cache, type Clock, type Data, type Environment, type PluginHandle, type RawBuilder } from '#core';
 import type { Viewer } from '#plugins/access';
-import { discussionCreated, postCreated, tags, type DiscussionHead } from '#plugins/discussions';
+import { discussionCreated, postCreated, tags, type DiscussionHead, type NewDiscussion, type Replied, type Started } from '#plugins/discussions';
 import type { CategoryService } from './categories.ts';
 import type { Drafts } from './drafts.ts';
 import { discussionEvent, postEvent } from './events.ts';
@@ -20,21 +20,20 @@ export interface WritingServices {
   readonly reading: Reading;
   readonly rights: Rights;
 }
-export interface Started {
-  readonly discussionId: string;
-  readonly number: number;
-  readonly postId: string;
-  readonly path: string;
-}
-export interface Replied {
-  readonly id: string;
-  readonly number: number;
-  readonly path: string;
+/** A reply with the row that was written. */
+export interface Written extends Replied {
   readonly row: PostRow;
 }
 /** Rows over which a category's counters are spread. */
 const PARTS = 8;
 
+interface NewPost {
+  readonly id: string;
+  readonly author: string;
+  readonly content: string;
+  readonly html: string;
+  readonly now: Date;
+}
 /** Which of a category's counter rows to use: any will do, their sum counts. */
 const anyPart = (): number => Math.floor(Math.random() * PARTS);
 
@@ -46,7 +45,7 @@ export class Writing {
     this.#services = services;
   }
 
-  async start(viewer: Viewer, draft: { title: string; content: string; categoryId: string; fields?: Readonly<Record<string, unknown>> }): Promise<Started> {
+  async start(viewer: Viewer, draft: NewDiscussion): Promise<Started> {
     const { data, drafts, rights, clock, plugin, environment, categories, cache } = this.#services;
     await categories.refresh();
     const category = categories.find(draft.categoryId, viewer);
@@ -84,7 +83,7 @@ export class Writing {
     return { discussionId: id, number, postId, path: discussionPath({ number, slug }) };
   }
 
-  async reply(viewer: Viewer, draft: { discussionId: string; content: string }): Promise<Replied> {
+  async reply(viewer: Viewer, draft: { discussionId: string; content: string }): Promise<Written> {
     const { drafts, rights, reading, cache } = this.#services;
     const discussion = await reading.find(draft.discussionId, viewer);
     if (!discussion) throw notFound('There is no such discussion');
@@ -101,7 +100,7 @@ export class Writing {
     const now = new Date(clock.now());
     const [id, author] = [createId(now.getTime()), { id: viewer.id!, username: viewer.username ?? '' }];
     return data.transaction(async () => {
-      const row = await data.one(replyStatement({ id, author: author.id, content, html, now, discussion }));
+      const row = await data.one(replyStatement({ id, author: author.id, content, html, now }, discussion));
       // Locked, moved or deleted since it was read: the caller asks again and gets the answer that fits.
       if (!row) throw new HttpError(409, 'This discussion has just been changed by a moderator; try again');
       await plugin.emit(postCreated, { post: postEvent(environment.baseUrl, { ...row, createdAt: now }, discussion, author), category_id: discussion.categoryId });
@@ -114,7 +113,7 @@ export class Writing {
  * Each part reads from the one before, so that the locks are always taken in one order: discussion, participant,
  * author, category. Whoever holds the discussion's row gets the next number, so numbers have no gaps.
  */
-function replyStatement({ id, author, content, html, now, discussion }: { id: string; author: string; content: string; html: string; now: Date; discussion: DiscussionHead }) {
+function replyStatement({ id, author, content, html, now }: NewPost, discussion: DiscussionHead): RawBuilder<PostRow> {
   return sql<PostRow>`
     with l as (
       select id from discussion

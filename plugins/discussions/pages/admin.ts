@@ -28,13 +28,17 @@ export function adminPages({ plugin, categories }: PageServices, { admin, access
 
   /** A form for the category of `typed`, or for a new one; below it the list. */
   const shown = (typed: Typed, edited: Category | undefined): View => {
-    const audiences = [...EVERYBODY.map((word) => ({ value: word, label: word })), ...access.groups().filter(({ builtIn }) => !builtIn).map(({ id, name }) => ({ value: id, label: name }))];
+    const groups = access.groups().filter(({ builtIn }) => !builtIn).map(({ id, name }) => ({ value: id, label: name }));
+    const audiences = [...EVERYBODY.map((word) => ({ value: word, label: word })), ...groups];
     const roots = categories.all().filter(({ id, parentId }) => parentId === null && id !== edited?.id);
     const model = {
       message: typed.message, problems: typed.problems, wrong: wrongs(typed), values: typed.values, edited: edited && plainCategory(edited), audiences,
       hues: HUES.map((label, step) => ({ value: step * 15, label })), parents: [{ value: '', label: '–' }, ...roots.map(({ id, name }) => ({ value: id, label: name }))],
       others: [{ value: '', label: '–' }, ...categories.all().filter(({ id }) => id !== edited?.id).map(({ id, name }) => ({ value: id, label: name }))],
-      categories: categories.all().map((category) => ({ ...plainCategory(category), href: `/admin/categories?id=${category.id}`, audiences: [category.view, category.create, category.reply].map(choiceOf).join(' · ') })),
+      categories: categories.all().map((category) => ({
+        ...plainCategory(category), href: `/admin/categories?id=${category.id}`,
+        audiences: [category.view, category.create, category.reply].map(choiceOf).join(' · '),
+      })),
     };
     return admin.view('@discussions/admin-categories', { title: 'Categories', hidden: true }, model);
   };

@@ -28,15 +28,17 @@ export function discussionPages(services: PageServices): void {
     const { record, lastNumber } = found;
     const last = pageOf(lastNumber);
     if (page > last) throw notFound('The discussion ends before this page');
-    const [posts, [shown]] = await Promise.all([
-      reading.postsBetween(head, { from: (page - 1) * PAGE_SIZE + 1, to: Math.min(page * PAGE_SIZE, lastNumber), falling: false }, actor), records.categories([category], actor),
-    ]);
+    const range = { from: (page - 1) * PAGE_SIZE + 1, to: Math.min(page * PAGE_SIZE, lastNumber), falling: false };
+    const [posts, [shown]] = await Promise.all([reading.postsBetween(head, range, actor), records.categories([category], actor)]);
     const model = {
       discussion: record, category: shown, posts: posts.map((post) => postModel(post, head, services, actor)),
       pager: pagerOf(page, last, (number) => address(head, number)), tools: toolsOf(head, services, actor), ...endOf(head, services, actor),
     };
     const description = markdown.excerpt(record.content, 160);
-    return view('@discussions/discussion', { name: 'discussion', title: head.title, description, canonical: address(head, page), current: `/c/${encodeURIComponent(category.slug)}`, data: schemaOf(record, description) }, model);
+    return view('@discussions/discussion', {
+      name: 'discussion', title: head.title, description, canonical: address(head, page), current: `/c/${encodeURIComponent(category.slug)}`,
+      data: schemaOf(record, description),
+    }, model);
   });
 
   plugin.route(pages, { method: 'get', path: '/d/:address/:post', can: 'public', find })(async ({ actor, params, target: head }) => {
@@ -51,7 +53,9 @@ export function discussionPages(services: PageServices): void {
 
 /** What the foot of the page offers: a writing field, or why there is none. */
 function endOf(head: DiscussionHead, { rights }: PageServices, viewer: Viewer): object {
-  if (rights.reply(head, viewer)) return { reply: composer({ values: {} }, { key: `reply-${head.id}`, discussion: head, rows: 6 }), replyAction: `/d/${head.number}/reply` };
+  if (rights.reply(head, viewer)) {
+    return { reply: composer({ values: {} }, { key: `reply-${head.id}`, discussion: head, rows: 6 }), replyAction: `/d/${head.number}/reply` };
+  }
   return { guest: isGuest(viewer), closed: head.locked ? 'locked' : 'category' };
 }
 
@@ -63,7 +67,10 @@ function toolsOf(head: DiscussionHead, { rights }: PageServices, viewer: Viewer)
   const flip = (action: string) => ({ action: `${base}/moderate`, fields: [{ name: 'action', value: action }] });
   return {
     edit: `${base}/edit`, remove: head.deleted ? undefined : `${base}/delete`,
-    ...(moderate && { pin: flip(head.pinned ? 'unpin' : 'pin'), pinned: head.pinned, lock: flip(head.locked ? 'unlock' : 'lock'), locked: head.locked, restore: head.deleted && flip('restore') }),
+    ...(moderate && {
+      pin: flip(head.pinned ? 'unpin' : 'pin'), pinned: head.pinned, lock: flip(head.locked ? 'unlock' : 'lock'), locked: head.locked,
+      restore: head.deleted && flip('restore'),
+    }),
   };
 }
 

@@ -31,22 +31,22 @@ export function postPages(services: PageServices): void {
     return editView(post, retyped(retry));
   };
 
-  plugin.route(pages, { method: 'get', path: '/p/:id/edit', can: 'public', options: login, find, allow })(({ target }) => editView(target, { values: { content: target.row.content } }));
+  plugin.route(pages, { method: 'get', path: '/p/:id/edit', can: 'public', options: login, find, allow })(({ target }) =>
+    editView(target, { values: { content: target.row.content } }));
 
-  plugin.route(pages, { method: 'post', path: '/p/:id/edit', can: 'public', options: { ...login, again } satisfies FormOptions, body: Type.Object({ content: Text, preview: Text }), find, allow })(
-    async ({ actor, target, body }) => {
-      if (body.preview !== undefined) return editView(target, await previewOf(markdown, body));
-      await editing.edit(target, textOf(body.content), actor);
-      return redirect(pathOf(target), { notice: 'Saved.' });
-    },
-  );
+  plugin.route(pages, {
+    method: 'post', path: '/p/:id/edit', can: 'public', options: { ...login, again } satisfies FormOptions, body: Type.Object({ content: Text, preview: Text }), find, allow,
+  })(async ({ actor, target, body }) => {
+    if (body.preview !== undefined) return editView(target, await previewOf(markdown, body));
+    await editing.edit(target, textOf(body.content), actor);
+    return redirect(pathOf(target), { notice: 'Saved.' });
+  });
 
   plugin.route(pages, { method: 'get', path: '/p/:id/delete', can: 'public', options: login, find, allow })(({ target }) => {
     const whole = target.row.number === 1;
-    const model = {
-      title: whole ? 'Delete this discussion?' : 'Delete this post?', text: markdown.excerpt(target.row.content, 200), action: `/p/${target.row.id}/delete`, submit: 'Delete', cancel: pathOf(target),
-    };
-    return view('@discussions/confirm', { name: 'confirm', title: model.title, hidden: true }, model);
+    const title = whole ? 'Delete this discussion?' : 'Delete this post?';
+    const model = { title, text: markdown.excerpt(target.row.content, 200), action: `/p/${target.row.id}/delete`, submit: 'Delete', cancel: pathOf(target) };
+    return view('@discussions/confirm', { name: 'confirm', title, hidden: true }, model);
   });
 
   plugin.route(pages, { method: 'post', path: '/p/:id/delete', can: 'public', options: login, find, allow })(async ({ actor, target }) => {
@@ -72,7 +72,8 @@ export function managePages(services: PageServices): void {
     const open = categories.visible(viewer).filter((category) => category.id === head.categoryId || categories.rights(category, viewer).create);
     const model = {
       message: typed.message, problems: typed.problems, wrong: wrongs(typed), title: textOf(typed.values['title']), category_id: textOf(typed.values['category_id']),
-      options: open.map(({ id, name }) => ({ value: id, label: name })), action: `/d/${head.number}/edit`, back: discussionPath(head), fields: { discussion: head, values: typed.values },
+      options: open.map(({ id, name }) => ({ value: id, label: name })), action: `/d/${head.number}/edit`, back: discussionPath(head),
+      fields: { discussion: head, values: typed.values },
     };
     return view('@discussions/manage', { name: 'edit', title: 'Edit a discussion', hidden: true }, model);
   };
@@ -85,12 +86,12 @@ export function managePages(services: PageServices): void {
   plugin.route(pages, { method: 'get', path: '/d/:address/edit', can: 'public', options: login, find, allow })(({ actor, target: head }) =>
     editView(head, actor, { values: { title: head.title, category_id: head.categoryId } }));
 
-  plugin.route(pages, { method: 'post', path: '/d/:address/edit', can: 'public', options: { ...login, again } satisfies FormOptions, body: Type.Object({ title: Text, category_id: Text }), find, allow })(
-    async ({ actor, target: head, body }) => {
-      await editing.change(head, { title: body.title, categoryId: body.category_id, fields: body }, actor);
-      return redirect(`/d/${head.number}`, { notice: 'Saved.' });
-    },
-  );
+  plugin.route(pages, {
+    method: 'post', path: '/d/:address/edit', can: 'public', options: { ...login, again } satisfies FormOptions, body: Type.Object({ title: Text, category_id: Text }), find, allow,
+  })(async ({ actor, target: head, body }) => {
+    await editing.change(head, { title: body.title, categoryId: body.category_id, fields: body }, actor);
+    return redirect(`/d/${head.number}`, { notice: 'Saved.' });
+  });
 
   plugin.route(pages, { method: 'get', path: '/d/:address/delete', can: 'public', options: login, find, allow })(({ target: head }) => {
     const model = { title: 'Delete this discussion?', text: head.title, action: `/d/${head.number}/delete`, submit: 'Delete', cancel: discussionPath(head) };
@@ -102,16 +103,20 @@ export function managePages(services: PageServices): void {
     return redirect(rights.moderates(actor) ? discussionPath(head) : '/', { notice: 'The discussion was deleted.' });
   });
 
-  plugin.route(pages, { method: 'post', path: '/d/:address/moderate', can: moderate, options: login, find, body: Type.Object({ action: Type.Enum(['pin', 'unpin', 'lock', 'unlock', 'restore']) }) })(
-    async ({ actor, target: head, body: { action } }) => {
-      if (!rights.in(head.categoryId, actor).moderate) throw new HttpError(403, 'You do not moderate this category');
-      if (action === 'restore') await editing.restore(head);
-      else await editing.change(head, ACTIONS[action], actor);
-      return redirect(discussionPath(head), { notice: DONE[action] });
-    },
-  );
+  plugin.route(pages, {
+    method: 'post', path: '/d/:address/moderate', can: moderate, options: login, find, body: Type.Object({ action: Type.Enum(['pin', 'unpin', 'lock', 'unlock', 'restore']) }),
+  })(async ({ actor, target: head, body: { action } }) => {
+    if (!rights.in(head.categoryId, actor).moderate) throw new HttpError(403, 'You do not moderate this category');
+    if (action === 'restore') await editing.restore(head);
+    else await editing.change(head, ACTIONS[action], actor);
+    return redirect(discussionPath(head), { notice: DONE[action] });
+  });
 }
 
 const DONE = {
-  pin: 'Pinned: it stays on top of its lists.', unpin: 'No longer pinned.', lock: 'Locked: only moderators may reply.', unlock: 'Open for replies again.', restore: 'The discussion is back.',
+  pin: 'Pinned: it stays on top of its lists.',
+  unpin: 'No longer pinned.',
+  lock: 'Locked: only moderators may reply.',
+  unlock: 'Open for replies again.',
+  restore: 'The discussion is back.',
 } as const;

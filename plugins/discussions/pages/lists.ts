@@ -5,28 +5,31 @@ import { pagerOf, pages, view } from '#plugins/web';
 import { cards } from '../cards.ts';
 import { listTags, PAGE_SIZE, type PageServices } from './parts.ts';
 
-export const ListQuery = Type.Object({ page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })), sort: Type.Optional(Type.Enum([...SORTS])) });
+const ListQuery = Type.Object({ page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })), sort: Type.Optional(Type.Enum([...SORTS])) });
 /** The orders as a row of links, the usual one first. */
 const TABS: readonly Sort[] = ['latest', 'newest', 'most_replied', 'most_viewed', 'oldest'];
 
-interface Asked {
+const FEEDS = [{ title: 'RSS', type: 'rss' }, { title: 'Atom', type: 'atom' }] as const;
+
+interface Asked extends Pick<ListRequest, 'sort' | 'category' | 'pinnedFirst'> {
   readonly page?: number | undefined;
-  readonly sort?: Sort | undefined;
+  /** How many discussions the whole list has. */
+  readonly total: number;
 }
 
 /** Address of a page of a list; the first page and the usual order have the plain one. */
-const address = (path: string, { page, sort }: Asked): string => {
+const address = (path: string, { page, sort }: Pick<Asked, 'page' | 'sort'>): string => {
   const query = new URLSearchParams({ ...(sort !== undefined && { sort }), ...(page !== undefined && page > 1 && { page: String(page) }) });
   return query.size > 0 ? `${path}?${query}` : path;
 };
 
 /** What the list's template shows: rows, orders to choose from, pages. 404 for a page behind the last one. */
-export async function listModel({ reading, categories }: Pick<PageServices, 'reading' | 'categories'>, path: string, viewer: Viewer, asked: Asked, request: Partial<ListRequest>, total: number): Promise<object> {
-  const { page = 1, sort } = asked;
+async function listModel({ reading, categories }: PageServices, path: string, viewer: Viewer, { page = 1, sort, total, ...request }: Asked): Promise<object> {
   const last = Math.max(1, Math.ceil(total / PAGE_SIZE));
   if (page > last) throw notFound('The list ends before this page');
   const { items, hasMore } = await reading.list({ ...request, sort, limit: PAGE_SIZE, offset: (page - 1) * PAGE_SIZE }, viewer);
-  const next = new URLSearchParams({ limit: String(PAGE_SIZE), offset: String(page * PAGE_SIZE), ...(request.category && { category_id: request.category.slug }), ...(sort !== undefined && { sort }) });
+  const narrowed = { ...(request.category && { category_id: request.category.slug }), ...(sort !== undefined && { sort }) };
+  const next = new URLSearchParams({ limit: String(PAGE_SIZE), offset: String(page * PAGE_SIZE), ...narrowed });
   return {
     discussions: cards(items, categories.all()),
     api: hasMore ? `/api/discussions?${next}` : undefined,
@@ -39,7 +42,7 @@ export async function listModel({ reading, categories }: Pick<PageServices, 'rea
 export function listPages(services: PageServices): void {
   const { plugin, categories, records, rights } = services;
   const keep = (): readonly string[] => listTags;
-  const feeds = [{ title: 'RSS', href: '/feed/rss', type: 'rss' as const }, { title: 'Atom', href: '/feed/atom', type: 'atom' as const }];
+  const feeds = FEEDS.map(({ title, type }) => ({ title, href: `/feed/${type}`, type }));
   const countOf = async (list: readonly Category[]): Promise<number> => {
     const count = await categories.counts();
     return list.reduce((sum, { id }) => sum + count(id).discussions, 0);
@@ -49,7 +52,7 @@ export function listPages(services: PageServices): void {
     plugin.route(pages, { method: 'get', path, can: 'public', query: ListQuery, keep })(async ({ actor, query }) => {
       await categories.refresh();
       const visible = categories.visible(actor);
-      const list = await listModel(services, path, actor, query, { pinnedFirst: query.sort === undefined }, await countOf(visible));
+      const list = await listModel(services, path, actor, { ...query, pinnedFirst: query.sort === undefined, total: await countOf(visible) });
       const head = { name: 'home', title: 'Discussions', canonical: '/', feeds, current: '/' };
       return view('@discussions/home', head, { ...list, create: rights.anywhere(actor) && '/new' });
     });
@@ -73,11 +76,12 @@ export function listPages(services: PageServices): void {
     },
   })(async ({ actor, query, target }) => {
     const path = `/c/${encodeURIComponent(target.slug)}`;
-    const [list, [category]] = await Promise.all([listModel(services, path, actor, query, { category: target }, await countOf([target])), records.categories([target], actor)]);
+    const list = await listModel(services, path, actor, { ...query, category: target, total: await countOf([target]) });
+    const [category] = await records.categories([target], actor);
     const below = await records.categories(categories.visible(actor).filter(({ parentId }) => parentId === target.id), actor);
     const head = {
       name: 'category', title: target.name, description: target.description, canonical: path, current: path,
-      feeds: [{ title: `${target.name} RSS`, href: `/feed/rss/category/${encodeURIComponent(target.slug)}`, type: 'rss' as const }, { title: `${target.name} Atom`, href: `/feed/atom/category/${encodeURIComponent(target.slug)}`, type: 'atom' as const }],
+      feeds: FEEDS.map(({ title, type }) => ({ title: `${target.name} ${title}`, href: `/feed/${type}/category/${encodeURIComponent(target.slug)}`, type })),
     };
     return view('@discussions/category', head, { ...list, category, below, create: category?.can.create && `/new?category=${encodeURIComponent(target.slug)}` });
   });

@@ -34,9 +34,18 @@ export const retyped = ({ body, message, problems }: Retry): Typed => ({ values:
 export const wrongs = ({ problems = [] }: Typed): Readonly<Record<string, string>> => Object.fromEntries(problems.map(({ field, message }) => [field, message]));
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
+interface ComposerGiven {
+  /** Names the draft that a browser keeps. */
+  readonly key: string;
+  readonly submit?: string;
+  readonly cancel?: string;
+  readonly rows?: number;
+  readonly discussion?: DiscussionHead;
+}
 /** What the writing field is given; a draft that comes back brings its problem and its preview along. */
-export function composer(typed: Typed, given: { readonly key: string; readonly submit?: string; readonly cancel?: string; readonly rows?: number; readonly discussion?: DiscussionHead }): object {
-  return { name: 'content', value: textOf(typed.values['content']), problem: wrongs(typed)['content'], preview: typed.preview, values: typed.values, ...given };
+export function composer(typed: Typed, given: ComposerGiven): object {
+  const { values, preview } = typed;
+  return { name: 'content', value: textOf(values['content']), problem: wrongs(typed)['content'], preview, values, ...given };
 }
 
 /** What a text looks like, for those who pressed the button without script; a text that cannot be rendered says why in its problem instead. */

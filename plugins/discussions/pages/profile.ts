@@ -23,7 +23,9 @@ export function profileTabsOf({ reading, categories, markdown }: PageServices, w
     const titles = new Map((await reading.recordsOf([...new Set(items.map((post) => post.discussion_id))], viewer)).map((discussion) => [discussion.id, discussion]));
     const shown = items.flatMap((post) => {
       const discussion = titles.get(post.discussion_id);
-      return discussion ? [{ title: discussion.title, url: postPath(discussion.number, post.number), excerpt: markdown.excerpt(post.content, 280), created_at: post.created_at }] : [];
+      if (!discussion) return [];
+      const excerpt = markdown.excerpt(post.content, 280);
+      return [{ title: discussion.title, url: postPath(discussion.number, post.number), excerpt, created_at: post.created_at }];
     });
     return web.fragment(viewer, '@discussions/profile-posts', { posts: shown, pager: pager(profile, 'posts', page, hasMore) });
   };

@@ -34,14 +34,14 @@ export function writingPages(services: PageServices): void {
     return newView(actor, { values: { category_id: category, title } });
   });
 
-  plugin.route(pages, { method: 'post', path: '/new', can: 'public', body: NewForm, options: { ...options, again: (retry) => newView(retry.actor, retyped(retry)) } satisfies FormOptions })(
-    async ({ actor, body }) => {
-      await categories.refresh();
-      if (body.preview !== undefined) return newView(actor, await previewOf(markdown, body));
-      const started = await writing.start(actor, { title: textOf(body.title), content: textOf(body.content), categoryId: textOf(body.category_id), fields: body });
-      return redirect(started.path);
-    },
-  );
+  plugin.route(pages, {
+    method: 'post', path: '/new', can: 'public', body: NewForm, options: { ...options, again: (retry) => newView(retry.actor, retyped(retry)) } satisfies FormOptions,
+  })(async ({ actor, body }) => {
+    await categories.refresh();
+    if (body.preview !== undefined) return newView(actor, await previewOf(markdown, body));
+    const started = await writing.start(actor, { title: textOf(body.title), content: textOf(body.content), categoryId: textOf(body.category_id), fields: body });
+    return redirect(started.path);
+  });
 
   const replyView = (head: DiscussionHead, typed: Typed): View => {
     const cancel = discussionPath(head);

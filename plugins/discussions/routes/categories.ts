@@ -26,7 +26,8 @@ export function categoryRoutes({ plugin, categories, records }: RouteServices): 
   });
 
   plugin.route(api, {
-    method: 'get', path: '/categories/:id', can: 'public', summary: 'One category, by id or slug', params: Type.Object({ id: Type.String({ minLength: 1, maxLength: 100 }) }), keep,
+    method: 'get', path: '/categories/:id', can: 'public', summary: 'One category, by id or slug', keep,
+    params: Type.Object({ id: Type.String({ minLength: 1, maxLength: 100 }) }),
     result: Type.Object({ category: Category }),
     find: async ({ actor, params }) => {
       await categories.refresh();

@@ -42,7 +42,8 @@ export function postRoutes({ plugin, reading, records, rights, writing, editing 
   });
 
   plugin.route(api, {
-    method: 'delete', path: '/posts/:id', can: editPost, summary: 'Delete a post; the first one with its discussion', params: IdParams, result: Type.Object({}), find, allow,
+    method: 'delete', path: '/posts/:id', can: editPost, summary: 'Delete a post; the first one with its discussion', params: IdParams,
+    result: Type.Object({}), find, allow,
   })(async ({ actor, target }) => {
     await editing.removePost(target, actor);
     return {};

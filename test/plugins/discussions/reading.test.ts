@@ -42,14 +42,14 @@ describe('the list of discussions', () => {
 
   test.each(['', 'latest', 'oldest', 'newest', 'most_replied', 'most_viewed'])('gives every discussion once when walked by cursor, ordered by "%s"', async (sort) => {
     const found: string[] = [];
-    for (let query: string | undefined = `?category_id=general&limit=2${sort && `&sort=${sort}`}`, cursor = ''; query !== undefined; ) {
-      const body: any = await list(query + cursor);
+    const ends: boolean[] = [];
+    for (let cursor: string | null = ''; cursor !== null && ends.length < 10; ) {
+      const body: any = await list(`?category_id=general&limit=2${sort && `&sort=${sort}`}${cursor && `&cursor=${cursor}`}`);
       found.push(...titles(body));
-      expect(body.count).toBe(body.discussions.length);
-      if (!body.hasMore) expect(body.next_cursor).toBeNull();
-      cursor = `&cursor=${body.next_cursor}`;
-      if (!body.hasMore) query = undefined;
+      ends.push(body.hasMore);
+      cursor = body.next_cursor;
     }
+    expect(ends).toEqual([true, true, false]);
     expect(found.toSorted()).toEqual(['Five', 'Four', 'One', 'Three', 'Two']);
   });
 
