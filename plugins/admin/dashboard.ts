@@ -6,8 +6,15 @@ import type { Parts } from './parts.ts';
 /** Milliseconds a tile may take before the dashboard goes on without its value. */
 const TILE_BUDGET = 1_000;
 
+interface Sources {
+  readonly plugins: Plugins;
+  readonly jobs: Jobs;
+  readonly data: Data;
+  readonly environment: Environment;
+}
+
 /** `/admin`, and the tiles about the kernel itself. */
-export function addDashboard({ plugin, panel }: Parts, { plugins, jobs, data, environment }: { plugins: Plugins; jobs: Jobs; data: Data; environment: Environment }): void {
+export function addDashboard({ plugin, panel }: Parts, { plugins, jobs, data, environment }: Sources): void {
   plugin.extend(adminSections, { group: 'overview' as const, label: 'Dashboard', href: '/admin' }, -100);
 
   plugin.extend(adminTiles, { label: 'Version', value: async () => ({ text: environment.version }) }, -100);

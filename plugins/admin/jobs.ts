@@ -12,11 +12,11 @@ export function addJobs({ plugin, panel }: Parts, { jobs }: { jobs: Jobs }): voi
     return negotiated(panel.view('@admin/jobs', { title: 'Background work' }, { listeners }), { success: true, jobs: listeners });
   });
 
-  plugin.route(pages, { method: 'post', path: '/admin/jobs/retry', can: administer, options: { login: true }, body: Type.Object({ listener: Type.String({ maxLength: 200 }) }) })(
-    async ({ actor, body: { listener } }) => {
-      const count = await jobs.retry(listener);
-      plugin.log.info({ ...by(actor), listener, count }, 'failed work was put back');
-      return negotiated(redirect('/admin/jobs', { notice: `${count} put back.` }), { success: true, count });
-    },
-  );
+  plugin.route(pages, {
+    method: 'post', path: '/admin/jobs/retry', can: administer, options: { login: true }, body: Type.Object({ listener: Type.String({ maxLength: 200 }) }),
+  })(async ({ actor, body: { listener } }) => {
+    const count = await jobs.retry(listener);
+    plugin.log.info({ ...by(actor), listener, count }, 'failed work was put back');
+    return negotiated(redirect('/admin/jobs', { notice: `${count} put back.` }), { success: true, count });
+  });
 }

@@ -7,6 +7,12 @@ import { by, queryText, type Parts } from './parts.ts';
 
 const PAGE = 50;
 
+/** An account as the list shows it. */
+function row(account: Account): object {
+  const disabled = account.status === 'disabled';
+  return { ...account, href: `/u/${encodeURIComponent(account.username)}`, disabled, next: disabled ? 'active' : 'disabled' };
+}
+
 interface Search {
   readonly text: string;
   readonly groupId: string;
@@ -32,11 +38,12 @@ export function addMembers({ plugin, panel }: Parts, { accounts, access }: { acc
     const groups = access.groups().filter(({ level }) => level !== 'guest').map(({ id, name }) => ({ value: id, label: name }));
     const model = {
       text, groupId, total: found.total, groups, choices: [{ value: '', label: 'All groups' }, ...groups], message: retry?.message, problems: retry?.problems ?? [],
-      members: found.accounts.map((account) => ({ ...account, href: `/u/${encodeURIComponent(account.username)}`, disabled: account.status === 'disabled', next: account.status === 'disabled' ? 'active' : 'disabled' })),
+      members: found.accounts.map(row),
       pager: pagerOf(page, Math.max(1, Math.ceil(found.total / PAGE)), addressOf(search)),
     };
     const users = found.accounts.map(plain);
-    return { view: panel.view('@admin/users', { title: 'Members' }, model), json: { success: true, users, count: users.length, hasMore: offset + users.length < found.total } };
+    const json = { success: true, users, count: users.length, hasMore: offset + users.length < found.total };
+    return { view: panel.view('@admin/users', { title: 'Members' }, model), json };
   };
 
   plugin.route(pages, { method: 'get', path: '/admin/users', can, options: { login: true } })(async ({ req }) => {
@@ -56,15 +63,21 @@ export function addMembers({ plugin, panel }: Parts, { accounts, access }: { acc
     const account = await accounts.find(id);
     if (!account) throw notFound('There is no such member');
     const group = groupName === undefined ? undefined : access.findGroup(groupName);
-    if (groupName !== undefined && (!group || group.level === 'guest')) throw new InvalidInput([{ field: 'group_id', message: 'names no group that members can be in' }]);
+    if (groupName !== undefined && (!group || group.level === 'guest')) {
+      throw new InvalidInput([{ field: 'group_id', message: 'names no group that members can be in' }]);
+    }
     const moved = group !== undefined && group.id !== account.groupId;
     const switched = status !== undefined && status !== account.status;
     // Nobody can lock themselves out, so there is always somebody left who can let others in.
-    if (id === actor.id && (moved || switched)) throw new InvalidInput([{ field: 'id', message: 'is your own account; ask another administrator to change it' }]);
+    if (id === actor.id && (moved || switched)) {
+      throw new InvalidInput([{ field: 'id', message: 'is your own account; ask another administrator to change it' }]);
+    }
     if (moved) await accounts.setGroup(id, group.id);
     if (switched) await accounts.setStatus(id, status);
-    if (moved || switched) plugin.log.info({ ...by(actor), target: id, ...(moved && { from: account.groupId, to: group.id }), ...(switched && { status }) }, 'a member was changed');
+    const change = { ...(moved && { from: account.groupId, to: group.id }), ...(switched && { status }) };
+    if (moved || switched) plugin.log.info({ ...by(actor), target: id, ...change }, 'a member was changed');
     const saved = (await accounts.find(id)) ?? account;
-    return negotiated(redirect(addressOf({ text: saved.username, groupId: '', page: 1 })(1), { notice: `Saved ${saved.username}.` }), { success: true, user: plain(saved) });
+    const back = addressOf({ text: saved.username, groupId: '', page: 1 })(1);
+    return negotiated(redirect(back, { notice: `Saved ${saved.username}.` }), { success: true, user: plain(saved) });
   });
 }

@@ -23,7 +23,9 @@ export default definePlugin({
   setup({ access, accounts, web, settings, plugins, jobs, data, environment }, plugin) {
     const panel = new Panel(() => plugin.extensions(adminSections));
     const parts = { plugin, panel };
-    plugin.extend(navigation, { area: 'account', label: 'admin:panel', href: '/admin', icon: 'settings', visible: (viewer) => access.allows(viewer, administer) }, 50);
+    plugin.extend(navigation, {
+      area: 'account', label: 'admin:panel', href: '/admin', icon: 'settings', visible: (viewer) => access.allows(viewer, administer),
+    }, 50);
     addDashboard(parts, { plugins, jobs, data, environment });
     addMembers(parts, { accounts, access });
     addSettings(parts, { settings, plugins, web });

@@ -4,6 +4,11 @@ import { negotiated, pages, redirect } from '#plugins/web';
 import { by, type Parts } from './parts.ts';
 
 const milliseconds = (time: number): string => `${time < 10 ? time.toFixed(1) : Math.round(time)} ms`;
+const COLUMNS = [
+  { label: 'Task' }, { label: 'Calls', numeric: true }, { label: 'Time a call', numeric: true }, { label: 'Failures', numeric: true }, { label: 'State' },
+] as const;
+const cells = ({ task, calls, time, failures, quarantined, lastError }: PluginInfo['tasks'][number]): readonly (string | number)[] =>
+  [task, calls, milliseconds(calls === 0 ? 0 : time / calls), failures, quarantined ? `set aside: ${lastError ?? ''}` : (lastError ?? 'fine')];
 const BADGES: Readonly<Record<PluginInfo['state'], string>> = { active: 'success', starting: 'warning', failed: 'danger', off: '' };
 
 /** `/admin/plugins`: what runs, what it costs, and the switches. */
@@ -22,14 +27,8 @@ export function addPlugins({ plugin, panel }: Parts, { plugins }: { plugins: Plu
       quarantined: tasks.some((task) => task.quarantined),
       cost: calls === 0 ? undefined : { calls, time: milliseconds(time), failures: tasks.reduce((sum, task) => sum + task.failures, 0) },
       table: {
-        caption: `${name}: tasks`,
-        columns: [{ label: 'Task' }, { label: 'Calls', numeric: true }, { label: 'Time a call', numeric: true }, { label: 'Failures', numeric: true }, { label: 'State' }],
-        rows: tasks.map((task) => ({
-          cells: [
-            { label: 'Task', text: task.task }, { label: 'Calls', numeric: true, text: task.calls }, { label: 'Time a call', numeric: true, text: milliseconds(task.calls === 0 ? 0 : task.time / task.calls) },
-            { label: 'Failures', numeric: true, text: task.failures }, { label: 'State', text: task.quarantined ? `set aside: ${task.lastError ?? ''}` : (task.lastError ?? 'fine') },
-          ],
-        })),
+        caption: `${name}: tasks`, columns: COLUMNS,
+        rows: tasks.map((task) => ({ cells: cells(task).map((text, index) => ({ ...COLUMNS[index], text })) })),
       },
     };
   };
@@ -41,7 +40,8 @@ export function addPlugins({ plugin, panel }: Parts, { plugins }: { plugins: Plu
 
   plugin.route(pages, { method: 'get', path: '/admin/plugins', can, options: { login: true } })(() => {
     const all = plugins.list();
-    return negotiated(panel.view('@admin/plugins', { title: 'Plugins' }, { plugins: all.map((info) => card(info, all)) }), { success: true, plugins: all.map(({ folder: _folder, ...info }) => info) });
+    const json = { success: true, plugins: all.map(({ folder: _folder, ...info }) => info) };
+    return negotiated(panel.view('@admin/plugins', { title: 'Plugins' }, { plugins: all.map((info) => card(info, all)) }), json);
   });
 
   const body = Type.Object({ id: Type.String() });
@@ -57,7 +57,8 @@ export function addPlugins({ plugin, panel }: Parts, { plugins }: { plugins: Plu
     const stopped = await plugins.disable(id);
     plugin.log.info({ ...by(actor), target: id, stopped }, 'a plugin was switched off');
     const others = stopped.filter((other) => other !== id);
-    return negotiated(redirect('/admin/plugins', { notice: `${name} is off${others.length > 0 ? `, and with it ${others.join(', ')}` : ''}. What it stored is kept.` }), { success: true, stopped });
+    const notice = `${name} is off${others.length > 0 ? `, and with it ${others.join(', ')}` : ''}. What it stored is kept.`;
+    return negotiated(redirect('/admin/plugins', { notice }), { success: true, stopped });
   });
 
   plugin.route(pages, { method: 'post', path: '/admin/plugins/release', can, options: { login: true }, body })(({ actor, body: { id } }) => {

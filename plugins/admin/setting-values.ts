@@ -39,7 +39,8 @@ export function fromForm(sent: Readonly<Record<string, unknown>>, settings: read
   return changes;
 }
 
-const isSimple = ({ type, enum: values, anyOf }: Known): boolean => values !== undefined || anyOf !== undefined || (type !== undefined && type !== 'object' && type !== 'array');
+const isSimple = ({ type, enum: values, anyOf }: Known): boolean =>
+  values !== undefined || anyOf !== undefined || (type !== undefined && type !== 'object' && type !== 'array');
 
 function typedValue(setting: SettingInfo, given: unknown): { ok: true; value: unknown } | { ok: false; problems: readonly FieldProblem[] } {
   const schema = known(setting);

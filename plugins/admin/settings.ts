@@ -41,7 +41,8 @@ export function addSettings({ plugin, panel }: Parts, { settings, plugins, web }
 
   plugin.route(pages, { method: 'get', path: '/admin/settings', can, options: { login: true } })(() => {
     const groups = [...Map.groupBy(shown(), groupOf)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([group, own]) => ({
-      title: nameOf(group), href: pathOf(group), names: own.map(({ schema, key }) => (schema as { title?: string }).title ?? key).join(', '), changed: own.filter(({ stored }) => stored).length,
+      title: nameOf(group), href: pathOf(group), changed: own.filter(({ stored }) => stored).length,
+      names: own.map(({ schema, key }) => (schema as { title?: string }).title ?? key).join(', '),
     }));
     return negotiated(panel.view('@admin/settings', { title: 'Settings' }, { groups }), { success: true, settings: shown().map(plain) });
   });
@@ -65,10 +66,13 @@ export function addSettings({ plugin, panel }: Parts, { settings, plugins, web }
     if (Object.keys(changes).length > 0) plugin.log.info({ ...by(actor), settings: Object.keys(changes) }, 'settings were changed');
     const saved = shown().filter(({ key }) => key in changes).map(plain);
     const group = groupIn(body);
-    return negotiated(redirect(group === '' ? '/admin/settings' : pathOf(group), { notice: saved.length > 0 ? 'Saved.' : 'Nothing was changed.' }), { success: true, settings: saved });
+    const back = redirect(group === '' ? '/admin/settings' : pathOf(group), { notice: saved.length > 0 ? 'Saved.' : 'Nothing was changed.' });
+    return negotiated(back, { success: true, settings: saved });
   });
 
-  plugin.route(pages, { method: 'post', path: '/admin/settings/reset', can, options: { login: true }, body: Type.Object({ key: Type.String() }) })(async ({ actor, body }) => {
+  plugin.route(pages, {
+    method: 'post', path: '/admin/settings/reset', can, options: { login: true }, body: Type.Object({ key: Type.String() }),
+  })(async ({ actor, body }) => {
     const setting = shown().find(({ key }) => key === body.key);
     if (!setting) throw notFound('There is no such setting');
     await settings.reset([setting.key]);

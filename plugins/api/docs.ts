@@ -15,11 +15,13 @@ export function docsPage({ info, servers, tags, paths }: OpenApi): SafeHtml {
 <nav aria-label="Groups"><ul>${groups.map(({ name }) => html`<li><a href="#${name}">${name}</a></li>`)}</ul></nav>
 <main id="main" tabindex="-1">
 <section class="start"><h2>Calling it</h2>
-<p>Answers are JSON objects with <code>success</code>. A failure says why in <code>error</code>, has a stable <code>code</code>, and names fields under <code>details</code>.</p>
+<p>Answers are JSON objects with <code>success</code>. A failure says why in <code>error</code>, has a stable <code>code</code>, and names
+fields under <code>details</code>.</p>
 <p>Make a token under <a href="/settings/security">Settings → Security</a>. What guests may read needs none.</p>
 <pre tabindex="0"><code>curl -H 'Authorization: Bearer TOKEN' ${servers[0]?.url ?? ''}/api/notifications</code></pre>
-<p>Lists take <code>limit</code> with <code>offset</code> or <code>cursor</code>, and answer with <code>count</code>, <code>hasMore</code> and <code>next_cursor</code>.
-The headers <code>X-RateLimit-Limit</code>, <code>-Remaining</code> and <code>-Reset</code> say how many calls are left; after 429 wait as long as <code>Retry-After</code> says.</p></section>
+<p>Lists take <code>limit</code> with <code>offset</code> or <code>cursor</code>, and answer with <code>count</code>, <code>hasMore</code> and
+<code>next_cursor</code>. The headers <code>X-RateLimit-Limit</code>, <code>-Remaining</code> and <code>-Reset</code> say how many calls are
+left; after 429 wait as long as <code>Retry-After</code> says.</p></section>
 ${groups.map(({ name, entries }) => html`<section id="${name}"><h2>${name}</h2>${entries.map(entry)}</section>
 `)}</main>
 </body>
@@ -30,7 +32,8 @@ ${groups.map(({ name, entries }) => html`<section id="${name}"><h2>${name}</h2>$
 function entry({ path, method, operation }: { path: string; method: string; operation: Operation }): SafeHtml {
   const body = Object.values(operation.requestBody?.content ?? {})[0]?.schema;
   const result = (Object.values(operation.responses)[0] as { content?: Record<string, { schema?: JsonSchema }> }).content?.['application/json']?.schema;
-  return html`<details id="${operation.operationId}"><summary><span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code> <span>${operation.summary}</span></summary>
+  return html`<details id="${operation.operationId}">
+<summary><span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code> <span>${operation.summary}</span></summary>
 <p class="access">${access(operation)}</p>
 ${operation.parameters.length > 0 && parameters(operation.parameters)}
 ${body && shape('Body', body)}
@@ -46,16 +49,25 @@ function access({ security }: Operation): string {
 
 const parameters = (list: readonly Parameter[]): SafeHtml => html`<table><caption>Parameters</caption>
 <thead><tr><th scope="col">Name</th><th scope="col">In</th><th scope="col">Type</th><th scope="col">Notes</th></tr></thead>
-<tbody>${list.map(({ name, in: place, required, schema, description }) => html`<tr><th scope="row"><code>${name}</code></th><td>${place}</td><td>${typeName(schema)}</td>
-<td>${required ? 'required' : ''} ${description}</td></tr>`)}</tbody></table>`;
+<tbody>${list.map(({ name, in: place, required, schema, description }) => html`<tr><th scope="row"><code>${name}</code></th><td>${place}</td>
+<td>${typeName(schema)}</td><td>${required ? 'required' : ''} ${description}</td></tr>`)}</tbody></table>`;
 
 const shape = (title: string, schema: JsonSchema): SafeHtml => html`<h3>${title}</h3><pre tabindex="0"><code>${sketch(schema, '')}</code></pre>`;
 
+interface Nested {
+  readonly properties?: Readonly<Record<string, JsonSchema>>;
+  readonly required?: readonly string[];
+  readonly items?: JsonSchema;
+  readonly allOf?: readonly JsonSchema[];
+  readonly anyOf?: readonly JsonSchema[];
+}
+
 /** A schema in the manner of a type, which reads quicker than the schema. */
 function sketch(schema: JsonSchema, indent: string): string {
-  const { properties, required = [], items, allOf, anyOf } = schema as { properties?: Record<string, JsonSchema>; required?: string[]; items?: JsonSchema; allOf?: JsonSchema[]; anyOf?: JsonSchema[] };
+  const { properties, required = [], items, allOf, anyOf } = schema as Nested;
   if (properties) {
-    const lines = Object.entries(properties).map(([name, property]) => `${indent}  ${name}${required.includes(name) ? '' : '?'}: ${sketch(property, `${indent}  `)}\n`);
+    const inner = `${indent}  `;
+    const lines = Object.entries(properties).map(([name, property]) => `${inner}${name}${required.includes(name) ? '' : '?'}: ${sketch(property, inner)}\n`);
     return `{\n${lines.join('')}${indent}}`;
   }
   if (items) return `[${sketch(items, indent)}]`;
@@ -68,6 +80,8 @@ function typeName({ type, format, enum: allowed, const: only, anyOf, items, mini
   if (Array.isArray(allowed)) return allowed.map((value) => JSON.stringify(value)).join(' | ');
   if (Array.isArray(anyOf)) return anyOf.map((part) => typeName(part as JsonSchema)).join(' | ');
   if (type === 'array') return `[${typeName((items ?? {}) as JsonSchema)}]`;
-  const bounds = [minimum !== undefined && `≥ ${String(minimum)}`, maximum !== undefined && `≤ ${String(maximum)}`, maxLength !== undefined && `≤ ${String(maxLength)} characters`].filter(Boolean);
+  const bounds = [
+    minimum !== undefined && `≥ ${String(minimum)}`, maximum !== undefined && `≤ ${String(maximum)}`, maxLength !== undefined && `≤ ${String(maxLength)} characters`,
+  ].filter(Boolean);
   return `${String(format ?? type ?? 'any')}${bounds.length > 0 ? ` (${bounds.join(', ')})` : ''}`;
 }

@@ -6,31 +6,40 @@ import { docsPage } from './docs.ts';
 import { DOCUMENT_POLICY, protection } from './headers.ts';
 import { describe, type OpenApi } from './openapi.ts';
 
+interface Sources {
+  readonly routes: Routes;
+  readonly settings: Settings;
+  readonly environment: Environment;
+}
 interface Made {
   readonly openapi: Buffer;
   readonly page: Buffer;
 }
 
 /** The description of the API for programs and for people; made when it is first asked for after plugins came or went. */
-export function addDocuments(plugin: PluginHandle, { routes, settings, environment }: { routes: Routes; settings: Settings; environment: Environment }): { forget(): void } {
+export function addDocuments(plugin: PluginHandle, { routes, settings, environment }: Sources): { forget(): void } {
   const secure = environment.baseUrl.startsWith('https:');
-  const policy = protection({ secure, upgrade: settings.get('security.upgrade_insecure') !== false }, DOCUMENT_POLICY).find(([name]) => name === 'Content-Security-Policy')?.[1] ?? '';
+  const headers = protection({ secure, upgrade: settings.get('security.upgrade_insecure') !== false }, DOCUMENT_POLICY);
+  const policy = headers.find(([name]) => name === 'Content-Security-Policy')?.[1] ?? '';
   let made: Made | undefined;
   const make = (): Made => {
     const title = `${String(settings.get('site.name') ?? 'Forum')} API`;
-    const document: OpenApi = describe(routes.list().filter(({ surface }) => surface.id === api.id), { title, version: environment.version, url: environment.baseUrl });
+    const own = routes.list().filter(({ surface }) => surface.id === api.id);
+    const document: OpenApi = describe(own, { title, version: environment.version, url: environment.baseUrl });
     return { openapi: Buffer.from(JSON.stringify(document)), page: Buffer.from(docsPage(document).toString()) };
   };
   const answer = (req: Request, res: Response, type: string, body: Buffer): void => send(req, res, { status: 200, type, body });
 
-  plugin.route(api, { method: 'get', path: '/openapi.json', summary: 'This description, as OpenAPI 3.1', can: 'public', options: { document: 'application/json' } })(({ req, res }) =>
-    answer(req, res, 'application/json; charset=utf-8', (made ??= make()).openapi));
+  plugin.route(api, {
+    method: 'get', path: '/openapi.json', summary: 'This description, as OpenAPI 3.1', can: 'public', options: { document: 'application/json' },
+  })(({ req, res }) => answer(req, res, 'application/json; charset=utf-8', (made ??= make()).openapi));
   plugin.route(api, { method: 'get', path: '/docs', summary: 'This description, for people', can: 'public', options: { document: 'text/html' } })(({ req, res }) => {
     res.setHeader('Content-Security-Policy', policy);
     answer(req, res, 'text/html; charset=utf-8', (made ??= make()).page);
   });
   const sheet = readFile(new URL('./docs.css', import.meta.url));
-  plugin.route(api, { method: 'get', path: '/docs/style.css', summary: 'How that page looks', can: 'public', options: { document: 'text/css' } })(async ({ req, res }) =>
-    answer(req, res, 'text/css; charset=utf-8', await sheet));
+  plugin.route(api, {
+    method: 'get', path: '/docs/style.css', summary: 'How that page looks', can: 'public', options: { document: 'text/css' },
+  })(async ({ req, res }) => answer(req, res, 'text/css; charset=utf-8', await sheet));
   return { forget: () => (made = undefined) };
 }

@@ -51,6 +51,13 @@ export function sendKept(req: Request, res: Response, { etag, plain, zipped }: K
   res.writeHead(200).end(small ?? plain);
 }
 
+interface Keeping {
+  readonly tags: readonly string[];
+  /** `Cache.mark()` from before the answer was computed. */
+  readonly mark: number;
+  readonly caller: string;
+}
+
 /** Answers by address and caller, each under the query parameters that its route reads. The caller is empty for guests, who are all alike. */
 export class KeptAnswers {
   readonly #cache: Cache;
@@ -68,7 +75,7 @@ export class KeptAnswers {
     return names && this.#cache.peek<KeptAnswer>(keyOf(caller, path, url.slice(mark + 1), names));
   }
 
-  keep(url: string, route: RouteInfo, answer: KeptAnswer, { tags, mark, caller = '' }: { tags: readonly string[]; mark: number; caller?: string | undefined }): void {
+  keep(url: string, route: RouteInfo, answer: KeptAnswer, { tags, mark, caller }: Keeping): void {
     const [path = '', query = ''] = url.split('?', 2);
     if (url.length > LONGEST || !PLAIN_PATH.test(path)) return;
     const names = Object.keys((route.query as { properties?: object } | undefined)?.properties ?? {}).sort();

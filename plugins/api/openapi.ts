@@ -54,14 +54,18 @@ const components = {
   securitySchemes: {
     bearer: { type: 'http', scheme: 'bearer' },
     session: { type: 'apiKey', in: 'cookie', name: 'parley.sid', description: 'The cookie of a login; `__Host-parley.sid` under https' },
-    csrf: { type: 'apiKey', in: 'header', name: 'X-CSRF-Token', description: 'Beside the cookie, for everything that writes; from the `csrf-token` meta tag of any page' },
+    csrf: {
+      type: 'apiKey', in: 'header', name: 'X-CSRF-Token', description: 'Beside the cookie, for everything that writes; from the `csrf-token` meta tag of any page',
+    },
   },
   schemas: {
     Failure: {
       type: 'object', required: ['success', 'error', 'code', 'request_id'],
       properties: {
         success: { const: false }, error: { type: 'string' }, code: { type: 'string' }, request_id: { type: 'string' },
-        details: { type: 'array', items: { type: 'object', required: ['field', 'message'], properties: { field: { type: 'string' }, message: { type: 'string' } } } },
+        details: {
+          type: 'array', items: { type: 'object', required: ['field', 'message'], properties: { field: { type: 'string' }, message: { type: 'string' } } },
+        },
       },
     },
   },
@@ -124,7 +128,8 @@ function security({ method, can, options }: RouteInfo): readonly object[] {
 
 function pathParameters({ path, params }: RouteInfo): readonly Parameter[] {
   const known = (params as ObjectSchema | undefined)?.properties ?? {};
-  return [...path.matchAll(/[:*](\w+)/g)].map(([, name = '']) => ({ name, in: 'path', required: true, schema: known[name] ? jsonOf(known[name]) : { type: 'string' } }));
+  const schemaOf = (name: string): JsonSchema => (known[name] ? jsonOf(known[name]) : { type: 'string' });
+  return [...path.matchAll(/[:*](\w+)/g)].map(([, name = '']) => ({ name, in: 'path', required: true, schema: schemaOf(name) }));
 }
 
 function queryParameters(query: TSchema | undefined): readonly Parameter[] {

@@ -17,10 +17,15 @@ export default definePlugin({
   },
   settings: Type.Object({
     'api.rate_limit_user': Type.Integer({ default: 120, minimum: 1, title: 'Requests a minute and member', 'x-group': 'api' }),
-    'api.rate_limit_ip': Type.Integer({ default: 60, minimum: 1, title: 'Requests a minute and address', description: 'For guests; IPv6 is counted per /64.', 'x-group': 'api' }),
-    'api.page_size': Type.Integer({ default: 20, minimum: 1, maximum: 100, title: 'Items on a page', description: 'Where a caller does not say how many.', 'x-group': 'api' }),
+    'api.rate_limit_ip': Type.Integer({
+      default: 60, minimum: 1, title: 'Requests a minute and address', description: 'For guests; IPv6 is counted per /64.', 'x-group': 'api',
+    }),
+    'api.page_size': Type.Integer({
+      default: 20, minimum: 1, maximum: 100, title: 'Items on a page', description: 'Where a caller does not say how many.', 'x-group': 'api',
+    }),
     'api.cors_origins': Type.Array(Type.String({ pattern: '^https?://[^/ ]+$', maxLength: 255 }), {
-      default: [], title: 'Other sites that may read', description: 'Origins whose pages may call the API with a bearer token, such as https://app.example.', 'x-group': 'api', 'x-danger': true,
+      default: [], title: 'Other sites that may read', 'x-group': 'api', 'x-danger': true,
+      description: 'Origins whose pages may call the API with a bearer token, such as https://app.example.',
     }),
   }),
 
@@ -29,7 +34,8 @@ export default definePlugin({
     plugin.surface(api, new ApiSurface({ access, sessions, csrf, rates, cache, http, settings, environment, log: plugin.log }));
 
     plugin.route(api, {
-      method: 'get', path: '/version', summary: 'The version of the service', result: Type.Object({ version: Type.String() }), can: 'public', keep: () => ['api.version'],
+      method: 'get', path: '/version', summary: 'The version of the service', can: 'public', result: Type.Object({ version: Type.String() }),
+      keep: () => ['api.version'],
     })(() => ({ version: environment.version }));
 
     const documents = addDocuments(plugin, { routes, settings, environment });

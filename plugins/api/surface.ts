@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
-  check, HttpError, type Cache, type Environment, type Exchange, type Http, type Logger, type Request, type RequestHandler, type Response, type RouteInfo, type Settings,
-  type SurfaceBehaviour,
+  check, HttpError, type Cache, type Environment, type Exchange, type Http, type Logger, type Request, type RequestHandler, type Response, type RouteInfo,
+  type Settings, type SurfaceBehaviour,
 } from '#core';
 import { accessTag, isGuest, type Access, type Viewer } from '#plugins/access';
 import { accountTag, type Csrf, type Sessions } from '#plugins/accounts';
@@ -49,6 +49,11 @@ function bearerOf({ headers: { authorization } }: IncomingMessage): string | und
   return match ? (match[1] ?? '').trim() : undefined;
 }
 
+const badToken = (): HttpError =>
+  new HttpError(401, 'The bearer token is not valid', { code: 'invalid_token', headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' } });
+const noForgeryToken = (): HttpError =>
+  new HttpError(403, 'The header X-CSRF-Token is missing or not valid; its value stands in the csrf-token meta tag of every page', { code: 'csrf_failed' });
+
 /** How /api identifies, counts, protects, succeeds and fails. */
 export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
   readonly middleware: readonly RequestHandler[];
@@ -81,7 +86,7 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     const viewer = token === undefined ? await sessions.identify(req, res) : token === '' ? undefined : await sessions.bearer(token);
     const allowance = await rates.count(req, viewer, route);
     showRate(res, allowance);
-    if (!viewer) throw new HttpError(401, 'The bearer token is not valid', { code: 'invalid_token', headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' } });
+    if (!viewer) throw badToken();
     if (!allowance.allowed) throw tooMany(allowance);
     return viewer;
   }
@@ -94,7 +99,7 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     if (!write || options['csrf'] === false || this.#under.get(req)?.bearer || csrf.valid(req)) return;
     const given = options['form'] === true && req.is('urlencoded') ? ((await this.body(req)) as { readonly _csrf?: unknown })._csrf : undefined;
     if (typeof given === 'string' && csrf.valid(req, given)) return;
-    throw new HttpError(403, 'The header X-CSRF-Token is missing or not valid; its value stands in the csrf-token meta tag of every page', { code: 'csrf_failed' });
+    throw noForgeryToken();
   }
 
   /** What was kept for this member; guests' answers were tried before Express. */
@@ -115,7 +120,8 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     const under = this.#under.get(req);
     if (tags && under && req.method === 'GET' && route.status === 200 && !bucketOf(route)) {
       const own = actor.id === undefined ? [] : [accountTag(actor.id)];
-      this.#kept.keep(req.originalUrl, route, new KeptAnswer(body, this.#protection.flat()), { tags: [...tags, ...own, accessTag], mark: under.mark, caller: callerOf(actor) });
+      const keeping = { tags: [...tags, ...own, accessTag], mark: under.mark, caller: callerOf(actor) };
+      this.#kept.keep(req.originalUrl, route, new KeptAnswer(body, this.#protection.flat()), keeping);
     }
     if (!this.#parts.environment.production) this.#compare(body, route);
     send(req, res, { status: route.status, type: JSON_TYPE, body });
@@ -135,7 +141,8 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     const { log, http } = this.#parts;
     const requestId = http.idOf(req);
     const shown = presentable(error) ?? new HttpError(500, 'Something went wrong on the server');
-    if (shown.status >= 500) log.error({ error, request: requestId, method: req.method, path: req.url?.split('?', 1)[0] }, 'an API call failed');
+    const path = req.url?.split('?', 1)[0];
+    if (shown.status >= 500) log.error({ error, request: requestId, method: req.method, path }, 'an API call failed');
     if (shown.status === 401) res.setHeader('WWW-Authenticate', 'Bearer');
     for (const [name, value] of Object.entries(shown.headers)) res.setHeader(name, value);
     send(req, res, { status: shown.status, type: JSON_TYPE, body: Buffer.from(JSON.stringify(envelope(shown, requestId))) });

@@ -13,7 +13,8 @@ export default definePlugin({
   hooks: [markdownHtml],
   settings: Type.Object({
     'markdown.image_hosts': Type.Array(Type.String({ maxLength: 255 }), {
-      default: [], title: 'Hosts of pictures', description: 'Pictures of these hosts are shown in texts; those of others become links. For texts written from now on.',
+      default: [], title: 'Hosts of pictures',
+      description: 'Pictures of these hosts are shown in texts; those of others become links. For texts written from now on.',
     }),
     'markdown.rate_limit': Type.Integer({ default: 60, minimum: 1, title: 'Previews a minute', description: 'Per member, or per address for guests.' }),
   }),
