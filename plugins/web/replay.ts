@@ -13,6 +13,10 @@ import { preferencesKey, readPreferences, type Preferences } from './preferences
 const KEPT = 60;
 /** Characters; longer addresses are searches and the like, which hardly repeat. */
 const LONGEST_URL = 200;
+/** How many guests' tokens are remembered, and up to which length of their cookies (characters). */
+const REMEMBERED = 1_000;
+const LONGEST_COOKIE = 1_000;
+const GZIP = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/;
 /** Purged when something changes that every page shows: name, navigation, theme. */
 export const EVERY_PAGE = 'web.pages';
 
@@ -30,6 +34,8 @@ export interface ReplayParts {
 /** Pages kept as bytes and sent again: guests' without entering Express, members' as soon as it is known who asks. */
 export class Replay {
   readonly #parts: ReplayParts;
+  /** Guests' tokens by the cookies they belong to: computing one takes longer than all the rest of an answer. */
+  readonly #tokens = new Map<string, string>();
 
   constructor(parts: ReplayParts) {
     this.#parts = parts;
@@ -63,15 +69,29 @@ export class Replay {
 
   /** True when it has answered. Synchronous from the first line to the last. */
   answer(req: IncomingMessage, res: ServerResponse): boolean {
-    const { cache, sessions, csrf, http, seen } = this.#parts;
+    const { cache, sessions, http, seen } = this.#parts;
     const { cookie } = req.headers;
     if (cookie !== undefined && (sessions.hasCookie(cookie) || hasNotice(cookie))) return false;
     const page = cache.peek<KeptPage>(this.#key(req, readPreferences(cookie)));
     if (!page) return false;
-    const { token, setCookie } = csrf.guestToken(cookie, http.secure(req));
+    const secure = http.secure(req);
+    const { token, setCookie } = this.#known(cookie, secure) ?? this.#ask(cookie, secure);
     this.#send(req, res, page, token, setCookie);
     seen(req, page.path, undefined, setCookie === undefined ? token : undefined);
     return true;
+  }
+
+  #known(cookie: string | undefined, secure: boolean): { readonly token: string; readonly setCookie?: undefined } | undefined {
+    const token = cookie === undefined ? undefined : this.#tokens.get(secure ? `s${cookie}` : cookie);
+    return token === undefined ? undefined : { token };
+  }
+
+  #ask(cookie: string | undefined, secure: boolean): ReturnType<Csrf['guestToken']> {
+    const answer = this.#parts.csrf.guestToken(cookie, secure);
+    if (cookie === undefined || answer.setCookie !== undefined || cookie.length > LONGEST_COOKIE) return answer;
+    if (this.#tokens.size >= REMEMBERED) this.#tokens.clear();
+    this.#tokens.set(secure ? `s${cookie}` : cookie, answer.token);
+    return answer;
   }
 
   #send(req: IncomingMessage, res: ServerResponse, page: KeptPage, token: string, setCookie?: string): void {
@@ -86,7 +106,7 @@ export class Replay {
       res.writeHead(304, lines).end();
     } else {
       lines.push('Content-Type', 'text/html; charset=utf-8');
-      if (String(req.headers['accept-encoding'] ?? '').includes('gzip')) page.sendZipped(res, lines, { nonce, csrf: token });
+      if (GZIP.test(String(req.headers['accept-encoding'] ?? ''))) page.sendZipped(res, lines, { nonce, csrf: token });
       else page.send(res, lines, { nonce, csrf: token });
     }
   }
