@@ -125,6 +125,11 @@ describe('a request body', () => {
     }
   });
 
+  it('loses what the route does not know', async () => {
+    const answer = await post('{"ids":["a"],"admin":true}');
+    expect(await answer.json()).toEqual({ success: true, body: { ids: ['a'] } });
+  });
+
   it('with wrong fields names each of them', async () => {
     const client = forum.client();
     await client.csrf();

@@ -108,7 +108,7 @@ describe('a form', () => {
   it('is accepted where the route says so, with its own forgery token', async () => {
     const mira = await forum.session('mira');
     const answer = await mira.submit('/api/probe/form', { name: 'boat', 'tags[]': 'wood' });
-    expect([answer.status, answer.body]).toMatchObject([201, { success: true, name: 'boat', tags: ['wood'] }]);
+    expect([answer.status, answer.body]).toEqual([201, { success: true, name: 'boat', tags: ['wood'] }]);
     expect((await mira.submit('/api/probe/form', { name: 'boat', _csrf: 'wrong' })).body.code).toBe('csrf_failed');
   });
 });
