@@ -130,7 +130,11 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
   #redirect({ req, res }: Exchange<Viewer>, { to, status, notice }: Redirect): void {
     if (notice !== undefined) leaveNotice(res, notice, this.#parts.http.secure(req));
     this.#protect(req, res, undefined);
-    res.set('Cache-Control', 'no-store').redirect(status, to);
+    res.set('Cache-Control', 'no-store');
+    // Scripts are told where to go instead of following: over plain http `upgrade-insecure-requests` would send them to
+    // https, and fetching the next page would use up its notice.
+    if (req.headers['x-enhance'] === undefined) return res.redirect(status, to);
+    res.set('X-Location', to).status(204).end();
   }
 
   #json(req: Request, res: Response, status: number, json: object): void {

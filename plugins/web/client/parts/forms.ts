@@ -17,7 +17,7 @@ async function send(form: HTMLFormElement, submitter: Submitter, again = false):
   say(form, '');
   try {
     const body = new URLSearchParams(new FormData(form, submitter) as unknown as Record<string, string>);
-    const response = await request(form.action, { method: 'POST', body });
+    const response = await request(form.action, { method: 'POST', body, headers: { 'X-Enhance': '1' } });
     await settle(form, submitter, response, again);
   } catch {
     say(form, t('offline'));
@@ -27,7 +27,7 @@ async function send(form: HTMLFormElement, submitter: Submitter, again = false):
 }
 
 async function settle(form: HTMLFormElement, submitter: Submitter, response: Response, again: boolean): Promise<void> {
-  if (response.redirected || response.ok) return arrive(form, response);
+  if (response.ok) return arrive(form, response.headers.get('X-Location') ?? response.url);
   if (response.status === 429) return wait(form, Number(response.headers.get('Retry-After') ?? 10));
   const answer = toDocument(await response.text());
   // A token from before logging in or out elsewhere: take the new one over and try once more.
@@ -45,9 +45,9 @@ async function settle(form: HTMLFormElement, submitter: Submitter, response: Res
   say(form, answer.querySelector('.lead')?.textContent ?? t('failed'));
 }
 
-function arrive(form: HTMLFormElement, response: Response): void {
+function arrive(form: HTMLFormElement, address: string): void {
   form.dispatchEvent(new CustomEvent('forum:sent', { bubbles: true }));
-  const [to, here] = [new URL(response.url), new URL(location.href)];
+  const [to, here] = [new URL(address, location.href), new URL(location.href)];
   if (to.pathname + to.search === here.pathname + here.search) {
     history.replaceState(null, '', to.href);
     location.reload();
