@@ -22,4 +22,4 @@ EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 # Not through npm: the signal to stop must reach the server itself.
-CMD ["node", "core/main.ts"]
+CMD ["node", "--max-semi-space-size=8", "--heap-growing-percent=50", "core/main.ts"]

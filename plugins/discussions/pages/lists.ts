@@ -9,7 +9,6 @@ const ListQuery = Type.Object({ page: Type.Optional(Type.Integer({ minimum: 1, m
 /** The orders as a row of links, the usual one first. */
 const TABS: readonly Sort[] = ['latest', 'newest', 'most_replied', 'most_viewed', 'oldest'];
 
-const FEEDS = [{ title: 'RSS', type: 'rss' }, { title: 'Atom', type: 'atom' }] as const;
 
 interface Asked extends Pick<ListRequest, 'sort' | 'category' | 'pinnedFirst'> {
   readonly page?: number | undefined;
@@ -42,7 +41,6 @@ async function listModel({ reading, categories }: PageServices, path: string, vi
 export function listPages(services: PageServices): void {
   const { plugin, categories, records, rights } = services;
   const keep = (): readonly string[] => listTags;
-  const feeds = FEEDS.map(({ title, type }) => ({ title, href: `/feed/${type}`, type }));
   const countOf = async (list: readonly Category[]): Promise<number> => {
     const count = await categories.counts();
     return list.reduce((sum, { id }) => sum + count(id).discussions, 0);
@@ -53,7 +51,7 @@ export function listPages(services: PageServices): void {
       await categories.refresh();
       const visible = categories.visible(actor);
       const list = await listModel(services, path, actor, { ...query, pinnedFirst: query.sort === undefined, total: await countOf(visible) });
-      const head = { name: 'home', title: 'Discussions', canonical: '/', feeds, current: '/' };
+      const head = { name: 'home', title: 'Discussions', canonical: '/', current: '/' };
       return view('@discussions/home', head, { ...list, create: rights.anywhere(actor) && '/new' });
     });
   }
@@ -79,10 +77,7 @@ export function listPages(services: PageServices): void {
     const list = await listModel(services, path, actor, { ...query, category: target, total: await countOf([target]) });
     const [category] = await records.categories([target], actor);
     const below = await records.categories(categories.visible(actor).filter(({ parentId }) => parentId === target.id), actor);
-    const head = {
-      name: 'category', title: target.name, description: target.description, canonical: path, current: path,
-      feeds: FEEDS.map(({ title, type }) => ({ title: `${target.name} ${title}`, href: `/feed/${type}/category/${encodeURIComponent(target.slug)}`, type })),
-    };
+    const head = { name: 'category', title: target.name, description: target.description, canonical: path, current: path };
     return view('@discussions/category', head, { ...list, category, below, create: category?.can.create && `/new?category=${encodeURIComponent(target.slug)}` });
   });
 }
