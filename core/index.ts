@@ -2,7 +2,7 @@
 export { definePlugin, type Job, type JobDefinition, type Plugin, type PluginHandle } from './plugin.ts';
 export { defineToken, defineExtensionPoint, type ExtensionPoint, type Services, type Token } from './ref.ts';
 export { defineAction, defineFilter, defineQuery, type Action, type Delivery, type Durability, type Filter, type Hook, type Query } from './hooks.ts';
-export { defineCommand, type Command, type Console } from './command.ts';
+export { defineCommand, type Command, type Console } from './cli/command.ts';
 export type { Extension } from './extensions.ts';
 export {
   Authorizer, definePermission, defineSurface, Routes,

@@ -2,5 +2,5 @@ import { enableCompileCache } from 'node:module';
 
 // Before anything else is imported: later starts read compiled code instead of stripping types again.
 enableCompileCache();
-const { serve } = await import('./serve.ts');
+const { serve } = await import('./cli/serve.ts');
 await serve();

@@ -1,4 +1,4 @@
-import type { Command } from './command.ts';
+import type { Command } from './cli/command.ts';
 import type { EntityDefinition, MigrationClass } from './data.ts';
 import type { Action, Durability, Delivery, Filter, Hook, Listen, Query } from './hooks.ts';
 import type { Logger } from './logger.ts';
@@ -47,7 +47,7 @@ export interface PluginHandle<S = unknown> {
   ): (handler: Handler<A, P, Q, B, R, T>) => void;
 
   /** Adds to anyone's list. Lower `order` comes first. */
-  extend<T>(point: ExtensionPoint<T>, value: T, order?: number): void;
+  extend<T>(point: ExtensionPoint<T>, value: NoInfer<T>, order?: number): void;
   /** Reads one's own list; the same array until it changes. */
   extensions<T>(point: ExtensionPoint<T>): readonly Extension<T>[];
 

@@ -1,4 +1,4 @@
-import type { Console } from '../command.ts';
+import type { Console } from './command.ts';
 
 /** Where a terminal's escape sequences begin the line anew and clear it. */
 const CLEAR = '\r\x1b[2K';

@@ -1,4 +1,4 @@
-import type { Command } from '../command.ts';
+import type { Command } from './command.ts';
 import type { TSchema } from '../schema.ts';
 import { placeholder, propertiesOf, schemaOf } from './options.ts';
 

@@ -1,5 +1,5 @@
 import type { ParseArgsOptionsConfig } from 'node:util';
-import type { Command } from '../command.ts';
+import type { Command } from './command.ts';
 import type { TSchema } from '../schema.ts';
 
 /** What help and the reader look at in an option's schema. */

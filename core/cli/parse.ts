@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import type { Command } from '../command.ts';
+import type { Command } from './command.ts';
 import { ConfigurationError, type FieldProblem } from '../errors.ts';
 import { check, type TSchema } from '../schema.ts';
 import { commandHelp, overview, RUN, type Entry } from './help.ts';

@@ -1,5 +1,5 @@
-import type { App } from '../app.ts';
-import type { Command, Console } from '../command.ts';
+import type { App } from './app.ts';
+import type { Command, Console } from './command.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { Token, Tokens } from '../ref.ts';
 import { catalogue } from './catalogue.ts';

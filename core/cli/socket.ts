@@ -3,8 +3,8 @@ import { chmodSync, lstatSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { App } from '../app.ts';
-import type { Console } from '../command.ts';
+import type { App } from './app.ts';
+import type { Console } from './command.ts';
 import { messageOf } from '../errors.ts';
 import { runCommand } from './run.ts';
 

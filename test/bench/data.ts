@@ -1,4 +1,4 @@
-import type { App } from '../../core/app.ts';
+import type { App } from '../../core/cli/app.ts';
 import { runCommand } from '../../core/cli/run.ts';
 import { sql } from '#core';
 import { Accounts } from '#plugins/accounts';

@@ -1,6 +1,6 @@
 import { defineAction, definePlugin, defineToken, Migration, sql, Data } from '#core';
-import { createApp } from '../../core/app.ts';
-import { readOptions } from '../../core/serve.ts';
+import { createApp } from '../../core/cli/app.ts';
+import { readOptions } from '../../core/cli/serve.ts';
 import { createLogger } from '../../core/logger.ts';
 import type { DurableFigures } from './durable.ts';
 

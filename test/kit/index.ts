@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import configuration from '../../config/forum.ts';
-import { createApp, type App } from '../../core/app.ts';
+import { createApp, type App } from '../../core/cli/app.ts';
 import type { Clock, Environment } from '../../core/environment.ts';
 import type { AppConfiguration } from '../../core/loader.ts';
 import type { Logger } from '../../core/logger.ts';

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createApp, type App } from '../../../core/app.ts';
+import { createApp, type App } from '../../../core/cli/app.ts';
 import { catalogue } from '../../../core/cli/catalogue.ts';
-import type { Command } from '../../../core/command.ts';
+import type { Command } from '../../../core/cli/command.ts';
 import type { Hook } from '../../../core/hooks.ts';
 import { createLogger } from '../../../core/logger.ts';
 import type { Plugin } from '../../../core/plugin.ts';

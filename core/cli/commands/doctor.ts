@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { App, AppOptions } from '../../app.ts';
-import { defineCommand, type Console } from '../../command.ts';
+import type { App, AppOptions } from '../app.ts';
+import { defineCommand, type Console } from '../command.ts';
 import { sql } from '../../data.ts';
 import type { Environment } from '../../environment.ts';
 import { chainOf, ConfigurationError, messageOf } from '../../errors.ts';

@@ -1,4 +1,4 @@
-import { defineCommand } from '../../command.ts';
+import { defineCommand } from '../command.ts';
 import { ConfigurationError } from '../../errors.ts';
 import { Type } from '../../schema.ts';
 import { sql } from '../../data.ts';

@@ -1,4 +1,4 @@
-import { defineCommand, type Command } from '../../command.ts';
+import { defineCommand, type Command } from '../command.ts';
 import { Plugins, type PluginInfo } from '../../plugins.ts';
 import { Type } from '../../schema.ts';
 import { pluginNew } from './plugin-new.ts';

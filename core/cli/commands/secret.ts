@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { App } from '../../app.ts';
-import { defineCommand } from '../../command.ts';
+import type { App } from '../app.ts';
+import { defineCommand } from '../command.ts';
 import { ConfigurationError } from '../../errors.ts';
 import { Type } from '../../schema.ts';
 import { KEY_FILE, NEXT_KEY_FILE, sealedStores } from '../../secrets.ts';

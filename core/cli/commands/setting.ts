@@ -1,4 +1,4 @@
-import { defineCommand, type Command } from '../../command.ts';
+import { defineCommand, type Command } from '../command.ts';
 import { ConfigurationError } from '../../errors.ts';
 import { check, Type, type TSchema } from '../../schema.ts';
 import { Settings, type SettingInfo } from '../../settings.ts';

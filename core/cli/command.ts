@@ -1,5 +1,5 @@
-import type { Services, Tokens } from './ref.ts';
-import type { Static, TObject } from './schema.ts';
+import type { Services, Tokens } from '../ref.ts';
+import type { Static, TObject } from '../schema.ts';
 
 /** Where a command writes. Progress, colours and pictures only where `terminal`. */
 export interface Console {

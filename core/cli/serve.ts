@@ -1,16 +1,16 @@
 import { join, resolve } from 'node:path';
 import { createApp, type App, type AppOptions } from './app.ts';
-import { serveCommands } from './cli/socket.ts';
-import { ConfigurationError, messageOf } from './errors.ts';
-import type { Environment } from './environment.ts';
-import type { AppConfiguration } from './loader.ts';
-import { createLogger } from './logger.ts';
+import { serveCommands } from './socket.ts';
+import { ConfigurationError, messageOf } from '../errors.ts';
+import type { Environment } from '../environment.ts';
+import type { AppConfiguration } from '../loader.ts';
+import { createLogger } from '../logger.ts';
 
 /** How long a stop may take before the process ends anyway, in milliseconds. */
 const STOP_LIMIT = 9_000;
 
 /** The project's root: the folder above core/. */
-export const ROOT = resolve(import.meta.dirname, '..');
+export const ROOT = resolve(import.meta.dirname, '../..');
 
 /** Environment and configuration as config/ gives them. Throws `ConfigurationError` with every problem. */
 export async function readOptions(variables: Readonly<Record<string, string | undefined>> = process.env): Promise<AppOptions> {
@@ -52,7 +52,7 @@ const NOT_INSTALLED = `Nothing is installed here yet. Install with
 (add --demo for lifelike content), or try it out with: npm run demo`;
 
 async function demo(app: App): Promise<void> {
-  const { runCommand } = await import('./cli/run.ts');
+  const { runCommand } = await import('./run.ts');
   await runCommand(app, ['demo']);
 }
 

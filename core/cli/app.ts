@@ -1,25 +1,25 @@
 import type { Server } from 'node:http';
-import { TrustedProxies } from './address.ts';
-import { Cache, openCache } from './cache.ts';
-import { Data, Database } from './data.ts';
-import { ConfigurationError } from './errors.ts';
-import { Clock, Environment, systemClock } from './environment.ts';
-import { Extensions } from './extensions.ts';
-import { HookBus, Hooks } from './hooks.ts';
-import { closeServer, createApplication, createHttp, Http, listen } from './http.ts';
-import { JobQueue, Jobs } from './jobs.ts';
-import { Kernel } from './kernel.ts';
-import { loadPlugins, type AppConfiguration } from './loader.ts';
-import type { Logger } from './logger.ts';
-import type { Plugin } from './plugin.ts';
-import { PluginControl, Plugins } from './plugins.ts';
-import type { Token } from './ref.ts';
-import { RouteRegistry, Routes } from './routes.ts';
-import { Type } from './schema.ts';
-import { loadSecrets, Secrets, type RootSecrets } from './secrets.ts';
-import { Settings, SettingsStore } from './settings.ts';
-import { Supervisor } from './supervise.ts';
-import { KERNEL_MIGRATIONS } from './tables.ts';
+import { TrustedProxies } from '../address.ts';
+import { Cache, openCache } from '../cache.ts';
+import { Data, Database } from '../data.ts';
+import { ConfigurationError } from '../errors.ts';
+import { Clock, Environment, systemClock } from '../environment.ts';
+import { Extensions } from '../extensions.ts';
+import { HookBus, Hooks } from '../hooks.ts';
+import { closeServer, createApplication, createHttp, Http, listen } from '../http.ts';
+import { JobQueue, Jobs } from '../jobs.ts';
+import { Kernel } from '../kernel.ts';
+import { loadPlugins, type AppConfiguration } from '../loader.ts';
+import type { Logger } from '../logger.ts';
+import type { Plugin } from '../plugin.ts';
+import { PluginControl, Plugins } from '../plugins.ts';
+import type { Token } from '../ref.ts';
+import { RouteRegistry, Routes } from '../routes.ts';
+import { Type } from '../schema.ts';
+import { loadSecrets, Secrets, type RootSecrets } from '../secrets.ts';
+import { Settings, SettingsStore } from '../settings.ts';
+import { Supervisor } from '../supervise.ts';
+import { KERNEL_MIGRATIONS } from '../tables.ts';
 
 /** The kernel's own settings. */
 export const kernelSettings = Type.Object({
