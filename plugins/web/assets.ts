@@ -124,4 +124,7 @@ export function modulesIn(folder: string): readonly Source[] {
 }
 
 /** A plugin's own style sheets, `client/*.css`. */
-export const stylesIn = (folder: string): readonly string[] => filesBelow(join(folder, 'client')).filter(({ path }) => path.endsWith('.css')).map(({ file = '' }) => readFileSync(file, 'utf8'));
+export const stylesIn = (folder: string): readonly string[] =>
+  filesBelow(join(folder, 'client'))
+    .filter(({ path }) => path.endsWith('.css'))
+    .map(({ file = '' }) => readFileSync(file, 'utf8'));

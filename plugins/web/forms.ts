@@ -53,12 +53,16 @@ export interface FormTexts {
 /** The view model of a form for an object schema: pure, so that it can be made wherever the values are. */
 export function formModel(schema: object, values: Readonly<Record<string, unknown>>, problems: readonly FieldProblem[], texts: FormTexts): FormModel {
   const { properties = {}, required = [] } = schema as Schema;
-  const entries = Object.entries(properties).sort(([a, x], [b, y]) => (x['x-order'] ?? 0) - (y['x-order'] ?? 0) || Object.keys(properties).indexOf(a) - Object.keys(properties).indexOf(b));
+  // Sorting is stable: fields without an order keep the schema's.
+  const entries = Object.entries(properties).sort(([, a], [, b]) => (a['x-order'] ?? 0) - (b['x-order'] ?? 0));
   const wrong = new Map(problems.map(({ field, message }) => [field, message]));
   const label = (name: string): string => properties[name]?.title ?? words(name);
   // A problem deep inside a value belongs to the field that shows the value.
   const owner = (field: string): string => Object.keys(properties).find((name) => field === name || field.startsWith(`${name}.`)) ?? field;
-  const fields = entries.map(([name, own]) => ({ group: own['x-group'], field: toField(name, own, { value: values[name], problem: problemOf(wrong, name), required: required.includes(name), texts }) }));
+  const fields = entries.map(([name, own]) => {
+    const given = { value: values[name], problem: problemOf(wrong, name), required: required.includes(name), texts };
+    return { group: own['x-group'], field: toField(name, own, given) };
+  });
   const groups = [...Map.groupBy(fields, ({ group }) => group)].map(([group, members]) => ({ title: group && words(group), fields: members.map(({ field }) => field) }));
   return {
     message: problems.length > 0 ? texts.problem : undefined, groups,
@@ -79,12 +83,16 @@ interface Given {
 function toField(name: string, schema: Schema, { value = schema.default, problem, required, texts }: Given): FormField {
   const base = { name, label: schema.title ?? words(name), help: schema.description, problem, danger: schema['x-danger'] };
   const choices = choicesOf(schema);
-  if (schema['x-secret']) return { ...base, kind: 'input', type: 'password', value: '', autocomplete: 'off', help: [schema.description, value === undefined || value === '' ? undefined : texts.secretSet].filter(Boolean).join(' ') };
+  if (schema['x-secret']) {
+    const help = [schema.description, value === undefined || value === '' ? undefined : texts.secretSet].filter(Boolean).join(' ');
+    return { ...base, kind: 'input', type: 'password', value: '', autocomplete: 'off', help };
+  }
   if (schema.type === 'boolean') return { ...base, kind: 'switch', checked: value === true || value === 'true' };
   if (choices) return { ...base, required, value, kind: choices.length <= SHOWN_CHOICES ? 'choices' : 'select', options: choices };
   if (schema.type === 'array') return listField(base, schema, value);
   if (schema.type === 'integer' || schema.type === 'number') {
-    return { ...base, required, kind: 'input', type: 'number', value, min: schema.minimum, max: schema.maximum, hasMin: schema.minimum !== undefined, hasMax: schema.maximum !== undefined, step: schema.multipleOf ?? (schema.type === 'integer' ? 1 : 'any'), inputmode: 'numeric' };
+    const { minimum: min, maximum: max, multipleOf: step = schema.type === 'integer' ? 1 : 'any' } = schema;
+    return { ...base, required, kind: 'input', type: 'number', value, min, max, hasMin: min !== undefined, hasMax: max !== undefined, step, inputmode: 'numeric' };
   }
   if (schema.type !== 'string') return { ...base, kind: 'textarea', value: typeof value === 'string' ? value : JSON.stringify(value ?? null, undefined, 2), rows: 6 };
   const limits = { required, value, minlength: schema.minLength, maxlength: schema.maxLength, pattern: schema.pattern };

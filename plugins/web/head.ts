@@ -1,4 +1,4 @@
-import { csrfMark, html, type PageHead, SafeHtml } from './api.ts';
+import { csrfMark, html, type PageHead, type SafeHtml } from './api.ts';
 import { safeJson } from './helpers.ts';
 import type { Locale } from './locales.ts';
 import type { Look } from './look.ts';
@@ -56,5 +56,8 @@ function scripts(look: Look, locale: Locale, member: boolean): SafeHtml {
 }
 
 // The texts boot and its elements say themselves; whatever else a script shows comes from the server as HTML.
-const CLIENT_TEXTS = ['wait', 'offline', 'failed', 'session', 'more', 'loaded', 'write', 'draft', 'restored', 'discard', 'bold', 'italic', 'heading', 'quote', 'code', 'list', 'link', 'toolbar', 'caps', 'copied'];
+const CLIENT_TEXTS = [
+  'wait', 'offline', 'failed', 'session', 'more', 'loaded', 'write', 'draft', 'restored', 'discard',
+  'bold', 'italic', 'heading', 'quote', 'code', 'list', 'link', 'toolbar', 'caps', 'copied',
+];
 const KEEP_HOLES = {};

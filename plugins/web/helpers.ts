@@ -48,6 +48,8 @@ const toDate = (value: unknown): Date | undefined => {
 const truthy = (value: unknown): boolean => (Array.isArray(value) ? value.length > 0 : Boolean(value));
 const textOf = (value: unknown): string => (value === undefined || value === null ? '' : String(value));
 
+const FORM_ATTRIBUTES = new Set(['class', 'id', 'role', 'name', 'autocomplete', 'aria-label', 'data-enhance']);
+
 interface Person {
   readonly username?: string;
   readonly avatar_url?: string | null;
@@ -78,7 +80,8 @@ export function createHelpers(scope: () => Scope): Helpers {
     url: (...args: unknown[]) => {
       const { hash } = args.at(-1) as Options;
       const [first, ...parts] = args.slice(0, -1);
-      const query = new URLSearchParams(Object.entries(hash).flatMap(([key, value]) => (value === undefined || value === null || value === '' ? [] : [[key, String(value)] as [string, string]])));
+      const given = Object.entries(hash).map(([key, value]): [string, string] => [key, textOf(value)]);
+      const query = new URLSearchParams(given.filter(([, value]) => value !== ''));
       const path = safeUrl(`${textOf(first)}${parts.map((part) => encodeURIComponent(textOf(part))).join('/')}`);
       return query.size > 0 ? `${path}${path.includes('?') ? '&' : '?'}${query}` : path;
     },
@@ -106,7 +109,7 @@ export function createHelpers(scope: () => Scope): Helpers {
     json: (value: unknown) => safeJson(value),
     csrf: () => csrfField,
     form: function (this: unknown, action: unknown, { hash, fn, data }: Options) {
-      const attributes = Object.entries(hash).filter(([key]) => ['class', 'id', 'role', 'name', 'autocomplete', 'aria-label', 'data-enhance', 'data-confirm'].includes(key));
+      const attributes = Object.entries(hash).filter(([key]) => FORM_ATTRIBUTES.has(key));
       const shown = attributes.map(([key, value]) => (value === undefined || value === false ? '' : html` ${key}="${value === true ? '' : value}"`));
       const inner = new SafeHtml(fn?.(this, data ? { data } : {}) ?? '');
       return html`<form method="post" action="${safeUrl(action)}"${shown}>${csrfField}${inner}</form>`;

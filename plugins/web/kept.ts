@@ -15,7 +15,7 @@ interface Part {
   /** As text, one character for each byte. */
   readonly plainText: string;
   /** What follows the part. */
-  readonly then: keyof Answering | undefined;
+  readonly next: keyof Answering | undefined;
 }
 interface Zipped extends Part {
   /** Deflated by itself and ended at a byte, so that parts and what comes between can be put in a row. */
@@ -53,8 +53,8 @@ export class KeptPage {
       if (index % 2 === 1) return [];
       const plain = Buffer.from(piece);
       const mark = pieces[index + 1];
-      const then = mark === undefined ? undefined : mark === csrfMark ? ('csrf' as const) : ('nonce' as const);
-      return [{ plain, plainText: plain.toString('latin1'), then }];
+      const next = mark === undefined ? undefined : mark === csrfMark ? ('csrf' as const) : ('nonce' as const);
+      return [{ plain, plainText: plain.toString('latin1'), next }];
     });
   }
 
@@ -73,14 +73,14 @@ export class KeptPage {
 
   /** Answers 200 with these headers (names and values in turn) and the page. */
   send(res: ServerResponse, headers: string[], answering: Answering): void {
-    const length = this.#parts.reduce((sum, { plain, then }) => sum + plain.length + (then ? answering[then].length : 0), 0);
+    const length = this.#parts.reduce((sum, { plain, next }) => sum + plain.length + (next ? answering[next].length : 0), 0);
     headers.push('Content-Length', String(length));
     res.cork();
     res.writeHead(200, headers);
     let text = '';
-    for (const { plain, plainText, then } of this.#parts) {
+    for (const { plain, plainText, next } of this.#parts) {
       text = put(res, text, plain, plainText);
-      if (then) text += answering[then];
+      if (next) text += answering[next];
     }
     res.end(text, 'latin1');
     res.uncork();
@@ -89,17 +89,18 @@ export class KeptPage {
   /** The same as gzip. */
   sendZipped(res: ServerResponse, headers: string[], answering: Answering): void {
     const parts = this.#compressed;
-    const length = parts.reduce((sum, { zipped, then }) => sum + zipped.length + (then ? answering[then].length + STORED_HEAD : 0), GZIP_HEAD.length + GZIP_LAST.length + GZIP_END);
+    const frame = GZIP_HEAD.length + GZIP_LAST.length + GZIP_END;
+    const length = parts.reduce((sum, { zipped, next }) => sum + zipped.length + (next ? answering[next].length + STORED_HEAD : 0), frame);
     headers.push('Content-Encoding', 'gzip', 'Content-Length', String(length));
     res.cork();
     res.writeHead(200, headers);
     let [text, checksum, size] = [GZIP_HEAD, 0, 0];
-    for (const { plain, zipped, zippedText, then } of parts) {
+    for (const { plain, zipped, zippedText, next } of parts) {
       text = put(res, text, zipped, zippedText);
       checksum = crc32(plain, checksum);
       size += plain.length;
-      if (!then) continue;
-      const between = answering[then];
+      if (!next) continue;
+      const between = answering[next];
       checksum = crc32(between, checksum);
       size += between.length;
       text += storedHead(between.length) + between;

@@ -57,15 +57,20 @@ export function createLook({ theme, themeFolders, plugins, assets, scope }: Look
   const modules = pluginTrees.flatMap((tree) => [...tree.paths].filter((path) => ELEMENT.test(path)).map((path) => [path.slice(0, -3), tree.base + path] as const));
   const web = assets.tree('p', WEB)?.base ?? '/assets/p/web/';
   const client = `${web}client.js`;
+  const trees = [...themeTrees, ...pluginTrees, sheet, pluginSheet];
   const templates = new Templates(chain, createHelpers(scope), (id) => folders.get(id));
   // The shell is looked at now: a theme whose layout cannot be used must not become the active one.
   templates.get('layout');
   return {
     theme, templates, client, boot: `${web}boot.js`,
-    hash: createHash('sha256').update([...themeTrees, ...pluginTrees, sheet, pluginSheet].map((tree) => tree.base).join() + templatesStamp(chain, plugins)).digest('base64url').slice(0, 10),
-    locales: new Locales((owner) => (owner === 'theme' ? chain.toReversed().map((own) => own.folder) : [folders.get(owner) ?? ''].filter(Boolean)), 'theme'),
+    hash: createHash('sha256').update(`${trees.map((tree) => tree.base).join()} ${templatesStamp(chain, plugins)}`).digest('base64url').slice(0, 10),
+    locales: new Locales((owner) => (owner === 'theme' ? chain.toReversed().map((own) => own.folder) : [folders.get(owner) ?? []].flat()), 'theme'),
     icons: chainIcons(chain),
-    sheets: [`${sheet.base}tokens.css`, ...themeTrees.filter((tree) => tree.paths.has(STYLE)).map((tree) => tree.base + STYLE), ...(styles.length > 0 ? [`${pluginSheet.base}plugins.css`] : [])],
+    sheets: [
+      `${sheet.base}tokens.css`,
+      ...themeTrees.filter((tree) => tree.paths.has(STYLE)).map((tree) => tree.base + STYLE),
+      ...(styles.length > 0 ? [`${pluginSheet.base}plugins.css`] : []),
+    ],
     colours: themeColours(tokens),
     elements: Object.fromEntries(modules),
     imports: { '@forum/client': client },

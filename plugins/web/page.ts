@@ -110,7 +110,10 @@ export class Pages {
     const name = this.#parts.siteName();
     return {
       site: { name, initial: [...name.trim()][0] ?? '', language: locale.id, direction: locale.direction, baseUrl: this.#parts.baseUrl },
-      viewer: { id: viewer.id, username: viewer.username, avatar_url: avatar, guest: isGuest(viewer), member: !isGuest(viewer), staff: isStaff(viewer), admin: isAdmin(viewer), level: viewer.group.level },
+      viewer: {
+        id: viewer.id, username: viewer.username, avatar_url: avatar, level: viewer.group.level,
+        guest: isGuest(viewer), member: !isGuest(viewer), staff: isStaff(viewer), admin: isAdmin(viewer),
+      },
       preferences,
     };
   }

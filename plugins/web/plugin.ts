@@ -17,6 +17,9 @@ import { ASSET_PATH, assetBehaviour, assetSurface, serveAsset } from './serve.ts
 import { PageSurface } from './surface.ts';
 import { ROOT_THEME } from './themes.ts';
 
+const word = Type.Optional(Type.String({ maxLength: 20 }));
+const Appearance = Type.Object({ scheme: word, contrast: word, density: word, text: word, return_to: Type.Optional(Type.String({ maxLength: 500 })) });
+
 const THEMES = join(import.meta.dirname, '../../themes');
 
 export default definePlugin({
@@ -83,15 +86,18 @@ export default definePlugin({
       await cache.purge(EVERY_PAGE);
     });
 
-    const parts = { ...{ pages, headers, http, cache, environment, log, localeOf, seen }, sessions: services.Sessions, csrf: services.Csrf, guest: services.Access.guest };
+    const { Sessions: sessions, Csrf: csrf, Access: { guest } } = services;
+    const parts = { pages, headers, http, cache, environment, log, localeOf, seen, sessions, csrf, guest };
     const replay = new Replay({ ...parts, lookHash: () => pages.look.hash });
     plugin.surface(pageSurface, new PageSurface({ ...parts, replay }));
     plugin.surface(assetSurface, assetBehaviour(assets));
 
-    plugin.route(assetSurface, { method: 'get', path: ASSET_PATH, can: 'public', summary: 'A file for browsers.' })(({ req, res, params }) => serveAsset(assets, req, res, params));
+    plugin.route(assetSurface, { method: 'get', path: ASSET_PATH, can: 'public', summary: 'A file for browsers.' })(
+      ({ req, res, params }) => serveAsset(assets, req, res, params),
+    );
     plugin.route(pageSurface, {
       method: 'post', path: '/appearance', can: 'public', summary: 'Sets how pages look on this device.',
-      body: Type.Object({ scheme: Type.Optional(Type.String()), contrast: Type.Optional(Type.String()), density: Type.Optional(Type.String()), text: Type.Optional(Type.String()), return_to: Type.Optional(Type.String({ maxLength: 500 })) }),
+      body: Appearance,
     })(({ req, res, body: { return_to: back = '/', ...chosen } }) => {
       writePreferences(res, toPreferences({ ...readPreferences(req.headers.cookie), ...chosen }), http.secure(req));
       return redirect(safeUrl(back).startsWith('/') ? safeUrl(back) : '/');

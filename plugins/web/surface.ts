@@ -1,8 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import { HttpError, type Cache, type Environment, type Exchange, type Http, type Logger, type Request, type RequestHandler, type Response, type RouteInfo, type SurfaceBehaviour } from '#core';
+import {
+  HttpError,
+  type Cache, type Environment, type Exchange, type Http, type Logger, type Request, type RequestHandler, type Response, type RouteInfo, type SurfaceBehaviour,
+} from '#core';
 import { isGuest, type Viewer } from '#plugins/access';
 import type { Csrf, Sessions } from '#plugins/accounts';
-import type { Negotiated, PageResult, Redirect, Retry, View } from './api.ts';
+import { redirect, type Negotiated, type PageResult, type Redirect, type Retry, type View } from './api.ts';
 import { readBody } from './body.ts';
 import { hasNotice, leaveNotice, takeNotice } from './cookies.ts';
 import { errorView, failureJson, failureOf, plainFailure, wantsJson, type Failure } from './failure.ts';
@@ -93,7 +96,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     res.set({ ...failure.headers });
     if (wantsJson(req)) return void this.#json(req, res, failure.status, failureJson(failure, requestId));
     const exchange = { req, res, actor };
-    if (failure.status === 401 && READS.has(req.method) && isGuest(actor)) return this.#redirect(exchange, { kind: 'redirect', to: `/login?return_to=${encodeURIComponent(req.originalUrl)}`, status: 303, notice: undefined });
+    if (failure.status === 401 && READS.has(req.method) && isGuest(actor)) return this.#redirect(exchange, redirect(`/login?return_to=${encodeURIComponent(req.originalUrl)}`));
     if (await this.#again(exchange, failure)) return;
     try {
       await this.#show(exchange, errorView(failure, { locale: this.#parts.localeOf(req), viewer: actor, url: req.originalUrl, requestId }), {});

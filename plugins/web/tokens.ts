@@ -119,10 +119,10 @@ export function tokenSheet(tokens: Tokens): string {
     `--motion:${number('motion', tokens.motion, 1000)}ms`,
   ];
   const wheel = hues(tokens);
-  const both = [...list.map(([key, colour]) => `--${key}:${pair(colour)}`)];
+  const both = list.map(([key, colour]) => `--${key}:${pair(colour)}`);
   const all = new Map(list);
   const more = Object.entries(STRONGER).flatMap(([quiet, strong]) => (all.has(strong) ? [`--${quiet}:${pair(all.get(strong)!)}`] : [])).join(';');
-  const old = [...list.map(([key, { light }]) => `--${key}:${cssColour(light)}`)];
+  const old = list.map(([key, { light }]) => `--${key}:${cssColour(light)}`);
   return [
     '@layer reset,tokens,base,components,plugins,theme,utilities;',
     '@layer tokens{',

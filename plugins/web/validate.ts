@@ -50,8 +50,7 @@ class Walk {
   }
 
   program(program: hbs.AST.Program | undefined, html: HtmlScanner): HtmlScanner {
-    for (const node of program?.body ?? []) html = this.#node(node, html);
-    return html;
+    return (program?.body ?? []).reduce((at, node) => this.#node(node, at), html);
   }
 
   #node(node: Node, html: HtmlScanner): HtmlScanner {

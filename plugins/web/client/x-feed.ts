@@ -62,7 +62,9 @@ class Feed extends HTMLElement {
     } finally {
       this.#loading = false;
       list.ariaBusy = null;
-      if (row.isConnected) this.#observer?.unobserve(row), this.#observer?.observe(row);
+      // Looked at anew: it may still be in view.
+      this.#observer?.unobserve(row);
+      if (row.isConnected) this.#observer?.observe(row);
     }
   }
 }

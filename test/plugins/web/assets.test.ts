@@ -47,7 +47,11 @@ describe('files for browsers', () => {
     expect(headers.get('x-content-type-options')).toBe('nosniff');
   });
   it('are not found under another hash, outside their tree, or without a hash for themes', async () => {
-    for (const path of ['/assets/t/default@AAAAAAAAAA/css/style.css', '/assets/t/default/css/style.css', '/assets/p/web@x/../plugin.ts', '/assets/p/web/..%2fplugin.ts', '/assets/p/web/boot.ts', '/assets/x/y/z', '/assets/']) {
+    const wrong = [
+      '/assets/t/default@AAAAAAAAAA/css/style.css', '/assets/t/default/css/style.css', '/assets/p/web@x/../plugin.ts',
+      '/assets/p/web/..%2fplugin.ts', '/assets/p/web/boot.ts', '/assets/x/y/z', '/assets/',
+    ];
+    for (const path of wrong) {
       expect((await app.client().get(path)).status, path).toBe(404);
     }
   });
