@@ -50,7 +50,7 @@ export interface CacheOptions {
   inTransaction(): boolean;
   /** Keeps two installations on one Redis apart. */
   readonly namespace?: string;
-  /** Bytes held in this process at most. Default 64 MiB: the guest pages of a middling forum, and small beside Node itself. */
+  /** Bytes held in this process at most. Default 64 MiB: the guest pages of a middling site, and small beside Node itself. */
   readonly bytes?: number;
 }
 
@@ -171,7 +171,7 @@ interface Load {
   readonly promise: Promise<unknown>;
 }
 
-/** The topic under which processes tell each other what they purged. */
+/** The subject under which processes tell each other what they purged. */
 const PURGED = 'cache.purged';
 
 class TaggedCache implements Cache {

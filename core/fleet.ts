@@ -6,7 +6,7 @@ import type { Logger } from './logger.ts';
 export interface Line {
   eval(script: string, keys: number, ...values: string[]): Promise<unknown>;
   publish(channel: string, text: string): Promise<unknown>;
-  zrem(key: string, member: string): Promise<unknown>;
+  zrem(key: string, value: string): Promise<unknown>;
 }
 /** What is used of a Redis client that listens. */
 export interface Ear {
@@ -26,7 +26,7 @@ const CRASHED = 5_000;
 /** Milliseconds between the runs of `every`. */
 const RECHECK = 2_000;
 const EVERYTHING = '*';
-const KEYS = ['fleet:number', 'fleet:members'] as const;
+const KEYS = ['fleet:number', 'fleet:alive'] as const;
 
 /** A fleet's first number is its birth in microseconds, so it cannot meet a number from before Redis lost its data. */
 const START = `
@@ -90,30 +90,30 @@ export class Fleet {
   }
 
   /**
-   * Calls the listeners of `topic` (a word) in every other process. Resolves when all live ones have run, at the latest after
+   * Calls the listeners of `subject` (a word) in every other process. Resolves when all live ones have run, at the latest after
    * the lease of one that is silent. Never rejects: while Redis is away the others are made to look again once it is back.
    */
-  async announce(topic: string, payload?: object): Promise<void> {
+  async announce(subject: string, payload?: object): Promise<void> {
     if (!this.#line) return;
     const ticket = String(++this.#tickets);
     const followed = new Set<string>();
-    let members: readonly string[] | undefined;
+    let living: readonly string[] | undefined;
     const { promise, resolve } = Promise.withResolvers<void>();
     const check = (from = this.#id): void => {
       followed.add(from);
-      if (members?.every((id) => followed.has(id))) resolve();
+      if (living?.every((id) => followed.has(id))) resolve();
     };
     this.#answers.set(ticket, check);
     try {
-      const text = `${this.#id} ${ticket} ${topic} ${JSON.stringify(payload) ?? ''}`;
-      members = (await this.#line.eval(SEND, 2, ...KEYS, this.#channel, text)) as string[];
+      const text = `${this.#id} ${ticket} ${subject} ${JSON.stringify(payload) ?? ''}`;
+      living = (await this.#line.eval(SEND, 2, ...KEYS, this.#channel, text)) as string[];
       check();
     } catch (error) {
       this.#fail(error);
       this.#unsent = true;
     }
     // While Redis is away, the leases of the others run out as this process's own does.
-    const gone = members ? 0 : performance.now() - (this.#cutOff ?? performance.now());
+    const gone = living ? 0 : performance.now() - (this.#cutOff ?? performance.now());
     // One millisecond more than the lease, because a timer may fire that much early.
     const timer = setTimeout(resolve, Math.max(1, LEASE + 1 - gone));
     await promise;
@@ -122,9 +122,9 @@ export class Fleet {
   }
 
   /** What `run` throws is logged. The sender waits for its promise, at most a lease. */
-  listen(topic: string, run: Listener): () => void {
-    const listeners = this.#listeners.get(topic) ?? new Set();
-    this.#listeners.set(topic, listeners.add(run));
+  listen(subject: string, run: Listener): () => void {
+    const listeners = this.#listeners.get(subject) ?? new Set();
+    this.#listeners.set(subject, listeners.add(run));
     return () => void listeners.delete(run);
   }
 
@@ -158,13 +158,13 @@ export class Fleet {
   }
 
   #hear(text: string): void {
-    const [, last, from, ticket, topic, json] = MESSAGE.exec(text) ?? [];
-    if (topic === undefined || json === undefined) return;
+    const [, last, from, ticket, subject, json] = MESSAGE.exec(text) ?? [];
+    if (subject === undefined || json === undefined) return;
     const missed = Number(last) > this.#heard + 1;
     this.#heard = Math.max(this.#heard, Number(last));
     if (missed) void this.#run(EVERYTHING);
     if (from === this.#id) return;
-    const run = this.#run(topic, json ? (JSON.parse(json) as object) : undefined);
+    const run = this.#run(subject, json ? (JSON.parse(json) as object) : undefined);
     // Without an answer the sender waits for the lease, which is exact too.
     void run.then(() => this.#line?.publish(`${this.#channel}:${from}`, `${ticket} ${this.#id}`)).catch(() => undefined);
   }
@@ -175,11 +175,11 @@ export class Fleet {
   }
 
   /** Listeners start before this returns, so what they drop at once is gone before anything else is served. */
-  async #run(topic: string, payload?: object): Promise<void> {
-    const sets = topic === EVERYTHING ? [...this.#listeners.values()] : [this.#listeners.get(topic) ?? []];
+  async #run(subject: string, payload?: object): Promise<void> {
+    const sets = subject === EVERYTHING ? [...this.#listeners.values()] : [this.#listeners.get(subject) ?? []];
     const runs = sets.flatMap((set) => [...set]).map(async (run) => run(payload));
     for (const result of await Promise.allSettled(runs)) {
-      if (result.status === 'rejected') this.#log.error({ topic, error: chainOf(result.reason) }, 'could not follow an announcement');
+      if (result.status === 'rejected') this.#log.error({ subject, error: chainOf(result.reason) }, 'could not follow an announcement');
     }
   }
 

@@ -122,7 +122,7 @@ describe.runIf(redisUrl)('without Redis for a while', () => {
     await a.redis?.set('fleet:number', 1);
     await soon(() => expect([a.fleet.current(), a.peek('page')]).toEqual([true, undefined]));
     await hold(a, 'new');
-    await a.redis?.del('fleet:number', 'fleet:members');
+    await a.redis?.del('fleet:number', 'fleet:alive');
     await soon(() => expect([a.fleet.current(), a.peek('page')]).toEqual([true, undefined]));
   });
 });

@@ -1,15 +1,12 @@
-import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { Database, sql } from '../../core/data.ts';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { sql, type Database } from '../../core/data.ts';
 import { defineAction, HookBus, type Delivery, type Durability } from '../../core/hooks.ts';
 import { JobQueue } from '../../core/jobs.ts';
 import { Type } from '../../core/schema.ts';
 import { Supervisor } from '../../core/supervise.ts';
-import { KERNEL_MIGRATIONS } from '../../core/tables.ts';
-import { makeTestPlace, onServer, openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts';
+import { onServer, openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts';
 
 let test: TestDatabase;
 let data: Database;
@@ -217,6 +214,24 @@ describe('stopping', () => {
     await until(() => expect(second.heard).toEqual([{ ...first.heard[0], attempt: 1 }]));
   });
 
+  it.runIf(onServer)('gives up work whose lease another process has taken over', async () => {
+    const gate = Promise.withResolvers<Delivery>();
+    hear('a', {}, (_, delivery) => {
+      gate.resolve(delivery);
+      return delay(1_000_000, undefined, { signal: delivery.signal });
+    });
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    await jobs.start();
+    await bus.emit(happened, { n: 1 });
+    const { signal } = await gate.promise;
+    await data.all(sql`update job set owner = gen_random_uuid(), attempt = attempt + 1`);
+    const aborted = once(signal, 'abort');
+    vi.advanceTimersByTime(10_000);
+    vi.useRealTimers();
+    await aborted;
+    expect(await rows()).toMatchObject([{ attempt: 2, owned: true }]);
+  });
+
   it('puts back what does not listen to its signal', async () => {
     const gate = Promise.withResolvers<void>();
     const { heard } = hear('a', {}, () => gate.promise);
@@ -277,73 +292,5 @@ describe('a job', () => {
 
   it('with an expression that cannot be read is refused', () => {
     expect(() => jobs.define('a', 'odd', { schema: Type.Object({}), run: () => undefined, cron: 'now and then' })).toThrow(/^\[a\] has a job whose cron expression "now and then" cannot be read/);
-  });
-});
-
-const child = (what: string, place: { folder: string; url: string | undefined }): { process: ChildProcess; says(word: string): Promise<void> } => {
-  const process_ = spawn(process.execPath, [join(import.meta.dirname, 'fixtures/worker.ts'), what, place.folder, place.url ?? ''], { stdio: ['ignore', 'pipe', 'inherit'] });
-  let output = '';
-  process_.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  onTestFinished(() => void process_.kill('SIGKILL'));
-  return { process: process_, says: (word) => vi.waitFor(() => expect(output).toContain(word), { timeout: 15_000, interval: 10 }) };
-};
-
-describe('several processes', () => {
-  it('lose nothing when one is killed in the middle', async () => {
-    const place = await makeTestPlace();
-    onTestFinished(() => place.remove());
-    const { process: victim, says } = child('die', place);
-    await says('running');
-    victim.kill('SIGKILL');
-    await once(victim, 'close');
-    const survivor = await Database.connect({ ...place, log: testLog });
-    const heard: [string, unknown, number][] = [];
-    const queue = new JobQueue({ data: survivor, supervisor, log: testLog });
-    for (const action of ['waits', 'hangs']) queue.listen('test', action, (payload: unknown, { attempt }: Delivery) => void heard.push([action, payload, attempt]));
-    // On a server the lease says when its process counts as dead: time passes for it here.
-    await survivor.all(sql`update job set run_at = now()`);
-    await queue.start();
-    await until(() => expect(new Set(heard)).toEqual(new Set([['hangs', 'kept too', 2], ['waits', 'kept', 1]])));
-    await queue.stop();
-    await survivor.close();
-  }, 30_000);
-
-  it.runIf(onServer)('share the limit of a key', async () => {
-    const place = await makeTestPlace();
-    onTestFinished(() => place.remove());
-    const here = await Database.connect({ ...place, log: testLog });
-    await here.migrate('kernel', KERNEL_MIGRATIONS);
-    await here.all(sql`create table trace (id integer generated always as identity, key text, process integer, began timestamptz, ended timestamptz)`);
-    const workers = [child('trace', place), child('trace', place)];
-    for (const worker of workers) await worker.says('ready');
-    await here.all(sql`insert into job (id, listener, key, payload) select gen_random_uuid(), 'test/keyed', 'k' || n % 8, jsonb_build_object('key', 'k' || n % 8) from generate_series(1, 200) n`);
-    await here.all(sql`select pg_notify('job', 'test')`);
-    await vi.waitFor(async () => expect(await here.one(sql`select count(*) as n from trace where ended is not null`)).toEqual({ n: 200 }), { timeout: 20_000, interval: 20 });
-    const overlapping = await here.one(sql`select count(*) as n from trace a join trace b on a.key = b.key and a.id < b.id and b.began < a.ended and a.began < b.ended`);
-    expect(overlapping).toEqual({ n: 0 });
-    expect(await here.one(sql`select count(distinct process) as n from trace`)).toEqual({ n: 2 });
-    for (const { process: worker } of workers) {
-      worker.kill('SIGTERM');
-      expect(await once(worker, 'close')).toEqual([0, null]);
-    }
-    await here.close();
-  }, 60_000);
-
-  it.runIf(onServer)('give up work whose lease another has taken over', async () => {
-    const gate = Promise.withResolvers<Delivery>();
-    hear('a', {}, (_, delivery) => {
-      gate.resolve(delivery);
-      return delay(1_000_000, undefined, { signal: delivery.signal });
-    });
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-    await jobs.start();
-    await bus.emit(happened, { n: 1 });
-    const { signal } = await gate.promise;
-    await data.all(sql`update job set owner = gen_random_uuid(), attempt = attempt + 1`);
-    const aborted = once(signal, 'abort');
-    vi.advanceTimersByTime(10_000);
-    vi.useRealTimers();
-    await aborted;
-    expect(await rows()).toMatchObject([{ attempt: 2, owned: true }]);
   });
 });
