@@ -2,11 +2,12 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AxeBuilder } from '@axe-core/playwright';
-import { chromium, type Browser, type Page } from 'playwright-core';
+import { chromium, type Browser, type LaunchOptions, type Page } from 'playwright-core';
 
 /** Chromium of the machine, with nothing in it that wants the network. Close it. */
-export const openBrowser = (): Promise<Browser> =>
+export const openBrowser = (options: LaunchOptions = {}): Promise<Browser> =>
   chromium.launch({
+    ...options,
     executablePath: process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium',
     args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
   });
@@ -91,7 +92,8 @@ async function see(page: Page, { options, path, scheme, width, folder }: Seeing)
   return { path, scheme, width, status: answer?.status() ?? 0, picture, violations, errors, sideways: sideways === true };
 }
 
-async function judge(page: Page): Promise<readonly string[]> {
+/** axe's findings on the page as it is now, as "rule: where". */
+export async function judge(page: Page): Promise<readonly string[]> {
   const { violations } = await new AxeBuilder({ page }).withTags(TAGS).analyze();
   return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.join(' ')} ${node.failureSummary?.split('\n')[1]?.trim() ?? ''}`));
 }

@@ -1,0 +1,87 @@
+import type { Browser, BrowserContext, BrowserContextOptions, LaunchOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll } from 'vitest';
+import { Accounts, type Account } from '#plugins/accounts';
+import { Categories, Importer } from '#plugins/discussions';
+import { Markdown } from '#plugins/markdown';
+import { startApp, type TestApp } from '#test';
+import { LONG, SHORT, TITLES } from './content.ts';
+import { openBrowser } from './look.ts';
+
+export const PASSWORD = 'Plain-Sailing-42';
+const GROUPS = { ada: 'member', bob: 'member', mia: 'moderator', root: 'admin' } as const;
+export type Person = keyof typeof GROUPS;
+export type Visitor = Person | 'guest';
+
+/** A forum with something to read, seen in a browser. */
+export interface Forum {
+  readonly app: TestApp;
+  readonly browser: Browser;
+  /** The forum's address as browsers open it. */
+  readonly url: string;
+  readonly people: Readonly<Record<Person, Account>>;
+  /** A browser's window of somebody who is logged in, or of a guest. Close it. */
+  open(visitor: Visitor, options?: BrowserContextOptions): Promise<Page>;
+}
+
+/** One forum and one browser for a test file. */
+export function useForum(launch: LaunchOptions = {}): Forum {
+  const forum = {} as { -readonly [K in keyof Forum]: Forum[K] };
+  const states = new Map<Visitor, BrowserContextOptions['storageState']>();
+  beforeAll(async () => {
+    const app = await startApp({ realClock: true, settings: { 'site.name': 'The Slipway', 'login.rate_limit': 1_000 } });
+    Object.assign(forum, { app, url: app.url.replace('127.0.0.1', 'localhost'), people: await fill(app), browser: await openBrowser(launch) });
+  }, 120_000);
+  afterAll(async () => {
+    await forum.browser?.close();
+    await forum.app?.[Symbol.asyncDispose]();
+  });
+
+  // A session belongs to the browser that logged in, so each person logs in here once and later windows get their cookies.
+  const stateOf = async (person: Person): Promise<BrowserContextOptions['storageState']> => {
+    const page = await (await forum.browser.newContext({ baseURL: forum.url, locale: 'en' })).newPage();
+    await logIn(page, person);
+    const state = await page.context().storageState();
+    await page.context().close();
+    return state;
+  };
+  forum.open = async (visitor, options = {}) => {
+    if (visitor !== 'guest' && !states.has(visitor)) states.set(visitor, await stateOf(visitor));
+    const storageState = states.get(visitor);
+    const context: BrowserContext = await forum.browser.newContext({ baseURL: forum.url, locale: 'en', viewport: { width: 1280, height: 900 }, ...(storageState && { storageState }), ...options });
+    context.setDefaultTimeout(20_000);
+    return context.newPage();
+  };
+  return forum;
+}
+
+/** Through the form, as a person does. Leaves the page where the form leads. */
+export async function logIn(page: Page, name: string, password: string = PASSWORD): Promise<void> {
+  await page.goto('/login');
+  await page.getByLabel('Username or e-mail').fill(name);
+  await page.getByLabel('Password', { exact: true }).fill(password);
+  await page.getByRole('main').getByRole('button', { name: 'Log in' }).click();
+  await page.getByRole('button', { name: `Account of ${name}` }).waitFor();
+}
+
+/** People, categories and discussions such as a forum has after its first weeks, at least two pages of each list. */
+async function fill({ app }: TestApp): Promise<Record<Person, Account>> {
+  const [accounts, categories, importer, markdown] = [app.service(Accounts), app.service(Categories), app.service(Importer), app.service(Markdown)];
+  const people = {} as Record<Person, Account>;
+  for (const [username, groupId] of Object.entries(GROUPS) as [Person, string][]) {
+    people[username] = await accounts.create({ username, email: `${username}@forum.test`, password: PASSWORD, groupId, bio: `${username} mends boats in a shed by the river.` });
+  }
+  await categories.save({ name: 'Boats and engines', description: 'Hulls, rigs, engines and everything that leaks.', hue: 195, position: 5 });
+  const open = categories.all().filter(({ view, create }) => view === 'everyone' && create === 'members');
+  const html = new Map(await Promise.all([LONG, ...SHORT].map(async (text) => [text, await markdown.render(text)] as const)));
+  const authors = Object.values(people).map(({ id }) => id);
+  const [hour, start] = [3_600_000, Date.now() - 40 * 86_400_000];
+  await importer.importDiscussions(TITLES.map((title, at) => {
+    const createdAt = start + at * 20 * hour;
+    const contents = at === 0 ? [LONG, ...Array.from({ length: 24 }, (_, n) => SHORT[n % SHORT.length]!)] : [LONG, ...SHORT.slice(0, at % 4)];
+    return {
+      title, categoryId: open[at % open.length]!.id, authorId: authors[at % authors.length]!, createdAt: new Date(createdAt), views: at * 7, pinned: at === 0, locked: at === 1,
+      posts: contents.map((content, n) => ({ content, html: html.get(content)!, authorId: authors[(at + n) % authors.length]!, createdAt: new Date(createdAt + n * hour) })),
+    };
+  }));
+  return people;
+}
