@@ -14,6 +14,7 @@ import { Pages } from './page.ts';
 import { NO_PREFERENCES, readPreferences, toPreferences, writePreferences } from './preferences.ts';
 import { EVERY_PAGE, Replay } from './replay.ts';
 import { ASSET_PATH, assetBehaviour, assetSurface, serveAsset } from './serve.ts';
+import { webSettings } from './settings.ts';
 import { PageSurface } from './surface.ts';
 import { ROOT_THEME } from './themes.ts';
 
@@ -29,16 +30,7 @@ export default definePlugin({
   needs: { Access, Accounts, Cache, Clock, Csrf, Environment, Http, Plugins, Sessions },
   provides: { Web, Protections },
   extensionPoints: [slotFillings, navigation, sidebarSections, pageWatchers],
-  settings: Type.Object({
-    'site.name': Type.String({ default: 'Parley', minLength: 1, maxLength: 60, title: 'Name', 'x-group': 'site' }),
-    'site.description': Type.String({ default: '', maxLength: 300, title: 'Description', description: 'One sentence for search engines and feeds.', 'x-group': 'site' }),
-    'site.locale': Type.String({ default: 'en', title: 'Language', description: 'For visitors whose own language is not offered.', 'x-group': 'site' }),
-    'site.theme': Type.String({ default: ROOT_THEME, title: 'Theme', 'x-group': 'appearance' }),
-    'security.upgrade_insecure': Type.Boolean({
-      default: true, title: 'Ask browsers to use https', 'x-group': 'security', 'x-danger': true,
-      description: 'Browsers then load everything over https. Switch it off where the site is opened over plain http on a network.',
-    }),
-  }),
+  settings: webSettings,
   async setup(services, plugin) {
     const { settings, log } = plugin;
     const { Cache: cache, Environment: environment, Http: http, Plugins: plugins } = services;
