@@ -18,7 +18,7 @@ export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Ty
 /** Every list takes these. `limit` above 100 is 100. */
 export const Paging = {
   limit: Type.Optional(Type.Integer({ minimum: 1, description: 'How many items, at most 100' })),
-  offset: Type.Optional(Type.Integer({ minimum: 0 })),
+  offset: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
   cursor: Type.Optional(Type.String({ maxLength: 512, description: '`next_cursor` of the page before' })),
 } as const;
 export const MAX_PAGE = 100;
@@ -43,8 +43,18 @@ export function decodeCursor(cursor: string, length: number): readonly (string |
   } catch {
     // Falls through to the same answer as a cursor of the wrong shape.
   }
-  throw new InvalidInput([{ field: 'cursor', message: 'is not one that a list gave' }]);
+  throw badCursor();
 }
+
+/** The place in a list that a cursor of one whole number names; 400 for anything else. */
+export function decodePosition(cursor: string): number {
+  const [position] = decodeCursor(cursor, 1);
+  if (!Number.isSafeInteger(position) || Number(position) < 0) throw badCursor();
+  return Number(position);
+}
+
+/** 400 for a cursor that was not taken from this list. */
+export const badCursor = (): InvalidInput => new InvalidInput([{ field: 'cursor', message: 'is not one that this list gave' }]);
 
 /** 401 for what needs a member. */
 export const loginNeeded = (): HttpError => new HttpError(401, 'Log in, or send a bearer token');

@@ -18,7 +18,7 @@ export function docsPage({ info, servers, tags, paths }: OpenApi): SafeHtml {
 <p>Answers are JSON objects with <code>success</code>. A failure says why in <code>error</code>, has a stable <code>code</code>, and names
 fields under <code>details</code>.</p>
 <p>Make a token under <a href="/settings/security">Settings → Security</a>. What guests may read needs none.</p>
-<pre tabindex="0"><code>curl -H 'Authorization: Bearer TOKEN' ${servers[0]?.url ?? ''}/api/notifications</code></pre>
+<pre tabindex="0"><code>curl -H 'Authorization: Bearer TOKEN' ${servers[0]?.url ?? ''}/api/users/discussions</code></pre>
 <p>Lists take <code>limit</code> with <code>offset</code> or <code>cursor</code>, and answer with <code>count</code>, <code>hasMore</code> and
 <code>next_cursor</code>. The headers <code>X-RateLimit-Limit</code>, <code>-Remaining</code> and <code>-Reset</code> say how many calls are
 left; after 429 wait as long as <code>Retry-After</code> says.</p></section>

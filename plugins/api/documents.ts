@@ -1,14 +1,15 @@
 import { readFile } from 'node:fs/promises';
 import { type Environment, type PluginHandle, type Request, type Response, type Routes, type Settings } from '#core';
 import { api } from '#plugins/api';
+import { DATA_POLICY, type Protection } from '#plugins/protection';
 import { send } from './answers.ts';
 import { docsPage } from './docs.ts';
-import { DOCUMENT_POLICY, protection } from './headers.ts';
 import { describe, type OpenApi } from './openapi.ts';
 
 interface Sources {
   readonly routes: Routes;
   readonly settings: Settings;
+  readonly protection: Protection;
   readonly environment: Environment;
 }
 interface Made {
@@ -16,11 +17,12 @@ interface Made {
   readonly page: Buffer;
 }
 
+/** The page for people has a style sheet of its own and no script at all. */
+const DOCUMENT_POLICY = { ...DATA_POLICY, 'style-src': ["'self'"], 'img-src': ["'self'"], 'frame-ancestors': ["'self'"] };
+
 /** The description of the API for programs and for people; made when it is first asked for after plugins came or went. */
-export function addDocuments(plugin: PluginHandle, { routes, settings, environment }: Sources): { forget(): void } {
-  const secure = environment.baseUrl.startsWith('https:');
-  const headers = protection({ secure, upgrade: settings.get('security.upgrade_insecure') !== false }, DOCUMENT_POLICY);
-  const policy = headers.find(([name]) => name === 'Content-Security-Policy')?.[1] ?? '';
+export function addDocuments(plugin: PluginHandle, { routes, settings, environment, protection }: Sources): { forget(): void } {
+  const policy = (): string => protection.headers(DOCUMENT_POLICY).find(([name]) => name === 'Content-Security-Policy')?.[1] ?? '';
   let made: Made | undefined;
   const make = (): Made => {
     const title = `${String(settings.get('site.name') ?? 'Forum')} API`;
@@ -34,7 +36,7 @@ export function addDocuments(plugin: PluginHandle, { routes, settings, environme
     method: 'get', path: '/openapi.json', summary: 'This description, as OpenAPI 3.1', can: 'public', options: { document: 'application/json' },
   })(({ req, res }) => answer(req, res, 'application/json; charset=utf-8', (made ??= make()).openapi));
   plugin.route(api, { method: 'get', path: '/docs', summary: 'This description, for people', can: 'public', options: { document: 'text/html' } })(({ req, res }) => {
-    res.setHeader('Content-Security-Policy', policy);
+    res.setHeader('Content-Security-Policy', policy());
     answer(req, res, 'text/html; charset=utf-8', (made ??= make()).page);
   });
   const sheet = readFile(new URL('./docs.css', import.meta.url));

@@ -3,6 +3,7 @@ import { Access } from '#plugins/access';
 import { Csrf, Sessions } from '#plugins/accounts';
 import { api } from '#plugins/api';
 import { Limits } from '#plugins/limits';
+import { Protection } from '#plugins/protection';
 import { addDocuments } from './documents.ts';
 import { Rates } from './rates.ts';
 import { ApiSurface } from './surface.ts';
@@ -13,7 +14,7 @@ export default definePlugin({
   version: '1.0.0',
   description: 'The JSON interface under /api, with its description and its limits.',
   needs: {
-    access: Access, sessions: Sessions, csrf: Csrf, limits: Limits, cache: Cache, http: Http, routes: Routes, settings: Settings, environment: Environment,
+    access: Access, sessions: Sessions, csrf: Csrf, limits: Limits, cache: Cache, http: Http, routes: Routes, settings: Settings, environment: Environment, protection: Protection,
   },
   settings: Type.Object({
     'api.rate_limit_user': Type.Integer({ default: 120, minimum: 1, title: 'Requests a minute and member', 'x-group': 'api' }),
@@ -29,16 +30,16 @@ export default definePlugin({
     }),
   }),
 
-  setup({ access, sessions, csrf, limits, cache, http, routes, settings, environment }, plugin) {
+  setup({ access, sessions, csrf, limits, cache, http, routes, settings, environment, protection }, plugin) {
     const rates = new Rates({ limits, http, settings });
-    plugin.surface(api, new ApiSurface({ access, sessions, csrf, rates, cache, http, settings, environment, log: plugin.log }));
+    plugin.surface(api, new ApiSurface({ access, sessions, csrf, rates, cache, http, settings, environment, protection, log: plugin.log }));
 
     plugin.route(api, {
       method: 'get', path: '/version', summary: 'The version of the service', can: 'public', result: Type.Object({ version: Type.String() }),
       keep: () => ['api.version'],
     })(() => ({ version: environment.version }));
 
-    const documents = addDocuments(plugin, { routes, settings, environment });
+    const documents = addDocuments(plugin, { routes, settings, environment, protection });
     plugin.on(pluginChanged, () => documents.forget());
   },
 });

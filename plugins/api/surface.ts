@@ -7,10 +7,9 @@ import { accessTag, isGuest, type Access, type Viewer } from '#plugins/access';
 import { accountTag, type Csrf, type Sessions } from '#plugins/accounts';
 import { loginNeeded } from '#plugins/api';
 import type { Allowance } from '#plugins/limits';
+import { DATA_POLICY, type Protection } from '#plugins/protection';
 import { JSON_TYPE, send, successBytes, VARY } from './answers.ts';
-import { readBody } from './body.ts';
 import { envelope, presentable } from './failures.ts';
-import { protection } from './headers.ts';
 import { KeptAnswer, KeptAnswers, sendKept } from './kept.ts';
 import { allowOrigin } from './origins.ts';
 import { bucketOf, showRate, tooMany, type Rates } from './rates.ts';
@@ -23,6 +22,7 @@ export interface ApiParts {
   readonly rates: Rates;
   readonly cache: Cache;
   readonly http: Http;
+  readonly protection: Protection;
   readonly settings: Settings;
   readonly environment: Environment;
   readonly log: Logger;
@@ -34,7 +34,6 @@ interface Under {
   readonly route: RouteInfo | undefined;
   /** Taken before anything is read, so that a change meanwhile keeps the answer from being kept. */
   readonly mark: number;
-  body?: Promise<unknown>;
 }
 
 /** Members' answers are kept one by one: their records may say what is theirs. The group too, since rights come with it. */
@@ -61,7 +60,6 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
   readonly #kept: KeptAnswers;
   readonly #replay: Replay;
   readonly #under = new WeakMap<Request, Under>();
-  #protection: readonly (readonly [string, string])[] = [];
 
   constructor(parts: ApiParts) {
     this.#parts = parts;
@@ -70,8 +68,6 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     this.#replay = new Replay({ kept: this.#kept, sessions: parts.sessions, rates: parts.rates, http: parts.http, refuse });
     // A bearer token wins over the cookie, so the session behind the cookie is not even read.
     this.middleware = [(req, res, next) => (bearerOf(req) === undefined ? parts.sessions.middleware(req, res, next) : next())];
-    const { environment, settings } = parts;
-    this.#protection = protection({ secure: environment.baseUrl.startsWith('https:'), upgrade: settings.get('security.upgrade_insecure') !== false });
   }
 
   replay(req: IncomingMessage, res: ServerResponse): boolean {
@@ -110,9 +106,7 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
   }
 
   body(req: Request): Promise<unknown> {
-    const under = this.#under.get(req);
-    if (!under) return readBody(req, { form: false });
-    return (under.body ??= readBody(req, { form: under.route?.options['form'] === true }));
+    return this.#parts.protection.body(req, { form: this.#under.get(req)?.route?.options['form'] === true });
   }
 
   succeed({ req, res, actor }: Exchange<Viewer>, result: object, route: RouteInfo, tags: readonly string[] | undefined): void {
@@ -121,7 +115,7 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     if (tags && under && req.method === 'GET' && route.status === 200 && !bucketOf(route)) {
       const own = actor.id === undefined ? [] : [accountTag(actor.id)];
       const keeping = { tags: [...tags, ...own, accessTag], mark: under.mark, caller: callerOf(actor) };
-      this.#kept.keep(req.originalUrl, route, new KeptAnswer(body, this.#protection.flat()), keeping);
+      this.#kept.keep(req.originalUrl, route, new KeptAnswer(body, this.#parts.protection.headers(DATA_POLICY).flat()), keeping);
     }
     if (!this.#parts.environment.production) this.#compare(body, route);
     send(req, res, { status: route.status, type: JSON_TYPE, body });
@@ -156,7 +150,7 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
   }
 
   #protect(req: IncomingMessage, res: ServerResponse): void {
-    for (const [name, value] of this.#protection) res.setHeader(name, value);
+    for (const [name, value] of this.#parts.protection.headers(DATA_POLICY)) res.setHeader(name, value);
     res.setHeader('Vary', VARY);
     res.setHeader('X-Request-Id', this.#parts.http.idOf(req));
     allowOrigin(req, res, this.#parts.settings.get('api.cors_origins') as readonly string[]);

@@ -1,6 +1,7 @@
 import { definePlugin, Environment, Type } from '#core';
 import { api } from '#plugins/api';
 import { Markdown, markdownHtml } from '#plugins/markdown';
+import { foreignSources, Protection } from '#plugins/protection';
 import { Renderer } from './service.ts';
 
 export default definePlugin({
@@ -9,6 +10,7 @@ export default definePlugin({
   version: '1.0.0',
   description: 'Turns what members write into safe HTML.',
   needs: { environment: Environment },
+  wants: { protection: Protection },
   provides: { markdown: Markdown },
   hooks: [markdownHtml],
   settings: Type.Object({
@@ -19,16 +21,19 @@ export default definePlugin({
     'markdown.rate_limit': Type.Integer({ default: 60, minimum: 1, title: 'Previews a minute', description: 'Per member, or per address for guests.' }),
   }),
 
-  setup({ environment }, plugin) {
+  setup({ environment, protection }, plugin) {
     const create = (): Renderer =>
       new Renderer({ origin: new URL(environment.baseUrl).origin, imageHosts: plugin.settings['markdown.image_hosts'] }, (html, source) =>
         plugin.filter(markdownHtml, html, { source }));
     let renderer = create();
+    plugin.extend(foreignSources, { directive: 'img-src', hosts: () => plugin.settings['markdown.image_hosts'].map((host) => `https://${host}`) });
+    protection?.refresh();
     plugin.defer(() => renderer.close());
     plugin.onSettings(async (keys) => {
       if (!keys.includes('markdown.image_hosts')) return;
       const old = renderer;
       renderer = create();
+      protection?.refresh();
       await old.close();
     });
     const markdown: Markdown = {

@@ -154,12 +154,6 @@ export interface Web {
 }
 export const Web = defineToken<Web>('Web');
 
-/** The headers of an answer that is data, not a page: the same set as pages send, with a policy under which nothing runs. */
-export interface Protections {
-  apply(req: Request, res: Response): void;
-}
-export const Protections = defineToken<Protections>('Protections');
-
 export interface PagerLink {
   readonly number: number;
   readonly href: string;

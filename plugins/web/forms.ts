@@ -95,7 +95,8 @@ function toField(name: string, schema: Schema, { value = schema.default, problem
     return { ...base, required, kind: 'input', type: 'number', value, min, max, hasMin: min !== undefined, hasMax: max !== undefined, step, inputmode: 'numeric' };
   }
   if (schema.type !== 'string') return { ...base, kind: 'textarea', value: typeof value === 'string' ? value : JSON.stringify(value ?? null, undefined, 2), rows: 6 };
-  const limits = { required, value, minlength: schema.minLength, maxlength: schema.maxLength, pattern: schema.pattern };
+  // An empty text is a text: only a least length keeps it from being left out.
+  const limits = { required: required && (schema.minLength ?? 0) > 0, value, minlength: schema.minLength, maxlength: schema.maxLength, pattern: schema.pattern };
   if (schema['x-markdown'] || (schema.maxLength ?? 0) > LONG_TEXT) return { ...base, ...limits, kind: 'textarea' };
   return { ...base, ...limits, kind: 'input', type: FORMATS[schema.format ?? ''] ?? 'text' };
 }

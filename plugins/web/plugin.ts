@@ -3,10 +3,11 @@ import type { IncomingMessage } from 'node:http';
 import { Cache, Clock, definePlugin, Environment, Http, pluginChanged, Plugins, Type } from '#core';
 import { Access, type Viewer } from '#plugins/access';
 import { Accounts, Csrf, Sessions } from '#plugins/accounts';
-import { navigation, pages as pageSurface, pageWatchers, Protections, redirect, SafeHtml, sidebarSections, slotFillings, Web } from './api.ts';
+import { Protection } from '#plugins/protection';
+import { navigation, pages as pageSurface, pageWatchers, redirect, SafeHtml, sidebarSections, slotFillings, Web } from './api.ts';
 import { Assets } from './assets.ts';
 import { formModel } from './forms.ts';
-import { SecurityHeaders } from './headers.ts';
+import { PageHeaders } from './headers.ts';
 import { safeUrl } from './helpers.ts';
 import type { Locale } from './locales.ts';
 import { createLook } from './look.ts';
@@ -26,16 +27,16 @@ const THEMES = join(import.meta.dirname, '../../themes');
 export default definePlugin({
   id: 'web',
   name: 'Pages',
-  description: 'The page surface: themes, templates, slots, forms, assets, and the headers that protect them.',
-  needs: { Access, Accounts, Cache, Clock, Csrf, Environment, Http, Plugins, Sessions },
-  provides: { Web, Protections },
+  description: 'The page surface: themes, templates, slots, forms and assets.',
+  needs: { Access, Accounts, Cache, Clock, Csrf, Environment, Http, Plugins, Protection, Sessions },
+  provides: { Web },
   extensionPoints: [slotFillings, navigation, sidebarSections, pageWatchers],
   settings: webSettings,
   async setup(services, plugin) {
     const { settings, log } = plugin;
     const { Cache: cache, Environment: environment, Http: http, Plugins: plugins } = services;
     const assets = new Assets(join(environment.dataDir, 'assets'), log);
-    const headers = new SecurityHeaders();
+    const headers = new PageHeaders(services.Protection);
     const localeOf = (req: IncomingMessage): Locale => pages.look.locales.choose(req.headers['accept-language'], settings['site.locale']);
     const seen = (req: IncomingMessage, path: string, viewer: Viewer | undefined, key: string | undefined): void => {
       const page = { path, viewer: viewer ?? services.Access.guest, address: http.addressOf(req), userAgent: String(req.headers['user-agent'] ?? ''), key };
@@ -66,20 +67,17 @@ export default definePlugin({
       }
       setImmediate(() => (warming = warming.then(warm)));
     };
-    const protect = (): void => headers.configure({ upgrade: settings['security.upgrade_insecure'], secure: environment.baseUrl.startsWith('https:') });
     dress();
-    protect();
     plugin.on(pluginChanged, ({ id, state }) => {
       if (id !== plugin.id && state !== 'starting') dress();
     });
     plugin.onSettings(async (keys) => {
-      protect();
-      if (keys.includes('site.theme')) dress();
+        if (keys.includes('site.theme')) dress();
       await cache.purge(EVERY_PAGE);
     });
 
     const { Sessions: sessions, Csrf: csrf, Access: { guest } } = services;
-    const parts = { pages, headers, http, cache, environment, log, localeOf, seen, sessions, csrf, guest };
+    const parts = { pages, headers, protection: services.Protection, http, cache, environment, log, localeOf, seen, sessions, csrf, guest };
     const replay = new Replay({ ...parts, lookHash: () => pages.look.hash });
     plugin.surface(pageSurface, new PageSurface({ ...parts, replay }));
     plugin.surface(assetSurface, assetBehaviour(assets));
@@ -107,7 +105,6 @@ export default definePlugin({
           return formModel(schema, values, problems, { secretSet: locale.text('web:form.secret'), problem: locale.text('web:form.problem') });
         },
       },
-      Protections: { apply: (req, res) => void (headers.protect(res), res.setHeader('X-Request-Id', http.idOf(req))) },
     };
   },
 });

@@ -4,7 +4,7 @@ import type { Cache, Http, Request, Response } from '#core';
 import { accessTag, type Viewer } from '#plugins/access';
 import { accountTag, type Csrf, type Sessions } from '#plugins/accounts';
 import { hasNotice } from './cookies.ts';
-import { createNonce, type SecurityHeaders } from './headers.ts';
+import { createNonce, type PageHeaders } from './headers.ts';
 import { KeptPage } from './kept.ts';
 import type { Locale } from './locales.ts';
 import { preferencesKey, readPreferences, type Preferences } from './preferences.ts';
@@ -25,7 +25,7 @@ export interface ReplayParts {
   readonly sessions: Sessions;
   readonly csrf: Csrf;
   readonly http: Http;
-  readonly headers: SecurityHeaders;
+  readonly headers: PageHeaders;
   readonly lookHash: () => string;
   readonly localeOf: (req: IncomingMessage) => Locale;
   readonly seen: (req: IncomingMessage, path: string, viewer: Viewer | undefined, key: string | undefined) => void;

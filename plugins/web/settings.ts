@@ -7,8 +7,4 @@ export const webSettings = Type.Object({
   'site.description': Type.String({ default: '', maxLength: 300, title: 'Description', description: 'One sentence for search engines and feeds.', 'x-group': 'site' }),
   'site.locale': Type.String({ default: 'en', title: 'Language', description: 'For visitors whose own language is not offered.', 'x-group': 'site' }),
   'site.theme': Type.String({ default: ROOT_THEME, title: 'Theme', 'x-group': 'appearance' }),
-  'security.upgrade_insecure': Type.Boolean({
-    default: true, title: 'Ask browsers to use https', 'x-group': 'security', 'x-danger': true,
-    description: 'Browsers then load everything over https. Switch it off where the site is opened over plain http on a network.',
-  }),
 });

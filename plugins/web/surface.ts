@@ -5,11 +5,11 @@ import {
 } from '#core';
 import { isGuest, type Viewer } from '#plugins/access';
 import type { Csrf, Sessions } from '#plugins/accounts';
+import type { Protection } from '#plugins/protection';
 import { redirect, type Negotiated, type PageResult, type Redirect, type Retry, type View } from './api.ts';
-import { readBody } from './body.ts';
 import { hasNotice, leaveNotice, takeNotice } from './cookies.ts';
 import { errorView, failureJson, failureOf, plainFailure, wantsJson, type Failure } from './failure.ts';
-import { createNonce, type SecurityHeaders } from './headers.ts';
+import { createNonce, type PageHeaders } from './headers.ts';
 import { pageHash } from './kept.ts';
 import type { Locale } from './locales.ts';
 import { fillMarks } from './marks.ts';
@@ -20,7 +20,8 @@ import { etagOf, VARY, type Replay } from './replay.ts';
 export interface SurfaceParts {
   readonly pages: Pages;
   readonly replay: Replay;
-  readonly headers: SecurityHeaders;
+  readonly headers: PageHeaders;
+  readonly protection: Protection;
   readonly sessions: Sessions;
   readonly csrf: Csrf;
   readonly http: Http;
@@ -68,7 +69,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     const write = !READS.has(req.method);
     if (isGuest(actor) && (route.options['login'] === true || (write && sessions.ended(req)))) throw new HttpError(401, 'Log in to go on', { code: 'login_needed' });
     if (!write || route.options['csrf'] === false || csrf.valid(req)) return;
-    const given = ((await readBody(req)) as Readonly<Record<string, unknown>> | null)?.['_csrf'];
+    const given = ((await this.body(req)) as Readonly<Record<string, unknown>> | null)?.['_csrf'];
     if (typeof given !== 'string' || !csrf.valid(req, given)) throw new HttpError(403, 'The form’s token is missing or too old; load the page again', { code: 'csrf_failed' });
   }
 
@@ -77,7 +78,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
   }
 
   body(req: Request): Promise<unknown> {
-    return readBody(req);
+    return this.#parts.protection.body(req, { form: true });
   }
 
   async succeed(exchange: Exchange<Viewer>, result: PageResult, _route: RouteInfo, tags: readonly string[] | undefined): Promise<void> {
@@ -112,7 +113,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     const again = route?.options['again'] as ((retry: Retry) => View | Promise<View>) | undefined;
     if (!route || !again || failure.status >= 500 || failure.status === 404) return false;
     const locale = this.#parts.localeOf(req);
-    const body = await readBody(req).then((value) => value as Readonly<Record<string, unknown>>, () => undefined);
+    const body = await this.body(req).then((value) => value as Readonly<Record<string, unknown>>, () => undefined);
     if (typeof body !== 'object' || body === null) return false;
     const message = AGAIN[failure.code] ? locale.text(AGAIN[failure.code] ?? '') : failure.details.length > 0 ? locale.text('web:form.problem') : failure.message;
     try {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Type } from '#core';
-import { parseForm } from '../../../plugins/web/body.ts';
+import { parseForm } from '../../../plugins/protection/form.ts';
 import { formModel } from '../../../plugins/web/forms.ts';
 
 const texts = { secretSet: 'set', problem: 'Look at the fields' };

@@ -1,46 +1,10 @@
-import { HttpError, InvalidInput, type Request } from '#core';
-
-/** Bytes of a form or of JSON; uploads have their own way in. */
-export const LARGEST_BODY = 1024 * 1024;
-const MOST_FIELDS = 1_000;
-const DEEPEST = 5;
+import { HttpError, InvalidInput } from '#core';
 
 type Fields = { [key: string]: unknown };
-const bodies = new WeakMap<Request, Promise<unknown>>();
 
-/** The request's body as a value, read once: urlencoded (`a[b]`, `a[]`) or JSON. 400, 413 or 415 for anything else. */
-export function readBody(req: Request): Promise<unknown> {
-  let body = bodies.get(req);
-  if (!body) bodies.set(req, (body = read(req)));
-  return body;
-}
-
-async function read(req: Request): Promise<unknown> {
-  const text = await collect(req);
-  if (text === '') return {};
-  const type = String(req.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase();
-  if (type === 'application/x-www-form-urlencoded') return parseForm(text);
-  if (type !== 'application/json') throw new HttpError(415, 'Send a form (application/x-www-form-urlencoded) or JSON');
-  try {
-    return JSON.parse(text) as unknown;
-  } catch (error) {
-    throw new HttpError(400, 'The body is not valid JSON', { cause: error });
-  }
-}
-
-async function collect(req: Request): Promise<string> {
-  const tooLarge = (): HttpError => new HttpError(413, `The most that is taken is ${LARGEST_BODY / 1024} KiB`, { headers: { Connection: 'close' } });
-  if (Number(req.headers['content-length'] ?? 0) > LARGEST_BODY) throw tooLarge();
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of req as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > LARGEST_BODY) throw tooLarge();
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
-}
-
+/** More is no form that anybody filled in. */
+const MOST_FIELDS = 1_000;
+const DEEPEST = 5;
 const KEY = /^([^[\]]+)((?:\[[^[\]]*\])*)$/;
 const FORBIDDEN = new Set(['__proto__', 'prototype', 'constructor']);
 

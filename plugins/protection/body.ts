@@ -1,51 +1,47 @@
-import type { IncomingMessage } from 'node:http';
-import { HttpError, InvalidInput } from '#core';
+import { HttpError, InvalidInput, type Request } from '#core';
+import { parseForm } from './form.ts';
 
-/** Bytes; larger bodies are 413. */
-export const LARGEST_BODY = 1024 * 1024;
+/** Bytes of a form or of JSON. */
+const LARGEST = 1024 * 1024;
+const CHARSETS = ['utf-8', 'utf8', 'us-ascii'];
+const decoder = new TextDecoder('utf-8', { fatal: true });
 
-const text = new TextDecoder('utf-8', { fatal: true });
-
-/**
- * The body as a value: JSON, or a form where `form` says so (`name[]` and repeated names become lists). An absent body is
- * an empty object, so that a route without required fields needs none. Throws 400, 413 or 415.
- */
-export async function readBody(req: IncomingMessage, { form }: { form: boolean }): Promise<unknown> {
+export async function readBody(req: Request, form: boolean): Promise<unknown> {
   const declared = Number(req.headers['content-length'] ?? Number.NaN);
-  if (declared > LARGEST_BODY) throw tooLarge();
+  if (declared > LARGEST) throw tooLarge();
   if (declared === 0 || (Number.isNaN(declared) && req.headers['transfer-encoding'] === undefined)) return {};
   const parse = parserOf(req, form);
   const bytes = await collect(req);
-  if (bytes.length === 0) return {};
-  let source: string;
-  try {
-    source = text.decode(bytes);
-  } catch {
-    throw malformed('is not valid UTF-8');
-  }
-  return parse(source);
+  return bytes.length === 0 ? {} : parse(decoded(bytes));
 }
 
-function parserOf({ headers }: IncomingMessage, form: boolean): (source: string) => unknown {
+function parserOf({ headers }: Request, form: boolean): (source: string) => unknown {
   const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';').map((part) => part.trim());
   const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice(8).replaceAll('"', '') ?? 'utf-8';
-  const encoded = headers['content-encoding'] ?? 'identity';
-  if (encoded === 'identity' && (charset === 'utf-8' || charset === 'utf8' || charset === 'us-ascii')) {
+  if ((headers['content-encoding'] ?? 'identity') === 'identity' && CHARSETS.includes(charset)) {
     if (type === 'application/json') return parseJson;
     if (form && type === 'application/x-www-form-urlencoded') return parseForm;
   }
   throw new HttpError(415, `Send the body as ${form ? 'application/json or application/x-www-form-urlencoded' : 'application/json'}, in UTF-8 and not compressed`);
 }
 
-async function collect(req: IncomingMessage): Promise<Buffer> {
+async function collect(req: Request): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of req as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > LARGEST_BODY) throw tooLarge();
+    if (length > LARGEST) throw tooLarge();
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, length);
+}
+
+function decoded(bytes: Buffer): string {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    throw malformed('is not valid UTF-8');
+  }
 }
 
 function parseJson(source: string): unknown {
@@ -55,17 +51,6 @@ function parseJson(source: string): unknown {
   } catch {
     throw malformed('is not valid JSON');
   }
-}
-
-function parseForm(source: string): unknown {
-  const values: Record<string, string | string[]> = Object.create(null) as Record<string, string | string[]>;
-  const form = new URLSearchParams(source);
-  for (const name of new Set(form.keys())) {
-    const all = form.getAll(name);
-    if (name.endsWith('[]')) values[name.slice(0, -2)] = all;
-    else values[name] = all.length > 1 ? all : all[0]!;
-  }
-  return { ...values };
 }
 
 const malformed = (message: string): InvalidInput => new InvalidInput([{ field: 'body', message }]);

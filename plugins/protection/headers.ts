@@ -1,0 +1,30 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import helmet from 'helmet';
+import type { HeaderPair, Policy } from './api.ts';
+
+export interface HeaderOptions {
+  /** The site is served over https, so browsers may remember that. */
+  readonly secure: boolean;
+  /** Whether `upgrade-insecure-requests` is sent. */
+  readonly upgrade: boolean;
+}
+
+/** helmet writes the headers once; every answer then sends what it wrote. */
+export function collectHeaders(policy: Policy, { secure, upgrade }: HeaderOptions): readonly HeaderPair[] {
+  const pairs: HeaderPair[] = [];
+  const directives = Object.fromEntries(Object.entries(policy).map(([name, values]) => [name, [...values]]));
+  const run = helmet({
+    contentSecurityPolicy: { useDefaults: false, directives: { ...directives, ...(upgrade && { 'upgrade-insecure-requests': [] }) } },
+    // Two years, as the preload list asks; subdomains may belong to somebody else.
+    strictTransportSecurity: secure ? { maxAge: 63_072_000, includeSubDomains: false } : false,
+    referrerPolicy: { policy: 'strict-origin-when-cross-origin' },
+    xFrameOptions: { action: 'sameorigin' },
+    xDnsPrefetchControl: false,
+    xDownloadOptions: false,
+  });
+  const collector = { setHeader: (name: string, value: string) => void pairs.push([name, String(value)]), removeHeader: () => undefined };
+  run({} as IncomingMessage, collector as unknown as ServerResponse, (error?: unknown) => {
+    if (error) throw error;
+  });
+  return pairs;
+}

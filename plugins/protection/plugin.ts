@@ -1,0 +1,54 @@
+import { definePlugin, Environment, Type, type Request } from '#core';
+import { foreignSources, Protection, type HeaderPair, type Policy } from './api.ts';
+import { readBody } from './body.ts';
+import { collectHeaders } from './headers.ts';
+
+export default definePlugin({
+  id: 'protection',
+  name: 'Protection',
+  version: '1.0.0',
+  description: 'The headers that protect every answer, and how request bodies are read.',
+  needs: { environment: Environment },
+  provides: { protection: Protection },
+  extensionPoints: [foreignSources],
+  settings: Type.Object({
+    'security.upgrade_insecure': Type.Boolean({
+      default: true, title: 'Ask browsers to use https', 'x-group': 'security', 'x-danger': true,
+      description: 'Browsers then load everything over https. Switch it off where the site is opened over plain http on a network.',
+    }),
+  }),
+
+  setup({ environment }, plugin) {
+    const secure = environment.baseUrl.startsWith('https:');
+    const bodies = new WeakMap<Request, Promise<unknown>>();
+    let made = new WeakMap<Policy, readonly HeaderPair[]>();
+    let version = 0;
+    const refresh = (): void => {
+      made = new WeakMap();
+      version++;
+    };
+    plugin.onSettings(refresh);
+
+    const protection: Protection = {
+      get version() {
+        return version;
+      },
+      refresh,
+      headers(policy) {
+        let headers = made.get(policy);
+        if (!headers) made.set(policy, (headers = collectHeaders(policy, { secure, upgrade: plugin.settings['security.upgrade_insecure'] })));
+        return headers;
+      },
+      open(policy) {
+        const added = Map.groupBy(plugin.extensions(foreignSources), ({ value }) => value.directive);
+        return { ...policy, ...Object.fromEntries([...added].map(([name, list]) => [name, [...(policy[name] ?? []), ...list.flatMap(({ value }) => value.hosts())]])) };
+      },
+      body(req, { form }) {
+        let body = bodies.get(req);
+        if (!body) bodies.set(req, (body = readBody(req, form)));
+        return body;
+      },
+    };
+    return { protection };
+  },
+});
