@@ -1,6 +1,6 @@
 import compression from 'compression';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { TrustedProxies } from './address.ts';
 import type { Logger } from './logger.ts';
@@ -80,9 +80,12 @@ export async function listen(app: Express, routes: RouteRegistry, { host, port }
 /** No new connections; those under way finish, at most `grace` milliseconds. */
 export async function closeServer(server: Server, grace = 5_000): Promise<void> {
   const closed = once(server, 'close');
+  // Whoever keeps a connection busy is told to leave it, or it would be cut in the middle of a request at the end of `grace`.
+  server.prependListener('request', (_req, res: ServerResponse) => res.setHeader('Connection', 'close'));
   server.close();
-  server.closeIdleConnections();
+  const leave = setInterval(() => server.closeIdleConnections(), 50);
   const force = setTimeout(() => server.closeAllConnections(), grace);
   await closed;
+  clearInterval(leave);
   clearTimeout(force);
 }

@@ -57,7 +57,10 @@ async function demo(app: App): Promise<void> {
 }
 
 function stopOnSignals(app: App): void {
+  let stopping = false;
   const stop = (signal: string): void => {
+    if (stopping) return;
+    stopping = true;
     app.log.info({ signal }, 'stopping');
     setTimeout(() => process.exit(1), STOP_LIMIT).unref();
     app.close().then(() => process.exit(0), (error: unknown) => {
@@ -65,6 +68,7 @@ function stopOnSignals(app: App): void {
       process.exit(1);
     });
   };
-  process.once('SIGTERM', stop);
-  process.once('SIGINT', stop);
+  // `on`: npm passes on what its process group got as well, and a second signal that nobody hears ends the process.
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
 }
