@@ -22,3 +22,4 @@ parentPort!.on('message', ({ step, text }: Order) => {
   }
   parentPort!.postMessage(reply);
 });
+parentPort!.postMessage('ready');

@@ -15,6 +15,7 @@ const interrupted = (): HttpError => new HttpError(503, 'Rendering was interrupt
 export class Workshop {
   readonly #rules: Rules;
   #worker: Worker | undefined;
+  #ready: Promise<unknown> = Promise.resolve();
   #last: Promise<unknown> = Promise.resolve();
   #under: { readonly resolve: (reply: Reply) => void; readonly reject: (error: Error) => void } | undefined;
   #waiting = 0;
@@ -43,6 +44,8 @@ export class Workshop {
     const worker = (this.#worker ??= this.#hire());
     const { promise, resolve, reject } = Promise.withResolvers<Reply>();
     this.#under = { resolve, reject };
+    // A new thread's start is not held against the text.
+    await Promise.race([this.#ready, promise.catch(() => undefined)]);
     worker.postMessage(order);
     const timer = setTimeout(() => this.#dismiss(worker, tooSlow()), deadline);
     try {
@@ -56,7 +59,9 @@ export class Workshop {
 
   #hire(): Worker {
     const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: this.#rules, resourceLimits: { maxOldGenerationSizeMb: 256 } });
-    worker.on('message', (reply: Reply) => this.#under?.resolve(reply));
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#ready = promise;
+    worker.on('message', (reply: Reply | 'ready') => (reply === 'ready' ? resolve() : this.#under?.resolve(reply)));
     // Out of memory, most likely: as much the text's fault as being slow.
     worker.on('error', () => this.#dismiss(worker, tooSlow()));
     worker.on('exit', () => this.#dismiss(worker, interrupted()));
