@@ -37,7 +37,7 @@ async function withWrk(program: string, { url, headers = {}, bodies, seconds }: 
   try {
     const script = join(folder, 'load.lua');
     await writeFile(script, lua(headers, bodies));
-    const { stdout } = await run(program, ['-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '-s', script, url], { maxBuffer: 1 << 24 });
+    const { stdout } = await run(program, ['-t1', `-c${CONNECTIONS}`, `-d${Math.ceil(seconds)}s`, '-s', script, url], { maxBuffer: 1 << 24 });
     const errors = Number(/Non-2xx or 3xx responses: (\d+)/.exec(stdout)?.[1] ?? 0);
     return { perSecond: Number(/Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1] ?? 0), errors };
   } finally {
@@ -57,7 +57,7 @@ async function withAutocannon({ url, headers = {}, bodies, seconds }: Load): Pro
   const program = join(import.meta.dirname, '../../node_modules/autocannon/autocannon.js');
   const folder = await mkdtemp(join(tmpdir(), 'parley-bench-'));
   try {
-    const options = ['-j', '-c', String(CONNECTIONS), '-d', String(seconds), ...Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}=${value}`])];
+    const options = ['-j', '-c', String(CONNECTIONS), '-d', String(Math.ceil(seconds)), ...Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}=${value}`])];
     const [body] = bodies ?? [];
     if (body !== undefined) options.push('-m', 'POST', '-b', body);
     const { stdout } = await run(process.execPath, [program, ...options, url], { maxBuffer: 1 << 24 });

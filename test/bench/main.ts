@@ -18,7 +18,7 @@ import { measureWrites } from './writes.ts';
 const { values: { quick, json: asJson } } = parseArgs({ options: { quick: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } } });
 const say = (line: string): void => void (asJson || console.log(line));
 const server = process.env['DATABASE_URL'];
-const seconds = quick ? 3 : 8;
+const seconds = quick ? 4 : 12;
 
 say(`${server ? 'PostgreSQL of DATABASE_URL, in a database of its own' : 'The embedded database; set DATABASE_URL to measure on PostgreSQL'}; load from ${generator}.`);
 const dataDir = await mkdtemp(join(tmpdir(), 'parley-bench-'));
