@@ -42,7 +42,7 @@ function problem(error: ErrorObject): FieldProblem {
   return { field, message: missing ? 'is required' : `${error.message ?? 'is not valid'}${allowed}` };
 }
 
-/** `ok` with a cleaned copy of the value (defaults filled in, unknown fields left out), or every problem found. */
+/** `ok` with a cleaned copy of the value (defaults filled in, unknown fields left out), or the problems found. No text of it holds U+0000. */
 export type Checked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problems: readonly FieldProblem[] };
 
 /** Checks `value` against `schema`. Params, queries and forms arrive as text: they are checked with `coerce`. */
@@ -51,8 +51,20 @@ export function check<S extends TSchema>(schema: S, value: unknown, { coerce = f
   let validate = compiled[kind].get(schema);
   if (!validate) compiled[kind].set(schema, (validate = (coerce ? coercing : exact).compile(closed(schema) as TSchema)));
   const copy = structuredClone(value);
-  if (validate(copy)) return { ok: true, value: copy as Static<S> };
-  return { ok: false, problems: (validate.errors ?? []).map(problem) };
+  if (!validate(copy)) return { ok: false, problems: (validate.errors ?? []).map(problem) };
+  const zero = zeroCharacter(copy, []);
+  return zero ? { ok: false, problems: [{ field: zero.join('.') || 'body', message: 'must not contain the character U+0000' }] } : { ok: true, value: copy as Static<S> };
+}
+
+/** Where a text holds the one character that no PostgreSQL text can. */
+function zeroCharacter(value: unknown, path: readonly string[]): readonly string[] | undefined {
+  if (typeof value === 'string') return value.includes('\0') ? path : undefined;
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const [name, inner] of Object.entries(value)) {
+    const found = zeroCharacter(inner, [...path, name]);
+    if (found) return found;
+  }
+  return undefined;
 }
 
 /** As `check`, but throws `InvalidInput` (400) with every problem. */

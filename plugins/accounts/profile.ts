@@ -1,21 +1,22 @@
-import { HttpError, notFound, type PluginHandle } from '#core';
+import { HttpError, notFound, Type, type PluginHandle } from '#core';
 import { profileTabs, type Author } from '#plugins/accounts';
 import { pages, redirect, view } from '#plugins/web';
 import type { User, UserRecords } from './records.ts';
 
 /** Milliseconds a tab may take before the page is shown without it. */
 const PATIENCE = 2_000;
+const Address = Type.Object({ username: Type.String(), tab: Type.Optional(Type.String()) });
 
 /** The page of a member: who they are, and a tab for what each plugin knows of them. */
 export function addProfile(plugin: PluginHandle, users: UserRecords): void {
   for (const path of ['/u/:username', '/u/:username/:tab']) {
-    plugin.route(pages, { method: 'get', path, can: 'public', find: ({ actor, params }) => users.named(params['username'] ?? '', actor) })(async ({ actor, params, req, target: user }) => {
+    plugin.route(pages, { method: 'get', path, can: 'public', params: Address, find: ({ actor, params }) => users.named(params.username, actor) })(async ({ actor, params, req, target: user }) => {
       const address = `/u/${encodeURIComponent(user.username)}`;
-      if (params['username'] !== user.username) return redirect(params['tab'] === undefined ? address : `${address}/${encodeURIComponent(params['tab'])}`, { status: 301 });
+      if (params.username !== user.username) return redirect(params.tab === undefined ? address : `${address}/${encodeURIComponent(params.tab)}`, { status: 301 });
       const profile = authorOf(user);
       const extensions = plugin.extensions(profileTabs);
-      const current = params['tab'] === undefined ? extensions[0] : extensions.find(({ value }) => value.id === params['tab']);
-      if (!current && params['tab'] !== undefined) throw notFound();
+      const current = params.tab === undefined ? extensions[0] : extensions.find(({ value }) => value.id === params.tab);
+      if (!current && params.tab !== undefined) throw notFound();
       const counts = await Promise.all(extensions.map(({ plugin: id, value }) => plugin.attempt(id, `profile tab ${value.id}: count`, () => value.count?.(profile, actor), PATIENCE)));
       const query = req.query as Record<string, string | undefined>;
       const content = current && (await plugin.attempt(current.plugin, `profile tab ${current.value.id}`, () => current.value.render(profile, actor, query).catch(refusalOnly), PATIENCE));
