@@ -1,5 +1,5 @@
-import { InvalidInput, Type, type PluginHandle } from '#core';
-import { api, decodeCursor, encodeCursor, IdParams, listOf, Paging } from '#plugins/api';
+import { Type, type PluginHandle } from '#core';
+import { api, decodePosition, encodeCursor, IdParams, listOf, Paging } from '#plugins/api';
 import { userFields } from '#plugins/accounts';
 import { userSchema, type UserRecords } from './records.ts';
 
@@ -14,8 +14,7 @@ export function addRoutes(plugin: PluginHandle, users: UserRecords): void {
     result: listOf('users', User),
   })(async ({ actor, query }) => {
     const limit = Math.min(query.limit ?? MOST, MOST);
-    const offset = query.cursor === undefined ? (query.offset ?? 0) : Number(decodeCursor(query.cursor, 1)[0]);
-    if (!Number.isSafeInteger(offset) || offset < 0) throw new InvalidInput([{ field: 'cursor', message: 'is not one that a list gave' }]);
+    const offset = query.cursor === undefined ? (query.offset ?? 0) : decodePosition(query.cursor);
     const found = await users.search(query.q.trim(), { limit: limit + 1, offset }, actor);
     const page = found.slice(0, limit);
     const hasMore = found.length > limit;

@@ -8,6 +8,9 @@ import type { Viewer } from '#plugins/access';
  */
 export const api = defineSurface<Viewer, object>('api', { prefix: '/api' });
 
+/** Cache tag of all kept answers, for what may show in any of them. */
+export const answersTag = 'api.answers';
+
 /** An opaque identifier. */
 export const Id = Type.String({ minLength: 1, maxLength: 64 });
 export const IdParams = Type.Object({ id: Id });

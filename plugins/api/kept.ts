@@ -2,6 +2,7 @@ import { parse as parseQuery } from 'node:querystring';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Cache, Request, Response, RouteInfo } from '#core';
+import { answersTag } from '#plugins/api';
 import { etagOf, isFresh, JSON_TYPE, PRIVATE, VARY } from './answers.ts';
 
 const compress = promisify(gzip);
@@ -81,7 +82,7 @@ export class KeptAnswers {
     const names = Object.keys((route.query as { properties?: object } | undefined)?.properties ?? {}).sort();
     if (this.#names.size >= MOST_PATHS) this.#names.clear();
     this.#names.set(path, names);
-    this.#cache.keep(keyOf(caller, path, query, names), tags, answer, mark, { bytes: 1.5 * answer.plain.length + 1_000 });
+    this.#cache.keep(keyOf(caller, path, query, names), [...tags, answersTag], answer, mark, { bytes: 1.5 * answer.plain.length + 1_000 });
   }
 }
 

@@ -1,7 +1,7 @@
 import { Cache, definePlugin, Environment, Http, pluginChanged, Routes, Settings, Type } from '#core';
 import { Access } from '#plugins/access';
 import { Csrf, Sessions } from '#plugins/accounts';
-import { api } from '#plugins/api';
+import { answersTag, api } from '#plugins/api';
 import { Limits } from '#plugins/limits';
 import { Protection } from '#plugins/protection';
 import { addDocuments } from './documents.ts';
@@ -41,5 +41,7 @@ export default definePlugin({
 
     const documents = addDocuments(plugin, { routes, settings, environment, protection });
     plugin.on(pluginChanged, () => documents.forget());
+    // Pages of lists are as long as a setting says.
+    plugin.onSettings(() => cache.purge(answersTag));
   },
 });

@@ -70,6 +70,13 @@ describe('a kept answer', () => {
     expect(await run('/api/probe/kept')).toBeGreaterThan(before);
   });
 
+  it('goes when a setting of the API changes', async () => {
+    const before = await kept('/api/probe/kept');
+    await forum.app.settings.set({ 'api.page_size': 7 });
+    expect(await run('/api/probe/kept')).toBeGreaterThan(before);
+    await forum.app.settings.reset(['api.page_size']);
+  });
+
   it('answers a known ETag with 304', async () => {
     const { headers } = await forum.client().get('/api/probe/kept');
     const again = await forum.client().get('/api/probe/kept', { 'if-none-match': headers.get('etag')! });
