@@ -1,5 +1,5 @@
-import { InvalidInput, sql, type RawBuilder } from '#core';
-import { decodeCursor, encodeCursor } from '#plugins/api';
+import { sql, type RawBuilder } from '#core';
+import { badCursor, decodeCursor, encodeCursor } from '#plugins/api';
 import type { Sort } from '#plugins/discussions';
 import { isId } from './identifiers.ts';
 import type { DiscussionRow } from './rows.ts';
@@ -22,8 +22,6 @@ const CASTS: Readonly<Record<Kind, string>> = { flag: 'boolean', time: 'timestam
 /** Epoch milliseconds that both JavaScript and PostgreSQL take: the year 9999 and its mirror. */
 const FAR = 253_402_300_799_999;
 
-const bad = (): InvalidInput => new InvalidInput([{ field: 'cursor', message: 'is not one that this list gave' }]);
-
 /** `order by` for the discussion table under `alias`. */
 export function orderBy(name: OrderName, alias: string): RawBuilder<unknown> {
   const { keys, rising } = ORDERS[name];
@@ -35,7 +33,7 @@ export function after(name: OrderName, cursor: string): RawBuilder<unknown> {
   const { keys, rising } = ORDERS[name];
   const values = decodeCursor(cursor, keys.length + 2);
   const id = values.at(-1);
-  if (values[0] !== name || typeof id !== 'string' || !isId(id)) throw bad();
+  if (values[0] !== name || typeof id !== 'string' || !isId(id)) throw badCursor();
   const columns = [...keys.map(([column]) => column), 'id'].map((column) => `d.${column}`).join(', ');
   const bounds = keys.map(([, kind], index) => sql`${valueOf(kind, values[index + 1])}::${sql.raw(CASTS[kind])}`);
   return sql`(${sql.raw(columns)}) ${sql.raw(rising ? '>' : '<')} (${sql.join([...bounds, sql`${id}::uuid`])})`;
@@ -48,9 +46,9 @@ export function cursorAfter(name: OrderName, row: DiscussionRow): string {
 }
 
 function valueOf(kind: Kind, value: string | number | undefined): unknown {
-  if (typeof value !== 'number' || !Number.isInteger(value) || Math.abs(value) > FAR) throw bad();
+  if (typeof value !== 'number' || !Number.isInteger(value) || Math.abs(value) > FAR) throw badCursor();
   if (kind === 'time') return new Date(value);
   if (kind === 'flag') return value === 1;
-  if (Math.abs(value) > 2_147_483_647) throw bad();
+  if (Math.abs(value) > 2_147_483_647) throw badCursor();
   return value;
 }

@@ -1,5 +1,5 @@
 import type { Settings } from '#core';
-import { decodeCursor, encodeCursor, MAX_PAGE } from '#plugins/api';
+import { decodePosition, encodeCursor, MAX_PAGE } from '#plugins/api';
 import type { Page } from '#plugins/discussions';
 
 /** Where no plugin has the setting `api.page_size`. */
@@ -36,15 +36,16 @@ export interface PostWindow {
  * that post; a number beyond the end opens the last one.
  */
 export function postWindow(last: number, { limit, offset = 0, cursor, near, falling = false }: PostsRequest): PostWindow {
-  const before = cursor === undefined ? undefined : Number(decodeCursor(cursor, 1)[0]);
+  const position = cursor === undefined ? undefined : decodePosition(cursor);
   const skipped = near === undefined ? offset : Math.floor((Math.min(Math.max(near, 1), last) - 1) / limit) * limit;
   if (falling) {
-    const to = Math.min(last, before === undefined ? last : Math.trunc(before) - 1) - skipped;
+    const to = Math.max(0, Math.min(last, (position ?? last + 1) - 1) - skipped);
     const from = Math.max(1, to - limit + 1);
     const hasMore = to >= from && from > 1;
     return { from, to, falling, hasMore, nextCursor: hasMore ? encodeCursor([from]) : undefined };
   }
-  const from = (before === undefined || Number.isNaN(before) ? 0 : Math.max(0, Math.trunc(before))) + skipped + 1;
+  // Far beyond the end no number fits the database's integers.
+  const from = Math.min(last, (position ?? 0) + skipped) + 1;
   const to = Math.min(last, from + limit - 1);
   const hasMore = to >= from && to < last;
   return { from, to, falling, hasMore, nextCursor: hasMore ? encodeCursor([to]) : undefined };

@@ -62,7 +62,8 @@ export function adminPages({ plugin, categories }: PageServices, { admin, access
       view: audienceOf(body.view), create: audienceOf(body.create), reply: audienceOf(body.reply),
     }));
     plugin.log.info({ category: category.id, name: category.name }, 'a category was saved');
-    return negotiated(redirect('/admin/categories', { notice: `Saved “${category.name}”.` }), { success: true, category: plainCategory(category) });
+    const status = given(body.id) === undefined ? 201 : 200;
+    return negotiated(redirect('/admin/categories', { notice: `Saved “${category.name}”.` }), { success: true, category: plainCategory(category) }, status);
   });
 
   plugin.route(pages, {

@@ -1,6 +1,6 @@
 import { Type } from '#core';
 import { accessTag } from '#plugins/access';
-import { api, Paging, MAX_PAGE, decodeCursor, encodeCursor } from '#plugins/api';
+import { api, Paging, MAX_PAGE, decodePosition, encodeCursor } from '#plugins/api';
 import { categoryFields, tags } from '#plugins/discussions';
 import { pageFields } from '../paging.ts';
 import { CategoryRecord, pagingResult, withFields } from '../schemas.ts';
@@ -18,7 +18,7 @@ export function categoryRoutes({ plugin, categories, records }: RouteServices): 
     await categories.refresh();
     // All of them unless a page is asked for: the interface promises all categories.
     const visible = categories.visible(actor);
-    const start = (query.cursor === undefined ? 0 : Math.max(0, Math.trunc(Number(decodeCursor(query.cursor, 1)[0])) || 0)) + (query.offset ?? 0);
+    const start = (query.cursor === undefined ? 0 : decodePosition(query.cursor)) + (query.offset ?? 0);
     const end = query.limit === undefined ? visible.length : Math.min(start + Math.min(query.limit, MAX_PAGE), visible.length);
     const items = await records.categories(visible.slice(start, end), actor);
     const hasMore = end < visible.length && end > start;

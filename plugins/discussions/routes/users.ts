@@ -1,8 +1,9 @@
 import { HttpError, notFound, Type } from '#core';
 import { isAdmin, type Viewer } from '#plugins/access';
 import type { Accounts } from '#plugins/accounts';
-import { api, decodeCursor, encodeCursor, Paging } from '#plugins/api';
+import { api, badCursor, decodeCursor, encodeCursor, Paging } from '#plugins/api';
 import { discussionFields, DiscussionRecord, postFields, PostRecord } from '#plugins/discussions';
+import { isId } from '../identifiers.ts';
 import { limitOf, pageFields } from '../paging.ts';
 import { pagingResult, withFields } from '../schemas.ts';
 import type { RouteServices } from './discussions.ts';
@@ -34,6 +35,7 @@ export function userRoutes({ plugin, settings, reading }: RouteServices, account
   })(async ({ actor, query: { user_id, limit, offset = 0, cursor } }) => {
     const authorId = await whose(actor, user_id);
     const before = cursor === undefined ? undefined : String(decodeCursor(cursor, 1)[0]);
+    if (before !== undefined && !isId(before)) throw badCursor();
     const { items, hasMore } = await reading.postsBy(authorId, { limit: limitOf(settings, limit), offset, before }, actor);
     return { posts: [...items], ...pageFields({ items, hasMore, nextCursor: hasMore ? encodeCursor([items.at(-1)!.id]) : undefined }) };
   });

@@ -29,7 +29,7 @@ const TABLE: readonly (readonly [name: string, statuses: readonly number[], ask:
   ['read a deleted discussion', [404, 404, 404, 404, 200, 200], async (client, { deleted }) => client.get(`/api/discussions/${await deleted()}`)],
   ['restore a discussion', [401, 404, 404, 404, 200, 200], async (client, { deleted }) => client.post(`/api/discussions/${await deleted()}/restore`)],
   ['restore a post', [401, 404, 404, 404, 200, 200], async (client, { deletedPost }) => client.post(`/api/posts/${await deletedPost()}/restore`)],
-  ['save a category', [401, 403, 403, 403, 403, 200], (client) => client.post('/admin/categories/save', { name: `Fresh ${crypto.randomUUID()}` }, { accept: 'application/json' })],
+  ['save a category', [401, 403, 403, 403, 403, 201], (client) => client.post('/admin/categories/save', { name: `Fresh ${crypto.randomUUID()}` }, { accept: 'application/json' })],
 ];
 
 /** Things of ada's, each made when it is asked for; the answers are ids. */
