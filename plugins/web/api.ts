@@ -154,6 +154,9 @@ export interface Web {
 }
 export const Web = defineToken<Web>('Web');
 
+/** Cache tag of all that was rendered: purged when something changes that every page shows, such as name, navigation or theme. */
+export const renderedTag = 'web.rendered';
+
 export interface PagerLink {
   readonly number: number;
   readonly href: string;

@@ -4,7 +4,7 @@ import { Cache, Clock, definePlugin, Environment, Http, pluginChanged, Plugins, 
 import { Access, type Viewer } from '#plugins/access';
 import { Accounts, Csrf, Sessions } from '#plugins/accounts';
 import { Protection } from '#plugins/protection';
-import { navigation, pages as pageSurface, pageWatchers, redirect, SafeHtml, sidebarSections, slotFillings, Web } from './api.ts';
+import { navigation, pages as pageSurface, pageWatchers, redirect, renderedTag, SafeHtml, sidebarSections, slotFillings, Web } from './api.ts';
 import { Assets } from './assets.ts';
 import { formModel } from './forms.ts';
 import { PageHeaders } from './headers.ts';
@@ -13,7 +13,7 @@ import type { Locale } from './locales.ts';
 import { createLook } from './look.ts';
 import { Pages } from './page.ts';
 import { NO_PREFERENCES, readPreferences, toPreferences, writePreferences } from './preferences.ts';
-import { EVERY_PAGE, Replay } from './replay.ts';
+import { Replay } from './replay.ts';
 import { ASSET_PATH, assetBehaviour, assetSurface, serveAsset } from './serve.ts';
 import { webSettings } from './settings.ts';
 import { PageSurface } from './surface.ts';
@@ -72,8 +72,8 @@ export default definePlugin({
       if (id !== plugin.id && state !== 'starting') dress();
     });
     plugin.onSettings(async (keys) => {
-        if (keys.includes('site.theme')) dress();
-      await cache.purge(EVERY_PAGE);
+      if (keys.includes('site.theme')) dress();
+      await cache.purge(renderedTag);
     });
 
     const { Sessions: sessions, Csrf: csrf, Access: { guest } } = services;

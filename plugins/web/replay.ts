@@ -3,6 +3,7 @@ import { crc32 } from 'node:zlib';
 import type { Cache, Http, Request, Response } from '#core';
 import { accessTag, type Viewer } from '#plugins/access';
 import { accountTag, type Csrf, type Sessions } from '#plugins/accounts';
+import { renderedTag } from './api.ts';
 import { hasNotice } from './cookies.ts';
 import { createNonce, type PageHeaders } from './headers.ts';
 import { KeptPage } from './kept.ts';
@@ -17,8 +18,6 @@ const LONGEST_URL = 200;
 const REMEMBERED = 1_000;
 const LONGEST_COOKIE = 1_000;
 const GZIP = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/;
-/** Purged when something changes that every page shows: name, navigation, theme. */
-export const EVERY_PAGE = 'web.pages';
 
 export interface ReplayParts {
   readonly cache: Cache;
@@ -53,7 +52,7 @@ export class Replay {
     if (url.length > LONGEST_URL) return;
     const page = new KeptPage(text, url);
     const own = viewer.id === undefined ? [] : [accountTag(viewer.id)];
-    this.#parts.cache.keep(this.#key(req, preferences, viewer), [...tags, ...own, accessTag, EVERY_PAGE], page, mark, { bytes: page.size, seconds: KEPT });
+    this.#parts.cache.keep(this.#key(req, preferences, viewer), [...tags, ...own, accessTag, renderedTag], page, mark, { bytes: page.size, seconds: KEPT });
   }
 
   /** For a member, who is known by now: true when it has answered. */

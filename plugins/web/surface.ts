@@ -154,7 +154,8 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     const made = await pages.page(page, { viewer: actor, locale: this.#parts.localeOf(req), preferences, url: req.originalUrl, notice });
     const token = csrf.token(req, res);
     if (tags && !special && page.status === 200) this.#keep(req, made, { tags, preferences, viewer: actor });
-    const etag = page.status === 200 && !special ? etagOf(pageHash(made.text), token) : '';
+    // What answers a form may be shown this once only, such as a new token.
+    const etag = page.status === 200 && !special && READS.has(req.method) ? etagOf(pageHash(made.text), token) : '';
     if (etag !== '' && req.headers['if-none-match'] === etag) return this.#unchanged(req, res, etag);
     this.#send(req, res, page.status, made.text, token, etag);
   }

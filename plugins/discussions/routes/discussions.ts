@@ -4,7 +4,7 @@ import { api, IdParams, Paging } from '#plugins/api';
 import {
   categoryFields, discussionFields, DiscussionRecord, editPost, moderate, postFields, PostRecord, PostStub, SORTS, startDiscussion, tags, type DiscussionHead,
 } from '#plugins/discussions';
-import type { Web } from '#plugins/web';
+import { renderedTag, type Web } from '#plugins/web';
 import type { CategoryService } from '../categories.ts';
 import type { Editing } from '../editing.ts';
 import { cards } from '../cards.ts';
@@ -42,7 +42,7 @@ export function discussionRoutes(services: RouteServices): void {
     method: 'get', path: '/discussions', can: 'public', summary: 'Discussions the caller may see',
     query: Type.Object({ ...Paging, category_id: Type.Optional(Type.String({ maxLength: 100, description: 'Id or slug' })), sort: Type.Optional(Type.Enum([...SORTS])) }),
     result: Type.Object({ discussions: Type.Array(Discussion), html: Type.String(), ...pagingResult }),
-    keep: () => listTags,
+    keep: () => [...listTags, renderedTag],
   })(async ({ actor, query }) => {
     await categories.refresh();
     const category = query.category_id === undefined ? undefined : categories.find(query.category_id, actor);

@@ -30,6 +30,12 @@ describe('the API token', () => {
     expect((await client.get('/settings/security')).text).not.toContain(answer.body.token);
   });
 
+  it('stands on a page that no browser stores', async () => {
+    const { status, headers, text } = await client.post('/settings/security/api-token');
+    expect(text).toMatch(/parley_[\w-]{43}/);
+    expect([status, headers.get('cache-control'), headers.get('etag')]).toEqual([200, 'private, no-store', null]);
+  });
+
   it('is stored as a hash only', async () => {
     const token = await issue();
     const stored = await forum.app.service(Data).one(sql<{ text: string }>`select account::text as text from account where id = ${ada.id}`);
