@@ -125,7 +125,7 @@ describe.runIf(redisUrl)('an announcement', () => {
     b.fleet.listen('plugins', heard);
     await a.fleet.announce('plugins');
     expect(heard).toHaveBeenCalledOnce();
-    expect(error).toHaveBeenCalledWith({ topic: 'plugins', error: 'no database' }, expect.any(String));
+    expect(error).toHaveBeenCalledWith({ subject: 'plugins', error: 'no database' }, expect.any(String));
   });
 
   it('stays within its namespace', async () => {
