@@ -1,56 +1,39 @@
+import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js';
 import type { IncomingMessage } from 'node:http';
-import { BlockList, isIP, SocketAddress } from 'node:net';
+import { isIP } from 'node:net';
 import { InvalidInput } from './errors.ts';
+
+type Address = IPv4 | IPv6;
 
 const MAPPED = '::ffff:';
 const PORT = /^\[([^\]]+)\](?::\d+)?$|^([\d.]+):\d+$/;
 const RANGE = /^([^/]+)(?:\/(\d{1,3}))?$/;
 
-const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 4 ? 'ipv4' : 'ipv6');
-
-/** The shortest spelling, without port or zone; IPv4 inside IPv6 is IPv4. `undefined` for what is no address. */
-function normal(text: string): string | undefined {
+/** Without port or zone; IPv4 inside IPv6 is IPv4. `undefined` for what is no address, numbers that some systems read as one included. */
+function addressIn(text: string): Address | undefined {
   const trimmed = text.trim();
-  // Most requests end here: a server that listens for both kinds sees every IPv4 client like this.
-  const plain = trimmed.startsWith(MAPPED) ? trimmed.slice(MAPPED.length) : trimmed;
-  if (isIP(plain) === 4) return plain;
   const [, bracketed, four] = PORT.exec(trimmed) ?? [];
-  const address = bracketed ?? four ?? trimmed;
-  if (isIP(address) !== 6) return isIP(address) === 4 ? address : undefined;
-  const short = new SocketAddress({ address, family: 'ipv6' }).address;
-  return short.startsWith(MAPPED) && short.includes('.') ? short.slice(MAPPED.length) : short;
+  const [address = ''] = (bracketed ?? four ?? trimmed).split('%');
+  return isIP(address) ? ipaddr.process(address) : undefined;
 }
 
-/** Addresses whose trust is remembered, since asking the list costs as much as the rest of a small request. */
-const FOUND = 1_000;
+/** The shortest spelling. */
+function normal(text: string): string | undefined {
+  // Most requests end here: a server that listens for both kinds sees every IPv4 client like this.
+  const plain = text.startsWith(MAPPED) ? text.slice(MAPPED.length) : text;
+  return isIP(plain) === 4 ? plain : addressIn(text)?.toString();
+}
 
 const header = (req: IncomingMessage, name: string): string => String(req.headers[name] ?? '');
 
 /** Sees clients through the proxies that the operator trusts. */
 export class TrustedProxies {
-  #list = new BlockList();
-  #none = true;
-  readonly #found = new Map<string, boolean>();
+  #ranges: readonly [Address, number][] = [];
   #known = new WeakMap<IncomingMessage, string>();
 
   /** Single addresses or CIDR ranges, IPv4 and IPv6. Throws `InvalidInput` naming the entry that is neither, and keeps the list it had. */
   set(entries: readonly string[]): void {
-    const list = new BlockList();
-    for (const entry of entries) {
-      const [, text = '', bits] = RANGE.exec(entry.trim()) ?? [];
-      const address = normal(text);
-      // Of a range written as IPv4 inside IPv6, the first 96 bits are the mapping.
-      const mapped = address !== undefined && isIP(address) === 4 && isIP(text) === 6 ? 96 : 0;
-      const most = address !== undefined && isIP(address) === 4 ? 32 : 128;
-      const prefix = bits === undefined ? most : Number(bits) - mapped;
-      if (address === undefined || prefix < 0 || prefix > most) {
-        throw new InvalidInput([{ field: 'security.trusted_proxies', message: `"${entry}" is not an address or a CIDR range, such as 10.0.0.0/8` }]);
-      }
-      list.addSubnet(address, prefix, familyOf(address));
-    }
-    this.#list = list;
-    this.#none = entries.length === 0;
-    this.#found.clear();
+    this.#ranges = entries.map(rangeIn);
     this.#known = new WeakMap();
   }
 
@@ -66,7 +49,7 @@ export class TrustedProxies {
   /** Whether the client's own connection was encrypted, as far as the nearest trusted proxy says. */
   secure(req: IncomingMessage): boolean {
     if ('encrypted' in req.socket) return true;
-    return this.#trusts(normal(req.socket.remoteAddress ?? '')) && header(req, 'x-forwarded-proto').split(',').at(-1)?.trim() === 'https';
+    return this.#trusts(req.socket.remoteAddress ?? '') && header(req, 'x-forwarded-proto').split(',').at(-1)?.trim() === 'https';
   }
 
   /** X-Real-IP comes before CF-Connecting-IP because proxies that set the first let a client's own copy of the second through. */
@@ -88,22 +71,27 @@ export class TrustedProxies {
     return nearest;
   }
 
-  #trusts(address: string | undefined): boolean {
-    if (this.#none || address === undefined) return false;
-    const found = this.#found.get(address);
-    if (found !== undefined) return found;
-    if (this.#found.size === FOUND) this.#found.clear();
-    const trusted = this.#list.check(address, familyOf(address));
-    this.#found.set(address, trusted);
-    return trusted;
+  #trusts(text: string): boolean {
+    if (this.#ranges.length === 0) return false;
+    const address = addressIn(text);
+    return address !== undefined && this.#ranges.some(([range, bits]) => range.kind() === address.kind() && address.match(range, bits));
   }
 }
 
+function rangeIn(entry: string): [Address, number] {
+  const [, text = '', bits] = RANGE.exec(entry.trim()) ?? [];
+  const address = addressIn(text);
+  const most = address?.kind() === 'ipv4' ? 32 : 128;
+  // Of a range written as IPv4 inside IPv6, the first 96 bits are the mapping.
+  const mapped = most === 32 && isIP(text) === 6 ? 96 : 0;
+  const prefix = bits === undefined ? most : Number(bits) - mapped;
+  if (address && prefix >= 0 && prefix <= most) return [address, prefix];
+  throw new InvalidInput([{ field: 'security.trusted_proxies', message: `"${entry}" is not an address or a CIDR range, such as 10.0.0.0/8` }]);
+}
+
 /** What a rate limit counts an address as: IPv6 by its /64, since one customer holds all of it. */
-export function rateKey(address: string): string {
-  const short = normal(address) ?? address;
-  if (isIP(short) !== 6) return short;
-  const [left = [], right = []] = short.split('::').map((half) => half.split(':').filter(Boolean));
-  const zeros = Array<string>(Math.max(0, 8 - left.length - right.length)).fill('0');
-  return `${[...left, ...zeros, ...right].slice(0, 4).join(':')}::/64`;
+export function rateKey(text: string): string {
+  const address = addressIn(text);
+  if (!address || !('parts' in address)) return address?.toString() ?? text;
+  return `${address.parts.slice(0, 4).map((part) => part.toString(16)).join(':')}::/64`;
 }

@@ -1,5 +1,6 @@
 import { serialize } from 'node:v8';
 import type { Redis } from 'ioredis';
+import { LRUCache } from 'lru-cache';
 import { chainOf, ConfigurationError } from './errors.ts';
 import { Fleet } from './fleet.ts';
 import type { Logger } from './logger.ts';
@@ -57,103 +58,10 @@ export interface CacheOptions {
 interface Entry {
   readonly value: unknown;
   readonly tags: readonly string[];
-  readonly bytes: number;
-  /** On the clock of `performance.now()`. */
-  readonly until: number;
-  /** Read since the last eviction passed by. */
-  used: boolean;
 }
 
 /** Purged tags remembered one by one; beyond them every mark that is older than now counts as purged. */
 const MARKS = 10_000;
-
-/** Values under tags, within a number of bytes. Eviction gives what was read since it last passed a second chance, so a read writes one flag. */
-class Memory {
-  readonly #entries = new Map<string, Entry>();
-  readonly #keys = new Map<string, Set<string>>();
-  readonly #purged = new Map<string, number>();
-  readonly #limit: number;
-  #bytes = 0;
-  #clock = 0;
-  /** Everything computed from before this counts as purged. */
-  #floor = 0;
-
-  constructor(limit: number) {
-    this.#limit = limit;
-  }
-
-  read(key: string): Entry | undefined {
-    const entry = this.#entries.get(key);
-    if (entry === undefined) return undefined;
-    if (entry.until !== Infinity && entry.until <= performance.now()) return this.drop(key);
-    entry.used = true;
-    return entry;
-  }
-
-  mark(): number {
-    return this.#clock;
-  }
-
-  purgedSince(mark: number, tags: readonly string[]): boolean {
-    return mark < this.#floor || tags.some((tag) => (this.#purged.get(tag) ?? 0) > mark);
-  }
-
-  hold(key: string, tags: readonly string[], value: unknown, { seconds, bytes = sizeOf(value) }: KeepOptions = {}): void {
-    this.drop(key);
-    if (bytes > this.#limit) return;
-    this.#entries.set(key, { value, tags, bytes, until: seconds === undefined ? Infinity : performance.now() + seconds * 1000, used: false });
-    this.#bytes += bytes;
-    for (const tag of tags) this.#keys.set(tag, (this.#keys.get(tag) ?? new Set()).add(key));
-    if (this.#bytes > this.#limit) this.#evict();
-  }
-
-  drop(key: string): undefined {
-    const entry = this.#entries.get(key);
-    if (entry === undefined) return;
-    this.#entries.delete(key);
-    this.#bytes -= entry.bytes;
-    for (const tag of entry.tags) {
-      const keys = this.#keys.get(tag);
-      if (keys?.delete(key) && keys.size === 0) this.#keys.delete(tag);
-    }
-  }
-
-  purge(tags: readonly string[]): void {
-    this.#clock++;
-    if (this.#purged.size >= MARKS) this.#forget();
-    for (const tag of tags) {
-      this.#purged.set(tag, this.#clock);
-      for (const key of this.#keys.get(tag) ?? []) this.drop(key);
-    }
-  }
-
-  clear(): void {
-    this.#clock++;
-    this.#forget();
-    this.#entries.clear();
-    this.#keys.clear();
-    this.#bytes = 0;
-  }
-
-  #forget(): void {
-    this.#floor = this.#clock;
-    this.#purged.clear();
-  }
-
-  /** Frees a twentieth at a time, so that the walk over the oldest is not repeated for each new value. */
-  #evict(): void {
-    for (const [key, entry] of this.#entries) {
-      if (this.#bytes <= this.#limit * 0.95) return;
-      if (!entry.used) {
-        this.drop(key);
-        continue;
-      }
-      entry.used = false;
-      this.#entries.delete(key);
-      this.#entries.set(key, entry);
-    }
-  }
-}
 
 /** About what `value` weighs: objects take up to twice their serialized form; what holds functions cannot be measured. */
 function sizeOf(value: unknown): number {
@@ -174,50 +82,59 @@ interface Load {
 /** The subject under which processes tell each other what they purged. */
 const PURGED = 'cache.purged';
 
+/** Both kinds of memory; what is held here is let go when it was read least recently. */
 class TaggedCache implements Cache {
   readonly redis: Redis | undefined;
   readonly fleet: Fleet;
   readonly #ear: Redis | undefined;
-  readonly #memory: Memory;
-  readonly #loads = new Map<string, Load>();
   readonly #inTransaction: () => boolean;
+  readonly #entries: LRUCache<string, Entry>;
+  /** By tag. */
+  readonly #keys = new Map<string, Set<string>>();
+  /** By tag, when it was last purged. */
+  readonly #purged = new Map<string, number>();
+  readonly #loads = new Map<string, Load>();
+  /** Counts purges. */
+  #clock = 0;
+  /** Everything computed from before this counts as purged. */
+  #floor = 0;
 
-  constructor(options: CacheOptions, fleet: Fleet, redis?: Redis, ear?: Redis) {
-    this.#memory = new Memory(options.bytes ?? 64 * 1024 * 1024);
-    this.#inTransaction = options.inTransaction;
+  constructor({ bytes = 64 * 1024 * 1024, inTransaction }: CacheOptions, fleet: Fleet, redis?: Redis, ear?: Redis) {
+    this.#entries = new LRUCache({ maxSize: bytes, ttlResolution: 0, dispose: ({ tags }, key) => this.#untag(key, tags) });
+    this.#inTransaction = inTransaction;
     this.fleet = fleet;
     this.redis = redis;
     this.#ear = ear;
-    fleet.listen(PURGED, (payload) => (payload ? this.#memory.purge(payload as string[]) : this.#memory.clear()));
+    fleet.listen(PURGED, (payload) => this.#drop(payload as readonly string[] | undefined));
   }
 
   async get<T>(key: string): Promise<T | undefined> {
-    const stored = this.redis ? await this.redis.get(`cache:${key}`).catch(() => null) : this.#memory.read(`shared ${key}`)?.value;
+    const stored = this.redis ? await this.redis.get(`cache:${key}`).catch(() => null) : this.#entries.get(`shared ${key}`)?.value;
     return typeof stored === 'string' ? (JSON.parse(stored) as T) : undefined;
   }
 
   async set(key: string, value: unknown, seconds: number): Promise<void> {
     const stored = JSON.stringify(value);
-    if (!this.redis) return this.#memory.hold(`shared ${key}`, [], stored, { seconds });
+    if (!this.redis) return this.#hold(`shared ${key}`, [], stored, { seconds });
     // The fleet has logged why, once for the whole time that Redis is away.
     await this.redis.set(`cache:${key}`, stored, 'PX', Math.ceil(seconds * 1000)).catch(() => undefined);
   }
 
   async delete(...keys: string[]): Promise<void> {
-    for (const key of keys) this.#memory.drop(`shared ${key}`);
+    for (const key of keys) this.#entries.delete(`shared ${key}`);
     if (keys.length > 0) await this.redis?.del(keys.map((key) => `cache:${key}`)).catch(() => undefined);
   }
 
   async remember<T>(key: string, tags: readonly string[], load: () => Promise<T>, options?: KeepOptions): Promise<T> {
     if (this.#inTransaction()) return load();
     if (this.fleet.current()) {
-      const held = this.#memory.read(key);
+      const held = this.#entries.get(key);
       if (held) return held.value as T;
       const other = this.#loads.get(key);
       // A load that a purge overtook answers only those who came before the purge.
-      if (other && !this.#memory.purgedSince(other.since, [...other.tags, ...tags])) return other.promise as Promise<T>;
+      if (other && !this.#purgedSince(other.since, [...other.tags, ...tags])) return other.promise as Promise<T>;
     }
-    const mine: Load = { since: this.#memory.mark(), tags, promise: load() };
+    const mine: Load = { since: this.#clock, tags, promise: load() };
     this.#loads.set(key, mine);
     try {
       const value = (await mine.promise) as T;
@@ -229,22 +146,22 @@ class TaggedCache implements Cache {
   }
 
   peek<T>(key: string): T | undefined {
-    return this.fleet.current() ? (this.#memory.read(key)?.value as T | undefined) : undefined;
+    return this.fleet.current() ? (this.#entries.get(key)?.value as T | undefined) : undefined;
   }
 
   mark(): number {
-    return this.#memory.mark();
+    return this.#clock;
   }
 
   keep(key: string, tags: readonly string[], value: unknown, since: number, options?: KeepOptions): boolean {
-    if (this.#inTransaction() || this.#memory.purgedSince(since, tags)) return false;
-    this.#memory.hold(key, tags, value, options);
+    if (this.#inTransaction() || this.#purgedSince(since, tags)) return false;
+    this.#hold(key, tags, value, options);
     return true;
   }
 
   async purge(...tags: string[]): Promise<void> {
     if (tags.length === 0) return;
-    this.#memory.purge(tags);
+    this.#drop(tags);
     await this.fleet.announce(PURGED, tags);
   }
 
@@ -252,6 +169,37 @@ class TaggedCache implements Cache {
     await this.fleet.close();
     this.#ear?.disconnect();
     this.redis?.disconnect();
+  }
+
+  #purgedSince(mark: number, tags: readonly string[]): boolean {
+    return mark < this.#floor || tags.some((tag) => (this.#purged.get(tag) ?? 0) > mark);
+  }
+
+  #hold(key: string, tags: readonly string[], value: unknown, { seconds, bytes = sizeOf(value) }: KeepOptions = {}): void {
+    this.#entries.set(key, { value, tags }, { size: Math.max(1, bytes), ttl: seconds === undefined ? 0 : Math.max(1, seconds * 1000) });
+    // What is too large was not taken.
+    if (this.#entries.has(key)) for (const tag of tags) this.#keys.set(tag, (this.#keys.get(tag) ?? new Set()).add(key));
+  }
+
+  /** Everything, where no tags are given. */
+  #drop(tags?: readonly string[]): void {
+    this.#clock++;
+    if (!tags || this.#purged.size >= MARKS) {
+      this.#floor = this.#clock;
+      this.#purged.clear();
+    }
+    if (!tags) return this.#entries.clear();
+    for (const tag of tags) {
+      this.#purged.set(tag, this.#clock);
+      for (const key of this.#keys.get(tag) ?? []) this.#entries.delete(key);
+    }
+  }
+
+  #untag(key: string, tags: readonly string[]): void {
+    for (const tag of tags) {
+      const keys = this.#keys.get(tag);
+      if (keys?.delete(key) && keys.size === 0) this.#keys.delete(tag);
+    }
   }
 }
 

@@ -1,82 +1,48 @@
-/** What a path pattern is made of: `/books/:id`, and `*rest` at the end for everything below. */
-interface Node<T> {
-  readonly literals: Map<string, Node<T>>;
-  param: Node<T> | undefined;
-  rest: Node<T> | undefined;
-  /** Names of the parameters on the way here, in order. */
-  names: readonly string[];
-  readonly methods: Map<string, T>;
-}
+import FindMyWay, { type HTTPMethod, type HTTPVersion, type Instance } from 'find-my-way';
 
 export interface Match<T> {
   readonly value: T | undefined;
-  readonly params: Readonly<Record<string, string>>;
-  /** The methods this path answers, upper case; empty when nothing matched. */
+  readonly params: Readonly<Record<string, string | undefined>>;
+  /** The methods this path answers; looked up only when `value` is undefined. */
   readonly allowed: readonly string[];
 }
 
-const node = <T>(): Node<T> => ({ literals: new Map(), param: undefined, rest: undefined, names: [], methods: new Map() });
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+/** `/books/:id`, and `*rest` at the end for everything below. */
+const PATTERN = /^(?!.+\/$)(?:\/(?::\w+|[\w.~@-]+))*\/(?::\w+|\*\w+|[\w.~@-]*)$/;
+/** Characters of a parameter at most: what Node reads of a request's head. Longer ones match nothing. */
+const LONGEST = 16_384;
 
-/**
- * Finds a route by method and path in time that depends on the path's length, not on the number of routes. A literal
- * segment wins over a parameter whatever the order of registration, as `/users/search` must over `/users/:id`.
- */
+/** One surface's routes. A literal segment wins over a parameter whatever the order of registration, as `/users/search` must over `/users/:id`. */
 export class Paths<T> {
-  readonly #root: Node<T> = node();
+  readonly #routes = new Map<string, { readonly method: HTTPMethod; readonly pattern: string; readonly value: T }>();
+  #router: Instance<HTTPVersion.V1> | undefined;
 
-  /** False when method and pattern are taken. */
-  add(method: string, pattern: string, value: T): boolean {
-    let at = this.#root;
-    const names: string[] = [];
-    for (const part of segments(pattern)) {
-      if (part.startsWith(':') || part.startsWith('*')) {
-        names.push(part.slice(1));
-        at = part.startsWith(':') ? (at.param ??= node()) : (at.rest ??= node());
-      } else {
-        let next = at.literals.get(part);
-        if (!next) at.literals.set(part, (next = node()));
-        at = next;
-      }
-    }
-    if (at.methods.has(method)) return false;
-    at.names = names;
-    at.methods.set(method, value);
-    return true;
+  /** What is wrong with the pattern, if anything; it then does not count. Not to be called after `find`. */
+  add(method: string, pattern: string, value: T): string | undefined {
+    const nameless = `${method} ${pattern.replaceAll(/(?<=[:*])\w+/g, '')}`;
+    if (!PATTERN.test(pattern)) return 'is no path; use words, :names and a closing *rest between single slashes';
+    if (this.#routes.has(nameless)) return 'is taken; choose another path';
+    this.#routes.set(nameless, { method: method as HTTPMethod, pattern, value });
+    return undefined;
   }
 
   find(method: string, path: string): Match<T> {
-    const values: string[] = [];
-    const found = this.#walk(this.#root, segments(path), 0, values);
-    if (!found) return { value: undefined, params: {}, allowed: [] };
-    const params = Object.fromEntries(found.names.map((name, index) => [name, values[index] ?? '']));
-    return { value: found.methods.get(method), params, allowed: [...found.methods.keys()] };
+    // Compiled at the first request: while plugins start, each of them replaces the table.
+    this.#router ??= this.#compile();
+    const found = this.#router.find(method as HTTPMethod, path);
+    if (!found) return { value: undefined, params: {}, allowed: METHODS.filter((other) => this.#router?.find(other as HTTPMethod, path)) };
+    const { value, rest } = found.store as { value: T; rest: string | undefined };
+    const { '*': below, ...named } = found.params;
+    return { value, params: rest ? { ...named, [rest]: below } : named, allowed: [] };
   }
 
-  #walk(at: Node<T>, parts: readonly string[], index: number, values: string[]): Node<T> | undefined {
-    const part = parts[index];
-    if (part === undefined) return at.methods.size > 0 ? at : undefined;
-    const literal = at.literals.get(part);
-    const exact = literal && this.#walk(literal, parts, index + 1, values);
-    if (exact) return exact;
-    const depth = values.length;
-    if (at.param) {
-      values.push(decoded(part));
-      const found = this.#walk(at.param, parts, index + 1, values);
-      if (found) return found;
-      values.length = depth;
+  #compile(): Instance<HTTPVersion.V1> {
+    const router = FindMyWay({ ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, maxParamLength: LONGEST });
+    for (const { method, pattern, value } of this.#routes.values()) {
+      const [path = '', rest] = pattern.split('*');
+      router.on(method, rest ? `${path}*` : path, () => undefined, { value, rest });
     }
-    if (!at.rest) return undefined;
-    values.push(parts.slice(index).map(decoded).join('/'));
-    return at.rest;
-  }
-}
-
-const segments = (path: string): string[] => path.split('/').filter((part) => part !== '');
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part);
-  } catch {
-    return part;
+    return router;
   }
 }

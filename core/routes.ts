@@ -205,8 +205,8 @@ export class RouteRegistry implements Routes {
     const at = this.#surfaceOf(req.path);
     if (!at) return false;
     const { surface, behaviour, mount, paths } = at;
-    const path = req.path.slice(surface.prefix === '/' ? 0 : surface.prefix.length);
-    const { value: found, params, allowed } = paths.find(req.method === 'HEAD' ? 'get' : req.method.toLowerCase(), path);
+    const path = req.path.slice(surface.prefix === '/' ? 0 : surface.prefix.length) || '/';
+    const { value: found, params, allowed } = paths.find(req.method === 'HEAD' ? 'GET' : req.method, path);
     let pause = mount.pause ?? found?.mount.pause;
     if (pause) return pause.then(() => this.#answer(req, res));
     const exchange = { req, res, actor: undefined as unknown };
@@ -225,7 +225,7 @@ export class RouteRegistry implements Routes {
     return pause ? pause.then(() => this.#answer(req, res)) : true;
   }
 
-  async #call({ info, handler, mount }: Entry, raw: Readonly<Record<string, string>>, exchange: Exchange<unknown>, behaviour: SurfaceBehaviour<any, any>): Promise<void> {
+  async #call({ info, handler, mount }: Entry, raw: Readonly<Record<string, string | undefined>>, exchange: Exchange<unknown>, behaviour: SurfaceBehaviour<any, any>): Promise<void> {
     mount.pending++;
     try {
       await behaviour.guard?.(exchange, info);
@@ -252,15 +252,15 @@ function compile(mounts: readonly Mount[]): Table {
   const table: Table = mounts.flatMap((mount) => [...mount.surfaces.values()].map((own) => ({ ...own, mount, paths: new Paths<Entry>() })));
   for (const entry of mounts.flatMap((mount) => mount.entries)) {
     const { plugin, surface, method, path } = entry.info;
-    const at = table.find((other) => other.surface.id === surface.id);
-    if (at && !at.paths.add(method, path, entry)) throw new PluginError(plugin, `registers ${method.toUpperCase()} ${surface.prefix}${path}, which is taken; choose another path`);
+    const problem = table.find((other) => other.surface.id === surface.id)?.paths.add(method.toUpperCase(), path, entry);
+    if (problem) throw new PluginError(plugin, `registers ${method.toUpperCase()} ${surface.prefix}${path}, which ${problem}`);
   }
   return table.toSorted((a, b) => b.surface.prefix.length - a.surface.prefix.length);
 }
 
 function unmatched(res: Response, allowed: readonly string[], method: string): void {
   if (allowed.length === 0) throw notFound();
-  const allow = [...allowed.flatMap((name) => (name === 'get' ? ['GET', 'HEAD'] : [name.toUpperCase()])), 'OPTIONS'].join(', ');
+  const allow = [...allowed.flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : name)), 'OPTIONS'].join(', ');
   if (method !== 'OPTIONS') throw new HttpError(405, `This address answers ${allow}`, { headers: { Allow: allow } });
   res.set('Allow', allow).status(204).end();
 }

@@ -42,11 +42,16 @@ describe('finding the route', () => {
   });
 
   test('a path that cannot be decoded is an unknown one, not an error of the server', async () => {
-    expect((await visitor.get('/books/%ff/pages/1')).status).toBe(200);
+    expect((await visitor.get('/books/%ff/pages/1')).status).toBe(404);
   });
 
-  test('a star takes everything below', async () => {
-    expect((await visitor.get('/files/a/b.txt')).body).toEqual({ path: 'a/b.txt' });
+  test('a star takes everything below, decoded', async () => {
+    expect((await visitor.get('/files/a/b%20c%2Fd.txt')).body).toEqual({ path: 'a/b c/d.txt' });
+    expect((await visitor.get('/files')).status).toBe(404);
+  });
+
+  test('a slash at the end or two in a row change nothing', async () => {
+    expect((await visitor.get('/books//7/')).body).toEqual({ id: 7 });
   });
 
   test('HEAD answers as GET does, without a body', async () => {
@@ -76,6 +81,12 @@ describe('finding the route', () => {
   test('a path that another plugin has already is refused at the start, by name', async () => {
     running.app.kernel.install(definePlugin({ id: 'copycat', setup: (_services, plugin) => plugin.route(plain, { method: 'get', path: '/books/:name', can: 'public' })(() => 1) }));
     await expect(running.app.kernel.enable('copycat')).rejects.toThrow('[copycat] registers GET //books/:name, which is taken');
+    expect((await visitor.get('/books/7')).status).toBe(200);
+  });
+
+  test('a path that is none is refused at the start, by name', async () => {
+    running.app.kernel.install(definePlugin({ id: 'sloppy', setup: (_services, plugin) => plugin.route(plain, { method: 'get', path: '/books/*all/pages', can: 'public' })(() => 1) }));
+    await expect(running.app.kernel.enable('sloppy')).rejects.toThrow('[sloppy] registers GET //books/*all/pages, which is no path');
     expect((await visitor.get('/books/7')).status).toBe(200);
   });
 });
