@@ -1,0 +1,27 @@
+import { execFile } from 'node:child_process';
+import { resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+
+const run = promisify(execFile);
+
+/** The line that a process of its own writes of what `expression` gives. */
+async function line(expression: string): Promise<Record<string, any>> {
+  const logger = resolve(import.meta.dirname, '../../core/logger.ts');
+  const program = `import { createLogger } from ${JSON.stringify(logger)}; createLogger({ terminal: false }).error(${expression}, 'it failed');`;
+  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', program]);
+  return JSON.parse(stdout) as Record<string, any>;
+}
+
+test('a failed statement is logged without the values that were in it', async () => {
+  const values = `{ code: '23502', table: 'account', query: "insert 'HASH'", params: ['HASH'], detail: 'Failing row contains (HASH)', where: 'parameter HASH' }`;
+  const { error, msg } = await line(`{ error: Object.assign(new Error('null value'), ${values}, { previous: Object.assign(new Error('inner'), ${values}) }) }`);
+  expect(JSON.stringify(error)).not.toContain('HASH');
+  expect([msg, error.message, error.code, error.table, error.previous.code]).toEqual(['it failed', 'null value', '23502', 'account', '23502']);
+  expect(error.stack).toContain('null value');
+});
+
+test('fields that carry secrets are replaced', async () => {
+  const { body } = await line(`{ body: { password: 'HASH', token: 'HASH', name: 'ada' } }`);
+  expect(body).toEqual({ password: '[secret]', token: '[secret]', name: 'ada' });
+});
