@@ -1,7 +1,6 @@
 import compression from 'compression';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
 import type { TrustedProxies } from './address.ts';
 import type { Logger } from './logger.ts';
 import { defineToken } from './ref.ts';
@@ -63,29 +62,4 @@ export function createApplication({ routes, log, checks }: { routes: RouteRegist
 async function readiness(checks: Checks): Promise<{ success: boolean; checks: Record<string, string> }> {
   const results = await Promise.all(Object.entries(checks).map(async ([name, run]) => [name, await run().then(() => 'ok', () => 'unreachable')] as const));
   return { success: results.every(([, state]) => state === 'ok'), checks: Object.fromEntries(results) };
-}
-
-/** Opens the port. Stored answers are tried before Express is entered. */
-export async function listen(app: Express, routes: RouteRegistry, { host, port }: { host: string; port: number }): Promise<Server> {
-  const server = createServer((req, res) => {
-    if (!routes.replay(req, res)) app(req, res);
-  });
-  // Longer than common proxies keep theirs, so that they never send into a closing connection.
-  server.keepAliveTimeout = 65_000;
-  server.listen(port, host);
-  await once(server, 'listening');
-  return server;
-}
-
-/** No new connections; those under way finish, at most `grace` milliseconds. */
-export async function closeServer(server: Server, grace = 5_000): Promise<void> {
-  const closed = once(server, 'close');
-  // Whoever keeps a connection busy is told to leave it, or it would be cut in the middle of a request at the end of `grace`.
-  server.prependListener('request', (_req, res: ServerResponse) => res.setHeader('Connection', 'close'));
-  server.close();
-  const leave = setInterval(() => server.closeIdleConnections(), 50);
-  const force = setTimeout(() => server.closeAllConnections(), grace);
-  await closed;
-  clearInterval(leave);
-  clearTimeout(force);
 }

@@ -6,20 +6,22 @@ import { ConfigurationError } from '../errors.ts';
 import { Clock, Environment, systemClock } from '../environment.ts';
 import { Extensions } from '../extensions.ts';
 import { HookBus, Hooks } from '../hooks.ts';
-import { closeServer, createApplication, createHttp, Http, listen } from '../http.ts';
+import { createApplication, createHttp, Http } from '../http.ts';
 import { JobQueue, Jobs } from '../jobs.ts';
 import { Kernel } from '../kernel.ts';
-import { loadPlugins, type AppConfiguration } from '../loader.ts';
 import type { Logger } from '../logger.ts';
 import type { Plugin } from '../plugin.ts';
 import { PluginControl, Plugins } from '../plugins.ts';
 import type { Token } from '../ref.ts';
 import { RouteRegistry, Routes } from '../routes.ts';
 import { Type } from '../schema.ts';
-import { loadSecrets, Secrets, type RootSecrets } from '../secrets.ts';
+import { Secrets, type RootSecrets } from '../secrets.ts';
 import { Settings, SettingsStore } from '../settings.ts';
 import { Supervisor } from '../supervise.ts';
 import { KERNEL_MIGRATIONS } from '../tables.ts';
+import { loadSecrets } from './keys.ts';
+import { closeServer, listen } from './listen.ts';
+import { loadPlugins, type AppConfiguration } from './loader.ts';
 
 /** The kernel's own settings. */
 export const kernelSettings = Type.Object({

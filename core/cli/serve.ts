@@ -3,7 +3,7 @@ import { createApp, type App, type AppOptions } from './app.ts';
 import { serveCommands } from './socket.ts';
 import { ConfigurationError, messageOf } from '../errors.ts';
 import type { Environment } from '../environment.ts';
-import type { AppConfiguration } from '../loader.ts';
+import type { AppConfiguration } from './loader.ts';
 import { createLogger } from '../logger.ts';
 
 /** How long a stop may take before the process ends anyway, in milliseconds. */

@@ -1,7 +1,7 @@
 import { createApp, type AppOptions } from './app.ts';
 import type { Command } from './command.ts';
 import { messageOf } from '../errors.ts';
-import { loadPlugins } from '../loader.ts';
+import { loadPlugins } from './loader.ts';
 import { readOptions } from './serve.ts';
 import { catalogue } from './catalogue.ts';
 import { unopened } from './commands/doctor.ts';

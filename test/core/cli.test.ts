@@ -128,13 +128,13 @@ describe('a new root key', () => {
     expect(await readFile(file('secret.key'), 'utf8')).not.toBe(before);
     expect((await stat(file('secret.key'))).mode & 0o777).toBe(0o600);
     expect(site.app.settings.get('bell.code')).toBe('sesame');
-    const { loadSecrets } = await import('../../core/secrets.ts');
+    const { loadSecrets } = await import('../../core/cli/keys.ts');
     const started = await loadSecrets({ folder: site.app.environment.dataDir });
     expect(started.open(vault)).toBe('kept by a plugin');
   });
 
   test('that broke off half-way is finished by the next rotation', async () => {
-    const { createSecrets, loadSecrets } = await import('../../core/secrets.ts');
+    const [{ createSecrets }, { loadSecrets }] = await Promise.all([import('../../core/secrets.ts'), import('../../core/cli/keys.ts')]);
     const left = 'left by a rotation that broke off';
     await writeFile(file('secret.key.next'), left, { mode: 0o600 });
     const crashed = await loadSecrets({ folder: site.app.environment.dataDir });

@@ -2,8 +2,9 @@ import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadSecrets } from '../../core/cli/keys.ts';
 import { ConfigurationError } from '../../core/errors.ts';
-import { createSecrets, loadSecrets } from '../../core/secrets.ts';
+import { createSecrets } from '../../core/secrets.ts';
 
 const KEY = 'a root secret that the operator chose';
 let folder = '';

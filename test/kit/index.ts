@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import configuration from '../../config/forum.ts';
 import { createApp, type App } from '../../core/cli/app.ts';
 import type { Clock, Environment } from '../../core/environment.ts';
-import type { AppConfiguration } from '../../core/loader.ts';
+import type { AppConfiguration } from '../../core/cli/loader.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Plugin } from '../../core/plugin.ts';
 import { createClient, type Client } from './client.ts';

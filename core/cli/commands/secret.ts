@@ -5,7 +5,8 @@ import type { App } from '../app.ts';
 import { defineCommand } from '../command.ts';
 import { ConfigurationError } from '../../errors.ts';
 import { Type } from '../../schema.ts';
-import { KEY_FILE, NEXT_KEY_FILE, sealedStores } from '../../secrets.ts';
+import { sealedStores } from '../../secrets.ts';
+import { KEY_FILE, NEXT_KEY_FILE } from '../keys.ts';
 import { Program } from '../program.ts';
 
 /** Seals everything anew with a new root key. Whenever it breaks off, what is stored can be opened with one of the two keys kept. */

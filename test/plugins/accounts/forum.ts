@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import configuration from '../../../config/forum.ts';
 import { createLogger } from '../../../core/logger.ts';
-import { loadPlugins } from '../../../core/loader.ts';
+import { loadPlugins } from '../../../core/cli/loader.ts';
 import type { Plugin } from '#core';
 import { startApp, type TestApp, type TestAppOptions } from '#test';
 

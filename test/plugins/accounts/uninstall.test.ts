@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { sql } from '#core';
-import { loadMigrations } from '../../../core/loader.ts';
+import { loadMigrations } from '../../../core/cli/loader.ts';
 import { startForum } from './forum.ts';
 
 it.each(['accounts', 'access'])('%s leaves nothing behind when it is uninstalled, and comes back', async (plugin) => {

@@ -3,7 +3,7 @@ import type { Plugin } from '#core';
 import { Access } from '#plugins/access';
 import { Accounts, type Account } from '#plugins/accounts';
 import { startApp, type Client, type TestApp } from '#test';
-import { loadPlugins } from '../../../core/loader.ts';
+import { loadPlugins } from '../../../core/cli/loader.ts';
 import { testLog } from '../../kit/database.ts';
 
 const PASSWORD = 'Correct-horse-7';

@@ -3,7 +3,7 @@ import { definePermission, definePlugin, HttpError, Type, type Plugin } from '#c
 import { Accounts, type Account } from '#plugins/accounts';
 import { api } from '#plugins/api';
 import { startApp, type Client, type TestApp } from '#test';
-import { loadPlugins } from '../../../core/loader.ts';
+import { loadPlugins } from '../../../core/cli/loader.ts';
 import { testLog } from '../../kit/database.ts';
 
 export const PASSWORD = 'Correct-horse-7';

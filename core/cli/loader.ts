@@ -1,10 +1,10 @@
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { MigrationClass } from './data.ts';
-import { chainOf, PluginError } from './errors.ts';
-import type { Logger } from './logger.ts';
-import type { Plugin } from './plugin.ts';
+import type { MigrationClass } from '../data.ts';
+import { chainOf, PluginError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import type { Plugin } from '../plugin.ts';
 
 /** What config/forum.ts exports. */
 export interface AppConfiguration {

@@ -1,0 +1,54 @@
+import { randomBytes } from 'node:crypto';
+import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ConfigurationError } from '../errors.ts';
+import { createSecrets, type RootSecrets } from '../secrets.ts';
+
+/** Under DATA_DIR. */
+export const KEY_FILE = 'secret.key';
+/** Beside it while a rotation is under way. After one that broke off either key may have sealed what is stored. */
+export const NEXT_KEY_FILE = 'secret.key.next';
+/** Characters of a root secret at least: 128 bits in hexadecimal digits. */
+const SHORTEST = 32;
+
+export interface SecretOptions {
+  /** SECRET_KEY. Without it a key is made once and kept under `folder`. */
+  readonly key?: string;
+  /** DATA_DIR. */
+  readonly folder: string;
+  /** The key before a rotation: what it sealed still opens and what it signed still holds; everything new uses the current one. */
+  readonly previous?: string;
+}
+
+/** Throws `ConfigurationError` for a key that is too short to be a secret. */
+export async function loadSecrets({ key, folder, previous }: SecretOptions): Promise<RootSecrets> {
+  const current = key ?? (await keptKey(folder));
+  if (current.length < SHORTEST) {
+    const where = key === undefined ? join(folder, KEY_FILE) : 'SECRET_KEY';
+    throw new ConfigurationError(`${where} has fewer than ${SHORTEST} characters; make a new one with: openssl rand -base64 32`);
+  }
+  return createSecrets(current, previous ?? (key === undefined ? await nextKey(folder) : undefined));
+}
+
+async function keptKey(folder: string): Promise<string> {
+  const file = join(folder, KEY_FILE);
+  const draft = `${file}.${randomBytes(8).toString('hex')}`;
+  const read = (): Promise<string> => readFile(file, 'utf8').then((text) => text.trim());
+  const missing = (error: NodeJS.ErrnoException): undefined => {
+    if (error.code !== 'ENOENT') throw error;
+  };
+  const kept = await read().catch(missing);
+  if (kept !== undefined) return kept;
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await writeFile(draft, randomBytes(32).toString('hex'), { flag: 'wx', mode: 0o600, flush: true });
+  // Linking is atomic and never replaces: of several processes that start at once, all read one whole key.
+  await link(draft, file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+  await unlink(draft);
+  return read();
+}
+
+async function nextKey(folder: string): Promise<string | undefined> {
+  return (await readFile(join(folder, NEXT_KEY_FILE), 'utf8').catch(() => '')).trim() || undefined;
+}
