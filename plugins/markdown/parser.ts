@@ -31,8 +31,9 @@ export function createParser(rules: Rules): Parser {
 /** Core rule: what this house asks of every block, link and picture. */
 function house(state: StateCore, rules: Rules): void {
   let spent = 0;
+  const outline: number[] = [];
   for (const token of state.tokens) {
-    block(token);
+    block(token, outline);
     if (!token.children) continue;
     token.children = inline(token.children, state, rules);
     for (const child of token.children) for (const [, value] of child.attrs ?? []) spent += String(value).length;
@@ -41,11 +42,15 @@ function house(state: StateCore, rules: Rules): void {
   tasks(state.tokens);
 }
 
-function block(token: Token): void {
-  if (token.type === 'heading_open' || token.type === 'heading_close') {
-    // A page has its own h1 and h2 above what members write.
-    token.tag = `h${Math.min(6, Number(token.tag.slice(1)) + 2)}`;
+/** `outline`: the levels, as written, of the heading that was last and of those above it. */
+function block(token: Token, outline: number[]): void {
+  if (token.type === 'heading_open') {
+    const level = Number(token.tag.slice(1));
+    while (outline.length > 0 && (outline.at(-1) ?? 0) >= level) outline.pop();
+    outline.push(level);
   }
+  // A page has its own h1 and h2 above what members write; below them no step of the outline may be left out.
+  if (token.type === 'heading_open' || token.type === 'heading_close') token.tag = `h${Math.min(6, 2 + outline.length)}`;
   if (token.type === 'th_open' || token.type === 'td_open') align(token);
   // Only the outermost: an element with a direction of its own does not count for its parent's.
   if (token.level === 0 && token.nesting === 1) token.attrSet('dir', 'auto');

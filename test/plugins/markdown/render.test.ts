@@ -8,9 +8,11 @@ afterAll(() => renderer.close());
 const render = (source: string): Promise<string> => renderer.render(source);
 
 describe('Markdown', () => {
-  it('leaves the first two levels of headings to the page', async () => {
+  it('leaves the first two levels of headings to the page, and no level out below them', async () => {
     expect(await render('# One\n\n## Two\n\n#### Four\n\n###### Six')).toBe(
-      '<h3 dir="auto">One</h3>\n<h4 dir="auto">Two</h4>\n<h6 dir="auto">Four</h6>\n<h6 dir="auto">Six</h6>\n');
+      '<h3 dir="auto">One</h3>\n<h4 dir="auto">Two</h4>\n<h5 dir="auto">Four</h5>\n<h6 dir="auto">Six</h6>\n');
+    expect(await render('## Two\n\n### Three\n\n## Two\n\n# One')).toBe(
+      '<h3 dir="auto">Two</h3>\n<h4 dir="auto">Three</h4>\n<h3 dir="auto">Two</h3>\n<h3 dir="auto">One</h3>\n');
   });
 
   it('keeps line breaks, as people write them', async () => {
