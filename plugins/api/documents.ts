@@ -6,11 +6,13 @@ import { send } from './answers.ts';
 import { docsPage } from './docs.ts';
 import { describe, type OpenApi } from './openapi.ts';
 
-interface Sources {
+interface Described {
   readonly routes: Routes;
   readonly settings: Settings;
-  readonly protection: Protection;
   readonly environment: Environment;
+}
+interface Sources extends Described {
+  readonly protection: Protection;
 }
 interface Made {
   readonly openapi: Buffer;
@@ -20,14 +22,18 @@ interface Made {
 /** The page for people has a style sheet of its own and no script at all. */
 const DOCUMENT_POLICY = { ...DATA_POLICY, 'style-src': ["'self'"], 'img-src': ["'self'"], 'frame-ancestors': ["'self'"] };
 
+/** Every route of the API that runs at this moment. */
+export function openApi({ routes, settings, environment }: Described): OpenApi {
+  const own = routes.list().filter(({ surface }) => surface.id === api.id);
+  return describe(own, { title: `${String(settings.get('site.name') ?? 'Forum')} API`, version: environment.version, url: environment.baseUrl });
+}
+
 /** The description of the API for programs and for people; made when it is first asked for after plugins came or went. */
-export function addDocuments(plugin: PluginHandle, { routes, settings, environment, protection }: Sources): { forget(): void } {
+export function addDocuments(plugin: PluginHandle, { protection, ...sources }: Sources): { forget(): void } {
   const policy = (): string => protection.headers(DOCUMENT_POLICY).find(([name]) => name === 'Content-Security-Policy')?.[1] ?? '';
   let made: Made | undefined;
   const make = (): Made => {
-    const title = `${String(settings.get('site.name') ?? 'Forum')} API`;
-    const own = routes.list().filter(({ surface }) => surface.id === api.id);
-    const document: OpenApi = describe(own, { title, version: environment.version, url: environment.baseUrl });
+    const document = openApi(sources);
     return { openapi: Buffer.from(JSON.stringify(document)), page: Buffer.from(docsPage(document).toString()) };
   };
   const answer = (req: Request, res: Response, type: string, body: Buffer): void => send(req, res, { status: 200, type, body });

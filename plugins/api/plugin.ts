@@ -4,6 +4,7 @@ import { Csrf, Sessions } from '#plugins/accounts';
 import { answersTag, api } from '#plugins/api';
 import { Limits } from '#plugins/limits';
 import { Protection } from '#plugins/protection';
+import { printOpenApi } from './commands.ts';
 import { addDocuments } from './documents.ts';
 import { Rates } from './rates.ts';
 import { ApiSurface } from './surface.ts';
@@ -29,6 +30,8 @@ export default definePlugin({
       description: 'Origins whose pages may call the API with a bearer token, such as https://app.example.',
     }),
   }),
+
+  commands: [printOpenApi],
 
   setup({ access, sessions, csrf, limits, cache, http, routes, settings, environment, protection }, plugin) {
     const rates = new Rates({ limits, http, settings });

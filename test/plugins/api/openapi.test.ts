@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { definePlugin, Plugins, Type } from '#core';
 import { api } from '#plugins/api';
+import { runCommand } from '../../../core/cli/run.ts';
 import { startApi, type ApiForum } from './probe.ts';
 
 let forum: ApiForum;
@@ -15,6 +16,12 @@ beforeAll(async () => {
 });
 afterAll(() => forum[Symbol.asyncDispose]());
 const document = async (): Promise<any> => (await forum.client().get('/api/openapi.json')).body;
+
+it('is printed by a command as it is answered over HTTP', async () => {
+  const lines: string[] = [];
+  await runCommand(forum.app, ['openapi'], { terminal: false, columns: 80, print: (line) => void lines.push(line), progress: () => undefined });
+  expect(JSON.parse(lines.join('\n'))).toEqual(await document());
+});
 
 const METHODS = ['get', 'put', 'post', 'delete', 'patch'];
 const TYPES = ['string', 'integer', 'number', 'boolean', 'array', 'object', 'null'];
