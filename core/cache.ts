@@ -176,7 +176,7 @@ class TaggedCache implements Cache {
   }
 
   #hold(key: string, tags: readonly string[], value: unknown, { seconds, bytes = sizeOf(value) }: KeepOptions = {}): void {
-    this.#entries.set(key, { value, tags }, { size: Math.max(1, bytes), ttl: seconds === undefined ? 0 : Math.max(1, seconds * 1000) });
+    this.#entries.set(key, { value, tags }, { size: Math.max(1, Math.ceil(bytes)), ttl: seconds === undefined ? 0 : Math.max(1, seconds * 1000) });
     // What is too large was not taken.
     if (this.#entries.has(key)) for (const tag of tags) this.#keys.set(tag, (this.#keys.get(tag) ?? new Set()).add(key));
   }

@@ -37,6 +37,12 @@ describe('a kept answer', () => {
     expect(again.headers.get('x-request-id')).not.toBe(made.headers.get('x-request-id'));
   });
 
+  it('may have any length', async () => {
+    const statuses = new Set<number>();
+    for (let size = 100; size < 112; size++) statuses.add((await forum.client().get(`/api/probe/kept?size=${size}`)).status);
+    expect([...statuses]).toEqual([200]);
+  });
+
   it('is asked for by the parameters its route knows; others make no copy', async () => {
     await purge();
     const plain = await kept('/api/probe/kept');
