@@ -5,13 +5,22 @@ import { browserPath, leftOut } from './config/tools/suites.ts';
 const KERNEL_AND_PLUGINS = ['test/core/**/*.test.ts', 'test/plugins/**/*.test.ts'];
 /** Tests that need several processes on one PostgreSQL and one Redis. */
 const SEVERAL = 'test/**/*.server.test.ts';
+/** Tests that open no database: once is enough. */
+const WITHOUT = [
+  'test/core/{address,cache,command-line,exactness,fleet,graph,secrets}.test.ts',
+  'test/plugins/web/{forms,templates,tokens}.test.ts',
+];
 const suites = leftOut(process.env, existsSync);
 const runs = (name: string): boolean => !suites.some((suite) => suite.name === name);
 
-/** Two workers on a small machine: each embedded database takes some 400 MB. */
+/**
+ * Two workers on a small machine: each embedded database takes some 400 MB. Files share their worker's modules, because
+ * loading them and warming up the embedded database takes longer than most files' tests; no module keeps state.
+ */
 const shared = {
   environment: 'node',
   pool: 'forks',
+  isolate: false,
   testTimeout: 30_000,
   hookTimeout: 60_000,
 } as const;
@@ -23,7 +32,7 @@ export default defineConfig({
     projects: [
       { test: { ...shared, name: 'static', include: ['test/*.test.ts', 'config/tools/**/*.test.ts'], testTimeout: 180_000 } },
       { test: { ...shared, name: 'embedded', include: KERNEL_AND_PLUGINS, exclude: [SEVERAL], env: { PARLEY_TEST_DATABASE: 'embedded' } } },
-      ...(runs('server') ? [{ test: { ...shared, name: 'server', include: KERNEL_AND_PLUGINS, exclude: runs('several processes') ? [] : [SEVERAL], env: { PARLEY_TEST_DATABASE: 'server' } } }] : []),
+      ...(runs('server') ? [{ test: { ...shared, name: 'server', include: KERNEL_AND_PLUGINS, exclude: runs('several processes') ? WITHOUT : [...WITHOUT, SEVERAL], env: { PARLEY_TEST_DATABASE: 'server' } } }] : []),
       ...(runs('browser') ? [{ test: { ...shared, name: 'browser', include: ['test/browser/**/*.test.ts'], testTimeout: 120_000, env: { CHROMIUM_PATH: browserPath(process.env) } } }] : []),
     ],
   },

@@ -5,8 +5,10 @@ import type { Clock, Environment } from '../../core/environment.ts';
 import type { AppConfiguration } from '../../core/cli/loader.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Plugin } from '../../core/plugin.ts';
+import { keepAssets, lendAssets } from './assets.ts';
 import { createClient, type Client } from './client.ts';
 import { makeTestPlace, onServer } from './database.ts';
+import { migrated } from './migrated.ts';
 
 export { createClient, type Answer, type Client } from './client.ts';
 
@@ -54,7 +56,10 @@ const TEST_SETTINGS = {
 
 /** The configured plugins (or `plugins`) on a fresh database, listening on a free port. Dispose it: `await using`. */
 export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
-  const place = await makeTestPlace();
+  // A plugin with a folder was loaded from there, so it has tables and files for browsers.
+  const real = options.plugins?.some(({ folder }) => folder !== undefined) ?? true;
+  const place = await makeTestPlace(real ? migrated(ROOT) : undefined);
+  if (real) await lendAssets(place.folder);
   const lines: LogLine[] = [];
   const clock = options.realClock ? realClock() : stoppedClock();
   const environment: Environment = {
@@ -80,6 +85,7 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
     },
     async [Symbol.asyncDispose]() {
       await app.close();
+      if (real) await keepAssets(place.folder);
       await place.remove();
     },
   };
