@@ -15,13 +15,8 @@ export interface KeepOptions {
   readonly bytes?: number;
 }
 
-/** Two kinds of memory: `get`/`set` shared by all processes, and `remember`/`keep`, held in this process and exact to the last purge. */
+/** Values held in this process, exact to the last purge by any process. */
 export interface Cache {
-  /** `undefined` also while Redis is away. Without Redis the value lives in this process. */
-  get<T>(key: string): Promise<T | undefined>;
-  /** `value` must survive JSON. Never rejects: what could not be stored is looked up again. */
-  set(key: string, value: unknown, seconds: number): Promise<void>;
-  delete(...keys: string[]): Promise<void>;
   /** Where REDIS_URL is set. It puts the namespace before every key (not before the patterns of SCAN) and fails at once while Redis is away. */
   readonly redis: Redis | undefined;
   /** The other processes of this installation. */
@@ -82,7 +77,7 @@ interface Load {
 /** The subject under which processes tell each other what they purged. */
 const PURGED = 'cache.purged';
 
-/** Both kinds of memory; what is held here is let go when it was read least recently. */
+/** Where there is no room, what was read least recently goes first. */
 class TaggedCache implements Cache {
   readonly redis: Redis | undefined;
   readonly fleet: Fleet;
@@ -106,23 +101,6 @@ class TaggedCache implements Cache {
     this.redis = redis;
     this.#ear = ear;
     fleet.listen(PURGED, (payload) => this.#drop(payload as readonly string[] | undefined));
-  }
-
-  async get<T>(key: string): Promise<T | undefined> {
-    const stored = this.redis ? await this.redis.get(`cache:${key}`).catch(() => null) : this.#entries.get(`shared ${key}`)?.value;
-    return typeof stored === 'string' ? (JSON.parse(stored) as T) : undefined;
-  }
-
-  async set(key: string, value: unknown, seconds: number): Promise<void> {
-    const stored = JSON.stringify(value);
-    if (!this.redis) return this.#hold(`shared ${key}`, [], stored, { seconds });
-    // The fleet has logged why, once for the whole time that Redis is away.
-    await this.redis.set(`cache:${key}`, stored, 'PX', Math.ceil(seconds * 1000)).catch(() => undefined);
-  }
-
-  async delete(...keys: string[]): Promise<void> {
-    for (const key of keys) this.#entries.delete(`shared ${key}`);
-    if (keys.length > 0) await this.redis?.del(keys.map((key) => `cache:${key}`)).catch(() => undefined);
   }
 
   async remember<T>(key: string, tags: readonly string[], load: () => Promise<T>, options?: KeepOptions): Promise<T> {

@@ -1,18 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import type { Redis } from 'ioredis';
 import { chainOf } from './errors.ts';
 import type { Logger } from './logger.ts';
-
-/** What is used of a Redis client for commands. Its calls must fail rather than wait while Redis is away. */
-export interface Line {
-  eval(script: string, keys: number, ...values: string[]): Promise<unknown>;
-  publish(channel: string, text: string): Promise<unknown>;
-  zrem(key: string, value: string): Promise<unknown>;
-}
-/** What is used of a Redis client that listens. */
-export interface Ear {
-  subscribe(...channels: string[]): Promise<unknown>;
-  on(event: 'message', hear: (channel: string, text: string) => void): unknown;
-}
 
 /** `undefined` means: something may have been missed, look at everything again. */
 type Listener = (payload: object | undefined) => unknown;
@@ -23,8 +12,6 @@ const LEASE = 250;
 const RENEWAL = 80;
 /** Milliseconds of silence after which a process has crashed; it may have changed something without saying so, hence all look again. */
 const CRASHED = 5_000;
-/** Milliseconds between the runs of `every`. */
-const RECHECK = 2_000;
 const EVERYTHING = '*';
 const KEYS = ['fleet:number', 'fleet:alive'] as const;
 
@@ -37,7 +24,7 @@ const RENEW = `${START}
 redis.call('ZADD', KEYS[2], now + ARGV[2], ARGV[1])
 if redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - ARGV[3]) > 0 then redis.call('INCR', KEYS[1]) end
 redis.call('EXPIRE', KEYS[1], 86400)
-return { redis.call('GET', KEYS[1]), redis.call('ZCOUNT', KEYS[2], now, '+inf') }`;
+return redis.call('GET', KEYS[1])`;
 const SEND = `${START}
 redis.call('INCR', KEYS[1])
 redis.call('PUBLISH', ARGV[1], redis.call('GET', KEYS[1]) .. ' ' .. ARGV[2])
@@ -50,17 +37,16 @@ const MESSAGE = /^(\d+) (\S+) (\d+) (\S+) (.*)$/s;
  */
 export class Fleet {
   readonly #id = randomBytes(8).toString('hex');
-  readonly #listeners = new Map<string, Set<Listener>>();
+  readonly #listeners = new Map<string, readonly Listener[]>();
   /** Announcements under way, each with what to do when a process has followed it. */
   readonly #answers = new Map<string, (from?: string) => void>();
-  readonly #timers: NodeJS.Timeout[] = [];
   readonly #log: Logger;
   readonly #channel: string;
-  #line: Line | undefined;
+  #line: Redis | undefined;
+  #timer: NodeJS.Timeout | undefined;
   #tickets = 0;
   #heard = -1;
   #lease = { number: 0, until: 0 };
-  #alive = 1;
   /** Since when Redis has not answered. */
   #cutOff: number | undefined;
   #unsent = false;
@@ -70,23 +56,24 @@ export class Fleet {
     this.#channel = `${namespace}:fleet`;
   }
 
-  /** Until then this process is alone: nothing is sent, nothing heard. The line must put the namespace before its keys. */
-  async join(line: Line, ear: Ear): Promise<void> {
+  /**
+   * Until then this process is alone: nothing is sent, nothing heard. The line must put the namespace before its keys, and fail
+   * rather than wait while Redis is away.
+   */
+  async join(line: Redis, ear: Redis): Promise<void> {
     this.#line = line;
     ear.on('message', (channel, text) => (channel === this.#channel ? this.#hear(text) : this.#answered(text)));
     await ear.subscribe(this.#channel, `${this.#channel}:${this.#id}`);
     await this.#renew(line);
-    this.#repeat(RENEWAL, () => this.#renew(line));
+    let renewal: Promise<void> | undefined;
+    this.#timer = setInterval(() => {
+      renewal ??= this.#renew(line).finally(() => (renewal = undefined));
+    }, RENEWAL).unref();
   }
 
   /** Whether what this process remembers may be served: it has heard everything as of at most a lease ago. */
   current(): boolean {
     return this.#line === undefined || (this.#heard >= this.#lease.number && performance.now() < this.#lease.until);
-  }
-
-  /** How many processes are running, this one included, as of the last renewal. */
-  alive(): number {
-    return this.#alive;
   }
 
   /**
@@ -122,35 +109,26 @@ export class Fleet {
   }
 
   /** What `run` throws is logged. The sender waits for its promise, at most a lease. */
-  listen(subject: string, run: Listener): () => void {
-    const listeners = this.#listeners.get(subject) ?? new Set();
-    this.#listeners.set(subject, listeners.add(run));
-    return () => void listeners.delete(run);
-  }
-
-  /** Runs every 2 s, never twice at once, where there can be other processes: the net under a listener that failed. */
-  every(run: () => Promise<void>): () => void {
-    return this.#line ? this.#repeat(RECHECK, run) : () => undefined;
+  listen(subject: string, run: Listener): void {
+    this.#listeners.set(subject, [...(this.#listeners.get(subject) ?? []), run]);
   }
 
   /** To be called before the connections close, so that nobody waits for this process. */
   async close(): Promise<void> {
-    this.#timers.forEach(clearInterval);
+    clearInterval(this.#timer);
     await this.#line?.zrem(KEYS[1], this.#id).catch(() => undefined);
   }
 
-  async #renew(line: Line): Promise<void> {
+  async #renew(line: Redis): Promise<void> {
     const sent = performance.now();
     const before = this.#heard;
-    const answer = line.eval(RENEW, 2, ...KEYS, this.#id, String(LEASE), String(CRASHED));
-    const [last, alive] = ((await answer.catch((error: unknown) => this.#fail(error))) ?? []) as [string?, number?];
-    if (last === undefined || alive === undefined) return;
-    const number = Number(last);
+    const answer = await line.eval(RENEW, 2, ...KEYS, this.#id, LEASE, CRASHED).catch((error: unknown) => this.#fail(error));
+    if (answer === undefined) return;
+    const number = Number(answer);
     // Redis was away, or lost its data, or what was said before the last renewal has still not been heard.
     const missed = this.#cutOff !== undefined || number < before || this.#lease.number > this.#heard;
     if (missed) this.#heard = number < before ? number : Math.max(number, this.#heard);
     this.#cutOff = undefined;
-    this.#alive = alive;
     this.#lease = { number, until: sent + LEASE };
     if (missed) void this.#run(EVERYTHING);
     if (this.#unsent) void this.announce(EVERYTHING);
@@ -176,9 +154,8 @@ export class Fleet {
 
   /** Listeners start before this returns, so what they drop at once is gone before anything else is served. */
   async #run(subject: string, payload?: object): Promise<void> {
-    const sets = subject === EVERYTHING ? [...this.#listeners.values()] : [this.#listeners.get(subject) ?? []];
-    const runs = sets.flatMap((set) => [...set]).map(async (run) => run(payload));
-    for (const result of await Promise.allSettled(runs)) {
+    const listeners = subject === EVERYTHING ? [...this.#listeners.values()].flat() : (this.#listeners.get(subject) ?? []);
+    for (const result of await Promise.allSettled(listeners.map(async (run) => run(payload)))) {
       if (result.status === 'rejected') this.#log.error({ subject, error: chainOf(result.reason) }, 'could not follow an announcement');
     }
   }
@@ -186,15 +163,5 @@ export class Fleet {
   #fail(error: unknown): undefined {
     if (this.#cutOff === undefined) this.#log.warn({ error: chainOf(error) }, 'Redis does not answer: until it does, nothing is served from memory');
     this.#cutOff ??= performance.now();
-  }
-
-  #repeat(milliseconds: number, run: () => Promise<void>): () => void {
-    let running: Promise<void> | undefined;
-    const work = (): Promise<void> => run().catch((error: unknown) => this.#log.error({ error: chainOf(error) }, 'a periodic check failed'));
-    const timer = setInterval(() => {
-      running ??= work().finally(() => (running = undefined));
-    }, milliseconds).unref();
-    this.#timers.push(timer);
-    return () => clearInterval(timer);
   }
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type Cache, openCache } from '../../core/cache.ts';
 import { createLogger } from '../../core/logger.ts';
@@ -7,7 +6,7 @@ const log = createLogger({ level: 'silent', terminal: false });
 const open: Cache[] = [];
 let inside = false;
 
-async function start(options: { url?: string; namespace?: string; bytes?: number } = {}): Promise<Cache> {
+async function start(options: { bytes?: number } = {}): Promise<Cache> {
   const cache = await openCache({ log, inTransaction: () => inside, ...options });
   open.push(cache);
   return cache;
@@ -120,23 +119,5 @@ describe('what a process remembers', () => {
     expect(cache.peek('huge')).toBeUndefined();
     await cache.purge('all');
     expect(cache.peek('page 499')).toBeUndefined();
-  });
-});
-
-const url = process.env['TEST_REDIS_URL'];
-const kinds: readonly [string, { url?: string }][] = [['memory', {}], ...(url ? [['Redis', { url }] as [string, { url: string }]] : [])];
-
-describe.each(kinds)('shared values in %s', (_kind, options) => {
-  it('are stored as JSON, found again and deleted', async () => {
-    const cache = await start({ ...options, namespace: randomUUID() });
-    const value = { list: [1, 'two'], nothing: null };
-    await cache.set('one', value, 60);
-    await cache.set('two', 'text', 60);
-    expect(await cache.get('one')).toEqual(value);
-    expect(await cache.get('one')).not.toBe(value);
-    await cache.delete('one');
-    expect(await cache.get('one')).toBeUndefined();
-    expect(await cache.get('two')).toBe('text');
-    await cache.delete('two');
   });
 });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
-import { openCache } from '../../core/cache.ts';
+import { openCache, type Redis } from '../../core/cache.ts';
 import { ConfigurationError } from '../../core/errors.ts';
 import { Fleet } from '../../core/fleet.ts';
 import { quiet as log, redisUrl, useCaches } from './fixtures/caches.ts';
@@ -14,8 +14,7 @@ describe('one process alone', () => {
     const heard = vi.fn<(payload: unknown) => void>();
     fleet.listen('plugins', heard);
     await fleet.announce('plugins', { id: 'polls' });
-    expect([heard.mock.calls.length, fleet.alive(), fleet.current()]).toEqual([0, 1, true]);
-    fleet.every(async () => heard(undefined))();
+    expect([heard.mock.calls.length, fleet.current()]).toEqual([0, true]);
     await fleet.close();
   });
 
@@ -38,13 +37,12 @@ describe('a process that shares', () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
     undo.push(() => void vi.useRealTimers());
     number = 5;
-    const answer = (): Promise<unknown> => (number === undefined ? Promise.reject(new Error('no answer')) : Promise.resolve([String(number), 2]));
+    const answer = (): Promise<unknown> => (number === undefined ? Promise.reject(new Error('no answer')) : Promise.resolve(String(number)));
     const fleet = new Fleet(log, 'shared');
     undo.push(() => fleet.close());
-    await fleet.join(
-      { eval: answer, publish: () => Promise.resolve(1), zrem: () => Promise.resolve(1) },
-      { subscribe: () => Promise.resolve(1), on: (_event, hear) => (say = (text) => hear('shared:fleet', text)) },
-    );
+    const line = { eval: answer, publish: () => Promise.resolve(1), zrem: () => Promise.resolve(1) };
+    const on = (_event: string, hear: (channel: string, text: string) => void): unknown => (say = (text) => hear('shared:fleet', text));
+    await fleet.join(line as unknown as Redis, { subscribe: () => Promise.resolve(1), on } as unknown as Redis);
     fleet.listen('settings', looked);
     looked.mockClear();
     return fleet;
@@ -106,12 +104,12 @@ describe.runIf(redisUrl)('an announcement', () => {
       heard.push([who, payload]);
     };
     a.fleet.listen('plugins', hear('a'));
-    const stop = b.fleet.listen('plugins', hear('b'));
+    b.fleet.listen('plugins', hear('b'));
     c.fleet.listen('plugins', hear('c'));
     c.fleet.listen('settings', hear('c, settings'));
     await a.fleet.announce('plugins', { id: 'a b\nc' });
     expect(heard.splice(0).toSorted(([a], [b]) => a.localeCompare(b))).toEqual([['b', { id: 'a b\nc' }], ['c', { id: 'a b\nc' }]]);
-    stop();
+    await b.close();
     await c.fleet.announce('plugins');
     expect(heard).toEqual([['a', undefined]]);
   });
@@ -140,21 +138,5 @@ describe.runIf(redisUrl)('an announcement', () => {
     await soon(() => expect(other.peek('page')).toBe('kept'));
     expect(heard).not.toHaveBeenCalled();
     expect(await other.redis?.keys(`${place.namespace}:*`)).toHaveLength(2);
-  });
-
-  it('is known to how many processes it goes', async () => {
-    const a = await start();
-    const b = await start();
-    await soon(() => expect([a.fleet.alive(), b.fleet.alive()]).toEqual([2, 2]));
-    await b.close();
-    await soon(() => expect(a.fleet.alive()).toBe(1));
-  });
-
-  it('has a net: what is registered with `every` runs again and again, until it is stopped', async () => {
-    const a = await start();
-    const run = vi.fn<() => Promise<void>>(() => Promise.reject(new Error('for once')));
-    const stop = a.fleet.every(run);
-    await soon(() => expect(run.mock.calls.length).toBeGreaterThan(1));
-    stop();
   });
 });
