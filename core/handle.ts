@@ -23,12 +23,12 @@ export interface Parts {
 /** Where one running plugin's registrations go, and what undoes them. */
 export interface Scope {
   readonly undo: AsyncDisposableStack;
-  readonly signal: AbortSignal;
+  readonly abort: AbortController;
   readonly mount: Mount;
 }
 
 /** The handle is the only way to register anything, so whatever a plugin registers is undone with its scope. */
-export function createHandle(plugin: Plugin, { undo, signal, mount }: Scope, { log, hooks, routes, extensions, settings, jobs, supervisor }: Parts): PluginHandle {
+export function createHandle(plugin: Plugin, { undo, abort, mount }: Scope, { log, hooks, routes, extensions, settings, jobs, supervisor }: Parts): PluginHandle {
   const { id } = plugin;
   const points = new Set(plugin.extensionPoints?.map((point) => point.id));
   const listen = (hook: Hook, run: (...args: any[]) => unknown, { durable, ...options }: ListenOptions & { durable?: true | Durability<any> } = {}): void => {
@@ -38,7 +38,7 @@ export function createHandle(plugin: Plugin, { undo, signal, mount }: Scope, { l
   return {
     id,
     log: log.child({ plugin: id }),
-    signal,
+    signal: abort.signal,
     settings: settings.live(plugin.settings ?? Type.Object({})),
     onSettings: (run) => undo.defer(settings.watch(id, run)),
     on: listen,

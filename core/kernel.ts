@@ -2,7 +2,7 @@ import { Container } from './container.ts';
 import type { Database } from './data.ts';
 import { chainOf, PluginError } from './errors.ts';
 import { Graph } from './graph.ts';
-import { createHandle, type Parts } from './handle.ts';
+import { createHandle, type Parts, type Scope } from './handle.ts';
 import { defineAction } from './hooks.ts';
 import type { Plugin } from './plugin.ts';
 import type { Token, Tokens } from './ref.ts';
@@ -12,13 +12,6 @@ export type State = 'off' | 'starting' | 'active' | 'failed';
 
 /** The kernel's only own action: a plugin started, stopped or failed in this process. */
 export const pluginChanged = defineAction<{ readonly id: string; readonly state: State }>('plugin.changed');
-
-interface Running {
-  readonly plugin: Plugin;
-  readonly undo: AsyncDisposableStack;
-  readonly abort: AbortController;
-  readonly mount: Mount;
-}
 
 export interface KernelOptions extends Parts {
   readonly data: Database;
@@ -33,7 +26,7 @@ export class Kernel {
   readonly graph: Graph;
   readonly #parts: KernelOptions;
   readonly #services = new Container();
-  readonly #running = new Map<string, Running>();
+  readonly #running = new Map<string, Scope>();
   readonly #failures = new Map<string, unknown>();
   readonly #provided = new Map<string, unknown>();
   #starting: string | undefined;
@@ -50,11 +43,14 @@ export class Kernel {
   /** Makes plugins known without starting them. A bad definition throws, naming the plugin. */
   install(plugin: Plugin): void {
     this.graph.add(plugin);
-    if (plugin.settings) {
-      this.#parts.settings.define(plugin.id, plugin.settings);
-      if (Object.values(plugin.settings.properties as Record<string, object>).some((property) => 'x-restart' in property)) this.#restartOnChange(plugin);
-    }
     if (plugin.folder) this.#parts.supervisor.locate(plugin.id, plugin.folder);
+    if (!plugin.settings) return;
+    const properties = plugin.settings.properties as Record<string, object>;
+    this.#parts.settings.define(plugin.id, plugin.settings);
+    this.#parts.settings.watch(plugin.id, (keys) => {
+      // Not awaited: whoever changed the setting may itself be a request of this plugin, which the restart waits for.
+      if (keys.some((key) => 'x-restart' in properties[key]!)) void this.restart(plugin.id);
+    });
   }
 
   state(id: string): State {
@@ -112,75 +108,63 @@ export class Kernel {
   }
 
   async #start(id: string, replaced?: Mount): Promise<void> {
-    const { routes, data, log } = this.#parts;
+    const { hooks, routes, data } = this.#parts;
     const plugin = this.graph.get(id);
-    const undo = new AsyncDisposableStack();
-    const abort = new AbortController();
-    const mount = routes.draft(id);
+    const scope: Scope = { undo: new AsyncDisposableStack(), abort: new AbortController(), mount: routes.draft(id) };
     this.#starting = id;
     try {
-      undo.defer(this.#parts.hooks.own(id, plugin.hooks ?? []));
+      scope.undo.defer(hooks.own(id, plugin.hooks ?? []));
       if (plugin.migrations?.length) await data.migrate(id, plugin.migrations);
       if (plugin.entities?.length) await data.discover(id, plugin.entities);
-      const handle = createHandle(plugin, { undo, signal: abort.signal, mount }, this.#parts);
-      const returned = await plugin.setup(this.#resolve(plugin, undo), handle);
-      this.#publish(plugin, returned ?? {}, undo);
-      routes.publish(mount, replaced);
-      this.#running.set(id, { plugin, undo, abort, mount });
+      const returned = await plugin.setup(this.#resolve(plugin, scope.undo), createHandle(plugin, scope, this.#parts));
+      this.#publish(plugin, returned ?? {}, scope.undo);
+      routes.publish(scope.mount, replaced);
+      this.#running.set(id, scope);
       this.#failures.delete(id);
     } catch (error) {
-      abort.abort();
-      await undo.disposeAsync().catch((cause: unknown) => log.error({ plugin: id, error: cause }, 'cleaning up after a failed start failed'));
-      this.#parts.supervisor.forget(id);
+      if (replaced) routes.withdraw(replaced);
+      await this.#end(id, scope);
       this.#failures.set(id, error);
-      await this.#announce(id);
       throw new PluginError(id, `failed to start: ${chainOf(error)}`, { cause: error });
     } finally {
       this.#starting = undefined;
+      await this.#announce(id);
     }
+  }
+
+  /** The routes of a plugin that restarts stay in the table, waiting for its return. */
+  async #stop(id: string): Promise<void> {
+    const scope = this.#running.get(id)!;
+    const { routes } = this.#parts;
+    this.#running.delete(id);
+    scope.abort.abort();
+    if (!scope.mount.pause) routes.withdraw(scope.mount);
+    await routes.drain(scope.mount);
+    await this.#end(id, scope);
     await this.#announce(id);
   }
 
-  /** With `paused` the routes stay in the table, waiting for the plugin's return. */
-  async #stop(id: string, paused = false): Promise<Mount | undefined> {
-    const running = this.#running.get(id);
-    if (!running) return undefined;
-    const { undo, abort, mount } = running;
-    this.#running.delete(id);
+  async #end(id: string, { undo, abort }: Scope): Promise<void> {
     abort.abort();
-    if (paused) await this.#parts.routes.drain(mount);
-    else await this.#parts.routes.withdraw(mount);
-    try {
-      await undo.disposeAsync();
-    } catch (error) {
+    await undo.disposeAsync().catch((error: unknown) => {
       this.#parts.log.error({ plugin: id, error }, 'stopping failed in part; what it left may need a restart of the process');
-    }
+    });
     this.#parts.supervisor.forget(id);
-    await this.#announce(id);
-    return mount;
   }
 
   /** Whoever needs a restarted plugin is restarted with it, or it would keep the old service. */
   async #restart(ids: readonly string[]): Promise<void> {
     for (const id of ids) {
-      if (!this.#running.has(id)) continue;
-      const steps = this.graph.stopOrder(id).filter((step) => this.#running.has(step));
       const { promise, resolve } = Promise.withResolvers<void>();
-      const mounts = new Map<string, Mount>();
-      for (const step of steps) this.#running.get(step)!.mount.pause = promise;
-      for (const step of steps) {
-        const mount = await this.#stop(step, true);
-        if (mount) mounts.set(step, mount);
+      const steps = this.graph.stopOrder(id).filter((step) => this.#running.has(step));
+      const mounts = steps.map((step) => this.#running.get(step)!.mount);
+      for (const mount of mounts) mount.pause = promise;
+      for (const step of steps) await this.#stop(step);
+      for (const mount of mounts.toReversed()) {
+        await this.#start(mount.plugin, mount).catch((error: unknown) => {
+          this.#parts.log.error({ plugin: mount.plugin, error }, 'did not come back from a restart');
+        });
       }
-      for (const step of steps.toReversed()) {
-        try {
-          await this.#start(step, mounts.get(step));
-          mounts.delete(step);
-        } catch (error) {
-          this.#parts.log.error({ plugin: step, error }, 'did not come back from a restart');
-        }
-      }
-      for (const mount of mounts.values()) await this.#parts.routes.withdraw(mount, 0);
       resolve();
     }
   }
@@ -201,14 +185,6 @@ export class Kernel {
       this.#provided.set(token.id, returned[name]);
       undo.defer(() => void this.#provided.delete(token.id));
     }
-  }
-
-  #restartOnChange(plugin: Plugin): void {
-    const properties = plugin.settings!.properties as Record<string, object>;
-    this.#parts.settings.watch(plugin.id, (keys) => {
-      // Not awaited: whoever changed the setting may itself be a request of this plugin, which the restart waits for.
-      if (keys.some((key) => 'x-restart' in properties[key]!)) void this.restart(plugin.id);
-    });
   }
 
   #announce(id: string): Promise<void> {

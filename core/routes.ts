@@ -165,15 +165,15 @@ export class RouteRegistry implements Routes {
     this.#mounts = mounts;
   }
 
-  /** Out of the table at once; resolves when the requests under way have ended, or after `grace` milliseconds. */
-  async withdraw(mount: Mount, grace = 5_000): Promise<void> {
+  /** Out of the table at once. */
+  withdraw(mount: Mount): void {
     this.#mounts = this.#mounts.filter((other) => other !== mount);
     this.#table = compile(this.#mounts);
-    await this.drain(mount, grace);
   }
 
-  async drain(mount: Mount, grace = 5_000): Promise<void> {
-    const deadline = Date.now() + grace;
+  /** Resolves when the requests under way have ended, or after 5 s. */
+  async drain(mount: Mount): Promise<void> {
+    const deadline = Date.now() + 5_000;
     while (mount.pending > 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
   }
 
