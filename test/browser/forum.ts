@@ -1,4 +1,4 @@
-import type { Browser, BrowserContext, BrowserContextOptions, LaunchOptions, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, LaunchOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
 import { Accounts, type Account } from '#plugins/accounts';
 import { Categories, Importer } from '#plugins/discussions';
@@ -47,7 +47,8 @@ export function useForum(launch: LaunchOptions = {}): Forum {
   forum.open = async (visitor, options = {}) => {
     if (visitor !== 'guest' && !states.has(visitor)) states.set(visitor, await stateOf(visitor));
     const storageState = states.get(visitor);
-    const context: BrowserContext = await forum.browser.newContext({ baseURL: forum.url, locale: 'en', viewport: { width: 1280, height: 900 }, ...(storageState && { storageState }), ...options });
+    const own = { baseURL: forum.url, locale: 'en', viewport: { width: 1280, height: 900 }, ...(storageState && { storageState }) };
+    const context = await forum.browser.newContext({ ...own, ...options });
     context.setDefaultTimeout(20_000);
     return context.newPage();
   };
@@ -68,8 +69,10 @@ async function fill({ app }: TestApp): Promise<Record<Person, Account>> {
   const [accounts, categories, importer, markdown] = [app.service(Accounts), app.service(Categories), app.service(Importer), app.service(Markdown)];
   const people = {} as Record<Person, Account>;
   for (const [username, groupId] of Object.entries(GROUPS) as [Person, string][]) {
-    people[username] = await accounts.create({ username, email: `${username}@forum.test`, password: PASSWORD, groupId, bio: `${username} mends boats in a shed by the river.` });
+    const bio = `${username} mends boats in a shed by the river.`;
+    people[username] = await accounts.create({ username, email: `${username}@forum.test`, password: PASSWORD, groupId, bio });
   }
+  await accounts.create({ username: 'zoe', email: 'zoe@forum.test', password: PASSWORD });
   await categories.save({ name: 'Boats and engines', description: 'Hulls, rigs, engines and everything that leaks.', hue: 195, position: 5 });
   const open = categories.all().filter(({ view, create }) => view === 'everyone' && create === 'members');
   const html = new Map(await Promise.all([LONG, ...SHORT].map(async (text) => [text, await markdown.render(text)] as const)));
@@ -77,11 +80,12 @@ async function fill({ app }: TestApp): Promise<Record<Person, Account>> {
   const [hour, start] = [3_600_000, Date.now() - 40 * 86_400_000];
   await importer.importDiscussions(TITLES.map((title, at) => {
     const createdAt = start + at * 20 * hour;
-    const contents = at === 0 ? [LONG, ...Array.from({ length: 24 }, (_, n) => SHORT[n % SHORT.length]!)] : [LONG, ...SHORT.slice(0, at % 4)];
-    return {
-      title, categoryId: open[at % open.length]!.id, authorId: authors[at % authors.length]!, createdAt: new Date(createdAt), views: at * 7, pinned: at === 0, locked: at === 1,
-      posts: contents.map((content, n) => ({ content, html: html.get(content)!, authorId: authors[(at + n) % authors.length]!, createdAt: new Date(createdAt + n * hour) })),
-    };
+    const replies = at === 0 ? Array.from({ length: 24 }, (_, n) => SHORT[n % SHORT.length]!) : SHORT.slice(0, at % 4);
+    const posts = [LONG, ...replies].map((content, n) => ({
+      content, html: html.get(content)!, authorId: authors[(at + n) % authors.length]!, createdAt: new Date(createdAt + n * hour),
+    }));
+    const place = { categoryId: open[at % open.length]!.id, authorId: authors[at % authors.length]!, createdAt: new Date(createdAt) };
+    return { title, ...place, views: at * 7, pinned: at === 0, locked: at === 1, posts };
   }));
   return people;
 }

@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { logIn, PASSWORD, useForum } from './forum.ts';
 
@@ -9,8 +9,13 @@ async function choose(page: Page, menu: string | RegExp, entry: string, role: 'l
   await page.getByRole('button', { name: menu }).click();
   await page.getByRole(role, { name: entry, exact: true }).and(page.locator(':visible')).click();
 }
-const shown = (page: Page, text: string | RegExp): Promise<void> => page.getByRole('main').getByText(text).first().waitFor();
-const heading = (page: Page, name: string): Promise<void> => page.getByRole('heading', { name, level: 1, exact: true }).waitFor();
+/** Waits until it can be seen; throws when that does not happen. */
+async function seen(what: Locator): Promise<boolean> {
+  await what.first().waitFor();
+  return true;
+}
+const shown = (page: Page, text: string | RegExp): Promise<boolean> => seen(page.getByRole('main').getByText(text));
+const heading = (page: Page, name: string): Promise<boolean> => seen(page.getByRole('heading', { name, level: 1, exact: true }));
 const post = (page: Page, number: number) => page.locator(`#post-${number}`);
 
 describe.each([
@@ -32,13 +37,13 @@ describe.each([
       await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
       await page.getByLabel('The same password again').fill(PASSWORD);
       await page.getByRole('button', { name: 'Sign up' }).click();
-      await shown(page, `Welcome, ${name}!`);
+      expect(await shown(page, `Welcome, ${name}!`)).toBe(true);
       await page.getByRole('button', { name: `Account of ${name}` }).waitFor();
     });
 
     test('logs out, and back in to the page they came from', async () => {
       await choose(page, `Account of ${name}`, 'Log out', 'button');
-      await shown(page, 'You are logged out.');
+      expect(await shown(page, 'You are logged out.')).toBe(true);
       await page.goto('/categories');
       await page.getByRole('banner').getByRole('link', { name: 'Log in' }).click();
       await page.getByLabel('Username or e-mail').fill(name);
@@ -48,7 +53,7 @@ describe.each([
       expect(await page.getByLabel('Username or e-mail').inputValue()).toBe(name);
       await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
       await page.getByRole('main').getByRole('button', { name: 'Log in' }).click();
-      await heading(page, 'Categories');
+      expect(await heading(page, 'Categories')).toBe(true);
       expect(new URL(page.url()).pathname).toBe('/categories');
     });
 
@@ -61,11 +66,11 @@ describe.each([
       await page.getByRole('button', { name: 'Preview' }).click();
       await page.getByRole('main').locator('strong', { hasText: 'everybody' }).waitFor();
       await page.getByRole('button', { name: 'Start discussion' }).click();
-      await heading(page, `Greetings from ${name}`);
+      expect(await heading(page, `Greetings from ${name}`)).toBe(true);
       await post(page, 1).locator('strong', { hasText: 'everybody' }).waitFor();
       await page.goto('/');
       await page.getByRole('main').getByRole('link', { name: `Greetings from ${name}` }).click();
-      await heading(page, `Greetings from ${name}`);
+      expect(await heading(page, `Greetings from ${name}`)).toBe(true);
     });
 
     test('replies at the foot of the page', async () => {
@@ -78,7 +83,7 @@ describe.each([
 
     test('quotes a post', async () => {
       await choose(page, 'More about post 1', 'Quote');
-      await heading(page, 'Reply');
+      expect(await heading(page, 'Reply')).toBe(true);
       const text = page.getByLabel('Your text');
       expect(await text.inputValue()).toContain('> Hello, **everybody**.');
       await text.fill(`${await text.inputValue()}Indeed.`);
@@ -98,12 +103,12 @@ describe.each([
 
     test('deletes a reply, and is asked before', async () => {
       await choose(page, 'More about post 3', 'Delete');
-      await heading(page, 'Delete this post?');
+      expect(await heading(page, 'Delete this post?')).toBe(true);
       await page.getByRole('link', { name: 'Cancel' }).click();
       await post(page, 3).getByText('Never mind.').waitFor();
       await choose(page, 'More about post 3', 'Delete');
       await page.getByRole('button', { name: 'Delete', exact: true }).click();
-      await shown(page, 'The post was deleted.');
+      expect(await shown(page, 'The post was deleted.')).toBe(true);
       await post(page, 3).getByText('Post 3 was removed.').waitFor();
       expect(await page.getByText('Never mind.').count()).toBe(0);
     });
@@ -112,31 +117,31 @@ describe.each([
       await choose(page, `Account of ${name}`, 'Settings');
       await page.getByLabel('About you').fill('I sail *a little*.');
       await page.getByRole('button', { name: 'Save' }).click();
-      await shown(page, 'Your profile is saved.');
+      expect(await shown(page, 'Your profile is saved.')).toBe(true);
       await page.goto(`/u/${name}`);
-      await shown(page, 'I sail *a little*.');
+      expect(await shown(page, 'I sail *a little*.')).toBe(true);
     });
 
     test('makes an API token, sees it once, and revokes it', async () => {
       await page.getByRole('link', { name: 'Edit profile' }).click();
       await page.getByRole('main').getByRole('link', { name: 'Security' }).click();
       await page.getByRole('button', { name: 'Make a token' }).click();
-      await shown(page, 'Copy it now: it is shown only this once.');
+      expect(await shown(page, 'Copy it now: it is shown only this once.')).toBe(true);
       const token = (await page.locator('.secret').textContent()) ?? '';
       const status = async (): Promise<number> => (await forum.app.client().get('/api/users/discussions', { authorization: `Bearer ${token}` })).status;
       expect(await status()).toBe(200);
       await page.goto('/settings/security');
       expect(await page.locator('.secret').count()).toBe(0);
       await page.getByRole('button', { name: 'Revoke it' }).click();
-      await shown(page, 'The token no longer works.');
+      expect(await shown(page, 'The token no longer works.')).toBe(true);
       expect(await status()).toBe(401);
     });
 
     test('logs out, and their pages ask for a login again', async () => {
       await choose(page, `Account of ${name}`, 'Log out', 'button');
-      await shown(page, 'You are logged out.');
+      expect(await shown(page, 'You are logged out.')).toBe(true);
       await page.goto('/settings/security');
-      await heading(page, 'Log in');
+      expect(await heading(page, 'Log in')).toBe(true);
     });
   });
 
@@ -160,14 +165,14 @@ describe.each([
 
     test('locks it, and members can no longer reply', async () => {
       await tool('Lock');
-      await shown(page, 'This discussion is locked; as a moderator you may still reply.');
+      expect(await shown(page, 'This discussion is locked; as a moderator you may still reply.')).toBe(true);
       const member = await forum.open('bob', { javaScriptEnabled });
       await member.goto(page.url());
-      await shown(member, 'This discussion is locked');
+      expect(await shown(member, 'This discussion is locked')).toBe(true);
       expect(await member.getByLabel('Your text').count()).toBe(0);
       await member.context().close();
       await tool('Unlock');
-      await heading(page, mine);
+      expect(await heading(page, mine)).toBe(true);
       await expect.poll(() => page.getByText('This discussion is locked').count()).toBe(0);
     });
 
@@ -176,21 +181,21 @@ describe.each([
       await page.getByLabel('Category').selectOption('Boats and engines');
       await page.getByRole('button', { name: 'Save' }).click();
       await page.locator('.page-head').getByRole('link', { name: 'Boats and engines' }).click();
-      await heading(page, 'Boats and engines');
+      expect(await heading(page, 'Boats and engines')).toBe(true);
       await page.getByRole('main').getByRole('link', { name: mine }).click();
     });
 
     test('deletes it and brings it back', async () => {
       await tool('Delete', 'link');
       await page.getByRole('button', { name: 'Delete', exact: true }).click();
-      await shown(page, 'This discussion is deleted. Only moderators see it.');
+      expect(await shown(page, 'This discussion is deleted. Only moderators see it.')).toBe(true);
       const guest = await forum.open('guest', { javaScriptEnabled });
       expect((await guest.goto(page.url()))?.status()).toBe(404);
-      await heading(guest, 'Nothing is here');
+      expect(await heading(guest, 'Nothing is here')).toBe(true);
       await tool('Restore');
       await expect.poll(() => page.getByText('This discussion is deleted').count()).toBe(0);
       await guest.reload();
-      await heading(guest, mine);
+      expect(await heading(guest, mine)).toBe(true);
       await guest.context().close();
     });
 
@@ -198,7 +203,7 @@ describe.each([
       await page.goto('/');
       await page.getByRole('main').getByRole('link', { name: another }).click();
       await choose(page, 'More about post 1', 'Edit');
-      await heading(page, 'Edit post 1');
+      expect(await heading(page, 'Edit post 1')).toBe(true);
       await page.getByRole('link', { name: 'Cancel' }).click();
       await page.getByLabel('Your text').fill('Mine.');
       await page.getByRole('button', { name: 'Post', exact: true }).click();
@@ -208,8 +213,8 @@ describe.each([
       await own.getByRole('link', { name: 'Delete' }).click();
       await page.getByRole('button', { name: 'Delete', exact: true }).click();
       await page.locator('.post.removed').getByRole('button', { name: 'Restore' }).click();
-      await shown(page, 'The post is back.');
-      await own.waitFor();
+      expect(await shown(page, 'The post is back.')).toBe(true);
+      expect(await seen(own)).toBe(true);
     });
   });
 
@@ -225,11 +230,11 @@ describe.each([
       await page.getByLabel('Name').fill(`Rigging of ${name}`);
       await page.getByLabel('Description').fill('Wires and ropes.');
       await page.getByRole('button', { name: 'Save' }).click();
-      await shown(page, `Saved “Rigging of ${name}”.`);
+      expect(await shown(page, `Saved “Rigging of ${name}”.`)).toBe(true);
       const guest = await forum.open('guest', { javaScriptEnabled });
       await guest.goto('/categories');
       await guest.getByRole('main').getByRole('link', { name: `Rigging of ${name}` }).click();
-      await shown(guest, 'No discussions in this category yet');
+      expect(await shown(guest, 'No discussions in this category yet')).toBe(true);
       await guest.context().close();
     });
 
@@ -238,7 +243,7 @@ describe.each([
       await page.getByRole('main').getByRole('link', { name: 'Site', exact: true }).click();
       await page.getByLabel('Name', { exact: true }).fill(`The yard of ${name}`);
       await page.getByRole('button', { name: 'Save' }).click();
-      await shown(page, 'Saved.');
+      expect(await shown(page, 'Saved.')).toBe(true);
       const guest = await forum.open('guest', { javaScriptEnabled });
       await guest.goto('/');
       expect(await guest.title()).toContain(`The yard of ${name}`);
@@ -250,12 +255,12 @@ describe.each([
       const card = page.locator('#plugin-discussions');
       await page.goto('/admin/plugins');
       await card.getByRole('button', { name: 'Switch off' }).click();
-      await shown(page, /is off/);
+      expect(await shown(page, /is off/)).toBe(true);
       const guest = await forum.open('guest', { javaScriptEnabled });
       expect((await guest.goto('/'))?.status()).toBe(404);
-      await heading(guest, 'Nothing is here');
+      expect(await heading(guest, 'Nothing is here')).toBe(true);
       await card.getByRole('button', { name: 'Switch on' }).click();
-      await shown(page, /is on/);
+      expect(await shown(page, /is on/)).toBe(true);
       await guest.reload();
       await guest.getByRole('main').getByRole('link', { name: mine }).waitFor();
       await guest.context().close();
@@ -268,11 +273,11 @@ describe.each([
       await page.getByRole('button', { name: `Disable ${name}` }).click();
       await page.getByRole('button', { name: `Enable ${name}` }).waitFor();
       await member.goto('/new');
-      await heading(member, 'Log in');
+      expect(await heading(member, 'Log in')).toBe(true);
       await member.getByLabel('Username or e-mail').fill(name);
       await member.getByLabel('Password', { exact: true }).fill(PASSWORD);
       await member.getByRole('main').getByRole('button', { name: 'Log in' }).click();
-      await member.getByRole('alert').waitFor();
+      expect(await seen(member.getByRole('alert'))).toBe(true);
       await member.context().close();
     });
   });

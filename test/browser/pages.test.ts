@@ -1,0 +1,125 @@
+import type { Page } from 'playwright-core';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { RouteInfo } from '#core';
+import { Discussions } from '#plugins/discussions';
+import { Access } from '#plugins/access';
+import { listen, lostMarks, movesSideways, moving, settle, spaceText, walkFocus } from './checks.ts';
+import { useForum, type Visitor } from './forum.ts';
+import { judge } from './look.ts';
+
+const FULL = process.env['PARLEY_FULL'] === '1';
+/** Addresses of the pages on which people spend their time: looked at in every way, the others in light only. */
+const IMPORTANT = [/^\/$/, /^\/c\//, /^\/d\/1-/, /^\/new$/, /^\/login$/, /^\/admin\/plugins$/];
+type Addresses = Partial<Record<Visitor, readonly string[]>>;
+
+const forum = useForum();
+let routes: readonly RouteInfo[];
+/** What stands for the parameters of an address, and who goes there. A route with parameters must be named here. */
+let filled: Readonly<Record<string, Addresses>>;
+/** Pages that no route of their own leads to. */
+const OTHERS: Addresses = { guest: ['/no-such-page'], ada: ['/admin'] };
+const MISSING = Object.values(OTHERS).flat();
+
+beforeAll(async () => {
+  const { app } = forum.app;
+  routes = app.routes.list().filter(({ surface, method }) => surface.id === 'pages' && method === 'get');
+  const admin = { id: forum.people.root.id, username: 'root', group: app.service(Access).groupOf('admin') };
+  const { items } = await app.service(Discussions).list({ limit: 100 }, admin);
+  const by = (name: string): string => `/d/${items.find(({ author }) => author.username === name)!.number}`;
+  const long = new URL(items.find(({ number }) => number === 1)!.url).pathname;
+  const locked = new URL(items.find(({ is_locked }) => is_locked)!.url).pathname;
+  const api = await forum.open('ada');
+  await api.goto(`${by('ada')}/delete`);
+  const post = new URL((await api.locator('form[action$="/delete"]').getAttribute('action')) ?? '', forum.url).pathname;
+  await api.context().close();
+  const settings = app.settings.list().map(({ schema, plugin }) => (schema as { 'x-group'?: string })['x-group'] ?? plugin);
+  const groups = [...new Set(settings)].filter((group) => group !== 'hidden');
+  filled = {
+    '/c/:slug': { guest: ['/c/general', '/c/announcements'], ada: ['/c/general'] },
+    '/d/:address': { guest: [long, `${long}?page=2`, locked], ada: [long, locked], mia: [long] },
+    '/d/:address/:post': { guest: ['/d/1/22'] },
+    '/d/:address/reply': { ada: ['/d/1/reply'] },
+    '/d/:address/edit': { ada: [`${by('ada')}/edit`] },
+    '/d/:address/delete': { ada: [`${by('ada')}/delete`] },
+    '/p/:id/edit': { ada: [post.replace(/delete$/, 'edit')] },
+    '/p/:id/delete': { ada: [post] },
+    '/u/:username': { guest: ['/u/ada', '/u/zoe'], ada: ['/u/ada'] },
+    '/u/:username/:tab': { guest: ['/u/ada/posts', '/u/zoe/posts'] },
+    '/admin/settings/:group': { root: groups.map((group) => `/admin/settings/${group}`) },
+  };
+}, 120_000);
+
+/** Who opens a page without parameters. */
+const LEAST: Readonly<Record<string, readonly Visitor[]>> = { moderator: ['mia'], admin: ['root'] };
+function visitorsOf({ can, options }: RouteInfo): readonly Visitor[] {
+  if (can !== 'public') return LEAST[can.default] ?? ['ada'];
+  return options['login'] === true ? ['ada'] : ['guest', 'ada'];
+}
+const addressesFor = (visitor: Visitor): readonly string[] => [
+  ...routes.flatMap((route) => {
+    if (route.path.includes(':')) return filled[route.path]?.[visitor] ?? [];
+    return visitorsOf(route).includes(visitor) ? [route.path] : [];
+  }),
+  ...(OTHERS[visitor] ?? []),
+];
+
+let told = 0;
+/** What the server logged as errors since it was last asked. */
+function failures(): readonly string[] {
+  const lines = forum.app.lines.slice(told).filter(({ level }) => level === 'error');
+  told = forum.app.lines.length;
+  return lines.map(({ message, error }) => `${message}: ${error instanceof Error ? error.message : ''}`);
+}
+
+/** Most characters of one finding. */
+const LONGEST = 300;
+
+async function lookAt(page: Page, path: string, seen: Set<string>): Promise<readonly string[]> {
+  const found: string[] = [];
+  const add = (what: string, list: readonly string[]): void => void found.push(...list.map((one) => `${path} ${what}: ${one}`.slice(0, LONGEST)));
+  const full = FULL || IMPORTANT.some((address) => address.test(path));
+  for (const scheme of full ? (['light', 'dark'] as const) : (['light'] as const)) {
+    await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce', forcedColors: 'none' });
+    await page.setViewportSize({ width: 320, height: 700 });
+    const answer = await page.goto(path);
+    // An address that leads to another is looked at there.
+    if (scheme === 'light' && seen.size === seen.add(page.url()).size) return [];
+    if (!MISSING.includes(path) && answer?.status() !== 200) found.push(`${path}: ${answer?.status()}`);
+    await settle(page);
+    for (const [width, height] of [[320, 700], [1280, 900]] as const) {
+      await page.setViewportSize({ width, height });
+      add(`${scheme} ${width}`, await judge(page));
+      if (await movesSideways(page)) found.push(`${path} ${width}: moves sideways`);
+      if (scheme === 'dark') continue;
+      add(`${width}, cut with wide spacing`, await spaceText(page));
+      if (full || width === 320) add(`${width}, focused but unseen`, await walkFocus(page));
+    }
+    add('moves', await moving(page));
+  }
+  await page.emulateMedia({ forcedColors: 'active' });
+  add('not marked with forced colours', await lostMarks(page));
+  return found;
+}
+
+describe('every page', () => {
+  test('is among those looked at below', () => {
+    expect(routes.length).toBeGreaterThan(20);
+    expect(routes.filter(({ path }) => path.includes(':') && !filled[path]).map(({ path, plugin }) => `${path} of ${plugin} has parameters: fill them in above`)).toEqual([]);
+  });
+
+  test.each(['guest', 'ada', 'mia', 'root'] as const)('is accessible, holds together and complains of nothing, as %s sees it', async (visitor) => {
+    const page = await forum.open(visitor);
+    const heard = listen(page);
+    const found: string[] = [];
+    const seen = new Set<string>();
+    for (const path of addressesFor(visitor)) {
+      found.push(...(await lookAt(page, path, seen)));
+      // That the page itself is missing or closed is what its address is about.
+      found.push(...failures().map((line) => `${path} log: ${line}`));
+      const meant = /the server responded with a status of 40[34]/;
+      found.push(...heard.splice(0).filter((line) => !meant.test(line)).map((line) => `${path} ${line}`));
+    }
+    await page.context().close();
+    expect(found).toEqual([]);
+  }, 400_000);
+});
