@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { EntitySchema } from '@mikro-orm/core';
 import type { Migration } from '@mikro-orm/migrations';
 import type { SqlEntityManager } from '@mikro-orm/sql';
-import { sql, type RawBuilder } from 'kysely';
-import type { Backend, Connection } from './connection.ts';
+import { sql, type ControlledTransaction, type Kysely, type RawBuilder } from 'kysely';
+import type { Backend } from './connection.ts';
 import { PluginError, messageOf } from './errors.ts';
 import { Batch } from './hooks.ts';
 import type { Logger } from './logger.ts';
@@ -54,60 +54,59 @@ export interface DatabaseOptions {
   readonly pool?: number | undefined;
 }
 
-/** What takes part in every commit. `jobs.ts` stores durable work there. */
-export interface CommitHook {
-  /** Inside the transaction, after the flush. A throw rolls back. */
-  before(batch: Batch): Promise<void>;
-  /** Right after the commit. */
-  after(batch: Batch): void;
-}
+/**
+ * Takes part in every commit: called inside the transaction, after the flush; what it resolves to, right after the commit. A
+ * throw rolls back. `jobs.ts` stores durable work there.
+ */
+export type CommitHook = (batch: Batch) => Promise<(() => void) | undefined>;
 
 interface Scope {
   readonly em: EntityManager;
   readonly batch: Batch;
-  connection: Connection | undefined;
+  readonly transaction: ControlledTransaction<unknown>;
   /** False after commit or rollback: work that nobody awaited must not use the connection any more. */
   open: boolean;
 }
 
 /** The advisory lock under which one process at a time migrates; the number has no meaning. */
 const MIGRATING = 7_216_002;
+const REMEDY = {
+  up: 'nothing of it was kept; correct it and enable the plugin again',
+  down: 'nothing of it was removed; correct its `down` and uninstall again',
+};
 /** Milliseconds that `ready` waits for an answer. */
 const READY = 2_000;
 
 /** Holds the one ambient thing there is: the transaction under way and the actions raised in it. */
 export class Database implements Data {
+  readonly embedded: boolean;
   readonly #backend: Backend;
-  readonly #ambient: AsyncLocalStorage<Scope | undefined>;
+  readonly #client: Kysely<unknown>;
   readonly #log: Logger;
+  readonly #ambient = new AsyncLocalStorage<Scope | undefined>();
   readonly #tables = new Map<string, { owner: string | undefined; definition: EntityDefinition }>();
-  #hook: CommitHook | undefined;
+  /** Set by the job queue. */
+  onCommit: CommitHook | undefined;
 
   /** Use `connect`. */
-  constructor(backend: Backend, ambient: AsyncLocalStorage<Scope | undefined>, log: Logger) {
+  constructor(backend: Backend, log: Logger) {
+    this.embedded = backend.embedded;
     this.#backend = backend;
-    this.#ambient = ambient;
+    this.#client = backend.orm.em.getConnection().getClient();
     this.#log = log;
   }
 
   /** Throws `ConfigurationError` when the server cannot be reached or another process has the embedded database open. */
   static async connect({ url, folder, log, pool = 10 }: DatabaseOptions): Promise<Database> {
-    const ambient = new AsyncLocalStorage<Scope | undefined>();
-    const onBegin = (connection: Connection): void => {
-      const scope = ambient.getStore();
-      if (scope?.open && !scope.connection) scope.connection = connection;
-    };
     // Imported when used: each brings a driver of its own, and PGlite's takes a while to load.
-    const backend = url
-      ? await (await import('./postgres.ts')).openPostgres(url, pool, log, onBegin)
-      : await (await import('./embedded.ts')).openEmbedded(folder, onBegin);
-    const database = new Database(backend, ambient, log);
-    await database.#prepare();
+    const backend = url ? await (await import('./postgres.ts')).openPostgres(url, pool, log) : await (await import('./embedded.ts')).openEmbedded(folder);
+    const database = new Database(backend, log);
+    // Another process may do the same at the same moment.
+    await database.all(sql`do $$ begin
+      create table if not exists migration (plugin text not null, name text not null, run_at timestamptz not null default now(), primary key (plugin, name));
+    exception when unique_violation or duplicate_table or duplicate_object then null;
+    end $$`);
     return database;
-  }
-
-  get embedded(): boolean {
-    return this.#backend.embedded;
   }
 
   get inTransaction(): boolean {
@@ -115,7 +114,7 @@ export class Database implements Data {
   }
 
   get statements(): number {
-    return this.#backend.statements;
+    return this.#backend.usage.statements;
   }
 
   em(): EntityManager {
@@ -126,17 +125,13 @@ export class Database implements Data {
     return this.#scope?.batch;
   }
 
-  useCommitHook(hook: CommitHook): void {
-    this.#hook = hook;
-  }
-
   async transaction<T>(work: (em: EntityManager) => Promise<T>): Promise<T> {
     const outer = this.#scope;
     if (outer) return work(outer.em);
-    const scope: Scope = { em: this.em(), batch: new Batch(), connection: undefined, open: true };
-    const result = await this.#ambient.run(scope, () => this.#run(scope, work));
-    this.#hook?.after(scope.batch);
-    await this.outside(() => scope.batch.send());
+    const batch = new Batch();
+    // The connection is given back whatever happens; a transaction of the ORM keeps one whose `begin`, `commit` or `rollback` failed.
+    const result = await this.#client.connection().execute((connection) => this.#run(connection, batch, work));
+    await this.outside(() => batch.send());
     return result;
   }
 
@@ -146,9 +141,11 @@ export class Database implements Data {
   }
 
   async all<T>(query: RawBuilder<T>): Promise<T[]> {
-    const { sql: text, parameters } = query.compile(this.#backend.orm.em.getConnection().getClient());
     try {
-      return await (this.#scope?.connection ?? this.#backend).query<T>(text, parameters);
+      const transaction = this.#scope?.transaction;
+      if (transaction) return (await query.execute(transaction)).rows;
+      const { sql: text, parameters } = query.compile(this.#client);
+      return (await this.#backend.query(text, parameters)).rows as T[];
     } catch (error) {
       throw this.#backend.orm.em.getPlatform().getExceptionConverter().convertException(error as Error);
     }
@@ -160,49 +157,33 @@ export class Database implements Data {
 
   /** Live, and again at each start. A table that another plugin owns is refused; a changed definition replaces the old one. */
   async discover(plugin: string, entities: readonly EntityDefinition[]): Promise<void> {
-    const fresh = new Map<string, EntityDefinition>();
-    const stale: EntityDefinition[] = [];
-    for (const definition of entities) {
-      const table: string = definition.init().meta.tableName;
-      const known = this.#tables.get(table);
-      if (known?.owner !== undefined && known.owner !== plugin) {
-        throw new PluginError(plugin, `has an entity on the table "${table}", which belongs to "${known.owner}"; give it a table of its own`);
-      }
-      if (known?.definition === definition) continue;
-      fresh.set(table, definition);
-      if (known) stale.push(known.definition);
-    }
-    if (fresh.size === 0) return;
+    const tableOf = (definition: EntityDefinition): string => definition.init().meta.tableName;
+    const fresh = entities.filter((definition) => {
+      const known = this.#tables.get(tableOf(definition));
+      if (known?.owner === undefined || known.owner === plugin) return known?.definition !== definition;
+      throw new PluginError(plugin, `has an entity on the table "${tableOf(definition)}", which belongs to "${known.owner}"; give it a table of its own`);
+    });
+    if (fresh.length === 0) return;
+    const stale = fresh.flatMap((definition) => this.#tables.get(tableOf(definition))?.definition.meta.class ?? []);
     try {
-      this.#backend.orm.discoverEntity([...fresh.values()], stale.map((definition) => definition.meta.class));
+      this.#backend.orm.discoverEntity(fresh, stale);
     } catch (error) {
       throw new PluginError(plugin, `has an entity that cannot be used: ${messageOf(error)}; correct it in its entities.ts`, { cause: error });
     }
-    for (const [table, definition] of fresh) this.#tables.set(table, { owner: plugin, definition });
+    for (const definition of fresh) this.#tables.set(tableOf(definition), { owner: plugin, definition });
   }
 
   /** Runs what has not run yet, each in a transaction of its own, and returns the names. One process at a time. */
   async migrate(plugin: string, migrations: readonly MigrationClass[]): Promise<readonly string[]> {
     const repeated = migrations.find((one, at) => migrations.findIndex((other) => other.name === one.name) !== at);
     if (repeated) throw new PluginError(plugin, `lists two migrations named "${repeated.name}"; rename one of them`);
-    const done = await this.#applied(plugin);
-    const ran: string[] = [];
-    for (const migration of migrations) {
-      if (!done.has(migration.name) && (await this.#migrate(plugin, migration, 'up'))) ran.push(migration.name);
-    }
-    return ran;
+    return this.#migrate(plugin, migrations, 'up');
   }
 
   /** Undoes what has run, last first, and lets go of the plugin's tables: the plugin is being uninstalled. */
   async migrateDown(plugin: string, migrations: readonly MigrationClass[]): Promise<void> {
-    const done = await this.#applied(plugin);
-    for (const migration of migrations.toReversed()) if (done.has(migration.name)) await this.#migrate(plugin, migration, 'down');
+    await this.#migrate(plugin, migrations.toReversed(), 'down');
     for (const table of this.#tables.values()) if (table.owner === plugin) table.owner = undefined;
-  }
-
-  /** `run` also gets an empty payload after the connection was lost, when messages may have been missed. */
-  listen(channel: string, run: (payload: string) => void): Promise<() => Promise<void>> {
-    return this.#backend.listen(channel, run);
   }
 
   /** False when another process has claimed this database alone. Held until `close`, always true on the embedded one. */
@@ -221,7 +202,7 @@ export class Database implements Data {
   async ready(): Promise<void> {
     const { promise, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => reject(new Error(`the database did not answer within ${READY} ms`)), READY);
-    await Promise.race([this.#backend.query('select 1', []), promise]).finally(() => clearTimeout(timer));
+    await Promise.race([this.outside(() => this.all(sql`select 1`)), promise]).finally(() => clearTimeout(timer));
   }
 
   close(): Promise<void> {
@@ -233,65 +214,57 @@ export class Database implements Data {
     return scope?.open ? scope : undefined;
   }
 
-  async #run<T>(scope: Scope, work: (em: EntityManager) => Promise<T>): Promise<T> {
-    await scope.em.begin();
+  async #run<T>(connection: Kysely<unknown>, batch: Batch, work: (em: EntityManager) => Promise<T>): Promise<T> {
+    const transaction = await connection.startTransaction().execute();
+    const scope: Scope = { em: this.em(), batch, transaction, open: true };
+    scope.em.setTransactionContext(transaction);
     try {
-      const result = await work(scope.em);
-      await scope.em.flush();
-      await this.#hook?.before(scope.batch);
-      await scope.em.commit();
-      return result;
+      const result = await this.#ambient.run(scope, async () => {
+        const value = await work(scope.em);
+        await scope.em.flush();
+        return { value, committed: await this.onCommit?.(batch) };
+      });
+      await transaction.commit().execute();
+      result.committed?.();
+      return result.value;
     } catch (error) {
       // What went wrong first is what the caller must see; a connection that is gone has rolled back by itself.
-      await scope.em.rollback().catch((cause: unknown) => this.#log.warn({ error: messageOf(cause) }, 'a transaction could not be rolled back'));
+      await transaction.rollback().execute().catch((cause: unknown) => this.#log.warn({ error: messageOf(cause) }, 'a transaction could not be rolled back'));
       throw error;
     } finally {
       scope.open = false;
+      scope.em.resetTransactionContext();
     }
   }
 
-  async #prepare(): Promise<void> {
-    const found = await this.one(sql<{ found: boolean }>`select to_regclass('migration') is not null as found`);
-    if (found?.found) return;
-    await this.transaction(async () => {
-      await this.all(sql`select pg_advisory_xact_lock(${MIGRATING})`);
-      await this.all(sql`create table if not exists migration (plugin text not null, name text not null, run_at timestamptz not null default now(), primary key (plugin, name))`);
-    });
-  }
-
-  async #applied(plugin: string): Promise<ReadonlySet<string>> {
-    const rows = await this.all(sql<{ name: string }>`select name from migration where plugin = ${plugin}`);
-    return new Set(rows.map((row) => row.name));
-  }
-
-  /** False when another process was faster. */
-  async #migrate(plugin: string, migration: MigrationClass, direction: 'up' | 'down'): Promise<boolean> {
-    try {
-      return await this.transaction(async (em) => {
-        await this.all(sql`select pg_advisory_xact_lock(${MIGRATING})`);
-        await this.all(sql`select set_config('statement_timeout', '0', true)`);
-        if ((await this.#applied(plugin)).has(migration.name) === (direction === 'up')) return false;
-        await this.#statements(em, migration, direction);
-        if (direction === 'up') await this.all(sql`insert into migration (plugin, name) values (${plugin}, ${migration.name})`);
-        else await this.all(sql`delete from migration where plugin = ${plugin} and name = ${migration.name}`);
-        return true;
-      });
-    } catch (error) {
-      const remedy = direction === 'up' ? 'nothing of it was kept; correct it and enable the plugin again' : 'nothing of it was removed; correct its `down` and uninstall again';
-      throw new PluginError(plugin, `migration "${migration.name}" failed: ${messageOf(error)}; ${remedy}`, { cause: error });
-    } finally {
-      this.#backend.forgetStatements();
+  async #migrate(plugin: string, migrations: readonly MigrationClass[], direction: 'up' | 'down'): Promise<string[]> {
+    const { driver, config } = this.#backend.orm;
+    const waiting = async (): Promise<readonly MigrationClass[]> => {
+      const applied = new Set((await this.all(sql<{ name: string }>`select name from migration where plugin = ${plugin}`)).map(({ name }) => name));
+      return migrations.filter(({ name }) => applied.has(name) === (direction === 'down'));
+    };
+    const ran: string[] = [];
+    for (const migration of await waiting()) {
+      try {
+        await this.transaction(async (em) => {
+          await this.all(sql`select pg_advisory_xact_lock(${MIGRATING}), set_config('statement_timeout', '0', true)`);
+          // Another process may have been faster.
+          if (!(await waiting()).includes(migration)) return;
+          const change = new migration(driver, config);
+          const transaction = em.getTransactionContext()!;
+          change.setTransactionContext(transaction);
+          await change[direction]();
+          for (const query of change.getQueries()) await driver.execute(query as string, [], 'all', transaction);
+          if (direction === 'up') await this.all(sql`insert into migration (plugin, name) values (${plugin}, ${migration.name})`);
+          else await this.all(sql`delete from migration where plugin = ${plugin} and name = ${migration.name}`);
+          ran.push(migration.name);
+        });
+      } catch (error) {
+        throw new PluginError(plugin, `migration "${migration.name}" failed: ${messageOf(error)}; ${REMEDY[direction]}`, { cause: error });
+      } finally {
+        this.#backend.forgetStatements();
+      }
     }
-  }
-
-  async #statements(em: EntityManager, definition: MigrationClass, direction: 'up' | 'down'): Promise<void> {
-    const driver = this.#backend.orm.driver;
-    const migration = new definition(driver, this.#backend.orm.config);
-    migration.setTransactionContext(em.getTransactionContext()!);
-    await migration[direction]();
-    for (const query of migration.getQueries()) {
-      if (typeof query === 'string') await this.#scope?.connection?.script(query);
-      else await driver.execute(query as never, [], 'all', em.getTransactionContext()!);
-    }
+    return ran;
   }
 }

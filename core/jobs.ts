@@ -1,250 +1,171 @@
+import { randomUUID } from 'node:crypto';
 import { sql, type Database } from './data.ts';
-import { messageOf, PluginError } from './errors.ts';
-import type { Batch, Outbox } from './hooks.ts';
-import { JobStore, LEASE, orderedId, type JobReport, type NewJob } from './job-store.ts';
-import type { Logger } from './logger.ts';
+import { PluginError } from './errors.ts';
+import type { Batch } from './hooks.ts';
 import type { Job, JobDefinition } from './plugin.ts';
 import { defineToken } from './ref.ts';
-import { Schedule } from './schedule.ts';
+import { readCron } from './schedule.ts';
 import { check } from './schema.ts';
-import type { Supervisor } from './supervise.ts';
-import { Worker, type Listener } from './worker.ts';
+import { Worker, type Listener, type Surroundings } from './worker.ts';
+
+export interface JobReport {
+  /** `<plugin>/<action>` or `<plugin>/job:<name>`. */
+  readonly listener: string;
+  readonly waiting: number;
+  readonly running: number;
+  readonly failed: number;
+  /** When the oldest waiting one was or is due. */
+  readonly oldest: Date | null;
+  /** The last one. */
+  readonly error: string | null;
+}
 
 /** What administrators see of durable work. */
 export interface Jobs {
-  /** By listener, `<plugin>/<action>` or `<plugin>/job:<name>`: counts, when the oldest was due, the last error. */
+  /** In the order of the listeners' names. */
   report(): Promise<readonly JobReport[]>;
   /** Lets a listener's failed work run again from its first attempt. Resolves to how many. */
   retry(listener: string): Promise<number>;
 }
 export const Jobs = defineToken<Jobs>('Jobs');
 
-/** Milliseconds until the database is looked at again although nobody said so: a message may be lost with its process. */
-const LOOK_AGAIN = 5_000;
-/** Milliseconds until the database is tried again when it did not answer. */
-const WAIT_FOR_DATABASE = 1_000;
-/** Milliseconds between two messages to the other processes. */
-const TELL_EVERY = 50;
-/** Milliseconds between two clean-ups. */
-const CLEAN_EVERY = 3_600_000;
-
 /** Keeps durable work in one table: stored with the transaction that caused it, run at least once, in whichever process has room. */
-export class JobQueue implements Outbox, Jobs {
+export class JobQueue implements Jobs {
+  readonly #around: Surroundings;
   readonly #data: Database;
-  readonly #supervisor: Supervisor;
-  readonly #log: Logger;
-  readonly #store: JobStore;
-  readonly #schedule: Schedule;
   readonly #worker: Worker;
   readonly #listeners = new Map<string, Listener>();
-  readonly #byAction = new Map<string, readonly Listener[]>();
-  readonly #collected = new WeakMap<Batch, NewJob[]>();
-  #state: 'idle' | 'started' | 'stopped' = 'idle';
-  #pumping: Promise<void> | undefined;
-  #again = false;
-  #timer: NodeJS.Timeout | undefined;
-  #renewal: NodeJS.Timeout | undefined;
-  #telling: NodeJS.Timeout | undefined;
-  #tellAgain = false;
-  #cleaned = -CLEAN_EVERY;
-  #unlisten: (() => Promise<void>) | undefined;
+  /** The rows of transactions under way as JSON, so that what is changed after the raising does not change them. By id and listener. */
+  readonly #collected = new WeakMap<Batch, Map<string, string>>();
 
-  constructor({ data, supervisor, log }: { readonly data: Database; readonly supervisor: Supervisor; readonly log: Logger }) {
-    this.#data = data;
-    this.#supervisor = supervisor;
-    this.#log = log;
-    this.#store = new JobStore(data);
-    this.#schedule = new Schedule(data);
-    this.#worker = new Worker(this.#store, supervisor, log, () => this.#pump());
-    data.useCommitHook({
-      before: async (batch) => {
-        const jobs = this.#collected.get(batch);
-        if (jobs?.length) await this.#store.insert(jobs);
-      },
-      after: (batch) => {
-        if (this.#collected.has(batch)) this.#wake();
-      },
-    });
+  constructor(around: Surroundings) {
+    this.#around = around;
+    this.#data = around.data;
+    this.#worker = new Worker(around, this.#listeners);
+    this.#data.onCommit = async (batch) => {
+      const rows = this.#collected.get(batch);
+      if (!rows?.size) return undefined;
+      await this.#insert(rows);
+      return () => this.#worker.wake();
+    };
   }
 
   /** Begins to run what is stored; storing works before. */
-  async start(): Promise<void> {
-    if (this.#state !== 'idle') return;
-    await this.#store.recover();
-    this.#unlisten = await this.#data.listen('job', (from) => {
-      if (from !== this.#store.owner) this.#pump();
-    });
-    this.#state = 'started';
-    this.#renewal = setInterval(() => void this.#worker.renew(), (LEASE * 1_000) / 3).unref();
-    this.#pump();
+  start(): Promise<void> {
+    return this.#worker.start();
   }
 
   /** Aborts what runs, gives it 2 s to end, puts the rest back for another process or the next start. */
-  async stop(): Promise<void> {
-    if (this.#state === 'stopped') return;
-    this.#state = 'stopped';
-    for (const timer of [this.#timer, this.#renewal, this.#telling]) clearTimeout(timer);
-    await this.#unlisten?.();
-    await this.#pumping;
-    await this.#end();
+  stop(): Promise<void> {
+    return this.#worker.stop();
   }
 
   /** Makes `run` hear of `action` durably. What it returns undoes that, with what runs aborted and put back; waiting work stays for the listener's return. */
   listen(plugin: string, action: string, run: Listener['run'], durability: Listener['durability'] = {}): () => Promise<void> {
     const name = `${plugin}/${action}${durability.id === undefined ? '' : `#${durability.id}`}`;
-    const listener = this.#add(plugin, name, `durable ${action}`, run, durability);
-    const others = (): readonly Listener[] => (this.#byAction.get(action) ?? []).filter((other) => other !== listener);
-    this.#byAction.set(action, [...others(), listener]);
-    return () => {
-      if (others().length > 0) this.#byAction.set(action, others());
-      else this.#byAction.delete(action);
-      return this.#remove(listener);
-    };
+    return this.#add(name, plugin, `durable ${action}`, { action, run, durability });
   }
 
-  define<P>(plugin: string, name: string, definition: JobDefinition<P>): { readonly job: Job<P>; readonly stop: () => Promise<void> } {
-    const listener = this.#add(plugin, `${plugin}/job:${name}`, `job ${name}`, definition.run, definition);
-    if (definition.cron !== undefined) this.#schedule.add(plugin, listener.name, definition.cron);
+  define<P>(plugin: string, id: string, definition: JobDefinition<P>): { readonly job: Job<P>; readonly stop: () => Promise<void> } {
+    const name = `${plugin}/job:${id}`;
+    const cron = definition.cron === undefined ? undefined : readCron(plugin, definition.cron);
+    const stop = this.#add(name, plugin, `job ${id}`, { run: definition.run, durability: definition, cron });
     const job: Job<P> = {
       add: async (payload, { at } = {}) => {
         const checked = check(definition.schema, payload);
         if (!checked.ok) {
           const problems = checked.problems.map(({ field, message }) => `${field} ${message}`).join(', ');
-          throw new PluginError(plugin, `adds a job "${name}" whose payload does not fit its schema: ${problems}`);
+          throw new PluginError(plugin, `adds a job "${id}" whose payload does not fit its schema: ${problems}`);
         }
-        const id = orderedId();
-        await this.#keep([this.#row(listener, id, payload, JSON.stringify(checked.value), at)], this.#data.batch());
-        return id;
+        const jobId = orderedId();
+        await this.#keep(this.#data.batch(), [this.#listeners.get(name)!], jobId, payload, JSON.stringify(checked.value), at);
+        return jobId;
       },
-      cancel: async (id) => {
-        const collected = this.#collected.get(this.#data.batch()!) ?? [];
-        const at = collected.findIndex((row) => row.id === id && row.listener === listener.name);
-        return at === -1 ? this.#store.cancel(id, listener.name) : collected.splice(at, 1).length > 0;
+      cancel: async (jobId) => {
+        if (this.#collected.get(this.#data.batch()!)?.delete(`${jobId} ${name}`)) return true;
+        const rows = await this.#data.all(sql`delete from job where id = ${jobId} and listener = ${name} and owner is null and failed_at is null returning id`);
+        return rows.length > 0;
       },
     };
-    return { job, stop: () => this.#remove(listener) };
+    return { job, stop };
   }
 
-  batch(): Batch | undefined {
-    return this.#data.batch();
-  }
-
+  /** Keeps the work of the action's durable listeners, in the batch's transaction or at once; undefined when there is none. */
   store(action: string, payload: unknown, batch: Batch | undefined): Promise<void> | undefined {
-    const listeners = this.#byAction.get(action);
-    if (!listeners) return undefined;
-    const id = orderedId();
-    const text = JSON.stringify(payload) ?? 'null';
-    return this.#keep(listeners.map((listener) => this.#row(listener, id, payload, text, undefined)), batch);
+    const listeners = [...this.#listeners.values()].filter((listener) => listener.action === action);
+    return listeners.length > 0 ? this.#keep(batch, listeners, orderedId(), payload, JSON.stringify(payload) ?? 'null') : undefined;
   }
 
   /** Removes all work and schedules of a plugin that is being uninstalled. */
-  forget(plugin: string): Promise<void> {
-    return this.#store.forget(plugin);
+  async forget(plugin: string): Promise<void> {
+    await this.#data.all(sql`with gone as (delete from job_schedule where starts_with(listener, ${`${plugin}/`}))
+      delete from job where starts_with(listener, ${`${plugin}/`})`);
   }
 
   report(): Promise<readonly JobReport[]> {
-    return this.#store.report();
+    return this.#data.all(sql<JobReport>`select listener, count(*) filter (where failed_at is null and (owner is null or run_at <= now()))::integer as waiting,
+        count(*) filter (where owner is not null and run_at > now())::integer as running, count(*) filter (where failed_at is not null)::integer as failed,
+        min(run_at) filter (where failed_at is null and owner is null) as oldest,
+        (array_agg(error order by failed_at desc nulls last, id) filter (where error is not null))[1] as error
+      from job group by listener order by listener`);
   }
 
   async retry(listener: string): Promise<number> {
-    const count = await this.#store.retry(listener);
-    this.#wake();
-    return count;
+    const rows = await this.#data.all(sql`update job set failed_at = null, attempt = 0, run_at = now()
+      where listener = ${listener} and failed_at is not null returning id`);
+    this.#worker.wake();
+    return rows.length;
   }
 
-  #add(plugin: string, name: string, task: string, run: Listener['run'], durability: Listener['durability']): Listener {
+  #add(name: string, plugin: string, task: string, how: Omit<Listener, 'name' | 'plugin' | 'task'>): () => Promise<void> {
     if (this.#listeners.has(name)) throw new PluginError(plugin, `registers "${name}" twice; give one of them an \`id\` or another name`);
+    const { supervisor } = this.#around;
     // As a guard it is never set aside: setting aside is what the retries are for, and skipping would lose work.
-    const listener: Listener = { name, plugin, run, durability, task: this.#supervisor.task(plugin, task, true) };
+    const listener: Listener = { name, plugin, ...how, task: supervisor.task(plugin, task, true) };
     this.#listeners.set(name, listener);
-    this.#pump();
-    return listener;
+    void this.#worker.pump(0);
+    return () => {
+      this.#listeners.delete(name);
+      supervisor.forget(plugin, listener.task);
+      return this.#worker.release(listener);
+    };
   }
 
-  #remove(listener: Listener): Promise<void> {
-    this.#listeners.delete(listener.name);
-    this.#schedule.remove(listener.name);
-    this.#supervisor.forget(listener.plugin, listener.task);
-    return this.#end(listener);
-  }
-
-  #row(listener: Listener, id: string, payload: unknown, text: string, at: Date | undefined): NewJob {
-    let key: string | undefined;
-    try {
-      key = listener.durability.key?.(payload);
-    } catch (error) {
-      this.#log.error({ plugin: listener.plugin, task: listener.name, error }, 'a durable listener could not name the key of its work; it is kept without one');
+  #keep(batch: Batch | undefined, listeners: readonly Listener[], id: string, payload: unknown, text: string, at?: Date): Promise<void> | undefined {
+    const rows = (batch && this.#collected.get(batch)) ?? new Map<string, string>();
+    for (const listener of listeners) {
+      const row = JSON.stringify({ id, listener: listener.name, key: this.#key(listener, payload), at });
+      rows.set(`${id} ${listener.name}`, `${row.slice(0, -1)},"payload":${text}}`);
     }
-    return { id, listener: listener.name, key, payload: text, at };
-  }
-
-  #keep(jobs: readonly NewJob[], batch: Batch | undefined): Promise<void> | undefined {
-    if (!batch) return this.#store.insert(jobs).then(() => this.#wake());
-    const collected = this.#collected.get(batch);
-    if (collected) collected.push(...jobs);
-    else this.#collected.set(batch, [...jobs]);
+    if (!batch) return this.#insert(rows).then(() => this.#worker.wake());
+    this.#collected.set(batch, rows);
     return undefined;
   }
 
-  #wake(): void {
-    this.#pump();
-    if (!this.#data.embedded) this.#tell();
-  }
-
-  /** The other processes are told after the commit and not by it: NOTIFY inside makes all commits wait for one another. */
-  #tell(): void {
-    if (this.#telling || this.#state === 'stopped') {
-      this.#tellAgain = true;
-      return;
+  #key({ plugin, name, durability }: Listener, payload: unknown): string | undefined {
+    try {
+      return durability.key?.(payload as never);
+    } catch (error) {
+      this.#around.log.error({ plugin, task: name, error }, 'a durable listener could not name the key of its work; it is kept without one');
+      return undefined;
     }
-    this.#tellAgain = false;
-    this.#data.outside(() => this.#data.all(sql`select pg_notify('job', ${this.#store.owner})`)).catch(() => undefined);
-    this.#telling = setTimeout(() => {
-      this.#telling = undefined;
-      if (this.#tellAgain) this.#tell();
-    }, TELL_EVERY).unref();
   }
 
-  #pump(): void {
-    this.#again = true;
-    if (this.#state === 'started') this.#pumping ??= this.#data.outside(() => this.#turn());
+  /** One statement, in the transaction under way. */
+  async #insert(rows: ReadonlyMap<string, string>): Promise<void> {
+    await this.#data.all(sql`insert into job (id, listener, key, payload, run_at)
+      select r.id, r.listener, r.key, coalesce(r.payload, 'null'), coalesce(r.at, now())
+      from json_to_recordset(${`[${[...rows.values()].join(',')}]`}::json) as r(id uuid, listener text, key text, payload jsonb, at timestamptz)`);
   }
+}
 
-  async #turn(): Promise<void> {
-    let wait = 0;
-    while (this.#again && this.#state === 'started') {
-      this.#again = false;
-      wait = await this.#step().catch((error: unknown) => {
-        this.#log.warn({ error: messageOf(error) }, 'durable work waits: the database did not answer');
-        return WAIT_FOR_DATABASE;
-      });
-    }
-    this.#pumping = undefined;
-    clearTimeout(this.#timer);
-    if (this.#state === 'started') this.#timer = setTimeout(() => this.#pump(), Math.min(wait, LOOK_AGAIN)).unref();
-  }
+let latest = 0n;
 
-  /** Writes down what ended, fires schedules, takes what is due. Resolves to the milliseconds until there is more. */
-  async #step(): Promise<number> {
-    await this.#worker.settle();
-    const scheduled = await this.#schedule.fire();
-    if (performance.now() - this.#cleaned > CLEAN_EVERY) {
-      this.#cleaned = performance.now();
-      await this.#store.clean();
-    }
-    if (this.#worker.room <= 0 || this.#listeners.size === 0) return scheduled;
-    const openings = [...this.#listeners.values()].map((listener) => this.#worker.opening(listener));
-    const { jobs, wait } = await this.#store.claim(openings, this.#worker.room);
-    for (const job of jobs) this.#worker.begin(job, this.#listeners.get(job.listener));
-    // Behind works of a key that is full now there may be works of other keys.
-    if (jobs.some((job) => job.key !== null)) this.#again = true;
-    return Math.min(scheduled, Math.ceil(wait ?? Infinity) + 1);
-  }
-
-  async #end(listener?: Listener): Promise<void> {
-    await this.#worker.stop(listener);
-    await this.#data.outside(() => this.#worker.settle()).catch((error: unknown) => {
-      this.#log.warn({ error: messageOf(error) }, 'ended work could not be written down; it will run again');
-    });
-  }
+/** A UUID of version 7 that sorts by when it was made, within this process also inside one millisecond. */
+function orderedId(): string {
+  // Twelve bits count within a millisecond; beyond them the next one is borrowed.
+  const now = BigInt(Date.now()) << 12n;
+  latest = now > latest ? now : latest + 1n;
+  const moment = latest.toString(16).padStart(15, '0');
+  return `${moment.slice(0, 8)}-${moment.slice(8, 12)}-7${moment.slice(12)}-${randomUUID().slice(19)}`;
 }

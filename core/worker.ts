@@ -1,130 +1,266 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { sql, type Database } from './data.ts';
 import { messageOf } from './errors.ts';
+import type { Fleet } from './fleet.ts';
 import type { Delivery, Durability } from './hooks.ts';
-import type { ClaimedJob, JobStore, Opening, Outcome } from './job-store.ts';
 import type { Logger } from './logger.ts';
+import { fire, type Cron } from './schedule.ts';
 import type { Supervisor, Task } from './supervise.ts';
 
 /** How many run at a time in one process, all listeners together. */
 const CAPACITY = 16;
 /** Seconds before each further attempt, where a listener does not say. */
 const RETRY = [5, 300, 1_800, 7_200];
+/** Seconds until a row whose process has died is taken by another; renewed every third of it. */
+const LEASE = 30;
+/** Renewals between two clean-ups: one in an hour. */
+const CLEAN_EVERY = 360;
 /** Milliseconds that aborted work has to end by itself before it is put back. */
 const GRACE = 2_000;
+/** Milliseconds until the database is looked at again although nobody said so: it may not have answered, or a process died before it told. */
+const LOOK_AGAIN = 5_000;
+/** The advisory lock under which limits per key are counted; the number has no meaning. */
+const CLAIMING = 7_216_003;
+
+/** Milliseconds in which commits gather before the other processes are told of them. */
+const TELL_EVERY = 50;
+
+/** What a job queue works with. */
+export interface Surroundings {
+  readonly data: Database;
+  readonly supervisor: Supervisor;
+  readonly log: Logger;
+  /** Carries word of new work to the other processes; what it loses is found by their next look. */
+  readonly fleet: Pick<Fleet, 'announce' | 'listen'>;
+}
 
 /** Somebody whose work is kept in the database under `name`. */
 export interface Listener {
   readonly name: string;
   readonly plugin: string;
-  // `any` because the queue carries payloads of unrelated types; hooks and jobs give each its type back.
-  readonly run: (payload: any, delivery: Delivery) => unknown;
-  readonly durability: Durability<any>;
+  /** Whose raising is heard; a job hears none. */
+  readonly action?: string;
+  // `never` because the queue carries payloads of unrelated types; hooks and jobs give each its type back.
+  readonly run: (payload: never, delivery: Delivery) => unknown;
+  readonly durability: Durability<never>;
+  readonly cron?: Cron | undefined;
   readonly task: Task;
 }
 
-interface Running {
-  readonly job: ClaimedJob;
-  readonly listener: Listener;
-  readonly controller: AbortController;
-  ended: Promise<void>;
+/** A row this process has taken; `attempt` counts from 1. */
+interface Claimed {
+  readonly id: string;
+  readonly listener: string;
+  readonly key: string | null;
+  readonly payload: unknown;
+  readonly attempt: number;
 }
 
-/** What this process has taken and is running, and what ended but is not written down yet. */
+interface Running {
+  readonly job: Claimed;
+  readonly listener: Listener;
+  readonly controller: AbortController;
+}
+
+/** How an attempt ended; `back`: it did not count. */
+type End = 'done' | 'failed' | 'back';
+
+/** Takes what is due and has a listener here, runs it, and writes down how it ended. */
 export class Worker {
-  readonly #store: JobStore;
-  readonly #supervisor: Supervisor;
-  readonly #log: Logger;
-  readonly #onEnd: () => void;
-  readonly #running = new Set<Running>();
-  #outcomes: Outcome[] = [];
-  #settling: Promise<void> = Promise.resolve();
+  readonly #data: Database;
+  readonly #around: Surroundings;
+  readonly #listeners: ReadonlyMap<string, Listener>;
+  /** What runs, each with the promise of its end, which never rejects. */
+  readonly #running = new Map<Running, Promise<void>>();
+  /** Marks the rows of this process. */
+  readonly #owner = randomUUID();
+  /** Rows `j` that are among `d` and have not been taken by another process meanwhile. */
+  readonly #mine = sql`j.id = d.id and j.listener = d.listener and j.attempt = d.attempt and j.owner = ${this.#owner}`;
+  /** What has ended and is not written down yet. */
+  readonly #ended: object[] = [];
+  #state: 'idle' | 'started' | 'stopped' = 'idle';
+  #pumping: Promise<void> | undefined;
+  #again = false;
+  #timer: NodeJS.Timeout | undefined;
+  #renewal: NodeJS.Timeout | undefined;
+  #renewals = 0;
+  #telling: NodeJS.Timeout | undefined;
+  /** When schedules are looked at again, on the clock of `performance.now()`. */
+  #scheduled = 0;
 
-  /** `onEnd` is called when there is something to `settle`, and room for more. */
-  constructor(store: JobStore, supervisor: Supervisor, log: Logger, onEnd: () => void) {
-    this.#store = store;
-    this.#supervisor = supervisor;
-    this.#log = log;
-    this.#onEnd = onEnd;
+  constructor(around: Surroundings, listeners: ReadonlyMap<string, Listener>) {
+    this.#around = around;
+    this.#data = around.data;
+    this.#listeners = listeners;
   }
 
-  get room(): number {
-    return CAPACITY - this.#running.size;
+  async start(): Promise<void> {
+    if (this.#state !== 'idle') return;
+    // The embedded database has one process: whatever was running when it opened belongs to a dead one.
+    if (this.#data.embedded) await this.#data.all(sql`update job set owner = null, run_at = now() where owner is not null`);
+    this.#state = 'started';
+    this.#around.fleet.listen('jobs', () => void this.pump());
+    this.#renewal = setInterval(() => void this.#renew(), (LEASE * 1_000) / 3).unref();
+    void this.pump();
   }
 
-  opening({ name, durability: { limit = 4, perKey } }: Listener): Opening {
-    const running = [...this.#running].filter(({ job }) => job.listener === name).length;
-    return { listener: name, free: Math.max(0, limit - running), perKey };
+  async stop(): Promise<void> {
+    this.#state = 'stopped';
+    for (const timer of [this.#timer, this.#renewal, this.#telling]) clearTimeout(timer);
+    await this.release();
   }
 
-  begin(job: ClaimedJob, listener: Listener | undefined): void {
-    // Its plugin stopped while the row was being taken.
-    if (!listener) return void this.#outcomes.push({ job, end: 'back' });
-    const controller = new AbortController();
-    const running: Running = { job, listener, controller, ended: Promise.resolve() };
-    this.#running.add(running);
-    const delivery: Delivery = { id: job.id, attempt: job.attempt, signal: controller.signal };
-    const run = async (): Promise<unknown> => this.#supervisor.run(listener.task, async () => listener.run(job.payload, delivery), Infinity);
-    running.ended = run().then(
-      () => this.#end(running, { job, end: 'done' }),
-      (error: unknown) => this.#end(running, failure(running, error)),
-    );
+  /** There may be new work, or a new schedule. Resolves when nothing more has happened meanwhile; never rejects. */
+  pump(scheduled = this.#scheduled): Promise<void> | undefined {
+    this.#scheduled = scheduled;
+    this.#again = true;
+    if (this.#state !== 'idle') this.#pumping ??= this.#data.outside(() => this.#turn());
+    return this.#pumping;
   }
 
-  /** Aborts what runs (of one listener, or all), gives it 2 s to end by itself and puts back what did not. */
-  async stop(listener?: Listener): Promise<void> {
-    const ending = [...this.#running].filter((running) => !listener || running.listener === listener);
-    if (ending.length === 0) return;
-    for (const { controller } of ending) controller.abort(new Error('its plugin stops'));
+  /** There is new work. The other processes are told soon after the commit, which does not wait for that. */
+  wake(): void {
+    void this.pump();
+    if (this.#state !== 'stopped') this.#telling ??= setTimeout(() => {
+      this.#telling = undefined;
+      void this.#around.fleet.announce('jobs');
+    }, TELL_EVERY).unref();
+  }
+
+  /** Aborts what runs (of one listener, or all), gives it 2 s to end by itself, and resolves when what did not is put back. */
+  async release(listener?: Listener): Promise<void> {
+    const ending = [...this.#running].filter(([running]) => !listener || running.listener === listener);
+    for (const [{ controller }] of ending) controller.abort(new Error('its plugin stops'));
     const limit = new AbortController();
     const over = delay(GRACE, undefined, { signal: limit.signal }).catch(() => undefined);
-    await Promise.race([Promise.all(ending.map(({ ended }) => ended)), over]);
+    await Promise.race([Promise.all(ending.map(([, end]) => end)), over]);
     limit.abort();
-    for (const running of ending) this.#end(running, { job: running.job, end: 'back' });
+    for (const [running] of ending) this.#end(running, 'back');
+    await this.pump();
   }
 
-  /** Writes down what has ended when it is called. What cannot be written is kept for the next call. */
-  settle(): Promise<void> {
-    this.#settling = this.#settling.catch(() => undefined).then(() => this.#write());
-    return this.#settling;
-  }
-
-  async #write(): Promise<void> {
-    if (this.#outcomes.length === 0) return;
-    const outcomes = this.#outcomes;
-    this.#outcomes = [];
-    try {
-      await this.#store.settle(outcomes);
-    } catch (error) {
-      this.#outcomes.unshift(...outcomes);
-      throw error;
+  async #turn(): Promise<void> {
+    let wait = LOOK_AGAIN;
+    while (this.#again) {
+      this.#again = false;
+      try {
+        await this.#settle();
+        if (this.#state === 'started') wait = await this.#take();
+      } catch (error) {
+        this.#around.log.warn({ error: messageOf(error) }, 'durable work waits: the database did not answer');
+      }
     }
+    this.#pumping = undefined;
+    clearTimeout(this.#timer);
+    if (this.#state === 'started') this.#timer = setTimeout(() => void this.pump(), Math.max(1, Math.min(wait, LOOK_AGAIN))).unref();
+  }
+
+  async #settle(): Promise<void> {
+    const count = this.#ended.length;
+    if (count === 0) return;
+    await this.#data.all(sql`
+      with d as (
+        select * from json_to_recordset(${JSON.stringify(this.#ended)}::json)
+          as d(id uuid, listener text, attempt integer, "end" text, delay float8, error text)
+      ), done as (delete from job j using d where d.end = 'done' and ${this.#mine})
+      update job j set owner = null, attempt = j.attempt - (d.end = 'back')::integer, run_at = now() + make_interval(secs => coalesce(d.delay, 0)),
+        failed_at = case when d.end = 'failed' and d.delay is null then now() end, error = coalesce(d.error, j.error)
+      from d where d.end <> 'done' and ${this.#mine}`);
+    this.#ended.splice(0, count);
+  }
+
+  /** Resolves to the milliseconds until there may be more. */
+  async #take(): Promise<number> {
+    const listeners = [...this.#listeners.values()];
+    if (this.#scheduled <= performance.now()) {
+      this.#scheduled = performance.now() + LOOK_AGAIN;
+      const next = await fire(this.#data, new Map(listeners.flatMap(({ name, cron }) => (cron ? [[name, cron]] : []))));
+      this.#scheduled = Math.min(this.#scheduled, performance.now() + next);
+    }
+    const openings = listeners.map(({ name, durability: { limit = 4, perKey } }) => {
+      const running = [...this.#running.keys()].filter(({ job }) => job.listener === name).length;
+      return { listener: name, free: Math.max(0, limit - running), perKey };
+    });
+    const { jobs = [], wait = null } = (this.#running.size < CAPACITY && (await this.#claim(openings))) || {};
+    for (const job of jobs) this.#begin(job);
+    // Behind works of a key that is full now there may be works of other keys.
+    if (jobs.some(({ key }) => key !== null)) this.#again = true;
+    return Math.min(this.#scheduled - performance.now(), Math.ceil(wait ?? Infinity) + 1);
+  }
+
+  /** Takes due rows, oldest first, and says in how many milliseconds the next becomes due. One statement, so nothing falls between. */
+  async #claim(openings: readonly { readonly perKey: number | undefined }[]): Promise<{ jobs: Claimed[]; wait: number | null } | undefined> {
+    const claim = sql<{ jobs: Claimed[]; wait: number | null }>`
+      with opening as (
+        select * from json_to_recordset(${JSON.stringify(openings)}::json) as o(listener text, free integer, "perKey" integer)
+      ), busy as (
+        select listener, key, count(*)::integer as n from job where owner is not null and key is not null and run_at > now() group by listener, key
+      ), due as (
+        select d.*, o."perKey", row_number() over (partition by d.listener, d.key order by d.run_at, d.id) as nth
+        from opening o cross join lateral (
+          select j.id, j.listener, j.key, j.run_at from job j
+          where j.listener = o.listener and j.failed_at is null and j.run_at <= now() and (o."perKey" is null or j.key is null
+            or not exists (select 1 from busy b where b.listener = j.listener and b.key = j.key and b.n >= o."perKey"))
+          order by j.run_at, j.id limit o.free for update of j skip locked
+        ) d
+      ), chosen as (
+        select d.id, d.listener, d.run_at from due d left join busy b on b.listener = d.listener and b.key = d.key
+        where d.key is null or d."perKey" is null or d.nth + coalesce(b.n, 0) <= d."perKey" order by d.run_at, d.id limit ${CAPACITY - this.#running.size}
+      ), claimed as (
+        update job j set owner = ${this.#owner}, attempt = j.attempt + 1, run_at = now() + make_interval(secs => ${LEASE})
+        from chosen c where j.id = c.id and j.listener = c.listener returning j.id, j.listener, j.key, j.payload, j.attempt, c.run_at
+      )
+      select coalesce((select json_agg(c order by c.run_at, c.id) from claimed c), '[]') as jobs,
+        (select extract(epoch from min(n.run_at) - now())::float8 * 1000 from opening o cross join lateral
+          (select run_at from job where listener = o.listener and failed_at is null and run_at > now() order by run_at limit 1) n) as wait`;
+    if (this.#data.embedded || openings.every(({ perKey }) => perKey === undefined)) return this.#data.one(claim);
+    // Two processes that count one key at the same moment would both find room for one more.
+    return this.#data.transaction(async () => {
+      await this.#data.all(sql`select pg_advisory_xact_lock(${CLAIMING})`);
+      return this.#data.one(claim);
+    });
+  }
+
+  #begin(job: Claimed): void {
+    const listener = this.#listeners.get(job.listener);
+    // It was stopped while the row was being taken.
+    if (!listener || this.#state === 'stopped') return this.#note(job, 'back');
+    const controller = new AbortController();
+    const running: Running = { job, listener, controller };
+    const work = async (): Promise<unknown> => listener.run(job.payload as never, { id: job.id, attempt: job.attempt, signal: controller.signal });
+    const run = async (): Promise<unknown> => this.#around.supervisor.run(listener.task, work, Infinity);
+    const failed = (error: unknown): void => (controller.signal.aborted ? this.#end(running, 'back') : this.#end(running, 'failed', messageOf(error)));
+    this.#running.set(running, run().then(() => this.#end(running, 'done'), failed));
+  }
+
+  #end(running: Running, end: End, error?: string): void {
+    // Otherwise it was given up before: its row was put back, or is another process's.
+    if (!this.#running.delete(running)) return;
+    const { retry = RETRY } = running.listener.durability;
+    this.#note(running.job, end, error, end === 'failed' ? retry[running.job.attempt - 1] : undefined);
+  }
+
+  #note({ id, listener, attempt }: Claimed, end: End, error?: string, delay?: number): void {
+    this.#ended.push({ id, listener, attempt, end, error, delay });
+    void this.pump();
   }
 
   /** Begins the leases of running work anew, and aborts what another process has taken meanwhile. */
-  async renew(): Promise<void> {
-    const held = [...this.#running];
-    if (held.length === 0) return;
+  async #renew(): Promise<void> {
+    const held = [...this.#running.keys()];
+    const rows = JSON.stringify(held.map(({ job }) => ({ ...job, payload: undefined })));
     try {
-      const kept = await this.#store.renew(held.map(({ job }) => job));
-      const mine = new Set(kept.map(({ id, listener }) => `${id} ${listener}`));
-      const lost = held.filter(({ job }) => !mine.has(`${job.id} ${job.listener}`));
+      const kept = await this.#data.all(sql<{ id: string; listener: string }>`update job j set run_at = now() + make_interval(secs => ${LEASE})
+        from json_to_recordset(${rows}::json) as d(id uuid, listener text, attempt integer) where ${this.#mine} returning j.id, j.listener`);
+      const lost = held.filter(({ job }) => !kept.some(({ id, listener }) => id === job.id && listener === job.listener));
       for (const running of lost) if (this.#running.delete(running)) running.controller.abort(new Error('another process has taken this work'));
+      if (this.#renewals++ % CLEAN_EVERY > 0) return;
+      // Failed work is kept for 30 days; what no process has a listener for, 90 days after it was due.
+      await this.#data.all(sql`with gone as (delete from job_schedule where next_at < now() - interval '90 days')
+        delete from job where failed_at < now() - interval '30 days' or (failed_at is null and run_at < now() - interval '90 days')`);
     } catch (error) {
-      this.#log.warn({ error: messageOf(error) }, 'the leases of running work could not be renewed');
+      this.#around.log.warn({ error: messageOf(error) }, 'the leases of running work could not be renewed');
     }
   }
-
-  #end(running: Running, outcome: Outcome): void {
-    // Given up before: its row was put back, or is another process's.
-    if (!this.#running.delete(running)) return;
-    this.#outcomes.push(outcome);
-    this.#onEnd();
-  }
-}
-
-function failure({ job, listener, controller }: Running, thrown: unknown): Outcome {
-  if (controller.signal.aborted) return { job, end: 'back' };
-  const error = messageOf(thrown);
-  const wait = (listener.durability.retry ?? RETRY)[job.attempt - 1];
-  return wait === undefined ? { job, end: 'failed', error } : { job, end: 'again', delay: wait, error };
 }

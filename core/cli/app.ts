@@ -1,4 +1,5 @@
 import type { Server } from 'node:http';
+import { join } from 'node:path';
 import { TrustedProxies } from '../address.ts';
 import { Cache, openCache } from '../cache.ts';
 import { Data, Database } from '../data.ts';
@@ -18,10 +19,12 @@ import { Type } from '../schema.ts';
 import { Secrets, type RootSecrets } from '../secrets.ts';
 import { Settings, SettingsStore } from '../settings.ts';
 import { Supervisor } from '../supervise.ts';
-import { KERNEL_MIGRATIONS } from '../tables.ts';
 import { loadSecrets } from './keys.ts';
 import { closeServer, listen } from './listen.ts';
-import { loadPlugins, type AppConfiguration } from './loader.ts';
+import { loadMigrations, loadPlugins, type AppConfiguration } from './loader.ts';
+
+/** Where the kernel's own tables are made. */
+const KERNEL_MIGRATIONS = join(import.meta.dirname, '../../migrations/kernel');
 
 /** The kernel's own settings. */
 export const kernelSettings = Type.Object({
@@ -75,7 +78,7 @@ export async function createApp({ root, environment, configuration, log, clock =
   if (environment.databaseUrl && !environment.redisUrl && !(await data.claimAlone())) {
     throw new ConfigurationError('Another process serves this database already. Stop it, or set REDIS_URL for all of them so that they can agree.');
   }
-  await data.migrate('kernel', KERNEL_MIGRATIONS);
+  await data.migrate('kernel', await loadMigrations(KERNEL_MIGRATIONS));
 
   const secrets = await loadSecrets({ ...(environment.secretKey && { key: environment.secretKey }), folder: environment.dataDir });
   const cache = await openCache({ ...(environment.redisUrl && { url: environment.redisUrl }), namespace: `parley:${await data.identity()}`, log, inTransaction: () => data.inTransaction });
@@ -86,7 +89,7 @@ export async function createApp({ root, environment, configuration, log, clock =
   settings.define('kernel', kernelSettings);
   const supervisor = new Supervisor(log);
   undo.defer(() => supervisor.close());
-  const jobs = new JobQueue({ data, supervisor, log });
+  const jobs = new JobQueue({ data, supervisor, log, fleet });
   const hooks = new HookBus(supervisor, { batch: () => data.batch(), store: (action, payload, batch) => jobs.store(action, payload, batch) });
   const extensions = new Extensions();
   const routes = new RouteRegistry();

@@ -41,6 +41,21 @@ describe('reading', () => {
     });
   });
 
+  it('gives entities their dates and numbers, and writes nothing back that has not changed', async () => {
+    const properties = { id: p.integer().primary(), at: p.datetime(), day: p.date(), size: p.bigint('number'), note: p.text().nullable() };
+    const Moment = defineEntity({ name: 'Moment', tableName: 'moment', properties });
+    await data.all(sql`create table moment (id integer primary key, at timestamptz not null, day date not null, size bigint not null, note text)`);
+    await data.discover('moments', [Moment]);
+    const at = new Date('2024-02-29T23:59:59.123Z');
+    await data.transaction(async (em) => void em.create(Moment, { id: 1, at, day: '2024-02-29', size: 5_000_000_000 }));
+    const before = data.statements;
+    const found = await data.transaction((em) => em.findOneOrFail(Moment, { id: 1 }));
+    const read = data.statements - before;
+    expect(found).toMatchObject({ at, day: '2024-02-29', size: 5_000_000_000, note: null });
+    await data.transaction(async (em) => void ((await em.findOneOrFail(Moment, { id: 1 })).note = 'changed'));
+    expect(data.statements - before).toBe(2 * read + 1);
+  });
+
   it('answers the same statement again and again, also after a migration changed what it returns', async () => {
     class Widen extends Migration {
       override up(): void {

@@ -3,17 +3,17 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Database, sql } from '../../core/data.ts';
+import { Fleet } from '../../core/fleet.ts';
 import type { Delivery } from '../../core/hooks.ts';
 import { JobQueue } from '../../core/jobs.ts';
 import { Supervisor } from '../../core/supervise.ts';
-import { KERNEL_MIGRATIONS } from '../../core/tables.ts';
-import { makeTestPlace, onServer, testLog } from '../kit/database.ts';
+import { makeTestPlace, migrateKernel, onServer, testLog } from '../kit/database.ts';
 
 const supervisor = new Supervisor(testLog);
 afterAll(() => supervisor.close());
 
 const child = (what: string, place: { folder: string; url: string | undefined }): { process: ChildProcess; says(word: string): Promise<void> } => {
-  const process_ = spawn(process.execPath, [join(import.meta.dirname, 'fixtures/worker.ts'), what, place.folder, place.url ?? ''], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const process_ = spawn(process.execPath, [join(import.meta.dirname, 'fixtures/worker.ts'), what, place.folder, place.url ?? ''], { stdio: ['pipe', 'pipe', 'inherit'] });
   let output = '';
   process_.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
   onTestFinished(() => void process_.kill('SIGKILL'));
@@ -30,7 +30,7 @@ describe('several processes with work', () => {
     await once(victim, 'close');
     const survivor = await Database.connect({ ...place, log: testLog });
     const heard: [string, unknown, number][] = [];
-    const queue = new JobQueue({ data: survivor, supervisor, log: testLog });
+    const queue = new JobQueue({ data: survivor, supervisor, log: testLog, fleet: new Fleet(testLog, 'alone') });
     for (const action of ['waits', 'hangs']) queue.listen('test', action, (payload: unknown, { attempt }: Delivery) => void heard.push([action, payload, attempt]));
     // On a server the lease says when its process counts as dead: time passes for it here.
     await survivor.all(sql`update job set run_at = now()`);
@@ -44,12 +44,12 @@ describe('several processes with work', () => {
     const place = await makeTestPlace();
     onTestFinished(() => place.remove());
     const here = await Database.connect({ ...place, log: testLog });
-    await here.migrate('kernel', KERNEL_MIGRATIONS);
+    await migrateKernel(here);
     await here.all(sql`create table trace (id integer generated always as identity, key text, process integer, began timestamptz, ended timestamptz)`);
     const workers = [child('trace', place), child('trace', place)];
     for (const worker of workers) await worker.says('ready');
     await here.all(sql`insert into job (id, listener, key, payload) select gen_random_uuid(), 'test/keyed', 'k' || n % 8, jsonb_build_object('key', 'k' || n % 8) from generate_series(1, 200) n`);
-    await here.all(sql`select pg_notify('job', 'test')`);
+    for (const { process: worker } of workers) worker.stdin?.write('there is work');
     await vi.waitFor(async () => expect(await here.one(sql`select count(*) as n from trace where ended is not null`)).toEqual({ n: 200 }), { timeout: 20_000, interval: 20 });
     const overlapping = await here.one(sql`select count(*) as n from trace a join trace b on a.key = b.key and a.id < b.id and b.began < a.ended and a.began < b.ended`);
     expect(overlapping).toEqual({ n: 0 });

@@ -6,8 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
 import { Database } from '../../core/data.ts';
+import { loadMigrations } from '../../core/cli/loader.ts';
 import { createLogger, type Logger } from '../../core/logger.ts';
-import { KERNEL_MIGRATIONS } from '../../core/tables.ts';
 
 export interface TestDatabase {
   readonly database: Database;
@@ -29,6 +29,10 @@ export interface TestPlace {
 /** Silent unless TEST_LOG names a level. */
 export const testLog: Logger = createLogger({ level: process.env['TEST_LOG'] ?? 'silent', terminal: false });
 
+/** Makes the kernel's own tables. */
+export const migrateKernel = async (database: Database): Promise<unknown> =>
+  database.migrate('kernel', await loadMigrations(join(import.meta.dirname, '../../migrations/kernel')));
+
 /** True in the vitest project that runs on a PostgreSQL server; the other one runs on the embedded database. */
 export const onServer: boolean = process.env['PARLEY_TEST_DATABASE'] === 'server';
 
@@ -37,7 +41,7 @@ export async function openTestDatabase({ log = testLog, pool }: { readonly log?:
   const place = await makeTestPlace();
   try {
     const database = await Database.connect({ url: place.url, folder: place.folder, log, pool });
-    await database.migrate('kernel', KERNEL_MIGRATIONS);
+    await migrateKernel(database);
     const drop = async (): Promise<void> => {
       await database.close().catch(() => undefined);
       await place.remove();

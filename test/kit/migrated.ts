@@ -3,15 +3,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import configuration from '../../config/forum.ts';
 import { loadPlugins } from '../../core/cli/loader.ts';
-import { KERNEL_MIGRATIONS } from '../../core/tables.ts';
-import { testLog, type Template } from './database.ts';
+import { migrateKernel, testLog, type Template } from './database.ts';
 
 /** A database on which the migrations of the kernel and of every configured plugin have run, and nothing else has. */
 export function migrated(root: string): Template {
   return {
-    name: digestOf([join(root, 'migrations'), join(root, 'core/tables.ts'), join(root, 'config/forum.ts')]),
+    name: digestOf([join(root, 'migrations'), join(root, 'config/forum.ts')]),
     async fill(database) {
-      await database.migrate('kernel', KERNEL_MIGRATIONS);
+      await migrateKernel(database);
       for (const { id, migrations = [] } of await loadPlugins(root, configuration.plugins, testLog)) await database.migrate(id, migrations);
     },
   };

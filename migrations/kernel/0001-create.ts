@@ -1,7 +1,7 @@
-import { Migration, type MigrationClass } from './data.ts';
+import { Migration } from '#core';
 
 /** What the kernel keeps: settings, which plugins are switched off, durable work, and an identity to tell databases apart. */
-class CreateKernel extends Migration {
+export default class CreateKernel extends Migration {
   override up(): void {
     this.addSql(`
       create table installation (id uuid primary key default gen_random_uuid());
@@ -36,6 +36,3 @@ class CreateKernel extends Migration {
     this.addSql('drop table job_schedule; drop table job; drop table plugin_state; drop table setting; drop table installation;');
   }
 }
-
-/** Run before anything else at each start, under the name "kernel". */
-export const KERNEL_MIGRATIONS: readonly MigrationClass[] = [CreateKernel];
