@@ -103,7 +103,6 @@ const NOTHING = Promise.resolve();
 
 export class HookBus implements Hooks {
   readonly #actions = new Emittery<Record<string, unknown>>();
-  readonly #counts = new Map<string, number>();
   readonly #chains = new Map<string, readonly Listener[]>();
   readonly #owners = new Map<string, { readonly plugin: string; readonly hook: Hook }>();
   readonly #supervisor: Supervisor;
@@ -136,7 +135,9 @@ export class HookBus implements Hooks {
   listen(plugin: string, hook: Hook, run: Run, { order = 0 }: ListenOptions = {}): () => void {
     const guard = hook.kind === 'filter' && hook.failure === 'abort';
     const task = this.#supervisor.task(plugin, `${hook.kind} ${hook.id}`, guard);
-    const stop = hook.kind === 'action' ? this.#hear(hook, task, run) : this.#chain(hook, { task, order, run });
+    // Awaited by emittery. An action never fails whoever raised it: the supervisor keeps what a listener throws.
+    const hear = ({ data }: { data?: unknown }): unknown => (task.quarantined ? undefined : this.#supervisor.settle(task, () => run(data)));
+    const stop = hook.kind === 'action' ? this.#actions.on(hook.id, hear as () => Promise<void>) : this.#chain(hook, { task, order, run });
     return () => {
       stop();
       this.#supervisor.forget(plugin, task);
@@ -147,7 +148,7 @@ export class HookBus implements Hooks {
   emit<P>(hook: Action<P>, payload: P): Promise<void> {
     const batch = this.#outbox.batch();
     const stored = this.#outbox.store(hook.id, payload, batch);
-    if (!this.#counts.get(hook.id)) return stored ?? NOTHING;
+    if (this.#actions.listenerCount(hook.id) === 0) return stored ?? NOTHING;
     const send = (): Promise<void> => this.#actions.emit(hook.id, payload);
     if (batch) batch.add(send);
     else return stored ? stored.then(send) : send();
@@ -189,16 +190,6 @@ export class HookBus implements Hooks {
       }
     }
     return value;
-  }
-
-  #hear(hook: Hook, task: Task, run: (payload: unknown) => unknown): () => void {
-    this.#counts.set(hook.id, (this.#counts.get(hook.id) ?? 0) + 1);
-    // Awaited by emittery. An action never fails whoever raised it: the supervisor keeps what a listener throws.
-    const off = this.#actions.on(hook.id, ({ data }) => (task.quarantined ? undefined : (this.#supervisor.settle(task, () => run(data)) as Promise<void> | undefined)));
-    return () => {
-      off();
-      this.#counts.set(hook.id, (this.#counts.get(hook.id) ?? 1) - 1);
-    };
   }
 
   #chain(hook: Hook, listener: Listener): () => void {

@@ -34,6 +34,14 @@ interface Definition {
   readonly fallback: unknown;
 }
 
+export interface SettingsParts {
+  readonly data: Data;
+  readonly secrets: Secrets;
+  readonly fleet: Fleet;
+  /** The first defaults, from the configuration file; the database wins over them. */
+  readonly configured?: Readonly<Record<string, unknown>> | undefined;
+}
+
 type Watcher = (keys: readonly string[]) => void | Promise<void>;
 
 const secret = (schema: TSchema | undefined): boolean => (schema as { 'x-secret'?: boolean } | undefined)?.['x-secret'] === true;
@@ -45,24 +53,17 @@ const equal = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.st
 export class SettingsStore implements Settings {
   readonly #definitions = new Map<string, Definition>();
   readonly #watchers = new Map<string, Set<Watcher>>();
-  readonly #data: Data;
-  readonly #secrets: Secrets;
-  readonly #fleet: Fleet;
-  readonly #configured: Readonly<Record<string, unknown>>;
+  readonly #parts: SettingsParts;
   #stored = new Map<string, unknown>();
 
-  /** `configured`: the first defaults, from the configuration file; the database wins over them. */
-  constructor({ data, secrets, fleet, configured = {} }: { data: Data; secrets: Secrets; fleet: Fleet; configured?: Readonly<Record<string, unknown>> }) {
-    this.#data = data;
-    this.#secrets = secrets;
-    this.#fleet = fleet;
-    this.#configured = configured;
-    fleet.listen('settings', () => this.load());
+  constructor(parts: SettingsParts) {
+    this.#parts = parts;
+    parts.fleet.listen('settings', () => this.load());
   }
 
   /** Reads the database and tells the watchers of whatever differs from before. */
   async load(): Promise<void> {
-    const rows = await this.#data.all(sql<{ key: string; value: unknown }>`select key, value from setting order by key`);
+    const rows = await this.#parts.data.all(sql<{ key: string; value: unknown }>`select key, value from setting order by key`);
     const before = this.#stored;
     this.#stored = new Map(rows.map(({ key, value }) => [key, value]));
     const keys = new Set([...before.keys(), ...this.#stored.keys()]);
@@ -75,10 +76,10 @@ export class SettingsStore implements Settings {
       if (other) throw new PluginError(plugin, `defines the setting "${key}", which belongs to "${other.plugin}"; choose another key`);
       const fallback = (property as { default?: unknown }).default;
       if (fallback === undefined && !secret(property)) throw new PluginError(plugin, `defines the setting "${key}" without a default; give it one`);
-      const configured = this.#configured[key];
-      const bad = configured === undefined ? undefined : check(bare(property), configured);
-      if (bad?.ok === false) throw new PluginError(plugin, `has a bad setting "${key}" in the configuration file: ${bad.problems.map(({ message }) => message).join(', ')}`);
+      const configured = this.#parts.configured?.[key];
       this.#definitions.set(key, { plugin, schema: property, fallback: configured ?? fallback });
+      const problems = configured === undefined ? [] : this.#problems(key, configured);
+      if (problems.length > 0) throw new PluginError(plugin, `has a bad setting "${key}" in the configuration file: ${problems.map(({ message }) => message).join(', ')}`);
     }
   }
 
@@ -99,16 +100,17 @@ export class SettingsStore implements Settings {
     const { schema, fallback } = this.#definitions.get(key) ?? {};
     const stored = this.#stored.get(key);
     if (stored === undefined) return fallback;
-    return secret(schema) ? this.#secrets.open(String(stored)) : stored;
+    return secret(schema) ? this.#parts.secrets.open(String(stored)) : stored;
   }
 
   async set(changes: Readonly<Record<string, unknown>>): Promise<void> {
     const problems = Object.entries(changes).flatMap(([key, value]) => this.#problems(key, value));
     if (problems.length > 0) throw new InvalidInput(problems);
-    await this.#data.transaction(async () => {
+    const { data, secrets } = this.#parts;
+    await data.transaction(async () => {
       for (const [key, value] of Object.entries(changes)) {
-        const kept = secret(this.#definitions.get(key)!.schema) ? this.#secrets.seal(String(value)) : value;
-        await this.#data.all(sql`insert into setting (key, value, updated_at) values (${key}, ${JSON.stringify(kept)}::jsonb, now())
+        const kept = secret(this.#definitions.get(key)!.schema) ? secrets.seal(String(value)) : value;
+        await data.all(sql`insert into setting (key, value, updated_at) values (${key}, ${JSON.stringify(kept)}::jsonb, now())
           on conflict (key) do update set value = excluded.value, updated_at = excluded.updated_at`);
       }
     });
@@ -116,7 +118,7 @@ export class SettingsStore implements Settings {
   }
 
   async reset(keys: readonly string[]): Promise<void> {
-    await this.#data.all(sql`delete from setting where key = any(${keys}::text[])`);
+    await this.#parts.data.all(sql`delete from setting where key = any(${keys}::text[])`);
     await this.#changed();
   }
 
@@ -134,7 +136,7 @@ export class SettingsStore implements Settings {
 
   async #changed(): Promise<void> {
     await this.load();
-    await this.#fleet.announce('settings');
+    await this.#parts.fleet.announce('settings');
   }
 
   async #tell(keys: readonly string[]): Promise<void> {

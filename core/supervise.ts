@@ -11,17 +11,6 @@ export interface SupervisionLimits {
   readonly slow: number;
 }
 
-export interface TaskReport {
-  readonly plugin: string;
-  readonly task: string;
-  readonly calls: number;
-  /** Milliseconds, summed over all calls. */
-  readonly time: number;
-  readonly failures: number;
-  readonly quarantined: boolean;
-  readonly lastError: string | undefined;
-}
-
 /** One supervised thing: a listener, a slot's filling, a job. Counters are plain fields because they are on every hot path. */
 export interface Task {
   readonly plugin: string;
@@ -29,12 +18,15 @@ export interface Task {
   /** A guard is never set aside: skipping it would let through what it refuses. */
   readonly guard: boolean;
   calls: number;
+  /** Milliseconds, summed over all calls. */
   time: number;
   failures: number;
   inRow: number;
   quarantined: boolean;
   lastError: string | undefined;
 }
+
+export type TaskReport = Readonly<Omit<Task, 'guard' | 'inRow'>>;
 
 interface Pending {
   readonly due: number;
@@ -81,29 +73,12 @@ export class Supervisor {
    * error naming task and limit when the deadline passed. Synchronous work cannot be cut off, only counted.
    */
   run<T>(task: Task, work: () => T | Promise<T>, deadline: number = this.limits.deadline): T | Promise<T> {
-    const start = performance.now();
-    try {
-      const result = work();
-      if (result instanceof Promise) return this.#wait(task, result, start, deadline, false) as Promise<T>;
-      this.#done(task, start);
-      return result;
-    } catch (error) {
-      this.#failed(task, error, start);
-      throw error;
-    }
+    return this.#call(task, work, deadline, false) as T | Promise<T>;
   }
 
   /** As `run`, but what is thrown is only logged and counted: for listeners whose failure is nobody else's. */
-  settle(task: Task, work: () => unknown): Promise<unknown> | undefined {
-    const start = performance.now();
-    try {
-      const result = work();
-      if (result instanceof Promise) return this.#wait(task, result, start, this.limits.deadline, true);
-      this.#done(task, start);
-    } catch (error) {
-      this.#failed(task, error, start);
-    }
-    return undefined;
+  settle(task: Task, work: () => unknown): unknown {
+    return this.#call(task, work, this.limits.deadline, true);
   }
 
   report(): readonly TaskReport[] {
@@ -123,13 +98,27 @@ export class Supervisor {
   /** A rejection that nobody awaited: logged with the plugin its stack points to; the process goes on. */
   stray(error: unknown): void {
     const lines = error instanceof Error ? (error.stack ?? '').split('\n') : [];
-    const plugin = lines.flatMap((line) => [...this.#folders].filter(([, folder]) => line.includes(folder)).map(([id]) => id))[0] ?? 'unknown';
-    this.#log.error({ plugin, error }, 'a rejected promise was not awaited; await it or catch it where it is made');
+    const places = lines.flatMap((line) => [...this.#folders].filter(([, folder]) => line.includes(folder)));
+    this.#log.error({ plugin: places[0]?.[0] ?? 'unknown', error }, 'a rejected promise was not awaited; await it or catch it where it is made');
   }
 
   close(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
+  }
+
+  #call(task: Task, work: () => unknown, deadline: number, quiet: boolean): unknown {
+    const start = performance.now();
+    try {
+      const result = work();
+      if (result instanceof Promise) return this.#wait(task, result, start, deadline, quiet);
+      this.#done(task, start);
+      return result;
+    } catch (error) {
+      this.#failed(task, error, start);
+      if (quiet) return undefined;
+      throw error;
+    }
   }
 
   #wait(task: Task, result: Promise<unknown>, start: number, deadline: number, quiet: boolean): Promise<unknown> {

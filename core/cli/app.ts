@@ -85,7 +85,7 @@ export async function createApp({ root, environment, configuration, log, clock =
   undo.defer(() => cache.close());
   const { fleet } = cache;
 
-  const settings = new SettingsStore({ data, secrets, fleet, ...(configuration.settings && { configured: configuration.settings }) });
+  const settings = new SettingsStore({ data, secrets, fleet, configured: configuration.settings });
   settings.define('kernel', kernelSettings);
   const supervisor = new Supervisor(log);
   undo.defer(() => supervisor.close());
