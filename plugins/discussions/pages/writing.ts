@@ -1,5 +1,5 @@
 import { HttpError, Type } from '#core';
-import type { Viewer } from '#plugins/access';
+import { isGuest, type Viewer } from '#plugins/access';
 import type { DiscussionHead } from '#plugins/discussions';
 import { pages, redirect, view, type Retry, type View } from '#plugins/web';
 import { discussionPath } from '../identifiers.ts';
@@ -16,7 +16,8 @@ export function writingPages(services: PageServices): void {
   const find = findByAddress(services);
 
   const newView = (viewer: Viewer, typed: Typed): View => {
-    const open = categories.visible(viewer).filter((category) => categories.rights(category, viewer).create);
+    // A guest is here only when a session ended while they wrote: their text must come back, and the choice with it.
+    const open = categories.visible(viewer).filter((category) => isGuest(viewer) || categories.rights(category, viewer).create);
     if (open.length === 0) throw new HttpError(403, 'You may not start discussions here');
     const chosen = textOf(typed.values['category_id']);
     const category = open.find(({ id, slug }) => id === chosen || slug === chosen);
