@@ -1,0 +1,148 @@
+import type { Locator, Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { Accounts } from '#plugins/accounts';
+import { listen, movesSideways } from './checks.ts';
+import { logIn, PASSWORD, useForum } from './forum.ts';
+import { judge } from './look.ts';
+
+const forum = useForum();
+const TEXT = 'A long letter about a small boat.';
+
+/** Ends every session of bob, as a new password does. */
+const endSessions = (): Promise<void> => forum.app.app.service(Accounts).setPassword(forum.people.bob.id, PASSWORD);
+const text = (page: Page): Locator => page.getByLabel('Your text');
+async function open(path: string, javaScriptEnabled: boolean): Promise<Page> {
+  const page = await forum.open('guest', { javaScriptEnabled });
+  await logIn(page, 'bob');
+  await page.goto(path);
+  return page;
+}
+async function seen(what: Locator): Promise<boolean> {
+  await what.first().waitFor();
+  return true;
+}
+/** Logs in again in a second tab of the same browser. */
+async function logInBeside(page: Page): Promise<void> {
+  const tab = await page.context().newPage();
+  await logIn(tab, 'bob');
+  await tab.close();
+}
+
+describe('a session that ends while somebody writes', () => {
+  const FORMS = [
+    { what: 'a reply', path: '/d/1/reply', send: 'Post reply' },
+    { what: 'a discussion', path: '/new?category=general&title=Boats', send: 'Start discussion' },
+  ];
+  test.each(FORMS)('costs $what nothing with script: log in beside it and send it again', async ({ path, send }) => {
+    const page = await open(path, true);
+    await text(page).fill(TEXT);
+    await endSessions();
+    await page.getByRole('button', { name: send }).click();
+    expect(await seen(page.getByText('You are no longer logged in.'))).toBe(true);
+    expect(await text(page).inputValue()).toBe(TEXT);
+    await logInBeside(page);
+    await page.getByRole('button', { name: send }).click();
+    expect(await seen(page.locator('.post', { hasText: TEXT }))).toBe(true);
+    await page.context().close();
+  });
+
+  test.each(FORMS)('costs $what nothing without script: it comes back with the text until it is sent', async ({ path, send }) => {
+    const page = await open(path, false);
+    await text(page).fill(TEXT);
+    await endSessions();
+    await page.getByRole('button', { name: send }).click();
+    expect(await seen(page.getByRole('alert').getByText('You are no longer logged in.'))).toBe(true);
+    expect(await text(page).inputValue()).toBe(TEXT);
+    await logInBeside(page);
+    await page.getByRole('button', { name: send }).click();
+    expect(await seen(page.getByRole('alert').getByText('Nothing is lost: please send it again.'))).toBe(true);
+    expect(await text(page).inputValue()).toBe(TEXT);
+    await page.getByRole('button', { name: send }).click();
+    expect(await seen(page.locator('.post', { hasText: TEXT }))).toBe(true);
+    await page.context().close();
+  });
+});
+
+describe('a form whose token is wrong', () => {
+  test('is sent again by script without a word', async () => {
+    const page = await open('/d/1/reply', true);
+    await text(page).fill(`${TEXT} Once.`);
+    await page.evaluate(`for (const one of document.querySelectorAll('[name="_csrf"]')) one.value = 'wrong';
+      document.querySelector('[name="csrf-token"]').content = 'wrong';`);
+    await page.getByRole('button', { name: 'Post reply' }).click();
+    expect(await seen(page.locator('.post', { hasText: `${TEXT} Once.` }))).toBe(true);
+    await page.context().close();
+  });
+
+  test('comes back with everything typed without script', async () => {
+    const page = await open('/new', false);
+    await page.getByLabel('Title').fill('Small boats');
+    await page.getByLabel('Category').selectOption('General');
+    await text(page).fill(TEXT);
+    await page.route('**/new', (route) => route.continue({ postData: (route.request().postData() ?? '').replace(/_csrf=[^&]*/, '_csrf=wrong') }), { times: 1 });
+    await page.getByRole('button', { name: 'Start discussion' }).click();
+    expect(await seen(page.getByRole('alert').getByText('Nothing is lost: please send it again.'))).toBe(true);
+    expect([await page.getByLabel('Title').inputValue(), await text(page).inputValue()]).toEqual(['Small boats', TEXT]);
+    expect(await page.getByLabel('Category').locator('option:checked').textContent()).toBe('General');
+    await page.getByRole('button', { name: 'Start discussion' }).click();
+    expect(await seen(page.getByRole('heading', { name: 'Small boats', level: 1 }))).toBe(true);
+    await page.context().close();
+  });
+});
+
+describe.each([{ how: 'with script', javaScriptEnabled: true }, { how: 'without script', javaScriptEnabled: false }])('a form with a mistake, $how', ({ javaScriptEnabled }) => {
+  test('says what is wrong where it is wrong, and keeps the rest', async () => {
+    const page = await open('/new?category=general', javaScriptEnabled);
+    const heard = javaScriptEnabled ? listen(page) : [];
+    await page.getByLabel('Title').fill('   ');
+    await text(page).fill(TEXT);
+    await page.getByRole('button', { name: 'Start discussion' }).click();
+    expect(await seen(page.getByRole('alert'))).toBe(true);
+    expect(await page.getByLabel('Title').getAttribute('aria-invalid')).toBe('true');
+    expect(await text(page).inputValue()).toBe(TEXT);
+    if (javaScriptEnabled) expect(await judge(page)).toEqual([]);
+    await page.getByLabel('Title').fill(`Corrected ${javaScriptEnabled}`);
+    await page.getByRole('button', { name: 'Start discussion' }).click();
+    expect(await seen(page.getByRole('heading', { name: `Corrected ${javaScriptEnabled}`, level: 1 }))).toBe(true);
+    expect(heard.filter((line) => !line.includes('status of 400'))).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe('a draft', () => {
+  test('comes back into the field it was left in, and goes when it is discarded or sent', async () => {
+    const page = await open('/d/1/reply', true);
+    await text(page).pressSequentially('Not finished');
+    expect(await seen(page.getByText('Draft kept on this device'))).toBe(true);
+    await page.goto('/');
+    await page.goto('/d/1/reply');
+    expect(await seen(page.getByText(/^Your draft from .* is back\./))).toBe(true);
+    expect(await text(page).inputValue()).toBe('Not finished');
+    await page.getByRole('button', { name: 'Discard it' }).click();
+    await page.reload();
+    expect(await text(page).inputValue()).toBe('');
+    await page.context().close();
+  });
+});
+
+describe('a menu', () => {
+  test.each([320, 1280])('is within the window, accessible and left with Escape at %i pixels', async (width) => {
+    const page = await forum.open('mia', { viewport: { width, height: 700 } });
+    await page.goto('/d/1');
+    for (const name of ['Account of mia', 'More about this discussion', 'More about post 1']) {
+      const button = page.getByRole('button', { name, exact: true });
+      await button.focus();
+      await page.keyboard.press('Enter');
+      const menu = page.locator('.menu:popover-open');
+      await menu.waitFor();
+      const box = await menu.boundingBox();
+      expect(box && box.x >= 0 && box.x + box.width <= width, `${name}: ${JSON.stringify(box)}`).toBe(true);
+      expect(await judge(page)).toEqual([]);
+      expect(await movesSideways(page)).toBe(false);
+      await page.keyboard.press('Escape');
+      await menu.waitFor({ state: 'detached' });
+      expect(await page.evaluate('document.activeElement.ariaLabel')).toBe(name);
+    }
+    await page.context().close();
+  });
+});
