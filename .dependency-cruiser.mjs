@@ -6,7 +6,7 @@ const WRAPPED = {
   'reflect-metadata': ['container'],
   'emittery': ['hooks'],
   'ajv|ajv-formats': ['schema'],
-  'express|@types/express': ['http', 'routes'],
+  'express|@types/express': ['routes', 'cli/application'],
   'find-my-way': ['paths'],
   'lru-cache': ['cache'],
   'ipaddr[.]js': ['address'],

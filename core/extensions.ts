@@ -1,16 +1,17 @@
 import type { ExtensionPoint } from './ref.ts';
 
-interface Entry {
-  readonly plugin: string;
-  readonly order: number;
-  readonly value: unknown;
-}
-
 /** What one plugin added to an extension point. */
 export interface Extension<T> {
   readonly plugin: string;
   readonly value: T;
 }
+
+interface Entry extends Extension<any> {
+  readonly order: number;
+}
+
+/** One for all, so that an empty list is the same array too. */
+const NONE: readonly never[] = [];
 
 /** Extension points are lists, not callbacks, so that a contribution can be taken back. */
 export class Extensions {
@@ -18,20 +19,17 @@ export class Extensions {
 
   add<T>(plugin: string, point: ExtensionPoint<T>, value: T, order = 0): () => void {
     const entry: Entry = { plugin, order, value };
-    this.#lists.set(point.id, [...this.#entries(point), entry].sort((a, b) => a.order - b.order));
-    return () => this.#lists.set(point.id, this.#entries(point).filter((other) => other !== entry));
+    const read = (): readonly Entry[] => this.#lists.get(point.id) ?? [];
+    this.#lists.set(point.id, [...read(), entry].sort((a, b) => a.order - b.order));
+    return () => this.#lists.set(point.id, read().filter((other) => other !== entry));
   }
 
   /** By `order`, then by when each was added. The same array until the list changes, so it may key a cache. */
   read<T>(point: ExtensionPoint<T>): readonly Extension<T>[] {
-    return this.#entries(point) as readonly Extension<T>[];
+    return this.#lists.get(point.id) ?? NONE;
   }
 
   count(): number {
     return [...this.#lists.values()].reduce((n, list) => n + list.length, 0);
-  }
-
-  #entries(point: { readonly id: string }): readonly Entry[] {
-    return this.#lists.get(point.id) ?? [];
   }
 }

@@ -45,7 +45,7 @@ export function createHandle(plugin: Plugin, { undo, abort, mount }: Scope, { lo
     emit: (action, payload) => hooks.emit(hooks.owned(id, action), payload),
     filter: (filter, value, context) => hooks.filter(hooks.owned(id, filter), value, context),
     query: (query, input) => hooks.query(hooks.owned(id, query), input),
-    surface: (surface, behaviour) => routes.surface(mount, surface, behaviour),
+    surface: (surface, behaviour) => void mount.surfaces.push({ surface, behaviour }),
     route: (surface, definition) => (handler) => routes.add(mount, surface, definition, handler),
     extend: (point, value, order) => undo.defer(extensions.add(id, point, value, order)),
     extensions: (point) => {

@@ -135,9 +135,7 @@ export class HookBus implements Hooks {
   listen(plugin: string, hook: Hook, run: Run, { order = 0 }: ListenOptions = {}): () => void {
     const guard = hook.kind === 'filter' && hook.failure === 'abort';
     const task = this.#supervisor.task(plugin, `${hook.kind} ${hook.id}`, guard);
-    // Awaited by emittery. An action never fails whoever raised it: the supervisor keeps what a listener throws.
-    const hear = ({ data }: { data?: unknown }): unknown => (task.quarantined ? undefined : this.#supervisor.settle(task, () => run(data)));
-    const stop = hook.kind === 'action' ? this.#actions.on(hook.id, hear as () => Promise<void>) : this.#chain(hook, { task, order, run });
+    const stop = hook.kind === 'action' ? this.#actions.on(hook.id, ({ data }) => this.#hear(task, () => run(data))) : this.#chain(hook, { task, order, run });
     return () => {
       stop();
       this.#supervisor.forget(plugin, task);
@@ -190,6 +188,16 @@ export class HookBus implements Hooks {
       }
     }
     return value;
+  }
+
+  /** Awaited by emittery. An action never fails whoever raised it. */
+  #hear(task: Task, run: () => unknown): Promise<void> | undefined {
+    try {
+      const result = task.quarantined ? undefined : this.#supervisor.run(task, run);
+      return result instanceof Promise ? result.catch(() => undefined) : undefined;
+    } catch {
+      return undefined; // Logged and counted by the supervisor.
+    }
   }
 
   #chain(hook: Hook, listener: Listener): () => void {

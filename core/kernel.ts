@@ -25,7 +25,6 @@ export interface KernelOptions extends Parts {
 export class Kernel {
   readonly graph: Graph;
   readonly #parts: KernelOptions;
-  readonly #services = new Container();
   readonly #running = new Map<string, Scope>();
   readonly #failures = new Map<string, unknown>();
   readonly #provided = new Map<string, unknown>();
@@ -43,7 +42,6 @@ export class Kernel {
   /** Makes plugins known without starting them. A bad definition throws, naming the plugin. */
   install(plugin: Plugin): void {
     this.graph.add(plugin);
-    if (plugin.folder) this.#parts.supervisor.locate(plugin.id, plugin.folder);
     if (!plugin.settings) return;
     const properties = plugin.settings.properties as Record<string, object>;
     this.#parts.settings.define(plugin.id, plugin.settings);
@@ -170,7 +168,7 @@ export class Kernel {
   }
 
   #resolve(plugin: Plugin, undo: AsyncDisposableStack): Record<string, unknown> {
-    const container = this.#services.child();
+    const container = new Container();
     undo.defer(() => container.close());
     const tokens = { ...plugin.needs, ...plugin.wants } as Tokens;
     for (const token of Object.values(tokens)) container.link(token, () => this.#provided.get(token.id));

@@ -1,12 +1,11 @@
-import { sql, type Data } from './data.ts';
-import { chainOf, HttpError, messageOf, PluginError } from './errors.ts';
+import { sql, type Database } from './data.ts';
+import { chainOf, HttpError, PluginError } from './errors.ts';
 import type { Fleet } from './fleet.ts';
 import type { JobQueue } from './jobs.ts';
 import type { Kernel, State } from './kernel.ts';
 import type { Logger } from './logger.ts';
 import { defineToken } from './ref.ts';
 import type { Supervisor, TaskReport } from './supervise.ts';
-import type { Database } from './data.ts';
 
 export interface PluginInfo {
   readonly id: string;
@@ -29,7 +28,6 @@ export interface PluginInfo {
 /** Which plugins run, in this process and, through the database, in all of them. */
 export interface Plugins {
   list(): readonly PluginInfo[];
-  folder(id: string): string | undefined;
   /** Switches it and what it needs on, for all processes. Throws why it could not start; then it stays off. */
   enable(id: string): Promise<void>;
   /** Switches it off for all processes; resolves to the ids that stopped, dependents first. */
@@ -57,11 +55,14 @@ export interface PluginControlOptions {
 /** Keeps what runs equal to what should run; the database holds the exceptions to "everything installed is on". */
 export class PluginControl implements Plugins {
   readonly #options: PluginControlOptions;
+  readonly #required: ReadonlySet<string>;
   #off = new Set<string>();
-  #given = new Set<string>();
+  /** Why those failed that are not tried again until something asks for them anew. */
+  readonly #given = new Map<string, unknown>();
 
   constructor(options: PluginControlOptions) {
     this.#options = options;
+    this.#required = this.#withNeeds(options.required);
     options.fleet.listen('plugins', () => this.reconcile());
   }
 
@@ -70,24 +71,20 @@ export class PluginControl implements Plugins {
     const tasks = Map.groupBy(supervisor.report(), (task) => task.plugin);
     return kernel.graph.all().map((plugin) => ({
       id: plugin.id, name: plugin.name ?? plugin.id, version: plugin.version ?? '', description: plugin.description ?? '', folder: plugin.folder,
-      wanted: !this.#off.has(plugin.id), state: kernel.state(plugin.id), problem: this.#problem(plugin.id), required: this.#required().has(plugin.id),
+      wanted: !this.#off.has(plugin.id), state: kernel.state(plugin.id), problem: this.#problem(plugin.id), required: this.#required.has(plugin.id),
       needs: this.#needs(plugin.id), dependents: kernel.graph.stopOrder(plugin.id).slice(0, -1), tasks: tasks.get(plugin.id) ?? [],
     }));
   }
 
-  folder(id: string): string | undefined {
-    return this.#options.kernel.graph.has(id) ? this.#options.kernel.graph.get(id).folder : undefined;
-  }
-
   async enable(id: string): Promise<void> {
-    const { kernel } = this.#options;
+    const { kernel, fleet } = this.#options;
     const order = kernel.graph.startOrder(id);
     for (const step of order) this.#given.delete(step);
     const before = order.filter((step) => this.#off.has(step));
     await this.#keep(order, true);
     await this.reconcile();
-    if (kernel.state(id) === 'active') return this.#options.fleet.announce('plugins');
-    const failure = kernel.failure(id) ?? new PluginError(id, 'did not start');
+    if (kernel.state(id) === 'active') return fleet.announce('plugins');
+    const failure = kernel.failure(id) ?? this.#given.get(id) ?? new PluginError(id, 'did not start');
     await this.#keep(before, false);
     await this.reconcile();
     throw new HttpError(409, `"${id}" could not be switched on and stays off: ${chainOf(failure)}`, { cause: failure });
@@ -96,7 +93,7 @@ export class PluginControl implements Plugins {
   async disable(id: string): Promise<readonly string[]> {
     const { kernel, fleet } = this.#options;
     kernel.graph.get(id);
-    if (this.#required().has(id)) throw new HttpError(409, `"${id}" cannot be switched off: the admin panel needs it`);
+    if (this.#required.has(id)) throw new HttpError(409, `"${id}" cannot be switched off: the admin panel needs it`);
     const running = kernel.active();
     await this.#keep([id], false);
     await this.reconcile();
@@ -119,17 +116,17 @@ export class PluginControl implements Plugins {
     this.#options.supervisor.release(id);
   }
 
-  /** Makes what runs what should run. A plugin that failed is tried again only when something asks for it anew. */
+  /** Makes what runs what should run. */
   async reconcile(): Promise<void> {
     const { kernel, data, log } = this.#options;
     const rows = await data.all(sql<{ id: string; enabled: boolean }>`select id, enabled from plugin_state order by id`);
-    this.#off = new Set(rows.filter((row) => !row.enabled && !this.#required().has(row.id)).map((row) => row.id));
+    this.#off = new Set(rows.filter((row) => !row.enabled && !this.#required.has(row.id)).map((row) => row.id));
     const desired = this.#desired();
     for (const id of kernel.active()) if (!desired.has(id)) await kernel.disable(id);
     for (const id of desired) {
       if (kernel.state(id) === 'active' || this.#given.has(id)) continue;
       await kernel.enable(id).catch((error: unknown) => {
-        this.#given.add(id);
+        this.#given.set(id, error);
         log.error({ plugin: id, error }, 'stays off; the rest goes on');
       });
     }
@@ -138,14 +135,14 @@ export class PluginControl implements Plugins {
   /** In install order: those that are wanted and whose needs are wanted too. */
   #desired(): ReadonlySet<string> {
     const { kernel, only } = this.#options;
-    const limited = only && new Set(only.flatMap((id) => kernel.graph.startOrder(id)));
-    const wanted = kernel.graph.all().map((plugin) => plugin.id).filter((id) => !this.#off.has(id) && (!limited || limited.has(id)));
-    return new Set(wanted.filter((id) => this.#needs(id).every((need) => !this.#off.has(need))));
+    const limited = only && this.#withNeeds(only);
+    const wanted = kernel.graph.all().map((plugin) => plugin.id).filter((id) => !limited || limited.has(id));
+    return new Set(wanted.filter((id) => [id, ...this.#needs(id)].every((step) => !this.#off.has(step))));
   }
 
-  #required(): ReadonlySet<string> {
-    const { kernel, required } = this.#options;
-    return new Set(required.filter((id) => kernel.graph.has(id)).flatMap((id) => kernel.graph.startOrder(id)));
+  #withNeeds(ids: readonly string[]): ReadonlySet<string> {
+    const { graph } = this.#options.kernel;
+    return new Set(ids.filter((id) => graph.has(id)).flatMap((id) => graph.startOrder(id)));
   }
 
   /** All it needs, directly or not; empty where the graph itself is broken: starting it then says why. */
@@ -158,19 +155,15 @@ export class PluginControl implements Plugins {
   }
 
   #problem(id: string): string | undefined {
-    const failure = this.#options.kernel.failure(id);
+    const off = this.#off.has(id);
+    const failure = this.#options.kernel.failure(id) ?? (off ? undefined : this.#given.get(id));
     if (failure !== undefined) return chainOf(failure);
-    if (this.#off.has(id)) return undefined;
-    try {
-      const waiting = this.#options.kernel.graph.startOrder(id).filter((need) => this.#off.has(need));
-      return waiting.length > 0 ? `waits for ${waiting.join(', ')}` : undefined;
-    } catch (error) {
-      return messageOf(error);
-    }
+    const waiting = off ? [] : this.#needs(id).filter((need) => this.#off.has(need));
+    return waiting.length > 0 ? `waits for ${waiting.join(', ')}` : undefined;
   }
 
   async #keep(ids: readonly string[], enabled: boolean): Promise<void> {
-    const data: Data = this.#options.data;
+    const { data } = this.#options;
     await data.transaction(async () => {
       for (const id of ids) {
         await data.all(sql`insert into plugin_state (id, enabled, updated_at) values (${id}, ${enabled}, now())

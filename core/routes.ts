@@ -131,7 +131,7 @@ interface Mounted {
 export interface Mount {
   readonly plugin: string;
   readonly entries: Entry[];
-  readonly surfaces: Map<string, Mounted>;
+  readonly surfaces: Mounted[];
   pending: number;
   /** Set while the plugin restarts: requests that come meanwhile wait for it. */
   pause: Promise<void> | undefined;
@@ -147,11 +147,7 @@ export class RouteRegistry implements Routes {
   authorizer: () => Authorizer | undefined = () => undefined;
 
   draft(plugin: string): Mount {
-    return { plugin, entries: [], surfaces: new Map(), pending: 0, pause: undefined };
-  }
-
-  surface<A, O>(mount: Mount, surface: Surface<A, O>, behaviour: SurfaceBehaviour<A, O>): void {
-    mount.surfaces.set(surface.id, { surface, behaviour });
+    return { plugin, entries: [], surfaces: [], pending: 0, pause: undefined };
   }
 
   add(mount: Mount, surface: Surface<any, any>, definition: RouteDefinition<any, any, any, any, any, any>, handler: Handler<any, any, any, any, any, any>): void {
@@ -179,10 +175,6 @@ export class RouteRegistry implements Routes {
 
   list(): readonly RouteInfo[] {
     return this.#mounts.flatMap((mount) => mount.entries.map((entry) => entry.info));
-  }
-
-  count(): number {
-    return this.#mounts.reduce((n, mount) => n + mount.entries.length + mount.surfaces.size, 0);
   }
 
   /** Answers from stored bytes before Express is entered; false: go on. */
@@ -249,7 +241,7 @@ export class RouteRegistry implements Routes {
 }
 
 function compile(mounts: readonly Mount[]): Table {
-  const table: Table = mounts.flatMap((mount) => [...mount.surfaces.values()].map((own) => ({ ...own, mount, paths: new Paths<Entry>() })));
+  const table: Table = mounts.flatMap((mount) => mount.surfaces.map((own) => ({ ...own, mount, paths: new Paths<Entry>() })));
   for (const entry of mounts.flatMap((mount) => mount.entries)) {
     const { plugin, surface, method, path } = entry.info;
     const problem = table.find((other) => other.surface.id === surface.id)?.paths.add(method.toUpperCase(), path, entry);

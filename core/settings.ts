@@ -44,7 +44,8 @@ export interface SettingsParts {
 
 type Watcher = (keys: readonly string[]) => void | Promise<void>;
 
-const secret = (schema: TSchema | undefined): boolean => (schema as { 'x-secret'?: boolean } | undefined)?.['x-secret'] === true;
+/** Kept sealed. */
+export const secret = (schema: TSchema | undefined): boolean => (schema as { 'x-secret'?: boolean } | undefined)?.['x-secret'] === true;
 /** A default at a schema's root can fill in nothing, and ajv refuses it there. */
 const bare = (schema: TSchema): TSchema => Object.fromEntries(Object.entries(schema).filter(([keyword]) => keyword !== 'default'));
 const equal = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
@@ -126,12 +127,6 @@ export class SettingsStore implements Settings {
     return [...this.#definitions].map(([key, { plugin, schema, fallback }]) => ({
       key, plugin, schema, default: fallback, stored: this.#stored.has(key), value: secret(schema) ? undefined : this.get(key),
     }));
-  }
-
-  /** Seals every stored secret anew, after the root key changed; `open` reads with the old one. */
-  reseal(open: (sealed: string) => string): Promise<void> {
-    const sealed = [...this.#stored].filter(([key]) => secret(this.#definitions.get(key)?.schema));
-    return this.set(Object.fromEntries(sealed.map(([key, value]) => [key, open(String(value))])));
   }
 
   async #changed(): Promise<void> {

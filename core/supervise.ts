@@ -30,7 +30,7 @@ export type TaskReport = Readonly<Omit<Task, 'guard' | 'inRow'>>;
 
 interface Pending {
   readonly due: number;
-  readonly expire: () => unknown;
+  readonly expire: () => void;
 }
 
 /** How often deadlines are looked at, in milliseconds: one timer for all of them costs less than one each. */
@@ -41,7 +41,6 @@ export class Supervisor {
   readonly #log: Logger;
   readonly #tasks = new Map<string, Set<Task>>();
   readonly #pending = new Set<Pending>();
-  readonly #folders = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
   limits: SupervisionLimits = { deadline: 5_000, failures: 5, slow: 1_000 };
 
@@ -73,12 +72,13 @@ export class Supervisor {
    * error naming task and limit when the deadline passed. Synchronous work cannot be cut off, only counted.
    */
   run<T>(task: Task, work: () => T | Promise<T>, deadline: number = this.limits.deadline): T | Promise<T> {
-    return this.#call(task, work, deadline, false) as T | Promise<T>;
-  }
-
-  /** As `run`, but what is thrown is only logged and counted: for listeners whose failure is nobody else's. */
-  settle(task: Task, work: () => unknown): unknown {
-    return this.#call(task, work, this.limits.deadline, true);
+    const start = performance.now();
+    try {
+      const result = work();
+      return result instanceof Promise ? this.#wait(task, result, start, deadline) : this.#done(task, result, start);
+    } catch (error) {
+      throw this.#failed(task, error, start);
+    }
   }
 
   report(): readonly TaskReport[] {
@@ -90,49 +90,19 @@ export class Supervisor {
     for (const task of this.#tasks.get(plugin) ?? []) Object.assign(task, { quarantined: false, inRow: 0 });
   }
 
-  /** Where a plugin's code lives, so that a stray rejection can be laid at its door. */
-  locate(plugin: string, folder: string): void {
-    this.#folders.set(plugin, `${folder}/`);
-  }
-
-  /** A rejection that nobody awaited: logged with the plugin its stack points to; the process goes on. */
-  stray(error: unknown): void {
-    const lines = error instanceof Error ? (error.stack ?? '').split('\n') : [];
-    const places = lines.flatMap((line) => [...this.#folders].filter(([, folder]) => line.includes(folder)));
-    this.#log.error({ plugin: places[0]?.[0] ?? 'unknown', error }, 'a rejected promise was not awaited; await it or catch it where it is made');
-  }
-
   close(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
 
-  #call(task: Task, work: () => unknown, deadline: number, quiet: boolean): unknown {
-    const start = performance.now();
-    try {
-      const result = work();
-      if (result instanceof Promise) return this.#wait(task, result, start, deadline, quiet);
-      this.#done(task, start);
-      return result;
-    } catch (error) {
-      this.#failed(task, error, start);
-      if (quiet) return undefined;
-      throw error;
-    }
-  }
-
-  #wait(task: Task, result: Promise<unknown>, start: number, deadline: number, quiet: boolean): Promise<unknown> {
+  #wait<T>(task: Task, result: Promise<T>, start: number, deadline: number): Promise<T> {
     return new Promise((resolve, reject) => {
-      const fail = (error: unknown): void => {
-        this.#failed(task, error, start);
-        if (quiet) resolve(undefined);
-        else reject(error);
-      };
-      const pending: Pending = { due: start + deadline, expire: () => this.#pending.delete(pending) && fail(new Error(`${task.task} did not finish within ${deadline} ms`)) };
+      const end = (settle: () => void): void => void (this.#pending.delete(pending) && settle());
+      const fail = (error: unknown): void => end(() => reject(this.#failed(task, error, start)));
+      const pending: Pending = { due: start + deadline, expire: () => fail(new Error(`${task.task} did not finish within ${deadline} ms`)) };
       this.#pending.add(pending);
       this.#timer ??= setInterval(() => this.#tick(), TICK).unref();
-      const settled = (then: () => void): void => void (this.#pending.delete(pending) && then());
-      result.then((value) => settled(() => (this.#done(task, start), resolve(value))), (error: unknown) => settled(() => fail(error)));
+      result.then((value) => end(() => resolve(this.#done(task, value, start))), fail);
     });
   }
 
@@ -142,23 +112,25 @@ export class Supervisor {
     for (const pending of this.#pending) if (pending.due <= now) pending.expire();
   }
 
-  #done(task: Task, start: number): void {
+  #done<T>(task: Task, value: T, start: number): T {
     const took = performance.now() - start;
     task.calls++;
     task.time += took;
     if (took < this.limits.slow) task.inRow = 0;
     else this.#count(task, `took ${Math.round(took)} ms`);
+    return value;
   }
 
-  #failed(task: Task, error: unknown, start: number): void {
+  #failed(task: Task, error: unknown, start: number): unknown {
     task.calls++;
     task.time += performance.now() - start;
     // A refusal meant for the caller is what a guard is for; it has not failed.
-    if (error instanceof HttpError && error.status < 500) return;
+    if (error instanceof HttpError && error.status < 500) return error;
     task.failures++;
     task.lastError = messageOf(error);
     this.#log.error({ plugin: task.plugin, task: task.task, error }, 'plugin code failed');
     this.#count(task, task.lastError);
+    return error;
   }
 
   #count(task: Task, why: string): void {

@@ -7,7 +7,7 @@ import { ConfigurationError } from '../errors.ts';
 import { Clock, Environment, systemClock } from '../environment.ts';
 import { Extensions } from '../extensions.ts';
 import { HookBus, Hooks } from '../hooks.ts';
-import { createApplication, createHttp, Http } from '../http.ts';
+import { createHttp, Http } from '../http.ts';
 import { JobQueue, Jobs } from '../jobs.ts';
 import { Kernel } from '../kernel.ts';
 import type { Logger } from '../logger.ts';
@@ -19,6 +19,7 @@ import { Type } from '../schema.ts';
 import { Secrets, type RootSecrets } from '../secrets.ts';
 import { Settings, SettingsStore } from '../settings.ts';
 import { Supervisor } from '../supervise.ts';
+import { createApplication } from './application.ts';
 import { loadSecrets } from './keys.ts';
 import { closeServer, listen } from './listen.ts';
 import { loadMigrations, loadPlugins, type AppConfiguration } from './loader.ts';
@@ -131,7 +132,7 @@ export async function createApp({ root, environment, configuration, log, clock =
     },
     async listen() {
       await jobs.start();
-      server = await listen(createApplication({ routes, log, checks }), routes, environment);
+      server = await listen(createApplication({ http, routes, log, checks }), routes, environment);
       return (server.address() as { port: number }).port;
     },
     close: () => (closing ??= (async () => {

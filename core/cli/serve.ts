@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import { createApp, type App, type AppOptions } from './app.ts';
 import { serveCommands } from './socket.ts';
+import { logStray } from './stray.ts';
 import { ConfigurationError, messageOf } from '../errors.ts';
 import type { Environment } from '../environment.ts';
 import type { AppConfiguration } from './loader.ts';
@@ -29,7 +30,7 @@ export async function serve(): Promise<void> {
     const options = await readOptions();
     app = await createApp(options);
     stopOnSignals(app);
-    process.on('unhandledRejection', (reason) => app?.supervisor.stray(reason));
+    process.on('unhandledRejection', (reason) => app && logStray(app, reason));
     if (process.argv[2] === 'demo') await demo(app);
     else if (app.settings.get('kernel.installed_at') === '') throw new ConfigurationError(NOT_INSTALLED);
     const commands = await serveCommands(app);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Data, defineAction, defineEntity, defineExtensionPoint, definePlugin, defineToken, Migration, p, pluginChanged, sql } from '#core';
 import { startApp, type TestApp } from '#test';
+import { logStray } from '../../core/cli/stray.ts';
 import { plain, plainPlugin, Source } from './fixtures/plain.ts';
 
 let running: TestApp;
@@ -24,10 +25,10 @@ describe('a plugin that cannot start', () => {
       },
     });
     kernel().install(half);
-    const before = { hooks: running.app.hooks.count(), routes: running.app.routes.count() };
+    const before = { hooks: running.app.hooks.count(), routes: running.app.routes.list().length };
     await expect(running.app.plugins.enable('half')).rejects.toThrow('"half" could not be switched on and stays off: the other half is missing');
     expect(undone).toEqual(['aborted', 'deferred']);
-    expect({ hooks: running.app.hooks.count(), routes: running.app.routes.count() }).toEqual(before);
+    expect({ hooks: running.app.hooks.count(), routes: running.app.routes.list().length }).toEqual(before);
     expect(kernel().service(Source)).toBeUndefined();
     expect(await status('/half')).toBe(404);
     expect(await status('/healthz')).toBe(200);
@@ -181,12 +182,12 @@ describe('stopping', () => {
 describe('a rejection that nobody awaits', () => {
   test('is laid at the door of the plugin whose folder is in its stack', () => {
     kernel().install(definePlugin({ id: 'careless', folder: import.meta.dirname, setup: () => {} }));
-    running.app.supervisor.stray(new Error('forgotten'));
+    logStray(running.app, new Error('forgotten'));
     expect(running.lines.at(-1)).toMatchObject({ level: 'error', plugin: 'careless', message: expect.stringContaining('was not awaited') });
   });
 
   test('is logged as unknown where no plugin is to be seen', () => {
-    running.app.supervisor.stray('just a word');
+    logStray(running.app, 'just a word');
     expect(running.lines.at(-1)).toMatchObject({ level: 'error', plugin: 'unknown' });
   });
 });

@@ -5,6 +5,7 @@ import type { App } from '../app.ts';
 import { defineCommand } from '../command.ts';
 import { ConfigurationError } from '../../errors.ts';
 import { Type } from '../../schema.ts';
+import { secret } from '../../settings.ts';
 import { sealedStores } from '../../secrets.ts';
 import { KEY_FILE, NEXT_KEY_FILE } from '../keys.ts';
 import { Program } from '../program.ts';
@@ -42,7 +43,8 @@ export const secretRotate = defineCommand({
 async function reseal({ data, extensions, secrets, settings }: App): Promise<void> {
   const again = (sealed: string): string => secrets.seal(secrets.open(sealed));
   await data.transaction(async () => {
-    await settings.reseal((sealed) => secrets.open(sealed));
+    const sealed = settings.list().filter(({ schema, stored }) => stored && secret(schema));
+    await settings.set(Object.fromEntries(sealed.map(({ key }) => [key, settings.get(key)])));
     for (const { value: store } of extensions.read(sealedStores)) await store.reseal(again);
   });
 }

@@ -1,0 +1,42 @@
+import compression from 'compression';
+import express, { type Express, type NextFunction, type Request, type Response } from 'express';
+import type { Http } from '../http.ts';
+import type { Logger } from '../logger.ts';
+import type { RouteRegistry } from '../routes.ts';
+
+/** How a dependency's health is asked, by name; used by GET /readyz. */
+export type Checks = Readonly<Record<string, () => Promise<void>>>;
+
+interface Parts {
+  readonly http: Http;
+  readonly routes: RouteRegistry;
+  readonly log: Logger;
+  readonly checks: Checks;
+}
+
+/** The Express application: health, then the plugins' surfaces, then a last answer that depends on nothing. */
+export function createApplication({ http, routes, log, checks }: Parts): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  // Query strings stay flat: nested keys would be a way around the schemas.
+  app.set('query parser', 'simple');
+  app.get('/healthz', (_req, res) => void res.json({ success: true }));
+  app.get('/readyz', (_req, res, next) => {
+    readiness(checks).then((state) => res.status(state.success ? 200 : 503).json(state), next);
+  });
+  app.use(compression());
+  app.use(routes.middleware);
+  app.use((req, res) => void res.status(404).type('text/plain').send(`Nothing answers ${req.method} here.\n`));
+  app.use((error: unknown, req: Request, res: Response, next: NextFunction) => {
+    log.error({ error, request: http.idOf(req) }, 'a request failed outside every surface');
+    if (res.headersSent) return next(error);
+    res.status(500).type('text/plain').send(`Something went wrong. Request ${http.idOf(req)}.\n`);
+  });
+  return app;
+}
+
+async function readiness(checks: Checks): Promise<{ success: boolean; checks: Record<string, string> }> {
+  const results = await Promise.all(Object.entries(checks).map(async ([name, run]) => [name, await run().then(() => 'ok', () => 'unreachable')] as const));
+  return { success: results.every(([, state]) => state === 'ok'), checks: Object.fromEntries(results) };
+}
