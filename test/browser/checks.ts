@@ -73,7 +73,8 @@ export async function walkFocus(page: Page): Promise<readonly string[]> {
 export const spaceText = (page: Page): Promise<readonly string[]> => page.evaluate(`(() => {
   ${NAME}
   const sheet = new CSSStyleSheet();
-  sheet.replaceSync('* { line-height: 1.5 !important; letter-spacing: .12em !important; word-spacing: .16em !important } p { margin-block-end: 2em !important }');
+  const letters = 'line-height: 1.5 !important; letter-spacing: .12em !important; word-spacing: .16em !important';
+  sheet.replaceSync('* { ' + letters + ' } p { margin-block-end: 2em !important }');
   document.adoptedStyleSheets = [sheet];
   const cut = [...document.querySelectorAll('body *')].filter((element) => {
     const { overflowX, overflowY, clipPath, display, webkitLineClamp } = getComputedStyle(element);

@@ -1,0 +1,72 @@
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { useForum, type Visitor } from './forum.ts';
+
+// Chromium is started without its cache of whole pages when it is driven; here it is what is tested.
+const forum = useForum({ ignoreDefaultArgs: ['--disable-back-forward-cache'] });
+const KILOBYTE = 1024;
+
+/** Bytes on the way with gzip, of an address of the forum. */
+async function zipped(url: string): Promise<number> {
+  const answer = await fetch(url, { headers: { 'accept-encoding': 'gzip' } });
+  expect(answer.headers.get('content-encoding'), url).toBe('gzip');
+  return Number(answer.headers.get('content-length'));
+}
+const sum = async (urls: readonly string[]): Promise<number> => (await Promise.all(urls.map(zipped))).reduce((all, one) => all + one, 0);
+
+interface Loaded {
+  readonly scripts: readonly string[];
+  readonly styles: readonly string[];
+  /** Addresses of other hosts. */
+  readonly others: readonly string[];
+}
+
+/** Everything a page loads until nothing more comes by itself. */
+async function loaded(visitor: Visitor, path: string): Promise<Loaded> {
+  const page = await forum.open(visitor, { viewport: { width: 412, height: 900 } });
+  const requests: { readonly url: string; readonly type: string }[] = [];
+  page.on('request', (request) => requests.push({ url: request.url(), type: request.resourceType() }));
+  await page.goto(path, { waitUntil: 'networkidle' });
+  await page.context().close();
+  const of = (type: string): string[] => [...new Set(requests.filter((one) => one.type === type).map(({ url }) => url))];
+  return { scripts: of('script'), styles: of('stylesheet'), others: requests.map(({ url }) => url).filter((url) => !url.startsWith(forum.url)) };
+}
+
+describe('what a page sends', () => {
+  test.each([
+    { visitor: 'guest', path: '/' }, { visitor: 'ada', path: '/' }, { visitor: 'guest', path: '/d/1' }, { visitor: 'ada', path: '/d/1' },
+  ] as const)('is at most 14 KB of script and 16 KB of style for $visitor at $path, all of it from here', async ({ visitor, path }) => {
+    const { scripts, styles, others } = await loaded(visitor, path);
+    expect(scripts.some((url) => url.endsWith('/boot.js'))).toBe(true);
+    expect(await sum(scripts)).toBeLessThanOrEqual(14 * KILOBYTE);
+    expect(styles.length).toBeGreaterThan(0);
+    expect(await sum(styles)).toBeLessThanOrEqual(16 * KILOBYTE);
+    expect(others).toEqual([]);
+  });
+
+  test('is at most 9 KB for the module that begins, with what it imports', async () => {
+    const { scripts } = await loaded('guest', '/login');
+    const boot = scripts.filter((url) => /\/(boot|client)\.js$/.test(url));
+    expect(boot).toHaveLength(2);
+    expect(await sum(boot)).toBeLessThanOrEqual(9 * KILOBYTE);
+  });
+});
+
+/** True when going back brought the page as it was left, without loading it again. */
+async function comesBack(page: Page, path: string): Promise<boolean> {
+  await page.goto(path);
+  await page.evaluate('globalThis.wasHere = true');
+  await page.goto('/categories');
+  // A page that is brought back does not load: there is no such event to wait for.
+  await page.goBack({ waitUntil: 'commit' });
+  return page.evaluate('globalThis.wasHere === true');
+}
+
+describe('going back', () => {
+  test.each(['/', '/d/1', '/c/general', '/u/ada', '/login'])('brings a guest to %s as they left it', async (path) => {
+    const page = await forum.open('guest');
+    expect(await comesBack(page, path)).toBe(true);
+    expect(new URL(page.url()).pathname).toMatch(new RegExp(`^${path}`));
+    await page.context().close();
+  });
+});
