@@ -117,6 +117,8 @@ export class Fleet {
   async close(): Promise<void> {
     clearInterval(this.#timer);
     await this.#line?.zrem(KEYS[1], this.#id).catch(() => undefined);
+    // What is on its way still arrives while the connection ends.
+    this.#listeners.clear();
   }
 
   async #renew(line: Redis): Promise<void> {

@@ -98,10 +98,11 @@ describe('a process that shares', () => {
 describe.runIf(redisUrl)('an announcement', () => {
   it('reaches the listeners of every other process, with its payload, before it resolves', async () => {
     const [a, b, c] = [await start(), await start(), await start()];
-    const heard: [string, object | undefined][] = [];
+    const heard: [string, object][] = [];
     const hear = (who: string) => async (payload: object | undefined): Promise<void> => {
       await Promise.resolve();
-      heard.push([who, payload]);
+      // Without a payload one is told to look again, as a process that was held up may be at any time.
+      if (payload) heard.push([who, payload]);
     };
     a.fleet.listen('plugins', hear('a'));
     b.fleet.listen('plugins', hear('b'));
@@ -110,8 +111,8 @@ describe.runIf(redisUrl)('an announcement', () => {
     await a.fleet.announce('plugins', { id: 'a b\nc' });
     expect(heard.splice(0).toSorted(([a], [b]) => a.localeCompare(b))).toEqual([['b', { id: 'a b\nc' }], ['c', { id: 'a b\nc' }]]);
     await b.close();
-    await c.fleet.announce('plugins');
-    expect(heard).toEqual([['a', undefined]]);
+    await c.fleet.announce('plugins', { id: 'd' });
+    expect(heard).toEqual([['a', { id: 'd' }]]);
   });
 
   it('is answered even where a listener fails, and the failure is logged', async () => {
@@ -122,7 +123,7 @@ describe.runIf(redisUrl)('an announcement', () => {
     b.fleet.listen('plugins', () => Promise.reject(new Error('no database')));
     b.fleet.listen('plugins', heard);
     await a.fleet.announce('plugins');
-    expect(heard).toHaveBeenCalledOnce();
+    expect(heard).toHaveBeenCalled();
     expect(error).toHaveBeenCalledWith({ subject: 'plugins', error: 'no database' }, expect.any(String));
   });
 

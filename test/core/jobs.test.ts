@@ -290,38 +290,3 @@ describe('stopping', () => {
     hear('a', { id: 'second' });
   });
 });
-
-describe('a job', () => {
-  it('is refused when its payload does not fit its schema', async () => {
-    const { job } = jobs.define<{ to: string }>('mail', 'send', { schema: Type.Object({ to: Type.String() }), run: () => undefined });
-    await expect(job.add({} as { to: string })).rejects.toThrow('[mail] adds a job "send" whose payload does not fit its schema: to is required');
-  });
-
-  it('can be cancelled while it waits, also in the transaction that added it', async () => {
-    const { job } = jobs.define('mail', 'send', { schema: Type.Object({}), run: () => undefined });
-    const at = new Date('2100-01-01');
-    const id = await job.add({}, { at });
-    expect(await job.cancel(id)).toBe(true);
-    expect(await job.cancel(id)).toBe(false);
-    await data.transaction(async () => expect(await job.cancel(await job.add({}, { at }))).toBe(true));
-    expect(await rows()).toEqual([]);
-  });
-
-  it('with a cron expression runs when that is due, and once for all that was missed', async () => {
-    const ran: unknown[] = [];
-    jobs.define('a', 'hourly', { schema: Type.Object({}), run: (payload) => void ran.push(payload), cron: '0 * * * *' });
-    await jobs.start();
-    await until(async () => expect(await data.all(sql`select listener, next_at > now() as ahead from job_schedule`)).toEqual([{ listener: 'a/job:hourly', ahead: true }]));
-    await jobs.stop();
-    await data.all(sql`update job_schedule set next_at = now() - interval '5 hours'`);
-    jobs = new JobQueue({ data, supervisor, log: testLog, fleet });
-    jobs.define('a', 'hourly', { schema: Type.Object({}), run: (payload) => void ran.push(payload), cron: '0 * * * *' });
-    await jobs.start();
-    await until(() => expect(ran).toEqual([{}]));
-    expect(await data.all(sql`select next_at > now() as ahead from job_schedule`)).toEqual([{ ahead: true }]);
-  });
-
-  it('with an expression that cannot be read is refused', () => {
-    expect(() => jobs.define('a', 'odd', { schema: Type.Object({}), run: () => undefined, cron: 'now and then' })).toThrow(/^\[a\] has a job whose cron expression "now and then" cannot be read/);
-  });
-});

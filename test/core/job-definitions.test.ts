@@ -1,0 +1,58 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { sql, type Database } from '../../core/data.ts';
+import { JobQueue } from '../../core/jobs.ts';
+import { Type } from '../../core/schema.ts';
+import { Supervisor } from '../../core/supervise.ts';
+import { openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts';
+
+const PATIENT = { timeout: 15_000, interval: 5 };
+const supervisor = new Supervisor(testLog);
+const queue = (): JobQueue => new JobQueue({ data, supervisor, log: testLog, fleet: { announce: () => Promise.resolve(), listen: () => undefined } });
+let test: TestDatabase;
+let data: Database;
+let jobs: JobQueue;
+beforeAll(async () => {
+  test = await openTestDatabase();
+  data = test.database;
+});
+beforeEach(() => void (jobs = queue()));
+afterEach(() => jobs.stop());
+afterAll(async () => {
+  supervisor.close();
+  await test.drop();
+});
+
+describe('a job', () => {
+  it('is refused when its payload does not fit its schema', async () => {
+    const { job } = jobs.define<{ to: string }>('mail', 'send', { schema: Type.Object({ to: Type.String() }), run: () => undefined });
+    await expect(job.add({} as { to: string })).rejects.toThrow('[mail] adds a job "send" whose payload does not fit its schema: to is required');
+  });
+
+  it('can be cancelled while it waits, also in the transaction that added it', async () => {
+    const { job } = jobs.define('mail', 'send', { schema: Type.Object({}), run: () => undefined });
+    const at = new Date('2100-01-01');
+    const id = await job.add({}, { at });
+    expect(await job.cancel(id)).toBe(true);
+    expect(await job.cancel(id)).toBe(false);
+    await data.transaction(async () => expect(await job.cancel(await job.add({}, { at }))).toBe(true));
+    expect(await data.all(sql`select id from job`)).toEqual([]);
+  });
+
+  it('with a cron expression runs when that is due, and once for all that was missed', async () => {
+    const ran: unknown[] = [];
+    jobs.define('a', 'hourly', { schema: Type.Object({}), run: (payload) => void ran.push(payload), cron: '0 * * * *' });
+    await jobs.start();
+    await vi.waitFor(async () => expect(await data.all(sql`select listener, next_at > now() as ahead from job_schedule`)).toEqual([{ listener: 'a/job:hourly', ahead: true }]), PATIENT);
+    await jobs.stop();
+    await data.all(sql`update job_schedule set next_at = now() - interval '5 hours'`);
+    jobs = queue();
+    jobs.define('a', 'hourly', { schema: Type.Object({}), run: (payload) => void ran.push(payload), cron: '0 * * * *' });
+    await jobs.start();
+    await vi.waitFor(() => expect(ran).toEqual([{}]), PATIENT);
+    expect(await data.all(sql`select next_at > now() as ahead from job_schedule`)).toEqual([{ ahead: true }]);
+  });
+
+  it('with an expression that cannot be read is refused', () => {
+    expect(() => jobs.define('a', 'odd', { schema: Type.Object({}), run: () => undefined, cron: 'now and then' })).toThrow(/^\[a\] has a job whose cron expression "now and then" cannot be read/);
+  });
+});
