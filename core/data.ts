@@ -5,7 +5,7 @@ import type { SqlEntityManager } from '@mikro-orm/sql';
 import { sql, type ControlledTransaction, type Kysely, type RawBuilder } from 'kysely';
 import type { Backend } from './connection.ts';
 import { PluginError, messageOf } from './errors.ts';
-import { Batch } from './hooks.ts';
+import type { Batch } from './hooks.ts';
 import type { Logger } from './logger.ts';
 import { defineToken } from './ref.ts';
 
@@ -128,10 +128,12 @@ export class Database implements Data {
   async transaction<T>(work: (em: EntityManager) => Promise<T>): Promise<T> {
     const outer = this.#scope;
     if (outer) return work(outer.em);
-    const batch = new Batch();
+    const batch: Batch = [];
     // The connection is given back whatever happens; a transaction of the ORM keeps one whose `begin`, `commit` or `rollback` failed.
     const result = await this.#client.connection().execute((connection) => this.#run(connection, batch, work));
-    await this.outside(() => batch.send());
+    await this.outside(async () => {
+      for (const send of batch) await send();
+    });
     return result;
   }
 

@@ -23,4 +23,3 @@ export interface Clock {
   now(): number;
 }
 export const Clock = defineToken<Clock>('Clock');
-export const systemClock: Clock = { now: () => Date.now() };

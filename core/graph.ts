@@ -25,10 +25,6 @@ export class Graph {
     this.#plugins.set(plugin.id, plugin);
   }
 
-  has(id: string): boolean {
-    return this.#plugins.has(id);
-  }
-
   get(id: string): Plugin {
     const plugin = this.#plugins.get(id);
     if (!plugin) throw new PluginError(id, 'is not installed; put its folder under plugins/ and its id into the configuration');

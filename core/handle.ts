@@ -28,7 +28,7 @@ export interface Scope {
 }
 
 /** The handle is the only way to register anything, so whatever a plugin registers is undone with its scope. */
-export function createHandle(plugin: Plugin, { undo, abort, mount }: Scope, { log, hooks, routes, extensions, settings, jobs, supervisor }: Parts): PluginHandle {
+export function createHandle(plugin: Plugin, { undo, abort, mount }: Scope, { log, hooks, extensions, settings, jobs, supervisor }: Parts): PluginHandle {
   const { id } = plugin;
   const points = new Set(plugin.extensionPoints?.map((point) => point.id));
   const listen = (hook: Hook, run: (...args: any[]) => unknown, { durable, ...options }: ListenOptions & { durable?: true | Durability<any> } = {}): void => {
@@ -46,7 +46,8 @@ export function createHandle(plugin: Plugin, { undo, abort, mount }: Scope, { lo
     filter: (filter, value, context) => hooks.filter(hooks.owned(id, filter), value, context),
     query: (query, input) => hooks.query(hooks.owned(id, query), input),
     surface: (surface, behaviour) => void mount.surfaces.push({ surface, behaviour }),
-    route: (surface, definition) => (handler) => routes.add(mount, surface, definition, handler),
+    route: (surface, definition) => (handler) =>
+      void mount.entries.push({ info: { status: 200, options: {}, ...definition, plugin: id, surface }, handler, mount }),
     extend: (point, value, order) => undo.defer(extensions.add(id, point, value, order)),
     extensions: (point) => {
       if (!points.has(point.id)) throw new PluginError(id, `reads the list "${point.id}" without listing it under \`extensionPoints\` in plugin.ts`);
@@ -54,12 +55,8 @@ export function createHandle(plugin: Plugin, { undo, abort, mount }: Scope, { lo
     },
     attempt: async (other, name, work, deadline) => {
       const task = supervisor.named(other, name);
-      if (task.quarantined) return undefined;
-      try {
-        return await supervisor.run(task, work, deadline);
-      } catch {
-        return undefined; // Logged and counted by the supervisor.
-      }
+      // What it throws was logged and counted by the supervisor.
+      return task.quarantined ? undefined : Promise.try(() => supervisor.run(task, work, deadline)).catch(() => undefined);
     },
     job: (name, definition) => {
       const { job, stop } = jobs.define(id, name, definition);

@@ -1,10 +1,8 @@
 import Emittery from 'emittery';
 import type { TSchema } from 'typebox';
 import { PluginError } from './errors.ts';
-import { createRef, defineToken, type Ref } from './ref.ts';
+import { createRef, defineToken, type Awaitable, type Ref } from './ref.ts';
 import type { Supervisor, Task } from './supervise.ts';
-
-type Awaitable<T> = T | Promise<T>;
 
 /** Something happened. Listeners run in parallel after the commit; what they throw is logged, never raised. */
 export interface Action<P> extends Ref<'action', P> {
@@ -72,19 +70,11 @@ export interface Outbox {
   store(action: string, payload: unknown, batch: Batch | undefined): Promise<void> | undefined;
 }
 
-/** The actions raised inside a transaction; `data.ts` sends them after its commit, or drops them with its rollback. */
-export class Batch {
-  readonly #waiting: Array<() => Promise<unknown>> = [];
-
-  add(send: () => Promise<unknown>): void {
-    this.#waiting.push(send);
-  }
-
-  /** In the order raised; each waits for the listeners of the one before. */
-  async send(): Promise<void> {
-    for (const send of this.#waiting) await send();
-  }
-}
+/**
+ * The actions raised inside a transaction; `data.ts` sends them after its commit, each after the listeners of the one before,
+ * or drops them with its rollback.
+ */
+export type Batch = Array<() => Promise<void>>;
 
 type Run = (...args: any[]) => unknown;
 interface Listener {
@@ -148,7 +138,7 @@ export class HookBus implements Hooks {
     const stored = this.#outbox.store(hook.id, payload, batch);
     if (this.#actions.listenerCount(hook.id) === 0) return stored ?? NOTHING;
     const send = (): Promise<void> => this.#actions.emit(hook.id, payload);
-    if (batch) batch.add(send);
+    if (batch) batch.push(send);
     else return stored ? stored.then(send) : send();
     return stored ?? NOTHING;
   }
@@ -161,12 +151,9 @@ export class HookBus implements Hooks {
   async query<I, R>(hook: Query<I, R>, input: I): Promise<R | undefined> {
     for (const { task, run } of this.#chains.get(hook.id) ?? []) {
       if (task.quarantined) continue;
-      try {
-        const answer = (await this.#supervisor.run(task, () => run(input))) as R | undefined;
-        if (answer !== undefined) return answer;
-      } catch {
-        // Logged and counted by the supervisor; the next listener is asked.
-      }
+      // What it throws was logged and counted by the supervisor; the next listener is asked.
+      const answer = await Promise.try(() => this.#supervisor.run(task, () => run(input))).catch(() => undefined);
+      if (answer !== undefined) return answer as R;
     }
     return undefined;
   }

@@ -17,15 +17,13 @@ const ids = new WeakMap<IncomingMessage, string>();
 const PROCESS = crypto.randomUUID().slice(0, 8);
 let counter = 0;
 
-/** Unique over processes, cheap to make: the process's random part and a count. */
-function requestId(req: IncomingMessage): string {
-  let id = ids.get(req);
-  if (!id) ids.set(req, (id = `${PROCESS}-${(++counter).toString(36)}`));
-  return id;
-}
-
 export const createHttp = (proxies: TrustedProxies): Http => ({
   addressOf: (req) => proxies.addressOf(req),
   secure: (req) => proxies.secure(req),
-  idOf: requestId,
+  /** Unique over processes, cheap to make: the process's random part and a count. */
+  idOf(req) {
+    let id = ids.get(req);
+    if (!id) ids.set(req, (id = `${PROCESS}-${(++counter).toString(36)}`));
+    return id;
+  },
 });

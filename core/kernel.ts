@@ -1,4 +1,4 @@
-import { Container } from './container.ts';
+import { openContainer } from './container.ts';
 import type { Database } from './data.ts';
 import { chainOf, PluginError } from './errors.ts';
 import { Graph } from './graph.ts';
@@ -15,10 +15,8 @@ export const pluginChanged = defineAction<{ readonly id: string; readonly state:
 
 export interface KernelOptions extends Parts {
   readonly data: Database;
-  /** Services of the kernel itself, which plugins may need like any other. */
+  /** Services of the kernel itself, which plugins may need like any other. One that is made from the kernel is undefined until `provide`. */
   readonly services: ReadonlyMap<Token<any>, unknown>;
-  /** Kernel services that are made from the kernel, handed in by `provide` before the first plugin starts. */
-  readonly late: readonly Token<any>[];
 }
 
 /** Starts and stops plugins; one change at a time. What should run is decided elsewhere (plugins.ts). */
@@ -33,7 +31,7 @@ export class Kernel {
 
   constructor(options: KernelOptions) {
     this.#parts = options;
-    this.graph = new Graph([...options.services.keys(), ...options.late]);
+    this.graph = new Graph([...options.services.keys()]);
     for (const [token, service] of options.services) this.#provided.set(token.id, service);
     options.hooks.own('kernel', [pluginChanged]);
     options.routes.authorizer = () => this.#provided.get(Authorizer.id) as Authorizer | undefined;
@@ -108,7 +106,8 @@ export class Kernel {
   async #start(id: string, replaced?: Mount): Promise<void> {
     const { hooks, routes, data } = this.#parts;
     const plugin = this.graph.get(id);
-    const scope: Scope = { undo: new AsyncDisposableStack(), abort: new AbortController(), mount: routes.draft(id) };
+    const mount: Mount = { plugin: id, entries: [], surfaces: [], pending: 0, pause: undefined };
+    const scope: Scope = { undo: new AsyncDisposableStack(), abort: new AbortController(), mount };
     this.#starting = id;
     try {
       scope.undo.defer(hooks.own(id, plugin.hooks ?? []));
@@ -116,7 +115,7 @@ export class Kernel {
       if (plugin.entities?.length) await data.discover(id, plugin.entities);
       const returned = await plugin.setup(this.#resolve(plugin, scope.undo), createHandle(plugin, scope, this.#parts));
       this.#publish(plugin, returned ?? {}, scope.undo);
-      routes.publish(scope.mount, replaced);
+      routes.publish(mount, replaced);
       this.#running.set(id, scope);
       this.#failures.delete(id);
     } catch (error) {
@@ -168,13 +167,11 @@ export class Kernel {
   }
 
   #resolve(plugin: Plugin, undo: AsyncDisposableStack): Record<string, unknown> {
-    const container = new Container();
-    undo.defer(() => container.close());
-    const tokens = { ...plugin.needs, ...plugin.wants } as Tokens;
-    for (const token of Object.values(tokens)) container.link(token, () => this.#provided.get(token.id));
     const missing = Object.values((plugin.needs ?? {}) as Tokens).find((token) => !this.#provided.has(token.id));
     if (missing) throw new PluginError(plugin.id, `needs "${missing.id}", whose provider is off; enable it first`);
-    return Object.fromEntries(Object.entries(tokens).map(([name, token]) => [name, container.get(token)]));
+    const { services, close } = openContainer({ ...plugin.needs, ...plugin.wants }, (id) => this.#provided.get(id));
+    undo.defer(close);
+    return services;
   }
 
   #publish(plugin: Plugin, returned: Record<string, unknown>, undo: AsyncDisposableStack): void {

@@ -142,7 +142,7 @@ export class PluginControl implements Plugins {
 
   #withNeeds(ids: readonly string[]): ReadonlySet<string> {
     const { graph } = this.#options.kernel;
-    return new Set(ids.filter((id) => graph.has(id)).flatMap((id) => graph.startOrder(id)));
+    return new Set(graph.all().flatMap(({ id }) => (ids.includes(id) ? graph.startOrder(id) : [])));
   }
 
   /** All it needs, directly or not; empty where the graph itself is broken: starting it then says why. */
@@ -164,11 +164,8 @@ export class PluginControl implements Plugins {
 
   async #keep(ids: readonly string[], enabled: boolean): Promise<void> {
     const { data } = this.#options;
-    await data.transaction(async () => {
-      for (const id of ids) {
-        await data.all(sql`insert into plugin_state (id, enabled, updated_at) values (${id}, ${enabled}, now())
-          on conflict (id) do update set enabled = excluded.enabled, updated_at = excluded.updated_at`);
-      }
-    });
+    await data.transaction(() => data.all(sql`
+      insert into plugin_state (id, enabled, updated_at) select id, ${enabled}::boolean, now() from unnest(${ids}::text[]) as id
+      on conflict (id) do update set enabled = excluded.enabled, updated_at = excluded.updated_at`));
   }
 }

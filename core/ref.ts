@@ -4,6 +4,9 @@
  */
 declare const type: unique symbol;
 
+/** What plugin code may return: the kernel awaits it. */
+export type Awaitable<T> = T | Promise<T>;
+
 export interface Ref<Kind extends string, T> {
   readonly kind: Kind;
   /** Unique per kind. */

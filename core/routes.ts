@@ -2,11 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Static, TSchema } from 'typebox';
 import { HttpError, notFound, PluginError } from './errors.ts';
-import { Paths } from './paths.ts';
-import { createRef, defineToken, type Ref } from './ref.ts';
+import { Paths, type Match } from './paths.ts';
+import { createRef, defineToken, type Awaitable, type Ref } from './ref.ts';
 import { check, parse } from './schema.ts';
 
-type Awaitable<T> = T | Promise<T>;
 export type { Request, RequestHandler, Response } from 'express';
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
 
@@ -146,14 +145,6 @@ export class RouteRegistry implements Routes {
   #table: Table = [];
   authorizer: () => Authorizer | undefined = () => undefined;
 
-  draft(plugin: string): Mount {
-    return { plugin, entries: [], surfaces: [], pending: 0, pause: undefined };
-  }
-
-  add(mount: Mount, surface: Surface<any, any>, definition: RouteDefinition<any, any, any, any, any, any>, handler: Handler<any, any, any, any, any, any>): void {
-    mount.entries.push({ info: { status: 200, options: {}, ...definition, plugin: mount.plugin, surface }, handler, mount });
-  }
-
   /** From here on the mount's routes answer; `replaced` (a paused mount of the same plugin) leaves in the same step. */
   publish(mount: Mount, replaced?: Mount): void {
     const mounts = [...this.#mounts.filter((other) => other !== replaced), mount];
@@ -217,13 +208,14 @@ export class RouteRegistry implements Routes {
     return pause ? pause.then(() => this.#answer(req, res)) : true;
   }
 
-  async #call({ info, handler, mount }: Entry, raw: Readonly<Record<string, string | undefined>>, exchange: Exchange<unknown>, behaviour: SurfaceBehaviour<any, any>): Promise<void> {
+  async #call({ info, handler, mount }: Entry, raw: Match<Entry>['params'], exchange: Exchange<unknown>, behaviour: SurfaceBehaviour<any, any>): Promise<void> {
     mount.pending++;
     try {
       await behaviour.guard?.(exchange, info);
       if (info.keep && info.can === 'public' && behaviour.recall?.(exchange, info)) return;
-      const params = info.params ? pathParams(info.params, raw) : raw;
-      const call = { ...exchange, params, query: undefined as unknown, body: undefined as unknown, target: undefined as unknown };
+      const params = info.params ? check(info.params, raw, { coerce: true }) : ({ ok: true, value: raw } as const);
+      if (!params.ok) throw notFound();
+      const call = { ...exchange, params: params.value as unknown, query: undefined as unknown, body: undefined as unknown, target: undefined as unknown };
       if (info.find) {
         call.target = await info.find(call);
         if (call.target === undefined) throw notFound();
@@ -255,12 +247,6 @@ function unmatched(res: Response, allowed: readonly string[], method: string): v
   const allow = [...allowed.flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : name)), 'OPTIONS'].join(', ');
   if (method !== 'OPTIONS') throw new HttpError(405, `This address answers ${allow}`, { headers: { Allow: allow } });
   res.set('Allow', allow).status(204).end();
-}
-
-function pathParams(schema: TSchema, raw: unknown): unknown {
-  const result = check(schema, raw, { coerce: true });
-  if (!result.ok) throw notFound();
-  return result.value;
 }
 
 /** Waits for a connect middleware to call `next`, or for the connection to end without it. */

@@ -28,11 +28,7 @@ export interface Settings {
 }
 export const Settings = defineToken<Settings>('Settings');
 
-interface Definition {
-  readonly plugin: string;
-  readonly schema: TSchema;
-  readonly fallback: unknown;
-}
+type Definition = Pick<SettingInfo, 'plugin' | 'schema' | 'default'>;
 
 export interface SettingsParts {
   readonly data: Data;
@@ -78,9 +74,9 @@ export class SettingsStore implements Settings {
       const fallback = (property as { default?: unknown }).default;
       if (fallback === undefined && !secret(property)) throw new PluginError(plugin, `defines the setting "${key}" without a default; give it one`);
       const configured = this.#parts.configured?.[key];
-      this.#definitions.set(key, { plugin, schema: property, fallback: configured ?? fallback });
-      const problems = configured === undefined ? [] : this.#problems(key, configured);
-      if (problems.length > 0) throw new PluginError(plugin, `has a bad setting "${key}" in the configuration file: ${problems.map(({ message }) => message).join(', ')}`);
+      this.#definitions.set(key, { plugin, schema: property, default: configured ?? fallback });
+      const problems = configured === undefined ? [] : this.#problems(key, configured).map(({ message }) => message);
+      if (problems.length > 0) throw new PluginError(plugin, `has a bad setting "${key}" in the configuration file: ${problems.join(', ')}`);
     }
   }
 
@@ -98,7 +94,7 @@ export class SettingsStore implements Settings {
   }
 
   get(key: string): unknown {
-    const { schema, fallback } = this.#definitions.get(key) ?? {};
+    const { schema, default: fallback } = this.#definitions.get(key) ?? {};
     const stored = this.#stored.get(key);
     if (stored === undefined) return fallback;
     return secret(schema) ? this.#parts.secrets.open(String(stored)) : stored;
@@ -124,8 +120,8 @@ export class SettingsStore implements Settings {
   }
 
   list(): readonly SettingInfo[] {
-    return [...this.#definitions].map(([key, { plugin, schema, fallback }]) => ({
-      key, plugin, schema, default: fallback, stored: this.#stored.has(key), value: secret(schema) ? undefined : this.get(key),
+    return [...this.#definitions].map(([key, definition]) => ({
+      key, ...definition, stored: this.#stored.has(key), value: secret(definition.schema) ? undefined : this.get(key),
     }));
   }
 

@@ -28,11 +28,6 @@ export interface Task {
 
 export type TaskReport = Readonly<Omit<Task, 'guard' | 'inRow'>>;
 
-interface Pending {
-  readonly due: number;
-  readonly expire: () => void;
-}
-
 /** How often deadlines are looked at, in milliseconds: one timer for all of them costs less than one each. */
 const TICK = 50;
 
@@ -40,7 +35,8 @@ const TICK = 50;
 export class Supervisor {
   readonly #log: Logger;
   readonly #tasks = new Map<string, Set<Task>>();
-  readonly #pending = new Set<Pending>();
+  /** What to do with calls that have not ended by when they must have. */
+  readonly #pending = new Map<() => void, number>();
   #timer: NodeJS.Timeout | undefined;
   limits: SupervisionLimits = { deadline: 5_000, failures: 5, slow: 1_000 };
 
@@ -57,8 +53,7 @@ export class Supervisor {
 
   /** The task of something that is found by name each time, such as a slot's filling; made on first use. */
   named(plugin: string, name: string): Task {
-    for (const task of this.#tasks.get(plugin) ?? []) if (task.task === name) return task;
-    return this.task(plugin, name);
+    return [...(this.#tasks.get(plugin) ?? [])].find(({ task }) => task === name) ?? this.task(plugin, name);
   }
 
   /** Stops counting one task, or all of a plugin that stopped. */
@@ -97,10 +92,10 @@ export class Supervisor {
 
   #wait<T>(task: Task, result: Promise<T>, start: number, deadline: number): Promise<T> {
     return new Promise((resolve, reject) => {
-      const end = (settle: () => void): void => void (this.#pending.delete(pending) && settle());
+      const end = (settle: () => void): void => void (this.#pending.delete(expire) && settle());
       const fail = (error: unknown): void => end(() => reject(this.#failed(task, error, start)));
-      const pending: Pending = { due: start + deadline, expire: () => fail(new Error(`${task.task} did not finish within ${deadline} ms`)) };
-      this.#pending.add(pending);
+      const expire = (): void => fail(new Error(`${task.task} did not finish within ${deadline} ms`));
+      this.#pending.set(expire, start + deadline);
       this.#timer ??= setInterval(() => this.#tick(), TICK).unref();
       result.then((value) => end(() => resolve(this.#done(task, value, start))), fail);
     });
@@ -109,7 +104,7 @@ export class Supervisor {
   #tick(): void {
     if (this.#pending.size === 0) return this.close();
     const now = performance.now();
-    for (const pending of this.#pending) if (pending.due <= now) pending.expire();
+    for (const [expire, due] of this.#pending) if (due <= now) expire();
   }
 
   #done<T>(task: Task, value: T, start: number): T {

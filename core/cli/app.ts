@@ -4,7 +4,7 @@ import { TrustedProxies } from '../address.ts';
 import { Cache, openCache } from '../cache.ts';
 import { Data, Database } from '../data.ts';
 import { ConfigurationError } from '../errors.ts';
-import { Clock, Environment, systemClock } from '../environment.ts';
+import { Clock, Environment } from '../environment.ts';
 import { Extensions } from '../extensions.ts';
 import { HookBus, Hooks } from '../hooks.ts';
 import { createHttp, Http } from '../http.ts';
@@ -71,7 +71,7 @@ export interface App {
   close(): Promise<void>;
 }
 
-export async function createApp({ root, environment, configuration, log, clock = systemClock, plugins }: AppOptions): Promise<App> {
+export async function createApp({ root, environment, configuration, log, clock = { now: Date.now }, plugins }: AppOptions): Promise<App> {
   await using undo = new AsyncDisposableStack();
   const loading = plugins ?? loadPlugins(root, configuration.plugins, log);
   const data = await Database.connect({ ...(environment.databaseUrl && { url: environment.databaseUrl }), folder: environment.dataDir, log });
@@ -99,9 +99,9 @@ export async function createApp({ root, environment, configuration, log, clock =
 
   const services = new Map<Token<any>, unknown>([
     [Data, data], [Cache, cache], [Settings, settings], [Secrets, secrets], [Http, http], [Routes, routes], [Hooks, hooks],
-    [Environment, environment], [Clock, clock], [Jobs, jobs],
+    [Environment, environment], [Clock, clock], [Jobs, jobs], [Plugins, undefined],
   ]);
-  const kernel = new Kernel({ log, supervisor, hooks, routes, extensions, settings, jobs, data, services, late: [Plugins] });
+  const kernel = new Kernel({ log, supervisor, hooks, routes, extensions, settings, jobs, data, services });
   for (const plugin of await loading) kernel.install(plugin);
   const control = new PluginControl({
     kernel, data, jobs, fleet, supervisor, log, required: configuration.required, only: environment.safeMode ? configuration.required : undefined,

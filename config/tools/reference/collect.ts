@@ -45,8 +45,9 @@ export async function collect(root: string): Promise<Collected> {
 }
 
 function refuseBroken(app: App): void {
-  const missing = configuration.plugins.filter((id) => !app.kernel.graph.has(id)).map((id) => `${id} could not be loaded`);
-  const broken = app.plugins.list().filter(({ state }) => state !== 'active').map(({ id, state, problem }) => `${id} is ${state}: ${problem ?? 'no reason known'}`);
+  const installed = app.plugins.list();
+  const missing = configuration.plugins.filter((id) => installed.every((plugin) => plugin.id !== id)).map((id) => `${id} could not be loaded`);
+  const broken = installed.filter(({ state }) => state !== 'active').map(({ id, state, problem }) => `${id} is ${state}: ${problem ?? 'no reason known'}`);
   if (missing.length + broken.length > 0) throw new Error(`the reference shows every plugin at work, but ${[...missing, ...broken].join('; ')}`);
 }
 
