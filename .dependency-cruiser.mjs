@@ -80,7 +80,7 @@ export default {
       name: 'no-tools-in-production',
       comment: 'A package under devDependencies is not there in production; move it to dependencies, or import its types only.',
       severity: 'error',
-      from: { path: '^(core|plugins|themes|migrations|config)/', pathNot: '^config/tools/' },
+      from: { path: '^(core|plugins|themes|migrations|config)/', pathNot: '^config/(tools/|vitest[.]ts$)' },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'], pathNot: '/@types/' },
     },
     {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
-import { browserPath, leftOut } from './config/tools/suites.ts';
+import { browserPath, leftOut } from './tools/suites.ts';
 
 const KERNEL_AND_PLUGINS = ['test/core/**/*.test.ts', 'test/plugins/**/*.test.ts'];
 /** Tests that need several processes on one PostgreSQL and one Redis. */

@@ -61,6 +61,6 @@ export const pluginNew = defineCommand({
   async run(_services, { id }, console) {
     await scaffold(ROOT, id, console);
     await writeReference(ROOT, console);
-    console.print(`\nTry it: npx vitest run test/plugins/${id}\nStart the server anew to run it. ${RUN} plugin disable ${id} switches it off again.`);
+    console.print(`\nTry it: npm test -- test/plugins/${id}\nStart the server anew to run it. ${RUN} plugin disable ${id} switches it off again.`);
   },
 });
