@@ -7,7 +7,11 @@ export function listen(page: Page): string[] {
     if (['error', 'warning'].includes(message.type())) heard.push(`console: ${message.text()}`);
   });
   page.on('pageerror', (error) => heard.push(`error: ${error.message}`));
-  page.on('requestfailed', (request) => heard.push(`request: ${request.url()} ${request.failure()?.errorText}`));
+  page.on('requestfailed', (request) => {
+    const failure = request.failure()?.errorText;
+    // Aborted by the browser itself, because the page was left; what a server or a policy does has other names.
+    if (failure !== 'net::ERR_ABORTED') heard.push(`request: ${request.url()} ${failure}`);
+  });
   return heard;
 }
 
