@@ -1,6 +1,6 @@
 /** The only door to the kernel for plugins and themes. */
 export { definePlugin, type Job, type JobDefinition, type Plugin, type PluginHandle } from './plugin.ts';
-export { defineToken, defineExtensionPoint, type ExtensionPoint, type Services, type Token } from './ref.ts';
+export { defineToken, defineExtensionPoint, type Awaitable, type ExtensionPoint, type Services, type Token } from './ref.ts';
 export { defineAction, defineFilter, defineQuery, type Action, type Delivery, type Durability, type Filter, type Hook, type Query } from './hooks.ts';
 export { defineCommand, type Command, type Console } from './cli/command.ts';
 export type { Extension } from './extensions.ts';

@@ -65,6 +65,8 @@ export interface Accounts {
   create(account: NewAccount): Promise<Account>;
   /** Held in memory; `undefined` also for a malformed id. */
   find(id: string): Promise<Account | undefined>;
+  /** As whom these accounts would come in now, for work done on their behalf in the background; those that are not active are missing. One statement. */
+  viewers(ids: readonly string[]): Promise<ReadonlyMap<string, Viewer>>;
   /** By username or e-mail, regardless of case. Always asks the database. */
   findByName(identifier: string): Promise<Account | undefined>;
   /** The authors of a page of posts by id, held in memory: at most one statement. Unknown ids are missing from the map. */

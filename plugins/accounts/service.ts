@@ -1,5 +1,5 @@
 import { InvalidInput, notFound, sql, type Cache, type Clock, type Data, type EntityManager, type FieldProblem } from '#core';
-import type { Access } from '#plugins/access';
+import type { Access, Viewer } from '#plugins/access';
 import { accountTag, type Account, type Accounts, type AccountStatus, type Author, type ImportedAccount, type NewAccount } from '#plugins/accounts';
 import { AccountEntity } from './entities.ts';
 import { digest, isId, newId, randomToken } from './identifier.ts';
@@ -82,6 +82,14 @@ export class AccountsService implements Accounts {
 
   async findByName(identifier: string): Promise<Account | undefined> {
     return this.#options.data.one(sql<Account>`select ${COLUMNS} from account where ${this.#named(identifier)}`);
+  }
+
+  async viewers(ids: readonly string[]): Promise<ReadonlyMap<string, Viewer>> {
+    const { data, access } = this.#options;
+    await access.refresh();
+    const rows = await data.all(sql<{ id: string; username: string; groupId: string }>`
+      select id, username::text as username, group_id as "groupId" from account where id = any(${ids.filter(isId)}::uuid[]) and status = 'active'`);
+    return new Map(rows.map(({ id, username, groupId }) => [id, { id, username, group: access.group(groupId) ?? access.groupOf('guest') }]));
   }
 
   async authors(ids: readonly string[]): Promise<ReadonlyMap<string, Author>> {

@@ -1,4 +1,4 @@
-import { defineSurface, HttpError, InvalidInput, Type, type TSchema } from '#core';
+import { defineSurface, HttpError, InvalidInput, Type, type Settings, type TSchema } from '#core';
 import type { Viewer } from '#plugins/access';
 
 /**
@@ -26,14 +26,37 @@ export const Paging = {
 } as const;
 export const MAX_PAGE = 100;
 
+/** Where the setting `api.page_size` cannot be read. */
+const USUAL_PAGE = 20;
+
+/** How many items a list gives: what was asked for, at most 100, else the forum's page size. */
+export function limitOf(settings: Settings, limit: number | undefined): number {
+  const usual = settings.get('api.page_size');
+  return Math.min(limit ?? (typeof usual === 'number' ? usual : USUAL_PAGE), MAX_PAGE);
+}
+
+export interface Page<T> {
+  readonly items: readonly T[];
+  readonly hasMore: boolean;
+  /** Undefined on the last page. */
+  readonly nextCursor: string | undefined;
+}
+/** What every list answers beside its items. */
+export const pagingResult = { count: Type.Integer(), hasMore: Type.Boolean(), next_cursor: nullable(Type.String()) };
+/** The paging fields of an answer. */
+export const pageFields = ({ items, hasMore, nextCursor }: Page<unknown>) => ({ count: items.length, hasMore, next_cursor: nextCursor ?? null });
+
 /** The answer of a list: its items under `key`, and the paging fields. */
 export const listOf = <K extends string, S extends TSchema>(key: K, items: S) =>
-  Type.Object({
-    ...({ [key]: Type.Array(items) } as Record<K, ReturnType<typeof Type.Array<S>>>),
-    count: Type.Integer(),
-    hasMore: Type.Boolean(),
-    next_cursor: nullable(Type.String()),
-  });
+  Type.Object({ ...({ [key]: Type.Array(items) } as Record<K, ReturnType<typeof Type.Array<S>>>), ...pagingResult });
+
+/** The page of a list that is held whole, such as one in memory; without `limit` all that is left of it. Its cursor is a position. */
+export function pageOf<T>(items: readonly T[], query: { readonly limit?: number | undefined; readonly offset?: number | undefined; readonly cursor?: string | undefined }): Page<T> {
+  const start = (query.cursor === undefined ? 0 : decodePosition(query.cursor)) + (query.offset ?? 0);
+  const end = query.limit === undefined ? items.length : Math.min(start + Math.min(query.limit, MAX_PAGE), items.length);
+  const hasMore = end < items.length && end > start;
+  return { items: items.slice(start, end), hasMore, nextCursor: hasMore ? encodeCursor([end]) : undefined };
+}
 
 /** Opaque text for the sort keys of a list's last item. */
 export const encodeCursor = (keys: readonly (string | number)[]): string => Buffer.from(JSON.stringify(keys)).toString('base64url');

@@ -3,7 +3,7 @@ import {
 } from '#core';
 import type { Audience, Viewer } from '#plugins/access';
 import { Author } from '#plugins/accounts';
-import { nullable, Time } from '#plugins/api';
+import { nullable, Time, type Page } from '#plugins/api';
 import { defineSlot } from '#plugins/web';
 
 /** What an event says of a discussion and a post; also what integrators receive. */
@@ -51,7 +51,34 @@ export interface Field {
   loadMany(ids: readonly string[], viewer: Viewer): Promise<readonly unknown[]>;
   readonly body?: TSchema;
   save?(em: EntityManager, id: string, value: unknown, viewer: Viewer): Promise<void>;
+  /** As `save` for many records at once, for imports: by id, checked by `body` before. */
+  saveMany?(em: EntityManager, values: ReadonlyMap<string, unknown>): Promise<void>;
 }
+/** A post as whoever keeps a copy of it needs it. */
+export interface MirroredPost {
+  readonly id: string;
+  readonly number: number;
+  readonly discussionId: string;
+  readonly categoryId: string;
+  readonly authorId: string;
+  readonly title: string;
+  readonly content: string;
+  readonly html: string;
+  readonly createdAt: Date;
+  /** False once it or its discussion is deleted. */
+  readonly visible: boolean;
+}
+/**
+ * Keeps a copy of what is written, such as a search index. Called inside the transaction of each change (imports too), so that the copy is
+ * exact; what it throws refuses the change.
+ */
+export interface Mirror {
+  /** New, edited, deleted or restored posts; the same post may come again. */
+  posts(em: EntityManager, posts: readonly MirroredPost[]): Promise<void>;
+  /** Title, category or visibility of a whole discussion changed; its posts do not come one by one. */
+  discussion(em: EntityManager, discussion: { readonly id: string; readonly title: string; readonly categoryId: string; readonly visible: boolean }): Promise<void>;
+}
+export const mirrors = defineExtensionPoint<Mirror>('discussions.mirrors');
 export const discussionFields = defineExtensionPoint<Field>('discussions.discussion-fields');
 export const postFields = defineExtensionPoint<Field>('discussions.post-fields');
 export const categoryFields = defineExtensionPoint<Field>('discussions.category-fields');
@@ -131,12 +158,6 @@ export interface ListRequest {
   readonly offset?: number | undefined;
   readonly cursor?: string | undefined;
 }
-export interface Page<T> {
-  readonly items: readonly T[];
-  readonly hasMore: boolean;
-  /** Undefined on the last page. */
-  readonly nextCursor: string | undefined;
-}
 
 /** Which discussion something belongs to, and what decides who may see it and act on it. */
 export interface DiscussionHead {
@@ -207,6 +228,8 @@ export interface ImportedDiscussion {
   readonly views?: number;
   readonly pinned?: boolean;
   readonly locked?: boolean;
+  /** Values for the fields of other plugins, by name. */
+  readonly fields?: Readonly<Record<string, unknown>>;
   /** `html` is stored as it is: it must come from `Markdown.render`. */
   readonly posts: readonly { readonly authorId: string; readonly content: string; readonly html: string; readonly createdAt: Date }[];
 }

@@ -1,18 +1,4 @@
-import type { Settings } from '#core';
-import { decodePosition, encodeCursor, MAX_PAGE } from '#plugins/api';
-import type { Page } from '#plugins/discussions';
-
-/** Where no plugin has the setting `api.page_size`. */
-const USUAL = 20;
-
-/** How many items a list gives: what was asked for, at most 100, else the forum's page size. */
-export function limitOf(settings: Settings, limit: number | undefined): number {
-  const usual = settings.get('api.page_size');
-  return Math.min(limit ?? (typeof usual === 'number' ? usual : USUAL), MAX_PAGE);
-}
-
-/** The paging fields of an answer beside its items. */
-export const pageFields = ({ items, hasMore, nextCursor }: Page<unknown>) => ({ count: items.length, hasMore, next_cursor: nextCursor ?? null });
+import { decodePosition, encodeCursor } from '#plugins/api';
 
 /** What a page of posts may be asked for. */
 interface PostsRequest {

@@ -1,6 +1,7 @@
 import { sql, type Cache, type Data, type RawBuilder } from '#core';
 import { accessTag, type Access, type Viewer } from '#plugins/access';
-import { moderate, tags, type DiscussionHead, type ListRequest, type Page, type PostRecord, type PostStub, type DiscussionRecord } from '#plugins/discussions';
+import type { Page } from '#plugins/api';
+import { moderate, tags, type DiscussionHead, type ListRequest, type PostRecord, type PostStub, type DiscussionRecord } from '#plugins/discussions';
 import type { CategoryService } from './categories.ts';
 import { isId, numberOf } from './identifiers.ts';
 import { after, cursorAfter, orderBy, type OrderName } from './orders.ts';

@@ -1,5 +1,5 @@
 import { Type, type ExtensionPoint, type PluginHandle, type TObject } from '#core';
-import { nullable, Paging, Time } from '#plugins/api';
+import { nullable, Paging } from '#plugins/api';
 import { type Category, type Field } from '#plugins/discussions';
 
 /**
@@ -20,10 +20,7 @@ export const CategoryRecord = Type.Object({
   can: Type.Object({ view: Type.Boolean(), create: Type.Boolean(), reply: Type.Boolean(), moderate: Type.Boolean() }),
 });
 
-/** What every list answers beside its items. */
-export const pagingResult = { count: Type.Integer(), hasMore: Type.Boolean(), next_cursor: nullable(Type.String()) };
 export const PostPaging = { ...Paging, near: Type.Optional(Type.Integer({ minimum: 1, description: 'Open the page that has the post of this number' })) };
-export { Time };
 
 const Audience = Type.Union([Type.String({ minLength: 1, maxLength: 64 }), Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 50 })], {
   description: 'everyone, members, staff, or ids of groups',

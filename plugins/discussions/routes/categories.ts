@@ -1,9 +1,8 @@
 import { Type } from '#core';
 import { accessTag } from '#plugins/access';
-import { api, Paging, MAX_PAGE, decodePosition, encodeCursor } from '#plugins/api';
+import { api, pageFields, pageOf, Paging, pagingResult } from '#plugins/api';
 import { categoryFields, tags } from '#plugins/discussions';
-import { pageFields } from '../paging.ts';
-import { CategoryRecord, pagingResult, withFields } from '../schemas.ts';
+import { CategoryRecord, withFields } from '../schemas.ts';
 import type { RouteServices } from './discussions.ts';
 
 /** /api/categories: all that the caller may see. */
@@ -17,12 +16,9 @@ export function categoryRoutes({ plugin, categories, records }: RouteServices): 
   })(async ({ actor, query }) => {
     await categories.refresh();
     // All of them unless a page is asked for: the interface promises all categories.
-    const visible = categories.visible(actor);
-    const start = (query.cursor === undefined ? 0 : decodePosition(query.cursor)) + (query.offset ?? 0);
-    const end = query.limit === undefined ? visible.length : Math.min(start + Math.min(query.limit, MAX_PAGE), visible.length);
-    const items = await records.categories(visible.slice(start, end), actor);
-    const hasMore = end < visible.length && end > start;
-    return { categories: [...items], ...pageFields({ items, hasMore, nextCursor: hasMore ? encodeCursor([end]) : undefined }) };
+    const page = pageOf(categories.visible(actor), query);
+    const items = await records.categories(page.items, actor);
+    return { categories: [...items], ...pageFields(page) };
   });
 
   plugin.route(api, {

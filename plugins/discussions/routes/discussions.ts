@@ -1,6 +1,6 @@
 import { notFound, Type, type PluginHandle, type Settings } from '#core';
 import { accessTag } from '#plugins/access';
-import { api, IdParams, Paging } from '#plugins/api';
+import { api, IdParams, limitOf, pageFields, Paging, pagingResult } from '#plugins/api';
 import {
   categoryFields, discussionFields, DiscussionRecord, editPost, moderate, postFields, PostRecord, PostStub, SORTS, startDiscussion, tags, type DiscussionHead,
 } from '#plugins/discussions';
@@ -8,11 +8,11 @@ import { renderedTag, type Web } from '#plugins/web';
 import type { CategoryService } from '../categories.ts';
 import type { Editing } from '../editing.ts';
 import { cards } from '../cards.ts';
-import { limitOf, pageFields, postWindow } from '../paging.ts';
+import { postWindow } from '../paging.ts';
 import type { Reading } from '../reading.ts';
 import type { Records } from '../records.ts';
 import type { Rights } from '../rights.ts';
-import { CategoryRecord, pagingResult, PostPaging, withFields } from '../schemas.ts';
+import { CategoryRecord, PostPaging, withFields } from '../schemas.ts';
 import type { Writing } from '../writing.ts';
 
 export interface RouteServices {

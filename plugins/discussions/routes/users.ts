@@ -1,11 +1,10 @@
 import { HttpError, notFound, Type } from '#core';
 import { isAdmin, type Viewer } from '#plugins/access';
 import type { Accounts } from '#plugins/accounts';
-import { api, badCursor, decodeCursor, encodeCursor, Paging } from '#plugins/api';
+import { api, badCursor, decodeCursor, encodeCursor, limitOf, pageFields, Paging, pagingResult } from '#plugins/api';
 import { discussionFields, DiscussionRecord, postFields, PostRecord } from '#plugins/discussions';
 import { isId } from '../identifiers.ts';
-import { limitOf, pageFields } from '../paging.ts';
-import { pagingResult, withFields } from '../schemas.ts';
+import { withFields } from '../schemas.ts';
 import type { RouteServices } from './discussions.ts';
 
 const query = Type.Object({ ...Paging, user_id: Type.Optional(Type.String({ maxLength: 64, description: 'Another member; admins only' })) });

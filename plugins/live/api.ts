@@ -1,0 +1,17 @@
+import { defineExtensionPoint, defineToken, type Awaitable } from '#core';
+import type { Viewer } from '#plugins/access';
+
+/** A kind of message on the streams of /api/live that is told now or never, unlike the events of the log. */
+export interface Signal<D extends object = any> {
+  /** The `event:` of the stream, such as `typing`. */
+  readonly name: string;
+  /** Asked once for all viewers of equal rights, unless the message is for one member. */
+  visible(data: D, viewer: Viewer): Awaitable<boolean>;
+}
+export const signals = defineExtensionPoint<Signal>('live.signals');
+
+export interface Live {
+  /** To the open streams of every process; `to` is one member's id. Does not wait for the other processes, and never throws. */
+  send(signal: string, data: object, to?: string): void;
+}
+export const Live = defineToken<Live>('Live');

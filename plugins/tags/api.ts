@@ -1,0 +1,37 @@
+import { definePermission, defineToken, Type, type RawBuilder, type Static } from '#core';
+
+/** A tag as the API shows it. `discussion_count` counts what the caller may see. */
+export const TagRecord = Type.Object({
+  id: Type.String(), slug: Type.String(), name: Type.String(),
+  /** Degrees on the colour wheel in steps of 15; lightness belongs to the theme. */
+  hue: Type.Integer(), discussion_count: Type.Integer(),
+});
+export type TagRecord = Static<typeof TagRecord>;
+/** A tag beside a discussion: the field `tags` of its record. */
+export const TagReference = Type.Object({ id: Type.String(), slug: Type.String(), name: Type.String() });
+export type TagReference = Static<typeof TagReference>;
+
+export interface Tag {
+  readonly id: string;
+  readonly slug: string;
+  readonly name: string;
+  readonly hue: number;
+}
+
+/** All tags are held in memory and exact, like categories. */
+export interface Tags {
+  /** To await before `find` and `all` are used for a request: costs nothing unless another process changed a tag. */
+  refresh(): Promise<void> | undefined;
+  all(): readonly Tag[];
+  /** By id or slug. Tags themselves are public; what carries them need not be. */
+  find(idOrSlug: string): Tag | undefined;
+  /** A select of the ids of all discussions with the tag, for `ListRequest.within` and other plugins' statements; it knows nothing of rights. */
+  discussionsWith(tagId: string): RawBuilder<unknown>;
+}
+export const Tags = defineToken<Tags>('Tags');
+
+/** Cache tag of whatever shows names of tags. */
+export const tagsTag = 'tags';
+
+export const createTags = definePermission('tags.create', { label: 'create tags by using them', default: 'member' });
+export const manageTags = definePermission('tags.manage', { label: 'rename, merge and delete tags', default: 'admin' });
