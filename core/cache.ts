@@ -32,7 +32,7 @@ export interface Cache {
   mark(): number;
   /** False, and nothing is held, when one of `tags` was purged after `since`, or inside a transaction. */
   keep(key: string, tags: readonly string[], value: unknown, since: number, options?: KeepOptions): boolean;
-  /** Drops everything under these tags in every process; resolves when none serves it any more. Call it after the commit. */
+  /** Drops everything under these tags in every process; resolves when none serves it any more. Inside a transaction it is done after the commit. */
   purge(...tags: string[]): Promise<void>;
   close(): Promise<void>;
 }
@@ -42,8 +42,8 @@ export interface CacheOptions {
   /** REDIS_URL; without it everything stays in this process. */
   readonly url?: string | undefined;
   readonly log: Logger;
-  /** Whether the caller is inside a database transaction. */
-  inTransaction(): boolean;
+  /** What is to be done after the commit of the transaction that the caller is in, if any. */
+  afterCommit(): Array<() => Promise<void>> | undefined;
   /** Keeps two installations on one Redis apart. */
   readonly namespace?: string;
   /** Bytes held in this process at most. Default 64 MiB: the guest pages of a middling site, and small beside Node itself. */
@@ -82,7 +82,7 @@ class TaggedCache implements Cache {
   readonly redis: Redis | undefined;
   readonly fleet: Fleet;
   readonly #ear: Redis | undefined;
-  readonly #inTransaction: () => boolean;
+  readonly #afterCommit: CacheOptions['afterCommit'];
   readonly #entries: LRUCache<string, Entry>;
   /** By tag. */
   readonly #keys = new Map<string, Set<string>>();
@@ -94,9 +94,9 @@ class TaggedCache implements Cache {
   /** Everything computed from before this counts as purged. */
   #floor = 0;
 
-  constructor({ bytes = 64 * 1024 * 1024, inTransaction }: CacheOptions, fleet: Fleet, redis?: Redis, ear?: Redis) {
+  constructor({ bytes = 64 * 1024 * 1024, afterCommit }: CacheOptions, fleet: Fleet, redis?: Redis, ear?: Redis) {
     this.#entries = new LRUCache({ maxSize: bytes, ttlResolution: 0, dispose: ({ tags }, key) => this.#untag(key, tags) });
-    this.#inTransaction = inTransaction;
+    this.#afterCommit = afterCommit;
     this.fleet = fleet;
     this.redis = redis;
     this.#ear = ear;
@@ -104,7 +104,7 @@ class TaggedCache implements Cache {
   }
 
   async remember<T>(key: string, tags: readonly string[], load: () => Promise<T>, options?: KeepOptions): Promise<T> {
-    if (this.#inTransaction()) return load();
+    if (this.#afterCommit()) return load();
     if (this.fleet.current()) {
       const held = this.#entries.get(key);
       if (held) return held.value as T;
@@ -132,13 +132,13 @@ class TaggedCache implements Cache {
   }
 
   keep(key: string, tags: readonly string[], value: unknown, since: number, options?: KeepOptions): boolean {
-    if (this.#inTransaction() || this.#purgedSince(since, tags)) return false;
+    if (this.#afterCommit() || this.#purgedSince(since, tags)) return false;
     this.#hold(key, tags, value, options);
     return true;
   }
 
   async purge(...tags: string[]): Promise<void> {
-    if (tags.length === 0) return;
+    if (tags.length === 0 || this.#afterCommit()?.push(() => this.purge(...tags))) return;
     this.#drop(tags);
     await this.fleet.announce(PURGED, tags);
   }

@@ -56,6 +56,8 @@ export interface SurfaceBehaviour<Actor, Out = unknown> {
   body?(req: Request, res: Response): Awaitable<unknown>;
   /** True when bodies are forms, whose values arrive as text. */
   readonly coerce?: boolean;
+  /** Around the handler, when all checks have passed: its result, or undefined to let it simply run. Once an answer was sent, `succeed` is left out. */
+  around?(call: Exchange<Actor> & { readonly body: unknown }, route: RouteInfo, handler: () => Promise<Out>): Promise<Out> | undefined;
   /** `tags`: what the route's `keep` said; undefined when the answer must not be kept. */
   succeed(exchange: Exchange<Actor>, result: Out, route: RouteInfo, tags: readonly string[] | undefined): Awaitable<void>;
   fail(exchange: Exchange<Actor | undefined>, error: unknown): Awaitable<void>;
@@ -224,7 +226,7 @@ export class RouteRegistry implements Routes {
       if (info.allow && !(await info.allow(call))) throw new HttpError(403, info.can === 'public' ? 'You may not do this' : `You may not ${info.can.label} here`);
       if (info.query) call.query = parse(info.query, { ...call.req.query }, { coerce: true });
       if (info.body) call.body = parse(info.body, await behaviour.body?.(call.req, call.res), { coerce: behaviour.coerce === true });
-      const result = await handler(call);
+      const result = await (behaviour.around?.(call, info, async () => handler(call)) ?? handler(call));
       if (!call.res.headersSent) await behaviour.succeed(call, result, info, info.keep?.(call));
     } finally {
       mount.pending--;

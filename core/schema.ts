@@ -5,6 +5,7 @@ import { InvalidInput, type FieldProblem } from './errors.ts';
 
 export { Type, type Static, type TObject, type TSchema } from 'typebox';
 
+const DIGITS = /^-?\d+(\.\d*[1-9])?$/;
 const KEYWORDS = ['x-secret', 'x-restart', 'x-order', 'x-group', 'x-danger', 'x-markdown'];
 
 function compiler(options: Options): Ajv2020 {
@@ -52,19 +53,16 @@ export function check<S extends TSchema>(schema: S, value: unknown, { coerce = f
   if (!validate) compiled[kind].set(schema, (validate = (coerce ? coercing : exact).compile(closed(schema) as TSchema)));
   const copy = structuredClone(value);
   if (!validate(copy)) return { ok: false, problems: (validate.errors ?? []).map(problem) };
-  const zero = zeroCharacter(copy, []);
-  return zero ? { ok: false, problems: [{ field: zero.join('.') || 'body', message: 'must not contain the character U+0000' }] } : { ok: true, value: copy as Static<S> };
+  const faults = faultsOf(copy, value, '');
+  return faults.length > 0 ? { ok: false, problems: faults } : { ok: true, value: copy as Static<S> };
 }
 
-/** Where a text holds the one character that no PostgreSQL text can. */
-function zeroCharacter(value: unknown, path: readonly string[]): readonly string[] | undefined {
-  if (typeof value === 'string') return value.includes('\0') ? path : undefined;
-  if (typeof value !== 'object' || value === null) return undefined;
-  for (const [name, inner] of Object.entries(value)) {
-    const found = zeroCharacter(inner, [...path, name]);
-    if (found) return found;
-  }
-  return undefined;
+/** What no schema tells: a text with the one character that no PostgreSQL text can hold, a number that was written otherwise than in digits, as "1e1". */
+function faultsOf(value: unknown, given: unknown, field: string): readonly FieldProblem[] {
+  if (typeof value === 'string') return value.includes('\0') ? [{ field: field || 'body', message: 'must not contain the character U+0000' }] : [];
+  if (typeof value === 'number') return typeof given === 'string' && !DIGITS.test(given) ? [{ field, message: 'must be written in plain digits' }] : [];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]) => faultsOf(inner, (Object(given) as Record<string, unknown>)[name], field ? `${field}.${name}` : name));
 }
 
 /** As `check`, but throws `InvalidInput` (400) with every problem. */

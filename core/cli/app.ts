@@ -82,7 +82,7 @@ export async function createApp({ root, environment, configuration, log, clock =
   await data.migrate('kernel', await loadMigrations(KERNEL_MIGRATIONS));
 
   const secrets = await loadSecrets({ ...(environment.secretKey && { key: environment.secretKey }), folder: environment.dataDir });
-  const cache = await openCache({ ...(environment.redisUrl && { url: environment.redisUrl }), namespace: `parley:${await data.identity()}`, log, inTransaction: () => data.inTransaction });
+  const cache = await openCache({ ...(environment.redisUrl && { url: environment.redisUrl }), namespace: `parley:${await data.identity()}`, log, afterCommit: () => data.batch() });
   undo.defer(() => cache.close());
   const { fleet } = cache;
 

@@ -5,9 +5,10 @@ import { createLogger } from '../../core/logger.ts';
 const log = createLogger({ level: 'silent', terminal: false });
 const open: Cache[] = [];
 let inside = false;
+const waiting: Array<() => Promise<void>> = [];
 
 async function start(options: { bytes?: number } = {}): Promise<Cache> {
-  const cache = await openCache({ log, inTransaction: () => inside, ...options });
+  const cache = await openCache({ log, afterCommit: () => (inside ? waiting : undefined), ...options });
   open.push(cache);
   return cache;
 }
@@ -91,6 +92,17 @@ describe('what a process remembers', () => {
     expect(cache.keep('page', ['a'], 'uncommitted', cache.mark())).toBe(false);
     inside = false;
     expect(cache.peek('page')).toBe('committed');
+  });
+
+  it('is purged after the commit where that is asked for inside a transaction', async () => {
+    const cache = await start();
+    await cache.remember('page', ['a'], async () => 'old');
+    inside = true;
+    await cache.purge('a');
+    inside = false;
+    expect(cache.peek('page')).toBe('old');
+    for (const work of waiting.splice(0)) await work();
+    expect(cache.peek('page')).toBeUndefined();
   });
 
   it('expires after its seconds', async () => {

@@ -19,7 +19,7 @@ describe('one process alone', () => {
   });
 
   it('does not start with a Redis that is not there, and says which without its password', async () => {
-    const failure = await openCache({ url: 'redis://:hidden@127.0.0.1:1', log, inTransaction: () => false }).catch((error: unknown) => error);
+    const failure = await openCache({ url: 'redis://:hidden@127.0.0.1:1', log, afterCommit: () => undefined }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ConfigurationError);
     expect(String(failure)).toMatch(/REDIS_URL: no Redis at 127\.0\.0\.1:1 .*ECONNREFUSED/);
     expect(String(failure)).not.toContain('hidden');
