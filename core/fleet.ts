@@ -37,7 +37,7 @@ const MESSAGE = /^(\d+) (\S+) (\d+) (\S+) (.*)$/s;
  */
 export class Fleet {
   readonly #id = randomBytes(8).toString('hex');
-  readonly #listeners = new Map<string, readonly Listener[]>();
+  readonly #listeners = new Map<string, Set<Listener>>();
   /** Announcements under way, each with what to do when a process has followed it. */
   readonly #answers = new Map<string, (from?: string) => void>();
   readonly #log: Logger;
@@ -66,9 +66,7 @@ export class Fleet {
     await ear.subscribe(this.#channel, `${this.#channel}:${this.#id}`);
     await this.#renew(line);
     let renewal: Promise<void> | undefined;
-    this.#timer = setInterval(() => {
-      renewal ??= this.#renew(line).finally(() => (renewal = undefined));
-    }, RENEWAL).unref();
+    this.#timer = setInterval(() => void (renewal ??= this.#renew(line).finally(() => (renewal = undefined))), RENEWAL).unref();
   }
 
   /** Whether what this process remembers may be served: it has heard everything as of at most a lease ago. */
@@ -108,9 +106,11 @@ export class Fleet {
     this.#answers.delete(ticket);
   }
 
-  /** What `run` throws is logged. The sender waits for its promise, at most a lease. */
-  listen(subject: string, run: Listener): void {
-    this.#listeners.set(subject, [...(this.#listeners.get(subject) ?? []), run]);
+  /** What `run` throws is logged. The sender waits for its promise, at most a lease. Undone by the returned function. */
+  listen(subject: string, run: Listener): () => void {
+    const listeners = this.#listeners.get(subject) ?? new Set();
+    this.#listeners.set(subject, listeners.add(run));
+    return () => void listeners.delete(run);
   }
 
   /** To be called before the connections close, so that nobody waits for this process. */
@@ -156,8 +156,8 @@ export class Fleet {
 
   /** Listeners start before this returns, so what they drop at once is gone before anything else is served. */
   async #run(subject: string, payload?: object): Promise<void> {
-    const listeners = subject === EVERYTHING ? [...this.#listeners.values()].flat() : (this.#listeners.get(subject) ?? []);
-    for (const result of await Promise.allSettled(listeners.map(async (run) => run(payload)))) {
+    const listeners = subject === EVERYTHING ? [...this.#listeners.values()] : [this.#listeners.get(subject) ?? []];
+    for (const result of await Promise.allSettled(listeners.flatMap((runs) => [...runs]).map(async (run) => run(payload)))) {
       if (result.status === 'rejected') this.#log.error({ subject, error: chainOf(result.reason) }, 'could not follow an announcement');
     }
   }

@@ -10,6 +10,8 @@ export interface Http {
   secure(req: IncomingMessage): boolean;
   /** Identifies the request in logs and error answers. */
   idOf(req: IncomingMessage): string;
+  /** Aborts when the server starts to stop: answers that would go on for ever end themselves then, all others are waited for. */
+  readonly closing: AbortSignal;
 }
 export const Http = defineToken<Http>('Http');
 
@@ -17,7 +19,8 @@ const ids = new WeakMap<IncomingMessage, string>();
 const PROCESS = crypto.randomUUID().slice(0, 8);
 let counter = 0;
 
-export const createHttp = (proxies: TrustedProxies): Http => ({
+export const createHttp = (proxies: TrustedProxies, closing: AbortSignal): Http => ({
+  closing,
   addressOf: (req) => proxies.addressOf(req),
   secure: (req) => proxies.secure(req),
   /** Unique over processes, cheap to make: the process's random part and a count. */

@@ -95,7 +95,8 @@ export async function createApp({ root, environment, configuration, log, clock =
   const extensions = new Extensions();
   const routes = new RouteRegistry();
   const proxies = new TrustedProxies();
-  const http = createHttp(proxies);
+  const closing = new AbortController();
+  const http = createHttp(proxies, closing.signal);
 
   const services = new Map<Token<any>, unknown>([
     [Data, data], [Cache, cache], [Settings, settings], [Secrets, secrets], [Http, http], [Routes, routes], [Hooks, hooks],
@@ -122,7 +123,7 @@ export async function createApp({ root, environment, configuration, log, clock =
   let server: Server | undefined;
   const checks = { database: () => data.ready(), ...(environment.redisUrl && { redis: async () => void (await cache.redis?.ping()) }) };
   const resources = undo.move();
-  let closing: Promise<void> | undefined;
+  let closed: Promise<void> | undefined;
   return {
     environment, configuration, log, data, cache, settings, kernel, plugins: control, jobs, routes, hooks, extensions, supervisor, secrets,
     service: <T>(token: Token<T>): T => {
@@ -135,7 +136,8 @@ export async function createApp({ root, environment, configuration, log, clock =
       server = await listen(createApplication({ http, routes, log, checks }), routes, environment);
       return (server.address() as { port: number }).port;
     },
-    close: () => (closing ??= (async () => {
+    close: () => (closed ??= (async () => {
+      closing.abort();
       if (server) await closeServer(server);
       await jobs.stop();
       await resources.disposeAsync();

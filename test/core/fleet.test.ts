@@ -69,6 +69,16 @@ describe('a process that shares', () => {
     expect(fleet.current()).toBe(true);
   });
 
+  it('tells a listener nothing more once it is undone', async () => {
+    const fleet = await joined();
+    const heard = vi.fn<(payload: unknown) => void>();
+    const stop = fleet.listen('polls', heard);
+    say('6 somebody 1 polls {}');
+    stop();
+    say('7 somebody 2 polls {}');
+    expect(heard).toHaveBeenCalledTimes(1);
+  });
+
   it('looks at everything again when a number was skipped', async () => {
     await joined();
     say('7 somebody 1 plugins {}');
