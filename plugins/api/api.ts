@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { defineSurface, HttpError, InvalidInput, Type, type Settings, type TSchema } from '#core';
 import type { Viewer } from '#plugins/access';
 
@@ -14,6 +15,26 @@ export const answersTag = 'api.answers';
 /** An opaque identifier. */
 export const Id = Type.String({ minLength: 1, maxLength: 64 });
 export const IdParams = Type.Object({ id: Id });
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+/** Text that a `uuid` column takes: anything else is not found rather than an error of the database. */
+export const isId = (text: string): boolean => UUID.test(text);
+
+let lastAt = 0;
+let sequence = 0;
+
+/** A UUID of version 7: ids made later sort later, to the millisecond of `at` (epoch milliseconds), and within one in the order they were made. */
+export function createId(at: number): string {
+  const bytes = randomBytes(16);
+  sequence = at === lastAt ? Math.min(sequence + 1, 0xfff) : bytes[6]!;
+  lastAt = at;
+  bytes.writeUIntBE(at, 0, 6);
+  bytes.writeUInt16BE(0x7000 | sequence, 6);
+  bytes[8] = 0x80 | (bytes[8]! & 0x3f);
+  const hex = bytes.toString('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
 /** ISO 8601 in UTC with milliseconds. */
 export const Time = Type.String({ format: 'date-time' });
 export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
