@@ -13,6 +13,7 @@ import { envelope, presentable } from './failures.ts';
 import { KeptAnswer, KeptAnswers, sendKept } from './kept.ts';
 import { allowOrigin } from './origins.ts';
 import { bucketOf, showRate, tooMany, type Rates } from './rates.ts';
+import type { Repeats } from './repeats.ts';
 import { Replay } from './replay.ts';
 
 export interface ApiParts {
@@ -20,6 +21,7 @@ export interface ApiParts {
   readonly sessions: Sessions;
   readonly csrf: Csrf;
   readonly rates: Rates;
+  readonly repeats: Repeats;
   readonly cache: Cache;
   readonly http: Http;
   readonly protection: Protection;
@@ -107,6 +109,10 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
 
   body(req: Request): Promise<unknown> {
     return this.#parts.protection.body(req, { form: this.#under.get(req)?.route?.options['form'] === true });
+  }
+
+  around(call: Exchange<Viewer> & { readonly body: unknown }, route: RouteInfo, handler: () => Promise<object>): Promise<object> | undefined {
+    return this.#parts.repeats.around(call, route, handler);
   }
 
   succeed({ req, res, actor }: Exchange<Viewer>, result: object, route: RouteInfo, tags: readonly string[] | undefined): void {
