@@ -65,6 +65,8 @@ export interface MirroredPost {
   readonly content: string;
   readonly html: string;
   readonly createdAt: Date;
+  /** Deleted by itself: it stays so when its discussion comes back. */
+  readonly removed: boolean;
   /** False once it or its discussion is deleted. */
   readonly visible: boolean;
 }
@@ -77,6 +79,8 @@ export interface Mirror {
   posts(em: EntityManager, posts: readonly MirroredPost[]): Promise<void>;
   /** Title, category or visibility of a whole discussion changed; its posts do not come one by one. */
   discussion(em: EntityManager, discussion: { readonly id: string; readonly title: string; readonly categoryId: string; readonly visible: boolean }): Promise<void>;
+  /** All discussions of a category went to another one; they do not come one by one. */
+  category(em: EntityManager, from: string, to: string): Promise<void>;
 }
 export const mirrors = defineExtensionPoint<Mirror>('discussions.mirrors');
 export const discussionFields = defineExtensionPoint<Field>('discussions.discussion-fields');
@@ -215,6 +219,17 @@ export interface Discussions {
   /** In the order of `ids`, without those the viewer may not see. */
   records(ids: readonly string[], viewer: Viewer): Promise<readonly DiscussionRecord[]>;
   posts(ids: readonly string[], viewer: Viewer): Promise<readonly PostRecord[]>;
+  /** Whether the viewer may reply to a discussion that was found for them. */
+  mayReply(discussion: DiscussionHead, viewer: Viewer): boolean;
+  /** A select of the ids of all discussions the viewer may see, for other plugins' statements. */
+  visible(viewer: Viewer): Promise<RawBuilder<unknown>>;
+  /**
+   * Every post by id, deleted ones too, for whoever starts to keep a copy; with `since`, those of discussions that have changed since that mark.
+   * Inside a transaction nobody changes them until it ends. Two statements.
+   */
+  mirrored(after: string | undefined, limit: number, since?: string): Promise<readonly MirroredPost[]>;
+  /** Where the copy of a mirror that stops now is to go on later. */
+  mark(): Promise<string>;
 }
 export const Discussions = defineToken<Discussions>('Discussions');
 

@@ -1,6 +1,7 @@
-import { sql, type Cache, type Data } from '#core';
+import { sql, type Cache, type Data, type EntityManager } from '#core';
 import { tags, type ImportedDiscussion, type Importer } from '#plugins/discussions';
 import { createId, slugOf } from './identifiers.ts';
+import type { Mirroring } from './mirroring.ts';
 
 /** Posts in one batch: large enough that a statement's fixed cost vanishes, small enough for memory and time-outs. */
 const BATCH = 5_000;
@@ -20,10 +21,12 @@ interface Prepared {
 export class BatchImporter implements Importer {
   readonly #data: Data;
   readonly #cache: Cache;
+  readonly #mirroring: Mirroring;
 
-  constructor(data: Data, cache: Cache) {
+  constructor(data: Data, cache: Cache, mirroring: Mirroring) {
     this.#data = data;
     this.#cache = cache;
+    this.#mirroring = mirroring;
   }
 
   async importDiscussions(
@@ -33,7 +36,7 @@ export class BatchImporter implements Importer {
     let batch: Prepared[] = [];
     let size = 0;
     const send = async (): Promise<void> => {
-      await this.#data.transaction(() => this.#write(batch));
+      await this.#data.transaction((em) => this.#write(em, batch));
       total.discussions += batch.length;
       total.posts += size;
       progress(total.discussions, total.posts);
@@ -50,9 +53,9 @@ export class BatchImporter implements Importer {
     return total;
   }
 
-  async #write(batch: readonly Prepared[]): Promise<void> {
+  async #write(em: EntityManager, batch: readonly Prepared[]): Promise<void> {
     await this.#writeDiscussions(batch);
-    await this.#writePosts(batch);
+    await this.#writePosts(em, batch);
     await this.#count(batch);
   }
 
@@ -74,8 +77,8 @@ export class BatchImporter implements Importer {
       order by position`);
   }
 
-  async #writePosts(batch: readonly Prepared[]): Promise<void> {
-    const rows = batch.flatMap(({ id, source, postIds }) => source.posts.map((post, index) => ({ ...post, id: postIds[index]!, discussionId: id, number: index + 1 })));
+  async #writePosts(em: EntityManager, batch: readonly Prepared[]): Promise<void> {
+    const rows = batch.flatMap(({ id, source, postIds }) => source.posts.map((post, index) => ({ ...post, id: postIds[index]!, discussionId: id, source, number: index + 1 })));
     for (let start = 0; start < rows.length; start += BATCH) {
       const part = rows.slice(start, start + BATCH);
       const of = <T>(read: (row: (typeof rows)[number]) => T): T[] => part.map(read);
@@ -86,6 +89,7 @@ export class BatchImporter implements Importer {
           ${of(({ authorId }) => authorId)}::uuid[],
           ${of(({ content }) => content)}::text[], ${of(({ html }) => html)}::text[], ${of(({ createdAt }) => createdAt.toISOString())}::timestamptz[])
           as t (id, discussion_id, number, author_id, content, html, created_at)`);
+      await this.#mirroring.imported(em, () => part.map(({ source: { title, categoryId }, ...post }) => ({ ...post, title, categoryId, removed: false, visible: true })));
     }
   }
 

@@ -4,7 +4,7 @@ import { Accounts, userChanged } from '#plugins/accounts';
 import { Admin } from '#plugins/admin';
 import {
   Categories, categoryFields, discussionCreated, discussionDeleted, discussionFields, Discussions, discussionUpdated, draftAccepted, editPost, Importer, manageCategories,
-  moderate, postCreated, postDeleted, postFields, postUpdated, startDiscussion, tags, writeReply,
+  mirrors, moderate, postCreated, postDeleted, postFields, postUpdated, startDiscussion, tags, writeReply,
 } from '#plugins/discussions';
 import { Limits } from '#plugins/limits';
 import { Markdown } from '#plugins/markdown';
@@ -15,6 +15,7 @@ import { Drafts } from './drafts.ts';
 import { Editing } from './editing.ts';
 import { CategoryEntity, DiscussionEntity, PostEntity } from './entities.ts';
 import { BatchImporter } from './import.ts';
+import { Mirroring } from './mirroring.ts';
 import { addPages } from './pages/index.ts';
 import { Reading } from './reading.ts';
 import { Records } from './records.ts';
@@ -38,7 +39,7 @@ export default definePlugin({
   wants: { web: Web, admin: Admin },
   provides: { categories: Categories, discussions: Discussions, importer: Importer },
   hooks: [discussionCreated, discussionUpdated, discussionDeleted, postCreated, postUpdated, postDeleted, draftAccepted],
-  extensionPoints: [discussionFields, postFields, categoryFields],
+  extensionPoints: [mirrors, discussionFields, postFields, categoryFields],
   permissions: [startDiscussion, writeReply, editPost, moderate, manageCategories],
   settings: Type.Object({
     'posts.rate_limit': rate(20, 'Replies in ten minutes', 'How many one member may write; moderators five times as many.'),
@@ -46,14 +47,15 @@ export default definePlugin({
   }),
   entities: [CategoryEntity, DiscussionEntity, PostEntity],
   async setup({ data, cache, clock, environment, settings, access, accounts, limits, markdown, web, admin }, plugin) {
-    const categories = new CategoryService({ data, cache, access, clock });
+    const mirroring = new Mirroring({ plugin, data, clock });
+    const categories = new CategoryService({ data, cache, access, clock, mirroring });
     await categories.open();
     const records = new Records({ plugin, accounts, categories, environment });
     const reading = new Reading({ data, cache, access, categories, records });
     const rights = new Rights({ access, categories, limits, rates: plugin.settings });
     const drafts = new Drafts(plugin, markdown);
-    const writing = new Writing({ data, cache, clock, environment, plugin, categories, drafts, reading, rights });
-    const editing = new Editing({ data, cache, clock, environment, plugin, accounts, categories, drafts, rights });
+    const writing = new Writing({ data, cache, clock, environment, plugin, categories, drafts, mirroring, reading, rights });
+    const editing = new Editing({ data, cache, clock, environment, plugin, accounts, categories, drafts, mirroring, rights });
     const services = { plugin, settings, categories, reading, records, rights, writing, editing, web };
 
     discussionRoutes(services);
@@ -65,6 +67,6 @@ export default definePlugin({
 
     plugin.on(userChanged, () => cache.purge(tags.lists, tags.all));
     plugin.on(pluginChanged, () => cache.purge(tags.lists, tags.all));
-    return { categories, discussions: createService({ reading, writing }), importer: new BatchImporter(data, cache) };
+    return { categories, discussions: createService({ reading, writing, mirroring, rights }), importer: new BatchImporter(data, cache, mirroring) };
   },
 });

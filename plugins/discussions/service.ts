@@ -1,9 +1,11 @@
 import type { Discussions } from '#plugins/discussions';
+import type { Mirroring } from './mirroring.ts';
 import type { Reading } from './reading.ts';
+import type { Rights } from './rights.ts';
 import type { Writing } from './writing.ts';
 
 /** What other plugins may ask for. */
-export const createService = ({ reading, writing }: { reading: Reading; writing: Writing }): Discussions => ({
+export const createService = ({ reading, writing, mirroring, rights }: { reading: Reading; writing: Writing; mirroring: Mirroring; rights: Rights }): Discussions => ({
   start: (viewer, draft) => writing.start(viewer, draft),
   reply: async (viewer, draft) => {
     const { id, number, path } = await writing.reply(viewer, draft);
@@ -17,4 +19,8 @@ export const createService = ({ reading, writing }: { reading: Reading; writing:
   list: (request, viewer) => reading.list(request, viewer),
   records: (ids, viewer) => reading.recordsOf(ids, viewer),
   posts: (ids, viewer) => reading.postsOf(ids, viewer),
+  mayReply: (discussion, viewer) => rights.reply(discussion, viewer),
+  visible: (viewer) => reading.visible(viewer),
+  mirrored: (after, limit, since) => mirroring.mirrored(after, limit, since),
+  mark: () => mirroring.mark(),
 });
