@@ -15,13 +15,8 @@ export const PostEvent = Type.Object({
   id: Type.String(), discussion_id: Type.String(), number: Type.Integer(), content: Type.String(), html: Type.String(), url: Type.String(),
   author: Type.Object({ id: Type.String(), username: Type.String() }), created_at: Type.String(),
 });
-interface DiscussionPayload {
-  readonly discussion: Static<typeof DiscussionEvent>;
-}
-interface PostPayload {
-  readonly post: Static<typeof PostEvent>;
-  readonly category_id: string;
-}
+type DiscussionPayload = Readonly<{ discussion: Static<typeof DiscussionEvent> }>;
+type PostPayload = Readonly<{ post: Static<typeof PostEvent>; category_id: string }>;
 
 /** A new discussion is visible. Its first post does not raise `post.created` as well. */
 export const discussionCreated = defineAction<DiscussionPayload>('discussion.created', { public: Type.Object({ discussion: DiscussionEvent }) });
@@ -102,12 +97,7 @@ export interface Category {
   readonly reply: Audience;
 }
 
-export interface CategoryRights {
-  readonly view: boolean;
-  readonly create: boolean;
-  readonly reply: boolean;
-  readonly moderate: boolean;
-}
+export type CategoryRights = Readonly<Record<'view' | 'create' | 'reply' | 'moderate', boolean>>;
 
 /** All categories are held in memory and exact: a change replaces them before it is answered. */
 export interface Categories {
@@ -163,6 +153,14 @@ export interface ListRequest {
   readonly cursor?: string | undefined;
 }
 
+/** A list on a page of its own, at `path`; scripts load its next parts from `api`. `total`: how many discussions the whole list has. */
+export interface ListPage extends Omit<ListRequest, 'limit' | 'offset' | 'cursor'> {
+  readonly path: string;
+  readonly api: string;
+  readonly page?: number | undefined;
+  readonly total: number;
+}
+
 /** Which discussion something belongs to, and what decides who may see it and act on it. */
 export interface DiscussionHead {
   readonly id: string;
@@ -182,6 +180,8 @@ export interface PostHead {
   readonly id: string;
   readonly number: number;
   readonly authorId: string;
+  /** Only moderators get to see it then. */
+  readonly deleted: boolean;
   readonly discussion: DiscussionHead;
 }
 
@@ -193,17 +193,8 @@ export interface NewDiscussion {
   /** Values for the fields of other plugins, by name; names that no plugin knows are ignored. */
   readonly fields?: Readonly<Record<string, unknown>>;
 }
-export interface Started {
-  readonly discussionId: string;
-  readonly number: number;
-  readonly postId: string;
-  readonly path: string;
-}
-export interface Replied {
-  readonly id: string;
-  readonly number: number;
-  readonly path: string;
-}
+export type Started = Readonly<{ discussionId: string; number: number; postId: string; path: string }>;
+export type Replied = Readonly<{ id: string; number: number; path: string }>;
 
 export interface Discussions {
   /** Markdown in, ids out. 400 naming the field, 403 where the category does not let the viewer, 429 above the rate. */
@@ -219,10 +210,16 @@ export interface Discussions {
   /** In the order of `ids`, without those the viewer may not see. */
   records(ids: readonly string[], viewer: Viewer): Promise<readonly DiscussionRecord[]>;
   posts(ids: readonly string[], viewer: Viewer): Promise<readonly PostRecord[]>;
+  /** Records as the rows that `@discussions/rows` takes. */
+  cards(records: readonly DiscussionRecord[]): Promise<readonly object[]>;
+  /** What `@discussions/list` takes besides `label` and `empty`. 404 for a page behind the last one. */
+  listPage(page: ListPage, viewer: Viewer): Promise<object>;
   /** Whether the viewer may reply to a discussion that was found for them. */
   mayReply(discussion: DiscussionHead, viewer: Viewer): boolean;
   /** A select of the ids of all discussions the viewer may see, for other plugins' statements. */
   visible(viewer: Viewer): Promise<RawBuilder<unknown>>;
+  /** The same of posts. */
+  visiblePosts(viewer: Viewer): Promise<RawBuilder<unknown>>;
   /**
    * Every post by id, deleted ones too, for whoever starts to keep a copy; with `since`, those of discussions that have changed since that mark.
    * Inside a transaction nobody changes them until it ends. Two statements.
@@ -270,6 +267,8 @@ export const tags = {
 
 /** A place in the form of a discussion or a post; what is filled in may hold inputs, which are sent with the form under their names. */
 export interface ComposerSlot {
+  /** A whole discussion with its title and fields, or a single post. */
+  readonly writes: 'discussion' | 'post';
   /** Absent for a new discussion. */
   readonly discussion?: DiscussionHead | undefined;
   /** What was typed, by field name, when a form comes back. */

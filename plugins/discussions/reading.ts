@@ -132,6 +132,11 @@ export class Reading {
     return sql`select id from discussion where category_id = any(${this.#visible(viewer, undefined)}::uuid[])${living}`;
   }
 
+  async visiblePosts(viewer: Viewer): Promise<RawBuilder<unknown>> {
+    const living = this.#services.access.allows(viewer, moderate) ? sql`` : sql` and deleted_at is null`;
+    return sql`select id from post where discussion_id in (${await this.visible(viewer)})${living}`;
+  }
+
   #sees(head: DiscussionHead, viewer: Viewer): boolean {
     const category = this.#services.categories.find(head.categoryId, viewer);
     return category !== undefined && (!head.deleted || this.#services.access.allows(viewer, moderate));

@@ -1,6 +1,6 @@
 import { HttpError, notFound, Type } from '#core';
 import type { Viewer } from '#plugins/access';
-import { moderate, type DiscussionHead } from '#plugins/discussions';
+import { moderate, type ComposerSlot, type DiscussionHead } from '#plugins/discussions';
 import { pages, redirect, view, type Retry, type View } from '#plugins/web';
 import { discussionPath, postPath } from '../identifiers.ts';
 import type { FoundPost } from '../reading.ts';
@@ -21,7 +21,7 @@ export function postPages(services: PageServices): void {
   const editView = (post: FoundPost, typed: Typed): View => {
     const model = {
       message: typed.message, problems: typed.problems, number: post.row.number, discussion: post.discussion, back: pathOf(post), action: `/p/${post.row.id}/edit`,
-      composer: composer(typed, { key: `edit-${post.row.id}`, cancel: pathOf(post), rows: 12, submit: 'Save', discussion: post.discussion }),
+      composer: composer(typed, { key: `edit-${post.row.id}`, writes: 'post', cancel: pathOf(post), rows: 12, submit: 'Save', discussion: post.discussion }),
     };
     return view('@discussions/edit', { name: 'edit', title: 'Edit a post', hidden: true }, model);
   };
@@ -73,7 +73,7 @@ export function managePages(services: PageServices): void {
     const model = {
       message: typed.message, problems: typed.problems, wrong: wrongs(typed), title: textOf(typed.values['title']), category_id: textOf(typed.values['category_id']),
       options: open.map(({ id, name }) => ({ value: id, label: name })), action: `/d/${head.number}/edit`, back: discussionPath(head),
-      fields: { discussion: head, values: typed.values },
+      fields: { writes: 'discussion', discussion: head, values: typed.values } satisfies ComposerSlot,
     };
     return view('@discussions/manage', { name: 'edit', title: 'Edit a discussion', hidden: true }, model);
   };

@@ -24,7 +24,7 @@ export function writingPages(services: PageServices): void {
     const model = {
       message: typed.message, problems: typed.problems, wrong: wrongs(typed), title: textOf(typed.values['title']), category_id: category?.id ?? '',
       options: [{ value: '', label: '…' }, ...open.map(({ id, name }) => ({ value: id, label: name }))],
-      composer: composer(typed, { key: 'new', cancel: category ? `/c/${encodeURIComponent(category.slug)}` : '/', rows: 12 }),
+      composer: composer(typed, { key: 'new', writes: 'discussion', cancel: category ? `/c/${encodeURIComponent(category.slug)}` : '/', rows: 12 }),
     };
     return view('@discussions/new', { name: 'new', title: 'New discussion', hidden: true }, model);
   };
@@ -48,7 +48,7 @@ export function writingPages(services: PageServices): void {
     const cancel = discussionPath(head);
     const model = {
       message: typed.message, problems: typed.problems, discussion: head, back: cancel, action: `/d/${head.number}/reply`,
-      composer: composer(typed, { key: `reply-${head.id}`, cancel, rows: 10, discussion: head }),
+      composer: composer(typed, { key: `reply-${head.id}`, writes: 'post', cancel, rows: 10, discussion: head }),
     };
     return view('@discussions/reply', { name: 'reply', title: `Reply to “${head.title}”`, hidden: true }, model);
   };
