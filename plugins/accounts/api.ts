@@ -88,8 +88,11 @@ export const Accounts = defineToken<Accounts>('Accounts');
 export interface Sessions {
   /** To run before `identify`; costs nothing for a request without a session cookie. */
   readonly middleware: RequestHandler;
-  /** The session's member, or the guest. Ends a session that broke its rules (fingerprint, address, version, age) and clears its cookie. */
-  identify(req: Request, res: Response): Promise<Viewer>;
+  /**
+   * The session's member, or the guest. Ends a session that broke its rules (fingerprint, address, version, age) and clears its cookie.
+   * `idle`: the page asks by itself, so the session does not last longer for it and the member was not seen.
+   */
+  identify(req: Request, res: Response, options?: { readonly idle?: boolean }): Promise<Viewer>;
   /** True when `identify` found a session and ended it: reads go on as a guest, everything else is 401. */
   ended(req: Request): boolean;
   /** The token's owner; `undefined`: 401. */

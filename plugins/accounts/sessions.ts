@@ -78,7 +78,7 @@ export class SessionsService implements Sessions {
     return this.#ended.has(req);
   }
 
-  async identify(req: Request, res: Response): Promise<Viewer> {
+  async identify(req: Request, res: Response, { idle = false }: { readonly idle?: boolean } = {}): Promise<Viewer> {
     const { access, accounts, cookies, store, log } = this.#options;
     await access.refresh();
     const login = loginOf(req);
@@ -89,7 +89,7 @@ export class SessionsService implements Sessions {
     const account = await accounts.find(login.account);
     const reason = this.#broken(login, account, req) ?? (await this.#replaced(login));
     if (account && reason === undefined) {
-      await this.#continue(req, login);
+      if (!idle) await this.#continue(req, login);
       return this.#viewer(account);
     }
     log.info({ account: login.account, reason }, 'a session was ended');

@@ -5,7 +5,8 @@ import type { Viewer } from '#plugins/access';
 /**
  * The JSON surface. Handlers return the answer's named keys; `success: true` is added. Reads of `options`:
  * `csrf: false` for a route exempt from the forgery token, `login: true` for a public route that needs a member,
- * `bucket: Bucket & { limit: setting key }` for a route with a rate of its own, outside the general one.
+ * `bucket: Bucket & { limit: setting key }` for a route with a rate of its own, outside the general one, `idle: true` for what pages
+ * ask by themselves: it does not keep a session alive.
  */
 export const api = defineSurface<Viewer, object>('api', { prefix: '/api' });
 

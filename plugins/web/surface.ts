@@ -85,7 +85,15 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     if (result.kind === 'negotiated') return this.#negotiate(exchange, result);
     if (result.kind === 'redirect') return this.#redirect(exchange, result);
     await this.#show(exchange, result, { tags });
-    if (result.status === 200 && exchange.req.method === 'GET') this.#parts.seen(exchange.req, exchange.req.originalUrl, exchange.actor, undefined);
+    if (result.status === 200 && exchange.req.method === 'GET') this.#parts.seen(exchange.req, exchange.req.originalUrl, exchange.actor, this.#keyOf(exchange));
+  }
+
+  /** Tells a returning guest's browser from others, as for pages from stored bytes. */
+  #keyOf({ req, actor }: Exchange<Viewer>): string | undefined {
+    const { cookie } = req.headers;
+    if (!isGuest(actor) || cookie === undefined) return undefined;
+    const { token, setCookie } = this.#parts.csrf.guestToken(cookie, this.#parts.http.secure(req));
+    return setCookie === undefined ? token : undefined;
   }
 
   async fail({ req, res, actor = this.#parts.guest }: Exchange<Viewer | undefined>, error: unknown): Promise<void> {
