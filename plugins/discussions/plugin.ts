@@ -8,6 +8,7 @@ import {
 } from '#plugins/discussions';
 import { Limits } from '#plugins/limits';
 import { Markdown } from '#plugins/markdown';
+import { places } from '#plugins/presence';
 import { Web } from '#plugins/web';
 import { CategoryService } from './categories.ts';
 import { Counts } from './counts.ts';
@@ -17,6 +18,7 @@ import { CategoryEntity, DiscussionEntity, PostEntity } from './entities.ts';
 import { BatchImporter } from './import.ts';
 import { Mirroring } from './mirroring.ts';
 import { addPages } from './pages/index.ts';
+import { placeOf } from './places.ts';
 import { Reading } from './reading.ts';
 import { Records } from './records.ts';
 import { Rights } from './rights.ts';
@@ -65,6 +67,7 @@ export default definePlugin({
     const views = new ViewCounts({ data, cache, clock, log: plugin.log });
     addPages({ ...services, markdown }, { counts: new Counts(data, categories), views, access, web, admin });
 
+    plugin.extend(places, placeOf({ data, access, categories }));
     plugin.on(userChanged, () => cache.purge(tags.lists, tags.all));
     plugin.on(pluginChanged, () => cache.purge(tags.lists, tags.all));
     return { categories, discussions: createService({ reading, writing, mirroring, rights, categories }), importer: new BatchImporter(data, cache, mirroring) };
