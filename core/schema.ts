@@ -33,7 +33,12 @@ function closed(schema: unknown): unknown {
 
 const exact = compiler({ removeAdditional: true });
 const coercing = compiler({ removeAdditional: true, coerceTypes: true });
-const compiled = { exact: new WeakMap<object, ValidateFunction>(), coercing: new WeakMap<object, ValidateFunction>() };
+/** With the properties it was made for: those that plugins add to a schema come and go. */
+interface Compiled {
+  readonly properties: unknown;
+  readonly validate: ValidateFunction;
+}
+const compiled = { exact: new WeakMap<object, Compiled>(), coercing: new WeakMap<object, Compiled>() };
 
 function problem(error: ErrorObject): FieldProblem {
   const path = error.instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~');
@@ -49,8 +54,13 @@ export type Checked<T> = { readonly ok: true; readonly value: T } | { readonly o
 /** Checks `value` against `schema`. Params, queries and forms arrive as text: they are checked with `coerce`. */
 export function check<S extends TSchema>(schema: S, value: unknown, { coerce = false } = {}): Checked<Static<S>> {
   const kind = coerce ? 'coercing' : 'exact';
-  let validate = compiled[kind].get(schema);
-  if (!validate) compiled[kind].set(schema, (validate = (coerce ? coercing : exact).compile(closed(schema) as TSchema)));
+  const { properties } = schema as { properties?: unknown };
+  let known = compiled[kind].get(schema);
+  if (!known || known.properties !== properties) {
+    known = { properties, validate: (coerce ? coercing : exact).compile(closed(schema) as TSchema) };
+    compiled[kind].set(schema, known);
+  }
+  const { validate } = known;
   const copy = structuredClone(value);
   if (!validate(copy)) return { ok: false, problems: (validate.errors ?? []).map(problem) };
   const faults = faultsOf(copy, value, '');

@@ -72,7 +72,7 @@ export interface MirroredPost {
 export interface Mirror {
   /** New, edited, deleted or restored posts; the same post may come again. */
   posts(em: EntityManager, posts: readonly MirroredPost[]): Promise<void>;
-  /** Title, category or visibility of a whole discussion changed; its posts do not come one by one. */
+  /** Title, category, visibility or a field of a whole discussion changed, fields being saved before; its posts do not come one by one. */
   discussion(em: EntityManager, discussion: { readonly id: string; readonly title: string; readonly categoryId: string; readonly visible: boolean }): Promise<void>;
   /** All discussions of a category went to another one; they do not come one by one. */
   category(em: EntityManager, from: string, to: string): Promise<void>;
@@ -185,13 +185,14 @@ export interface PostHead {
   readonly discussion: DiscussionHead;
 }
 
+type Fields = Readonly<Record<string, unknown>>;
 export interface NewDiscussion {
   readonly title: string;
   readonly content: string;
   /** Id or slug. */
   readonly categoryId: string;
   /** Values for the fields of other plugins, by name; names that no plugin knows are ignored. */
-  readonly fields?: Readonly<Record<string, unknown>>;
+  readonly fields?: Fields;
 }
 export type Started = Readonly<{ discussionId: string; number: number; postId: string; path: string }>;
 export type Replied = Readonly<{ id: string; number: number; path: string }>;
@@ -241,9 +242,9 @@ export interface ImportedDiscussion {
   readonly pinned?: boolean;
   readonly locked?: boolean;
   /** Values for the fields of other plugins, by name. */
-  readonly fields?: Readonly<Record<string, unknown>>;
+  readonly fields?: Fields;
   /** `html` is stored as it is: it must come from `Markdown.render`. */
-  readonly posts: readonly { readonly authorId: string; readonly content: string; readonly html: string; readonly createdAt: Date }[];
+  readonly posts: readonly { readonly authorId: string; readonly content: string; readonly html: string; readonly createdAt: Date; readonly fields?: Fields }[];
 }
 /** Brings in many discussions fast. Raises no events, asks for no rights; all counters are right afterwards. */
 export interface Importer {

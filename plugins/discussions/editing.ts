@@ -60,12 +60,12 @@ export class Editing {
     const fields = drafts.fields(changes.fields ?? {}, viewer);
     await this.#write(head, async (em, stored) => {
       if (target && target.id !== stored.categoryId) await this.#move(stored, target.id);
-      const mirrored = (title ?? stored.title) !== stored.title || (target?.id ?? stored.categoryId) !== stored.categoryId;
+      const mirrored = fields.length > 0 || (title ?? stored.title) !== stored.title || (target?.id ?? stored.categoryId) !== stored.categoryId;
       Object.assign(stored, { ...(title !== undefined && { title, slug: slugOf(title) }), ...(target && { categoryId: target.id }) });
       stored.isPinned = changes.pinned ?? stored.isPinned;
       stored.isLocked = changes.locked ?? stored.isLocked;
-      if (mirrored) await mirroring.discussion(em, stored);
       for (const save of fields) await save(em, stored.id);
+      if (mirrored) await mirroring.discussion(em, stored);
       await this.#announce(discussionUpdated, stored);
     });
   }

@@ -1,5 +1,6 @@
-import { sql, type Cache, type Data, type EntityManager } from '#core';
-import { tags, type ImportedDiscussion, type Importer } from '#plugins/discussions';
+import { sql, type Cache, type Data, type EntityManager, type ExtensionPoint, type PluginHandle } from '#core';
+import { discussionFields, postFields, tags, type Field, type ImportedDiscussion, type Importer } from '#plugins/discussions';
+import { checkedValue } from './drafts.ts';
 import { createId, slugOf } from './identifiers.ts';
 import type { Mirroring } from './mirroring.ts';
 
@@ -22,11 +23,13 @@ export class BatchImporter implements Importer {
   readonly #data: Data;
   readonly #cache: Cache;
   readonly #mirroring: Mirroring;
+  readonly #plugin: PluginHandle;
 
-  constructor(data: Data, cache: Cache, mirroring: Mirroring) {
+  constructor({ data, cache, mirroring, plugin }: { data: Data; cache: Cache; mirroring: Mirroring; plugin: PluginHandle }) {
     this.#data = data;
     this.#cache = cache;
     this.#mirroring = mirroring;
+    this.#plugin = plugin;
   }
 
   async importDiscussions(
@@ -55,8 +58,19 @@ export class BatchImporter implements Importer {
 
   async #write(em: EntityManager, batch: readonly Prepared[]): Promise<void> {
     await this.#writeDiscussions(batch);
-    await this.#writePosts(em, batch);
     await this.#count(batch);
+    await this.#saveFields(em, discussionFields, batch.map(({ id, source }) => [id, source.fields]));
+    await this.#writePosts(em, batch);
+    await this.#saveFields(em, postFields, batch.flatMap(({ source, postIds }) => source.posts.map(({ fields }, index) => [postIds[index]!, fields] as const)));
+  }
+
+  /** Each plugin gets all values of its field at once. */
+  async #saveFields(em: EntityManager, point: ExtensionPoint<Field>, given: readonly (readonly [string, Readonly<Record<string, unknown>> | undefined])[]): Promise<void> {
+    for (const { value: field } of this.#plugin.extensions(point)) {
+      if (!field.body || !field.saveMany) continue;
+      const values = given.flatMap(([id, fields]) => (fields?.[field.name] === undefined ? [] : [[id, checkedValue(field, fields[field.name])] as const]));
+      if (values.length > 0) await field.saveMany(em, new Map(values));
+    }
   }
 
   async #writeDiscussions(batch: readonly Prepared[]): Promise<void> {

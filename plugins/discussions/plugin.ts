@@ -70,6 +70,6 @@ export default definePlugin({
     plugin.extend(places, placeOf({ data, access, categories }));
     plugin.on(userChanged, () => cache.purge(tags.lists, tags.all));
     plugin.on(pluginChanged, () => cache.purge(tags.lists, tags.all));
-    return { categories, discussions: createService({ reading, writing, mirroring, rights, categories }), importer: new BatchImporter(data, cache, mirroring) };
+    return { categories, discussions: createService({ reading, writing, mirroring, rights, categories }), importer: new BatchImporter({ data, cache, mirroring, plugin }) };
   },
 });

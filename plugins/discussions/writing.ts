@@ -76,9 +76,9 @@ export class Writing {
           insert into category_count (category_id, part, discussions, posts) select ${category.id}, ${anyPart()}, 1, 1 from d
           on conflict (category_id, part) do update set discussions = category_count.discussions + 1, posts = category_count.posts + 1
         ) select number from d`);
+      for (const save of fields) await save(em, id);
       const post = { id: postId, number: 1, authorId: author.id, content, html, createdAt: now };
       await mirroring.posts(em, { id, title, categoryId: category.id }, [post]);
-      for (const save of fields) await save(em, id);
       const event = discussionEvent(environment.baseUrl, { id, number: written!.number, title, slug, categoryId: category.id, createdAt: now }, author);
       await plugin.emit(discussionCreated, { discussion: event });
       return written!.number;

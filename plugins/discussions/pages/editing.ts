@@ -1,9 +1,10 @@
 import { HttpError, notFound, Type } from '#core';
 import type { Viewer } from '#plugins/access';
-import { moderate, type ComposerSlot, type DiscussionHead } from '#plugins/discussions';
+import { discussionFields, moderate, type ComposerSlot, type DiscussionHead } from '#plugins/discussions';
 import { pages, redirect, view, type Retry, type View } from '#plugins/web';
 import { discussionPath, postPath } from '../identifiers.ts';
 import type { FoundPost } from '../reading.ts';
+import { withFields } from '../schemas.ts';
 import { composer, findByAddress, previewOf, retyped, textOf, wrongs, type PageServices, type Typed } from './parts.ts';
 import type { FormOptions } from './writing.ts';
 
@@ -67,6 +68,7 @@ export function managePages(services: PageServices): void {
   const login = { login: true } as const;
   const find = findByAddress(services);
   const allow = ({ actor, target }: { readonly actor: Viewer; readonly target: DiscussionHead }) => rights.change(target, target.authorId, actor);
+  const EditForm = withFields(plugin, discussionFields, Type.Object({ title: Text, category_id: Text }), 'body');
 
   const editView = (head: DiscussionHead, viewer: Viewer, typed: Typed): View => {
     const open = categories.visible(viewer).filter((category) => category.id === head.categoryId || categories.rights(category, viewer).create);
@@ -87,7 +89,7 @@ export function managePages(services: PageServices): void {
     editView(head, actor, { values: { title: head.title, category_id: head.categoryId } }));
 
   plugin.route(pages, {
-    method: 'post', path: '/d/:address/edit', can: 'public', options: { ...login, again } satisfies FormOptions, body: Type.Object({ title: Text, category_id: Text }), find, allow,
+    method: 'post', path: '/d/:address/edit', can: 'public', options: { ...login, again } satisfies FormOptions, body: EditForm, find, allow,
   })(async ({ actor, target: head, body }) => {
     await editing.change(head, { title: body.title, categoryId: body.category_id, fields: body }, actor);
     return redirect(`/d/${head.number}`, { notice: 'Saved.' });

@@ -1,12 +1,12 @@
 import { HttpError, Type } from '#core';
 import { isGuest, type Viewer } from '#plugins/access';
-import type { DiscussionHead } from '#plugins/discussions';
+import { discussionFields, type DiscussionHead } from '#plugins/discussions';
 import { pages, redirect, view, type Retry, type View } from '#plugins/web';
 import { discussionPath } from '../identifiers.ts';
+import { withFields } from '../schemas.ts';
 import { composer, findByAddress, previewOf, quotation, queryOf, retyped, textOf, wrongs, type PageServices, type Typed } from './parts.ts';
 
 const Text = Type.Optional(Type.String());
-const NewForm = Type.Object({ title: Text, content: Text, category_id: Text, preview: Text });
 const ReplyForm = Type.Object({ content: Text, preview: Text });
 
 /** /new and /d/…/reply: writing. */
@@ -14,6 +14,7 @@ export function writingPages(services: PageServices): void {
   const { plugin, categories, writing, reading, records, rights, markdown } = services;
   const options = { login: true } as const;
   const find = findByAddress(services);
+  const NewForm = withFields(plugin, discussionFields, Type.Object({ title: Text, content: Text, category_id: Text, preview: Text }), 'body');
 
   const newView = (viewer: Viewer, typed: Typed): View => {
     // A guest is here only when a session ended while they wrote: their text must come back, and the choice with it.
