@@ -36,6 +36,14 @@ export function createId(at: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
+/** Words of a title or name for its address, at most 80 characters, or `fallback` where it has none; letters of every script stay, Latin ones lose their accents. */
+export function slugOf(title: string, fallback: string): string {
+  const plain = title.normalize('NFKD').replace(/(\p{Script=Latin})\p{M}+/gu, '$1').normalize('NFC').toLowerCase();
+  const words = plain.replace(/[^\p{L}\p{N}\p{M}]+/gu, '-').replace(/^-|-$/g, '');
+  const slug = [...words].slice(0, 80).join('').replace(/-$/, '');
+  return slug || fallback;
+}
+
 /** ISO 8601 in UTC with milliseconds. */
 export const Time = Type.String({ format: 'date-time' });
 export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);

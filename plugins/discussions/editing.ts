@@ -61,7 +61,7 @@ export class Editing {
     await this.#write(head, async (em, stored) => {
       if (target && target.id !== stored.categoryId) await this.#move(stored, target.id);
       const mirrored = fields.length > 0 || (title ?? stored.title) !== stored.title || (target?.id ?? stored.categoryId) !== stored.categoryId;
-      Object.assign(stored, { ...(title !== undefined && { title, slug: slugOf(title) }), ...(target && { categoryId: target.id }) });
+      Object.assign(stored, { ...(title !== undefined && { title, slug: slugOf(title, 'discussion') }), ...(target && { categoryId: target.id }) });
       stored.isPinned = changes.pinned ?? stored.isPinned;
       stored.isLocked = changes.locked ?? stored.isLocked;
       for (const save of fields) await save(em, stored.id);

@@ -81,7 +81,7 @@ export class BatchImporter implements Importer {
         last_post_at, last_post_id, last_author_id, created_at, updated_at)
       select id, title, slug, category_id, author_id, first_post_id, posts, posts - 1, views, participants, pinned, locked,
         last_at, last_id, last_author, created_at, last_at
-      from unnest(${of(({ id }) => id)}::uuid[], ${of(({ source }) => source.title)}::text[], ${of(({ source }) => source.slug ?? slugOf(source.title))}::text[],
+      from unnest(${of(({ id }) => id)}::uuid[], ${of(({ source }) => source.title)}::text[], ${of(({ source }) => source.slug ?? slugOf(source.title, 'discussion'))}::text[],
         ${of(({ source }) => source.categoryId)}::uuid[], ${of(({ source }) => source.authorId)}::uuid[], ${of(({ postIds }) => postIds[0])}::uuid[],
         ${of(({ postIds }) => postIds.length)}::int[], ${of(({ source }) => source.views ?? 0)}::int[], ${of(({ participants }) => participants.size)}::int[],
         ${of(({ source }) => source.pinned ?? false)}::boolean[], ${of(({ source }) => source.locked ?? false)}::boolean[],

@@ -57,7 +57,7 @@ export class Writing {
     const fields = drafts.fields(draft.fields ?? {}, viewer);
     await rights.spend('discussion', viewer);
     const now = new Date(clock.now());
-    const [id, postId, slug] = [createId(now.getTime()), createId(now.getTime()), slugOf(title)];
+    const [id, postId, slug] = [createId(now.getTime()), createId(now.getTime()), slugOf(title, 'discussion')];
     const author = { id: viewer.id, username: viewer.username ?? '' };
     const number = await data.transaction(async (em) => {
       const written = await data.one(sql<{ number: number }>`
