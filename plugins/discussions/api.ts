@@ -21,12 +21,12 @@ type PostPayload = Readonly<{ post: Static<typeof PostEvent>; category_id: strin
 /** A new discussion is visible. Its first post does not raise `post.created` as well. */
 export const discussionCreated = defineAction<DiscussionPayload>('discussion.created', { public: Type.Object({ discussion: DiscussionEvent }) });
 /** Title, category, tags, pin or lock changed, or it was restored. */
-export const discussionUpdated = defineAction<DiscussionPayload>('discussion.updated');
-export const discussionDeleted = defineAction<DiscussionPayload>('discussion.deleted');
+export const discussionUpdated = defineAction<DiscussionPayload>('discussion.updated', { public: Type.Object({ discussion: DiscussionEvent }) });
+export const discussionDeleted = defineAction<DiscussionPayload>('discussion.deleted', { public: Type.Object({ discussion: Type.Pick(DiscussionEvent, ['id', 'number']) }) });
 /** A reply is visible. */
 export const postCreated = defineAction<PostPayload>('post.created', { public: Type.Object({ post: PostEvent }) });
-export const postUpdated = defineAction<PostPayload>('post.updated');
-export const postDeleted = defineAction<PostPayload>('post.deleted');
+export const postUpdated = defineAction<PostPayload>('post.updated', { public: Type.Object({ post: PostEvent }) });
+export const postDeleted = defineAction<PostPayload>('post.deleted', { public: Type.Object({ post: Type.Pick(PostEvent, ['id', 'discussion_id', 'number']) }) });
 
 /** Last word on what somebody is about to publish: throw `HttpError` to refuse, or return it changed. */
 export const draftAccepted = defineFilter<Draft, { readonly author: Viewer; readonly categoryId: string }>('discussion.draft', 'abort');

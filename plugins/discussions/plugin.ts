@@ -6,6 +6,7 @@ import {
   Categories, categoryFields, discussionCreated, discussionDeleted, discussionFields, Discussions, discussionUpdated, draftAccepted, editPost, Importer, manageCategories,
   mirrors, moderate, postCreated, postDeleted, postFields, postUpdated, startDiscussion, tags, writeReply,
 } from '#plugins/discussions';
+import { eventRules } from '#plugins/events';
 import { Limits } from '#plugins/limits';
 import { Markdown } from '#plugins/markdown';
 import { places } from '#plugins/presence';
@@ -15,6 +16,7 @@ import { Counts } from './counts.ts';
 import { Drafts } from './drafts.ts';
 import { Editing } from './editing.ts';
 import { CategoryEntity, DiscussionEntity, PostEntity } from './entities.ts';
+import { discussionRules } from './event-rules.ts';
 import { BatchImporter } from './import.ts';
 import { Mirroring } from './mirroring.ts';
 import { addPages } from './pages/index.ts';
@@ -68,6 +70,7 @@ export default definePlugin({
     addPages({ ...services, markdown }, { counts: new Counts(data, categories), views, access, web, admin });
 
     plugin.extend(places, placeOf({ data, access, categories }));
+    for (const rule of discussionRules({ data, categories, environment })) plugin.extend(eventRules, rule);
     plugin.on(userChanged, () => cache.purge(tags.lists, tags.all));
     plugin.on(pluginChanged, () => cache.purge(tags.lists, tags.all));
     return { categories, discussions: createService({ reading, writing, mirroring, rights, categories }), importer: new BatchImporter({ data, cache, mirroring, plugin }) };
