@@ -110,7 +110,7 @@ export function failuresOf({ method, can, options, query, body, path }: RouteInf
   const write = method !== 'get';
   const named = /[:*]/.test(path) || Object.keys({ ...(query as ObjectSchema | undefined)?.properties, ...(body as ObjectSchema | undefined)?.properties }).some((name) => /_ids?$/.test(name));
   return [
-    400, 401, ...(can !== 'public' || options['login'] === true || (write && options['csrf'] !== false) ? [403] : []), ...(named ? [404] : []), ...(write ? [409] : []),
+    400, 401, ...(can !== 'public' || options['login'] === true || named || (write && options['csrf'] !== false) ? [403] : []), ...(named ? [404] : []), ...(write ? [409] : []),
     ...(body ? [413, 415] : []), 429, 500, 503,
   ];
 }
