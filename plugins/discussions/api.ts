@@ -30,11 +30,8 @@ export const postDeleted = defineAction<PostPayload>('post.deleted', { public: T
 
 /** Last word on what somebody is about to publish: throw `HttpError` to refuse, or return it changed. */
 export const draftAccepted = defineFilter<Draft, { readonly author: Viewer; readonly categoryId: string }>('discussion.draft', 'abort');
-interface Draft {
-  /** Absent for a reply or an edit. */
-  readonly title?: string;
-  readonly content: string;
-}
+/** Without a title: a reply or an edit. */
+type Draft = Readonly<{ title?: string; content: string }>;
 
 /**
  * A field that another plugin adds to a record. The owner composes it into its request and result schemas, and so into
@@ -198,6 +195,8 @@ export type Started = Readonly<{ discussionId: string; number: number; postId: s
 export type Replied = Readonly<{ id: string; number: number; path: string }>;
 
 export interface Discussions {
+  /** With the fields that other plugins add, for the results of routes. */
+  readonly record: typeof DiscussionRecord;
   /** Markdown in, ids out. 400 naming the field, 403 where the category does not let the viewer, 429 above the rate. */
   start(viewer: Viewer, draft: NewDiscussion): Promise<Started>;
   /** 404 for a discussion the viewer cannot see, 403 where it is locked or closed to them, 429 above the rate. */

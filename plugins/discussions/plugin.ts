@@ -73,6 +73,6 @@ export default definePlugin({
     for (const rule of discussionRules({ data, categories, environment })) plugin.extend(eventRules, rule);
     plugin.on(userChanged, () => cache.purge(tags.lists, tags.all));
     plugin.on(pluginChanged, () => cache.purge(tags.lists, tags.all));
-    return { categories, discussions: createService({ reading, writing, mirroring, rights, categories }), importer: new BatchImporter({ data, cache, mirroring, plugin }) };
+    return { categories, discussions: createService({ plugin, reading, writing, mirroring, rights, categories }), importer: new BatchImporter({ data, cache, mirroring, plugin }) };
   },
 });

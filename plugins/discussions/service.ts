@@ -1,13 +1,16 @@
-import type { Discussions } from '#plugins/discussions';
+import type { PluginHandle } from '#core';
+import { discussionFields, DiscussionRecord, type Discussions } from '#plugins/discussions';
 import { cards } from './cards.ts';
 import type { CategoryService } from './categories.ts';
 import type { Mirroring } from './mirroring.ts';
 import { listModel } from './pages/list.ts';
 import type { Reading } from './reading.ts';
 import type { Rights } from './rights.ts';
+import { withFields } from './schemas.ts';
 import type { Writing } from './writing.ts';
 
 interface Parts {
+  readonly plugin: PluginHandle;
   readonly categories: CategoryService;
   readonly reading: Reading;
   readonly writing: Writing;
@@ -16,7 +19,8 @@ interface Parts {
 }
 
 /** What other plugins may ask for. */
-export const createService = ({ reading, writing, mirroring, rights, categories }: Parts): Discussions => ({
+export const createService = ({ plugin, reading, writing, mirroring, rights, categories }: Parts): Discussions => ({
+  record: withFields(plugin, discussionFields, DiscussionRecord),
   start: (viewer, draft) => writing.start(viewer, draft),
   reply: async (viewer, draft) => {
     const { id, number, path } = await writing.reply(viewer, draft);
