@@ -95,6 +95,8 @@ export interface Sessions {
   identify(req: Request, res: Response, options?: { readonly idle?: boolean }): Promise<Viewer>;
   /** True when `identify` found a session and ended it: reads go on as a guest, everything else is 401. */
   ended(req: Request): boolean;
+  /** For answers that go on after `identify`: as whom the same request would come in now; undefined once its session is over. Changes nothing. */
+  again(req: Request): Promise<Viewer | undefined>;
   /** The token's owner; `undefined`: 401. */
   bearer(token: string): Promise<Viewer | undefined>;
   /** True when the request carries a cookie that could be a session's: it must not be served as a guest's without asking. */

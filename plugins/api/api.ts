@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { defineSurface, HttpError, InvalidInput, Type, type Settings, type TSchema } from '#core';
+import { defineSurface, HttpError, InvalidInput, Type, type Request, type Settings, type TSchema } from '#core';
 import type { Viewer } from '#plugins/access';
 
 /**
@@ -9,6 +9,14 @@ import type { Viewer } from '#plugins/access';
  * ask by themselves: it does not keep a session alive.
  */
 export const api = defineSurface<Viewer, object>('api', { prefix: '/api' });
+
+const BEARER = /^Bearer(?:\s+(.*))?$/i;
+
+/** The token of an `Authorization: Bearer` header, empty where it has none; `undefined` for any other header. */
+export function bearerOf({ headers: { authorization } }: Pick<Request, 'headers'>): string | undefined {
+  const match = authorization === undefined ? undefined : BEARER.exec(authorization);
+  return match ? (match[1] ?? '').trim() : undefined;
+}
 
 /** Cache tag of all kept answers, for what may show in any of them. */
 export const answersTag = 'api.answers';

@@ -5,7 +5,7 @@ import {
 } from '#core';
 import { accessTag, isGuest, type Access, type Viewer } from '#plugins/access';
 import { accountTag, type Csrf, type Sessions } from '#plugins/accounts';
-import { loginNeeded } from '#plugins/api';
+import { bearerOf, loginNeeded } from '#plugins/api';
 import type { Allowance } from '#plugins/limits';
 import { DATA_POLICY, type Protection } from '#plugins/protection';
 import { JSON_TYPE, send, successBytes, VARY } from './answers.ts';
@@ -43,13 +43,6 @@ interface Under {
 const callerOf = ({ id, group }: Viewer): string => (id === undefined ? '' : `${id}/${group.id}`);
 
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
-const BEARER = /^Bearer(?:\s+(.*))?$/i;
-
-/** The token of an `Authorization: Bearer` header, empty where it has none; `undefined` for any other header. */
-function bearerOf({ headers: { authorization } }: IncomingMessage): string | undefined {
-  const match = authorization === undefined ? undefined : BEARER.exec(authorization);
-  return match ? (match[1] ?? '').trim() : undefined;
-}
 
 const badToken = (): HttpError =>
   new HttpError(401, 'The bearer token is not valid', { code: 'invalid_token', headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' } });
