@@ -6,6 +6,7 @@ export interface Things {
   post(): Promise<string>;
   deleted(): Promise<string>;
   deletedPost(): Promise<string>;
+  tag(): Promise<string>;
   readonly ada: string;
 }
 
@@ -49,6 +50,15 @@ export const TABLE: readonly Row[] = [
   ['GET /users/subscriptions', '401 401 403 403 200 403 200', ({ ada }) => ({ query: { user_id: ada } })],
   ['POST /subscriptions/toggle', '401 401 403 200 200 200 200', async ({ discussion }) => ({ body: { discussion_id: await discussion() } })],
   ['GET /events', any],
+  ['GET /tags', any],
+  ['GET /tags/:id', any, async ({ tag }) => id(await tag())],
+  ['GET /tags/:slug/discussions', any, async ({ tag }) => ({ params: { slug: await tag() } })],
+  ['GET /notifications', '401 401 200 200 200 200 200'],
+  ['GET /notifications/count', '401 401 200 200 200 200 200'],
+  ['POST /notifications/mark-read', '401 401 200 200 200 200 200'],
+  ['POST /typing-indicator/typing', '401 401 403 200 200 200 200', async ({ discussion }) => ({ body: { discussion_id: await discussion() } })],
+  ['POST /typing-indicator/stop', '401 401 403 200 200 200 200', async ({ discussion }) => ({ body: { discussion_id: await discussion() } })],
+  ['GET /typing-indicator/status', any, async ({ discussion }) => ({ query: { discussion_id: await discussion() } })],
   ['GET /presence/stats', any],
   ['GET /presence/visitors', any],
   ['GET /presence/bots', any],

@@ -20,6 +20,10 @@ const things: Things = {
     await world.must('ada', 'DELETE', '/posts/:id', { params: { id } });
     return id;
   },
+  async tag() {
+    await world.must('ada', 'POST', '/discussions', { body: { title: 'Of ada', content: 'x', category_id: 'general', tags: ['boats'] } });
+    return 'boats';
+  },
   get ada() {
     return world.ids.ada;
   },

@@ -30,6 +30,9 @@ export interface World {
 /** How a route is named in tables: `GET /discussions/:id`. */
 export const nameOf = ({ method, path }: RouteInfo): string => `${method.toUpperCase()} ${path}`;
 
+/** Lists are the routes that answer with `hasMore`. */
+export const isList = ({ result }: RouteInfo): boolean => 'hasMore' in ((result as { properties?: object } | undefined)?.properties ?? {});
+
 /** One forum for a test file. */
 export function useWorld(settings: Readonly<Record<string, unknown>> = {}): World {
   const world = {} as { -readonly [K in keyof World]: World[K] };
