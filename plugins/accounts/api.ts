@@ -67,6 +67,10 @@ export interface Accounts {
   find(id: string): Promise<Account | undefined>;
   /** As whom these accounts would come in now, for work done on their behalf in the background; those that are not active are missing. One statement. */
   viewers(ids: readonly string[]): Promise<ReadonlyMap<string, Viewer>>;
+  /** Where mail reaches these accounts; those that are not active are missing. One statement. Never to be shown or logged. */
+  addresses(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** The ids of active accounts by username in lower case. One statement. */
+  named(usernames: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** By username or e-mail, regardless of case. Always asks the database. */
   findByName(identifier: string): Promise<Account | undefined>;
   /** The authors of a page of posts by id, held in memory: at most one statement. Unknown ids are missing from the map. */
