@@ -41,6 +41,15 @@ describe('a creating request with an Idempotency-Key', () => {
     expect([again.status, again.text, await shown()]).toEqual([201, first.text, 1]);
   });
 
+  test('is answered as one without a key is, tags that are new included', async () => {
+    const start = (title: string, headers?: Record<string, string>) => forum.as.ada.post('/api/discussions', { title, content: 'x', category_id: 'general', tags: [`about ${title}`] }, headers);
+    const [plain, keyed] = [await start('plain'), await start('keyed', key())];
+    expect(keyed.body.discussion.tags).toEqual([expect.objectContaining({ name: plain.body.discussion.tags[0].name.replace('plain', 'keyed') })]);
+    const shape = (record: object): string[] => Object.entries(record).map(([name, value]) => `${name}: ${typeof value}`);
+    expect(shape(keyed.body.discussion)).toEqual(shape(plain.body.discussion));
+    expect((await forum.guest.get('/api/tags')).body.tags.map(({ name }: { name: string }) => name)).toEqual(expect.arrayContaining(['about keyed', 'about plain']));
+  });
+
   test('is the same whether a session or a bearer token says who calls', async () => {
     const { body: { token } } = await forum.as.bob.post('/settings/security/api-token', undefined, { accept: 'application/json' });
     const headers = key();
