@@ -20,6 +20,8 @@ export interface MailingParts {
 const READERS = 200;
 const NAMED = 20;
 const DAY = 86_400_000;
+/** Milliseconds: what is newer may have company that is not committed yet, so it waits for the next digest. */
+const FRESH = 60_000;
 
 /** What is mailed: single notifications a while after they came, and digests each morning. Returns how to ask for the former. */
 export function addMailing(plugin: PluginHandle<{ readonly 'notifications.mail_delay': number }>, parts: MailingParts): (ids: readonly string[]) => Promise<void> {
@@ -48,14 +50,15 @@ async function mailOne({ accounts, mail, letters, preferences, sight, store }: M
 /** Each member's once a day or week, whichever process is asked and however often. */
 async function mailDigests(parts: MailingParts): Promise<void> {
   const { data, clock, preferences } = parts;
+  const until = new Date(clock.now() - FRESH);
   const day = new Date(Math.floor(clock.now() / DAY) * DAY);
   const week = new Date(day.getTime() - ((day.getUTCDay() + 6) % 7) * DAY);
   for (let after = NONE; ;) {
     const readers = await preferences.readers({ day, week }, after, READERS);
     if (readers.length > 0) {
-      const messages = await digestsOf(parts, readers, day.toISOString().slice(0, 10));
+      const messages = await digestsOf(parts, readers, { until, key: day.toISOString().slice(0, 10) });
       await data.transaction(async () => {
-        await preferences.digested(readers.map(({ id }) => id));
+        await preferences.digested(readers.map(({ id }) => id), until);
         await parts.mail.send(...messages);
       });
     }
@@ -64,10 +67,10 @@ async function mailDigests(parts: MailingParts): Promise<void> {
   }
 }
 
-async function digestsOf({ accounts, letters, sight, store }: MailingParts, readers: readonly Reader[], key: string): Promise<readonly Message[]> {
+async function digestsOf({ accounts, letters, sight, store }: MailingParts, readers: readonly Reader[], { until, key }: { readonly until: Date; readonly key: string }): Promise<readonly Message[]> {
   const ids = readers.map(({ id }) => id);
   const [viewers, addresses] = [await accounts.viewers(ids), await accounts.addresses(ids)];
-  const rows = await store.newest(new Map(readers.map(({ id, since }) => [id, since])), NAMED + 1);
+  const rows = await store.newest(new Map(readers.map(({ id, since }) => [id, since])), until, NAMED + 1);
   const actors = await accounts.authors([...new Set(rows.flatMap(({ actorId }) => actorId ?? []))]);
   const byMember = Map.groupBy(rows, ({ userId }) => userId);
   return ids.flatMap((id) => {

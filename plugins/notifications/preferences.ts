@@ -55,7 +55,8 @@ export class PreferenceStore {
       order by user_id limit ${limit}`);
   }
 
-  async digested(userIds: readonly string[]): Promise<void> {
-    await this.#data.all(sql`update notification_preference set digested_at = ${new Date(this.#clock.now())} where user_id = any(${userIds}::uuid[])`);
+  /** Their digests tell of what came up to `until`. */
+  async digested(userIds: readonly string[], until: Date): Promise<void> {
+    await this.#data.all(sql`update notification_preference set digested_at = ${until} where user_id = any(${userIds}::uuid[])`);
   }
 }

@@ -102,11 +102,11 @@ export class Store {
     return this.#data.one(sql<NotificationRow>`select ${COLUMNS} from notification n where n.id = ${id}`);
   }
 
-  /** The newest unread ones of each member since a time of their own, at most `limit` each. */
-  newest(since: ReadonlyMap<string, Date | undefined>, limit: number): Promise<readonly NotificationRow[]> {
+  /** The newest unread ones of each member after a time of their own and up to `until`, at most `limit` each. */
+  newest(since: ReadonlyMap<string, Date | undefined>, until: Date, limit: number): Promise<readonly NotificationRow[]> {
     const members = JSON.stringify([...since].map(([id, at]) => ({ id, at })));
     return this.#data.all(sql<NotificationRow>`select n.* from json_to_recordset(${members}::json) as m(id uuid, at timestamptz) cross join lateral (
-        select ${COLUMNS} from notification n where n.user_id = m.id and not n.is_read and n.created_at > coalesce(m.at, '-infinity')
+        select ${COLUMNS} from notification n where n.user_id = m.id and not n.is_read and n.created_at > coalesce(m.at, '-infinity') and n.created_at <= ${until}
         order by n.created_at desc, n.id desc limit ${limit}
       ) n order by n."userId", n."createdAt" desc, n.id desc`);
   }
