@@ -79,7 +79,7 @@ export function addSources(plugin: PluginHandle, { environment, accounts, discus
   plugin.on(reportHandled, async ({ report: { id, discussion_id: discussionId, reporter_id: userId } }) => {
     // Without the post, which may be gone because of the report; without the discussion where that is gone too.
     const head = await sight.head(discussionId);
-    const where = head ? { discussionId, url: `/d/${head.number}` } : { title: '', url: '/notifications' };
+    const where = head ? { discussionId, url: `/d/${head.number}` } : { title: 'something that is gone', url: '/notifications' };
     await notifications.notify([{ type: 'report_handled', userId, ...where, group: `report:${id}`, key: `report:${id}` }]);
   }, { durable: true });
 }
