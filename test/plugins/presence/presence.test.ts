@@ -161,14 +161,17 @@ describe('pages of visitors', () => {
 
   test('take one statement for a whole list', async () => {
     const number = (await forum.start('ada', 'Another')).number;
-    const count = () => forum.app.statements(() => visitors());
+    // The least of some, because work in the background has statements of its own.
+    const least = async (): Promise<number> => {
+      const counts: number[] = [];
+      for (let time = 0; time < 5; time++) counts.push(await forum.app.statements(() => visitors()));
+      return Math.min(...counts);
+    };
     await forum.as.ada.get(`/d/${open.number}-other-plans`);
-    await visitors();
-    const few = await count();
+    const few = await least();
     await forum.as.bob.get(`/d/${number}-another`);
     await forum.as.mia.get(`/d/${hidden.number}-secret-plans`);
-    await visitors();
-    expect(await count()).toBe(few);
+    expect([few, await least()]).toEqual([1, 1]);
   });
 });
 
