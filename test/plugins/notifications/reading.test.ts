@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { definePlugin } from '#core';
 import { Live } from '#plugins/live';
 import { Notifications } from '#plugins/notifications';
-import { expectStatus, install, useForum } from '../discussions/forum.ts';
+import { expectStatus, useForum } from '../discussions/forum.ts';
 import { countOf, listOf, PATIENCE, readAll, settled } from './told.ts';
 
 const forum = useForum();
@@ -74,13 +73,11 @@ describe('counting', () => {
   });
 
   test('is told to the member’s open pages', async () => {
-    const sent: unknown[] = [];
-    if (forum.app.app.kernel.service(Live)) await forum.app.app.kernel.disable('live');
-    await install(forum.app, definePlugin({ id: 'test-live', provides: { live: Live }, setup: () => ({ live: { send: (...given) => void sent.push(given) } }) }));
+    const sent = vi.spyOn(forum.app.app.service(Live), 'send');
     await tell(2);
     await readAll(forum.as.ada);
-    expect(sent).toEqual([['notifications', { count: 2 }, forum.ids.ada], ['notifications', { count: 0 }, forum.ids.ada]]);
-    await forum.app.app.kernel.disable('test-live');
+    expect(sent.mock.calls).toEqual([['notifications', { count: 2 }, forum.ids.ada], ['notifications', { count: 0 }, forum.ids.ada]]);
+    sent.mockRestore();
   });
 });
 

@@ -21,7 +21,7 @@ const raiser = definePlugin({
     react = (name, post, author, reaction = 'like') =>
       plugin.emit(reactionAdded, { reaction, emoji: '👍', post_id: post.id, discussion_id: post.discussion_id, author_id: forum.ids[author], actor: { id: forum.ids[name], username: name } });
     handle = (id, post, reporter) =>
-      plugin.emit(reportHandled, { report: { id, post_id: post.id, discussion_id: post.discussion_id, reporter_id: forum.ids[reporter], outcome: 'resolved' } });
+      plugin.emit(reportHandled, { report: { id, post_id: post.id, discussion_id: post.discussion_id, reporter_id: forum.ids[reporter], outcome: 'resolved' as const } });
   },
 });
 
@@ -39,6 +39,7 @@ describe('reactions', () => {
     const { id, number } = await forum.start('ada', 'Liked');
     const post = await forum.reply('bob', id, 'Hello');
     await react('mia', post, 'bob');
+    await settled(forum);
     await react('root', post, 'bob');
     const [one, ...others] = await unread('bob');
     expect([shortly([one]), others]).toEqual([[['reaction', 'Liked', 2, false]], []]);
