@@ -19,6 +19,8 @@ export interface Ask {
 export interface World {
   readonly app: TestApp;
   readonly ids: Readonly<Record<Name, string>>;
+  /** Bearer tokens. */
+  readonly tokens: Readonly<Record<Name, string>>;
   /** Every route of the API. */
   routes(): readonly RouteInfo[];
   /** `who` undefined: a guest, whose writes carry a forgery token. */
@@ -56,7 +58,7 @@ async function open(settings: Readonly<Record<string, unknown>>): Promise<World>
   await guest.csrf('/');
   const client = app.client();
   const world: World = {
-    app, ids,
+    app, ids, tokens,
     routes: () => app.app.routes.list().filter(({ surface }) => surface.id === 'api'),
     call: (who, method, path, { params = {}, query, body } = {}, headers = {}) => {
       const address = `/api${path.replace(/[:*](\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? `:${name}`))}${query ? `?${new URLSearchParams(query).toString()}` : ''}`;
