@@ -147,13 +147,12 @@ describe('pages', () => {
   });
 });
 
-test('a server that stops ends its streams first, and takes no longer for them', async () => {
+test('a server that stops ends its streams first, so that it does not wait for them', async () => {
   vi.useRealTimers();
   const stopping = await startApp();
   const streams = await Promise.all(Array.from({ length: 5 }, () => listen(stopping, undefined)));
-  const began = performance.now();
-  await stopping[Symbol.asyncDispose]();
-  expect(performance.now() - began).toBeLessThan(3_000);
-  await expect.poll(() => streams.map(({ ended }) => ended)).toEqual([true, true, true, true, true]);
+  const stopped = stopping[Symbol.asyncDispose]();
+  await expect.poll(() => streams.map(({ ended }) => ended), { timeout: 1_000 }).toEqual([true, true, true, true, true]);
+  await stopped;
   expect(streams.every(({ retry }) => retry! >= 1_000)).toBe(true);
 });
