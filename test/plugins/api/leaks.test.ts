@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { nameOf, useWorld, type Ask, type Name } from './world.ts';
+import { isStream, nameOf, useWorld, type Ask, type Name } from './world.ts';
 
 const world = useWorld();
 const TITLE = 'Zanzibar quartermaster';
@@ -46,7 +46,7 @@ const PARAMS: Readonly<Record<string, () => readonly string[]>> = {
 
 /** Every read of the API with every combination of one value for each thing that it takes. */
 function reads(): readonly (readonly [path: string, ask: Ask])[] {
-  return world.routes().filter(({ method, options }) => method === 'get' && options['stream'] !== true).flatMap(({ path, query }) => {
+  return world.routes().filter((route) => route.method === 'get' && !isStream(route)).flatMap(({ path, query }) => {
     const names = Object.keys((query as { properties?: object } | undefined)?.properties ?? {}).filter((name) => name in QUERIES);
     const params = combine([...path.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, PARAMS[name]?.() ?? []]));
     const queries = combine(names.map((name) => [name, ['', ...QUERIES[name]!()]]));
@@ -115,6 +115,7 @@ describe('what a caller may not see', () => {
     ['POST /typing-indicator/typing', () => ({ body: { discussion_id: discussion.id } }), { body: { discussion_id: absent } }],
     ['POST /typing-indicator/stop', () => ({ body: { discussion_id: discussion.id } }), { body: { discussion_id: absent } }],
     ['GET /typing-indicator/status', () => ({ query: { discussion_id: discussion.id } }), { query: { discussion_id: absent } }],
+    ['GET /live', () => ({ query: { discussion_id: discussion.id } }), { query: { discussion_id: absent } }],
     ['POST /reports', () => ({ body: { post_id: post, reason: 'spam' } }), { body: { post_id: absent, reason: 'spam' } }],
   ];
 

@@ -24,6 +24,9 @@ const LISTS: readonly Row[] = [
   ['GET /tags', undefined],
   ['GET /tags/:slug/discussions', undefined, () => ({ params: { slug: 'many' } })],
   ['GET /notifications', 'ada'],
+  ['GET /reactions/post/:post_id', undefined, ({ post }) => ({ params: { post_id: post } })],
+  ['GET /users/reactions', 'ada'],
+  ['GET /reports', 'mia'],
   ['GET /typing-indicator/status', undefined, ({ discussion }) => ({ query: { discussion_id: discussion } })],
   ['GET /presence/visitors', undefined],
   ['GET /presence/bots', undefined],
@@ -39,7 +42,9 @@ async function fill(title: string): Promise<Made> {
 beforeAll(async () => {
   made = await fill('The first one');
   for (let at = 0; at < MANY; at++) {
-    await fill(`Number ${at}`);
+    const { post } = await fill(`Number ${at}`);
+    await world.must('ada', 'POST', '/reactions/toggle', { body: { post_id: post, reaction: 'like' } });
+    await world.must('ada', 'POST', '/reports', { body: { post_id: post, reason: 'spam' } });
     await world.must(at % 2 ? 'ada' : 'mia', 'POST', '/posts', { body: { discussion_id: made.discussion, content: `Word ${at} @bob` } });
   }
 }, 120_000);
