@@ -8,6 +8,7 @@ import { Notifications, notificationTypes, unreadChanged } from '#plugins/notifi
 import { Subscriptions } from '#plugins/subscriptions';
 import { Web } from '#plugins/web';
 import { batches } from './batches.ts';
+import { addCatchingUp } from './catching-up.ts';
 import { Letters } from './letters.ts';
 import { addMailing } from './mailing.ts';
 import { Follower } from './mirror.ts';
@@ -39,8 +40,9 @@ export default definePlugin({
     'notifications.mail_delay': Type.Integer({
       default: 300, minimum: 0, maximum: 86_400, title: 'Seconds before a mail', 'x-group': 'email', description: 'Whoever reads a notification on the site within them gets no mail about it.',
     }),
+    'notifications.stopped_at': Type.String({ default: '', title: 'Where it stopped', 'x-group': 'hidden' }),
   }),
-  setup({ data, cache, clock, environment, secrets, settings, access, accounts, categories, discussions, subscriptions, mail, live, web }, plugin) {
+  async setup({ data, cache, clock, environment, secrets, settings, access, accounts, categories, discussions, subscriptions, mail, live, web }, plugin) {
     const types = () => plugin.extensions(notificationTypes).map(({ value }) => value);
     const changed = (userIds: readonly string[]): Promise<void> => plugin.emit(unreadChanged, { userIds });
     const store = new Store({ data, clock });
@@ -53,6 +55,7 @@ export default definePlugin({
     const notifications = new Notifier({ data, accounts, subscriptions, store, follower, preferences, sight, changed, mail: later ?? (() => Promise.resolve()) });
 
     plugin.extend(mirrors, follower);
+    await addCatchingUp(plugin, { data, settings, discussions, follower });
     // It may have been deleted and restored.
     plugin.on(postUpdated, ({ post }) => follower.unbury(`post:${post.id}`));
     plugin.extend(signals, { name: 'notifications', visible: (_count, viewer) => !isGuest(viewer) });

@@ -1,6 +1,6 @@
 import type { Environment, PluginHandle } from '#core';
 import type { Accounts } from '#plugins/accounts';
-import { discussionCreated, Discussions, postCreated } from '#plugins/discussions';
+import { discussionCreated, postCreated, type Discussions } from '#plugins/discussions';
 import { notificationTypes, type NewNotification, type Notifications } from '#plugins/notifications';
 import { reactionAdded } from '#plugins/reactions';
 import { reportHandled } from '#plugins/reports';
