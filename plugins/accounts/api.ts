@@ -75,6 +75,8 @@ export interface Accounts {
   findByName(identifier: string): Promise<Account | undefined>;
   /** The authors of a page of posts by id, held in memory: at most one statement. Unknown ids are missing from the map. */
   authors(ids: readonly string[]): Promise<ReadonlyMap<string, Author>>;
+  /** Whose name contains `text`, in any case: those that begin with it first, then by name. */
+  searchNames(find: { readonly text: string; readonly limit: number; readonly offset: number }): Promise<readonly Account[]>;
   /** For administrators: whose name or address contains `text`, by name; `total` counts all of them. */
   search(find: { readonly text: string; readonly groupId?: string; readonly limit: number; readonly offset: number }): Promise<{ readonly accounts: readonly Account[]; readonly total: number }>;
   /** Ends every session of the account at its next request. 404 for an unknown account, 400 for an unknown group. */
