@@ -23,7 +23,7 @@ const DAY = /^\d{4}(?:-\d\d(?:-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-
 export function readQuery(q: string): Query {
   const words: string[] = [];
   const found: Record<string, string[]> = { author: [], category: [], tag: [], before: [], after: [] };
-  for (const [part] of q.replaceAll('\0', ' ').toWellFormed().matchAll(PARTS)) {
+  for (const [part] of q.toWellFormed().matchAll(PARTS)) {
     const [, name, value] = FILTER.exec(part) ?? [];
     if (name === undefined || value === undefined) words.push(part);
     else found[name.toLowerCase()]!.push(value.replaceAll('"', ''));
