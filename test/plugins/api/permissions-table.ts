@@ -67,6 +67,7 @@ export const TABLE: readonly Row[] = [
   ['POST /reports', '401 401 403 201 201 201 201', async ({ post }) => ({ body: { post_id: await post(), reason: 'spam' } })],
   ['GET /reports', '401 401 403 403 403 200 200'],
   ['PUT /reports/:id', '401 401 403 403 403 200 200', async ({ report }) => ({ ...id(await report()), body: { status: 'resolved' } })],
+  ['GET /search', any, () => ({ query: { q: 'boats' } })],
   ['GET /presence/stats', any],
   ['GET /presence/visitors', any],
   ['GET /presence/bots', any],
