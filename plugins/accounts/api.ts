@@ -116,8 +116,8 @@ export interface Csrf {
   token(req: Request, res: Response): string;
   /** Checks the header X-CSRF-Token, or `given` (a form's `_csrf`), against the visitor, and the Origin of the request. */
   valid(req: Request, given?: string): boolean;
-  /** For answers from stored bytes: the guest's token for a raw Cookie header, and the Set-Cookie value to send where one is needed. `secure`: the request came over https; default: the site's origin says so. */
-  guestToken(cookieHeader: string | undefined, secure?: boolean): { readonly token: string; readonly setCookie: string | undefined };
+  /** For answers from stored bytes: the guest's token for a raw Cookie header, and the Set-Cookie value to send where one is needed. `overHttps`: the request did; the site's origin may say so too. */
+  guestToken(cookieHeader: string | undefined, overHttps?: boolean): { readonly token: string; readonly setCookie: string | undefined };
 }
 export const Csrf = defineToken<Csrf>('Csrf');
 
