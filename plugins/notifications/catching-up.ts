@@ -13,7 +13,8 @@ const KEY = 'notifications.stopped_at';
 const PAGE = 200;
 
 /** While the plugin is switched off discussions are moved and deleted without it: where it stopped is noted, and gone through when it is back. */
-export async function addCatchingUp(plugin: PluginHandle<{ readonly [KEY]: string }>, { data, settings, discussions, follower }: CatchingUpParts): Promise<void> {
+export async function addCatchingUp(plugin: PluginHandle<{ readonly [KEY]: string }>, parts: CatchingUpParts): Promise<void> {
+  const { data, settings, discussions, follower } = parts;
   const page = (after: string | undefined, since: string): Promise<readonly MirroredPost[]> => data.transaction(async (em) => {
     const posts = await discussions.mirrored(after, PAGE, since);
     await follower.posts(em, posts);

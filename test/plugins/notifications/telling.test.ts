@@ -164,6 +164,7 @@ describe('what becomes of a discussion', () => {
   test('a deleted post takes its mention along, and leaves a reply that stands for others', async () => {
     const { id } = await forum.start('ada', 'Posts');
     const { id: post } = await forum.reply('bob', id, '@mia hello');
+    await settled(forum);
     await forum.reply('bob', id, 'Another');
     expect([await told('mia'), await told('ada')]).toEqual([[['mention', 'Posts', 1, false]], [['reply', 'Posts', 2, false]]]);
     expectStatus(await forum.as.bob.delete(`/api/posts/${post}`), 200);
