@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
 import type { RouteInfo } from '#core';
 import { isStream, nameOf, useWorld, type Ask, type Name } from './world.ts';
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
   for (const [route, ask] of AROUND) if (has(route)) await world.must('mia', ...partsOf(route), ask());
   // Who may see it is told of it; what members would be told would come at the same time.
   await world.must('root', 'POST', '/posts', { body: { discussion_id: discussion.id, content: `Even more ${SECRET}` } });
-  await expect.poll(async () => (await world.must('mia', 'GET', '/notifications/count')).count, { timeout: 20_000 }).toBeGreaterThan(0);
+  await vi.waitFor(async () => expect((await world.must('mia', 'GET', '/notifications/count')).count).toBeGreaterThan(0), { timeout: 20_000 });
   hidden = [TITLE, 'zanzibar-quartermaster', SECRET, 'xylophone', 'quartermaster', discussion.id, post, `/d/${discussion.number}-`, category];
 });
 
