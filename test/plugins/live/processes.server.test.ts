@@ -4,6 +4,7 @@ import { Accounts } from '#plugins/accounts';
 import { Live, signals } from '#plugins/live';
 import { startApp, type Client, type TestApp } from '#test';
 import { install } from '../discussions/forum.ts';
+import { settled } from '../events/settled.ts';
 import { listen } from './listen.ts';
 
 const PASSWORD = 'Plain-Sailing-42';
@@ -23,6 +24,7 @@ beforeAll(async () => {
     as[name] = first.client();
     await as[name].login(name, PASSWORD);
   }
+  await settled(first);
 });
 afterAll(async () => {
   await second?.[Symbol.asyncDispose]();

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { sql } from '#core';
 import { EventLog } from '#plugins/events';
 import { expectStatus, useForum } from '../discussions/forum.ts';
@@ -6,6 +6,8 @@ import { settled } from '../events/settled.ts';
 import { listen } from './listen.ts';
 
 const forum = useForum({ 'live.streams': 3 });
+// What happened before is not what a test hears.
+beforeEach(() => settled(forum.app));
 const quiet = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 150));
 
 describe('a stream', () => {
