@@ -37,15 +37,20 @@ function transactionOf(statements: readonly Statement[], sign: RegExp): readonly
   return own.slice(own.slice(0, written).findLastIndex(bound) + 1, end < 0 ? undefined : end);
 }
 
-/** Transactions per second of the same statements with the ids of other posts and discussions in place of the recorded ones. */
+/** The id of a work that is left for later, in the list of them. */
+const WORK = /"id":"([0-9a-f-]{36})","listener"/g;
+
+/** Transactions per second of the same statements with ids of other posts, works and discussions in place of the recorded ones. */
 async function replay(databaseUrl: string, statements: readonly Statement[], post: { id: string; discussion_id: string }, discussions: readonly string[], seconds: number): Promise<number> {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: POOL });
+  const made = [post.id, ...new Set(statements.flatMap(({ values }) => values).flatMap((value) => [...String(value).matchAll(WORK)].map(([, id = '']) => id)))];
   const deadline = performance.now() + seconds * 1_000;
   let done = 0;
   const worker = async (at: number): Promise<void> => {
     for (let n = at; performance.now() < deadline; n += CONNECTIONS) {
-      const ids = new Map<unknown, string>([[post.id, crypto.randomUUID()], [post.discussion_id, discussions[n % discussions.length]!]]);
-      const fresh = (value: unknown): unknown => ids.get(value) ?? (Array.isArray(value) ? value.map(fresh) : undefined) ?? (typeof value === 'string' && value.includes(post.id) ? value.replaceAll(post.id, ids.get(post.id)!) : value);
+      const ids = new Map<unknown, string>([...made.map((id) => [id, crypto.randomUUID()] as const), [post.discussion_id, discussions[n % discussions.length]!]]);
+      const within = (text: string): string => made.reduce((sofar, id) => sofar.replaceAll(id, ids.get(id)!), text);
+      const fresh = (value: unknown): unknown => ids.get(value) ?? (Array.isArray(value) ? value.map(fresh) : typeof value === 'string' ? within(value) : value);
       const client = await pool.connect();
       try {
         await client.query('begin');
