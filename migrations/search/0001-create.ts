@@ -32,7 +32,7 @@ export default class Search0001Create extends Migration {
       stale boolean not null,
       language text
     )`);
-    this.addSql('insert into search_state (stale) values (true)');
+    this.addSql('insert into search_state (stale) values (false)');
   }
 
   override down(): void {

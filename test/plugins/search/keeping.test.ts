@@ -20,6 +20,13 @@ const importOld = (count: number) => {
   return forum.app.app.service(Importer).importDiscussions([{ title: 'Long ago', categoryId: general.id, authorId: forum.ids.ada, createdAt, posts }]);
 };
 
+describe('a fresh forum', () => {
+  test('has nothing to look through', async () => {
+    const state = await forum.app.app.data.one(sql<{ stale: boolean; complete: string | null }>`select stale, complete from search_state`);
+    expect(state).toEqual({ stale: false, complete: expect.any(String) });
+  });
+});
+
 describe('switched off and on again', () => {
   test('it finds what was written, edited, renamed, deleted, restored and imported meanwhile', async () => {
     const kept = await forum.start('ada', 'Kept', 'Anchor');
