@@ -140,6 +140,8 @@ export interface ListRequest {
   /** Without it: last activity, pinned ones first where `category` or `pinnedFirst` is given. */
   readonly sort?: Sort | undefined;
   readonly category?: Category | undefined;
+  /** Of these categories only. */
+  readonly categoryIds?: readonly string[] | undefined;
   /** An author's discussions only. */
   readonly authorId?: string | undefined;
   readonly pinnedFirst?: boolean | undefined;
@@ -182,16 +184,17 @@ export interface PostHead {
   readonly discussion: DiscussionHead;
 }
 
+/** Values for the fields of other plugins, by name; names that no plugin knows are ignored. */
 type Fields = Readonly<Record<string, unknown>>;
 export interface NewDiscussion {
   readonly title: string;
   readonly content: string;
   /** Id or slug. */
   readonly categoryId: string;
-  /** Values for the fields of other plugins, by name; names that no plugin knows are ignored. */
   readonly fields?: Fields;
 }
 export type Started = Readonly<{ discussionId: string; number: number; postId: string; path: string }>;
+export type DiscussionAddress = Readonly<{ number: number; path: string; updatedAt: Date }>;
 export type Replied = Readonly<{ id: string; number: number; path: string }>;
 
 export interface Discussions {
@@ -201,9 +204,8 @@ export interface Discussions {
   start(viewer: Viewer, draft: NewDiscussion): Promise<Started>;
   /** 404 for a discussion the viewer cannot see, 403 where it is locked or closed to them, 429 above the rate. */
   reply(viewer: Viewer, draft: { readonly discussionId: string; readonly content: string }): Promise<Replied>;
-  /** By id or public number, if the viewer may see it. */
+  /** A discussion by id or public number, and a post by id, if the viewer may see it. */
   find(idOrNumber: string, viewer: Viewer): Promise<DiscussionHead | undefined>;
-  /** Where a post is, if the viewer may see it. */
   findPost(id: string, viewer: Viewer): Promise<PostHead | undefined>;
   /** What the viewer may see of a list. One statement, whatever its length. 400 for a cursor of another list. */
   list(request: ListRequest, viewer: Viewer): Promise<Page<DiscussionRecord>>;
@@ -216,14 +218,14 @@ export interface Discussions {
   listPage(page: ListPage, viewer: Viewer): Promise<object>;
   /** Whether the viewer may reply to a discussion that was found for them. */
   mayReply(discussion: DiscussionHead, viewer: Viewer): boolean;
-  /** A select of the ids of all discussions the viewer may see, for other plugins' statements. */
+  /** Selects of the ids of all discussions, and of all posts, that the viewer may see, for other plugins' statements. */
   visible(viewer: Viewer): Promise<RawBuilder<unknown>>;
-  /** The same of posts. */
   visiblePosts(viewer: Viewer): Promise<RawBuilder<unknown>>;
-  /**
-   * Every post by id, deleted ones too, for whoever starts to keep a copy; with `since`, those of discussions that have changed since that mark.
-   * Inside a transaction nobody changes them until it ends. Two statements.
-   */
+  /** Addresses of what the viewer may see, by number: at most `limit` above `after` and up to `last`. One statement. */
+  addresses(part: { readonly after: number; readonly last: number; readonly limit: number }, viewer: Viewer): Promise<readonly DiscussionAddress[]>;
+  /** In which stretches of `size` numbers there is something the viewer may see; 0 is the first. One statement. */
+  stretches(size: number, viewer: Viewer): Promise<readonly number[]>;
+  /** Every post by id, deleted ones too; with `since`, those of discussions changed since that mark. In a transaction they stay as they are. Two statements. */
   mirrored(after: string | undefined, limit: number, since?: string): Promise<readonly MirroredPost[]>;
   /** Where the copy of a mirror that stops now is to go on later. */
   mark(): Promise<string>;
@@ -240,7 +242,6 @@ export interface ImportedDiscussion {
   readonly views?: number;
   readonly pinned?: boolean;
   readonly locked?: boolean;
-  /** Values for the fields of other plugins, by name. */
   readonly fields?: Fields;
   /** `html` is stored as it is: it must come from `Markdown.render`. */
   readonly posts: readonly { readonly authorId: string; readonly content: string; readonly html: string; readonly createdAt: Date; readonly fields?: Fields }[];

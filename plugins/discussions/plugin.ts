@@ -11,6 +11,7 @@ import { Limits } from '#plugins/limits';
 import { Markdown } from '#plugins/markdown';
 import { places } from '#plugins/presence';
 import { Web } from '#plugins/web';
+import { Addresses } from './addresses.ts';
 import { CategoryService } from './categories.ts';
 import { Counts } from './counts.ts';
 import { Drafts } from './drafts.ts';
@@ -73,6 +74,8 @@ export default definePlugin({
     for (const rule of discussionRules({ data, categories, environment })) plugin.extend(eventRules, rule);
     plugin.on(userChanged, () => cache.purge(tags.lists, tags.all));
     plugin.on(pluginChanged, () => cache.purge(tags.lists, tags.all));
-    return { categories, discussions: createService({ plugin, reading, writing, mirroring, rights, categories }), importer: new BatchImporter({ data, cache, mirroring, plugin }) };
+    const addresses = new Addresses({ data, categories });
+    const discussions = createService({ plugin, reading, writing, mirroring, rights, categories, addresses });
+    return { categories, discussions, importer: new BatchImporter({ data, cache, mirroring, plugin }) };
   },
 });

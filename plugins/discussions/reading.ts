@@ -162,12 +162,12 @@ export class Reading {
   async #rows(request: ListRequest, order: OrderName, viewer: Viewer): Promise<readonly DiscussionRow[]> {
     const { cache, data, access, categories } = this.#services;
     await categories.refresh();
-    const { category, authorId, within, limit, offset = 0, cursor } = request;
-    const visible = this.#visible(viewer, category?.id);
+    const { category, categoryIds, authorId, within, limit, offset = 0, cursor } = request;
+    const visible = this.#visible(viewer, category?.id).filter((id) => categoryIds?.includes(id) ?? true);
     if (visible.length === 0 || (authorId !== undefined && !isId(authorId))) return [];
     const query = listQuery({ conditions: conditions(request, order, visible, categories.all().length), order, limit, offset });
     if (within) return data.all(query);
-    const key = ['discussions.list', access.signature(viewer), viewer.id === undefined, order, category?.id, authorId, limit, offset, cursor].join(':');
+    const key = ['discussions.list', access.signature(viewer), viewer.id === undefined, order, category?.id, categoryIds, authorId, limit, offset, cursor].join(':');
     return cache.remember(key, [tags.lists, tags.all, tags.categories, accessTag], () => data.all(query));
   }
 }

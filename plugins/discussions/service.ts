@@ -1,5 +1,6 @@
 import type { PluginHandle } from '#core';
 import { discussionFields, DiscussionRecord, type Discussions } from '#plugins/discussions';
+import type { Addresses } from './addresses.ts';
 import { cards } from './cards.ts';
 import type { CategoryService } from './categories.ts';
 import type { Mirroring } from './mirroring.ts';
@@ -16,10 +17,11 @@ interface Parts {
   readonly writing: Writing;
   readonly mirroring: Mirroring;
   readonly rights: Rights;
+  readonly addresses: Addresses;
 }
 
 /** What other plugins may ask for. */
-export const createService = ({ plugin, reading, writing, mirroring, rights, categories }: Parts): Discussions => ({
+export const createService = ({ plugin, reading, writing, mirroring, rights, categories, addresses }: Parts): Discussions => ({
   record: withFields(plugin, discussionFields, DiscussionRecord),
   start: (viewer, draft) => writing.start(viewer, draft),
   reply: async (viewer, draft) => {
@@ -45,6 +47,8 @@ export const createService = ({ plugin, reading, writing, mirroring, rights, cat
   mayReply: (discussion, viewer) => rights.reply(discussion, viewer),
   visible: (viewer) => reading.visible(viewer),
   visiblePosts: (viewer) => reading.visiblePosts(viewer),
+  addresses: (part, viewer) => addresses.between(part, viewer),
+  stretches: (size, viewer) => addresses.stretches(size, viewer),
   mirrored: (after, limit, since) => mirroring.mirrored(after, limit, since),
   mark: () => mirroring.mark(),
 });
