@@ -1,4 +1,4 @@
-import { defineExtensionPoint, defineSurface, defineToken, type FieldProblem, type Request, type Response, type Surface } from '#core';
+import { defineExtensionPoint, defineSurface, defineToken, type Awaitable, type FieldProblem, type Request, type Response, type Surface } from '#core';
 import type { Viewer } from '#plugins/access';
 
 /** HTML that may be sent as it is: made by the `html` tag, a template, or the sanitiser; never from text. */
@@ -34,6 +34,16 @@ export const csrfMark = `c${crypto.randomUUID().replaceAll('-', '')}c`;
 /** The hidden field of a form that a slot renders with `html`; templates write `{{#form}}`, which adds it. */
 export const csrfField: SafeHtml = html`<input type="hidden" name="_csrf" value="${csrfMark}">`;
 
+/** A feed of what a page shows: in its head for programs, in the footer for people. */
+export interface PageFeed {
+  readonly title: string;
+  readonly href: string;
+  /** Media type. */
+  readonly type: string;
+}
+/** Adds feeds to the pages of others, by what their heads say. Asked for each page that is made, so it must be quick. */
+export const pageFeeds = defineExtensionPoint<(head: PageHead) => Awaitable<readonly PageFeed[]>>('web.feeds');
+
 /** What a page says about itself outside its body. */
 export interface PageHead {
   readonly title: string;
@@ -42,7 +52,9 @@ export interface PageHead {
   readonly canonical?: string;
   /** Kept out of search engines. */
   readonly hidden?: boolean;
-  readonly feeds?: readonly { readonly title: string; readonly href: string; readonly type: 'rss' | 'atom' }[];
+  /** Id of what the page shows, a category for instance, for plugins that add to its head. */
+  readonly subject?: string;
+  readonly feeds?: readonly PageFeed[];
   /** schema.org data, serialised safely into a data block. */
   readonly data?: object;
   /** Which navigation entry is current, by its href. */

@@ -27,7 +27,7 @@ ${themeColour(look, scheme)}
 ${head.description && html`<meta name="description" content="${head.description}">`}
 ${head.hidden && html`<meta name="robots" content="noindex">`}
 ${canonical && html`<link rel="canonical" href="${canonical}">`}
-${(head.feeds ?? []).map(({ title: name, href, type }) => html`<link rel="alternate" type="application/${type}+xml" title="${name}" href="${href}">\n`)}
+${(head.feeds ?? []).map(({ title: name, href, type }) => html`<link rel="alternate" type="${type}" title="${name}" href="${href}">\n`)}
 <meta property="og:site_name" content="${siteName}">
 <meta property="og:title" content="${head.title}">
 <meta property="og:type" content="${head.name === 'discussion' ? 'article' : 'website'}">

@@ -1,6 +1,6 @@
-import type { Extension } from '#core';
+import type { Awaitable, Extension } from '#core';
 import { isAdmin, isGuest, isStaff, type Viewer } from '#plugins/access';
-import { SafeHtml, type NavigationItem, type PageHead, type SidebarSection, type SlotFilling, type View } from './api.ts';
+import { SafeHtml, type NavigationItem, type PageFeed, type PageHead, type SidebarSection, type SlotFilling, type View } from './api.ts';
 import type { Scope } from './helpers.ts';
 import { renderHead } from './head.ts';
 import type { Locale } from './locales.ts';
@@ -34,6 +34,7 @@ export interface PageParts {
   readonly fillings: () => readonly Extension<SlotFilling>[];
   readonly navigation: () => readonly Extension<NavigationItem>[];
   readonly sidebar: () => readonly Extension<SidebarSection>[];
+  readonly feeds: () => readonly Extension<(head: PageHead) => Awaitable<readonly PageFeed[]>>[];
   /** The picture of a member, for the bar. */
   avatarOf(viewer: Viewer): Promise<string | null>;
 }
@@ -63,8 +64,10 @@ export class Pages {
     this.#look = look;
   }
 
-  async page({ template, head, model, frame }: View, setting: Setting): Promise<Made> {
+  async page({ template, head: own, model, frame }: View, setting: Setting): Promise<Made> {
     const { look } = this;
+    const feeds = await this.#feeds(own);
+    const head = { ...own, feeds: feeds.list };
     const [navigation, sidebar, avatar] = [this.#navigation(setting, head), await this.#sidebar(setting, head), await this.#parts.avatarOf(setting.viewer)];
     const data = { ...this.#data(setting, avatar), navigation, sidebar: sidebar.sections, page: pageData(head, setting) };
     const places = new SlotPlaces();
@@ -74,7 +77,7 @@ export class Pages {
       return look.templates.get('layout')({ body, model }, { data });
     });
     const filled = await places.fill(text, this.#parts.fillings(), setting.viewer, this.#parts.attempt);
-    return { text: squeeze(filled.text), complete: filled.complete && sidebar.complete };
+    return { text: squeeze(filled.text), complete: filled.complete && sidebar.complete && feeds.complete };
   }
 
   /** A template by itself. Its forms come without a forgery token: the page's script puts the page's own in. */
@@ -124,6 +127,12 @@ export class Pages {
     const of = (area: NavigationItem['area']): object[] =>
       items.filter((item) => item.area === area).map(({ label, href, icon }) => ({ label: localised(locale, label), href, icon, current: href === path }));
     return { main: of('main'), account: of('account'), settings: of('settings'), footer: of('footer'), moderation: of('moderation') };
+  }
+
+  async #feeds(head: PageHead): Promise<{ readonly list: readonly PageFeed[]; readonly complete: boolean }> {
+    const { attempt, feeds } = this.#parts;
+    const added = await Promise.all(feeds().map(({ plugin, value }) => attempt(plugin, 'feeds of a page', () => value(head), SLOT_BUDGET)));
+    return { list: [...(head.feeds ?? []), ...added.flatMap((list) => list ?? [])], complete: added.every((list) => list !== undefined) };
   }
 
   async #sidebar({ viewer, locale, url }: Setting, head: PageHead): Promise<{ readonly sections: readonly object[]; readonly complete: boolean }> {

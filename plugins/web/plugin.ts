@@ -4,7 +4,7 @@ import { Cache, Clock, definePlugin, Environment, Http, pluginChanged, Plugins, 
 import { Access, type Viewer } from '#plugins/access';
 import { Accounts, Csrf, Sessions } from '#plugins/accounts';
 import { Protection } from '#plugins/protection';
-import { navigation, pages as pageSurface, pageWatchers, redirect, renderedTag, SafeHtml, sidebarSections, slotFillings, Web } from './api.ts';
+import { navigation, pageFeeds, pages as pageSurface, pageWatchers, redirect, renderedTag, SafeHtml, sidebarSections, slotFillings, Web } from './api.ts';
 import { Assets } from './assets.ts';
 import { formModel } from './forms.ts';
 import { PageHeaders } from './headers.ts';
@@ -30,7 +30,7 @@ export default definePlugin({
   description: 'The page surface: themes, templates, slots, forms and assets.',
   needs: { Access, Accounts, Cache, Clock, Csrf, Environment, Http, Plugins, Protection, Sessions },
   provides: { Web },
-  extensionPoints: [slotFillings, navigation, sidebarSections, pageWatchers],
+  extensionPoints: [slotFillings, navigation, sidebarSections, pageFeeds, pageWatchers],
   settings: webSettings,
   async setup(services, plugin) {
     const { settings, log } = plugin;
@@ -45,6 +45,7 @@ export default definePlugin({
     const pages = new Pages({
       siteName: () => settings['site.name'], baseUrl: environment.baseUrl, now: () => services.Clock.now(), attempt: plugin.attempt,
       fillings: () => plugin.extensions(slotFillings), navigation: () => plugin.extensions(navigation), sidebar: () => plugin.extensions(sidebarSections),
+      feeds: () => plugin.extensions(pageFeeds),
       avatarOf: async ({ id }) => (id === undefined ? null : ((await services.Accounts.find(id))?.avatarUrl ?? null)),
     });
 

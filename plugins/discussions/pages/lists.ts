@@ -49,7 +49,7 @@ export function listPages(services: PageServices): void {
     const list = await listModel(services, { ...query, path, api: API, category: target, total: await countOf([target]) }, actor);
     const [category] = await records.categories([target], actor);
     const below = await records.categories(categories.visible(actor).filter(({ parentId }) => parentId === target.id), actor);
-    const head = { name: 'category', title: target.name, description: target.description, canonical: path, current: path };
+    const head = { name: 'category', title: target.name, description: target.description, canonical: path, current: path, subject: target.id };
     return view('@discussions/category', head, { ...list, category, below, create: category?.can.create && `/new?category=${encodeURIComponent(target.slug)}` });
   });
 }
