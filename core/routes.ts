@@ -95,8 +95,8 @@ export interface RouteDefinition<Actor, P, Q, B, R, T> {
   find?(call: { readonly actor: Actor; readonly params: Inputs<P>; readonly req: Request }): Awaitable<T | undefined>;
   /** Beyond `can`: whether this caller may do this to this target; false: 403. */
   allow?(call: { readonly actor: Actor; readonly params: Inputs<P>; readonly target: T }): Awaitable<boolean>;
-  /** Reads only: the tags under which the surface may keep the answer for callers who are all alike, until one is purged. */
-  keep?(call: { readonly params: Inputs<P>; readonly target: T }): readonly string[];
+  /** Reads only: the tags under which the surface may keep the answer for callers who are all alike, until one is purged; undefined: not this one. */
+  keep?(call: { readonly params: Inputs<P>; readonly target: T }): readonly string[] | undefined;
   /** Notes for the surface, such as `{ csrf: false }`; each surface says which it reads. */
   readonly options?: Readonly<Record<string, unknown>>;
 }

@@ -38,6 +38,8 @@ export const mailDomainAccepted = defineQuery<{ readonly domain: string }, boole
 
 /** Cache tag of whatever shows this account: purged when it changes. */
 export const accountTag = (id: string): string => `account:${id}`;
+/** Cache tag of whatever shows accounts without saying beforehand which. */
+export const accountsTag = 'accounts';
 
 export interface NewAccount {
   readonly username: string;
@@ -126,6 +128,8 @@ export interface UserField {
   readonly name: string;
   readonly result: TSchema;
   loadMany(ids: readonly string[], viewer: Viewer): Promise<readonly unknown[]>;
+  /** Cache tags that are purged whenever a value may have changed; without them nothing that shows it is kept. */
+  readonly tags?: readonly string[];
 }
 export const userFields = defineExtensionPoint<UserField>('accounts.user-fields');
 

@@ -1,5 +1,5 @@
 import { sql, type Data } from '#core';
-import { userRegistered } from '#plugins/accounts';
+import { accountsTag, userRegistered } from '#plugins/accounts';
 import type { EventRule } from '#plugins/events';
 
 interface AboutUser {
@@ -9,6 +9,7 @@ interface AboutUser {
 /** Profiles are open to all, so everybody may be told who signed up, by the name they have now. */
 export const registrationRule = (data: Data): EventRule => ({
   hook: userRegistered,
+  tags: [accountsTag],
   async visible(about) {
     const told = (about as readonly AboutUser[]).map(({ user }) => user);
     const rows = await data.all(sql<{ id: string; username: string }>`

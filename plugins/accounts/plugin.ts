@@ -1,6 +1,6 @@
 import { Cache, Clock, Data, definePlugin, Environment, Http, Secrets, Type } from '#core';
 import { Access } from '#plugins/access';
-import { Accounts, accountTag, Csrf, mailDomainAccepted, manageAccounts, profileTabs, seeAddresses, Sessions, userChanged, userFields, userRegistered } from '#plugins/accounts';
+import { Accounts, accountsTag, accountTag, Csrf, mailDomainAccepted, manageAccounts, profileTabs, seeAddresses, Sessions, userChanged, userFields, userRegistered } from '#plugins/accounts';
 import { eventRules } from '#plugins/events';
 import { Limits } from '#plugins/limits';
 import { commands } from './commands.ts';
@@ -46,7 +46,8 @@ export default definePlugin({
       registered: (user) => plugin.emit(userRegistered, { user }),
       changed: (id) => plugin.emit(userChanged, { id }),
     });
-    plugin.on(userChanged, ({ id }) => cache.purge(accountTag(id)));
+    plugin.on(userChanged, ({ id }) => cache.purge(accountTag(id), accountsTag));
+    plugin.on(userRegistered, () => cache.purge(accountsTag));
     plugin.extend(eventRules, registrationRule(data));
 
     const store = cache.redis ? new RedisSessions({ redis: cache.redis, clock, prefix: 'session:' }) : new DatabaseSessions({ data, cache, clock });
@@ -63,7 +64,7 @@ export default definePlugin({
     const logins = new Logins({ accounts, passwords, limits, settings, log });
     const users = new UserRecords({ data, access, fields: () => plugin.extensions(userFields) });
     const forms = new Forms(passwords, honeypot);
-    addRoutes(plugin, users);
+    addRoutes(plugin, users, clock);
     addPages(plugin, { sessions, csrf, logins, registration, users, forms, http, environment });
     addSettingsPages(plugin, { accounts, sessions, logins, forms, http });
     addProfile(plugin, users);

@@ -1,6 +1,6 @@
 import { InvalidInput, notFound, sql, type Cache, type Clock, type Data, type EntityManager, type FieldProblem } from '#core';
 import type { Access, Viewer } from '#plugins/access';
-import { accountTag, type Account, type Accounts, type AccountStatus, type Author, type ImportedAccount, type NewAccount } from '#plugins/accounts';
+import { accountsTag, accountTag, type Account, type Accounts, type AccountStatus, type Author, type ImportedAccount, type NewAccount } from '#plugins/accounts';
 import { AccountEntity } from './entities.ts';
 import { digest, isId, newId, randomToken } from './identifier.ts';
 import { namesLike } from './names.ts';
@@ -184,6 +184,7 @@ export class AccountsService implements Accounts {
           as row(id uuid, username text, email text, password_hash text, group_id text, bio text, joined_at timestamptz)`);
       }
     }));
+    await this.#options.cache.purge(accountsTag);
     return rows.map(({ id }) => id);
   }
 

@@ -1,11 +1,11 @@
-import { defineSurface, HttpError, InvalidInput, Type, type Request, type Settings, type TSchema } from '#core';
+import { defineSurface, HttpError, InvalidInput, Type, type Request, type Response, type Settings, type TSchema } from '#core';
 import type { Viewer } from '#plugins/access';
 
 /**
  * The JSON surface. Handlers return the answer's named keys; `success: true` is added. Reads of `options`:
  * `csrf: false` for a route exempt from the forgery token, `login: true` for a public route that needs a member,
  * `bucket: Bucket & { limit: setting key }` for a route with a rate of its own, outside the general one, `idle: true` for what pages
- * ask by themselves: it does not keep a session alive.
+ * ask by themselves: it does not keep a session alive, `raw: true` for a route that reads any JSON as the bytes that were sent.
  */
 export const api = defineSurface<Viewer, object>('api', { prefix: '/api' });
 
@@ -16,6 +16,15 @@ export function bearerOf({ headers: { authorization } }: Pick<Request, 'headers'
   const match = authorization === undefined ? undefined : BEARER.exec(authorization);
   return match ? (match[1] ?? '').trim() : undefined;
 }
+
+/** For a handler whose answer changes by itself: it is kept, where its route has `keep`, until this moment (epoch milliseconds) at most. */
+export function holdsUntil(res: Response, moment: number): void {
+  res.locals['holdsUntil'] = moment;
+}
+
+/** For `keep` of a route whose answer other plugins have a part in: the tags of all; undefined where one does not say when its part changes. */
+export const tagsOf = (own: readonly string[], parts: readonly { readonly value: { readonly tags?: readonly string[] } }[]): readonly string[] | undefined =>
+  (parts.every(({ value }) => value.tags) ? [...own, ...parts.flatMap(({ value }) => value.tags ?? [])] : undefined);
 
 /** Cache tag of all kept answers, for what may show in any of them. */
 export const answersTag = 'api.answers';

@@ -1,9 +1,10 @@
 import { parse as parseQuery } from 'node:querystring';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { Cache, Request, Response, RouteInfo } from '#core';
+import type { Cache, Clock, Request, Response, RouteInfo } from '#core';
 import { answersTag } from '#plugins/api';
 import { etagOf, isFresh, JSON_TYPE, PRIVATE, takesGzip, VARY } from './answers.ts';
+import type { OwnBucket } from './rates.ts';
 
 const compress = promisify(gzip);
 /** Bytes; below it compressing costs more than it saves. */
@@ -15,17 +16,27 @@ const MOST_PATHS = 10_000;
 /** One spelling per resource, so that made-up spellings cannot fill the memory with copies. */
 const PLAIN_PATH = /^(\/[A-Za-z0-9._~-]+)+$/;
 
+/** What sending an answer again takes. */
+interface Terms {
+  /** Which bucket it counts in; undefined: the general one. */
+  readonly bucket: OwnBucket | undefined;
+  /** Epoch milliseconds from which it is another answer; undefined while nothing is written. */
+  readonly until: number | undefined;
+}
+
 /** An answer as bytes, with the headers that do not differ from one sending to the next. */
 export class KeptAnswer {
   readonly etag: string;
   readonly plain: Buffer;
+  readonly terms: Terms;
   /** Names and values in turn, as `writeHead` takes them. */
   readonly head: readonly string[];
   readonly zippedHead: readonly string[];
   #zipped: Buffer | undefined;
 
-  constructor(plain: Buffer, protection: readonly string[]) {
+  constructor(plain: Buffer, protection: readonly string[], terms: Terms) {
     this.plain = plain;
+    this.terms = terms;
     this.etag = etagOf(plain);
     this.head = [...protection, 'Content-Type', JSON_TYPE, 'Cache-Control', PRIVATE, 'Vary', VARY, 'ETag', this.etag];
     this.zippedHead = [...this.head, 'Content-Encoding', 'gzip'];
@@ -62,18 +73,20 @@ interface Keeping {
 /** Answers by address and caller, each under the query parameters that its route reads. The caller is empty for guests, who are all alike. */
 export class KeptAnswers {
   readonly #cache: Cache;
+  readonly #clock: Clock;
   readonly #names = new Map<string, readonly string[]>();
 
-  constructor(cache: Cache) {
+  constructor(cache: Cache, clock: Clock) {
     this.#cache = cache;
+    this.#clock = clock;
   }
 
   find(url: string, caller = ''): KeptAnswer | undefined {
     const mark = url.indexOf('?');
-    if (mark < 0) return this.#cache.peek<KeptAnswer>(`api ${caller} ${url}`);
-    const path = url.slice(0, mark);
-    const names = this.#names.get(path);
-    return names && this.#cache.peek<KeptAnswer>(keyOf(caller, path, url.slice(mark + 1), names));
+    const path = mark < 0 ? url : url.slice(0, mark);
+    const names = mark < 0 ? [] : this.#names.get(path);
+    const kept = names && this.#cache.peek<KeptAnswer>(keyOf(caller, path, mark < 0 ? '' : url.slice(mark + 1), names));
+    return kept?.terms.until !== undefined && kept.terms.until <= this.#clock.now() ? undefined : kept;
   }
 
   keep(url: string, route: RouteInfo, answer: KeptAnswer, { tags, mark, caller }: Keeping): void {

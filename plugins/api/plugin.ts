@@ -39,7 +39,7 @@ export default definePlugin({
     const rates = new Rates({ limits, http, settings });
     const repeats = new Repeats(data, clock);
     plugin.job('clean-answers', { schema: Type.Object({}), cron: '41 3 * * *', run: () => repeats.clean() });
-    plugin.surface(api, new ApiSurface({ access, sessions, csrf, rates, repeats, cache, http, settings, environment, protection, log: plugin.log }));
+    plugin.surface(api, new ApiSurface({ access, sessions, csrf, rates, repeats, cache, clock, http, settings, environment, protection, log: plugin.log }));
 
     plugin.route(api, {
       method: 'get', path: '/version', summary: 'The version of the service', can: 'public', result: Type.Object({ version: Type.String() }),

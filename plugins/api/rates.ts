@@ -8,7 +8,7 @@ const GENERAL: Bucket = { name: 'api', window: 60 };
 /** Moderators work through queues. */
 const STAFF_FACTOR = 5;
 
-interface OwnBucket extends Bucket {
+export interface OwnBucket extends Bucket {
   /** Key of the setting that says how much it holds. */
   readonly limit: string;
 }
@@ -39,11 +39,11 @@ export class Rates {
   }
 
   /** Counts a guest; at once where that can be. */
-  countGuest(req: IncomingMessage): Allowance | Promise<Allowance> {
+  countGuest(req: IncomingMessage, own: OwnBucket | undefined): Allowance | Promise<Allowance> {
     const { limits, settings } = this.#options;
-    const limit = settings.get('api.rate_limit_ip') as number;
+    const limit = settings.get(own?.limit ?? 'api.rate_limit_ip') as number;
     const key = this.#address(req);
-    return limits.consumeNow(GENERAL, key, limit) ?? limits.consume(GENERAL, key, limit);
+    return limits.consumeNow(own ?? GENERAL, key, limit) ?? limits.consume(own ?? GENERAL, key, limit);
   }
 
   #address(req: IncomingMessage): string {

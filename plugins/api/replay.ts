@@ -31,7 +31,7 @@ export class Replay {
     if (authorization !== undefined || origin !== undefined || (cookie !== undefined && sessions.hasCookie(cookie))) return false;
     const answer = kept.find(req.url ?? '/');
     if (!answer) return false;
-    const allowance = rates.countGuest(req);
+    const allowance = rates.countGuest(req, answer.terms.bucket);
     if (!(allowance instanceof Promise)) this.#send(req, res, answer, allowance);
     else allowance.then((counted) => this.#send(req, res, answer, counted), (error: Error) => refuse(req, res, error));
     return true;

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
-  HttpError, type Cache, type Environment, type Exchange, type Http, type Logger, type Request, type RequestHandler, type Response, type RouteInfo,
+  HttpError, type Cache, type Clock, type Environment, type Exchange, type Http, type Logger, type Request, type RequestHandler, type Response, type RouteInfo,
   type Settings, type SurfaceBehaviour,
 } from '#core';
 import { accessTag, isGuest, type Access, type Viewer } from '#plugins/access';
@@ -24,6 +24,7 @@ export interface ApiParts {
   readonly rates: Rates;
   readonly repeats: Repeats;
   readonly cache: Cache;
+  readonly clock: Clock;
   readonly http: Http;
   readonly protection: Protection;
   readonly settings: Settings;
@@ -60,7 +61,7 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
 
   constructor(parts: ApiParts) {
     this.#parts = parts;
-    this.#kept = new KeptAnswers(parts.cache);
+    this.#kept = new KeptAnswers(parts.cache, parts.clock);
     this.#conformance = parts.environment.production ? undefined : new Conformance(parts.log);
     const refuse = (req: IncomingMessage, res: ServerResponse, refusal: Allowance | Error): void => this.#refuse(req, res, refusal);
     this.#replay = new Replay({ kept: this.#kept, sessions: parts.sessions, rates: parts.rates, http: parts.http, refuse });
@@ -115,10 +116,11 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
   succeed({ req, res, actor }: Exchange<Viewer>, result: object, route: RouteInfo, tags: readonly string[] | undefined): void {
     const body = successBytes(result);
     const under = this.#under.get(req);
-    if (tags && under && req.method === 'GET' && route.status === 200 && !bucketOf(route)) {
+    if (tags && under && req.method === 'GET' && route.status === 200) {
       const own = actor.id === undefined ? [] : [accountTag(actor.id)];
       const keeping = { tags: [...tags, ...own, accessTag], mark: under.mark, caller: callerOf(actor) };
-      this.#kept.keep(req.originalUrl, route, new KeptAnswer(body, this.#parts.protection.headers(DATA_POLICY).flat()), keeping);
+      const terms = { bucket: bucketOf(route), until: res.locals['holdsUntil'] as number | undefined };
+      this.#kept.keep(req.originalUrl, route, new KeptAnswer(body, this.#parts.protection.headers(DATA_POLICY).flat(), terms), keeping);
     }
     this.#conformance?.success(body, route);
     send(req, res, { status: route.status, type: JSON_TYPE, body });

@@ -1,6 +1,7 @@
 import { sql, Type, type Data } from '#core';
 import type { Viewer } from '#plugins/access';
 import type { UserField } from '#plugins/accounts';
+import { tags } from '#plugins/discussions';
 import type { CategoryService } from './categories.ts';
 
 export interface Written {
@@ -31,7 +32,7 @@ export class Counts {
   /** `discussion_count` and `post_count` of the user record. */
   fields(): readonly UserField[] {
     const field = (name: string, read: (written: Written) => number): UserField => ({
-      name, result: Type.Integer(), loadMany: async (ids, viewer) => (await this.of(ids, viewer)).map(read),
+      name, result: Type.Integer(), tags: [tags.lists, tags.categories], loadMany: async (ids, viewer) => (await this.of(ids, viewer)).map(read),
     });
     return [field('discussion_count', ({ discussions }) => discussions), field('post_count', ({ posts }) => posts)];
   }

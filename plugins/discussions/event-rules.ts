@@ -1,6 +1,6 @@
 import { sql, type Data, type Environment, type RawBuilder, type Static } from '#core';
 import type { Viewer } from '#plugins/access';
-import { discussionCreated, discussionDeleted, discussionUpdated, postCreated, postDeleted, postUpdated, type DiscussionEvent, type PostEvent } from '#plugins/discussions';
+import { discussionCreated, discussionDeleted, discussionUpdated, postCreated, postDeleted, postUpdated, tags, type DiscussionEvent, type PostEvent } from '#plugins/discussions';
 import type { EventRule } from '#plugins/events';
 import type { CategoryService } from './categories.ts';
 import { discussionPath } from './identifiers.ts';
@@ -58,8 +58,9 @@ export function discussionRules({ data, categories, environment }: Parts): reado
     return told.map((id) => known.has(id));
   };
 
-  return [
+  const rules: readonly Omit<EventRule, 'tags'>[] = [
     { hook: discussionCreated, visible: discussions }, { hook: discussionUpdated, visible: discussions }, { hook: discussionDeleted, visible: deletedDiscussions },
     { hook: postCreated, visible: posts }, { hook: postUpdated, visible: posts }, { hook: postDeleted, visible: deletedPosts },
   ];
+  return rules.map((rule) => ({ ...rule, tags: [tags.lists, tags.all, tags.categories] }));
 }

@@ -1,6 +1,6 @@
 import { sql, type Data } from '#core';
 import type { Access } from '#plugins/access';
-import { moderate } from '#plugins/discussions';
+import { moderate, tags } from '#plugins/discussions';
 import type { Place } from '#plugins/presence';
 import type { CategoryService } from './categories.ts';
 import { discussionPath, numberOf } from './identifiers.ts';
@@ -22,6 +22,7 @@ interface Parts {
 /** What visitors are said to read: discussions under their present title, and categories, where the viewer may see them. One statement. */
 export const placeOf = ({ data, access, categories }: Parts): Place => ({
   prefixes: ['/d/', '/c/'],
+  tags: [tags.lists, tags.all, tags.categories],
   async shown(paths, viewer) {
     await categories.refresh();
     const numbers = paths.map((path) => numberOf(DISCUSSION.exec(path)?.[1] ?? ''));

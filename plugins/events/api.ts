@@ -26,8 +26,13 @@ export interface EventRule<P = any> {
    * a post that was edited since. One statement at most, whatever their number; the same for viewers of equal rights (`Access.signature`).
    */
   visible(data: readonly object[], viewer: Viewer): Awaitable<readonly (boolean | object)[]>;
+  /** Cache tags that are purged whenever it may answer something else; without them no answer of the log is kept. */
+  readonly tags?: readonly string[];
 }
 export const eventRules = defineExtensionPoint<EventRule>('events.rules');
+
+/** Cache tag of what shows the log's entries. */
+export const eventsTag = 'events';
 
 /** How addresses say from where to go on, and of what. */
 export const After = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'The last `position` that was read' });

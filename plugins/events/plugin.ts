@@ -1,5 +1,5 @@
 import { Cache, Clock, Data, definePlugin, Hooks, Settings, sql, Type } from '#core';
-import { EventLog, eventRules } from '#plugins/events';
+import { EventLog, eventRules, eventsTag } from '#plugins/events';
 import { collect } from './collecting.ts';
 import { Reading } from './reading.ts';
 import { addRoutes } from './routes.ts';
@@ -27,10 +27,17 @@ export default definePlugin({
     const reading = new Reading({ data, attempt: plugin.attempt, rules: () => plugin.extensions(eventRules) });
     const tail = new Tail({ reading, fleet: cache.fleet, log: plugin.log });
     plugin.defer(await tail.open());
-    collect(plugin, hooks, new Writing(data, () => tail.added()));
+    const added = (): void => {
+      void cache.purge(eventsTag);
+      tail.added();
+    };
+    collect(plugin, hooks, new Writing(data, added));
     plugin.job('forget', {
       schema: Type.Object({}), cron: '23 3 * * *',
-      run: async () => void (await data.all(sql`delete from event_log where created_at < ${new Date(clock.now() - plugin.settings['events.days'] * DAY)}`)),
+      run: async () => {
+        await data.all(sql`delete from event_log where created_at < ${new Date(clock.now() - plugin.settings['events.days'] * DAY)}`);
+        await cache.purge(eventsTag);
+      },
     });
 
     const events: EventLog = {

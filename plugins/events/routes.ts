@@ -1,6 +1,6 @@
 import { Type, type PluginHandle, type Settings } from '#core';
-import { api, decodePosition, encodeCursor, limitOf, pageFields, Paging, pagingResult, Time } from '#plugins/api';
-import { After, EventNames, type EventLog } from '#plugins/events';
+import { api, decodePosition, encodeCursor, limitOf, pageFields, Paging, pagingResult, tagsOf, Time } from '#plugins/api';
+import { After, EventNames, eventRules, eventsTag, type EventLog } from '#plugins/events';
 
 const Position = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const Event = Type.Object({
@@ -16,6 +16,7 @@ export function addRoutes(plugin: PluginHandle, { events, settings }: { readonly
       limit: Paging.limit, cursor: Paging.cursor,
     }),
     result: Type.Object({ events: Type.Array(Event), position: Position, ...pagingResult }),
+    keep: () => tagsOf([eventsTag], plugin.extensions(eventRules)),
   })(async ({ actor, query }) => {
     const start = query.cursor === undefined ? (query.after ?? 0) : decodePosition(query.cursor);
     const found = await events.after(start, limitOf(settings, query.limit), actor, query.event?.split(','));

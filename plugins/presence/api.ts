@@ -38,8 +38,13 @@ export interface Place {
   readonly prefixes: readonly string[];
   /** The address to tell the viewer in place of each path (decoded); undefined where they may not know of it. Asked once for a whole list. */
   shown(paths: readonly string[], viewer: Viewer): Awaitable<readonly (string | undefined)[]>;
+  /** Cache tags that are purged whenever it may answer something else; without them no list of visitors is kept. */
+  readonly tags?: readonly string[];
 }
 export const places = defineExtensionPoint<Place>('presence.places');
+
+/** Cache tag of what shows who is here. */
+export const presenceTag = 'presence';
 
 /** What presence and typing may ask for together in a minute; for `options` of their routes. */
 export const presenceBucket: Bucket & { readonly limit: string } = { name: 'presence', window: 60, limit: 'presence.rate_limit' };

@@ -1,7 +1,7 @@
 import { Cache, Clock, definePlugin, Http, pluginChanged, Routes, Secrets, Settings } from '#core';
 import { Accounts } from '#plugins/accounts';
 import { Live, signals } from '#plugins/live';
-import { places, Presence } from '#plugins/presence';
+import { places, Presence, presenceTag } from '#plugins/presence';
 import { pageWatchers, Web } from '#plugins/web';
 import { announce, SIGNAL } from './announcer.ts';
 import { presencePages } from './pages.ts';
@@ -27,13 +27,15 @@ export default definePlugin({
     const { log } = plugin;
     const visits = cache.redis ? new RedisVisits(cache.redis) : new MemoryVisits(clock);
     const whereabouts = new Whereabouts(plugin, routes);
-    const sightings = new Sightings({ visits, whereabouts, secrets, log });
+    const changed = (): void => void cache.purge(presenceTag);
+    const sightings = new Sightings({ visits, whereabouts, secrets, log, changed: cache.redis ? () => undefined : changed });
     const presence = new PresenceService({ visits, sightings, whereabouts, accounts });
 
     plugin.extend(pageWatchers, sightings);
     plugin.defer(() => sightings.flush());
     plugin.on(pluginChanged, () => whereabouts.forget());
-    presenceRoutes(plugin, { presence, visits, sightings, whereabouts, http, settings });
+    plugin.onSettings(changed);
+    presenceRoutes(plugin, { presence, changed, visits, sightings, whereabouts, http, settings });
     presencePages(plugin, presence, web);
     if (live) {
       plugin.extend(signals, { name: SIGNAL, visible: () => true });

@@ -84,6 +84,10 @@ export class RedisVisits implements Visits {
     return found.map(([kind, id, page, at]) => ({ kind, id, page, at: Number(at) }));
   }
 
+  holdsUntil(): undefined {
+    return undefined;
+  }
+
   async isNews(text: string): Promise<boolean> {
     return (await this.#redis.set(TOLD, text, 'PX', this.#window, 'GET')) !== text;
   }

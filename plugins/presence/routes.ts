@@ -1,7 +1,8 @@
-import { Type, type Http, type PluginHandle, type Request, type Settings } from '#core';
+import { Type, type Http, type PluginHandle, type Request, type Response, type Settings } from '#core';
 import { isGuest, type Viewer } from '#plugins/access';
-import { api, limitOf, listOf, loginNeeded, pageFields, Paging } from '#plugins/api';
-import { BotRecord, presenceBucket, PresenceStatistics, VisitorRecord, type Presence } from '#plugins/presence';
+import { accountsTag } from '#plugins/accounts';
+import { api, holdsUntil, limitOf, listOf, loginNeeded, pageFields, Paging, tagsOf } from '#plugins/api';
+import { BotRecord, places, presenceBucket, PresenceStatistics, presenceTag, VisitorRecord, type Presence } from '#plugins/presence';
 import type { PresenceSettings } from './settings.ts';
 import type { Sightings } from './sightings.ts';
 import type { Visits } from './visits.ts';
@@ -14,16 +15,21 @@ export interface RouteParts {
   readonly whereabouts: Whereabouts;
   readonly http: Http;
   readonly settings: Settings;
+  /** To be called when somebody was seen. */
+  changed(): void;
 }
 
 /** /api/presence. */
-export function presenceRoutes(plugin: PluginHandle<PresenceSettings>, { presence, visits, sightings, whereabouts, http, settings }: RouteParts): void {
+export function presenceRoutes(plugin: PluginHandle<PresenceSettings>, { presence, visits, sightings, whereabouts, http, settings, changed }: RouteParts): void {
   // A page that is left open goes on to say so: that does not count as doing something.
   const options = { bucket: presenceBucket, idle: true };
   const query = Type.Object(Paging);
   const admit = (viewer: Viewer): void => {
     if (isGuest(viewer) && !plugin.settings['presence.public']) throw loginNeeded();
   };
+  const keep = (): readonly string[] | undefined => (visits.holdsUntil() === undefined ? undefined : tagsOf([presenceTag, accountsTag], plugin.extensions(places)));
+  /** Somebody goes at that moment. */
+  const hold = (res: Response): void => holdsUntil(res, visits.holdsUntil() ?? 0);
   /** A guest's forgery token was checked by now, so it is their cookie's. */
   const guestOf = (req: Request): readonly string[] =>
     sightings.guestIds({ key: req.get('x-csrf-token'), address: http.addressOf(req), userAgent: req.get('user-agent') ?? '' });
@@ -36,25 +42,31 @@ export function presenceRoutes(plugin: PluginHandle<PresenceSettings>, { presenc
     const page = whereabouts.pathOf(body.page);
     const stored = actor.id === undefined ? visits.refresh(guestOf(req), page) : visits.record([{ kind: 'member', id: actor.id, page }]);
     await stored.catch((error: unknown) => plugin.log.debug({ error }, 'who is here could not be stored'));
+    changed();
     return {};
   });
 
-  plugin.route(api, { method: 'get', path: '/presence/stats', can: 'public', options, summary: 'How many are here', result: PresenceStatistics })(() =>
-    presence.statistics());
+  plugin.route(api, { method: 'get', path: '/presence/stats', can: 'public', options, summary: 'How many are here', result: PresenceStatistics, keep })(async ({ res }) => {
+    const statistics = await presence.statistics();
+    hold(res);
+    return statistics;
+  });
 
   plugin.route(api, {
-    method: 'get', path: '/presence/visitors', can: 'public', options, query, summary: 'Who is here: members first, then by when they were last seen', result: listOf('visitors', VisitorRecord),
-  })(async ({ actor, query: { limit, offset, cursor } }) => {
+    method: 'get', path: '/presence/visitors', can: 'public', options, query, summary: 'Who is here: members first, then by when they were last seen', result: listOf('visitors', VisitorRecord), keep,
+  })(async ({ actor, res, query: { limit, offset, cursor } }) => {
     admit(actor);
     const page = await presence.visitors({ limit: limitOf(settings, limit), offset, cursor }, actor);
+    hold(res);
     return { visitors: [...page.items], ...pageFields(page) };
   });
 
   plugin.route(api, {
-    method: 'get', path: '/presence/bots', can: 'public', options, query, summary: 'Which crawlers are here', result: listOf('bots', BotRecord),
-  })(async ({ actor, query: { limit, offset, cursor } }) => {
+    method: 'get', path: '/presence/bots', can: 'public', options, query, summary: 'Which crawlers are here', result: listOf('bots', BotRecord), keep,
+  })(async ({ actor, res, query: { limit, offset, cursor } }) => {
     admit(actor);
     const page = await presence.bots({ limit: limitOf(settings, limit), offset, cursor }, actor);
+    hold(res);
     return { bots: [...page.items], ...pageFields(page) };
   });
 }

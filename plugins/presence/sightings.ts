@@ -17,6 +17,8 @@ export interface SightingsParts {
   readonly whereabouts: Whereabouts;
   readonly secrets: Secrets;
   readonly log: Logger;
+  /** Called when what was known of visitors no longer holds. */
+  changed(): void;
 }
 
 /** Notes page views down and stores them in the background: no page waits for it. */
@@ -33,6 +35,8 @@ export class Sightings implements PageWatcher {
   readonly seen = (page: Seen): void => {
     if (this.#waiting.size >= MOST) return;
     const { viewer, key, address, userAgent } = page;
+    // Whoever asks has all that waits stored first, so once is enough until then.
+    if (this.#waiting.size === 0) this.#parts.changed();
     this.#waiting.set(viewer.id ?? key ?? `${address} ${userAgent}`, page);
     this.#timer ??= setTimeout(() => void this.flush(), GATHER).unref();
   };

@@ -34,6 +34,8 @@ export interface Visits {
   count(): Promise<Readonly<Record<Kind, number>>>;
   /** Kind by kind, those seen last first: at most `length` after the first `start`. */
   list(kinds: readonly Kind[], start: number, length: number): Promise<readonly Visitor[]>;
+  /** When somebody goes unless they are seen again (epoch milliseconds); undefined where another process may see somebody. */
+  holdsUntil(): number | undefined;
   /** True for the one caller, over all processes, who is the first to say something else than was said before. */
   isNews(text: string): Promise<boolean>;
 }
@@ -70,6 +72,11 @@ export class MemoryVisits implements Visits {
 
   list(kinds: readonly Kind[], start: number, length: number): Promise<readonly Visitor[]> {
     return Promise.resolve(kinds.flatMap((kind) => [...this.#present(kind).values()].toReversed()).slice(start, start + length));
+  }
+
+  holdsUntil(): number {
+    const first = (['member', 'guest', 'bot'] as const).map((kind) => this.#present(kind).values().next().value?.at ?? Infinity);
+    return Math.min(...first) + WINDOW;
   }
 
   isNews(text: string): Promise<boolean> {

@@ -1,4 +1,5 @@
 import type { Access } from '#plugins/access';
+import { tags } from '#plugins/discussions';
 import type { EventRule } from '#plugins/events';
 import { handleReports, reportCreated, type ReportEvent } from '#plugins/reports';
 import type { Static } from '#core';
@@ -7,6 +8,7 @@ import type { Reading } from './reading.ts';
 /** Reports are for those who handle them, of what they may see themselves. */
 export const ruleOf = (reading: Reading, access: Access): EventRule<{ readonly report: Static<typeof ReportEvent> }> => ({
   hook: reportCreated,
+  tags: [tags.lists, tags.all, tags.categories],
   async visible(data, viewer) {
     if (!access.allows(viewer, handleReports)) return data.map(() => false);
     const ids = (data as readonly { readonly report: Static<typeof ReportEvent> }[]).map(({ report }) => report.id);

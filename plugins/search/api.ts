@@ -26,3 +26,6 @@ export interface Search {
   search(request: SearchRequest, viewer: Viewer): Promise<Page<SearchResult>>;
 }
 export const Search = defineToken<Search>('Search');
+
+/** Cache tag of what shows results, for when more can be found than before. */
+export const searchTag = 'search';

@@ -1,21 +1,37 @@
-import { Type, type PluginHandle, type Settings } from '#core';
-import { api, limitOf, pageFields, Paging, pagingResult } from '#plugins/api';
+import { Type, type Clock, type PluginHandle, type Settings } from '#core';
+import { accountsTag } from '#plugins/accounts';
+import { api, holdsUntil, limitOf, pageFields, Paging, pagingResult } from '#plugins/api';
+import { tags } from '#plugins/discussions';
 import type { Bucket } from '#plugins/limits';
-import { SEARCH_TYPES, SearchResult, type Search } from '#plugins/search';
+import { SEARCH_TYPES, SearchResult, searchTag, type Search } from '#plugins/search';
+import { tagsTag } from '#plugins/tags';
 import { LONGEST } from './query.ts';
 
 export const BUCKET: Bucket & { readonly limit: string } = { name: 'search', window: 60, limit: 'search.rate_limit' };
 
-export function addRoutes(plugin: PluginHandle, search: Search, settings: Settings): void {
+/** Milliseconds for which results hold though what is newer ranks higher. */
+const HOLDS = 60_000;
+/** What results are made of. */
+const keep = (): readonly string[] => [searchTag, tags.lists, tags.all, tags.categories, tagsTag, accountsTag];
+
+interface RouteParts {
+  readonly search: Search;
+  readonly settings: Settings;
+  readonly clock: Clock;
+}
+
+/** GET /api/search. */
+export function addRoutes(plugin: PluginHandle, { search, settings, clock }: RouteParts): void {
   plugin.route(api, {
     method: 'get', path: '/search', can: 'public', summary: 'Discussions, posts or users the caller may see, the best first',
     query: Type.Object({
       q: Type.String({ pattern: '\\S', maxLength: LONGEST, description: 'Words, "phrases", -not, author:, category:, tag:, before: and after: a date' }),
       type: Type.Optional(Type.Enum([...SEARCH_TYPES], { description: 'discussions by default' })), ...Paging,
     }),
-    result: Type.Object({ results: Type.Array(SearchResult), ...pagingResult, type: Type.Enum([...SEARCH_TYPES]) }), options: { bucket: BUCKET },
-  })(async ({ actor, query: { q, type = 'discussions', limit, offset, cursor } }) => {
+    result: Type.Object({ results: Type.Array(SearchResult), ...pagingResult, type: Type.Enum([...SEARCH_TYPES]) }), options: { bucket: BUCKET }, keep,
+  })(async ({ actor, res, query: { q, type = 'discussions', limit, offset, cursor } }) => {
     const page = await search.search({ q, type, limit: limitOf(settings, limit), offset, cursor }, actor);
+    holdsUntil(res, clock.now() + HOLDS);
     return { results: [...page.items], ...pageFields(page), type };
   });
 }

@@ -16,7 +16,7 @@ const pathOf = (tag: { readonly slug: string }): string => `/t/${encodeURICompon
 export function tagPages({ plugin, tags, counts, discussions }: TagServices): void {
   plugin.extend(navigation, { area: 'main', label: 'tags:nav.tags', href: '/tags', icon: 'tag' }, -8);
   // Tags are nobody's secret, so who is at one may be told.
-  plugin.extend(places, { prefixes: ['/t/'], shown: (paths) => paths });
+  plugin.extend(places, { prefixes: ['/t/'], shown: (paths) => paths, tags: [] });
 
   plugin.route(pages, { method: 'get', path: '/tags', can: 'public', query: Type.Object({ page: Page }), keep })(async ({ actor, query: { page = 1 } }) => {
     await tags.refresh();

@@ -14,3 +14,6 @@ export interface Typing {
   typists(discussionId: string): Promise<readonly Typist[]>;
 }
 export const Typing = defineToken<Typing>('Typing');
+
+/** Cache tag of what shows who is writing. */
+export const typingTag = 'typing';

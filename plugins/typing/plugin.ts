@@ -21,7 +21,7 @@ export default definePlugin({
   provides: { typing: Typing },
   setup({ cache, clock, settings, accounts, discussions, live, web }, plugin) {
     const writers = cache.redis ? new RedisWriters(cache.redis) : new MemoryWriters(clock);
-    const typing = new TypingService({ writers, accounts, live, log: plugin.log });
+    const typing = new TypingService({ writers, accounts, live, cache, log: plugin.log });
     typingRoutes(plugin, { typing, discussions, settings });
 
     plugin.on(postCreated, ({ post }) => typing.stop(post.discussion_id, post.author));

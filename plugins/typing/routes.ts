@@ -1,9 +1,10 @@
 import { HttpError, notFound, Type, type PluginHandle, type Settings } from '#core';
 import type { Viewer } from '#plugins/access';
-import { api, Id, limitOf, listOf, pageFields, pageOf, Paging } from '#plugins/api';
-import { writeReply, type DiscussionHead, type Discussions } from '#plugins/discussions';
+import { accountsTag } from '#plugins/accounts';
+import { api, holdsUntil, Id, limitOf, listOf, pageFields, pageOf, Paging } from '#plugins/api';
+import { tags, writeReply, type DiscussionHead, type Discussions } from '#plugins/discussions';
 import { presenceBucket } from '#plugins/presence';
-import { Typist } from '#plugins/typing';
+import { Typist, typingTag } from '#plugins/typing';
 import type { TypingService } from './service.ts';
 
 export interface RouteParts {
@@ -44,9 +45,11 @@ export function typingRoutes(plugin: PluginHandle, { typing, discussions, settin
   plugin.route(api, {
     method: 'get', path: '/typing-indicator/status', can: 'public', options: { ...options, idle: true }, summary: 'Who is writing in a discussion, by id',
     query: Type.Object({ discussion_id: Id, ...Paging }), result: listOf('typing', Typist),
-  })(async ({ actor, query: { discussion_id, limit, offset, cursor } }) => {
+    keep: () => (typing.holdsUntil() === undefined ? undefined : [typingTag, accountsTag, tags.lists, tags.all, tags.categories]),
+  })(async ({ actor, res, query: { discussion_id, limit, offset, cursor } }) => {
     const head = await find(discussion_id, actor);
     const page = pageOf(await typing.typists(head.id), { limit: limitOf(settings, limit), offset, cursor });
+    holdsUntil(res, typing.holdsUntil() ?? 0);
     return { typing: [...page.items], ...pageFields(page) };
   });
 }

@@ -1,7 +1,7 @@
-import { messageOf, type Logger } from '#core';
+import { messageOf, type Cache, type Logger } from '#core';
 import type { Accounts } from '#plugins/accounts';
 import type { Live } from '#plugins/live';
-import type { TypingSignal, Typing, Typist } from '#plugins/typing';
+import { typingTag, type TypingSignal, type Typing, type Typist } from '#plugins/typing';
 import type { Writers } from './writers.ts';
 
 /** The name of the signal on the streams. */
@@ -11,6 +11,7 @@ interface Parts {
   readonly writers: Writers;
   readonly accounts: Pick<Accounts, 'authors'>;
   readonly live: Live | undefined;
+  readonly cache: Cache;
   readonly log: Logger;
 }
 
@@ -28,18 +29,26 @@ export class TypingService implements Typing {
     return ids.flatMap((id) => authors.get(id) ?? []).map(({ id, username }) => ({ id, username }));
   }
 
+  /** Until when what is known holds, unless `typingTag` is purged; undefined: it may change unheard. */
+  holdsUntil(): number | undefined {
+    return this.#parts.writers.holdsUntil();
+  }
+
   async start(discussionId: string, typist: Typist): Promise<void> {
     await this.#try(this.#parts.writers.add(discussionId, typist.id));
-    this.#tell({ discussion_id: discussionId, user: typist, typing: true });
+    await this.#tell({ discussion_id: discussionId, user: typist, typing: true });
   }
 
   async stop(discussionId: string, typist: Typist): Promise<void> {
     await this.#try(this.#parts.writers.remove(discussionId, typist.id));
-    this.#tell({ discussion_id: discussionId, user: typist, typing: false });
+    await this.#tell({ discussion_id: discussionId, user: typist, typing: false });
   }
 
-  #tell(signal: TypingSignal): void {
-    this.#parts.live?.send(SIGNAL, signal);
+  async #tell(signal: TypingSignal): Promise<void> {
+    const { live, cache } = this.#parts;
+    live?.send(SIGNAL, signal);
+    // With Redis no answer is kept, so there is nothing to say to the other processes.
+    if (!cache.redis) await cache.purge(typingTag);
   }
 
   #try<T>(work: Promise<T>): Promise<T | undefined> {

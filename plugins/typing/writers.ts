@@ -9,6 +9,8 @@ export interface Writers {
   remove(discussionId: string, userId: string): Promise<void>;
   /** Ascending. */
   of(discussionId: string): Promise<readonly string[]>;
+  /** When somebody counts as having stopped unless they give a sign (epoch milliseconds); undefined where another process may hear of somebody. */
+  holdsUntil(): number | undefined;
 }
 
 interface Sign {
@@ -42,6 +44,10 @@ export class MemoryWriters implements Writers {
   of(discussionId: string): Promise<readonly string[]> {
     this.#expire();
     return Promise.resolve([...this.#signs.values()].flatMap((sign) => (sign.discussionId === discussionId ? [sign.userId] : [])).sort());
+  }
+
+  holdsUntil(): number {
+    return (this.#signs.values().next().value?.at ?? Infinity) + EXPIRY;
   }
 
   #expire(): void {
@@ -81,6 +87,10 @@ export class RedisWriters implements Writers {
 
   async remove(discussionId: string, userId: string): Promise<void> {
     await this.#redis.zrem(keyOf(discussionId), userId);
+  }
+
+  holdsUntil(): undefined {
+    return undefined;
   }
 
   async of(discussionId: string): Promise<readonly string[]> {

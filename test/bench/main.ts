@@ -10,7 +10,7 @@ import { measureDurable } from './durable.ts';
 import { measureLarge, SMALL } from './large.ts';
 import { measureLive } from './live.ts';
 import { generator } from './load.ts';
-import { login, measureReads } from './reads.ts';
+import { login, measureLists, measureReads } from './reads.ts';
 import { json, met, table, type Result } from './report.ts';
 import { measureStart } from './start.ts';
 import { measureWrites } from './writes.ts';
@@ -39,6 +39,7 @@ try {
     prepared = await forum.ask<Prepared>({ do: 'prepare', ...SMALL });
     const member = await login(forum.url);
     await add('reads', () => measureReads(forum, prepared, member, seconds));
+    await add('lists', () => measureLists(forum, prepared, member, quick));
     if (database) await add('writes', () => measureWrites(forum, database.url, prepared, member, seconds));
     await add('memory', async () => [{ name: 'resident memory after the load', value: await forum.memory(), unit: 'MiB', ratio: undefined, goal: 220, atMost: true }]);
   }

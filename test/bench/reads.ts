@@ -33,27 +33,54 @@ const TURNS = 4;
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
-/** The hot pages and calls, for guests and for a member, each beside bare Express with the same bytes. */
-export async function measureReads(forum: Child, prepared: Prepared, member: Member, seconds: number): Promise<readonly Result[]> {
+/** What a visitor reads, and how fast it should be. */
+interface Read {
+  readonly name: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly goal: number;
+}
+
+/** Each beside bare Express with the same bytes. */
+async function besideBare(forum: Child, reads: readonly Read[], seconds: number): Promise<readonly Result[]> {
   await using bare = await startChild('bare.ts');
-  const visitors = [{ who: 'guest', headers: AGENT, goal: 0.6 }, { who: 'member', headers: member.headers, goal: 0.1 }];
-  const pages = [{ what: 'GET /api/discussions', path: '/api/discussions' }, { what: 'home', path: '/' }, { what: 'discussion', path: `/d/${prepared.short}` }];
   const results: Result[] = [];
-  for (const { who, headers, goal } of visitors) {
-    for (const { what, path } of pages) {
-      const response = await fetch(forum.url + path, { headers });
-      const body = new Uint8Array(await response.arrayBuffer());
-      const url = response.url;
-      await bare.ask({ body: Buffer.from(body).toString('base64'), type: response.headers.get('content-type') ?? 'text/html' });
-      await load({ url, headers, seconds: 1 });
-      const [rates, ratios]: [number[], number[]] = [[], []];
-      for (let turn = 0; turn < TURNS; turn++) {
-        const { perSecond } = await load({ url, headers, seconds: seconds / TURNS });
-        rates.push(perSecond);
-        ratios.push(perSecond / (await load({ url: `${bare.url}/`, seconds: seconds / TURNS })).perSecond);
-      }
-      results.push({ name: `${who}: ${what}`, value: median(rates), unit: `requests/s of ${body.length} bytes`, ratio: median(ratios), goal, atMost: false });
+  for (const { name, path, headers, goal } of reads) {
+    const response = await fetch(forum.url + path, { headers });
+    if (!response.ok) throw new Error(`${path} answered ${response.status}`);
+    const body = new Uint8Array(await response.arrayBuffer());
+    const url = response.url;
+    await bare.ask({ body: Buffer.from(body).toString('base64'), type: response.headers.get('content-type') ?? 'text/html' });
+    await load({ url, headers, seconds: 1 });
+    const [rates, ratios]: [number[], number[]] = [[], []];
+    for (let turn = 0; turn < TURNS; turn++) {
+      const { perSecond } = await load({ url, headers, seconds: seconds / TURNS });
+      rates.push(perSecond);
+      ratios.push(perSecond / (await load({ url: `${bare.url}/`, seconds: seconds / TURNS })).perSecond);
     }
+    results.push({ name, value: median(rates), unit: `requests/s of ${body.length} bytes`, ratio: median(ratios), goal, atMost: false });
   }
   return results;
+}
+
+const visitors = (member: Member) => [{ who: 'guest', headers: AGENT }, { who: 'member', headers: member.headers }] as const;
+
+/** The hot pages and calls, for guests and for a member. */
+export function measureReads(forum: Child, prepared: Prepared, member: Member, seconds: number): Promise<readonly Result[]> {
+  const hot = [{ what: 'GET /api/discussions', path: '/api/discussions' }, { what: 'home', path: '/' }, { what: 'discussion', path: `/d/${prepared.short}` }];
+  return besideBare(forum, visitors(member).flatMap(({ who, headers }) => hot.map(({ what, path }): Read => ({ name: `${who}: ${what}`, path, headers, goal: who === 'guest' ? 0.6 : 0.1 }))), seconds);
+}
+
+/** Every other list that guests get from the API, warm. Null in a quick run. */
+export async function measureLists(forum: Child, prepared: Prepared, member: Member, quick: boolean): Promise<readonly Result[]> {
+  const [discussion = ''] = prepared.discussions;
+  const paths = [
+    '/api/categories', '/api/tags', `/api/tags/${prepared.tag}/discussions`, `/api/discussions/${discussion}/posts`, `/api/reactions/post/${prepared.post}`,
+    '/api/users/search?q=bench', '/api/search?q=measured', '/api/events', '/api/presence/visitors', '/api/presence/bots', `/api/typing-indicator/status?discussion_id=${discussion}`,
+  ];
+  const reads = visitors(member).flatMap(({ who, headers }) => paths.map((path): Read => ({
+    name: `${who}: GET ${path.replace(/[0-9a-f]{8}-[0-9a-f-]+/, '{id}')}`, path, headers, goal: who === 'guest' ? 0.5 : 0.1,
+  })));
+  if (quick) return reads.map(({ name, goal }): Result => ({ name, value: undefined, unit: 'requests/s', ratio: undefined, goal, atMost: false }));
+  return besideBare(forum, reads, TURNS);
 }

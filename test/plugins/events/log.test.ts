@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { answersTag } from '#plugins/api';
 import { defineAction, definePlugin, sql, Type, type PluginHandle } from '#core';
 import { Accounts } from '#plugins/accounts';
 import { EventLog, type LoggedEvent } from '#plugins/events';
@@ -132,7 +133,10 @@ describe('the event log', () => {
 
   test('takes the same number of statements whatever it tells', async () => {
     await settled(forum.app);
-    const asked = (limit: number): Promise<number> => forum.app.statements(() => forum.as.ada.get(`/api/events?limit=${limit}`));
+    const asked = async (limit: number): Promise<number> => {
+      await forum.app.app.cache.purge(answersTag);
+      return forum.app.statements(() => forum.as.ada.get(`/api/events?limit=${limit}`));
+    };
     await asked(3);
     expect(await asked(30)).toBeLessThanOrEqual(1 + 7);
     expect(await asked(60)).toBe(await asked(30));

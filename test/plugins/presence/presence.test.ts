@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { answersTag } from '#plugins/api';
 import type { Client } from '#test';
 import { onServer } from '../../kit/database.ts';
 import { useForum } from '../discussions/forum.ts';
@@ -164,7 +165,10 @@ describe('pages of visitors', () => {
     // The least of some, because work in the background has statements of its own.
     const least = async (): Promise<number> => {
       const counts: number[] = [];
-      for (let time = 0; time < 5; time++) counts.push(await forum.app.statements(() => visitors()));
+      for (let time = 0; time < 5; time++) {
+        await forum.app.app.cache.purge(answersTag);
+        counts.push(await forum.app.statements(() => visitors()));
+      }
       return Math.min(...counts);
     };
     await forum.as.ada.get(`/d/${open.number}-other-plans`);
