@@ -9,7 +9,6 @@ const WRAPPED = {
   'express|@types/express': ['routes', 'cli/application'],
   'find-my-way': ['paths'],
   'lru-cache': ['cache'],
-  'ipaddr[.]js': ['address'],
   '@mikro-orm/[^/]+|kysely': ['data', 'connection', 'embedded', 'postgres', 'tables'],
   '@electric-sql/pglite': ['embedded'],
   'pg|@types/pg': ['postgres', 'wire'],

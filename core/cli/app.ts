@@ -1,13 +1,12 @@
 import type { Server } from 'node:http';
 import { join } from 'node:path';
-import { TrustedProxies } from '../address.ts';
 import { Cache, openCache } from '../cache.ts';
 import { Data, Database } from '../data.ts';
 import { ConfigurationError } from '../errors.ts';
 import { Clock, Environment } from '../environment.ts';
 import { Extensions } from '../extensions.ts';
 import { HookBus, Hooks } from '../hooks.ts';
-import { createHttp, Http } from '../http.ts';
+import { createHttp, Http, Proxies } from '../http.ts';
 import { JobQueue, Jobs } from '../jobs.ts';
 import { Kernel } from '../kernel.ts';
 import type { Logger } from '../logger.ts';
@@ -29,7 +28,6 @@ const KERNEL_MIGRATIONS = join(import.meta.dirname, '../../migrations/kernel');
 
 /** The kernel's own settings. */
 export const kernelSettings = Type.Object({
-  'security.trusted_proxies': Type.Array(Type.String(), { default: [], title: 'Trusted proxies', description: 'Addresses or CIDR ranges whose forwarded-for headers are believed.', 'x-group': 'security', 'x-danger': true }),
   'hooks.deadline': Type.Integer({ default: 5_000, minimum: 100, title: 'Deadline of a listener', description: 'Milliseconds after which a plugin’s listener is no longer waited for.', 'x-group': 'plugins' }),
   'hooks.failures': Type.Integer({ default: 5, minimum: 1, title: 'Failures before quarantine', description: 'Failures or slow runs in a row after which a listener is skipped.', 'x-group': 'plugins' }),
   'hooks.slow': Type.Integer({ default: 1_000, minimum: 10, title: 'Slow listener', description: 'Milliseconds above which a run counts as slow.', 'x-group': 'plugins' }),
@@ -94,8 +92,7 @@ export async function createApp({ root, environment, configuration, log, clock =
   const hooks = new HookBus(supervisor, { batch: () => data.batch(), store: (action, payload, batch) => jobs.store(action, payload, batch) });
   const extensions = new Extensions();
   const routes = new RouteRegistry();
-  const proxies = new TrustedProxies();
-  const http = createHttp(proxies);
+  const http = createHttp(() => kernel.service(Proxies));
 
   const services = new Map<Token<any>, unknown>([
     [Data, data], [Cache, cache], [Settings, settings], [Secrets, secrets], [Http, http], [Routes, routes], [Hooks, hooks],
@@ -111,7 +108,6 @@ export async function createApp({ root, environment, configuration, log, clock =
   const live = settings.live(kernelSettings);
   const apply = (): void => {
     supervisor.limits = { deadline: live['hooks.deadline'], failures: live['hooks.failures'], slow: live['hooks.slow'] };
-    proxies.set(live['security.trusted_proxies']);
   };
   settings.watch('kernel', apply);
   await settings.load();

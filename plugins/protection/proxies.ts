@@ -1,7 +1,7 @@
 import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js';
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import { InvalidInput } from './errors.ts';
+import { InvalidInput, type Proxies } from '#core';
 
 type Address = IPv4 | IPv6;
 
@@ -27,7 +27,7 @@ function normal(text: string): string | undefined {
 const header = (req: IncomingMessage, name: string): string => String(req.headers[name] ?? '');
 
 /** Sees clients through the proxies that the operator trusts. */
-export class TrustedProxies {
+export class TrustedProxies implements Proxies {
   #ranges: readonly [Address, number][] = [];
   #known = new WeakMap<IncomingMessage, string>();
 
@@ -87,11 +87,4 @@ function rangeIn(entry: string): [Address, number] {
   const prefix = bits === undefined ? most : Number(bits) - mapped;
   if (address && prefix >= 0 && prefix <= most) return [address, prefix];
   throw new InvalidInput([{ field: 'security.trusted_proxies', message: `"${entry}" is not an address or a CIDR range, such as 10.0.0.0/8` }]);
-}
-
-/** What a rate limit counts an address as: IPv6 by its /64, since one customer holds all of it. */
-export function rateKey(text: string): string {
-  const address = addressIn(text);
-  if (!address || !('parts' in address)) return address?.toString() ?? text;
-  return `${address.parts.slice(0, 4).map((part) => part.toString(16)).join(':')}::/64`;
 }
