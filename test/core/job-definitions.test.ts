@@ -42,14 +42,15 @@ describe('a job', () => {
     const ran: unknown[] = [];
     jobs.define('a', 'hourly', { schema: Type.Object({}), run: (payload) => void ran.push(payload), cron: '0 * * * *' });
     await jobs.start();
-    await vi.waitFor(async () => expect(await data.all(sql`select listener, next_at > now() as ahead from job_schedule`)).toEqual([{ listener: 'a/job:hourly', ahead: true }]), PATIENT);
+    await vi.waitFor(async () => expect(await data.all(sql`select listener, run_at > now() as ahead from job`)).toEqual([{ listener: 'a/job:hourly', ahead: true }]), PATIENT);
     await jobs.stop();
-    await data.all(sql`update job_schedule set next_at = now() - interval '5 hours'`);
+    await data.all(sql`update job set run_at = now() - interval '5 hours'`);
     jobs = queue();
     jobs.define('a', 'hourly', { schema: Type.Object({}), run: (payload) => void ran.push(payload), cron: '0 * * * *' });
     await jobs.start();
     await vi.waitFor(() => expect(ran).toEqual([{}]), PATIENT);
-    expect(await data.all(sql`select next_at > now() as ahead from job_schedule`)).toEqual([{ ahead: true }]);
+    await vi.waitFor(async () => expect(await data.all(sql`select run_at > now() as ahead, attempt, owner from job`)).toEqual([{ ahead: true, attempt: 0, owner: null }]), PATIENT);
+    expect(ran).toEqual([{}]);
   });
 
   it('with an expression that cannot be read is refused', () => {
