@@ -39,6 +39,8 @@ export interface Data {
   all<T>(query: RawBuilder<T>): Promise<T[]>;
   /** As `all`, the first row only. */
   one<T>(query: RawBuilder<T>): Promise<T | undefined>;
+  /** A stable id of this database, made with the kernel's tables. */
+  identity(): Promise<string>;
   /** How many statements this process has run, `begin` and `commit` included: tests assert that it does not grow with the rows. */
   readonly statements: number;
 }
@@ -193,7 +195,6 @@ export class Database implements Data {
     return this.#backend.claimAlone();
   }
 
-  /** A stable id of this database, made with the kernel's tables. */
   async identity(): Promise<string> {
     const row = await this.one(sql<{ id: string }>`select id from installation order by id`);
     if (!row) throw new Error('the table "installation" is empty; restore the database from a backup');

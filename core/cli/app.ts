@@ -1,10 +1,11 @@
 import type { Server } from 'node:http';
 import { join } from 'node:path';
-import { Cache, openCache } from '../cache.ts';
+import { Cache } from '../cache.ts';
 import { Data, Database } from '../data.ts';
 import { ConfigurationError } from '../errors.ts';
 import { Clock, Environment } from '../environment.ts';
 import { Extensions } from '../extensions.ts';
+import { createFleet, Fleet } from '../fleet.ts';
 import { HookBus, Hooks } from '../hooks.ts';
 import { createHttp, Http, Proxies } from '../http.ts';
 import { JobQueue, Jobs } from '../jobs.ts';
@@ -51,6 +52,7 @@ export interface App {
   readonly configuration: AppConfiguration;
   readonly log: Logger;
   readonly data: Database;
+  /** While its plugin is on. */
   readonly cache: Cache;
   readonly settings: SettingsStore;
   readonly kernel: Kernel;
@@ -80,10 +82,7 @@ export async function createApp({ root, environment, configuration, log, clock =
   await data.migrate('kernel', await loadMigrations(KERNEL_MIGRATIONS));
 
   const secrets = await loadSecrets({ ...(environment.secretKey && { key: environment.secretKey }), folder: environment.dataDir });
-  const cache = await openCache({ ...(environment.redisUrl && { url: environment.redisUrl }), namespace: `parley:${await data.identity()}`, log, inTransaction: () => data.inTransaction });
-  undo.defer(() => cache.close());
-  const { fleet } = cache;
-
+  const fleet = createFleet(log);
   const settings = new SettingsStore({ data, secrets, fleet, configured: configuration.settings });
   settings.define('kernel', kernelSettings);
   const supervisor = new Supervisor(log);
@@ -95,7 +94,7 @@ export async function createApp({ root, environment, configuration, log, clock =
   const http = createHttp(() => kernel.service(Proxies));
 
   const services = new Map<Token<any>, unknown>([
-    [Data, data], [Cache, cache], [Settings, settings], [Secrets, secrets], [Http, http], [Routes, routes], [Hooks, hooks],
+    [Data, data], [Fleet, fleet], [Settings, settings], [Secrets, secrets], [Http, http], [Routes, routes], [Hooks, hooks],
     [Environment, environment], [Clock, clock], [Jobs, jobs], [Plugins, undefined],
   ]);
   const kernel = new Kernel({ log, supervisor, hooks, routes, extensions, settings, jobs, data, services });
@@ -114,17 +113,23 @@ export async function createApp({ root, environment, configuration, log, clock =
   apply();
   undo.defer(() => kernel.close());
   await control.reconcile();
+  const fault = control.list().filter(({ required }) => required).map(({ id }) => kernel.failure(id)).find((failure) => failure instanceof ConfigurationError);
+  if (fault) throw fault;
 
   let server: Server | undefined;
-  const checks = { database: () => data.ready(), ...(environment.redisUrl && { redis: async () => void (await cache.redis?.ping()) }) };
+  const checks = { database: () => data.ready(), ...(environment.redisUrl && { redis: async () => void (await kernel.service(Cache)?.redis?.ping()) }) };
   const resources = undo.move();
   let closing: Promise<void> | undefined;
+  const service = <T>(token: Token<T>): T => {
+    const found = kernel.service(token);
+    if (found === undefined) throw new ConfigurationError(`Nothing that runs provides "${token.id}"; is its plugin switched on?`);
+    return found;
+  };
   return {
-    environment, configuration, log, data, cache, settings, kernel, plugins: control, jobs, routes, hooks, extensions, supervisor, secrets,
-    service: <T>(token: Token<T>): T => {
-      const service = kernel.service(token);
-      if (service === undefined) throw new ConfigurationError(`Nothing that runs provides "${token.id}"; is its plugin switched on?`);
-      return service;
+    environment, configuration, log, data, settings, kernel, plugins: control, jobs, routes, hooks, extensions, supervisor, secrets,
+    service,
+    get cache() {
+      return service(Cache);
     },
     async listen() {
       await jobs.start();

@@ -7,7 +7,7 @@ import { openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts
 
 const PATIENT = { timeout: 15_000, interval: 5 };
 const supervisor = new Supervisor(testLog);
-const queue = (): JobQueue => new JobQueue({ data, supervisor, log: testLog, fleet: { announce: () => Promise.resolve(), listen: () => undefined } });
+const queue = (): JobQueue => new JobQueue({ data, supervisor, log: testLog, fleet: { announce: () => Promise.resolve(), listen: () => () => undefined } });
 let test: TestDatabase;
 let data: Database;
 let jobs: JobQueue;

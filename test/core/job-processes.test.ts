@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { Database, sql } from '../../core/data.ts';
-import { Fleet } from '../../core/fleet.ts';
+import { createFleet } from '../../core/fleet.ts';
 import type { Delivery } from '../../core/hooks.ts';
 import { JobQueue } from '../../core/jobs.ts';
 import { Supervisor } from '../../core/supervise.ts';
@@ -30,7 +30,7 @@ describe('several processes with work', () => {
     await once(victim, 'close');
     const survivor = await Database.connect({ ...place, log: testLog });
     const heard: [string, unknown, number][] = [];
-    const queue = new JobQueue({ data: survivor, supervisor, log: testLog, fleet: new Fleet(testLog, 'alone') });
+    const queue = new JobQueue({ data: survivor, supervisor, log: testLog, fleet: createFleet(testLog) });
     for (const action of ['waits', 'hangs']) queue.listen('test', action, (payload: unknown, { attempt }: Delivery) => void heard.push([action, payload, attempt]));
     // On a server the lease says when its process counts as dead: time passes for it here.
     await survivor.all(sql`update job set run_at = now()`);

@@ -27,6 +27,7 @@ const fleet: WorkerParts['fleet'] = {
   announce: async (topic) => void told.push(topic),
   listen: (_topic, run) => {
     tell = () => run(undefined);
+    return () => undefined;
   },
 };
 let bus: HookBus;
