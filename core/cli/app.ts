@@ -16,11 +16,10 @@ import { PluginControl, Plugins } from '../plugins.ts';
 import type { Token } from '../ref.ts';
 import { RouteRegistry, Routes } from '../routes.ts';
 import { Type } from '../schema.ts';
-import { Secrets, type RootSecrets } from '../secrets.ts';
+import { Secrets } from '../secrets.ts';
 import { Settings, SettingsStore } from '../settings.ts';
 import { Supervisor } from '../supervise.ts';
 import { createApplication } from './application.ts';
-import { loadSecrets } from './keys.ts';
 import { closeServer, listen } from './listen.ts';
 import { loadMigrations, loadPlugins, type AppConfiguration } from './loader.ts';
 
@@ -62,7 +61,6 @@ export interface App {
   readonly hooks: HookBus;
   readonly extensions: Extensions;
   readonly supervisor: Supervisor;
-  readonly secrets: RootSecrets;
   /** A service of the kernel or of a running plugin. Throws, naming it, when nobody provides it. */
   service<T>(token: Token<T>): T;
   /** Opens the port; resolves to the one in use. */
@@ -81,9 +79,8 @@ export async function createApp({ root, environment, configuration, log, clock =
   }
   await data.migrate('kernel', await loadMigrations(KERNEL_MIGRATIONS));
 
-  const secrets = await loadSecrets({ ...(environment.secretKey && { key: environment.secretKey }), folder: environment.dataDir });
   const fleet = createFleet(log);
-  const settings = new SettingsStore({ data, secrets, fleet, configured: configuration.settings });
+  const settings = new SettingsStore({ data, secrets: () => service(Secrets), fleet, configured: configuration.settings });
   settings.define('kernel', kernelSettings);
   const supervisor = new Supervisor(log);
   undo.defer(() => supervisor.close());
@@ -94,7 +91,7 @@ export async function createApp({ root, environment, configuration, log, clock =
   const http = createHttp(() => kernel.service(Proxies));
 
   const services = new Map<Token<any>, unknown>([
-    [Data, data], [Fleet, fleet], [Settings, settings], [Secrets, secrets], [Http, http], [Routes, routes], [Hooks, hooks],
+    [Data, data], [Fleet, fleet], [Settings, settings], [Http, http], [Routes, routes], [Hooks, hooks],
     [Environment, environment], [Clock, clock], [Jobs, jobs], [Plugins, undefined],
   ]);
   const kernel = new Kernel({ log, supervisor, hooks, routes, extensions, settings, jobs, data, services });
@@ -126,7 +123,7 @@ export async function createApp({ root, environment, configuration, log, clock =
     return found;
   };
   return {
-    environment, configuration, log, data, settings, kernel, plugins: control, jobs, routes, hooks, extensions, supervisor, secrets,
+    environment, configuration, log, data, settings, kernel, plugins: control, jobs, routes, hooks, extensions, supervisor,
     service,
     get cache() {
       return service(Cache);

@@ -69,7 +69,7 @@ export interface ApiForum extends TestApp {
 
 /** The api plugin on the plugins it stands on, with the probe's routes. */
 export async function startApi({ settings = {}, environment = {}, extra = [] }: { settings?: Record<string, unknown>; environment?: object; extra?: readonly Plugin[] } = {}): Promise<ApiForum> {
-  const real = await loadPlugins(resolve(import.meta.dirname, '../../..'), ['cache', 'access', 'limits', 'protection', 'accounts', 'markdown', 'api', 'web'], testLog);
+  const real = await loadPlugins(resolve(import.meta.dirname, '../../..'), ['cache', 'secrets', 'access', 'limits', 'protection', 'accounts', 'markdown', 'api', 'web'], testLog);
   const probe: Probe = { runs: new Map() };
   const forum = await startApp({
     plugins: [...real, createProbe(probe), ...extra], environment,
