@@ -32,20 +32,20 @@ export class Kernel {
   constructor(options: KernelOptions) {
     this.#parts = options;
     this.graph = new Graph([...options.services.keys()]);
-    for (const [token, service] of options.services) this.#provided.set(token.id, service);
+    for (const [token, service] of options.services) this.provide(token, service);
     options.hooks.own('kernel', [pluginChanged]);
-    options.routes.authorizer = () => this.#provided.get(Authorizer.id) as Authorizer | undefined;
+    options.routes.authorizer = () => this.service(Authorizer);
   }
 
   /** Makes plugins known without starting them. A bad definition throws, naming the plugin. */
   install(plugin: Plugin): void {
+    const { settings } = this.#parts;
     this.graph.add(plugin);
     if (!plugin.settings) return;
-    const properties = plugin.settings.properties as Record<string, object>;
-    this.#parts.settings.define(plugin.id, plugin.settings);
-    this.#parts.settings.watch(plugin.id, (keys) => {
+    settings.define(plugin.id, plugin.settings);
+    settings.watch(plugin.id, (keys) => {
       // Not awaited: whoever changed the setting may itself be a request of this plugin, which the restart waits for.
-      if (keys.some((key) => 'x-restart' in properties[key]!)) void this.restart(plugin.id);
+      if (keys.some((key) => 'x-restart' in (plugin.settings!.properties as Record<string, object>)[key]!)) void this.restart(plugin.id);
     });
   }
 
@@ -63,7 +63,7 @@ export class Kernel {
     return [...this.#running.keys()];
   }
 
-  /** A running plugin's service, for commands and the kernel itself; undefined while its provider is off. */
+  /** A service of the kernel or of a running plugin; undefined while its provider is off. */
   service<T>(token: Token<T>): T | undefined {
     return this.#provided.get(token.id) as T | undefined;
   }
@@ -125,20 +125,20 @@ export class Kernel {
       throw new PluginError(id, `failed to start: ${chainOf(error)}`, { cause: error });
     } finally {
       this.#starting = undefined;
-      await this.#announce(id);
+      await hooks.emit(pluginChanged, { id, state: this.state(id) });
     }
   }
 
   /** The routes of a plugin that restarts stay in the table, waiting for its return. */
   async #stop(id: string): Promise<void> {
+    const { hooks, routes } = this.#parts;
     const scope = this.#running.get(id)!;
-    const { routes } = this.#parts;
     this.#running.delete(id);
     scope.abort.abort();
     if (!scope.mount.pause) routes.withdraw(scope.mount);
     await routes.drain(scope.mount);
     await this.#end(id, scope);
-    await this.#announce(id);
+    await hooks.emit(pluginChanged, { id, state: this.state(id) });
   }
 
   async #end(id: string, { undo, abort }: Scope): Promise<void> {
@@ -177,13 +177,9 @@ export class Kernel {
   #publish(plugin: Plugin, returned: Record<string, unknown>, undo: AsyncDisposableStack): void {
     for (const [name, token] of Object.entries((plugin.provides ?? {}) as Tokens)) {
       if (returned[name] === undefined) throw new PluginError(plugin.id, `promises "${name}" under \`provides\`, but setup did not return it`);
-      this.#provided.set(token.id, returned[name]);
+      this.provide(token, returned[name]);
       undo.defer(() => void this.#provided.delete(token.id));
     }
-  }
-
-  #announce(id: string): Promise<void> {
-    return this.#parts.hooks.emit(pluginChanged, { id, state: this.state(id) });
   }
 
   #serially<T>(work: () => Promise<T>): Promise<T> {

@@ -96,9 +96,7 @@ export async function createApp({ root, environment, configuration, log, clock =
   ]);
   const kernel = new Kernel({ log, supervisor, hooks, routes, extensions, settings, jobs, data, services });
   for (const plugin of await loading) kernel.install(plugin);
-  const control = new PluginControl({
-    kernel, data, jobs, fleet, supervisor, log, required: configuration.required, only: environment.safeMode ? configuration.required : undefined,
-  });
+  const control = new PluginControl({ kernel, data, jobs, settings, fleet, supervisor, log, required: configuration.required, safeMode: environment.safeMode });
   kernel.provide(Plugins, control);
 
   const live = settings.live(kernelSettings);
