@@ -13,7 +13,7 @@ const WRAPPED = {
   '@electric-sql/pglite': ['embedded'],
   'pg|@types/pg': ['postgres', 'wire'],
   'ioredis': ['cache', 'plugins/cache/redis'],
-  'pino|pino-pretty': ['logger'],
+  'pino|pino-pretty': ['cli/logger'],
 };
 
 const wrapped = Object.entries(WRAPPED).map(([library, names]) => [library, names.map((name) => (name.startsWith('plugins/') ? name : `core/${name}`))]).map(([library, files]) => ({

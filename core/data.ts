@@ -9,7 +9,7 @@ import type { Batch } from './hooks.ts';
 import type { Logger } from './logger.ts';
 import { defineToken } from './ref.ts';
 
-export { defineEntity, p, LockMode, UniqueConstraintViolationException, type InferEntity } from '@mikro-orm/core';
+export { defineEntity, p, UniqueConstraintViolationException } from '@mikro-orm/core';
 export { Migration } from '@mikro-orm/migrations';
 export { sql, type RawBuilder } from 'kysely';
 
@@ -56,12 +56,6 @@ export interface DatabaseOptions {
   readonly pool?: number | undefined;
 }
 
-/**
- * Takes part in every commit: called inside the transaction, after the flush; what it resolves to, right after the commit. A
- * throw rolls back. `jobs.ts` stores durable work there.
- */
-export type CommitHook = (batch: Batch) => Promise<(() => void) | undefined>;
-
 interface Scope {
   readonly em: EntityManager;
   readonly batch: Batch;
@@ -76,8 +70,6 @@ const REMEDY = {
   up: 'nothing of it was kept; correct it and enable the plugin again',
   down: 'nothing of it was removed; correct its `down` and uninstall again',
 };
-/** Milliseconds that `ready` waits for an answer. */
-const READY = 2_000;
 
 /** Holds the one ambient thing there is: the transaction under way and the actions raised in it. */
 export class Database implements Data {
@@ -87,8 +79,8 @@ export class Database implements Data {
   readonly #log: Logger;
   readonly #ambient = new AsyncLocalStorage<Scope | undefined>();
   readonly #tables = new Map<string, { owner: string | undefined; definition: EntityDefinition }>();
-  /** Set by the job queue. */
-  onCommit: CommitHook | undefined;
+  /** The job queue's: runs in every transaction after the flush, and may throw; what it resolves to is called right after the commit. */
+  onCommit: ((batch: Batch) => Promise<(() => void) | undefined>) | undefined;
 
   /** Use `connect`. */
   constructor(backend: Backend, log: Logger) {
@@ -201,13 +193,6 @@ export class Database implements Data {
     return row.id;
   }
 
-  /** Rejects when the database does not answer within 2 s. */
-  async ready(): Promise<void> {
-    const { promise, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => reject(new Error(`the database did not answer within ${READY} ms`)), READY);
-    await Promise.race([this.outside(() => this.all(sql`select 1`)), promise]).finally(() => clearTimeout(timer));
-  }
-
   close(): Promise<void> {
     return this.#backend.close();
   }
@@ -242,24 +227,22 @@ export class Database implements Data {
 
   async #migrate(plugin: string, migrations: readonly MigrationClass[], direction: 'up' | 'down'): Promise<string[]> {
     const { driver, config } = this.#backend.orm;
-    const waiting = async (): Promise<readonly MigrationClass[]> => {
-      const applied = new Set((await this.all(sql<{ name: string }>`select name from migration where plugin = ${plugin}`)).map(({ name }) => name));
-      return migrations.filter(({ name }) => applied.has(name) === (direction === 'down'));
-    };
+    const applied = async (): Promise<readonly string[]> => (await this.all(sql<{ name: string }>`select name from migration where plugin = ${plugin}`)).map(({ name }) => name);
+    const before = await applied();
     const ran: string[] = [];
-    for (const migration of await waiting()) {
+    for (const migration of migrations.filter(({ name }) => before.includes(name) === (direction === 'down'))) {
+      const change = new migration(driver, config);
       try {
         await this.transaction(async (em) => {
           await this.all(sql`select pg_advisory_xact_lock(${MIGRATING}), set_config('statement_timeout', '0', true)`);
           // Another process may have been faster.
-          if (!(await waiting()).includes(migration)) return;
-          const change = new migration(driver, config);
-          const transaction = em.getTransactionContext()!;
-          change.setTransactionContext(transaction);
+          if ((await applied()).includes(migration.name) === (direction === 'up')) return;
+          change.setTransactionContext(em.getTransactionContext()!);
           await change[direction]();
-          for (const query of change.getQueries()) await driver.execute(query as string, [], 'all', transaction);
-          if (direction === 'up') await this.all(sql`insert into migration (plugin, name) values (${plugin}, ${migration.name})`);
-          else await this.all(sql`delete from migration where plugin = ${plugin} and name = ${migration.name}`);
+          for (const query of change.getQueries()) await driver.execute(query as string, [], 'all', em.getTransactionContext());
+          await this.all(direction === 'up'
+            ? sql`insert into migration (plugin, name) values (${plugin}, ${migration.name})`
+            : sql`delete from migration where plugin = ${plugin} and name = ${migration.name}`);
           ran.push(migration.name);
         });
       } catch (error) {

@@ -6,9 +6,7 @@ export interface Extension<T> {
   readonly value: T;
 }
 
-interface Entry extends Extension<any> {
-  readonly order: number;
-}
+type Entry = Extension<any> & { readonly order: number };
 
 /** One for all, so that an empty list is the same array too. */
 const NONE: readonly never[] = [];
@@ -19,17 +17,16 @@ export class Extensions {
 
   add<T>(plugin: string, point: ExtensionPoint<T>, value: T, order = 0): () => void {
     const entry: Entry = { plugin, order, value };
-    const read = (): readonly Entry[] => this.#lists.get(point.id) ?? [];
-    this.#lists.set(point.id, [...read(), entry].sort((a, b) => a.order - b.order));
-    return () => this.#lists.set(point.id, read().filter((other) => other !== entry));
+    this.#lists.set(point.id, [...this.read(point), entry].sort((a, b) => a.order - b.order));
+    return () => void this.#lists.set(point.id, this.read(point).filter((other) => other !== entry));
   }
 
   /** By `order`, then by when each was added. The same array until the list changes, so it may key a cache. */
-  read<T>(point: ExtensionPoint<T>): readonly Extension<T>[] {
+  read<T>(point: ExtensionPoint<T>): readonly Entry[] {
     return this.#lists.get(point.id) ?? NONE;
   }
 
   count(): number {
-    return [...this.#lists.values()].reduce((n, list) => n + list.length, 0);
+    return [...this.#lists.values()].flat().length;
   }
 }

@@ -17,7 +17,7 @@ export { Settings, type SettingInfo } from './settings.ts';
 export { Plugins, type PluginInfo } from './plugins.ts';
 export { pluginChanged } from './kernel.ts';
 export { sealedStores, Secrets, type SealedStore } from './secrets.ts';
-export { Http, Proxies } from './http.ts';
+export { Http } from './http.ts';
 export { Jobs } from './jobs.ts';
 export { Hooks } from './hooks.ts';
 export { Clock, Environment } from './environment.ts';

@@ -8,7 +8,7 @@ import type { Plugin } from './plugin.ts';
 import type { Token, Tokens } from './ref.ts';
 import { Authorizer, type Mount } from './routes.ts';
 
-export type State = 'off' | 'starting' | 'active' | 'failed';
+export type State = 'off' | 'active' | 'failed';
 
 /** The kernel's only own action: a plugin started, stopped or failed in this process. */
 export const pluginChanged = defineAction<{ readonly id: string; readonly state: State }>('plugin.changed');
@@ -26,7 +26,6 @@ export class Kernel {
   readonly #running = new Map<string, Scope>();
   readonly #failures = new Map<string, unknown>();
   readonly #provided = new Map<string, unknown>();
-  #starting: string | undefined;
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(options: KernelOptions) {
@@ -51,7 +50,6 @@ export class Kernel {
 
   state(id: string): State {
     if (this.#running.has(id)) return 'active';
-    if (this.#starting === id) return 'starting';
     return this.#failures.has(id) ? 'failed' : 'off';
   }
 
@@ -108,7 +106,6 @@ export class Kernel {
     const plugin = this.graph.get(id);
     const mount: Mount = { plugin: id, entries: [], surfaces: [], pending: 0, pause: undefined };
     const scope: Scope = { undo: new AsyncDisposableStack(), abort: new AbortController(), mount };
-    this.#starting = id;
     try {
       scope.undo.defer(hooks.own(id, plugin.hooks ?? []));
       if (plugin.migrations?.length) await data.migrate(id, plugin.migrations);
@@ -124,7 +121,6 @@ export class Kernel {
       this.#failures.set(id, error);
       throw new PluginError(id, `failed to start: ${chainOf(error)}`, { cause: error });
     } finally {
-      this.#starting = undefined;
       await hooks.emit(pluginChanged, { id, state: this.state(id) });
     }
   }

@@ -1,13 +1,12 @@
 import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { Cache } from '../cache.ts';
-import { Data, Database } from '../data.ts';
+import { Data, Database, sql } from '../data.ts';
 import { ConfigurationError } from '../errors.ts';
 import { Clock, Environment } from '../environment.ts';
 import { Extensions } from '../extensions.ts';
 import { createFleet, Fleet } from '../fleet.ts';
 import { HookBus, Hooks } from '../hooks.ts';
-import { createHttp, Http, Proxies } from '../http.ts';
 import { JobQueue, Jobs } from '../jobs.ts';
 import { Kernel } from '../kernel.ts';
 import type { Logger } from '../logger.ts';
@@ -88,10 +87,9 @@ export async function createApp({ root, environment, configuration, log, clock =
   const hooks = new HookBus(supervisor, { batch: () => data.batch(), store: (action, payload, batch) => jobs.store(action, payload, batch) });
   const extensions = new Extensions();
   const routes = new RouteRegistry();
-  const http = createHttp(() => kernel.service(Proxies));
 
   const services = new Map<Token<any>, unknown>([
-    [Data, data], [Fleet, fleet], [Settings, settings], [Http, http], [Routes, routes], [Hooks, hooks],
+    [Data, data], [Fleet, fleet], [Settings, settings], [Routes, routes], [Hooks, hooks],
     [Environment, environment], [Clock, clock], [Jobs, jobs], [Plugins, undefined],
   ]);
   const kernel = new Kernel({ log, supervisor, hooks, routes, extensions, settings, jobs, data, services });
@@ -112,7 +110,7 @@ export async function createApp({ root, environment, configuration, log, clock =
   if (fault) throw fault;
 
   let server: Server | undefined;
-  const checks = { database: () => data.ready(), ...(environment.redisUrl && { redis: async () => void (await kernel.service(Cache)?.redis?.ping()) }) };
+  const checks = { database: () => data.one(sql`select 1`), ...(environment.redisUrl && { redis: async () => void (await kernel.service(Cache)?.redis?.ping()) }) };
   const resources = undo.move();
   let closing: Promise<void> | undefined;
   const service = <T>(token: Token<T>): T => {
@@ -128,7 +126,7 @@ export async function createApp({ root, environment, configuration, log, clock =
     },
     async listen() {
       await jobs.start();
-      server = await listen(createApplication({ http, routes, log, checks }), routes, environment);
+      server = await listen(createApplication({ routes, log, checks }), routes, environment);
       return (server.address() as { port: number }).port;
     },
     close: () => (closing ??= (async () => {

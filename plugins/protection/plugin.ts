@@ -1,4 +1,4 @@
-import { definePlugin, Environment, messageOf, Proxies, Type, type Request } from '#core';
+import { definePlugin, Environment, Http, messageOf, Type, type Request } from '#core';
 import { foreignSources, Protection, type HeaderPair, type Policy } from './api.ts';
 import { readBody } from './body.ts';
 import { collectHeaders } from './headers.ts';
@@ -10,7 +10,7 @@ export default definePlugin({
   version: '1.0.0',
   description: 'The headers that protect every answer, which proxies are believed, and how request bodies are read.',
   needs: { environment: Environment },
-  provides: { protection: Protection, proxies: Proxies },
+  provides: { protection: Protection, http: Http },
   extensionPoints: [foreignSources],
   settings: Type.Object({
     'security.trusted_proxies': Type.Array(Type.String(), {
@@ -24,8 +24,8 @@ export default definePlugin({
   }),
 
   setup({ environment }, plugin) {
-    const proxies = new TrustedProxies();
-    const trust = (): void => proxies.set(plugin.settings['security.trusted_proxies']);
+    const http = new TrustedProxies();
+    const trust = (): void => http.set(plugin.settings['security.trusted_proxies']);
     try {
       trust();
     } catch (error) {
@@ -64,6 +64,6 @@ export default definePlugin({
         return body;
       },
     };
-    return { protection, proxies };
+    return { protection, http };
   },
 });

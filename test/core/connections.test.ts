@@ -46,7 +46,6 @@ describe('a server', () => {
     expect(await other.claimAlone()).toBe(false);
     await other.close();
     expect(await data.one(sql`select 1 as one`)).toEqual({ one: 1 });
-    await data.ready();
   });
 
   it.runIf(onServer)('may end them in the middle of transactions without costing the pool its places', async () => {

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { Database } from '../../core/data.ts';
 import { loadMigrations } from '../../core/cli/loader.ts';
-import { createLogger, type Logger } from '../../core/logger.ts';
+import { createLogger } from '../../core/cli/logger.ts';
+import type { Logger } from '../../core/logger.ts';
 
 export interface TestDatabase {
   readonly database: Database;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach } from 'vitest';
 import type { Fleet, Logger } from '#core';
 import { createFleet } from '../../../core/fleet.ts';
-import { createLogger } from '../../../core/logger.ts';
+import { createLogger } from '../../../core/cli/logger.ts';
 import { openCache } from '../../../plugins/cache/open.ts';
 import type { TaggedCache } from '../../../plugins/cache/tagged-cache.ts';
 
