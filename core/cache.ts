@@ -25,7 +25,7 @@ export interface Cache {
   mark(): number;
   /** False, and nothing is held, when one of `tags` was purged after `since`, or inside a transaction. */
   keep(key: string, tags: readonly string[], value: unknown, since: number, options?: KeepOptions): boolean;
-  /** Drops everything under these tags in every process; resolves when none serves it any more. Call it after the commit. */
+  /** Drops everything under these tags in every process; resolves when none serves it any more. Inside a transaction it is done after the commit. */
   purge(...tags: string[]): Promise<void>;
 }
 export const Cache = defineToken<Cache>('Cache');

@@ -31,6 +31,8 @@ export interface Data {
    */
   transaction<T>(work: (em: EntityManager) => Promise<T>): Promise<T>;
   readonly inTransaction: boolean;
+  /** What is done after the commit of the transaction under way, each after the one before; undefined outside of one. */
+  batch(): Batch | undefined;
   /**
    * The rows of one statement, without the ORM's cost: for lists and for SQL. timestamptz is a `Date`, bigint and numeric
    * a number, jsonb parsed, date and interval text. Does not flush what the em still holds. Throws as the em does

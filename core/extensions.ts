@@ -15,14 +15,15 @@ const NONE: readonly never[] = [];
 export class Extensions {
   readonly #lists = new Map<string, readonly Entry[]>();
 
-  add<T>(plugin: string, point: ExtensionPoint<T>, value: T, order = 0): () => void {
+  add<T>(plugin: string, { id }: ExtensionPoint<T>, value: T, order = 0): () => void {
     const entry: Entry = { plugin, order, value };
-    this.#lists.set(point.id, [...this.read(point), entry].sort((a, b) => a.order - b.order));
-    return () => void this.#lists.set(point.id, this.read(point).filter((other) => other !== entry));
+    const read = (): readonly Entry[] => this.#lists.get(id) ?? NONE;
+    this.#lists.set(id, [...read(), entry].sort((a, b) => a.order - b.order));
+    return () => void this.#lists.set(id, read().filter((other) => other !== entry));
   }
 
   /** By `order`, then by when each was added. The same array until the list changes, so it may key a cache. */
-  read<T>(point: ExtensionPoint<T>): readonly Entry[] {
+  read<T>(point: ExtensionPoint<T>): readonly Extension<T>[] {
     return this.#lists.get(point.id) ?? NONE;
   }
 

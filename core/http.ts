@@ -9,5 +9,7 @@ export interface Http {
   secure(req: IncomingMessage): boolean;
   /** Identifies the request in logs and error answers. */
   idOf(req: IncomingMessage): string;
+  /** Aborts when the server starts to stop: answers that would go on for ever end themselves then, all others are waited for. */
+  readonly closing: AbortSignal;
 }
 export const Http = defineToken<Http>('Http');

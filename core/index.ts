@@ -1,7 +1,7 @@
 /** The only door to the kernel for plugins and themes. */
 export { definePlugin, type Job, type JobDefinition, type Plugin, type PluginHandle } from './plugin.ts';
 export { defineToken, defineExtensionPoint, type Awaitable, type ExtensionPoint, type Services, type Token } from './ref.ts';
-export { defineAction, defineFilter, defineQuery, type Action, type Delivery, type Durability, type Filter, type Hook, type Query } from './hooks.ts';
+export { defineAction, defineFilter, defineQuery, Hooks, type Action, type Delivery, type Durability, type Filter, type Hook, type Query } from './hooks.ts';
 export { defineCommand, type Command, type Console } from './cli/command.ts';
 export type { Extension } from './extensions.ts';
 export {
@@ -19,6 +19,5 @@ export { pluginChanged } from './kernel.ts';
 export { sealedStores, Secrets, type SealedStore } from './secrets.ts';
 export { Http } from './http.ts';
 export { Jobs } from './jobs.ts';
-export { Hooks } from './hooks.ts';
 export { Clock, Environment } from './environment.ts';
 export type { Logger } from './logger.ts';

@@ -30,8 +30,10 @@ export class Paths<T> {
   find(method: string, path: string): Match<T> {
     // Compiled at the first request: while plugins start, each of them replaces the table.
     this.#router ??= this.#compile();
-    const found = this.#router.find(method as HTTPMethod, path);
-    if (!found) return { value: undefined, params: {}, allowed: METHODS.filter((other) => this.#router?.find(other as HTTPMethod, path)) };
+    // A path that some route spells out is never a parameter's value, whatever the method.
+    const literal = METHODS.filter((other) => this.#routes.has(`${other} ${path}`));
+    const found = literal.length === 0 || literal.includes(method) ? this.#router.find(method as HTTPMethod, path) : undefined;
+    if (!found) return { value: undefined, params: {}, allowed: literal.length > 0 ? literal : METHODS.filter((other) => this.#router?.find(other as HTTPMethod, path)) };
     const { value, rest } = found.store as { value: T; rest: string | undefined };
     const { '*': below, ...named } = found.params;
     return { value, params: rest ? { ...named, [rest]: below } : named, allowed: [] };

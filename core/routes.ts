@@ -56,6 +56,8 @@ export interface SurfaceBehaviour<Actor, Out = unknown> {
   body?(req: Request, res: Response): Awaitable<unknown>;
   /** True when bodies are forms, whose values arrive as text. */
   readonly coerce?: boolean;
+  /** Around the handler, when all checks have passed: its result, or undefined to let it simply run. Once an answer was sent, `succeed` is left out. */
+  around?(call: Exchange<Actor> & { readonly body: unknown }, route: RouteInfo, handler: () => Promise<Out>): Promise<Out> | undefined;
   /** `tags`: what the route's `keep` said; undefined when the answer must not be kept. */
   succeed(exchange: Exchange<Actor>, result: Out, route: RouteInfo, tags: readonly string[] | undefined): Awaitable<void>;
   fail(exchange: Exchange<Actor | undefined>, error: unknown): Awaitable<void>;
@@ -112,6 +114,8 @@ export interface RouteInfo extends RouteDefinition<any, TSchema | undefined, TSc
 /** Every route of the running plugins, for documents that describe them. */
 export interface Routes {
   list(): readonly RouteInfo[];
+  /** Aborts when the server starts to stop. */
+  readonly closing: AbortSignal;
 }
 export const Routes = defineToken<Routes>('Routes');
 
@@ -143,6 +147,8 @@ type Table = ReadonlyArray<Mounted & { readonly mount: Mount; readonly paths: Pa
 export class RouteRegistry implements Routes {
   #mounts: readonly Mount[] = [];
   #table: Table = [];
+  readonly #closing = new AbortController();
+  readonly closing = this.#closing.signal;
   authorizer: () => Authorizer | undefined = () => undefined;
 
   /** From here on the mount's routes answer; `replaced` (a paused mount of the same plugin) leaves in the same step. */
@@ -162,6 +168,10 @@ export class RouteRegistry implements Routes {
   async drain(mount: Mount): Promise<void> {
     const deadline = Date.now() + 5_000;
     while (mount.pending > 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+
+  close(): void {
+    this.#closing.abort();
   }
 
   list(): readonly RouteInfo[] {
@@ -224,7 +234,7 @@ export class RouteRegistry implements Routes {
       if (info.allow && !(await info.allow(call))) throw new HttpError(403, info.can === 'public' ? 'You may not do this' : `You may not ${info.can.label} here`);
       if (info.query) call.query = parse(info.query, { ...call.req.query }, { coerce: true });
       if (info.body) call.body = parse(info.body, await behaviour.body?.(call.req, call.res), { coerce: behaviour.coerce === true });
-      const result = await handler(call);
+      const result = await (behaviour.around?.(call, info, async () => handler(call)) ?? handler(call));
       if (!call.res.headersSent) await behaviour.succeed(call, result, info, info.keep?.(call));
     } finally {
       mount.pending--;

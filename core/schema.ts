@@ -5,6 +5,7 @@ import { InvalidInput, type FieldProblem } from './errors.ts';
 
 export { Type, type Static, type TObject, type TSchema } from 'typebox';
 
+const DIGITS = /^-?\d+(\.\d*[1-9])?$/;
 const KEYWORDS = ['x-secret', 'x-restart', 'x-order', 'x-group', 'x-danger', 'x-markdown'];
 
 function compiler(options: Options): Ajv2020 {
@@ -32,7 +33,12 @@ function closed(schema: unknown): unknown {
 
 const exact = compiler({ removeAdditional: true });
 const coercing = compiler({ removeAdditional: true, coerceTypes: true });
-const compiled = { exact: new WeakMap<object, ValidateFunction>(), coercing: new WeakMap<object, ValidateFunction>() };
+/** With the properties it was made for: those that plugins add to a schema come and go. */
+interface Compiled {
+  readonly properties: unknown;
+  readonly validate: ValidateFunction;
+}
+const compiled = { exact: new WeakMap<object, Compiled>(), coercing: new WeakMap<object, Compiled>() };
 
 function problem(error: ErrorObject): FieldProblem {
   const path = error.instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~');
@@ -48,23 +54,25 @@ export type Checked<T> = { readonly ok: true; readonly value: T } | { readonly o
 /** Checks `value` against `schema`. Params, queries and forms arrive as text: they are checked with `coerce`. */
 export function check<S extends TSchema>(schema: S, value: unknown, { coerce = false } = {}): Checked<Static<S>> {
   const kind = coerce ? 'coercing' : 'exact';
-  let validate = compiled[kind].get(schema);
-  if (!validate) compiled[kind].set(schema, (validate = (coerce ? coercing : exact).compile(closed(schema) as TSchema)));
+  const { properties } = schema as { properties?: unknown };
+  let known = compiled[kind].get(schema);
+  if (!known || known.properties !== properties) {
+    known = { properties, validate: (coerce ? coercing : exact).compile(closed(schema) as TSchema) };
+    compiled[kind].set(schema, known);
+  }
+  const { validate } = known;
   const copy = structuredClone(value);
   if (!validate(copy)) return { ok: false, problems: (validate.errors ?? []).map(problem) };
-  const zero = zeroCharacter(copy, []);
-  return zero ? { ok: false, problems: [{ field: zero.join('.') || 'body', message: 'must not contain the character U+0000' }] } : { ok: true, value: copy as Static<S> };
+  const faults = faultsOf(copy, value, '');
+  return faults.length > 0 ? { ok: false, problems: faults } : { ok: true, value: copy as Static<S> };
 }
 
-/** Where a text holds the one character that no PostgreSQL text can. */
-function zeroCharacter(value: unknown, path: readonly string[]): readonly string[] | undefined {
-  if (typeof value === 'string') return value.includes('\0') ? path : undefined;
-  if (typeof value !== 'object' || value === null) return undefined;
-  for (const [name, inner] of Object.entries(value)) {
-    const found = zeroCharacter(inner, [...path, name]);
-    if (found) return found;
-  }
-  return undefined;
+/** What no schema tells: a text with the one character that no PostgreSQL text can hold, a number that was written otherwise than in digits, as "1e1". */
+function faultsOf(value: unknown, given: unknown, field: string): readonly FieldProblem[] {
+  if (typeof value === 'string') return value.includes('\0') ? [{ field: field || 'body', message: 'must not contain the character U+0000' }] : [];
+  if (typeof value === 'number') return typeof given === 'string' && !DIGITS.test(given) ? [{ field, message: 'must be written in plain digits' }] : [];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]) => faultsOf(inner, (Object(given) as Record<string, unknown>)[name], field ? `${field}.${name}` : name));
 }
 
 /** As `check`, but throws `InvalidInput` (400) with every problem. */

@@ -112,7 +112,7 @@ export async function createApp({ root, environment, configuration, log, clock =
   let server: Server | undefined;
   const checks = { database: () => data.one(sql`select 1`), ...(environment.redisUrl && { redis: async () => void (await kernel.service(Cache)?.redis?.ping()) }) };
   const resources = undo.move();
-  let closing: Promise<void> | undefined;
+  let closed: Promise<void> | undefined;
   const service = <T>(token: Token<T>): T => {
     const found = kernel.service(token);
     if (found === undefined) throw new ConfigurationError(`Nothing that runs provides "${token.id}"; is its plugin switched on?`);
@@ -129,7 +129,8 @@ export async function createApp({ root, environment, configuration, log, clock =
       server = await listen(createApplication({ routes, log, checks }), routes, environment);
       return (server.address() as { port: number }).port;
     },
-    close: () => (closing ??= (async () => {
+    close: () => (closed ??= (async () => {
+      routes.close();
       if (server) await closeServer(server);
       await jobs.stop();
       await resources.disposeAsync();

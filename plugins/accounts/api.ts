@@ -67,6 +67,10 @@ export interface Accounts {
   find(id: string): Promise<Account | undefined>;
   /** As whom these accounts would come in now, for work done on their behalf in the background; those that are not active are missing. One statement. */
   viewers(ids: readonly string[]): Promise<ReadonlyMap<string, Viewer>>;
+  /** Where mail reaches these accounts; those that are not active are missing. One statement. Never to be shown or logged. */
+  addresses(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** The ids of active accounts by username in lower case. One statement. */
+  named(usernames: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** By username or e-mail, regardless of case. Always asks the database. */
   findByName(identifier: string): Promise<Account | undefined>;
   /** The authors of a page of posts by id, held in memory: at most one statement. Unknown ids are missing from the map. */
@@ -88,10 +92,15 @@ export const Accounts = defineToken<Accounts>('Accounts');
 export interface Sessions {
   /** To run before `identify`; costs nothing for a request without a session cookie. */
   readonly middleware: RequestHandler;
-  /** The session's member, or the guest. Ends a session that broke its rules (fingerprint, address, version, age) and clears its cookie. */
-  identify(req: Request, res: Response): Promise<Viewer>;
+  /**
+   * The session's member, or the guest. Ends a session that broke its rules (fingerprint, address, version, age) and clears its cookie.
+   * `idle`: the page asks by itself, so the session does not last longer for it and the member was not seen.
+   */
+  identify(req: Request, res: Response, options?: { readonly idle?: boolean }): Promise<Viewer>;
   /** True when `identify` found a session and ended it: reads go on as a guest, everything else is 401. */
   ended(req: Request): boolean;
+  /** For answers that go on after `identify`: as whom the same request would come in now; undefined once its session is over. Changes nothing. */
+  again(req: Request): Promise<Viewer | undefined>;
   /** The token's owner; `undefined`: 401. */
   bearer(token: string): Promise<Viewer | undefined>;
   /** True when the request carries a cookie that could be a session's: it must not be served as a guest's without asking. */

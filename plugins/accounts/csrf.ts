@@ -1,13 +1,14 @@
+import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Request, Response, Secrets } from '#core';
 import type { Csrf } from '#plugins/accounts';
 import type { Cookies } from './cookies.ts';
-import { randomToken } from './identifier.ts';
+import { pooledToken } from './identifier.ts';
 import { loginOf } from './sessions.ts';
 
 const COOKIE = 'parley.csrf';
 
-/** Tokens are signatures: of the login's own secret for members, of a signed random cookie for guests. Nothing is stored. */
+/** Tokens are signatures of the login's own secret for members, and digests of a signed random cookie for guests. Nothing is stored. */
 export class CsrfService implements Csrf {
   readonly #secrets: Secrets;
   readonly #cookies: Cookies;
@@ -36,17 +37,16 @@ export class CsrfService implements Csrf {
     if (token === undefined || token === '') return false;
     const login = loginOf(req);
     if (login) return this.#secrets.verify('csrf-member', login.csrf, token);
-    const random = this.#random(req.headers.cookie, this.#cookies.secure(req));
-    return random !== undefined && this.#secrets.verify('csrf-guest', random, token);
+    const cookie = this.#cookie(req.headers.cookie, this.#cookies.secure(req));
+    return cookie !== undefined && timingSafeEqual(hash('sha256', token, 'buffer'), hash('sha256', tokenOf(cookie), 'buffer'));
   }
 
   guestToken(cookieHeader: string | undefined, secure: boolean = this.#cookies.secureSite): { readonly token: string; readonly setCookie: string | undefined } {
-    const known = this.#random(cookieHeader, secure);
-    const random = known ?? randomToken();
-    const token = this.#secrets.sign('csrf-guest', random);
-    if (known !== undefined) return { token, setCookie: undefined };
+    const known = this.#cookie(cookieHeader, secure);
+    if (known !== undefined) return { token: tokenOf(known), setCookie: undefined };
+    const random = pooledToken();
     const value = `${random}.${this.#secrets.sign('csrf-cookie', random)}`;
-    return { token, setCookie: this.#cookies.line(this.#cookies.name(COOKIE, secure), value, secure) };
+    return { token: tokenOf(value), setCookie: this.#cookies.line(this.#cookies.name(COOKIE, secure), value, secure) };
   }
 
   /** At login and logout: whoever planted or read the guest's cookie before has nothing from it afterwards. */
@@ -57,13 +57,11 @@ export class CsrfService implements Csrf {
     if (this.#cookies.read(req.headers.cookie, name) !== undefined) this.#cookies.clear(res, name, secure);
   }
 
-  /** The random part of the guest's cookie, if we made it. */
-  #random(header: string | undefined, secure: boolean): string | undefined {
+  /** The guest's cookie, if we made it. */
+  #cookie(header: string | undefined, secure: boolean): string | undefined {
     const value = this.#cookies.read(header, this.#cookies.name(COOKIE, secure));
     const dot = value?.indexOf('.') ?? -1;
-    if (value === undefined || dot < 1) return undefined;
-    const random = value.slice(0, dot);
-    return this.#secrets.verify('csrf-cookie', random, value.slice(dot + 1)) ? random : undefined;
+    return value !== undefined && dot > 0 && this.#secrets.verify('csrf-cookie', value.slice(0, dot), value.slice(dot + 1)) ? value : undefined;
   }
 
   /** The second line: what browsers say about where the request comes from. Clients that say nothing pass. */
@@ -75,6 +73,9 @@ export class CsrfService implements Csrf {
     return URL.canParse(origin) && new URL(origin).host === host;
   }
 }
+
+/** Whoever does not know the cookie cannot make its token, and the token does not give the cookie away. */
+const tokenOf = (cookie: string): string => hash('sha256', cookie, 'base64url');
 
 /** A guest cookie that this very answer already sets, in the form of a request's header. */
 function pendingCookie(res: Response, name: string): string | undefined {

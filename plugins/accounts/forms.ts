@@ -67,13 +67,13 @@ export class Forms {
   }
 
   profile(shown: Shown): View {
-    const model = { ...typed(shown, ['bio']), tabs: settingsTabs('profile'), ...trouble(shown) };
+    const model = { ...typed(shown, ['bio']), ...trouble(shown) };
     return view('@accounts/settings-profile', { name: 'settings', title: 'Profile', hidden: true }, model, shown.retry?.status ?? 200);
   }
 
   /** `token`: just made, shown this once. */
   security(shown: Shown & { readonly hasToken: boolean; readonly token?: string }): View {
-    const model = { hasToken: shown.hasToken, token: shown.token, tabs: settingsTabs('security'), ...this.#policy(), ...trouble(shown) };
+    const model = { hasToken: shown.hasToken, token: shown.token, ...this.#policy(), ...trouble(shown) };
     return view('@accounts/settings-security', { name: 'settings', title: 'Security', hidden: true }, model, shown.retry?.status ?? 200);
   }
 
@@ -81,8 +81,3 @@ export class Forms {
     return { policy: { pattern: this.#passwords.pattern, minimum: this.#passwords.minimum, rules: this.#passwords.rules } };
   }
 }
-
-const settingsTabs = (current: string): readonly object[] => [
-  { label: 'Profile', href: '/settings/profile', current: current === 'profile' },
-  { label: 'Security', href: '/settings/security', current: current === 'security' },
-];

@@ -1,11 +1,13 @@
 import { Cache, Clock, Data, definePlugin, Environment, Http, Secrets, Type } from '#core';
 import { Access } from '#plugins/access';
 import { Accounts, accountTag, Csrf, mailDomainAccepted, manageAccounts, profileTabs, seeAddresses, Sessions, userChanged, userFields, userRegistered } from '#plugins/accounts';
+import { eventRules } from '#plugins/events';
 import { Limits } from '#plugins/limits';
 import { commands } from './commands.ts';
 import { Cookies } from './cookies.ts';
 import { CsrfService } from './csrf.ts';
 import { AccountEntity } from './entities.ts';
+import { registrationRule } from './event-rules.ts';
 import { Forms } from './forms.ts';
 import { Honeypot } from './honeypot.ts';
 import { Logins } from './login.ts';
@@ -45,6 +47,7 @@ export default definePlugin({
       changed: (id) => plugin.emit(userChanged, { id }),
     });
     plugin.on(userChanged, ({ id }) => cache.purge(accountTag(id)));
+    plugin.extend(eventRules, registrationRule(data));
 
     const store = cache.redis ? new RedisSessions({ redis: cache.redis, clock, prefix: 'session:' }) : new DatabaseSessions({ data, cache, clock });
     if (store instanceof DatabaseSessions) plugin.job('clean-sessions', { schema: Type.Object({}), cron: '17 * * * *', run: async () => void (await store.clean()) });

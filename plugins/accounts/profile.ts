@@ -1,5 +1,6 @@
 import { HttpError, notFound, Type, type PluginHandle } from '#core';
 import { profileTabs, type Author } from '#plugins/accounts';
+import { places } from '#plugins/presence';
 import { pages, redirect, view } from '#plugins/web';
 import type { User, UserRecords } from './records.ts';
 
@@ -9,6 +10,8 @@ const Address = Type.Object({ username: Type.String(), tab: Type.Optional(Type.S
 
 /** The page of a member: who they are, and a tab for what each plugin knows of them. */
 export function addProfile(plugin: PluginHandle, users: UserRecords): void {
+  // Profiles are everybody's.
+  plugin.extend(places, { prefixes: ['/u/'], shown: (paths) => paths });
   for (const path of ['/u/:username', '/u/:username/:tab']) {
     plugin.route(pages, { method: 'get', path, can: 'public', params: Address, find: ({ actor, params }) => users.named(params.username, actor) })(async ({ actor, params, req, target: user }) => {
       const address = `/u/${encodeURIComponent(user.username)}`;

@@ -92,6 +92,18 @@ export class AccountsService implements Accounts {
     return new Map(rows.map(({ id, username, groupId }) => [id, { id, username, group: access.group(groupId) ?? access.groupOf('guest') }]));
   }
 
+  async addresses(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const rows = await this.#options.data.all(sql<{ id: string; email: string }>`
+      select id, email::text as email from account where id = any(${ids.filter(isId)}::uuid[]) and status = 'active'`);
+    return new Map(rows.map(({ id, email }) => [id, email]));
+  }
+
+  async named(usernames: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const rows = await this.#options.data.all(sql<{ id: string; name: string }>`
+      select id, lower(username::text) as name from account where username = any(${usernames}::citext[]) and status = 'active'`);
+    return new Map(rows.map(({ id, name }) => [name, id]));
+  }
+
   async authors(ids: readonly string[]): Promise<ReadonlyMap<string, Author>> {
     const { cache, data } = this.#options;
     const found = new Map<string, Account>();

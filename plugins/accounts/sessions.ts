@@ -38,6 +38,11 @@ export const loginOf = (req: Request): Login | undefined => (req.session as unkn
 const fingerprintOf = (req: Request): string =>
   createHash('sha256').update(`${req.headers['user-agent'] ?? ''}\n${req.headers['accept-language'] ?? ''}`).digest('hex');
 
+/** What is stored of a session now. */
+const storedLogin = (store: SessionStore, id: string): Promise<Login | undefined> => new Promise((resolve, reject) => {
+  void store.get(id, (error: unknown, session?: Stored | null) => (error ? reject(error as Error) : resolve(session?.login)));
+});
+
 /** Puts a fresh, empty session with a new id on the request. */
 const generate = (store: SessionStore, req: Request): void => (store as unknown as { generate(req: Request): void }).generate(req);
 
@@ -78,7 +83,7 @@ export class SessionsService implements Sessions {
     return this.#ended.has(req);
   }
 
-  async identify(req: Request, res: Response): Promise<Viewer> {
+  async identify(req: Request, res: Response, { idle = false }: { readonly idle?: boolean } = {}): Promise<Viewer> {
     const { access, accounts, cookies, store, log } = this.#options;
     await access.refresh();
     const login = loginOf(req);
@@ -89,7 +94,7 @@ export class SessionsService implements Sessions {
     const account = await accounts.find(login.account);
     const reason = this.#broken(login, account, req) ?? (await this.#replaced(login));
     if (account && reason === undefined) {
-      await this.#continue(req, login);
+      if (!idle) await this.#continue(req, login);
       return this.#viewer(account);
     }
     log.info({ account: login.account, reason }, 'a session was ended');
@@ -99,6 +104,16 @@ export class SessionsService implements Sessions {
     cookies.clear(res, cookies.name(COOKIE, cookies.secure(req)), cookies.secure(req));
     await store.remove(id);
     return access.guest;
+  }
+
+  async again(req: Request): Promise<Viewer | undefined> {
+    const { access, accounts, store } = this.#options;
+    await access.refresh();
+    if (!loginOf(req)) return access.guest;
+    const login = await storedLogin(store, req.sessionID);
+    const account = login && (await accounts.find(login.account));
+    if (!account || (this.#broken(login, account, req) ?? (await this.#replaced(login))) !== undefined) return undefined;
+    return this.#viewer(account);
   }
 
   async bearer(token: string): Promise<Viewer | undefined> {

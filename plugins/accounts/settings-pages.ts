@@ -20,6 +20,8 @@ const SECURITY = '/settings/security';
 export function addSettingsPages(plugin: PluginHandle, { accounts, sessions, logins, forms, http }: SettingsParts): void {
   const login = { login: true };
   plugin.extend(navigation, { area: 'account', label: 'Settings', href: PROFILE, icon: 'settings' });
+  plugin.extend(navigation, { area: 'settings', label: 'Profile', href: PROFILE });
+  plugin.extend(navigation, { area: 'settings', label: 'Security', href: SECURITY });
 
   plugin.route(pages, { method: 'get', path: '/settings', can: 'public', options: login })(() => redirect(PROFILE));
 

@@ -16,6 +16,9 @@ export function isFresh(req: IncomingMessage, etag: string): boolean {
   return known === etag || known === '*' || known.split(',').some((one) => one.trim().replace(/^(?!W\/)/, 'W/') === etag);
 }
 
+/** Whether the caller takes gzip; `q=0` says that they do not. */
+export const takesGzip = ({ headers }: IncomingMessage): boolean => /(?:^|,)\s*gzip\s*(?!;\s*q=0(?:\.0*)?\s*(?:,|$))(?:;|,|$)/i.test(String(headers['accept-encoding'] ?? ''));
+
 /** A successful result as bytes, `success` first. `Date`s become ISO 8601 in UTC with milliseconds. */
 export const successBytes = (result: object | undefined): Buffer => Buffer.from(JSON.stringify({ success: true, ...result }));
 

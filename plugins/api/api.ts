@@ -1,12 +1,22 @@
-import { defineSurface, HttpError, InvalidInput, Type, type Settings, type TSchema } from '#core';
+import { randomBytes } from 'node:crypto';
+import { defineSurface, HttpError, InvalidInput, Type, type Request, type Settings, type TSchema } from '#core';
 import type { Viewer } from '#plugins/access';
 
 /**
  * The JSON surface. Handlers return the answer's named keys; `success: true` is added. Reads of `options`:
  * `csrf: false` for a route exempt from the forgery token, `login: true` for a public route that needs a member,
- * `bucket: Bucket & { limit: setting key }` for a route with a rate of its own, outside the general one.
+ * `bucket: Bucket & { limit: setting key }` for a route with a rate of its own, outside the general one, `idle: true` for what pages
+ * ask by themselves: it does not keep a session alive.
  */
 export const api = defineSurface<Viewer, object>('api', { prefix: '/api' });
+
+const BEARER = /^Bearer(?:\s+(.*))?$/i;
+
+/** The token of an `Authorization: Bearer` header, empty where it has none; `undefined` for any other header. */
+export function bearerOf({ headers: { authorization } }: Pick<Request, 'headers'>): string | undefined {
+  const match = authorization === undefined ? undefined : BEARER.exec(authorization);
+  return match ? (match[1] ?? '').trim() : undefined;
+}
 
 /** Cache tag of all kept answers, for what may show in any of them. */
 export const answersTag = 'api.answers';
@@ -14,6 +24,34 @@ export const answersTag = 'api.answers';
 /** An opaque identifier. */
 export const Id = Type.String({ minLength: 1, maxLength: 64 });
 export const IdParams = Type.Object({ id: Id });
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+/** Text that a `uuid` column takes: anything else is not found rather than an error of the database. */
+export const isId = (text: string): boolean => UUID.test(text);
+
+let lastAt = 0;
+let sequence = 0;
+
+/** A UUID of version 7: ids made later sort later, to the millisecond of `at` (epoch milliseconds), and within one in the order they were made. */
+export function createId(at: number): string {
+  const bytes = randomBytes(16);
+  sequence = at === lastAt ? Math.min(sequence + 1, 0xfff) : bytes[6]!;
+  lastAt = at;
+  bytes.writeUIntBE(at, 0, 6);
+  bytes.writeUInt16BE(0x7000 | sequence, 6);
+  bytes[8] = 0x80 | (bytes[8]! & 0x3f);
+  const hex = bytes.toString('hex');
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+/** Words of a title or name for its address, at most 80 characters, or `fallback` where it has none; letters of every script stay, Latin ones lose their accents. */
+export function slugOf(title: string, fallback: string): string {
+  const plain = title.normalize('NFKD').replace(/(\p{Script=Latin})\p{M}+/gu, '$1').normalize('NFC').toLowerCase();
+  const words = plain.replace(/[^\p{L}\p{N}\p{M}]+/gu, '-').replace(/^-|-$/g, '');
+  const slug = [...words].slice(0, 80).join('').replace(/-$/, '');
+  return slug || fallback;
+}
+
 /** ISO 8601 in UTC with milliseconds. */
 export const Time = Type.String({ format: 'date-time' });
 export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);

@@ -1,12 +1,18 @@
+import { writeFile } from 'node:fs/promises';
 import { defineCommand, Environment, Routes, Settings, Type } from '#core';
 import { openApi } from './documents.ts';
 
 /** For generators of clients, which want a file rather than a running server. */
 export const printOpenApi = defineCommand({
   name: 'openapi',
-  summary: 'Prints the description of the API, as GET /api/openapi.json answers it.',
-  example: 'openapi > openapi.json',
-  options: Type.Object({}),
+  summary: 'Prints the description of the API, as GET /api/openapi.json answers it, or writes it to a file.',
+  example: 'openapi --out openapi.json',
+  options: Type.Object({ out: Type.Optional(Type.String({ minLength: 1, description: 'The file to write, in place of printing' })) }),
   needs: { routes: Routes, settings: Settings, environment: Environment },
-  run: (sources, _options, console) => console.print(JSON.stringify(openApi(sources), undefined, 2)),
+  async run(sources, { out }, console) {
+    const text = JSON.stringify(openApi(sources), undefined, 2);
+    if (out === undefined) return console.print(text);
+    await writeFile(out, `${text}\n`);
+    console.print(`Written to ${out}.`);
+  },
 });

@@ -1,4 +1,5 @@
 import { html, type SafeHtml } from '#plugins/web';
+import { components } from './components.ts';
 import type { JsonSchema, OpenApi, Operation, Parameter } from './openapi.ts';
 
 /** The reference as one page without script. */
@@ -21,7 +22,9 @@ fields under <code>details</code>.</p>
 <pre tabindex="0"><code>curl -H 'Authorization: Bearer TOKEN' ${servers[0]?.url ?? ''}/api/users/discussions</code></pre>
 <p>Lists take <code>limit</code> with <code>offset</code> or <code>cursor</code>, and answer with <code>count</code>, <code>hasMore</code> and
 <code>next_cursor</code>. The headers <code>X-RateLimit-Limit</code>, <code>-Remaining</code> and <code>-Reset</code> say how many calls are
-left; after 429 wait as long as <code>Retry-After</code> says.</p></section>
+left; after 429 wait as long as <code>Retry-After</code> says.</p>
+<p>A call that creates something may carry an <code>Idempotency-Key</code> of your choice. Sent again with the same key within a day it
+creates nothing and gets the first answer, so a lost answer does no harm.</p></section>
 ${groups.map(({ name, entries }) => html`<section id="${name}"><h2>${name}</h2>${entries.map(entry)}</section>
 `)}</main>
 </body>
@@ -35,7 +38,7 @@ function entry({ path, method, operation }: { path: string; method: string; oper
   return html`<details id="${operation.operationId}">
 <summary><span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code> <span>${operation.summary}</span></summary>
 <p class="access">${access(operation)}</p>
-${operation.parameters.length > 0 && parameters(operation.parameters)}
+${operation.parameters.length > 0 && parameters(operation.parameters.map((one) => ('$ref' in one ? components.parameters.IdempotencyKey : one)))}
 ${body && shape('Body', body)}
 ${result && shape('Answer', result)}
 </details>`;

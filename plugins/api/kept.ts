@@ -3,7 +3,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Cache, Request, Response, RouteInfo } from '#core';
 import { answersTag } from '#plugins/api';
-import { etagOf, isFresh, JSON_TYPE, PRIVATE, VARY } from './answers.ts';
+import { etagOf, isFresh, JSON_TYPE, PRIVATE, takesGzip, VARY } from './answers.ts';
 
 const compress = promisify(gzip);
 /** Bytes; below it compressing costs more than it saves. */
@@ -45,7 +45,7 @@ export function sendKept(req: Request, res: Response, { etag, plain, zipped }: K
   res.setHeader('ETag', etag);
   res.setHeader('Cache-Control', PRIVATE);
   if (isFresh(req, etag)) return void res.writeHead(304).end();
-  const small = zipped && String(req.headers['accept-encoding'] ?? '').includes('gzip') ? zipped : undefined;
+  const small = zipped && takesGzip(req) ? zipped : undefined;
   if (small) res.setHeader('Content-Encoding', 'gzip');
   res.setHeader('Content-Type', JSON_TYPE);
   res.setHeader('Content-Length', (small ?? plain).length);

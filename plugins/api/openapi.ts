@@ -1,5 +1,7 @@
 import { MAX_PAGE } from '#plugins/api';
 import type { RouteInfo, TSchema } from '#core';
+import { components, FAILURES, headersOf } from './components.ts';
+import { creates } from './repeats.ts';
 
 /** The parts of an OpenAPI 3.1 document that the human page reads. */
 export interface OpenApi {
@@ -15,7 +17,7 @@ export interface Operation {
   readonly summary?: string;
   readonly tags: readonly string[];
   readonly security: readonly object[];
-  readonly parameters: readonly Parameter[];
+  readonly parameters: readonly (Parameter | Reference)[];
   readonly requestBody?: { readonly required: boolean; readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> };
   readonly responses: Readonly<Record<string, object>>;
 }
@@ -26,6 +28,10 @@ export interface Parameter {
   readonly description?: string;
   readonly schema: JsonSchema;
 }
+/** Leads to a part that several operations share. */
+interface Reference {
+  readonly $ref: string;
+}
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 interface ObjectSchema {
@@ -34,50 +40,8 @@ interface ObjectSchema {
 }
 
 const DESCRIPTION = `Answers are JSON with \`success\`. Members call with a bearer token, made under Settings → Security; reads that guests may see need none.
-Lists take \`limit\` (at most ${MAX_PAGE}), and \`offset\` or \`cursor\`. Every answer says in \`X-RateLimit-*\` how many calls are left.`;
-
-const rateHeaders = {
-  'X-RateLimit-Limit': { description: 'Calls a minute', schema: { type: 'integer' } },
-  'X-RateLimit-Remaining': { description: 'Calls left', schema: { type: 'integer' } },
-  'X-RateLimit-Reset': { description: 'Epoch seconds when all are left again', schema: { type: 'integer' } },
-};
-
-const FAILURES: Readonly<Record<number, readonly [name: string, description: string]>> = {
-  400: ['Invalid', 'Invalid or missing input; `details` names the fields'], 401: ['Unauthenticated', 'No login, or a bad token'],
-  403: ['Forbidden', 'Not allowed, or no valid forgery token (`csrf_failed`)'], 404: ['NotFound', 'Not there, or not visible to the caller'],
-  413: ['TooLarge', 'The body is larger than 1 MiB'], 415: ['UnsupportedMediaType', 'The body is not of a supported type'],
-  429: ['RateLimited', 'Too many calls; `Retry-After` says how many seconds to wait'], 500: ['InternalError', 'A fault of the server'],
-  503: ['Unavailable', 'Try again later'],
-};
-
-const components = {
-  securitySchemes: {
-    bearer: { type: 'http', scheme: 'bearer' },
-    session: { type: 'apiKey', in: 'cookie', name: 'parley.sid', description: 'The cookie of a login; `__Host-parley.sid` under https' },
-    csrf: {
-      type: 'apiKey', in: 'header', name: 'X-CSRF-Token', description: 'Beside the cookie, for everything that writes; from the `csrf-token` meta tag of any page',
-    },
-  },
-  schemas: {
-    Failure: {
-      type: 'object', required: ['success', 'error', 'code', 'request_id'],
-      properties: {
-        success: { const: false }, error: { type: 'string' }, code: { type: 'string' }, request_id: { type: 'string' },
-        details: {
-          type: 'array', items: { type: 'object', required: ['field', 'message'], properties: { field: { type: 'string' }, message: { type: 'string' } } },
-        },
-      },
-    },
-  },
-  headers: rateHeaders,
-  responses: Object.fromEntries(Object.values(FAILURES).map(([name, description]) => [
-    name, { description, headers: headerRefs(), content: { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } } },
-  ])),
-};
-
-function headerRefs(): object {
-  return Object.fromEntries(Object.keys(rateHeaders).map((name) => [name, { $ref: `#/components/headers/${name}` }]));
-}
+Lists take \`limit\` (at most ${MAX_PAGE}), and \`offset\` or \`cursor\`. Every answer says in \`X-RateLimit-*\` how many calls are left.
+Calls that create something take an \`Idempotency-Key\`, so that they may be sent again after a lost answer. Unknown fields and parameters are ignored.`;
 
 /** Describes `routes` from the schemas that check them. Sorted by path, so that the same routes give the same document. */
 export function describe(routes: readonly RouteInfo[], info: { readonly title: string; readonly version: string; readonly url: string }): OpenApi {
@@ -106,7 +70,7 @@ function operation(route: RouteInfo): Operation {
     ...(summary !== undefined && { summary }),
     tags: [plugin],
     security: security(route),
-    parameters: [...pathParameters(route), ...queryParameters(route.query)],
+    parameters: [...pathParameters(route), ...queryParameters(route.query), ...(creates(route) ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : [])],
     ...(content && {
       requestBody: {
         required,
@@ -141,17 +105,23 @@ function queryParameters(query: TSchema | undefined): readonly Parameter[] {
   });
 }
 
-function responses({ status, result, method, can, options, body, path }: RouteInfo): Readonly<Record<string, object>> {
-  const failures = [400, 429, 500, 503];
-  if (can !== 'public' || options['login'] === true) failures.push(401, 403);
-  else failures.push(401, ...(method === 'get' || options['csrf'] === false ? [] : [403]));
-  if (/[:*]/.test(path)) failures.push(404);
-  if (body) failures.push(413, 415);
+/** The statuses with which a call of the route may fail, ascending. */
+export function failuresOf({ method, can, options, query, body, path }: RouteInfo): readonly number[] {
+  const write = method !== 'get';
+  const named = /[:*]/.test(path) || Object.keys({ ...(query as ObjectSchema | undefined)?.properties, ...(body as ObjectSchema | undefined)?.properties }).some((name) => /_ids?$/.test(name));
+  return [
+    400, 401, ...(can !== 'public' || options['login'] === true || named || (write && options['csrf'] !== false) ? [403] : []), ...(named ? [404] : []), ...(write ? [409] : []),
+    ...(body ? [413, 415] : []), 429, 500, 503,
+  ];
+}
+
+function responses(route: RouteInfo): Readonly<Record<string, object>> {
+  const { status, result, options } = route;
   const document = options['document'] as string | undefined;
   const content = document === undefined ? { 'application/json': { schema: success(result) } } : { [document]: {} };
   return {
-    [status]: { description: 'Success', headers: headerRefs(), content },
-    ...Object.fromEntries(failures.sort((a, b) => a - b).map((failure) => [failure, { $ref: `#/components/responses/${FAILURES[failure]![0]}` }])),
+    [status]: { description: 'Success', headers: creates(route) ? headersOf('Idempotency-Replayed') : headersOf(), content },
+    ...Object.fromEntries(failuresOf(route).map((failure) => [failure, { $ref: `#/components/responses/${FAILURES[failure]!.name}` }])),
   };
 }
 

@@ -1,4 +1,4 @@
-import { Cache, definePlugin, Environment, Http, pluginChanged, Routes, Settings, Type } from '#core';
+import { Cache, Clock, Data, definePlugin, Environment, Http, pluginChanged, Routes, Settings, Type } from '#core';
 import { Access } from '#plugins/access';
 import { Csrf, Sessions } from '#plugins/accounts';
 import { answersTag, api } from '#plugins/api';
@@ -7,6 +7,7 @@ import { Protection } from '#plugins/protection';
 import { printOpenApi } from './commands.ts';
 import { addDocuments } from './documents.ts';
 import { Rates } from './rates.ts';
+import { Repeats } from './repeats.ts';
 import { ApiSurface } from './surface.ts';
 
 export default definePlugin({
@@ -15,7 +16,8 @@ export default definePlugin({
   version: '1.0.0',
   description: 'The JSON interface under /api, with its description and its limits.',
   needs: {
-    access: Access, sessions: Sessions, csrf: Csrf, limits: Limits, cache: Cache, http: Http, routes: Routes, settings: Settings, environment: Environment, protection: Protection,
+    access: Access, sessions: Sessions, csrf: Csrf, limits: Limits, protection: Protection,
+    data: Data, cache: Cache, clock: Clock, http: Http, routes: Routes, settings: Settings, environment: Environment,
   },
   settings: Type.Object({
     'api.rate_limit_user': Type.Integer({ default: 120, minimum: 1, title: 'Requests a minute and member', 'x-group': 'api' }),
@@ -33,9 +35,11 @@ export default definePlugin({
 
   commands: [printOpenApi],
 
-  setup({ access, sessions, csrf, limits, cache, http, routes, settings, environment, protection }, plugin) {
+  setup({ access, sessions, csrf, limits, protection, data, cache, clock, http, routes, settings, environment }, plugin) {
     const rates = new Rates({ limits, http, settings });
-    plugin.surface(api, new ApiSurface({ access, sessions, csrf, rates, cache, http, settings, environment, protection, log: plugin.log }));
+    const repeats = new Repeats(data, clock);
+    plugin.job('clean-answers', { schema: Type.Object({}), cron: '41 3 * * *', run: () => repeats.clean() });
+    plugin.surface(api, new ApiSurface({ access, sessions, csrf, rates, repeats, cache, http, settings, environment, protection, log: plugin.log }));
 
     plugin.route(api, {
       method: 'get', path: '/version', summary: 'The version of the service', can: 'public', result: Type.Object({ version: Type.String() }),

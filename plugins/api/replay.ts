@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http } from '#core';
 import type { Sessions } from '#plugins/accounts';
 import type { Allowance } from '#plugins/limits';
-import { isFresh } from './answers.ts';
+import { isFresh, takesGzip } from './answers.ts';
 import type { KeptAnswer, KeptAnswers } from './kept.ts';
 import { rateHeaders, type Rates } from './rates.ts';
 
@@ -39,7 +39,7 @@ export class Replay {
 
   #send(req: IncomingMessage, res: ServerResponse, answer: KeptAnswer, allowance: Allowance): void {
     if (!allowance.allowed) return this.#parts.refuse(req, res, allowance);
-    const zipped = answer.zipped !== undefined && String(req.headers['accept-encoding'] ?? '').includes('gzip') ? answer.zipped : undefined;
+    const zipped = answer.zipped !== undefined && takesGzip(req) ? answer.zipped : undefined;
     const fresh = isFresh(req, answer.etag);
     const head = [...(zipped && !fresh ? answer.zippedHead : answer.head), ...rateHeaders(allowance), 'X-Request-Id', this.#parts.http.idOf(req)];
     if (fresh) return void res.writeHead(304, head).end();

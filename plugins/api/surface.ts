@@ -1,18 +1,20 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
-  check, HttpError, type Cache, type Environment, type Exchange, type Http, type Logger, type Request, type RequestHandler, type Response, type RouteInfo,
+  HttpError, type Cache, type Environment, type Exchange, type Http, type Logger, type Request, type RequestHandler, type Response, type RouteInfo,
   type Settings, type SurfaceBehaviour,
 } from '#core';
 import { accessTag, isGuest, type Access, type Viewer } from '#plugins/access';
 import { accountTag, type Csrf, type Sessions } from '#plugins/accounts';
-import { loginNeeded } from '#plugins/api';
+import { bearerOf, loginNeeded } from '#plugins/api';
 import type { Allowance } from '#plugins/limits';
 import { DATA_POLICY, type Protection } from '#plugins/protection';
 import { JSON_TYPE, send, successBytes, VARY } from './answers.ts';
+import { Conformance } from './conformance.ts';
 import { envelope, presentable } from './failures.ts';
 import { KeptAnswer, KeptAnswers, sendKept } from './kept.ts';
 import { allowOrigin } from './origins.ts';
 import { bucketOf, showRate, tooMany, type Rates } from './rates.ts';
+import type { Repeats } from './repeats.ts';
 import { Replay } from './replay.ts';
 
 export interface ApiParts {
@@ -20,6 +22,7 @@ export interface ApiParts {
   readonly sessions: Sessions;
   readonly csrf: Csrf;
   readonly rates: Rates;
+  readonly repeats: Repeats;
   readonly cache: Cache;
   readonly http: Http;
   readonly protection: Protection;
@@ -40,13 +43,6 @@ interface Under {
 const callerOf = ({ id, group }: Viewer): string => (id === undefined ? '' : `${id}/${group.id}`);
 
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
-const BEARER = /^Bearer(?:\s+(.*))?$/i;
-
-/** The token of an `Authorization: Bearer` header, empty where it has none; `undefined` for any other header. */
-function bearerOf({ headers: { authorization } }: IncomingMessage): string | undefined {
-  const match = authorization === undefined ? undefined : BEARER.exec(authorization);
-  return match ? (match[1] ?? '').trim() : undefined;
-}
 
 const badToken = (): HttpError =>
   new HttpError(401, 'The bearer token is not valid', { code: 'invalid_token', headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' } });
@@ -60,10 +56,12 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
   readonly #kept: KeptAnswers;
   readonly #replay: Replay;
   readonly #under = new WeakMap<Request, Under>();
+  readonly #conformance: Conformance | undefined;
 
   constructor(parts: ApiParts) {
     this.#parts = parts;
     this.#kept = new KeptAnswers(parts.cache);
+    this.#conformance = parts.environment.production ? undefined : new Conformance(parts.log);
     const refuse = (req: IncomingMessage, res: ServerResponse, refusal: Allowance | Error): void => this.#refuse(req, res, refusal);
     this.#replay = new Replay({ kept: this.#kept, sessions: parts.sessions, rates: parts.rates, http: parts.http, refuse });
     // A bearer token wins over the cookie, so the session behind the cookie is not even read.
@@ -79,7 +77,8 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     const token = bearerOf(req);
     this.#under.set(req, { bearer: token !== undefined, route, mark: cache.mark() });
     this.#protect(req, res);
-    const viewer = token === undefined ? await sessions.identify(req, res) : token === '' ? undefined : await sessions.bearer(token);
+    const idle = route?.options['idle'] === true;
+    const viewer = token === undefined ? await sessions.identify(req, res, { idle }) : token === '' ? undefined : await sessions.bearer(token);
     const allowance = await rates.count(req, viewer, route);
     showRate(res, allowance);
     if (!viewer) throw badToken();
@@ -109,6 +108,10 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     return this.#parts.protection.body(req, { form: this.#under.get(req)?.route?.options['form'] === true });
   }
 
+  around(call: Exchange<Viewer> & { readonly body: unknown }, route: RouteInfo, handler: () => Promise<object>): Promise<object> | undefined {
+    return this.#parts.repeats.around(call, route, handler);
+  }
+
   succeed({ req, res, actor }: Exchange<Viewer>, result: object, route: RouteInfo, tags: readonly string[] | undefined): void {
     const body = successBytes(result);
     const under = this.#under.get(req);
@@ -117,7 +120,7 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
       const keeping = { tags: [...tags, ...own, accessTag], mark: under.mark, caller: callerOf(actor) };
       this.#kept.keep(req.originalUrl, route, new KeptAnswer(body, this.#parts.protection.headers(DATA_POLICY).flat()), keeping);
     }
-    if (!this.#parts.environment.production) this.#compare(body, route);
+    this.#conformance?.success(body, route);
     send(req, res, { status: route.status, type: JSON_TYPE, body });
   }
 
@@ -128,10 +131,12 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
       this.#protect(req, res);
       showRate(res, await this.#parts.rates.count(req, actor, undefined));
     }
-    this.#fail(req, res, error);
+    const route = this.#under.get(req)?.route;
+    const status = this.#fail(req, res, error);
+    if (route) this.#conformance?.failure(status, route);
   }
 
-  #fail(req: IncomingMessage, res: ServerResponse, error: unknown): void {
+  #fail(req: IncomingMessage, res: ServerResponse, error: unknown): number {
     const { log, http } = this.#parts;
     const requestId = http.idOf(req);
     const shown = presentable(error) ?? new HttpError(500, 'Something went wrong on the server');
@@ -140,13 +145,13 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     if (shown.status === 401) res.setHeader('WWW-Authenticate', 'Bearer');
     for (const [name, value] of Object.entries(shown.headers)) res.setHeader(name, value);
     send(req, res, { status: shown.status, type: JSON_TYPE, body: Buffer.from(JSON.stringify(envelope(shown, requestId))) });
+    return shown.status;
   }
 
   #refuse(req: IncomingMessage, res: ServerResponse, refusal: Allowance | Error): void {
     this.#protect(req, res);
-    if (refusal instanceof Error) return this.#fail(req, res, refusal);
-    showRate(res, refusal);
-    this.#fail(req, res, tooMany(refusal));
+    if (!(refusal instanceof Error)) showRate(res, refusal);
+    this.#fail(req, res, refusal instanceof Error ? refusal : tooMany(refusal));
   }
 
   #protect(req: IncomingMessage, res: ServerResponse): void {
@@ -154,12 +159,5 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     res.setHeader('Vary', VARY);
     res.setHeader('X-Request-Id', this.#parts.http.idOf(req));
     allowOrigin(req, res, this.#parts.settings.get('api.cors_origins') as readonly string[]);
-  }
-
-  /** While developing: an answer that is not what the reference promises is a fault of the plugin that gave it. */
-  #compare(body: Buffer, { plugin, method, path, result }: RouteInfo): void {
-    if (!result) return;
-    const compared = check(result, JSON.parse(body.toString()));
-    if (!compared.ok) this.#parts.log.error({ plugin, method, path, problems: compared.problems }, 'an answer differs from the result schema of its route');
   }
 }

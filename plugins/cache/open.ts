@@ -10,8 +10,8 @@ export interface OpenOptions {
   readonly url?: string | undefined;
   /** Keeps two installations on one Redis apart. */
   readonly namespace: string;
-  /** Whether the caller is inside a database transaction. */
-  inTransaction(): boolean;
+  /** What is to be done after the commit of the transaction that the caller is in, if any. */
+  afterCommit(): Array<() => Promise<void>> | undefined;
   readonly bytes?: number | undefined;
 }
 

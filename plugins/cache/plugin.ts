@@ -11,7 +11,7 @@ export default definePlugin({
 
   async setup({ data, environment, fleet }, plugin) {
     const namespace = `parley:${await data.identity()}`;
-    const { cache, close } = await openCache({ url: environment.redisUrl, namespace, fleet, log: plugin.log, inTransaction: () => data.inTransaction });
+    const { cache, close } = await openCache({ url: environment.redisUrl, namespace, fleet, log: plugin.log, afterCommit: () => data.batch() });
     plugin.defer(close);
     return { cache };
   },

@@ -31,8 +31,8 @@ const PURGED = 'cache.purged';
 
 export interface TaggedCacheOptions {
   readonly fleet: Fleet;
-  /** Whether the caller is inside a database transaction. */
-  inTransaction(): boolean;
+  /** What is to be done after the commit of the transaction that the caller is in, if any. */
+  afterCommit(): Array<() => Promise<void>> | undefined;
   /** Whether what is remembered may be served: with other processes, only while this one hears them. */
   current?(): boolean;
   readonly redis?: Redis | undefined;
@@ -44,7 +44,7 @@ export interface TaggedCacheOptions {
 export class TaggedCache implements Cache {
   readonly redis: Redis | undefined;
   readonly #fleet: Fleet;
-  readonly #inTransaction: () => boolean;
+  readonly #afterCommit: TaggedCacheOptions['afterCommit'];
   readonly #current: () => boolean;
   readonly #entries: LRUCache<string, Entry>;
   /** By tag. */
@@ -59,9 +59,9 @@ export class TaggedCache implements Cache {
   /** Everything computed from before this counts as purged. */
   #floor = 0;
 
-  constructor({ fleet, inTransaction, current = () => true, redis, bytes = 64 * 1024 * 1024 }: TaggedCacheOptions) {
+  constructor({ fleet, afterCommit, current = () => true, redis, bytes = 64 * 1024 * 1024 }: TaggedCacheOptions) {
     this.#entries = new LRUCache({ maxSize: bytes, ttlResolution: 0, dispose: ({ tags }, key) => this.#untag(key, tags) });
-    this.#inTransaction = inTransaction;
+    this.#afterCommit = afterCommit;
     this.#current = current;
     this.#fleet = fleet;
     this.redis = redis;
@@ -69,7 +69,7 @@ export class TaggedCache implements Cache {
   }
 
   async remember<T>(key: string, tags: readonly string[], load: () => Promise<T>, options?: KeepOptions): Promise<T> {
-    if (this.#inTransaction()) return load();
+    if (this.#afterCommit()) return load();
     if (this.#current()) {
       const held = this.#entries.get(key);
       if (held) return held.value as T;
@@ -97,13 +97,13 @@ export class TaggedCache implements Cache {
   }
 
   keep(key: string, tags: readonly string[], value: unknown, since: number, options?: KeepOptions): boolean {
-    if (this.#inTransaction() || this.#purgedSince(since, tags)) return false;
+    if (this.#afterCommit() || this.#purgedSince(since, tags)) return false;
     this.#hold(key, tags, value, options);
     return true;
   }
 
   async purge(...tags: string[]): Promise<void> {
-    if (tags.length === 0) return;
+    if (tags.length === 0 || this.#afterCommit()?.push(() => this.purge(...tags))) return;
     this.#drop(tags);
     await this.#fleet.announce(PURGED, tags);
   }

@@ -4,6 +4,7 @@ import type { Accounts } from '#plugins/accounts';
 import type { Categories, Discussions, ImportedDiscussion, Importer } from '#plugins/discussions';
 import type { DemoContent, Progress } from '#plugins/installer';
 import type { Markdown } from '#plugins/markdown';
+import { Audience } from './applause.ts';
 import { readContent, type Content, type DemoDiscussion } from './content.ts';
 import { loginNames, memberEmail, type Logins } from './logins.ts';
 
@@ -41,7 +42,7 @@ export class Filler implements DemoContent {
     // The import is one transaction: either all of it was written by an earlier attempt, or nothing.
     const admin = { id: [...members.values()][0], username: content.members[0]?.username, group: access.groupOf('admin') };
     if ((await discussions.list({ limit: 1 }, admin)).items.length > 0) return;
-    const ready = await this.#rendered(content.discussions, (discussion) => ({ categoryId: categories.get(discussion.category)!, members }), progress);
+    const ready = await this.#rendered(content.discussions, { categories, members }, progress);
     await importer.importDiscussions(ready, (done, posts) => progress(`${done} discussions, ${posts} posts written`));
   }
 
@@ -79,7 +80,7 @@ export class Filler implements DemoContent {
 
   async #rendered(
     found: readonly DemoDiscussion[],
-    place: (discussion: DemoDiscussion) => { readonly categoryId: string; readonly members: ReadonlyMap<string, string> },
+    { categories, members }: { readonly categories: ReadonlyMap<string, string>; readonly members: ReadonlyMap<string, string> },
     progress: Progress,
   ): Promise<readonly ImportedDiscussion[]> {
     const texts = found.flatMap(({ posts }) => posts.map(({ content }) => content));
@@ -90,14 +91,16 @@ export class Filler implements DemoContent {
       progress(`${at + some.length} of ${texts.length} posts rendered`);
     }
     const now = this.#options.clock.now();
+    const audience = new Audience(members.values(), now);
     return found.map((discussion) => {
-      const { categoryId, members } = place(discussion);
       const begin = now - discussion.age;
-      const { title, views, pinned, locked } = discussion;
-      const posts = discussion.posts.map(({ author, after, content }) => ({
-        authorId: members.get(author)!, content, html: html.get(content)!, createdAt: new Date(begin + after),
-      }));
-      return { title, categoryId, authorId: members.get(discussion.author)!, createdAt: new Date(begin), views, pinned, locked, posts };
+      const { title, tags, views, pinned, locked } = discussion;
+      const posts = discussion.posts.map(({ author, after, content }, index) => {
+        const post = { authorId: members.get(author)!, content, html: html.get(content)!, createdAt: new Date(begin + after) };
+        return { ...post, fields: { reactions: audience.hear(post, index === 0) } };
+      });
+      const categoryId = categories.get(discussion.category)!;
+      return { title, categoryId, authorId: members.get(discussion.author)!, createdAt: new Date(begin), views, pinned, locked, posts, fields: { tags } };
     });
   }
 }

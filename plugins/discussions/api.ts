@@ -15,31 +15,23 @@ export const PostEvent = Type.Object({
   id: Type.String(), discussion_id: Type.String(), number: Type.Integer(), content: Type.String(), html: Type.String(), url: Type.String(),
   author: Type.Object({ id: Type.String(), username: Type.String() }), created_at: Type.String(),
 });
-interface DiscussionPayload {
-  readonly discussion: Static<typeof DiscussionEvent>;
-}
-interface PostPayload {
-  readonly post: Static<typeof PostEvent>;
-  readonly category_id: string;
-}
+type DiscussionPayload = Readonly<{ discussion: Static<typeof DiscussionEvent> }>;
+type PostPayload = Readonly<{ post: Static<typeof PostEvent>; category_id: string }>;
 
 /** A new discussion is visible. Its first post does not raise `post.created` as well. */
 export const discussionCreated = defineAction<DiscussionPayload>('discussion.created', { public: Type.Object({ discussion: DiscussionEvent }) });
 /** Title, category, tags, pin or lock changed, or it was restored. */
-export const discussionUpdated = defineAction<DiscussionPayload>('discussion.updated');
-export const discussionDeleted = defineAction<DiscussionPayload>('discussion.deleted');
+export const discussionUpdated = defineAction<DiscussionPayload>('discussion.updated', { public: Type.Object({ discussion: DiscussionEvent }) });
+export const discussionDeleted = defineAction<DiscussionPayload>('discussion.deleted', { public: Type.Object({ discussion: Type.Pick(DiscussionEvent, ['id', 'number']) }) });
 /** A reply is visible. */
 export const postCreated = defineAction<PostPayload>('post.created', { public: Type.Object({ post: PostEvent }) });
-export const postUpdated = defineAction<PostPayload>('post.updated');
-export const postDeleted = defineAction<PostPayload>('post.deleted');
+export const postUpdated = defineAction<PostPayload>('post.updated', { public: Type.Object({ post: PostEvent }) });
+export const postDeleted = defineAction<PostPayload>('post.deleted', { public: Type.Object({ post: Type.Pick(PostEvent, ['id', 'discussion_id', 'number']) }) });
 
 /** Last word on what somebody is about to publish: throw `HttpError` to refuse, or return it changed. */
 export const draftAccepted = defineFilter<Draft, { readonly author: Viewer; readonly categoryId: string }>('discussion.draft', 'abort');
-interface Draft {
-  /** Absent for a reply or an edit. */
-  readonly title?: string;
-  readonly content: string;
-}
+/** Without a title: a reply or an edit. */
+type Draft = Readonly<{ title?: string; content: string }>;
 
 /**
  * A field that another plugin adds to a record. The owner composes it into its request and result schemas, and so into
@@ -65,6 +57,8 @@ export interface MirroredPost {
   readonly content: string;
   readonly html: string;
   readonly createdAt: Date;
+  /** Deleted by itself: it stays so when its discussion comes back. */
+  readonly removed: boolean;
   /** False once it or its discussion is deleted. */
   readonly visible: boolean;
 }
@@ -75,8 +69,10 @@ export interface MirroredPost {
 export interface Mirror {
   /** New, edited, deleted or restored posts; the same post may come again. */
   posts(em: EntityManager, posts: readonly MirroredPost[]): Promise<void>;
-  /** Title, category or visibility of a whole discussion changed; its posts do not come one by one. */
+  /** Title, category, visibility or a field of a whole discussion changed, fields being saved before; its posts do not come one by one. */
   discussion(em: EntityManager, discussion: { readonly id: string; readonly title: string; readonly categoryId: string; readonly visible: boolean }): Promise<void>;
+  /** All discussions of a category went to another one; they do not come one by one. */
+  category(em: EntityManager, from: string, to: string): Promise<void>;
 }
 export const mirrors = defineExtensionPoint<Mirror>('discussions.mirrors');
 export const discussionFields = defineExtensionPoint<Field>('discussions.discussion-fields');
@@ -98,12 +94,7 @@ export interface Category {
   readonly reply: Audience;
 }
 
-export interface CategoryRights {
-  readonly view: boolean;
-  readonly create: boolean;
-  readonly reply: boolean;
-  readonly moderate: boolean;
-}
+export type CategoryRights = Readonly<Record<'view' | 'create' | 'reply' | 'moderate', boolean>>;
 
 /** All categories are held in memory and exact: a change replaces them before it is answered. */
 export interface Categories {
@@ -159,6 +150,14 @@ export interface ListRequest {
   readonly cursor?: string | undefined;
 }
 
+/** A list on a page of its own, at `path`; scripts load its next parts from `api`. `total`: how many discussions the whole list has. */
+export interface ListPage extends Omit<ListRequest, 'limit' | 'offset' | 'cursor'> {
+  readonly path: string;
+  readonly api: string;
+  readonly page?: number | undefined;
+  readonly total: number;
+}
+
 /** Which discussion something belongs to, and what decides who may see it and act on it. */
 export interface DiscussionHead {
   readonly id: string;
@@ -178,30 +177,26 @@ export interface PostHead {
   readonly id: string;
   readonly number: number;
   readonly authorId: string;
+  /** Only moderators get to see it then. */
+  readonly deleted: boolean;
   readonly discussion: DiscussionHead;
 }
 
+type Fields = Readonly<Record<string, unknown>>;
 export interface NewDiscussion {
   readonly title: string;
   readonly content: string;
   /** Id or slug. */
   readonly categoryId: string;
   /** Values for the fields of other plugins, by name; names that no plugin knows are ignored. */
-  readonly fields?: Readonly<Record<string, unknown>>;
+  readonly fields?: Fields;
 }
-export interface Started {
-  readonly discussionId: string;
-  readonly number: number;
-  readonly postId: string;
-  readonly path: string;
-}
-export interface Replied {
-  readonly id: string;
-  readonly number: number;
-  readonly path: string;
-}
+export type Started = Readonly<{ discussionId: string; number: number; postId: string; path: string }>;
+export type Replied = Readonly<{ id: string; number: number; path: string }>;
 
 export interface Discussions {
+  /** With the fields that other plugins add, for the results of routes. */
+  readonly record: typeof DiscussionRecord;
   /** Markdown in, ids out. 400 naming the field, 403 where the category does not let the viewer, 429 above the rate. */
   start(viewer: Viewer, draft: NewDiscussion): Promise<Started>;
   /** 404 for a discussion the viewer cannot see, 403 where it is locked or closed to them, 429 above the rate. */
@@ -215,6 +210,23 @@ export interface Discussions {
   /** In the order of `ids`, without those the viewer may not see. */
   records(ids: readonly string[], viewer: Viewer): Promise<readonly DiscussionRecord[]>;
   posts(ids: readonly string[], viewer: Viewer): Promise<readonly PostRecord[]>;
+  /** Records as the rows that `@discussions/rows` takes. */
+  cards(records: readonly DiscussionRecord[]): Promise<readonly object[]>;
+  /** What `@discussions/list` takes besides `label` and `empty`. 404 for a page behind the last one. */
+  listPage(page: ListPage, viewer: Viewer): Promise<object>;
+  /** Whether the viewer may reply to a discussion that was found for them. */
+  mayReply(discussion: DiscussionHead, viewer: Viewer): boolean;
+  /** A select of the ids of all discussions the viewer may see, for other plugins' statements. */
+  visible(viewer: Viewer): Promise<RawBuilder<unknown>>;
+  /** The same of posts. */
+  visiblePosts(viewer: Viewer): Promise<RawBuilder<unknown>>;
+  /**
+   * Every post by id, deleted ones too, for whoever starts to keep a copy; with `since`, those of discussions that have changed since that mark.
+   * Inside a transaction nobody changes them until it ends. Two statements.
+   */
+  mirrored(after: string | undefined, limit: number, since?: string): Promise<readonly MirroredPost[]>;
+  /** Where the copy of a mirror that stops now is to go on later. */
+  mark(): Promise<string>;
 }
 export const Discussions = defineToken<Discussions>('Discussions');
 
@@ -229,9 +241,9 @@ export interface ImportedDiscussion {
   readonly pinned?: boolean;
   readonly locked?: boolean;
   /** Values for the fields of other plugins, by name. */
-  readonly fields?: Readonly<Record<string, unknown>>;
+  readonly fields?: Fields;
   /** `html` is stored as it is: it must come from `Markdown.render`. */
-  readonly posts: readonly { readonly authorId: string; readonly content: string; readonly html: string; readonly createdAt: Date }[];
+  readonly posts: readonly { readonly authorId: string; readonly content: string; readonly html: string; readonly createdAt: Date; readonly fields?: Fields }[];
 }
 /** Brings in many discussions fast. Raises no events, asks for no rights; all counters are right afterwards. */
 export interface Importer {
@@ -255,6 +267,8 @@ export const tags = {
 
 /** A place in the form of a discussion or a post; what is filled in may hold inputs, which are sent with the form under their names. */
 export interface ComposerSlot {
+  /** A whole discussion with its title and fields, or a single post. */
+  readonly writes: 'discussion' | 'post';
   /** Absent for a new discussion. */
   readonly discussion?: DiscussionHead | undefined;
   /** What was typed, by field name, when a form comes back. */

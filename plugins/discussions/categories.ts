@@ -3,6 +3,7 @@ import type { Access, Audience, Viewer } from '#plugins/access';
 import { moderate, startDiscussion, tags, writeReply, type Categories, type Category, type CategoryRights } from '#plugins/discussions';
 import { CategoryEntity } from './entities.ts';
 import { createId, isId, slugOf } from './identifiers.ts';
+import type { Mirroring } from './mirroring.ts';
 
 const KEY = 'discussions.categories';
 /** What a fresh forum begins with. */
@@ -25,13 +26,15 @@ export class CategoryService implements Categories {
   readonly #cache: Cache;
   readonly #access: Access;
   readonly #clock: Clock;
+  readonly #mirroring: Mirroring;
   #now: readonly Category[] = [];
 
-  constructor({ data, cache, access, clock }: { data: Data; cache: Cache; access: Access; clock: Clock }) {
+  constructor({ data, cache, access, clock, mirroring }: { data: Data; cache: Cache; access: Access; clock: Clock; mirroring: Mirroring }) {
     this.#data = data;
     this.#cache = cache;
     this.#access = access;
     this.#clock = clock;
+    this.#mirroring = mirroring;
   }
 
   /** Reads them; a database without any gets the first ones. */
@@ -98,7 +101,10 @@ export class CategoryService implements Categories {
     }
     await this.#data.transaction(async (em) => {
       if (moveTo === undefined) await this.#refuseFull(id);
-      else await this.#empty(id, moveTo);
+      else {
+        await this.#empty(id, moveTo);
+        await this.#mirroring.category(em, id, moveTo);
+      }
       await em.nativeDelete(CategoryEntity, { id });
     });
     await this.#changed();
@@ -110,7 +116,7 @@ export class CategoryService implements Categories {
   }
 
   async #empty(id: string, moveTo: string): Promise<void> {
-    await this.#data.all(sql`update discussion set category_id = ${moveTo} where category_id = ${id}`);
+    await this.#data.all(sql`update discussion set category_id = ${moveTo}, updated_at = ${new Date(this.#clock.now())} where category_id = ${id}`);
     await this.#data.all(sql`insert into discussion_author (user_id, category_id, discussions, posts)
       select user_id, ${moveTo}::uuid, discussions, posts from discussion_author where category_id = ${id} order by user_id
       on conflict (user_id, category_id) do update

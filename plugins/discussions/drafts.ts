@@ -1,6 +1,6 @@
-import { InvalidInput, parse, type EntityManager, type FieldProblem, type PluginHandle } from '#core';
+import { InvalidInput, parse, Type, type EntityManager, type FieldProblem, type PluginHandle, type TSchema } from '#core';
 import type { Viewer } from '#plugins/access';
-import { discussionFields, draftAccepted } from '#plugins/discussions';
+import { discussionFields, draftAccepted, type Field } from '#plugins/discussions';
 import type { Markdown } from '#plugins/markdown';
 
 /** Characters of a title, the same for forms, the API and the database's index of titles. */
@@ -63,8 +63,17 @@ export class Drafts {
     return this.#plugin.extensions(discussionFields).flatMap(({ value: field }) => {
       const given = body[field.name];
       if (given === undefined || !field.body || !field.save) return [];
-      const value = (parse({ type: 'object', properties: { [field.name]: field.body } }, { [field.name]: given }) as Record<string, unknown>)[field.name];
+      const value = checkedValue(field, given);
       return [(em: EntityManager, id: string) => field.save!(em, id, value, viewer)];
     });
   }
+}
+
+const bodies = new WeakMap<Field, TSchema>();
+
+/** What was given for a field, as its plugin takes it; 400 naming the field otherwise. */
+export function checkedValue(field: Field, given: unknown): unknown {
+  const body = bodies.get(field) ?? Type.Object(field.body ? { [field.name]: field.body } : {});
+  bodies.set(field, body);
+  return (parse(body, { [field.name]: given }) as Record<string, unknown>)[field.name];
 }

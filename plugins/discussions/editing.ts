@@ -8,6 +8,7 @@ import type { Drafts } from './drafts.ts';
 import { DiscussionEntity, PostEntity } from './entities.ts';
 import { discussionEvent, postEvent } from './events.ts';
 import { slugOf } from './identifiers.ts';
+import type { Mirroring } from './mirroring.ts';
 import { headTag, type FoundPost } from './reading.ts';
 import type { Rights } from './rights.ts';
 
@@ -20,6 +21,7 @@ export interface EditingServices {
   readonly accounts: Pick<Accounts, 'authors'>;
   readonly categories: CategoryService;
   readonly drafts: Drafts;
+  readonly mirroring: Mirroring;
   readonly rights: Rights;
 }
 /** What may be changed of a discussion; what is undefined stays. */
@@ -36,7 +38,7 @@ interface StoredDiscussion {
 }
 
 interface StoredPost {
-  id: string; number: number; content: string; html: string; authorId: string; createdAt: Date;
+  id: string; number: number; content: string; html: string; authorId: string; createdAt: Date; deletedAt?: Date | null | undefined;
 }
 
 /** Changes to what was written. Whether the viewer may is checked by whoever calls, except for what only moderators may. */
@@ -48,7 +50,7 @@ export class Editing {
   }
 
   async change(head: DiscussionHead, changes: Changes, viewer: Viewer): Promise<void> {
-    const { rights, drafts, categories } = this.#services;
+    const { rights, drafts, categories, mirroring } = this.#services;
     const staffOnly = changes.pinned !== undefined || changes.locked !== undefined;
     if (staffOnly && !rights.in(head.categoryId, viewer).moderate) throw new HttpError(403, 'Only moderators pin and lock discussions');
     const title = changes.title === undefined ? undefined : drafts.title(changes.title);
@@ -58,29 +60,33 @@ export class Editing {
     const fields = drafts.fields(changes.fields ?? {}, viewer);
     await this.#write(head, async (em, stored) => {
       if (target && target.id !== stored.categoryId) await this.#move(stored, target.id);
-      Object.assign(stored, { ...(title !== undefined && { title, slug: slugOf(title) }), ...(target && { categoryId: target.id }) });
+      const mirrored = fields.length > 0 || (title ?? stored.title) !== stored.title || (target?.id ?? stored.categoryId) !== stored.categoryId;
+      Object.assign(stored, { ...(title !== undefined && { title, slug: slugOf(title, 'discussion') }), ...(target && { categoryId: target.id }) });
       stored.isPinned = changes.pinned ?? stored.isPinned;
       stored.isLocked = changes.locked ?? stored.isLocked;
       for (const save of fields) await save(em, stored.id);
+      if (mirrored) await mirroring.discussion(em, stored);
       await this.#announce(discussionUpdated, stored);
     });
   }
 
   /** Takes it out of lists, feeds and search; a moderator can bring it back. */
   async remove(head: DiscussionHead, viewer: Viewer): Promise<void> {
-    await this.#write(head, async (_em, stored, now) => {
+    await this.#write(head, async (em, stored, now) => {
       if (stored.deletedAt) return;
       Object.assign(stored, { deletedAt: now, deletedBy: viewer.id ?? null });
       await addWhole(this.#services.data, stored, stored.categoryId, -1);
+      await this.#services.mirroring.discussion(em, stored);
       await this.#announce(discussionDeleted, stored);
     });
   }
 
   async restore(head: DiscussionHead): Promise<void> {
-    await this.#write(head, async (_em, stored) => {
+    await this.#write(head, async (em, stored) => {
       if (!stored.deletedAt) return;
       Object.assign(stored, { deletedAt: null, deletedBy: null });
       await addWhole(this.#services.data, stored, stored.categoryId, 1);
+      await this.#services.mirroring.discussion(em, stored);
       await this.#announce(discussionUpdated, stored);
     });
   }
@@ -90,7 +96,7 @@ export class Editing {
     await this.#write(discussion, async (em, stored, now) => {
       const post = await em.findOneOrFail(PostEntity, { id: row.id });
       Object.assign(post, { content: accepted.content, html: accepted.html, updatedAt: now, editedAt: now });
-      await this.#announcePost(postUpdated, post, stored);
+      await this.#announcePost(em, postUpdated, post, stored);
     });
   }
 
@@ -104,7 +110,7 @@ export class Editing {
       await em.flush();
       await leave(this.#services.data, stored.id, post.authorId);
       if (!stored.deletedAt) await addReply(this.#services.data, post.authorId, stored.categoryId, -1);
-      await this.#announcePost(postDeleted, post, stored);
+      await this.#announcePost(em, postDeleted, post, stored);
     });
   }
 
@@ -117,7 +123,7 @@ export class Editing {
       await em.flush();
       await rejoin(this.#services.data, stored.id, post.authorId);
       if (!stored.deletedAt) await addReply(this.#services.data, post.authorId, stored.categoryId, 1);
-      await this.#announcePost(postUpdated, post, stored);
+      await this.#announcePost(em, postUpdated, post, stored);
     });
   }
 
@@ -146,8 +152,9 @@ export class Editing {
     await plugin.emit(action, { discussion: discussionEvent(environment.baseUrl, stored, await this.#author(stored.authorId)) });
   }
 
-  async #announcePost(action: typeof postUpdated, post: StoredPost, stored: StoredDiscussion): Promise<void> {
-    const { plugin, environment } = this.#services;
+  async #announcePost(em: EntityManager, action: typeof postUpdated, post: StoredPost, stored: StoredDiscussion): Promise<void> {
+    const { plugin, environment, mirroring } = this.#services;
+    await mirroring.posts(em, stored, [post]);
     const event = postEvent(environment.baseUrl, post, stored, await this.#author(post.authorId));
     await plugin.emit(action, { post: event, category_id: stored.categoryId });
   }

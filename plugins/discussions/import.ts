@@ -1,6 +1,8 @@
-import { sql, type Cache, type Data } from '#core';
-import { tags, type ImportedDiscussion, type Importer } from '#plugins/discussions';
+import { sql, type Cache, type Data, type EntityManager, type ExtensionPoint, type PluginHandle } from '#core';
+import { discussionFields, postFields, tags, type Field, type ImportedDiscussion, type Importer } from '#plugins/discussions';
+import { checkedValue } from './drafts.ts';
 import { createId, slugOf } from './identifiers.ts';
+import type { Mirroring } from './mirroring.ts';
 
 /** Posts in one batch: large enough that a statement's fixed cost vanishes, small enough for memory and time-outs. */
 const BATCH = 5_000;
@@ -20,10 +22,14 @@ interface Prepared {
 export class BatchImporter implements Importer {
   readonly #data: Data;
   readonly #cache: Cache;
+  readonly #mirroring: Mirroring;
+  readonly #plugin: PluginHandle;
 
-  constructor(data: Data, cache: Cache) {
+  constructor({ data, cache, mirroring, plugin }: { data: Data; cache: Cache; mirroring: Mirroring; plugin: PluginHandle }) {
     this.#data = data;
     this.#cache = cache;
+    this.#mirroring = mirroring;
+    this.#plugin = plugin;
   }
 
   async importDiscussions(
@@ -33,7 +39,7 @@ export class BatchImporter implements Importer {
     let batch: Prepared[] = [];
     let size = 0;
     const send = async (): Promise<void> => {
-      await this.#data.transaction(() => this.#write(batch));
+      await this.#data.transaction((em) => this.#write(em, batch));
       total.discussions += batch.length;
       total.posts += size;
       progress(total.discussions, total.posts);
@@ -50,10 +56,21 @@ export class BatchImporter implements Importer {
     return total;
   }
 
-  async #write(batch: readonly Prepared[]): Promise<void> {
+  async #write(em: EntityManager, batch: readonly Prepared[]): Promise<void> {
     await this.#writeDiscussions(batch);
-    await this.#writePosts(batch);
     await this.#count(batch);
+    await this.#saveFields(em, discussionFields, batch.map(({ id, source }) => [id, source.fields]));
+    await this.#writePosts(em, batch);
+    await this.#saveFields(em, postFields, batch.flatMap(({ source, postIds }) => source.posts.map(({ fields }, index) => [postIds[index]!, fields] as const)));
+  }
+
+  /** Each plugin gets all values of its field at once. */
+  async #saveFields(em: EntityManager, point: ExtensionPoint<Field>, given: readonly (readonly [string, Readonly<Record<string, unknown>> | undefined])[]): Promise<void> {
+    for (const { value: field } of this.#plugin.extensions(point)) {
+      if (!field.body || !field.saveMany) continue;
+      const values = given.flatMap(([id, fields]) => (fields?.[field.name] === undefined ? [] : [[id, checkedValue(field, fields[field.name])] as const]));
+      if (values.length > 0) await field.saveMany(em, new Map(values));
+    }
   }
 
   async #writeDiscussions(batch: readonly Prepared[]): Promise<void> {
@@ -64,7 +81,7 @@ export class BatchImporter implements Importer {
         last_post_at, last_post_id, last_author_id, created_at, updated_at)
       select id, title, slug, category_id, author_id, first_post_id, posts, posts - 1, views, participants, pinned, locked,
         last_at, last_id, last_author, created_at, last_at
-      from unnest(${of(({ id }) => id)}::uuid[], ${of(({ source }) => source.title)}::text[], ${of(({ source }) => source.slug ?? slugOf(source.title))}::text[],
+      from unnest(${of(({ id }) => id)}::uuid[], ${of(({ source }) => source.title)}::text[], ${of(({ source }) => source.slug ?? slugOf(source.title, 'discussion'))}::text[],
         ${of(({ source }) => source.categoryId)}::uuid[], ${of(({ source }) => source.authorId)}::uuid[], ${of(({ postIds }) => postIds[0])}::uuid[],
         ${of(({ postIds }) => postIds.length)}::int[], ${of(({ source }) => source.views ?? 0)}::int[], ${of(({ participants }) => participants.size)}::int[],
         ${of(({ source }) => source.pinned ?? false)}::boolean[], ${of(({ source }) => source.locked ?? false)}::boolean[],
@@ -74,8 +91,8 @@ export class BatchImporter implements Importer {
       order by position`);
   }
 
-  async #writePosts(batch: readonly Prepared[]): Promise<void> {
-    const rows = batch.flatMap(({ id, source, postIds }) => source.posts.map((post, index) => ({ ...post, id: postIds[index]!, discussionId: id, number: index + 1 })));
+  async #writePosts(em: EntityManager, batch: readonly Prepared[]): Promise<void> {
+    const rows = batch.flatMap(({ id, source, postIds }) => source.posts.map((post, index) => ({ ...post, id: postIds[index]!, discussionId: id, source, number: index + 1 })));
     for (let start = 0; start < rows.length; start += BATCH) {
       const part = rows.slice(start, start + BATCH);
       const of = <T>(read: (row: (typeof rows)[number]) => T): T[] => part.map(read);
@@ -86,6 +103,7 @@ export class BatchImporter implements Importer {
           ${of(({ authorId }) => authorId)}::uuid[],
           ${of(({ content }) => content)}::text[], ${of(({ html }) => html)}::text[], ${of(({ createdAt }) => createdAt.toISOString())}::timestamptz[])
           as t (id, discussion_id, number, author_id, content, html, created_at)`);
+      await this.#mirroring.imported(em, () => part.map(({ source: { title, categoryId }, ...post }) => ({ ...post, title, categoryId, removed: false, visible: true })));
     }
   }
 

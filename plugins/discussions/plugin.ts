@@ -4,18 +4,23 @@ import { Accounts, userChanged } from '#plugins/accounts';
 import { Admin } from '#plugins/admin';
 import {
   Categories, categoryFields, discussionCreated, discussionDeleted, discussionFields, Discussions, discussionUpdated, draftAccepted, editPost, Importer, manageCategories,
-  moderate, postCreated, postDeleted, postFields, postUpdated, startDiscussion, tags, writeReply,
+  mirrors, moderate, postCreated, postDeleted, postFields, postUpdated, startDiscussion, tags, writeReply,
 } from '#plugins/discussions';
+import { eventRules } from '#plugins/events';
 import { Limits } from '#plugins/limits';
 import { Markdown } from '#plugins/markdown';
+import { places } from '#plugins/presence';
 import { Web } from '#plugins/web';
 import { CategoryService } from './categories.ts';
 import { Counts } from './counts.ts';
 import { Drafts } from './drafts.ts';
 import { Editing } from './editing.ts';
 import { CategoryEntity, DiscussionEntity, PostEntity } from './entities.ts';
+import { discussionRules } from './event-rules.ts';
 import { BatchImporter } from './import.ts';
+import { Mirroring } from './mirroring.ts';
 import { addPages } from './pages/index.ts';
+import { placeOf } from './places.ts';
 import { Reading } from './reading.ts';
 import { Records } from './records.ts';
 import { Rights } from './rights.ts';
@@ -38,7 +43,7 @@ export default definePlugin({
   wants: { web: Web, admin: Admin },
   provides: { categories: Categories, discussions: Discussions, importer: Importer },
   hooks: [discussionCreated, discussionUpdated, discussionDeleted, postCreated, postUpdated, postDeleted, draftAccepted],
-  extensionPoints: [discussionFields, postFields, categoryFields],
+  extensionPoints: [mirrors, discussionFields, postFields, categoryFields],
   permissions: [startDiscussion, writeReply, editPost, moderate, manageCategories],
   settings: Type.Object({
     'posts.rate_limit': rate(20, 'Replies in ten minutes', 'How many one member may write; moderators five times as many.'),
@@ -46,14 +51,15 @@ export default definePlugin({
   }),
   entities: [CategoryEntity, DiscussionEntity, PostEntity],
   async setup({ data, cache, clock, environment, settings, access, accounts, limits, markdown, web, admin }, plugin) {
-    const categories = new CategoryService({ data, cache, access, clock });
+    const mirroring = new Mirroring({ plugin, data, clock });
+    const categories = new CategoryService({ data, cache, access, clock, mirroring });
     await categories.open();
     const records = new Records({ plugin, accounts, categories, environment });
     const reading = new Reading({ data, cache, access, categories, records });
     const rights = new Rights({ access, categories, limits, rates: plugin.settings });
     const drafts = new Drafts(plugin, markdown);
-    const writing = new Writing({ data, cache, clock, environment, plugin, categories, drafts, reading, rights });
-    const editing = new Editing({ data, cache, clock, environment, plugin, accounts, categories, drafts, rights });
+    const writing = new Writing({ data, cache, clock, environment, plugin, categories, drafts, mirroring, reading, rights });
+    const editing = new Editing({ data, cache, clock, environment, plugin, accounts, categories, drafts, mirroring, rights });
     const services = { plugin, settings, categories, reading, records, rights, writing, editing, web };
 
     discussionRoutes(services);
@@ -63,8 +69,10 @@ export default definePlugin({
     const views = new ViewCounts({ data, cache, clock, log: plugin.log });
     addPages({ ...services, markdown }, { counts: new Counts(data, categories), views, access, web, admin });
 
+    plugin.extend(places, placeOf({ data, access, categories }));
+    for (const rule of discussionRules({ data, categories, environment })) plugin.extend(eventRules, rule);
     plugin.on(userChanged, () => cache.purge(tags.lists, tags.all));
     plugin.on(pluginChanged, () => cache.purge(tags.lists, tags.all));
-    return { categories, discussions: createService({ reading, writing }), importer: new BatchImporter(data, cache) };
+    return { categories, discussions: createService({ plugin, reading, writing, mirroring, rights, categories }), importer: new BatchImporter({ data, cache, mirroring, plugin }) };
   },
 });

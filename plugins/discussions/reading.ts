@@ -124,6 +124,19 @@ export class Reading {
     return { items: items as readonly PostRecord[], hasMore: rows.length > limit };
   }
 
+  /** A select of the ids of all discussions the viewer may see. */
+  async visible(viewer: Viewer): Promise<RawBuilder<unknown>> {
+    const { categories, access } = this.#services;
+    await categories.refresh();
+    const living = access.allows(viewer, moderate) ? sql`` : sql` and deleted_at is null`;
+    return sql`select id from discussion where category_id = any(${this.#visible(viewer, undefined)}::uuid[])${living}`;
+  }
+
+  async visiblePosts(viewer: Viewer): Promise<RawBuilder<unknown>> {
+    const living = this.#services.access.allows(viewer, moderate) ? sql`` : sql` and deleted_at is null`;
+    return sql`select id from post where discussion_id in (${await this.visible(viewer)})${living}`;
+  }
+
   #sees(head: DiscussionHead, viewer: Viewer): boolean {
     const category = this.#services.categories.find(head.categoryId, viewer);
     return category !== undefined && (!head.deleted || this.#services.access.allows(viewer, moderate));

@@ -1,4 +1,4 @@
-import { Type, type ExtensionPoint, type PluginHandle, type TObject } from '#core';
+import { Type, type Extension, type ExtensionPoint, type PluginHandle, type TObject } from '#core';
 import { nullable, Paging } from '#plugins/api';
 import { type Category, type Field } from '#plugins/discussions';
 
@@ -7,9 +7,15 @@ import { type Category, type Field } from '#plugins/discussions';
  * come and go. Their fields are never required, because they may leave at any moment.
  */
 export function withFields<S extends TObject>(plugin: PluginHandle, point: ExtensionPoint<Field>, schema: S, part: 'result' | 'body' = 'result'): S {
+  let known: readonly Extension<Field>[] | undefined;
+  let composed: object = schema.properties;
   const properties = (): object => {
-    const fields = plugin.extensions(point).flatMap(({ value }) => (value[part] ? [[value.name, value[part]] as const] : []));
-    return { ...schema.properties, ...Object.fromEntries(fields) };
+    const now = plugin.extensions(point);
+    if (now !== known) {
+      const fields = now.flatMap(({ value }) => (value[part] ? [[value.name, value[part]] as const] : []));
+      [known, composed] = [now, { ...schema.properties, ...Object.fromEntries(fields) }];
+    }
+    return composed;
   };
   return Object.defineProperty({ ...schema }, 'properties', { enumerable: true, get: properties }) as S;
 }

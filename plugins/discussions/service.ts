@@ -1,9 +1,26 @@
-import type { Discussions } from '#plugins/discussions';
+import type { PluginHandle } from '#core';
+import { discussionFields, DiscussionRecord, type Discussions } from '#plugins/discussions';
+import { cards } from './cards.ts';
+import type { CategoryService } from './categories.ts';
+import type { Mirroring } from './mirroring.ts';
+import { listModel } from './pages/list.ts';
 import type { Reading } from './reading.ts';
+import type { Rights } from './rights.ts';
+import { withFields } from './schemas.ts';
 import type { Writing } from './writing.ts';
 
+interface Parts {
+  readonly plugin: PluginHandle;
+  readonly categories: CategoryService;
+  readonly reading: Reading;
+  readonly writing: Writing;
+  readonly mirroring: Mirroring;
+  readonly rights: Rights;
+}
+
 /** What other plugins may ask for. */
-export const createService = ({ reading, writing }: { reading: Reading; writing: Writing }): Discussions => ({
+export const createService = ({ plugin, reading, writing, mirroring, rights, categories }: Parts): Discussions => ({
+  record: withFields(plugin, discussionFields, DiscussionRecord),
   start: (viewer, draft) => writing.start(viewer, draft),
   reply: async (viewer, draft) => {
     const { id, number, path } = await writing.reply(viewer, draft);
@@ -12,9 +29,22 @@ export const createService = ({ reading, writing }: { reading: Reading; writing:
   find: (idOrNumber, viewer) => reading.find(idOrNumber, viewer),
   findPost: async (id, viewer) => {
     const found = await reading.findPost(id, viewer);
-    return found && { id: found.row.id, number: found.row.number, authorId: found.row.author_id, discussion: found.discussion };
+    return found && { id: found.row.id, number: found.row.number, authorId: found.row.author_id, deleted: found.row.deleted_at !== null || found.discussion.deleted, discussion: found.discussion };
   },
   list: (request, viewer) => reading.list(request, viewer),
   records: (ids, viewer) => reading.recordsOf(ids, viewer),
   posts: (ids, viewer) => reading.postsOf(ids, viewer),
+  cards: async (records) => {
+    await categories.refresh();
+    return cards(records, categories.all());
+  },
+  listPage: async (page, viewer) => {
+    await categories.refresh();
+    return listModel({ reading, categories }, page, viewer);
+  },
+  mayReply: (discussion, viewer) => rights.reply(discussion, viewer),
+  visible: (viewer) => reading.visible(viewer),
+  visiblePosts: (viewer) => reading.visiblePosts(viewer),
+  mirrored: (after, limit, since) => mirroring.mirrored(after, limit, since),
+  mark: () => mirroring.mark(),
 });

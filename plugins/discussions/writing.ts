@@ -5,6 +5,7 @@ import type { CategoryService } from './categories.ts';
 import type { Drafts } from './drafts.ts';
 import { discussionEvent, postEvent } from './events.ts';
 import { createId, discussionPath, postPath, slugOf } from './identifiers.ts';
+import type { Mirroring } from './mirroring.ts';
 import { headTag, type Reading } from './reading.ts';
 import type { Rights } from './rights.ts';
 import { postColumns, type PostRow } from './rows.ts';
@@ -17,6 +18,7 @@ export interface WritingServices {
   readonly plugin: PluginHandle;
   readonly categories: CategoryService;
   readonly drafts: Drafts;
+  readonly mirroring: Mirroring;
   readonly reading: Reading;
   readonly rights: Rights;
 }
@@ -46,7 +48,7 @@ export class Writing {
   }
 
   async start(viewer: Viewer, draft: NewDiscussion): Promise<Started> {
-    const { data, drafts, rights, clock, plugin, environment, categories, cache } = this.#services;
+    const { data, drafts, rights, clock, plugin, environment, categories, cache, mirroring } = this.#services;
     await categories.refresh();
     const category = categories.find(draft.categoryId, viewer);
     if (!category) throw new InvalidInput([{ field: 'category_id', message: 'is not a category you can see' }]);
@@ -55,7 +57,7 @@ export class Writing {
     const fields = drafts.fields(draft.fields ?? {}, viewer);
     await rights.spend('discussion', viewer);
     const now = new Date(clock.now());
-    const [id, postId, slug] = [createId(now.getTime()), createId(now.getTime()), slugOf(title)];
+    const [id, postId, slug] = [createId(now.getTime()), createId(now.getTime()), slugOf(title, 'discussion')];
     const author = { id: viewer.id, username: viewer.username ?? '' };
     const number = await data.transaction(async (em) => {
       const written = await data.one(sql<{ number: number }>`
@@ -75,6 +77,8 @@ export class Writing {
           on conflict (category_id, part) do update set discussions = category_count.discussions + 1, posts = category_count.posts + 1
         ) select number from d`);
       for (const save of fields) await save(em, id);
+      const post = { id: postId, number: 1, authorId: author.id, content, html, createdAt: now };
+      await mirroring.posts(em, { id, title, categoryId: category.id }, [post]);
       const event = discussionEvent(environment.baseUrl, { id, number: written!.number, title, slug, categoryId: category.id, createdAt: now }, author);
       await plugin.emit(discussionCreated, { discussion: event });
       return written!.number;
@@ -96,13 +100,15 @@ export class Writing {
   }
 
   async #write(discussion: DiscussionHead, viewer: Viewer, content: string, html: string): Promise<PostRow> {
-    const { data, clock, plugin, environment } = this.#services;
+    const { data, clock, plugin, environment, mirroring } = this.#services;
     const now = new Date(clock.now());
     const [id, author] = [createId(now.getTime()), { id: viewer.id!, username: viewer.username ?? '' }];
-    return data.transaction(async () => {
+    return data.transaction(async (em) => {
       const row = await data.one(replyStatement({ id, author: author.id, content, html, now }, discussion));
       // Locked, moved or deleted since it was read: the caller asks again and gets the answer that fits.
       if (!row) throw new HttpError(409, 'This discussion has just been changed by a moderator; try again');
+      const deletedAt = discussion.deleted ? now : null;
+      await mirroring.posts(em, { ...discussion, deletedAt }, [{ id, number: row.number, authorId: author.id, content, html, createdAt: now }]);
       await plugin.emit(postCreated, { post: postEvent(environment.baseUrl, { ...row, createdAt: now }, discussion, author), category_id: discussion.categoryId });
       return row;
     });

@@ -1,4 +1,4 @@
-import { defineExtensionPoint, defineToken, type Action, type Awaitable } from '#core';
+import { defineExtensionPoint, defineToken, Type, type Action, type Awaitable } from '#core';
 import type { Viewer } from '#plugins/access';
 
 /** An entry of the event log: something an integrator may be told, in the order in which it may be told. */
@@ -9,6 +9,7 @@ export interface LoggedEvent {
   readonly id: string;
   /** The hook's id. */
   readonly event: string;
+  /** When it was raised. */
   readonly timestamp: string;
   /** What the hook's `public` schema lets through. */
   readonly data: object;
@@ -20,18 +21,36 @@ export interface LoggedEvent {
  */
 export interface EventRule<P = any> {
   readonly hook: Action<P>;
-  /** For each of `data` (as it was published), in order. One statement at most, whatever their number. */
-  visible(data: readonly object[], viewer: Viewer): Awaitable<readonly boolean[]>;
+  /**
+   * For each of `data` (as it was published), in order: whether it may be told, or what is told in its place, such as today's text of
+   * a post that was edited since. One statement at most, whatever their number; the same for viewers of equal rights (`Access.signature`).
+   */
+  visible(data: readonly object[], viewer: Viewer): Awaitable<readonly (boolean | object)[]>;
 }
 export const eventRules = defineExtensionPoint<EventRule>('events.rules');
 
+/** How addresses say from where to go on, and of what. */
+export const After = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'The last `position` that was read' });
+export const EventNames = Type.String({
+  pattern: '^[a-z0-9_.-]+(,[a-z0-9_.-]+)*$', maxLength: 500, description: 'Names with commas between them, such as `post.created,post.deleted`',
+});
+
+/** What was found after a position. */
+export interface EventPage {
+  /** Oldest first. */
+  readonly events: readonly LoggedEvent[];
+  /** Where to go on, also when nothing was visible. */
+  readonly position: number;
+  readonly hasMore: boolean;
+}
+
 export interface EventLog {
-  /** What the viewer may see after a position, oldest first; `position` is where to go on, also when nothing was visible. */
-  after(position: number, limit: number, viewer: Viewer): Promise<{ readonly events: readonly LoggedEvent[]; readonly position: number; readonly hasMore: boolean }>;
-  /** Of these entries, those the viewer may see. */
+  /** What the viewer may see of the next `limit` entries after a position, or of the next ones of these `names`. 503 when a rule does not answer. */
+  after(position: number, limit: number, viewer: Viewer, names?: readonly string[]): Promise<EventPage>;
+  /** Of these entries, those the viewer may see, as they may see them. 503 when a rule does not answer. */
   visible(events: readonly LoggedEvent[], viewer: Viewer): Promise<readonly LoggedEvent[]>;
-  /** The newest position; 0 while the log is empty. */
-  last(): Promise<number>;
+  /** The oldest and the newest position that are kept; both 0 while the log is empty. */
+  bounds(): Promise<{ readonly oldest: number; readonly newest: number }>;
   /** Runs in every process soon after entries were added, with those entries. Undone by the returned function. */
   watch(run: (events: readonly LoggedEvent[]) => void): () => void;
 }

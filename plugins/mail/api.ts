@@ -1,4 +1,5 @@
 import { defineToken } from '#core';
+import { html } from '#plugins/web';
 
 export interface Message {
   readonly to: string;
@@ -14,7 +15,44 @@ export interface Message {
 
 /** Post: over the setting `mail.smtp_url`, or as a file each under DATA_DIR/mail where none is set. */
 export interface Mail {
-  /** Stored in the transaction under way; sent afterwards, tried again while the server refuses. Addresses and texts are never logged. */
-  send(message: Message): Promise<void>;
+  /**
+   * Stored in the transaction under way, any number in one statement; sent afterwards, tried again while the server refuses.
+   * Addresses and texts are never logged.
+   */
+  send(...messages: readonly Message[]): Promise<void>;
 }
 export const Mail = defineToken<Mail>('Mail');
+
+export interface MailLink {
+  readonly label: string;
+  /** An absolute address. */
+  readonly href: string;
+}
+/** What a mail says, from top to bottom. */
+export interface Letter {
+  readonly title: string;
+  readonly paragraphs: readonly string[];
+  readonly links?: readonly MailLink[];
+  /** What the reader is most likely to want next. */
+  readonly action?: MailLink;
+  /** Why the mail came, and how to get no more of its kind. */
+  readonly reason: string;
+  readonly end?: MailLink;
+}
+
+/** The two forms of a mail in one plain style that depends on no theme. Everything in it is text. */
+export function letter({ title, paragraphs, links = [], action, reason, end }: Letter): Pick<Message, 'text' | 'html'> {
+  const plain = ({ label, href }: MailLink): string => `${label}\n${href}`;
+  const parts = [title, ...paragraphs, ...links.map(plain), ...(action ? [plain(action)] : []), '-- ', reason, ...(end ? [plain(end)] : [])];
+  const page = html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>${title}</title></head>
+<body style="margin:0;padding:24px 16px"><div style="max-width:34em;margin:0 auto;font:16px/1.55 system-ui,sans-serif">
+<h1 style="font-size:20px;line-height:1.3;margin:0 0 16px" dir="auto">${title}</h1>
+${paragraphs.map((text) => html`<p style="margin:0 0 16px" dir="auto">${text}</p>\n`)}
+${links.length > 0 && html`<ul style="margin:0 0 16px;padding-left:20px">${links.map(({ label, href }) => html`<li dir="auto"><a href="${href}">${label}</a></li>`)}</ul>`}
+${action && html`<p style="margin:0 0 24px"><a href="${action.href}" style="font-weight:600">${action.label}</a></p>`}
+<p style="margin:24px 0 0;padding-top:12px;border-top:1px solid #999;font-size:13px">${reason}${end && html` <a href="${end.href}">${end.label}</a>`}</p>
+</div></body></html>
+`;
+  return { text: `${parts.join('\n\n')}\n`, html: page.toString() };
+}

@@ -1,8 +1,11 @@
-import { defineExtensionPoint, defineToken, Type, type Static } from '#core';
+import { defineAction, defineExtensionPoint, defineToken, Type, type Static } from '#core';
 import { Author } from '#plugins/accounts';
 import { nullable, Time } from '#plugins/api';
 
-/** A notification as the API shows it. Those of one type about one thing are one while unread: `count` says how many, `actor` who was last. */
+/**
+ * A notification as the API shows it. Those of one type about one thing are one while unread: `count` says how many, `actor` who was last,
+ * `url` leads to the first of them. `title` is what it is about.
+ */
 export const NotificationRecord = Type.Object({
   id: Type.String(), type: Type.String(), title: Type.String(), url: Type.String(), actor: nullable(Author),
   discussion_id: nullable(Type.String()), post_id: nullable(Type.String()), count: Type.Integer(), is_read: Type.Boolean(), created_at: Time,
@@ -12,31 +15,47 @@ export type NotificationRecord = Static<typeof NotificationRecord>;
 /** A kind of notification: `reply`, `mention`, `reaction`, `quote`, `report_handled`, or another plugin's own. */
 export interface NotificationType {
   readonly type: string;
-  /** For the member's preferences: completes "Tell me when …". */
+  /** A text (`plugin:key`) for the member's preferences: completes "Tell me when …". */
   readonly label: string;
+  /** A text that stands before the title, with `{name}`, who was last, and `count`. */
+  readonly sentence: string;
   /** Whether it is e-mailed at once before the member chooses. */
   readonly mailed: boolean;
 }
 export const notificationTypes = defineExtensionPoint<NotificationType>('notifications.types');
 
+/** Where a member is told of one type: nowhere, on the site, or there and by e-mail. */
+export const CHANNELS = ['off', 'site', 'mail'] as const;
+export type Channel = (typeof CHANNELS)[number];
+export const DIGESTS = ['none', 'daily', 'weekly'] as const;
+export type Digest = (typeof DIGESTS)[number];
+
 export interface NewNotification {
   readonly type: string;
   readonly userId: string;
   readonly actorId?: string;
+  /** Who may not see it is not told, now or later. */
   readonly discussionId?: string;
   readonly postId?: string;
   /** Path of this site. */
   readonly url: string;
-  readonly title: string;
+  /** Default: the discussion's title, also when that changes. */
+  readonly title?: string;
   /** Unread ones of equal type and group are one. Default: the discussion, else each stands alone. */
   readonly group?: string;
-  /** The durable work's id: a repeated attempt adds nothing. */
+  /** The durable work's id, or what it is about: one member is told once of one key. */
   readonly key: string;
 }
 export interface Notifications {
-  /** Keeps it, counts it, tells the member's open pages, and sends mail by preference. Nothing for the actor themselves, for who muted it, or for what the member may not see. */
+  /**
+   * Keeps it, counts it, tells the member's open pages, and sends mail by preference. Nothing for the actor themselves, for who muted it, or
+   * for what the member may not see. Of several with one key for one member the first counts. Any number, in batches of a few statements.
+   */
   notify(notifications: readonly NewNotification[]): Promise<void>;
-  /** Unread ones; in constant time. */
+  /** Unread ones that the member may see; in constant time. */
   unread(userId: string): Promise<number>;
 }
 export const Notifications = defineToken<Notifications>('Notifications');
+
+/** What these members have to read changed. Raised in the transaction that changed it; what is held for them is purged before that resolves. */
+export const unreadChanged = defineAction<{ readonly userIds: readonly string[] }>('notifications.changed');

@@ -1,21 +1,45 @@
-import { defineToken, Type, type Static } from '#core';
+import { defineExtensionPoint, defineToken, Type, type Awaitable, type Static } from '#core';
 import type { Viewer } from '#plugins/access';
 import { Author } from '#plugins/accounts';
-import { nullable, Time } from '#plugins/api';
+import { nullable, Time, type Page } from '#plugins/api';
+import type { Bucket } from '#plugins/limits';
 
+/** `total` is the sum of the others. */
 export const PresenceStatistics = Type.Object({ total: Type.Integer(), anonymous: Type.Integer(), authenticated: Type.Integer(), bots: Type.Integer() });
 export type PresenceStatistics = Static<typeof PresenceStatistics>;
-/** `page` is left out where the viewer may not see what is there. */
+/** `page` is null where the viewer may not see what is there. */
 export const VisitorRecord = Type.Object({ user: nullable(Author), page: nullable(Type.String()), last_seen_at: Time });
 export type VisitorRecord = Static<typeof VisitorRecord>;
 export const BotRecord = Type.Object({ name: Type.String(), page: nullable(Type.String()), last_seen_at: Time });
 export type BotRecord = Static<typeof BotRecord>;
 
-/** Who is here now: seen within the last five minutes, exact over all processes with Redis. */
+/** A part of a list. */
+export interface Part {
+  readonly limit: number;
+  readonly offset?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+/** Who is here now: seen within the last five minutes, exact over all processes with Redis. 503 while Redis is configured but away. */
 export interface Presence {
   statistics(): Promise<PresenceStatistics>;
-  /** Members first, then by when they were last seen. */
-  visitors(viewer: Viewer): Promise<readonly VisitorRecord[]>;
-  bots(viewer: Viewer): Promise<readonly BotRecord[]>;
+  /** Members first, then by when they were last seen, the latest first. */
+  visitors(part: Part, viewer: Viewer): Promise<Page<VisitorRecord>>;
+  /** By when they were last seen, the latest first. */
+  bots(part: Part, viewer: Viewer): Promise<Page<BotRecord>>;
 }
 export const Presence = defineToken<Presence>('Presence');
+
+/**
+ * Pages whose address names something that not everybody may see. Visitors on such pages are told of only where the plugin that
+ * owns them says so; pages with a fixed address are told of when everybody may open them.
+ */
+export interface Place {
+  /** The beginnings of the addresses, such as `/d/`. */
+  readonly prefixes: readonly string[];
+  /** The address to tell the viewer in place of each path (decoded); undefined where they may not know of it. Asked once for a whole list. */
+  shown(paths: readonly string[], viewer: Viewer): Awaitable<readonly (string | undefined)[]>;
+}
+export const places = defineExtensionPoint<Place>('presence.places');
+
+/** What presence and typing may ask for together in a minute; for `options` of their routes. */
+export const presenceBucket: Bucket & { readonly limit: string } = { name: 'presence', window: 60, limit: 'presence.rate_limit' };

@@ -3,6 +3,8 @@ import { parseForm } from './form.ts';
 
 /** Bytes of a form or of JSON. */
 const LARGEST = 1024 * 1024;
+/** Levels of JSON; deeper ones are not for any route, and would be for whoever walks through them one call in another. */
+const DEEPEST = 64;
 const CHARSETS = ['utf-8', 'utf8', 'us-ascii'];
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
@@ -45,6 +47,12 @@ function decoded(bytes: Buffer): string {
 }
 
 function parseJson(source: string): unknown {
+  const value = valueOf(source);
+  if (deeperThan(DEEPEST, value)) throw malformed(`may have at most ${DEEPEST} levels`);
+  return value;
+}
+
+function valueOf(source: string): unknown {
   try {
     // Only a name that is spelled out, or hidden behind an escape, can reach a prototype later on.
     return /__proto__|\\u005f/i.test(source) ? JSON.parse(source, (key, value: unknown) => (key === '__proto__' ? undefined : value)) : JSON.parse(source);
@@ -52,6 +60,9 @@ function parseJson(source: string): unknown {
     throw malformed('is not valid JSON');
   }
 }
+
+const deeperThan = (levels: number, value: unknown): boolean =>
+  typeof value === 'object' && value !== null && (levels === 0 || Object.values(value).some((inner) => deeperThan(levels - 1, inner)));
 
 const malformed = (message: string): InvalidInput => new InvalidInput([{ field: 'body', message }]);
 // The rest of the body is not read, so the connection cannot be used again.

@@ -19,8 +19,11 @@ export function collectHeaders(policy: Policy, { secure, upgrade }: HeaderOption
     strictTransportSecurity: secure ? { maxAge: 63_072_000, includeSubDomains: false } : false,
     referrerPolicy: { policy: 'strict-origin-when-cross-origin' },
     xFrameOptions: { action: 'sameorigin' },
+    // For programs that are gone, and a browser's default: not worth their place in every answer.
     xDnsPrefetchControl: false,
     xDownloadOptions: false,
+    xPermittedCrossDomainPolicies: false,
+    originAgentCluster: false,
   });
   const collector = { setHeader: (name: string, value: string) => void pairs.push([name, String(value)]), removeHeader: () => undefined };
   run({} as IncomingMessage, collector as unknown as ServerResponse, (error?: unknown) => {

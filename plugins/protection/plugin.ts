@@ -1,4 +1,4 @@
-import { definePlugin, Environment, Http, messageOf, Type, type Request } from '#core';
+import { definePlugin, Environment, Http, messageOf, Routes, Type, type Request } from '#core';
 import { foreignSources, Protection, type HeaderPair, type Policy } from './api.ts';
 import { readBody } from './body.ts';
 import { collectHeaders } from './headers.ts';
@@ -9,7 +9,7 @@ export default definePlugin({
   name: 'Protection',
   version: '1.0.0',
   description: 'The headers that protect every answer, which proxies are believed, and how request bodies are read.',
-  needs: { environment: Environment },
+  needs: { environment: Environment, routes: Routes },
   provides: { protection: Protection, http: Http },
   extensionPoints: [foreignSources],
   settings: Type.Object({
@@ -23,8 +23,8 @@ export default definePlugin({
     }),
   }),
 
-  setup({ environment }, plugin) {
-    const http = new TrustedProxies();
+  setup({ environment, routes }, plugin) {
+    const http = new TrustedProxies(routes.closing);
     const trust = (): void => http.set(plugin.settings['security.trusted_proxies']);
     try {
       trust();

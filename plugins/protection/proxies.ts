@@ -32,9 +32,14 @@ const header = (req: IncomingMessage, name: string): string => String(req.header
 
 /** Sees requests through the proxies that the operator trusts. */
 export class TrustedProxies implements Http {
+  readonly closing: AbortSignal;
   #ranges: readonly [Address, number][] = [];
   #known = new WeakMap<IncomingMessage, string>();
   readonly #ids = new WeakMap<IncomingMessage, string>();
+
+  constructor(closing: AbortSignal) {
+    this.closing = closing;
+  }
 
   /** Single addresses or CIDR ranges, IPv4 and IPv6. Throws `InvalidInput` naming the entry that is neither, and keeps the list it had. */
   set(entries: readonly string[]): void {

@@ -34,5 +34,8 @@ export interface Reactions {
 }
 export const Reactions = defineToken<Reactions>('Reactions');
 
+/** Cache tag of whatever shows the kinds of reactions. */
+export const reactionsTag = 'reactions';
+
 export const react = definePermission('reactions.react', { label: 'react to posts', default: 'member' });
 export const manageReactions = definePermission('reactions.manage', { label: 'manage the kinds of reactions', default: 'admin' });

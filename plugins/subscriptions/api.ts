@@ -1,20 +1,23 @@
-import { defineToken, Type } from '#core';
+import { definePermission, defineToken, Type } from '#core';
+import { Time } from '#plugins/api';
 
 /**
  * How closely a member follows a discussion. `watching`: told of every reply. `tracking`: sees what is new, is told only of
- * mentions. `normal`: as if nothing was chosen. `muted`: told of nothing, whatever happens there.
+ * mentions. `normal`: not followed, and writing in it changes nothing about that. `muted`: told of nothing, whatever happens there.
  */
 export const LEVELS = ['watching', 'tracking', 'normal', 'muted'] as const;
 export type Level = (typeof LEVELS)[number];
-export const SubscriptionRecord = Type.Object({ discussion_id: Type.String(), level: Type.Enum([...LEVELS]), created_at: Type.String() });
+export const SubscriptionRecord = Type.Object({ discussion_id: Type.String(), level: Type.Enum([...LEVELS]), created_at: Time });
 
 export interface Subscriptions {
   /** Those who watch a discussion, page by page: pass the last id of the page before. At most `limit` ids, ascending. */
   watchers(discussionId: string, options: { readonly after?: string; readonly limit: number }): Promise<readonly string[]>;
-  /** The chosen levels of these members; whoever chose nothing is missing. */
+  /** The levels of these members; whoever neither chose nor wrote is missing. */
   levels(discussionId: string, userIds: readonly string[]): Promise<ReadonlyMap<string, Level>>;
   level(discussionId: string, userId: string): Promise<Level>;
-  /** Chooses a level; `normal` forgets the choice. */
+  /** Chooses a level. Nothing changes a choice but another one. */
   set(discussionId: string, userId: string, level: Level): Promise<void>;
 }
 export const Subscriptions = defineToken<Subscriptions>('Subscriptions');
+
+export const follow = definePermission('subscriptions.follow', { label: 'follow discussions', default: 'member' });

@@ -1,10 +1,15 @@
-import { defineToken } from '#core';
+import { defineToken, Type, type Static } from '#core';
 
-export interface Typist {
-  readonly id: string;
-  readonly username: string;
+export const Typist = Type.Object({ id: Type.String(), username: Type.String() });
+export type Typist = Static<typeof Typist>;
+/** What the signal `typing` on the live streams says: somebody gave a sign of writing, or stopped. A sign holds for 8 s. */
+export interface TypingSignal {
+  readonly discussion_id: string;
+  readonly user: Typist;
+  readonly typing: boolean;
 }
-/** Who is writing in a discussion: said within the last 8 s, over all processes with Redis. */
+
+/** Who is writing in a discussion: said within the last 8 s, over all processes with Redis. Asks for no rights. */
 export interface Typing {
   typists(discussionId: string): Promise<readonly Typist[]>;
 }

@@ -121,7 +121,8 @@ export const fill = <Context>(slot: Slot<Context>, render: Fill<Context>): SlotF
 export const slotFillings = defineExtensionPoint<SlotFilling>('web.slots');
 
 export interface NavigationItem {
-  readonly area: 'main' | 'account' | 'footer' | 'moderation';
+  /** `settings`: a tab among what members choose for themselves. */
+  readonly area: 'main' | 'account' | 'settings' | 'footer' | 'moderation';
   readonly label: string;
   readonly href: string;
   readonly icon?: string;
@@ -147,6 +148,8 @@ export const pageWatchers = defineExtensionPoint<PageWatcher>('web.watchers');
 export interface Web {
   /** A piece of page for scripts, such as the `html` of a list: template, in the theme of the viewer. */
   fragment(viewer: Viewer, template: string, model: object): Promise<SafeHtml>;
+  /** A text (`plugin:key`) in the site's own language, for what is no page, such as mails; `count` chooses the plural. */
+  text(key: string, values?: Readonly<Record<string, unknown>>): string;
   /** The address of a plugin's public or client file, with its tree's hash. */
   asset(plugin: string, path: string): string;
   /** View model of a form for a JSON Schema, with values and problems, for the `form/schema` partial. */

@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { DATA_POLICY, type HeaderPair, type Policy, type Protection } from '#plugins/protection';
+import { DATA_POLICY, type Policy, type Protection } from '#plugins/protection';
 import { NONCE_MARK } from './marks.ts';
 
 const SELF = ["'self'"];
@@ -16,7 +16,8 @@ const POLICY = 'Content-Security-Policy';
 export class PageHeaders {
   readonly #protection: Protection;
   #version = -1;
-  #pages: readonly HeaderPair[] = [];
+  /** Names and values in turn. */
+  #pages: readonly string[] = [];
   /** The policy around the nonce's places. */
   #policy: readonly string[] = [];
 
@@ -27,9 +28,7 @@ export class PageHeaders {
   /** Names and values in turn, as `writeHead` takes them. Without a nonce the policy is left out (304). */
   forPage(nonce: string | undefined): string[] {
     if (this.#version !== this.#protection.version) this.#make();
-    const flat = this.#pages.flat();
-    if (nonce !== undefined) flat.push(POLICY, this.#policy.join(nonce));
-    return flat;
+    return nonce === undefined ? [...this.#pages] : [...this.#pages, POLICY, this.#policy.join(nonce)];
   }
 
   /** For answers that are data, not pages. */
@@ -41,7 +40,7 @@ export class PageHeaders {
     this.#version = this.#protection.version;
     const all = this.#protection.headers(this.#protection.open(PAGE_POLICY));
     this.#policy = (all.find(([name]) => name === POLICY)?.[1] ?? '').split(NONCE_MARK);
-    this.#pages = all.filter(([name]) => name !== POLICY);
+    this.#pages = all.filter(([name]) => name !== POLICY).flat();
   }
 }
 

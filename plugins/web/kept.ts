@@ -1,128 +1,112 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
-import { crc32, constants, deflateRawSync } from 'node:zlib';
+import { constants, deflateRawSync } from 'node:zlib';
 import { csrfMark } from './api.ts';
+import { Checksum } from './checksum.ts';
 import { splitMarks } from './marks.ts';
 
-/** What each answer puts between a kept page's parts. Base64 and the like: one byte a character. */
+/** What each answer puts between a kept page's parts. */
 export interface Answering {
   readonly nonce: string;
   readonly csrf: string;
 }
+type What = keyof Answering;
+interface Hole {
+  readonly what: What;
+  /** Bytes, and characters: base64 and the like. */
+  readonly length: number;
+}
+type Piece = Buffer | Hole;
 
-interface Part {
-  readonly plain: Buffer;
-  /** As text, one character for each byte. */
-  readonly plainText: string;
-  /** What follows the part. */
-  readonly next: keyof Answering | undefined;
-}
-interface Zipped extends Part {
-  /** Deflated by itself and ended at a byte, so that parts and what comes between can be put in a row. */
-  readonly zipped: Buffer;
-  readonly zippedText: string;
-}
+/** 16 random bytes in base64, and an HMAC-SHA256 in base64url. */
+const HOLES: Readonly<Record<What, Hole>> = { nonce: { what: 'nonce', length: 24 }, csrf: { what: 'csrf', length: 43 } };
 
 // Header of a gzip stream without name or time; the answer's checksum and length follow the last part.
-const GZIP_HEAD = '\x1f\x8b\b\0\0\0\0\0\x02\xff';
-const GZIP_LAST = '\x03\0';
+const GZIP_HEAD = Buffer.from('\x1f\x8b\b\0\0\0\0\0\x02\xff', 'latin1');
+const GZIP_LAST = Buffer.from('\x03\0', 'latin1');
 const GZIP_END = 8;
-
-/**
- * Bytes from which a part is handed to the socket as it lies in memory. Smaller ones are cheaper copied: Node sends text
- * that directly follows the head in one write with it.
- */
-const LARGE = 4_096;
 
 /** Of a page with its marks: equal for equal pages, whoever they are for. */
 export const pageHash = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 16);
 
-/** A page kept as bytes around the places where every answer differs. Compressing was done once, when it was kept. */
+const lengthOf = (pieces: readonly Piece[]): number => pieces.reduce((sum, { length }) => sum + length, 0);
+
+/** A page kept as bytes around the places where every answer differs. Compressing is done once. */
 export class KeptPage {
   readonly path: string;
   /** Identifies everything but nonce and token. */
   readonly hash: string;
-  readonly #parts: readonly Part[];
-  #zipped: readonly Zipped[] | undefined;
+  /** Bytes held, about: with a few buffers that are on their way, and the compressed form. */
+  readonly size: number;
+  readonly #pieces: readonly Piece[];
+  #plain: Mould | undefined;
+  #zipped: Mould | undefined;
 
   constructor(text: string, path: string) {
     this.path = path;
     this.hash = pageHash(text);
-    const pieces = splitMarks(text);
-    this.#parts = pieces.flatMap((piece, index) => {
-      if (index % 2 === 1) return [];
-      const plain = Buffer.from(piece);
-      const mark = pieces[index + 1];
-      const next = mark === undefined ? undefined : mark === csrfMark ? ('csrf' as const) : ('nonce' as const);
-      return [{ plain, plainText: plain.toString('latin1'), next }];
-    });
-  }
-
-  /** Bytes held, about; the compressed form takes about a fourth of the plain one. */
-  get size(): number {
-    return this.#parts.reduce((sum, { plain }) => sum + 2.5 * plain.length, 0);
-  }
-
-  /** Compressed when it is first asked for: most pages of members are shown once. */
-  get #compressed(): readonly Zipped[] {
-    return (this.#zipped ??= this.#parts.map((part) => {
-      const zipped = deflateRawSync(part.plain, { level: 9, finishFlush: constants.Z_SYNC_FLUSH });
-      return { ...part, zipped, zippedText: zipped.toString('latin1') };
-    }));
+    this.#pieces = splitMarks(text).map((piece, index) => (index % 2 === 0 ? Buffer.from(piece) : piece === csrfMark ? HOLES.csrf : HOLES.nonce));
+    this.size = 3 * lengthOf(this.#pieces);
   }
 
   /** Answers 200 with these headers (names and values in turn) and the page. */
   send(res: ServerResponse, headers: string[], answering: Answering): void {
-    const length = this.#parts.reduce((sum, { plain, next }) => sum + plain.length + (next ? answering[next].length : 0), 0);
-    headers.push('Content-Length', String(length));
-    res.cork();
-    res.writeHead(200, headers);
-    let text = '';
-    for (const { plain, plainText, next } of this.#parts) {
-      text = put(res, text, plain, plainText);
-      if (next) text += answering[next];
-    }
-    res.end(text, 'latin1');
-    res.uncork();
+    (this.#plain ??= new Mould(this.#pieces)).send(res, headers, answering);
   }
 
-  /** The same as gzip. */
+  /** The same as gzip. Compressed when it is first asked for: most pages of members are shown once. */
   sendZipped(res: ServerResponse, headers: string[], answering: Answering): void {
-    const parts = this.#compressed;
-    const frame = GZIP_HEAD.length + GZIP_LAST.length + GZIP_END;
-    const length = parts.reduce((sum, { zipped, next }) => sum + zipped.length + (next ? answering[next].length + STORED_HEAD : 0), frame);
-    headers.push('Content-Encoding', 'gzip', 'Content-Length', String(length));
-    res.cork();
-    res.writeHead(200, headers);
-    let [text, checksum, size] = [GZIP_HEAD, 0, 0];
-    for (const { plain, zipped, zippedText, next } of parts) {
-      text = put(res, text, zipped, zippedText);
-      checksum = crc32(plain, checksum);
-      size += plain.length;
-      if (!next) continue;
-      const between = answering[next];
-      checksum = crc32(between, checksum);
-      size += between.length;
-      text += storedHead(between.length) + between;
-    }
-    res.end(text + GZIP_LAST + littleEndian(checksum) + littleEndian(size), 'latin1');
-    res.uncork();
+    headers.push('Content-Encoding', 'gzip');
+    (this.#zipped ??= zip(this.#pieces)).send(res, headers, answering);
   }
 }
 
-/** Adds a part to the text that waits, or sends both; returns the text that waits now. */
-function put(res: ServerResponse, waiting: string, part: Buffer, text: string): string {
-  if (part.length < LARGE) return waiting + text;
-  if (waiting !== '') res.write(waiting, 'latin1');
-  res.write(part);
-  return '';
+/** Buffers of one page that wait to be filled again: about as many as are on their way at a time on a busy page. */
+const SPARE = 8;
+
+/** Bytes that are the same in every answer but for their holes. A buffer is used again once the system has taken it: copying a page would cost more than all else. */
+class Mould {
+  readonly #whole: Buffer;
+  readonly #holes: readonly (Hole & { readonly at: number })[];
+  readonly #finish: ((bytes: Buffer, answering: Answering) => void) | undefined;
+  readonly #spare: Buffer[] = [];
+
+  constructor(pieces: readonly Piece[], finish?: (bytes: Buffer, answering: Answering) => void) {
+    this.#whole = Buffer.concat(pieces.map((piece) => (Buffer.isBuffer(piece) ? piece : Buffer.alloc(piece.length))));
+    this.#holes = pieces.flatMap((piece, index) => (Buffer.isBuffer(piece) ? [] : [{ ...piece, at: lengthOf(pieces.slice(0, index)) }]));
+    this.#finish = finish;
+  }
+
+  send(res: ServerResponse, headers: string[], answering: Answering): void {
+    const bytes = this.#spare.pop() ?? Buffer.from(this.#whole);
+    for (const { at, what, length } of this.#holes) {
+      if (answering[what].length !== length) throw new Error(`a page's ${what} must have ${length} characters`);
+      bytes.write(answering[what], at, 'latin1');
+    }
+    this.#finish?.(bytes, answering);
+    headers.push('Content-Length', String(bytes.length));
+    res.writeHead(200, headers).end(bytes, () => {
+      if (this.#spare.length < SPARE) this.#spare.push(bytes);
+    });
+  }
 }
 
-const STORED_HEAD = 5;
+/** Each part is deflated by itself and ended at a byte; what comes between is stored as it is. */
+function zip(pieces: readonly Piece[]): Mould {
+  const checksum = new Checksum(pieces);
+  const size = lengthOf(pieces);
+  const blocks = pieces.flatMap((piece): Piece[] =>
+    Buffer.isBuffer(piece) ? [deflateRawSync(piece, { level: 9, finishFlush: constants.Z_SYNC_FLUSH })] : [storedHead(piece.length), piece]);
+  return new Mould([GZIP_HEAD, ...blocks, GZIP_LAST, Buffer.alloc(GZIP_END)], (bytes, answering) => {
+    bytes.writeUInt32LE(checksum.of(answering), bytes.length - GZIP_END);
+    bytes.writeUInt32LE(size, bytes.length - GZIP_END + 4);
+  });
+}
+
 /** The head of a deflate block that is not compressed (RFC 1951, 3.2.4). */
-function storedHead(length: number): string {
-  const [low, high] = [length & 0xff, length >> 8];
-  return String.fromCharCode(0, low, high, ~low & 0xff, ~high & 0xff);
+function storedHead(length: number): Buffer {
+  const head = Buffer.alloc(5);
+  head.writeUInt16LE(length, 1);
+  head.writeUInt16LE(~length & 0xffff, 3);
+  return head;
 }
-
-const littleEndian = (value: number): string => String.fromCharCode(value & 0xff, (value >>> 8) & 0xff, (value >>> 16) & 0xff, (value >>> 24) & 0xff);

@@ -123,7 +123,7 @@ export class Pages {
     const path = head.current ?? url.split('?')[0];
     const of = (area: NavigationItem['area']): object[] =>
       items.filter((item) => item.area === area).map(({ label, href, icon }) => ({ label: localised(locale, label), href, icon, current: href === path }));
-    return { main: of('main'), account: of('account'), footer: of('footer'), moderation: of('moderation') };
+    return { main: of('main'), account: of('account'), settings: of('settings'), footer: of('footer'), moderation: of('moderation') };
   }
 
   async #sidebar({ viewer, locale, url }: Setting, head: PageHead): Promise<{ readonly sections: readonly object[]; readonly complete: boolean }> {

@@ -99,6 +99,7 @@ export default definePlugin({
           const setting = { viewer, locale: pages.look.locales.get(settings['site.locale']), preferences: NO_PREFERENCES, url: '/', notice: undefined };
           return new SafeHtml((await pages.fragment(template, model, setting)).text);
         },
+        text: (key, values) => pages.look.locales.get(settings['site.locale']).text(key, values),
         asset: (owner, path) => pages.look.asset(`@${owner}/${path}`),
         form: (schema, values, problems = []) => {
           const locale = pages.look.locales.get(settings['site.locale']);

@@ -6,7 +6,7 @@ import {
 import { isGuest, type Viewer } from '#plugins/access';
 import type { Csrf, Sessions } from '#plugins/accounts';
 import type { Protection } from '#plugins/protection';
-import { redirect, type Negotiated, type PageResult, type Redirect, type Retry, type View } from './api.ts';
+import { redirect, type PageResult, type Redirect, type Retry, type View } from './api.ts';
 import { hasNotice, leaveNotice, takeNotice } from './cookies.ts';
 import { errorView, failureJson, failureOf, plainFailure, wantsJson, type Failure } from './failure.ts';
 import { createNonce, type PageHeaders } from './headers.ts';
@@ -81,11 +81,22 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     return this.#parts.protection.body(req, { form: true });
   }
 
-  async succeed(exchange: Exchange<Viewer>, result: PageResult, _route: RouteInfo, tags: readonly string[] | undefined): Promise<void> {
-    if (result.kind === 'negotiated') return this.#negotiate(exchange, result);
+  async succeed(exchange: Exchange<Viewer>, result: PageResult, route: RouteInfo, tags: readonly string[] | undefined): Promise<void> {
+    if (result.kind === 'negotiated') {
+      if (wantsJson(exchange.req)) return this.#json(exchange.req, exchange.res, result.status, result.json);
+      return this.succeed(exchange, result.page, route, undefined);
+    }
     if (result.kind === 'redirect') return this.#redirect(exchange, result);
     await this.#show(exchange, result, { tags });
-    if (result.status === 200 && exchange.req.method === 'GET') this.#parts.seen(exchange.req, exchange.req.originalUrl, exchange.actor, undefined);
+    if (result.status === 200 && exchange.req.method === 'GET') this.#parts.seen(exchange.req, exchange.req.originalUrl, exchange.actor, this.#keyOf(exchange));
+  }
+
+  /** Tells a returning guest's browser from others, as for pages from stored bytes. */
+  #keyOf({ req, actor }: Exchange<Viewer>): string | undefined {
+    const { cookie } = req.headers;
+    if (!isGuest(actor) || cookie === undefined) return undefined;
+    const { token, setCookie } = this.#parts.csrf.guestToken(cookie, this.#parts.http.secure(req));
+    return setCookie === undefined ? token : undefined;
   }
 
   async fail({ req, res, actor = this.#parts.guest }: Exchange<Viewer | undefined>, error: unknown): Promise<void> {
@@ -124,11 +135,6 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
       this.#parts.log.warn({ error, path: req.path, plugin: route.plugin }, 'a refused form could not be shown again');
       return false;
     }
-  }
-
-  #negotiate(exchange: Exchange<Viewer>, { page, json, status }: Negotiated): Promise<void> | void {
-    if (wantsJson(exchange.req)) return this.#json(exchange.req, exchange.res, status, json);
-    return page.kind === 'redirect' ? this.#redirect(exchange, page) : this.#show(exchange, page, {});
   }
 
   #redirect({ req, res }: Exchange<Viewer>, { to, status, notice }: Redirect): void {

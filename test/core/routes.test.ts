@@ -67,6 +67,11 @@ describe('finding the route', () => {
     expect(answer.headers.get('allow')).toBe('GET, HEAD, PUT, OPTIONS');
   });
 
+  test('a path that is spelled out is no parameter, whatever the method', async () => {
+    const answer = await visitor.put('/books/newest', { title: 'x' });
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
+  });
+
   test('OPTIONS says which methods are answered', async () => {
     const answer = await visitor.request('OPTIONS', '/books');
     expect(answer.status).toBe(204);
@@ -99,6 +104,8 @@ describe('what comes in', () => {
   test('a query is coerced and filled with defaults, and refused with the field named', async () => {
     expect((await visitor.get('/books?page=2')).body).toEqual({ page: 2 });
     expect((await visitor.get('/books')).body).toEqual({ page: 1 });
+    for (const page of ['1e1', '%2B5', '%205', '5%20', '0x10', '5.0', '']) expect((await visitor.get(`/books?page=${page}`)).status, page).toBe(400);
+    expect((await visitor.get('/books?page=007')).body).toEqual({ page: 7 });
     const refused = await visitor.get('/books?page=none');
     expect(refused.status).toBe(400);
     expect(refused.body.error).toContain('page');

@@ -43,6 +43,8 @@ export interface TestAppOptions {
   readonly environment?: Partial<Environment>;
   /** Real time instead of a clock that stands still. */
   readonly realClock?: boolean;
+  /** For tests of just that: an answer of the API that differs from the description of its route does not fail the test file. */
+  readonly differing?: boolean;
 }
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -87,8 +89,16 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
       await app.close();
       if (real) await keepAssets(place.folder);
       await place.remove();
+      if (!options.differing) expectDescribed(lines);
     },
   };
+}
+
+/** Fails the test file when an answer of the API was not what the API's own description promises. */
+function expectDescribed(lines: readonly LogLine[]): void {
+  const found = lines.filter(({ message }) => message === 'an answer differs from the description of its route');
+  const told = new Set(found.map(({ method, path, problems }) => `${String(method)} ${String(path)}: ${JSON.stringify(problems)}`));
+  if (told.size > 0) throw new Error(`answers of the API differ from its description:\n${[...told].join('\n')}`);
 }
 
 function keepLines(lines: LogLine[], fields: object = {}): Logger {

@@ -54,7 +54,7 @@ export function discussionPages(services: PageServices): void {
 /** What the foot of the page offers: a writing field, or why there is none. */
 function endOf(head: DiscussionHead, { rights }: PageServices, viewer: Viewer): object {
   if (rights.reply(head, viewer)) {
-    return { reply: composer({ values: {} }, { key: `reply-${head.id}`, discussion: head, rows: 6 }), replyAction: `/d/${head.number}/reply` };
+    return { reply: composer({ values: {} }, { key: `reply-${head.id}`, writes: 'post', discussion: head, rows: 6 }), replyAction: `/d/${head.number}/reply` };
   }
   return { guest: isGuest(viewer), closed: head.locked ? 'locked' : 'category' };
 }

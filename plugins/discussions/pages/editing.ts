@@ -1,9 +1,10 @@
 import { HttpError, notFound, Type } from '#core';
 import type { Viewer } from '#plugins/access';
-import { moderate, type DiscussionHead } from '#plugins/discussions';
+import { discussionFields, moderate, type ComposerSlot, type DiscussionHead } from '#plugins/discussions';
 import { pages, redirect, view, type Retry, type View } from '#plugins/web';
 import { discussionPath, postPath } from '../identifiers.ts';
 import type { FoundPost } from '../reading.ts';
+import { withFields } from '../schemas.ts';
 import { composer, findByAddress, previewOf, retyped, textOf, wrongs, type PageServices, type Typed } from './parts.ts';
 import type { FormOptions } from './writing.ts';
 
@@ -21,7 +22,7 @@ export function postPages(services: PageServices): void {
   const editView = (post: FoundPost, typed: Typed): View => {
     const model = {
       message: typed.message, problems: typed.problems, number: post.row.number, discussion: post.discussion, back: pathOf(post), action: `/p/${post.row.id}/edit`,
-      composer: composer(typed, { key: `edit-${post.row.id}`, cancel: pathOf(post), rows: 12, submit: 'Save', discussion: post.discussion }),
+      composer: composer(typed, { key: `edit-${post.row.id}`, writes: 'post', cancel: pathOf(post), rows: 12, submit: 'Save', discussion: post.discussion }),
     };
     return view('@discussions/edit', { name: 'edit', title: 'Edit a post', hidden: true }, model);
   };
@@ -67,13 +68,14 @@ export function managePages(services: PageServices): void {
   const login = { login: true } as const;
   const find = findByAddress(services);
   const allow = ({ actor, target }: { readonly actor: Viewer; readonly target: DiscussionHead }) => rights.change(target, target.authorId, actor);
+  const EditForm = withFields(plugin, discussionFields, Type.Object({ title: Text, category_id: Text }), 'body');
 
   const editView = (head: DiscussionHead, viewer: Viewer, typed: Typed): View => {
     const open = categories.visible(viewer).filter((category) => category.id === head.categoryId || categories.rights(category, viewer).create);
     const model = {
       message: typed.message, problems: typed.problems, wrong: wrongs(typed), title: textOf(typed.values['title']), category_id: textOf(typed.values['category_id']),
       options: open.map(({ id, name }) => ({ value: id, label: name })), action: `/d/${head.number}/edit`, back: discussionPath(head),
-      fields: { discussion: head, values: typed.values },
+      fields: { writes: 'discussion', discussion: head, values: typed.values } satisfies ComposerSlot,
     };
     return view('@discussions/manage', { name: 'edit', title: 'Edit a discussion', hidden: true }, model);
   };
@@ -87,7 +89,7 @@ export function managePages(services: PageServices): void {
     editView(head, actor, { values: { title: head.title, category_id: head.categoryId } }));
 
   plugin.route(pages, {
-    method: 'post', path: '/d/:address/edit', can: 'public', options: { ...login, again } satisfies FormOptions, body: Type.Object({ title: Text, category_id: Text }), find, allow,
+    method: 'post', path: '/d/:address/edit', can: 'public', options: { ...login, again } satisfies FormOptions, body: EditForm, find, allow,
   })(async ({ actor, target: head, body }) => {
     await editing.change(head, { title: body.title, categoryId: body.category_id, fields: body }, actor);
     return redirect(`/d/${head.number}`, { notice: 'Saved.' });

@@ -1,6 +1,6 @@
 import type { Request } from '#core';
 import { accessTag, isGuest, type Viewer } from '#plugins/access';
-import { tags, type DiscussionHead, type PostRecord, type PostStub } from '#plugins/discussions';
+import { tags, type ComposerSlot, type DiscussionHead, type PostRecord, type PostStub } from '#plugins/discussions';
 import type { Markdown } from '#plugins/markdown';
 import { SafeHtml, type Retry } from '#plugins/web';
 import { numberOf, postPath } from '../identifiers.ts';
@@ -37,6 +37,7 @@ export const textOf = (value: unknown): string => (typeof value === 'string' ? v
 interface ComposerGiven {
   /** Names the draft that a browser keeps. */
   readonly key: string;
+  readonly writes: ComposerSlot['writes'];
   readonly submit?: string;
   readonly cancel?: string;
   readonly rows?: number;

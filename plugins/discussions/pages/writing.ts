@@ -1,12 +1,12 @@
 import { HttpError, Type } from '#core';
 import { isGuest, type Viewer } from '#plugins/access';
-import type { DiscussionHead } from '#plugins/discussions';
+import { discussionFields, type DiscussionHead } from '#plugins/discussions';
 import { pages, redirect, view, type Retry, type View } from '#plugins/web';
 import { discussionPath } from '../identifiers.ts';
+import { withFields } from '../schemas.ts';
 import { composer, findByAddress, previewOf, quotation, queryOf, retyped, textOf, wrongs, type PageServices, type Typed } from './parts.ts';
 
 const Text = Type.Optional(Type.String());
-const NewForm = Type.Object({ title: Text, content: Text, category_id: Text, preview: Text });
 const ReplyForm = Type.Object({ content: Text, preview: Text });
 
 /** /new and /d/…/reply: writing. */
@@ -14,6 +14,7 @@ export function writingPages(services: PageServices): void {
   const { plugin, categories, writing, reading, records, rights, markdown } = services;
   const options = { login: true } as const;
   const find = findByAddress(services);
+  const NewForm = withFields(plugin, discussionFields, Type.Object({ title: Text, content: Text, category_id: Text, preview: Text }), 'body');
 
   const newView = (viewer: Viewer, typed: Typed): View => {
     // A guest is here only when a session ended while they wrote: their text must come back, and the choice with it.
@@ -24,7 +25,7 @@ export function writingPages(services: PageServices): void {
     const model = {
       message: typed.message, problems: typed.problems, wrong: wrongs(typed), title: textOf(typed.values['title']), category_id: category?.id ?? '',
       options: [{ value: '', label: '…' }, ...open.map(({ id, name }) => ({ value: id, label: name }))],
-      composer: composer(typed, { key: 'new', cancel: category ? `/c/${encodeURIComponent(category.slug)}` : '/', rows: 12 }),
+      composer: composer(typed, { key: 'new', writes: 'discussion', cancel: category ? `/c/${encodeURIComponent(category.slug)}` : '/', rows: 12 }),
     };
     return view('@discussions/new', { name: 'new', title: 'New discussion', hidden: true }, model);
   };
@@ -48,7 +49,7 @@ export function writingPages(services: PageServices): void {
     const cancel = discussionPath(head);
     const model = {
       message: typed.message, problems: typed.problems, discussion: head, back: cancel, action: `/d/${head.number}/reply`,
-      composer: composer(typed, { key: `reply-${head.id}`, cancel, rows: 10, discussion: head }),
+      composer: composer(typed, { key: `reply-${head.id}`, writes: 'post', cancel, rows: 10, discussion: head }),
     };
     return view('@discussions/reply', { name: 'reply', title: `Reply to “${head.title}”`, hidden: true }, model);
   };

@@ -3,7 +3,7 @@ import { startApi, type ApiForum } from './probe.ts';
 
 let forum: ApiForum;
 beforeAll(async () => {
-  forum = await startApi();
+  forum = await startApi({ differing: true });
 });
 afterAll(() => forum[Symbol.asyncDispose]());
 
@@ -78,6 +78,10 @@ describe('an answer of the API', () => {
   it('that differs from the route’s own promise is reported to who develops it', async () => {
     expect((await forum.client().get('/api/probe/wrong')).status).toBe(200);
     expect(forum.lines).toContainEqual(expect.objectContaining({ level: 'error', path: '/probe/wrong', problems: [expect.objectContaining({ field: 'run' })] }));
+    expect((await forum.client().get('/api/probe/talkative')).status).toBe(200);
+    expect(forum.lines).toContainEqual(expect.objectContaining({ path: '/probe/talkative', problems: [{ field: 'inner.secret', message: 'is not described' }] }));
+    expect((await forum.client().get('/api/probe/teapot')).status).toBe(418);
+    expect(forum.lines).toContainEqual(expect.objectContaining({ path: '/probe/teapot', problems: [{ field: 'status', message: '418 is not described' }] }));
   });
 });
 

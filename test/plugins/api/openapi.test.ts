@@ -1,7 +1,11 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { definePlugin, Plugins, Type } from '#core';
 import { api } from '#plugins/api';
 import { runCommand } from '../../../core/cli/run.ts';
+import { startApp } from '#test';
 import { startApi, type ApiForum } from './probe.ts';
 
 let forum: ApiForum;
@@ -17,65 +21,42 @@ beforeAll(async () => {
 afterAll(() => forum[Symbol.asyncDispose]());
 const document = async (): Promise<any> => (await forum.client().get('/api/openapi.json')).body;
 
-it('is printed by a command as it is answered over HTTP', async () => {
+it('is printed, or written to a file, by a command as it is answered over HTTP', async () => {
   const lines: string[] = [];
   await runCommand(forum.app, ['openapi'], { terminal: false, columns: 80, print: (line) => void lines.push(line), progress: () => undefined });
   expect(JSON.parse(lines.join('\n'))).toEqual(await document());
+
+  const out = join(forum.app.environment.dataDir, 'openapi.json');
+  await runCommand(forum.app, ['openapi', '--out', out], { terminal: false, columns: 80, print: (line) => void lines.push(line), progress: () => undefined });
+  expect([lines.at(-1), JSON.parse(await readFile(out, 'utf8'))]).toEqual([`Written to ${out}.`, await document()]);
 });
 
-const METHODS = ['get', 'put', 'post', 'delete', 'patch'];
-const TYPES = ['string', 'integer', 'number', 'boolean', 'array', 'object', 'null'];
-
-/** What the OpenAPI 3.1 schema asks of the parts that are used here; a problem is a path and what is wrong there. */
+/** Parts that the schema of OpenAPI does not ask for: every reference leads somewhere, ids are unique, and each part of a path is described. */
 function problems(found: any): string[] {
   const wrong: string[] = [];
-  const need = (holds: boolean, at: string, what: string): void => void (holds || wrong.push(`${at}: ${what}`));
-  const resolve = (ref: string): unknown => ref.split('/').slice(1).reduce((at: any, key) => at?.[key], found);
+  const resolves = (ref: string): boolean => ref.split('/').slice(1).reduce((at: any, key) => at?.[key], found) !== undefined;
   const walk = (value: any, at: string): void => {
     if (value === null || typeof value !== 'object') return;
-    if (typeof value.$ref === 'string') need(resolve(value.$ref) !== undefined, at, `${value.$ref} leads nowhere`);
+    if (typeof value.$ref === 'string' && !resolves(value.$ref)) wrong.push(`${at}: ${value.$ref} leads nowhere`);
     for (const [key, child] of Object.entries(value)) walk(child, `${at}/${key}`);
   };
-  const schema = (value: any, at: string): void => {
-    need(typeof value === 'object' && value !== null && !Array.isArray(value), at, 'a schema is an object here');
-    if (value.type !== undefined) need(TYPES.includes(value.type), at, `unknown type ${String(value.type)}`);
-    if (value.required !== undefined) need(Array.isArray(value.required) && value.required.every((name: string) => name in (value.properties ?? {})), at, 'requires what it does not describe');
-    for (const [name, child] of Object.entries(value.properties ?? {})) schema(child, `${at}/${name}`);
-    if (value.items) schema(value.items, `${at}/items`);
-    for (const part of [...(value.anyOf ?? []), ...(value.allOf ?? [])]) schema(part, `${at}/of`);
-  };
-  need(/^3\.1\.\d+$/.test(found.openapi), 'openapi', 'is a 3.1 version');
-  need(typeof found.info.title === 'string' && typeof found.info.version === 'string', 'info', 'has title and version');
-  const ids = new Set<string>();
-  for (const [path, item] of Object.entries<any>(found.paths)) {
-    need(path.startsWith('/'), path, 'begins with a slash');
-    for (const [method, operation] of Object.entries<any>(item)) {
-      const at = `${method} ${path}`;
-      need(METHODS.includes(method), at, 'is a method');
-      need(!ids.has(operation.operationId), at, `repeats the id ${operation.operationId}`);
-      ids.add(operation.operationId);
-      const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
-      const described = operation.parameters.filter((one: any) => one.in === 'path').map((one: any) => one.name);
-      need(JSON.stringify(inPath) === JSON.stringify(described), at, 'describes each part of its path');
-      const names = operation.parameters.map((one: any) => `${one.in} ${one.name}`);
-      need(new Set(names).size === names.length, at, 'repeats a parameter');
-      for (const one of operation.parameters) {
-        need(typeof one.required === 'boolean' && (one.in !== 'path' || one.required), at, `${one.name} is required in a path`);
-        schema(one.schema, `${at}/${one.name}`);
-      }
-      need(Object.keys(operation.responses).some((status) => /^2\d\d$/.test(status)), at, 'can succeed');
-      for (const [status, response] of Object.entries<any>(operation.responses)) need(/^\d{3}$/.test(status) && (typeof response.description === 'string' || typeof response.$ref === 'string'), `${at}/${status}`, 'is described');
-      for (const { schema: own } of Object.values<any>(operation.requestBody?.content ?? {})) schema(own, `${at}/body`);
-      for (const way of operation.security) for (const name of Object.keys(way)) need(name in found.components.securitySchemes, at, `unknown scheme ${name}`);
-    }
-  }
   walk(found, '#');
+  const operations = Object.entries<any>(found.paths).flatMap(([path, item]) => Object.values<any>(item).map((operation) => ({ path, ...operation })));
+  for (const { path, parameters, operationId } of operations) {
+    const described = parameters.filter((one: any) => one.in === 'path').map((one: any) => one.name);
+    if (JSON.stringify([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)) !== JSON.stringify(described)) wrong.push(`${path}: describes other parts of its path`);
+    if (operations.filter((other) => other.operationId === operationId).length > 1) wrong.push(`${path}: repeats the id ${operationId}`);
+  }
   return wrong;
 }
 
 describe('the OpenAPI document', () => {
-  it('obeys OpenAPI 3.1', async () => {
-    expect(problems(await document())).toEqual([]);
+  it('obeys OpenAPI 3.1, with every plugin of the forum', async () => {
+    await using whole = await startApp();
+    for (const found of [await document(), (await whole.client().get('/api/openapi.json')).body]) {
+      expect(await new Validator().validate(found)).toEqual({ valid: true });
+      expect(problems(found)).toEqual([]);
+    }
   });
 
   it('is checked by rules that find what is wrong', async () => {
@@ -83,6 +64,8 @@ describe('the OpenAPI document', () => {
     bad.paths['/api/extra/{name}'].get.parameters = [];
     bad.paths['/api/version'].get.responses['400'] = { $ref: '#/components/responses/Nothing' };
     expect(problems(bad)).toHaveLength(2);
+    bad.paths['/api/version'].get.parameters = [{ name: 'x', in: 'nowhere' }];
+    expect((await new Validator().validate(bad)).valid).toBe(false);
   });
 
   it('describes every route of the API and nothing else', async () => {
@@ -98,12 +81,27 @@ describe('the OpenAPI document', () => {
     expect(form.security).toEqual([{ bearer: [] }, { session: [], csrf: [] }]);
     expect(Object.keys(form.requestBody.content)).toEqual(['application/json', 'application/x-www-form-urlencoded']);
     expect(form.requestBody.content['application/json'].schema.required).toEqual(['name']);
-    expect(Object.keys(form.responses)).toEqual(expect.arrayContaining(['201', '400', '401', '403', '413', '415', '429']));
+    expect(Object.keys(form.responses)).toEqual(expect.arrayContaining(['201', '400', '401', '403', '409', '413', '415', '429']));
+    expect(form.parameters).toEqual([{ $ref: '#/components/parameters/IdempotencyKey' }]);
     const kept = paths['/api/probe/kept'].get;
     expect(kept.security[0]).toEqual({});
     expect(kept.parameters).toEqual([{ name: 'size', in: 'query', required: false, schema: { type: 'integer', minimum: 1 } }]);
     expect(kept.responses['200'].content['application/json'].schema).toMatchObject({ required: ['success', 'run'], properties: { success: { const: true } } });
     expect(paths['/api/markdown/parse'].post.security).toEqual([{}]);
+  });
+
+  it('names the headers of every answer, and of those that ask to wait', async () => {
+    const { paths, components } = await document();
+    const rates = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
+    for (const operation of Object.values<any>(paths).flatMap((item) => Object.values<any>(item))) {
+      for (const answer of Object.values<any>(operation.responses)) {
+        const { headers } = answer.$ref ? components.responses[answer.$ref.split('/').at(-1)] : answer;
+        expect(Object.keys(headers)).toEqual(expect.arrayContaining(rates));
+      }
+    }
+    for (const name of ['RateLimited', 'Unavailable']) expect(components.responses[name].headers['Retry-After']).toBeDefined();
+    expect(Object.keys(components.securitySchemes)).toEqual(['bearer', 'session', 'csrf']);
+    expect(components.securitySchemes.csrf).toMatchObject({ in: 'header', name: 'X-CSRF-Token' });
   });
 
   it('follows plugins that come and go', async () => {

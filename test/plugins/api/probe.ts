@@ -43,6 +43,10 @@ export const createProbe = (probe: Probe): Plugin =>
         throw new Error('query failed', { cause: Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }) });
       });
       plugin.route(api, { method: 'get', path: '/probe/wrong', can: 'public', result: Run })(() => ({ run: 'not a number' }) as never);
+      plugin.route(api, { method: 'get', path: '/probe/talkative', can: 'public', result: Type.Object({ inner: Run }) })(() => ({ inner: { run: 1, secret: 'too much' } }) as never);
+      plugin.route(api, { method: 'get', path: '/probe/teapot', can: 'public' })(() => {
+        throw new HttpError(418, 'No coffee here');
+      });
       plugin.route(api, { method: 'post', path: '/probe/heartbeat', can: 'public', body: Name })(({ body }) => body);
       plugin.route(api, { method: 'post', path: '/probe/optional', can: 'public', body: Type.Object({ ids: Type.Optional(Type.Array(Type.String())) }), options: { csrf: false } })(({ body }) => ({ body }));
       plugin.route(api, { method: 'post', path: '/probe/form', can: useProbe, body: Type.Object({ name: Type.String(), tags: Type.Optional(Type.Array(Type.String())) }), options: { form: true }, status: 201 })(({ body }) => body);
@@ -68,11 +72,11 @@ export interface ApiForum extends TestApp {
 }
 
 /** The api plugin on the plugins it stands on, with the probe's routes. */
-export async function startApi({ settings = {}, environment = {}, extra = [] }: { settings?: Record<string, unknown>; environment?: object; extra?: readonly Plugin[] } = {}): Promise<ApiForum> {
+export async function startApi({ settings = {}, environment = {}, extra = [], differing = false }: { settings?: Record<string, unknown>; environment?: object; extra?: readonly Plugin[]; differing?: boolean } = {}): Promise<ApiForum> {
   const real = await loadPlugins(resolve(import.meta.dirname, '../../..'), ['cache', 'secrets', 'access', 'limits', 'protection', 'accounts', 'markdown', 'api', 'web'], testLog);
   const probe: Probe = { runs: new Map() };
   const forum = await startApp({
-    plugins: [...real, createProbe(probe), ...extra], environment,
+    plugins: [...real, createProbe(probe), ...extra], environment, differing,
     settings: { 'security.bcrypt_cost': 4, 'email.mx_validation': false, 'api.rate_limit_user': 100_000, 'api.rate_limit_ip': 100_000, ...settings },
   });
   const { Access } = await import('#plugins/access');

@@ -4,7 +4,8 @@ import { TaggedCache } from '../../../plugins/cache/tagged-cache.ts';
 import { quiet } from './caches.ts';
 
 let inside = false;
-const start = (options: { bytes?: number } = {}): TaggedCache => new TaggedCache({ fleet: createFleet(quiet), inTransaction: () => inside, ...options });
+const waiting: Array<() => Promise<void>> = [];
+const start = (options: { bytes?: number } = {}): TaggedCache => new TaggedCache({ fleet: createFleet(quiet), afterCommit: () => (inside ? waiting : undefined), ...options });
 
 afterEach(() => {
   inside = false;
@@ -84,6 +85,17 @@ describe('what a process remembers', () => {
     expect(cache.keep('page', ['a'], 'uncommitted', cache.mark())).toBe(false);
     inside = false;
     expect(cache.peek('page')).toBe('committed');
+  });
+
+  it('is purged after the commit where that is asked for inside a transaction', async () => {
+    const cache = start();
+    await cache.remember('page', ['a'], async () => 'old');
+    inside = true;
+    await cache.purge('a');
+    inside = false;
+    expect(cache.peek('page')).toBe('old');
+    for (const work of waiting.splice(0)) await work();
+    expect(cache.peek('page')).toBeUndefined();
   });
 
   it('expires after its seconds', async () => {

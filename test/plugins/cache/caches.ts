@@ -34,7 +34,7 @@ export function useCaches() {
     place,
     async start(url = redisUrl, log = quiet): Promise<Process> {
       const fleet = createFleet(log);
-      const opened = await openCache({ url, namespace: place.namespace, log, fleet, inTransaction: () => false });
+      const opened = await openCache({ url, namespace: place.namespace, log, fleet, afterCommit: () => undefined });
       undo.push(opened.close);
       return { ...opened, fleet };
     },

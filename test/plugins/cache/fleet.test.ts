@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
-import { ConfigurationError, type Redis } from '#core';
+import { ConfigurationError, type Fleet, type Redis } from '#core';
 import { createFleet } from '../../../core/fleet.ts';
 import { openCache } from '../../../plugins/cache/open.ts';
 import { Processes } from '../../../plugins/cache/processes.ts';
@@ -12,7 +12,7 @@ const soon = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 
 describe('one process alone', () => {
   it('tells nobody, hears nothing and may always serve what it holds', async () => {
     const fleet = createFleet(log);
-    const { current, close } = await openCache({ namespace: 'alone', log, fleet, inTransaction: () => false });
+    const { current, close } = await openCache({ namespace: 'alone', log, fleet, afterCommit: () => undefined });
     const heard = vi.fn<(payload: unknown) => void>();
     fleet.listen('plugins', heard);
     await fleet.announce('plugins', { id: 'polls' });
@@ -21,7 +21,7 @@ describe('one process alone', () => {
   });
 
   it('does not start with a Redis that is not there, and says which without its password', async () => {
-    const failure = await openCache({ url: 'redis://:hidden@127.0.0.1:1', namespace: 'none', log, fleet: createFleet(log), inTransaction: () => false }).catch((error: unknown) => error);
+    const failure = await openCache({ url: 'redis://:hidden@127.0.0.1:1', namespace: 'none', log, fleet: createFleet(log), afterCommit: () => undefined }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ConfigurationError);
     expect(String(failure)).toMatch(/REDIS_URL: no Redis at 127\.0\.0\.1:1 .*ECONNREFUSED/);
     expect(String(failure)).not.toContain('hidden');
@@ -31,6 +31,7 @@ describe('one process alone', () => {
 describe('a process that shares', () => {
   /** Redis as far as the fleet sees it: the number of the last announcement, or no answer. */
   let number: number | undefined;
+  let fleet: Fleet;
   let say: (text: string) => void;
   const looked = vi.fn<(payload: unknown) => void>();
   const nextRenewal = (): Promise<unknown> => vi.advanceTimersByTimeAsync(80);
@@ -41,7 +42,7 @@ describe('a process that shares', () => {
     number = 5;
     const answer = (): Promise<unknown> => (number === undefined ? Promise.reject(new Error('no answer')) : Promise.resolve(String(number)));
     const line = { eval: answer, publish: () => Promise.resolve(1), zrem: () => Promise.resolve(1) };
-    const fleet = createFleet(log);
+    fleet = createFleet(log);
     const processes = new Processes(log, fleet, 'shared', line as unknown as Redis);
     undo.push(() => processes.close());
     const on = (_event: string, hear: (channel: string, text: string) => void): unknown => (say = (text) => hear('shared:fleet', text));
@@ -70,6 +71,16 @@ describe('a process that shares', () => {
     await nextRenewal();
     expect(looked.mock.calls).toEqual([[undefined]]);
     expect(processes.current()).toBe(true);
+  });
+
+  it('tells a listener nothing more once it is undone', async () => {
+    await joined();
+    const heard = vi.fn<(payload: unknown) => void>();
+    const stop = fleet.listen('polls', heard);
+    say('6 somebody 1 polls {}');
+    stop();
+    say('7 somebody 2 polls {}');
+    expect(heard).toHaveBeenCalledTimes(1);
   });
 
   it('looks at everything again when a number was skipped', async () => {

@@ -62,6 +62,26 @@ describe('the demonstration', () => {
   });
 });
 
+describe('the demonstration’s discussions', () => {
+  test('have the tags that stand above them', async () => {
+    const wanted = new Set(content.discussions.flatMap(({ tags }) => tags));
+    const { tags } = (await site.client().get('/api/tags?limit=100')).body;
+    expect(tags.length).toBe(Math.min(wanted.size, 100));
+    const [most] = tags;
+    expect(most.discussion_count).toBe(content.discussions.filter((one) => one.tags.includes(most.name)).length);
+  });
+
+  test('have been reacted to, by others than their authors', async () => {
+    const { discussions } = (await site.client().get('/api/discussions?limit=100&sort=oldest')).body;
+    const posts = (await Promise.all(discussions.slice(0, 20).map(async ({ id }: { id: string }) => (await site.client().get(`/api/discussions/${id}`)).body.posts))).flat();
+    const liked = posts.filter(({ reactions }) => reactions.length > 0);
+    expect(liked.length).toBeGreaterThan(posts.length / 10);
+    expect(liked.length).toBeLessThan(posts.length);
+    const { reactions } = (await site.client().get(`/api/reactions/post/${liked[0].id}`)).body;
+    expect(reactions.flatMap(({ users }: { users: readonly { id: string }[] }) => users.map(({ id }) => id))).not.toContain(liked[0].author.id);
+  });
+});
+
 describe('seeding', () => {
   test('adds exactly what was asked for, and every counter agrees', async () => {
     const before = await totals();

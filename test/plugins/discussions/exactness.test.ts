@@ -10,6 +10,8 @@ let id: string;
 beforeAll(async () => {
   ({ id } = await forum.start('ada', 'The first'));
   for (let index = 0; index < 60; index++) await (index % 2 ? forum.reply('bob', id, `Reply ${index}`) : forum.start('mia', `Number ${index}`));
+  // What writing leaves for later would be counted too, whenever it happens.
+  await forum.app.app.jobs.stop();
 });
 
 describe('the number of SQL statements', () => {
@@ -30,11 +32,11 @@ describe('the number of SQL statements', () => {
     expect(await asked(path(25))).toBe(await asked(path(5)));
   });
 
-  test('is one for a list, and one for a reply beside begin and commit', async () => {
+  test('is one for a list, and two for a reply beside begin and commit: what is written and what it leaves for later', async () => {
     await asked('/api/discussions?limit=9');
     expect(await asked('/api/discussions?limit=9')).toBe(1);
     await forum.reply('ada', id, 'Warm');
-    expect(await forum.app.statements(() => forum.reply('ada', id, 'Counted'))).toBeLessThanOrEqual(3);
+    expect(await forum.app.statements(() => forum.reply('ada', id, 'Counted'))).toBeLessThanOrEqual(4);
   });
 });
 

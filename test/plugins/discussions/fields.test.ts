@@ -24,7 +24,11 @@ const mood = definePlugin({
 });
 
 describe('a field of another plugin', () => {
-  beforeAll(() => install(forum.app, mood));
+  beforeAll(async () => {
+    // The routes have been used before the plugin comes.
+    await forum.start('ada', 'Earlier');
+    await install(forum.app, mood);
+  });
 
   test('is stored with the discussion and shown on every record, asked for once a page', async () => {
     const made = await forum.as.ada.post('/api/discussions', { title: 'Stormy', content: 'x', category_id: 'general', mood: 'wild' });
@@ -32,7 +36,7 @@ describe('a field of another plugin', () => {
     for (let count = 0; count < 5; count++) await forum.start('ada', `Quiet ${count}`);
     asked = 0;
     const { discussions } = (await forum.as.ada.get('/api/discussions')).body;
-    expect([asked, discussions.at(-1).mood, discussions[0].mood]).toEqual([1, 'wild', 'unknown']);
+    expect([asked, discussions.at(-2).mood, discussions[0].mood]).toEqual([1, 'wild', 'unknown']);
     await forum.as.ada.put(`/api/discussions/${made.body.discussion_id}`, { mood: 'calm' });
     expect((await forum.guest.get(`/api/discussions/${made.body.discussion_id}`)).body.discussion.mood).toBe('calm');
   });

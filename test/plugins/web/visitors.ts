@@ -38,6 +38,7 @@ export const visitors = definePlugin({
         middleware: (_req, _res, next) => next(),
         identify: async (req) => (cookie(req.headers.cookie, 'session') === 'mira' ? member : guest),
         ended: (req) => cookie(req.headers.cookie, 'session') === 'ended',
+        again: async () => undefined,
         bearer: async () => undefined,
         hasCookie: (header) => header?.includes('session=') ?? false,
       },

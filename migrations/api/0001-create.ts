@@ -1,0 +1,21 @@
+import { Migration } from '#core';
+
+/** Answers to requests that carried an Idempotency-Key; status and answer are set in the transaction that makes the row. */
+export default class Api0001Create extends Migration {
+  override up(): void {
+    this.addSql(`create table api_answer (
+      account_id uuid not null,
+      key text not null,
+      digest text not null,
+      status smallint,
+      answer text,
+      asked_at timestamptz(3) not null,
+      primary key (account_id, key)
+    )`);
+    this.addSql('create index api_answer_age on api_answer (asked_at)');
+  }
+
+  override down(): void {
+    this.addSql('drop table api_answer');
+  }
+}

@@ -1,0 +1,42 @@
+import { Random } from './random.ts';
+
+/** A reaction as the field `reactions` of an imported post takes it. */
+export interface Applause {
+  readonly reaction: string;
+  readonly user_id: string;
+  readonly created_at: string;
+}
+interface Heard {
+  readonly authorId: string;
+  readonly createdAt: Date;
+}
+
+const DAY = 86_400_000;
+/** How often each is given, of a hundred. */
+const KINDS: readonly (readonly [reaction: string, share: number])[] = [['like', 52], ['thanks', 20], ['love', 11], ['laugh', 9], ['wow', 5], ['sad', 3]];
+const SHARES = KINDS.flatMap(([reaction, share]) => Array.from({ length: share }, () => reaction));
+/** Most that a first post and a reply get. */
+const MOST = { first: 9, reply: 5 } as const;
+
+/** Who liked what, the same each time: first posts more than replies, most replies nothing, nobody themselves. */
+export class Audience {
+  readonly #random = new Random(1_974);
+  readonly #members: readonly string[];
+  readonly #now: number;
+
+  constructor(members: Iterable<string>, now: number) {
+    this.#members = [...members];
+    this.#now = now;
+  }
+
+  hear({ authorId, createdAt }: Heard, first: boolean): readonly Applause[] {
+    const count = Math.floor(this.#random.next() ** 2 * (first ? MOST.first : MOST.reply));
+    const begin = createdAt.getTime();
+    const listeners = new Set(Array.from({ length: count }, () => this.#random.pickEarly(this.#members)));
+    listeners.delete(authorId);
+    return [...listeners].map((userId) => {
+      const time = begin + this.#random.next() * Math.min(3 * DAY, Math.max(0, this.#now - begin));
+      return { reaction: this.#random.pick(SHARES), user_id: userId, created_at: new Date(time).toISOString() };
+    });
+  }
+}

@@ -1,0 +1,36 @@
+import { notFound } from '#core';
+import type { Viewer } from '#plugins/access';
+import type { ListPage, Sort } from '#plugins/discussions';
+import { pagerOf } from '#plugins/web';
+import { cards } from '../cards.ts';
+import type { CategoryService } from '../categories.ts';
+import type { Reading } from '../reading.ts';
+import { PAGE_SIZE } from './parts.ts';
+
+interface ListServices {
+  readonly reading: Reading;
+  readonly categories: CategoryService;
+}
+/** The orders as a row of links, the usual one first. */
+const TABS: readonly Sort[] = ['latest', 'newest', 'most_replied', 'most_viewed', 'oldest'];
+
+/** Address of a page of a list; the first page and the usual order have the plain one. */
+const address = (path: string, { page, sort }: Pick<ListPage, 'page' | 'sort'>): string => {
+  const query = new URLSearchParams({ ...(sort !== undefined && { sort }), ...(page !== undefined && page > 1 && { page: String(page) }) });
+  return query.size > 0 ? `${path}?${query}` : path;
+};
+
+/** What the list's template shows: rows, orders to choose from, pages. 404 for a page behind the last one. */
+export async function listModel({ reading, categories }: ListServices, { path, api, page = 1, sort, total, ...request }: ListPage, viewer: Viewer): Promise<object> {
+  const last = Math.max(1, Math.ceil(total / PAGE_SIZE));
+  if (page > last) throw notFound('The list ends before this page');
+  const { items, hasMore } = await reading.list({ ...request, sort, limit: PAGE_SIZE, offset: (page - 1) * PAGE_SIZE }, viewer);
+  const narrowed = { ...(request.category && { category_id: request.category.slug }), ...(sort !== undefined && { sort }) };
+  const next = new URLSearchParams({ limit: String(PAGE_SIZE), offset: String(page * PAGE_SIZE), ...narrowed });
+  return {
+    discussions: cards(items, categories.all()),
+    api: hasMore ? `${api}?${next}` : undefined,
+    pager: pagerOf(page, last, (number) => address(path, { page: number, sort })),
+    sorts: TABS.map((name) => ({ name, href: address(path, { sort: name === 'latest' ? undefined : name }), current: (sort ?? 'latest') === name })),
+  };
+}

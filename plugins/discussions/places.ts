@@ -1,0 +1,38 @@
+import { sql, type Data } from '#core';
+import type { Access } from '#plugins/access';
+import { moderate } from '#plugins/discussions';
+import type { Place } from '#plugins/presence';
+import type { CategoryService } from './categories.ts';
+import { discussionPath, numberOf } from './identifiers.ts';
+
+const DISCUSSION = /^\/d\/(\d+)(?:[-/].*)?$/;
+const CATEGORY = /^\/c\/([^/]+)$/;
+
+interface Found {
+  readonly number: number;
+  readonly slug: string;
+}
+
+interface Parts {
+  readonly data: Data;
+  readonly access: Access;
+  readonly categories: CategoryService;
+}
+
+/** What visitors are said to read: discussions under their present title, and categories, where the viewer may see them. One statement. */
+export const placeOf = ({ data, access, categories }: Parts): Place => ({
+  prefixes: ['/d/', '/c/'],
+  async shown(paths, viewer) {
+    await categories.refresh();
+    const numbers = paths.map((path) => numberOf(DISCUSSION.exec(path)?.[1] ?? ''));
+    const ids = categories.visible(viewer).map(({ id }) => id);
+    const rows = await data.all(sql<Found>`select number, slug from discussion
+      where number = any(${numbers.filter((number) => number !== undefined)}::int[]) and category_id = any(${ids}::uuid[])
+        and (deleted_at is null or ${access.allows(viewer, moderate)}) order by number`);
+    const found = new Map(rows.map((row) => [row.number, discussionPath(row)]));
+    return paths.map((path, at) => {
+      const category = categories.find(CATEGORY.exec(path)?.[1] ?? '', viewer);
+      return category ? `/c/${encodeURIComponent(category.slug)}` : found.get(numbers[at] ?? 0);
+    });
+  },
+});

@@ -1,0 +1,28 @@
+import { check, pluginChanged, type Action, type Hooks, type PluginHandle } from '#core';
+import type { Writing } from './writing.ts';
+
+/** How many entries of one action may gather in a batch. */
+const TOGETHER = 16;
+
+/** Hears durably of every action that integrators may know, also of plugins that come later. */
+export function collect(plugin: PluginHandle, hooks: Hooks, writing: Writing): void {
+  // By id, as last seen: work may still be stored for an action whose plugin has been switched off.
+  const actions = new Map<string, Action<object>>();
+  const record = (name: string, id: string, payload: object): Promise<void> => {
+    const { public: schema } = actions.get(name)!;
+    const checked = check(schema!, payload);
+    if (checked.ok) return writing.add({ id, event: name, data: checked.value as object });
+    const problems = checked.problems.map(({ field, message }) => `${field} ${message}`).join(', ');
+    throw new Error(`"${name}" was raised with a payload that does not fit its public schema: ${problems}; correct one of the two`);
+  };
+  const look = (): void => {
+    for (const { hook } of hooks.hooks()) {
+      if (hook.kind !== 'action' || !hook.public) continue;
+      const known = actions.has(hook.id);
+      actions.set(hook.id, hook);
+      if (!known) plugin.on(hook, (payload: object, { id }) => record(hook.id, id, payload), { durable: { limit: TOGETHER } });
+    }
+  };
+  look();
+  plugin.on(pluginChanged, look);
+}

@@ -1,0 +1,45 @@
+import { Clock, Data, definePlugin, Fleet, Hooks, Settings, sql, Type } from '#core';
+import { EventLog, eventRules } from '#plugins/events';
+import { collect } from './collecting.ts';
+import { Reading } from './reading.ts';
+import { addRoutes } from './routes.ts';
+import { Tail } from './tail.ts';
+import { Writing } from './writing.ts';
+
+const DAY = 86_400_000;
+
+export default definePlugin({
+  id: 'events',
+  name: 'Event log',
+  version: '1.0.0',
+  description: 'What has happened, in order, for integrators and for the pages’ live updates.',
+  needs: { data: Data, fleet: Fleet, clock: Clock, hooks: Hooks, settings: Settings },
+  provides: { events: EventLog },
+  extensionPoints: [eventRules],
+  settings: Type.Object({
+    'events.days': Type.Integer({
+      default: 30, minimum: 1, maximum: 3_650, title: 'Days for which events are kept', 'x-group': 'events',
+      description: 'Whoever reads the event log may be away for as long.',
+    }),
+  }),
+
+  async setup({ data, fleet, clock, hooks, settings }, plugin) {
+    const reading = new Reading({ data, attempt: plugin.attempt, rules: () => plugin.extensions(eventRules) });
+    const tail = new Tail({ reading, fleet, log: plugin.log });
+    plugin.defer(await tail.open());
+    collect(plugin, hooks, new Writing(data, () => tail.added()));
+    plugin.job('forget', {
+      schema: Type.Object({}), cron: '23 3 * * *',
+      run: async () => void (await data.all(sql`delete from event_log where created_at < ${new Date(clock.now() - plugin.settings['events.days'] * DAY)}`)),
+    });
+
+    const events: EventLog = {
+      after: (position, limit, viewer, names) => reading.after(position, limit, viewer, names),
+      visible: (entries, viewer) => reading.visible(entries, viewer),
+      bounds: () => reading.bounds(),
+      watch: (run) => tail.watch(run),
+    };
+    addRoutes(plugin, { events, settings });
+    return { events };
+  },
+});

@@ -1,0 +1,54 @@
+import { sql, type Data } from '#core';
+
+/** What is to be added: an action as integrators may know it, under the id under which it was raised. */
+export interface Entry {
+  readonly id: string;
+  readonly event: string;
+  readonly data: object;
+}
+
+/** The advisory lock of the log's end; the number has no meaning. */
+const END = 7_216_101;
+
+/** The moment in an id of version 7: when the action was raised, however late it is written down. */
+const raisedAt = (id: string): Date => new Date(Number.parseInt(id.replace('-', '').slice(0, 12), 16));
+
+/** Adds entries at the end of the log, all that wait in one short transaction. */
+export class Writing {
+  readonly #data: Data;
+  readonly #added: () => void;
+  readonly #waiting: Entry[] = [];
+  /** The batch that gathers what waits. */
+  #next: Promise<void> | undefined;
+  /** Never rejects. */
+  #last: Promise<void> = Promise.resolve();
+
+  /** `added` is called after each commit. */
+  constructor(data: Data, added: () => void) {
+    this.#data = data;
+    this.#added = added;
+  }
+
+  /** Resolves when the entry is in the log. An id that is there already is left as it is. */
+  add(entry: Entry): Promise<void> {
+    this.#waiting.push(entry);
+    if (!this.#next) {
+      this.#next = this.#last.then(() => this.#write());
+      this.#last = this.#next.catch(() => undefined);
+    }
+    return this.#next;
+  }
+
+  async #write(): Promise<void> {
+    this.#next = undefined;
+    const rows = this.#waiting.splice(0).map((entry) => ({ ...entry, at: raisedAt(entry.id) }));
+    await this.#data.transaction(async () => {
+      // Held until the commit: who takes a later position becomes visible later. The embedded database has one writer anyway.
+      if (!this.#data.embedded) await this.#data.all(sql`select pg_advisory_xact_lock(${END})`);
+      await this.#data.all(sql`insert into event_log (id, event, created_at, data)
+        select e.id, e.event, e.at, e.data from json_to_recordset(${JSON.stringify(rows)}::json) as e(id uuid, event text, at timestamptz, data jsonb)
+        order by e.id on conflict (id) do nothing`);
+    });
+    this.#added();
+  }
+}

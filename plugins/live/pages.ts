@@ -1,0 +1,26 @@
+import { type Cache, type Hooks, type PluginHandle } from '#core';
+import { isGuest } from '#plugins/access';
+import { signals } from '#plugins/live';
+import { html, renderedTag, slotFillings } from '#plugins/web';
+
+interface Parts {
+  readonly cache: Cache;
+  readonly hooks: Hooks;
+  /** Whether guests' pages open a stream. */
+  guests(): boolean;
+}
+
+/** What opens the stream on pages: an element at their top that shows nothing. */
+export function addPages(plugin: PluginHandle, { cache, hooks, guests }: Parts): void {
+  const names = (): readonly string[] => [
+    ...hooks.hooks().flatMap(({ hook }) => (hook.kind === 'action' && hook.public ? hook.id : [])), ...plugin.extensions(signals).map(({ value }) => value.name),
+  ];
+  plugin.extend(slotFillings, {
+    slot: 'body.start',
+    render: (places, viewer) => {
+      const wanted = !isGuest(viewer) || guests();
+      return places.map(() => (wanted ? html`<x-live data-events="${names().join(' ')}"></x-live>` : undefined));
+    },
+  });
+  plugin.onSettings(() => cache.purge(renderedTag));
+}

@@ -1,0 +1,57 @@
+import { Cache, definePlugin, Fleet, Hooks, Http, Type } from '#core';
+import { Access } from '#plugins/access';
+import { Sessions } from '#plugins/accounts';
+import { Discussions } from '#plugins/discussions';
+import { EventLog } from '#plugins/events';
+import { Limits } from '#plugins/limits';
+import { Live, signals } from '#plugins/live';
+import { Callers } from './callers.ts';
+import { Hub } from './hub.ts';
+import { addPages } from './pages.ts';
+import { addRoutes } from './routes.ts';
+import { Signals } from './signals.ts';
+
+/** Milliseconds between two signs of life: less than the minute after which many proxies give up. */
+const HEARTBEAT = 25_000;
+
+export default definePlugin({
+  id: 'live',
+  name: 'Live updates',
+  version: '1.0.0',
+  description: 'Tells open pages and programs what happens, as it happens.',
+  needs: { access: Access, sessions: Sessions, cache: Cache, fleet: Fleet, limits: Limits, http: Http, hooks: Hooks, events: EventLog },
+  wants: { discussions: Discussions },
+  provides: { live: Live },
+  extensionPoints: [signals],
+  settings: Type.Object({
+    'live.streams': Type.Integer({
+      default: 10, minimum: 1, maximum: 100_000, title: 'Open streams of one member', 'x-group': 'live',
+      description: 'And of one address for all guests behind it; counted in each process. A browser has one for all its tabs.',
+    }),
+    'live.guests': Type.Boolean({
+      default: false, title: 'Live updates for guests', 'x-group': 'live', description: 'Whether pages of guests open a stream too. The API lets them in any case.',
+    }),
+  }),
+
+  async setup({ access, sessions, cache, fleet, limits, http, hooks, events, discussions }, plugin) {
+    const { log, settings } = plugin;
+    const callers = new Callers({ access, sessions, cache, log });
+    const hub: Hub = new Hub({ events, callers, log, heard: (signal, viewer) => live.heard(signal, viewer) });
+    const live = new Signals({ plugin, fleet, deliver: (message, to) => hub.signal(message, to) });
+    plugin.defer(live.open());
+    plugin.defer(events.watch((entries) => hub.tell(entries)));
+    hub.begin((await events.bounds()).newest);
+
+    const heartbeat = setInterval(() => void hub.beat(), HEARTBEAT).unref();
+    plugin.defer(() => clearInterval(heartbeat));
+    for (const signal of [plugin.signal, http.closing]) {
+      const end = (): void => hub.end();
+      signal.addEventListener('abort', end, { once: true });
+      plugin.defer(() => signal.removeEventListener('abort', end));
+    }
+
+    addRoutes(plugin, { hub, callers, http, limits, discussions, most: () => settings['live.streams'] });
+    addPages(plugin, { cache, hooks, guests: () => settings['live.guests'] });
+    return { live };
+  },
+});

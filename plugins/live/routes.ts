@@ -1,0 +1,50 @@
+import { HttpError, notFound, Type, type Http, type PluginHandle } from '#core';
+import { api, Id } from '#plugins/api';
+import type { Discussions } from '#plugins/discussions';
+import { After, EventNames } from '#plugins/events';
+import type { Limits } from '#plugins/limits';
+import type { Callers } from './callers.ts';
+import { callerKey, type Hub } from './hub.ts';
+import { Stream } from './stream.ts';
+
+export interface RouteParts {
+  readonly hub: Hub;
+  readonly callers: Callers;
+  readonly http: Http;
+  readonly limits: Limits;
+  readonly discussions: Discussions | undefined;
+  /** Streams that one member, or one address for guests, may have open in this process. */
+  most(): number;
+}
+
+const HEADERS = {
+  'Content-Type': 'text/event-stream; charset=utf-8', 'Cache-Control': 'no-cache, no-transform',
+  // Asks proxies that would gather what comes to pass it on.
+  'X-Accel-Buffering': 'no',
+};
+
+/** The header of a browser that comes back; anything but a position asks for everything to be looked at again. */
+function positionOf(header: string | undefined): number | undefined {
+  if (header === undefined || header === '') return undefined;
+  return /^\d{1,15}$/.test(header) ? Number(header) : Number.MAX_SAFE_INTEGER;
+}
+
+/** GET /api/live. */
+export function addRoutes(plugin: PluginHandle, { hub, callers, http, limits, discussions, most }: RouteParts): void {
+  plugin.route(api, {
+    method: 'get', path: '/live', summary: 'What happens, as it happens, as server-sent events', can: 'public',
+    query: Type.Object({ discussion_id: Type.Optional(Id), events: Type.Optional(EventNames), after: Type.Optional(After) }),
+    options: { document: 'text/event-stream', idle: true },
+  })(async ({ req, res, actor, query }) => {
+    const discussion = query.discussion_id === undefined || !discussions ? query.discussion_id : (await discussions.find(query.discussion_id, actor))?.id;
+    if (query.discussion_id !== undefined && discussion === undefined) throw notFound('There is no such discussion');
+    const caller = callerKey(actor, limits.addressKey(http.addressOf(req)));
+    if (hub.count(caller) >= most()) throw new HttpError(429, 'You have many streams open; close one first', { headers: { 'Retry-After': '60' } });
+    res.writeHead(200, HEADERS);
+    if (req.method === 'HEAD' || http.closing.aborted || plugin.signal.aborted) return void res.end();
+    const stream = new Stream({ req, res, viewer: actor, names: query.events === undefined ? undefined : new Set(query.events.split(',')), discussion });
+    res.once('close', () => hub.leave(caller, stream));
+    callers.admit(stream);
+    await hub.join(caller, stream, positionOf(req.get('last-event-id')) ?? query.after);
+  });
+}

@@ -1,0 +1,76 @@
+import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createTransport, type SendMailOptions } from 'nodemailer';
+
+/** Takes a mail on its way. What it throws names no address and no text. */
+export interface Transport {
+  deliver(id: string, mail: SendMailOptions): Promise<void>;
+  close(): void;
+}
+
+/** The server will not take this mail, however often it is asked. */
+export class Refused extends Error {
+  readonly code: number;
+  constructor(code: number) {
+    super(`the mail server refused the mail for good (${code})`);
+    this.code = code;
+  }
+}
+
+/** What nodemailer says of a failure. Its message and `response` may name addresses, so they go no further. */
+interface Failure {
+  readonly code?: string;
+  readonly responseCode?: number;
+  readonly command?: string;
+}
+/** Texts come from members: nothing in them may make the library read files or fetch addresses. */
+const CLOSED = { disableFileAccess: true, disableUrlAccess: true } as const;
+/** Milliseconds. */
+const PATIENCE = { dnsTimeout: 10_000, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000 } as const;
+/** Connections to the server at a time. */
+const CONNECTIONS = 2;
+
+/** Over the network. */
+export function smtpTransport(url: string): Transport {
+  const server = createTransport({ ...CLOSED, ...PATIENCE, url, pool: true, maxConnections: CONNECTIONS, maxRequeues: 0 });
+  return {
+    async deliver(_id, mail) {
+      await server.sendMail(mail).catch((error: unknown) => {
+        throw failureOf(error as Failure);
+      });
+    },
+    close: () => server.close(),
+  };
+}
+
+function failureOf({ code = 'unknown', responseCode, command }: Failure): Error {
+  // A 5xx answer to anything before is about this forum, not about the mail: an operator can mend that.
+  const aboutTheMail = command === 'RCPT TO' || command === 'DATA' || code === 'EMESSAGE';
+  if (responseCode !== undefined && responseCode >= 500 && aboutTheMail) return new Refused(responseCode);
+  return new Error(responseCode ? `the mail server refused for now (${responseCode})` : `the mail server could not be reached (${code})`);
+}
+
+/** Into files, one for each mail, readable by the server's user only. */
+export function folderTransport(folder: string): Transport {
+  const composer = createTransport({ ...CLOSED, streamTransport: true, buffer: true, newline: 'windows' });
+  return {
+    async deliver(id, mail) {
+      const { message } = await composer.sendMail(mail);
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const file = join(folder, `${id}.eml`);
+      // Whoever looks into the folder finds whole mails only.
+      await writeFile(`${file}.new`, message, { mode: 0o600 });
+      await rename(`${file}.new`, file);
+    },
+    close: () => composer.close(),
+  };
+}
+
+/** Removes mails from the folder that are older than `days`. */
+export async function cleanFolder(folder: string, days: number): Promise<void> {
+  const names = await readdir(folder).catch(() => [] as string[]);
+  for (const name of names.filter((one) => one.endsWith('.eml'))) {
+    const { mtimeMs } = await stat(join(folder, name));
+    if (Date.now() - mtimeMs > days * 86_400_000) await rm(join(folder, name), { force: true });
+  }
+}

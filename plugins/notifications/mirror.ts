@@ -1,0 +1,100 @@
+import { sql, type Clock, type Data, type EntityManager, type RawBuilder } from '#core';
+import type { Mirror, MirroredPost } from '#plugins/discussions';
+import { NONE } from './store.ts';
+
+/** The first half of the advisory locks that order what is told of a discussion and what becomes of it; the number has no meaning. */
+const LOCK = 7_216_011;
+
+type Whole = Parameters<Mirror['discussion']>[1];
+
+/** Notifications follow their discussions: gone when they are deleted, in another category when they are moved, with the numbers of their readers. */
+export class Follower implements Mirror {
+  readonly #data: Data;
+  readonly #clock: Clock;
+  /** Tells whose numbers changed. */
+  readonly #changed: (userIds: readonly string[]) => Promise<void>;
+
+  constructor({ data, clock, changed }: { data: Data; clock: Clock; changed: (userIds: readonly string[]) => Promise<void> }) {
+    this.#data = data;
+    this.#clock = clock;
+    this.#changed = changed;
+  }
+
+  /** To be taken by whoever is about to tell of discussions, before looking at them: what becomes of them then waits for the end of the transaction. */
+  async hold(discussionIds: readonly string[]): Promise<void> {
+    if (discussionIds.length > 0) await this.#data.all(sql`select pg_advisory_xact_lock_shared(${LOCK}, hashtext(id)) from unnest(${discussionIds}::text[]) as d(id) order by hashtext(id)`);
+  }
+
+  async posts(_em: EntityManager, posts: readonly MirroredPost[]): Promise<void> {
+    const gone = posts.filter(({ visible }) => !visible);
+    if (gone.length === 0) return;
+    await this.#own([...new Set(gone.map(({ discussionId }) => discussionId))]);
+    await this.#bury(gone.map(({ id }) => `post:${id}`));
+    await this.#remove(sql`n.post_id = any(${gone.map(({ id }) => id)}::uuid[])`);
+  }
+
+  async discussion(_em: EntityManager, { id, title, categoryId, visible }: Whole): Promise<void> {
+    await this.#own([id]);
+    if (visible) {
+      await this.unbury(`discussion:${id}`);
+      await this.#move(sql`n.discussion_id = ${id} and (n.category_id <> ${categoryId} or n.discussion_title is distinct from ${title})`, categoryId, sql`, discussion_title = ${title}`);
+    } else {
+      await this.#bury([`discussion:${id}`]);
+      await this.#remove(sql`n.discussion_id = ${id}`, true);
+    }
+  }
+
+  async category(_em: EntityManager, from: string, to: string): Promise<void> {
+    await this.#move(sql`n.category_id = ${from}`, to);
+  }
+
+  /** It is there again and may be told of. */
+  async unbury(key: string): Promise<void> {
+    await this.#data.all(sql`delete from notification_key where user_id = ${NONE} and key = ${key}`);
+  }
+
+  async #bury(keys: readonly string[]): Promise<void> {
+    await this.#data.all(sql`insert into notification_key (user_id, key, created_at) select ${NONE}, key, ${new Date(this.#clock.now())} from unnest(${keys}::text[]) as k(key) order by key on conflict do nothing`);
+  }
+
+  async #own(discussionIds: readonly string[]): Promise<void> {
+    await this.#data.all(sql`select pg_advisory_xact_lock(${LOCK}, hashtext(id)) from unnest(${discussionIds}::text[]) as d(id) order by hashtext(id)`);
+  }
+
+  /** One that stands for several posts goes on without the one that is gone, unless `whole`. */
+  async #remove(which: RawBuilder<unknown>, whole = false): Promise<void> {
+    const alone = whole ? sql`true` : sql`h.count = 1 or h.group_key = 'post:' || h.post_id`;
+    await this.#tell(sql<{ id: string }>`
+      with h as (
+        select n.id, n.user_id, n.post_id, n.category_id, n.group_key, n.count, n.is_read from notification n where ${which} order by n.user_id, n.id for update
+      ), gone as (
+        delete from notification n using h where n.id = h.id and (${alone})
+      ), less as (
+        update notification n set count = n.count - 1, post_id = null from h where n.id = h.id and not (${alone})
+      ), counted as (
+        update notification_count c set unread = c.unread - d.n from (
+          select user_id, category_id, count(*)::integer as n from h where not is_read and (${alone}) group by user_id, category_id
+        ) d where c.user_id = d.user_id and c.category_id = d.category_id
+      ) select distinct user_id as id from h order by user_id`);
+  }
+
+  async #move(which: RawBuilder<unknown>, to: string, more: RawBuilder<unknown> = sql``): Promise<void> {
+    await this.#tell(sql<{ id: string }>`
+      with h as (
+        select n.id, n.user_id, n.category_id, n.is_read from notification n where ${which} order by n.user_id, n.id for update
+      ), moved as (
+        update notification n set category_id = ${to}${more} from h where n.id = h.id
+      ), steps as (
+        select h.user_id, s.category_id, sum(s.n)::integer as n from h cross join lateral (values (h.category_id, -1), (${to}::uuid, 1)) as s(category_id, n)
+        where not h.is_read and h.category_id <> ${to} group by h.user_id, s.category_id
+      ), counted as (
+        insert into notification_count as c (user_id, category_id, unread) select user_id, category_id, n from steps order by user_id, category_id
+        on conflict (user_id, category_id) do update set unread = c.unread + excluded.unread
+      ) select distinct user_id as id from h order by user_id`);
+  }
+
+  async #tell(statement: RawBuilder<{ id: string }>): Promise<void> {
+    const members = await this.#data.all(statement);
+    if (members.length > 0) await this.#changed(members.map(({ id }) => id));
+  }
+}

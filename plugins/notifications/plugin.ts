@@ -1,0 +1,77 @@
+import { Cache, Clock, Data, definePlugin, Environment, Secrets, Settings, Type } from '#core';
+import { Access, isGuest } from '#plugins/access';
+import { Accounts, accountTag } from '#plugins/accounts';
+import { Categories, Discussions, mirrors, postUpdated } from '#plugins/discussions';
+import { Live, signals } from '#plugins/live';
+import { Mail } from '#plugins/mail';
+import { Notifications, notificationTypes, unreadChanged } from '#plugins/notifications';
+import { Subscriptions } from '#plugins/subscriptions';
+import { Web } from '#plugins/web';
+import { batches } from './batches.ts';
+import { Letters } from './letters.ts';
+import { addMailing } from './mailing.ts';
+import { Follower } from './mirror.ts';
+import { addPages } from './pages.ts';
+import { PreferenceStore } from './preferences.ts';
+import { Reading } from './reading.ts';
+import { addRoutes } from './routes.ts';
+import { Notifier } from './service.ts';
+import { addSettings } from './settings-pages.ts';
+import { Sight } from './sight.ts';
+import { addSources } from './sources.ts';
+import { Store } from './store.ts';
+
+const DAY = 86_400_000;
+/** Days that what is read, and what was told, are remembered. A failed job may be let run again for 30 days. */
+const KEPT = { read: 90, known: 60 };
+
+export default definePlugin({
+  id: 'notifications',
+  name: 'Notifications',
+  version: '1.0.0',
+  description: 'Tells members of replies, mentions, quotes and reactions, on the site and by mail.',
+  needs: { data: Data, cache: Cache, clock: Clock, environment: Environment, secrets: Secrets, settings: Settings, access: Access, accounts: Accounts, categories: Categories, discussions: Discussions },
+  wants: { subscriptions: Subscriptions, mail: Mail, live: Live, web: Web },
+  provides: { notifications: Notifications },
+  hooks: [unreadChanged],
+  extensionPoints: [notificationTypes],
+  settings: Type.Object({
+    'notifications.mail_delay': Type.Integer({
+      default: 300, minimum: 0, maximum: 86_400, title: 'Seconds before a mail', 'x-group': 'email', description: 'Whoever reads a notification on the site within them gets no mail about it.',
+    }),
+  }),
+  setup({ data, cache, clock, environment, secrets, settings, access, accounts, categories, discussions, subscriptions, mail, live, web }, plugin) {
+    const types = () => plugin.extensions(notificationTypes).map(({ value }) => value);
+    const changed = (userIds: readonly string[]): Promise<void> => plugin.emit(unreadChanged, { userIds });
+    const store = new Store({ data, clock });
+    const preferences = new PreferenceStore({ data, clock, types });
+    const sight = new Sight({ access, accounts, categories, discussions, store });
+    const follower = new Follower({ data, clock, changed });
+    const letters = web && mail && new Letters({ environment, secrets, web, types });
+    const reading = new Reading({ data, environment, accounts, store, sight, changed });
+    const later = letters && mail && addMailing(plugin, { data, clock, accounts, mail, letters, preferences, sight, store });
+    const notifications = new Notifier({ data, accounts, subscriptions, store, follower, preferences, sight, changed, mail: later ?? (() => Promise.resolve()) });
+
+    plugin.extend(mirrors, follower);
+    // It may have been deleted and restored.
+    plugin.on(postUpdated, ({ post }) => follower.unbury(`post:${post.id}`));
+    plugin.extend(signals, { name: 'notifications', visible: (_count, viewer) => !isGuest(viewer) });
+    plugin.on(unreadChanged, async ({ userIds }) => {
+      await cache.purge(...userIds.map(accountTag));
+      if (!live) return;
+      for (const batch of batches(userIds)) {
+        const counts = await sight.unread(batch);
+        for (const id of batch) live.send('notifications', { count: counts.get(id) ?? 0 }, id);
+      }
+    });
+    plugin.job('clean', {
+      schema: Type.Object({}), cron: '23 4 * * *',
+      run: () => store.clean({ read: new Date(clock.now() - KEPT.read * DAY), known: new Date(clock.now() - KEPT.known * DAY) }),
+    });
+    addSources(plugin, { environment, accounts, discussions, subscriptions, notifications, sight });
+    addRoutes(plugin, { settings, reading });
+    addSettings(plugin, { preferences, letters, types });
+    if (web) addPages(plugin, { cache, discussions, reading, web, types });
+    return { notifications };
+  },
+});

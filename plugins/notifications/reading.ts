@@ -1,0 +1,50 @@
+import type { Data, Environment } from '#core';
+import type { Viewer } from '#plugins/access';
+import type { Accounts } from '#plugins/accounts';
+import type { Page } from '#plugins/api';
+import type { NotificationRecord } from '#plugins/notifications';
+import type { Sight } from './sight.ts';
+import type { NotificationRow, Store } from './store.ts';
+
+export interface ReadingParts {
+  readonly data: Data;
+  readonly environment: Environment;
+  readonly accounts: Accounts;
+  readonly store: Store;
+  readonly sight: Sight;
+  changed(userIds: readonly string[]): Promise<void>;
+}
+
+/** What members read of their own; `viewer` is a member everywhere here. */
+export class Reading {
+  readonly #parts: ReadingParts;
+
+  constructor(parts: ReadingParts) {
+    this.#parts = parts;
+  }
+
+  async list(viewer: Viewer, request: Parameters<Store['list']>[2]): Promise<Page<NotificationRecord & { readonly path: string }>> {
+    const { store, sight, accounts } = this.#parts;
+    const page = await store.list(viewer.id!, await sight.categories(viewer), request);
+    const actors = await accounts.authors([...new Set(page.items.flatMap(({ actorId }) => actorId ?? []))]);
+    return { ...page, items: page.items.map((row) => this.#record(row, actors)) };
+  }
+
+  async unread(viewer: Viewer): Promise<number> {
+    return (await this.#parts.sight.unread([viewer.id!])).get(viewer.id!) ?? 0;
+  }
+
+  /** All of them, or those of `which`; ids that are not among the viewer's are left alone. */
+  async read(viewer: Viewer, which: Parameters<Store['read']>[1] = {}): Promise<void> {
+    const { data, store, changed } = this.#parts;
+    await data.transaction(async () => {
+      if ((await store.read(viewer.id!, which)) > 0) await changed([viewer.id!]);
+    });
+  }
+
+  #record({ id, type, title, url, actorId, discussionId, postId, count, isRead, createdAt }: NotificationRow, actors: Awaited<ReturnType<Accounts['authors']>>): NotificationRecord & { readonly path: string } {
+    const actor = actorId === null ? null : (actors.get(actorId) ?? null);
+    const record = { id, type, title, url: this.#parts.environment.baseUrl + url, actor, discussion_id: discussionId, post_id: postId, count, is_read: isRead };
+    return { ...record, created_at: createdAt.toISOString(), path: url };
+  }
+}

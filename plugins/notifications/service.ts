@@ -1,0 +1,89 @@
+import type { Data } from '#core';
+import type { Viewer } from '#plugins/access';
+import type { Accounts } from '#plugins/accounts';
+import type { DiscussionHead } from '#plugins/discussions';
+import type { NewNotification, Notifications } from '#plugins/notifications';
+import type { Subscriptions } from '#plugins/subscriptions';
+import { batches } from './batches.ts';
+import type { Follower } from './mirror.ts';
+import type { PreferenceStore } from './preferences.ts';
+import type { Sight } from './sight.ts';
+import { NONE, type Entry, type Store } from './store.ts';
+
+export interface NotifierParts {
+  readonly data: Data;
+  readonly accounts: Accounts;
+  readonly subscriptions: Subscriptions | undefined;
+  readonly store: Store;
+  readonly follower: Follower;
+  readonly preferences: PreferenceStore;
+  readonly sight: Sight;
+  changed(userIds: readonly string[]): Promise<void>;
+  /** Lets these be mailed later, in the transaction under way. */
+  mail(ids: readonly string[]): Promise<void>;
+}
+
+/** Who is told of what. */
+export class Notifier implements Notifications {
+  readonly #parts: NotifierParts;
+
+  constructor(parts: NotifierParts) {
+    this.#parts = parts;
+  }
+
+  async notify(notifications: readonly NewNotification[]): Promise<void> {
+    const once = new Map<string, NewNotification>();
+    for (const one of notifications) {
+      const key = `${one.userId} ${one.key}`;
+      if (one.userId !== one.actorId && !once.has(key)) once.set(key, one);
+    }
+    for (const batch of batches([...once.values()])) await this.#tell(batch);
+  }
+
+  async unread(userId: string): Promise<number> {
+    return (await this.#parts.sight.unread([userId])).get(userId) ?? 0;
+  }
+
+  async #tell(batch: readonly NewNotification[]): Promise<void> {
+    const { data, accounts, preferences, store, follower, changed, mail } = this.#parts;
+    const userIds = [...new Set(batch.map(({ userId }) => userId))];
+    const discussionIds = [...new Set(batch.flatMap(({ discussionId }) => discussionId ?? []))];
+    const viewers = await accounts.viewers(userIds);
+    const chosen = await preferences.of(userIds);
+    const muted = await this.#muted(discussionIds, userIds);
+    const wanted = batch.filter(({ userId, type, discussionId = '' }) =>
+      viewers.has(userId) && !muted.has(`${discussionId} ${userId}`) && preferences.channel(chosen(userId), type) !== 'off');
+    if (wanted.length === 0) return;
+    await data.transaction(async () => {
+      await follower.hold(discussionIds);
+      const entries = await this.#visible(wanted, discussionIds, viewers);
+      const kept = entries.length > 0 ? await store.add(entries) : [];
+      if (kept.length === 0) return;
+      await mail(kept.filter(({ added, userId, type }) => added && preferences.channel(chosen(userId), type) === 'mail').map(({ id }) => id));
+      await changed([...new Set(kept.map(({ userId }) => userId))]);
+    });
+  }
+
+  /** `<discussion> <member>` of those who want to hear nothing of a discussion. */
+  async #muted(discussionIds: readonly string[], userIds: readonly string[]): Promise<ReadonlySet<string>> {
+    const muted = new Set<string>();
+    for (const id of discussionIds) {
+      const levels = await this.#parts.subscriptions?.levels(id, userIds);
+      for (const [userId, level] of levels ?? []) if (level === 'muted') muted.add(`${id} ${userId}`);
+    }
+    return muted;
+  }
+
+  async #visible(batch: readonly NewNotification[], discussionIds: readonly string[], viewers: ReadonlyMap<string, Viewer>): Promise<readonly Entry[]> {
+    const { sight } = this.#parts;
+    const heads = new Map<string, DiscussionHead | undefined>();
+    for (const id of discussionIds) heads.set(id, await sight.head(id));
+    return batch.flatMap((one): Entry[] => {
+      const { type, userId, actorId, discussionId, postId, url, title, key } = one;
+      const head = discussionId === undefined ? undefined : heads.get(discussionId);
+      const categoryId = head?.categoryId ?? NONE;
+      if ((discussionId !== undefined && !head) || !sight.sees(categoryId, viewers.get(userId)!)) return [];
+      return [{ type, userId, actorId, discussionId, postId, url, title, key, categoryId, discussionTitle: head?.title, group: one.group ?? discussionId ?? key }];
+    });
+  }
+}

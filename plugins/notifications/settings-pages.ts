@@ -1,0 +1,58 @@
+import { notFound, Type, type PluginHandle } from '#core';
+import { CHANNELS, DIGESTS, type NotificationType } from '#plugins/notifications';
+import { navigation, negotiated, pages, redirect, view, type View } from '#plugins/web';
+import { DIGEST, type Letters } from './letters.ts';
+import type { PreferenceStore } from './preferences.ts';
+
+export interface SettingsParts {
+  readonly preferences: PreferenceStore;
+  /** Undefined where nothing can be mailed. */
+  readonly letters: Letters | undefined;
+  types(): readonly NotificationType[];
+}
+const SETTINGS = '/settings/notifications';
+const Choice = Type.Object({
+  channels: Type.Optional(Type.Record(Type.String({ maxLength: 64 }), Type.Enum([...CHANNELS]))), digest: Type.Optional(Type.Enum([...DIGESTS])),
+});
+const Stop = Type.Object({ user: Type.String(), kind: Type.String(), signature: Type.String() });
+
+/** What members choose to be told, and the page that a mail's link leads to. */
+export function addSettings(plugin: PluginHandle, { preferences, letters, types }: SettingsParts): void {
+  plugin.extend(navigation, { area: 'settings', label: 'notifications:title', href: SETTINGS });
+  const options = { login: true };
+  const channels = CHANNELS.filter((channel) => channel !== 'mail' || letters !== undefined);
+
+  plugin.route(pages, { method: 'get', path: SETTINGS, can: 'public', options })(async ({ actor }) => {
+    const chosen = (await preferences.of([actor.id!]))(actor.id!);
+    const kinds = types().map(({ type, label }) => ({
+      name: `channels[${type}]`, label, channels: channels.map((value) => ({ value, label: `notifications:channel.${value}`, current: value === preferences.channel(chosen, type) })),
+    }));
+    const digests = letters && DIGESTS.map((value) => ({ value, label: `notifications:digest.${value}`, current: value === chosen.digest }));
+    const plain = { channels: Object.fromEntries(types().map(({ type }) => [type, preferences.channel(chosen, type)])), digest: chosen.digest };
+    return negotiated(view('@notifications/settings', { name: 'settings', title: 'Notifications', hidden: true }, { kinds, digests }), { success: true, ...plain });
+  });
+
+  plugin.route(pages, { method: 'post', path: SETTINGS, can: 'public', options, body: Choice })(async ({ actor, body }) => {
+    const known = Object.entries(body.channels ?? {}).filter(([name]) => types().some(({ type }) => type === name));
+    await preferences.save(actor.id!, { channels: Object.fromEntries(known), digest: body.digest });
+    return negotiated(redirect(SETTINGS, { notice: 'Saved.' }), { success: true });
+  });
+
+  if (!letters) return;
+  // Looking changes nothing: programs that check mails open what is in them.
+  const find = ({ params }: { readonly params: { readonly user: string; readonly kind: string; readonly signature: string } }) => letters.read(params.user, params.kind, params.signature);
+  const path = '/notifications/stop/:user/:kind/:signature';
+  const stopView = (kind: string, done: boolean, action: string): View => {
+    const label = kind === DIGEST ? 'notifications:stop.digest' : (types().find(({ type }) => type === kind)?.label ?? kind);
+    return view('@notifications/stop', { name: 'stop', title: 'No more of these mails', hidden: true }, { label, done, action, settings: SETTINGS });
+  };
+
+  plugin.route(pages, { method: 'get', path, can: 'public', params: Stop, find })(({ target, req }) => stopView(target.kind, false, req.path));
+
+  // Mail programs post here by themselves (RFC 8058): without cookies, and without following a redirect.
+  plugin.route(pages, { method: 'post', path, can: 'public', params: Stop, find, options: { csrf: false } })(async ({ target: { userId, kind }, req }) => {
+    if (kind !== DIGEST && !types().some(({ type }) => type === kind)) throw notFound();
+    await preferences.save(userId, kind === DIGEST ? { digest: 'none' } : { channels: { [kind]: 'site' } });
+    return stopView(kind, true, req.path);
+  });
+}

@@ -1,0 +1,52 @@
+import type { Access, Viewer } from '#plugins/access';
+import type { Accounts } from '#plugins/accounts';
+import type { Categories, DiscussionHead, Discussions } from '#plugins/discussions';
+import { NONE, type Store } from './store.ts';
+
+/** What members may see of what they were told. */
+export class Sight {
+  readonly #access: Access;
+  readonly #accounts: Accounts;
+  readonly #categories: Categories;
+  readonly #discussions: Discussions;
+  readonly #store: Store;
+
+  constructor({ access, accounts, categories, discussions, store }: { access: Access; accounts: Accounts; categories: Categories; discussions: Discussions; store: Store }) {
+    this.#access = access;
+    this.#accounts = accounts;
+    this.#categories = categories;
+    this.#discussions = discussions;
+    this.#store = store;
+  }
+
+  /** The categories whose notifications the viewer may read, and the one of those that have none. */
+  async categories(viewer: Viewer): Promise<readonly string[]> {
+    await this.#categories.refresh();
+    return [NONE, ...this.#categories.visible(viewer).map(({ id }) => id)];
+  }
+
+  /** Whether the viewer may read what is in a category; after `categories` or `head` only. */
+  sees(categoryId: string, viewer: Viewer): boolean {
+    return categoryId === NONE || this.#categories.find(categoryId, viewer) !== undefined;
+  }
+
+  /** Where a discussion is, whoever may see it; undefined once it is deleted. */
+  async head(discussionId: string): Promise<DiscussionHead | undefined> {
+    // Nobody's account, with an administrator's rights: whoever has no id is a guest.
+    const everything: Viewer = { id: NONE, username: undefined, group: this.#access.groupOf('admin') };
+    const head = await this.#discussions.find(discussionId, everything);
+    return head?.deleted ? undefined : head;
+  }
+
+  /** How many each of these members has not read; those who have nothing to read, or no account that is active, are missing. Two statements. */
+  async unread(userIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    await this.#categories.refresh();
+    const [viewers, counts] = [await this.#accounts.viewers(userIds), await this.#store.counts(userIds)];
+    const sums = new Map<string, number>();
+    for (const { userId, categoryId, unread } of counts) {
+      const viewer = viewers.get(userId);
+      if (viewer && this.sees(categoryId, viewer)) sums.set(userId, (sums.get(userId) ?? 0) + unread);
+    }
+    return sums;
+  }
+}

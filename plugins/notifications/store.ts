@@ -1,0 +1,147 @@
+import { sql, type Clock, type Data, type RawBuilder } from '#core';
+import { badCursor, createId, decodeCursor, encodeCursor, isId, type Page } from '#plugins/api';
+import { batched } from './batches.ts';
+
+/** In place of a category, and of a member, where there is none. */
+export const NONE = '00000000-0000-0000-0000-000000000000';
+
+/** A notification on its way into the table. */
+export interface Entry {
+  readonly userId: string;
+  readonly type: string;
+  readonly actorId: string | undefined;
+  readonly discussionId: string | undefined;
+  readonly postId: string | undefined;
+  readonly categoryId: string;
+  readonly url: string;
+  readonly title: string | undefined;
+  readonly discussionTitle: string | undefined;
+  readonly group: string;
+  readonly key: string;
+}
+export interface NotificationRow {
+  readonly id: string;
+  readonly userId: string;
+  readonly type: string;
+  readonly actorId: string | null;
+  readonly discussionId: string | null;
+  readonly postId: string | null;
+  readonly categoryId: string;
+  readonly url: string;
+  readonly title: string;
+  readonly count: number;
+  readonly isRead: boolean;
+  readonly createdAt: Date;
+}
+/** What was kept: `added` is false where it went into an unread one. */
+interface Kept {
+  readonly id: string;
+  readonly userId: string;
+  readonly type: string;
+  readonly added: boolean;
+}
+interface ListRequest {
+  readonly limit: number;
+  readonly offset?: number | undefined;
+  readonly cursor?: string | undefined;
+  readonly unread?: boolean | undefined;
+}
+
+const COLUMNS = sql<NotificationRow>`n.id, n.user_id as "userId", n.type, n.actor_id as "actorId", n.discussion_id as "discussionId", n.post_id as "postId",
+  n.category_id as "categoryId", n.url, coalesce(n.title, n.discussion_title, '') as title, n.count, n.is_read as "isRead", n.created_at as "createdAt"`;
+
+/** The tables of notifications. Each change and the counters it moves are one statement; rows are locked before counters, both by member. */
+export class Store {
+  readonly #data: Data;
+  readonly #clock: Clock;
+
+  constructor({ data, clock }: { data: Data; clock: Clock }) {
+    this.#data = data;
+    this.#clock = clock;
+  }
+
+  /** Leaves out what was told before and what is deleted. At most one of `entries` for each member and key. */
+  add(entries: readonly Entry[]): Promise<readonly Kept[]> {
+    const now = new Date(this.#clock.now());
+    const rows = entries.map((entry) => ({ ...entry, id: createId(now.getTime()) }));
+    return this.#data.all(sql<Kept>`
+      with given as (
+        select * from json_to_recordset(${JSON.stringify(rows)}::json) as g(id uuid, "userId" uuid, type text, "actorId" uuid, "discussionId" uuid, "postId" uuid,
+          "categoryId" uuid, url text, title text, "discussionTitle" text, "group" text, key text)
+      ), fresh as (
+        insert into notification_key (user_id, key, created_at) select g."userId", g.key, ${now} from given g
+        where not exists (select 1 from notification_key k where k.user_id = ${NONE} and k.key in ('post:' || g."postId", 'discussion:' || g."discussionId"))
+        order by g."userId", g.key on conflict do nothing returning user_id, key
+      ), one as (
+        select distinct on (g."userId", g.type, g."group") g.*, count(*) over (partition by g."userId", g.type, g."group")::integer as n
+        from given g join fresh f on f.user_id = g."userId" and f.key = g.key order by g."userId", g.type, g."group", g.id
+      ), kept as (
+        insert into notification as n (id, user_id, type, actor_id, discussion_id, post_id, category_id, url, title, discussion_title, group_key, count, created_at)
+        select id, "userId", type, "actorId", "discussionId", "postId", "categoryId", url, title, "discussionTitle", "group", n, ${now} from one order by "userId", type, "group"
+        on conflict (user_id, type, group_key) where not is_read
+          do update set count = n.count + excluded.count, actor_id = excluded.actor_id, created_at = excluded.created_at
+        returning n.id, n.user_id, n.type, n.category_id, xmax = 0 as added
+      ), counted as (
+        insert into notification_count as c (user_id, category_id, unread)
+        select user_id, category_id, count(*) from kept where added group by user_id, category_id order by user_id, category_id
+        on conflict (user_id, category_id) do update set unread = c.unread + excluded.unread
+      ) select id, user_id as "userId", type, added from kept order by user_id, id`);
+  }
+
+  /** The newest first, of these categories. */
+  async list(userId: string, categories: readonly string[], { limit, offset = 0, cursor, unread = false }: ListRequest): Promise<Page<NotificationRow>> {
+    const rows = await this.#data.all(sql<NotificationRow>`select ${COLUMNS} from notification n
+      where n.user_id = ${userId} and n.category_id = any(${categories}::uuid[])${unread ? sql` and not n.is_read` : sql``}${after(cursor)}
+      order by n.created_at desc, n.id desc limit ${limit + 1} offset ${offset}`);
+    const last = rows[limit - 1];
+    const hasMore = rows.length > limit && last !== undefined;
+    return { items: rows.slice(0, limit), hasMore, nextCursor: hasMore ? encodeCursor([last.createdAt.getTime(), last.id]) : undefined };
+  }
+
+  find(id: string): Promise<NotificationRow | undefined> {
+    return this.#data.one(sql<NotificationRow>`select ${COLUMNS} from notification n where n.id = ${id}`);
+  }
+
+  /** The newest unread ones of each member after a time of their own and up to `until`, at most `limit` each. */
+  newest(since: ReadonlyMap<string, Date | undefined>, until: Date, limit: number): Promise<readonly NotificationRow[]> {
+    const members = JSON.stringify([...since].map(([id, at]) => ({ id, at })));
+    return this.#data.all(sql<NotificationRow>`select n.* from json_to_recordset(${members}::json) as m(id uuid, at timestamptz) cross join lateral (
+        select ${COLUMNS} from notification n where n.user_id = m.id and not n.is_read and n.created_at > coalesce(m.at, '-infinity') and n.created_at <= ${until}
+        order by n.created_at desc, n.id desc limit ${limit}
+      ) n order by n."userId", n."createdAt" desc, n.id desc`);
+  }
+
+  /** By member and category. */
+  counts(userIds: readonly string[]): Promise<readonly { readonly userId: string; readonly categoryId: string; readonly unread: number }[]> {
+    return this.#data.all(sql<{ userId: string; categoryId: string; unread: number }>`select user_id as "userId", category_id as "categoryId", unread
+      from notification_count where user_id = any(${userIds}::uuid[]) and unread > 0 order by user_id, category_id`);
+  }
+
+  /** All of a member, or those of `which`. Resolves to how many were unread. */
+  async read(userId: string, which: { readonly ids?: readonly string[]; readonly discussionId?: string }): Promise<number> {
+    const ids = which.ids && sql` and id = any(${which.ids.filter(isId)}::uuid[])`;
+    const row = await this.#data.one(sql<{ count: number }>`
+      with done as (
+        update notification set is_read = true where user_id = ${userId} and not is_read${ids ?? sql``}
+          ${which.discussionId === undefined ? sql`` : sql`and discussion_id = ${which.discussionId}`} returning category_id
+      ), counted as (
+        update notification_count c set unread = c.unread - d.n
+        from (select category_id, count(*)::integer as n from done group by category_id) d where c.user_id = ${userId} and c.category_id = d.category_id
+      ) select count(*)::integer as count from done`);
+    return row!.count;
+  }
+
+  /** What is read and older than `read`, and keys that are older than `known`. */
+  async clean({ read, known }: { readonly read: Date; readonly known: Date }): Promise<void> {
+    await batched((limit) => this.#data.all(sql`delete from notification where id in (select id from notification where is_read and created_at < ${read} limit ${limit}) returning 1`));
+    await batched((limit) => this.#data.all(sql`delete from notification_key where (user_id, key) in
+      (select user_id, key from notification_key where created_at < ${known} limit ${limit}) returning 1`));
+  }
+}
+
+function after(cursor: string | undefined): RawBuilder<unknown> {
+  if (cursor === undefined) return sql``;
+  const [time, id] = decodeCursor(cursor, 2);
+  if (typeof time !== 'number' || !Number.isSafeInteger(time) || Math.abs(time) > 8.64e15 || !isId(String(id))) throw badCursor();
+  return sql` and (n.created_at, n.id) < (${new Date(time)}::timestamptz, ${String(id)}::uuid)`;
+}

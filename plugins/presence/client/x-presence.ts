@@ -1,0 +1,24 @@
+import { api, define } from '@forum/client';
+
+type Statistics = Readonly<Record<string, unknown>>;
+
+/** How many are here. Without script the link below the numbers leads to them. */
+class PresenceCard extends HTMLElement {
+  readonly #hear = (event: Event): void => this.#show((event as CustomEvent<Statistics>).detail);
+
+  connectedCallback(): void {
+    document.addEventListener('parley:presence', this.#hear);
+    api<Statistics>('/api/presence/stats').then((statistics) => this.#show(statistics), () => undefined);
+  }
+
+  disconnectedCallback(): void {
+    document.removeEventListener('parley:presence', this.#hear);
+  }
+
+  #show(statistics: Statistics): void {
+    const format = new Intl.NumberFormat(document.documentElement.lang);
+    for (const place of this.querySelectorAll<HTMLElement>('[data-number]')) place.textContent = format.format(Number(statistics[place.dataset['number'] ?? ''] ?? 0));
+    this.querySelector('dl')?.removeAttribute('hidden');
+  }
+}
+define('x-presence', PresenceCard);

@@ -1,0 +1,26 @@
+import type { PluginHandle } from '#core';
+import { isGuest } from '#plugins/access';
+import { MAX_PAGE } from '#plugins/api';
+import type { Presence } from '#plugins/presence';
+import { defineSlot, fill, html, navigation, pages, slotFillings, view, type Web } from '#plugins/web';
+import type { PresenceSettings } from './settings.ts';
+
+/** /online, the card that leads there, and the element with which members' open pages say that they are still there. */
+export function presencePages(plugin: PluginHandle<PresenceSettings>, presence: Presence, web: Web | undefined): void {
+  plugin.route(pages, { method: 'get', path: '/online', can: 'public' })(async ({ actor }) => {
+    const named = plugin.settings['presence.public'] || !isGuest(actor);
+    const part = { limit: named ? MAX_PAGE : 0 };
+    const [statistics, visitors, bots] = await Promise.all([presence.statistics(), presence.visitors(part, actor), presence.bots(part, actor)]);
+    const model = { statistics, visitors: visitors.items, bots: bots.items, more: visitors.hasMore, named };
+    return view('@presence/online', { name: 'online', title: 'Online now', canonical: '/online' }, model);
+  });
+  plugin.extend(navigation, { area: 'footer', label: 'presence:online', href: '/online' });
+
+  if (!web) return;
+  // The numbers are put in by a script: with them, no page could be kept.
+  plugin.extend(slotFillings, fill(defineSlot('rail.home'), async (contexts, viewer) => {
+    const card = await web.fragment(viewer, '@presence/card', {});
+    return contexts.map(() => card);
+  }));
+  plugin.extend(slotFillings, fill(defineSlot('body.start'), (contexts, viewer) => contexts.map(() => (isGuest(viewer) ? undefined : html`<x-heartbeat></x-heartbeat>`))));
+}

@@ -1,0 +1,44 @@
+import { Cache, Clock, definePlugin, Http, pluginChanged, Routes, Secrets, Settings } from '#core';
+import { Accounts } from '#plugins/accounts';
+import { Live, signals } from '#plugins/live';
+import { places, Presence } from '#plugins/presence';
+import { pageWatchers, Web } from '#plugins/web';
+import { announce, SIGNAL } from './announcer.ts';
+import { presencePages } from './pages.ts';
+import { RedisVisits } from './redis-visits.ts';
+import { presenceRoutes } from './routes.ts';
+import { PresenceService } from './service.ts';
+import { presenceSettings } from './settings.ts';
+import { Sightings } from './sightings.ts';
+import { MemoryVisits } from './visits.ts';
+import { Whereabouts } from './whereabouts.ts';
+
+export default definePlugin({
+  id: 'presence',
+  name: 'Presence',
+  version: '1.0.0',
+  description: 'Who is here now: members, guests and crawlers.',
+  needs: { cache: Cache, clock: Clock, http: Http, routes: Routes, secrets: Secrets, settings: Settings, accounts: Accounts },
+  wants: { live: Live, web: Web },
+  provides: { presence: Presence },
+  extensionPoints: [places],
+  settings: presenceSettings,
+  setup({ cache, clock, http, routes, secrets, settings, accounts, live, web }, plugin) {
+    const { log } = plugin;
+    const visits = cache.redis ? new RedisVisits(cache.redis) : new MemoryVisits(clock);
+    const whereabouts = new Whereabouts(plugin, routes);
+    const sightings = new Sightings({ visits, whereabouts, secrets, log });
+    const presence = new PresenceService({ visits, sightings, whereabouts, accounts });
+
+    plugin.extend(pageWatchers, sightings);
+    plugin.defer(() => sightings.flush());
+    plugin.on(pluginChanged, () => whereabouts.forget());
+    presenceRoutes(plugin, { presence, visits, sightings, whereabouts, http, settings });
+    presencePages(plugin, presence, web);
+    if (live) {
+      plugin.extend(signals, { name: SIGNAL, visible: () => true });
+      plugin.defer(announce(live, { presence, visits, log }));
+    }
+    return { presence };
+  },
+});

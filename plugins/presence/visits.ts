@@ -1,0 +1,91 @@
+import type { Clock } from '#core';
+
+/** Milliseconds after which somebody who was seen counts as gone. */
+export const WINDOW = 5 * 60_000;
+/** Visitors of one kind at most; beyond it the one seen longest ago is forgotten. */
+export const MOST = 100_000;
+
+export type Kind = 'member' | 'guest' | 'bot';
+
+/** Somebody was seen on a page. */
+export interface Visit {
+  readonly kind: Kind;
+  /** A member's id, a guest's digest, a bot's name. */
+  readonly id: string;
+  /** Under what the same guest was noted before they brought a cookie. */
+  readonly before?: string | undefined;
+  /** Empty where it is nobody's business. */
+  readonly page: string;
+}
+export interface Visitor {
+  readonly kind: Kind;
+  readonly id: string;
+  readonly page: string;
+  /** Epoch milliseconds. */
+  readonly at: number;
+}
+
+/** Who was seen lately, and where. */
+export interface Visits {
+  /** A guest who is new under `id` is taken for the one noted under `before`. */
+  record(visits: readonly Visit[]): Promise<void>;
+  /** The first of these guests that is known is seen again; nobody is added. */
+  refresh(guests: readonly string[], page: string): Promise<void>;
+  count(): Promise<Readonly<Record<Kind, number>>>;
+  /** Kind by kind, those seen last first: at most `length` after the first `start`. */
+  list(kinds: readonly Kind[], start: number, length: number): Promise<readonly Visitor[]>;
+  /** True for the one caller, over all processes, who is the first to say something else than was said before. */
+  isNews(text: string): Promise<boolean>;
+}
+
+/** For one process. */
+export class MemoryVisits implements Visits {
+  readonly #clock: Clock;
+  /** The one seen longest ago first. */
+  readonly #visitors: Readonly<Record<Kind, Map<string, Visitor>>> = { member: new Map(), guest: new Map(), bot: new Map() };
+  #told = '';
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  record(visits: readonly Visit[]): Promise<void> {
+    for (const { kind, id, before, page } of visits) {
+      const visitors = this.#visitors[kind];
+      if (!visitors.delete(id) && before !== undefined) visitors.delete(before);
+      visitors.set(id, { kind, id, page, at: this.#clock.now() });
+      if (visitors.size > MOST) visitors.delete(visitors.keys().next().value!);
+    }
+    return Promise.resolve();
+  }
+
+  refresh(guests: readonly string[], page: string): Promise<void> {
+    const known = guests.find((id) => this.#present('guest').has(id));
+    return known === undefined ? Promise.resolve() : this.record([{ kind: 'guest', id: known, page }]);
+  }
+
+  count(): Promise<Readonly<Record<Kind, number>>> {
+    return Promise.resolve({ member: this.#present('member').size, guest: this.#present('guest').size, bot: this.#present('bot').size });
+  }
+
+  list(kinds: readonly Kind[], start: number, length: number): Promise<readonly Visitor[]> {
+    return Promise.resolve(kinds.flatMap((kind) => [...this.#present(kind).values()].toReversed()).slice(start, start + length));
+  }
+
+  isNews(text: string): Promise<boolean> {
+    const news = text !== this.#told;
+    this.#told = text;
+    return Promise.resolve(news);
+  }
+
+  /** Those who have not been gone for too long. */
+  #present(kind: Kind): Map<string, Visitor> {
+    const visitors = this.#visitors[kind];
+    const gone = this.#clock.now() - WINDOW;
+    for (const [id, { at }] of visitors) {
+      if (at > gone) break;
+      visitors.delete(id);
+    }
+    return visitors;
+  }
+}

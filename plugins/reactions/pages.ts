@@ -1,0 +1,31 @@
+import { notFound, Type } from '#core';
+import type { Access, Viewer } from '#plugins/access';
+import { postFooter, type PostHead, type PostRecord } from '#plugins/discussions';
+import { react, type ReactionCounts } from '#plugins/reactions';
+import { fill, pages, redirect, slotFillings, type SafeHtml, type Web } from '#plugins/web';
+import type { RouteServices } from './routes.ts';
+
+/** The buttons below each post, and the form they send. */
+export function reactionPages({ plugin, discussions, reactions }: RouteServices, { access, web }: { access: Access; web: Web }): void {
+  plugin.route(pages, {
+    method: 'post', path: '/p/:id/react', can: react, options: { login: true }, body: Type.Object({ reaction: Type.String({ minLength: 1, maxLength: 40 }) }),
+    find: ({ actor, params }: { actor: Viewer; params: Readonly<Record<string, string>> }): Promise<PostHead | undefined> => discussions.findPost(params['id'] ?? '', actor),
+  })(async ({ actor, target, body }) => {
+    if (target.deleted) throw notFound();
+    await reactions.toggle(actor, target.id, body.reaction);
+    return redirect(`/d/${target.discussion.number}/${target.number}`);
+  });
+
+  const bar = async (post: PostRecord & { readonly reactions?: ReactionCounts }, viewer: Viewer): Promise<SafeHtml | undefined> => {
+    const { id, number, is_deleted: gone, reactions: counts = [] } = post;
+    const may = !gone && access.allows(viewer, react);
+    if (!may && counts.length === 0) return undefined;
+    const types = new Map(reactions.types().map((type) => [type.slug, type]));
+    const given = counts.flatMap((count) => {
+      const type = types.get(count.reaction);
+      return type ? [{ ...count, ...type, may: may && type.enabled }] : [];
+    });
+    return web.fragment(viewer, '@reactions/bar', { id, number, given, choices: may ? reactions.types().filter(({ enabled }) => enabled) : [] });
+  };
+  plugin.extend(slotFillings, fill(postFooter, (posts, viewer) => Promise.all(posts.map((post) => bar(post, viewer)))));
+}

@@ -1,0 +1,37 @@
+import { Cache, Clock, Data, definePlugin, Settings } from '#core';
+import { Access } from '#plugins/access';
+import { Accounts } from '#plugins/accounts';
+import { Admin } from '#plugins/admin';
+import { Discussions, postFields } from '#plugins/discussions';
+import { manageReactions, react, reactionAdded, Reactions } from '#plugins/reactions';
+import { Web } from '#plugins/web';
+import { adminPages } from './admin.ts';
+import { reactionsField } from './field.ts';
+import { reactionPages } from './pages.ts';
+import { reactionRoutes } from './routes.ts';
+import { ReactionService } from './service.ts';
+import { ReactionTypes } from './types.ts';
+
+export default definePlugin({
+  id: 'reactions',
+  name: 'Reactions',
+  version: '1.0.0',
+  description: 'A word less: members answer posts with an emoji.',
+  needs: { data: Data, cache: Cache, clock: Clock, settings: Settings, access: Access, accounts: Accounts, discussions: Discussions },
+  wants: { web: Web, admin: Admin },
+  provides: { reactions: Reactions },
+  hooks: [reactionAdded],
+  permissions: [react, manageReactions],
+  async setup({ data, cache, clock, settings, access, accounts, discussions, web, admin }, plugin) {
+    const types = new ReactionTypes({ data, cache });
+    await types.open();
+    const reactions = new ReactionService({ plugin, data, cache, clock, access, discussions, types });
+    plugin.extend(postFields, reactionsField(reactions, data));
+
+    const services = { plugin, settings, accounts, discussions, reactions };
+    reactionRoutes(services);
+    if (web) reactionPages(services, { access, web });
+    if (admin) adminPages(services, { admin, types });
+    return { reactions };
+  },
+});

@@ -1,0 +1,104 @@
+import { HttpError, InvalidInput, notFound, sql, type Cache, type Clock, type Data, type PluginHandle } from '#core';
+import type { Access, Viewer } from '#plugins/access';
+import { tags as discussionTags, type Discussions, type PostHead } from '#plugins/discussions';
+import { react, reactionAdded, type ReactionCounts, type Reactions, type ReactionType } from '#plugins/reactions';
+import type { ReactionTypes } from './types.ts';
+
+export interface ReactionServices {
+  readonly plugin: PluginHandle;
+  readonly data: Data;
+  readonly cache: Cache;
+  readonly clock: Clock;
+  readonly access: Access;
+  readonly discussions: Discussions;
+  readonly types: ReactionTypes;
+}
+interface CountRow {
+  readonly postId: string;
+  readonly type: string;
+  readonly count: number;
+  readonly reacted: boolean;
+}
+/** One reaction of a member. */
+export interface Given {
+  readonly id: number;
+  readonly postId: string;
+  readonly type: string;
+  readonly createdAt: Date;
+}
+
+/** Giving reactions, taking them back, and counting them. */
+export class ReactionService implements Reactions {
+  readonly #services: ReactionServices;
+
+  constructor(services: ReactionServices) {
+    this.#services = services;
+  }
+
+  types(): readonly ReactionType[] {
+    return this.#services.types.all();
+  }
+
+  async toggle(viewer: Viewer, postId: string, reaction: string): Promise<'added' | 'removed'> {
+    const { access, cache, discussions, types } = this.#services;
+    if (viewer.id === undefined || !access.allows(viewer, react)) throw new HttpError(403, `You may not ${react.label}`);
+    await types.refresh();
+    const post = await discussions.findPost(postId, viewer);
+    if (!post || post.deleted) throw notFound('There is no such post');
+    const type = types.find(reaction);
+    if (!type?.enabled) throw new InvalidInput([{ field: 'reaction', message: `must be one of ${types.all().filter(({ enabled }) => enabled).map(({ slug }) => slug).join(', ')}` }]);
+    const added = await this.#write(viewer.id, viewer.username ?? '', post, type);
+    await cache.purge(discussionTags.discussion(post.discussion.id));
+    return added ? 'added' : 'removed';
+  }
+
+  /** For each of the posts, by the order of the types. One statement. */
+  async counts(postIds: readonly string[], viewer: Viewer): Promise<readonly ReactionCounts[]> {
+    const { data, types } = this.#services;
+    await types.refresh();
+    const rows = await data.all(sql<CountRow>`select c.post_id as "postId", c.type, c.count, r.id is not null as reacted
+      from reaction_count c left join reaction r on r.post_id = c.post_id and r.type = c.type and r.user_id = ${viewer.id ?? null}::uuid
+      where c.post_id = any(${postIds}::uuid[]) and c.count > 0 order by c.post_id, c.type`);
+    const found = Map.groupBy(rows, ({ postId }) => postId);
+    const order = new Map(types.all().map(({ slug }, index) => [slug, index]));
+    const place = ({ type }: CountRow): number => order.get(type) ?? order.size;
+    return postIds.map((id) => (found.get(id) ?? []).toSorted((a, b) => place(a) - place(b)).map(({ type, count, reacted }) => ({ reaction: type, count, reacted })));
+  }
+
+  /** Ids of those who reacted last, at most `limit` for each type. */
+  async givers(postId: string, limit: number): Promise<ReadonlyMap<string, readonly string[]>> {
+    const rows = await this.#services.data.all(sql<{ type: string; userId: string }>`select type, user_id as "userId" from (
+        select id, type, user_id, row_number() over (partition by type order by id desc) as place from reaction where post_id = ${postId}
+      ) r where place <= ${limit} order by id desc`);
+    return new Map([...Map.groupBy(rows, ({ type }) => type)].map(([type, found]) => [type, found.map(({ userId }) => userId)]));
+  }
+
+  /** What a member gave on posts that the viewer may see, the newest first; one more than `limit`, if there are. */
+  async givenBy(userId: string, { limit, offset, before }: { limit: number; offset: number; before: number | undefined }, viewer: Viewer): Promise<readonly Given[]> {
+    const { data, discussions } = this.#services;
+    return data.all(sql<Given>`select id, post_id as "postId", type, created_at as "createdAt" from reaction
+      where user_id = ${userId} and post_id in (${await discussions.visiblePosts(viewer)})${before === undefined ? sql`` : sql` and id < ${before}`}
+      order by id desc limit ${limit + 1} offset ${offset}`);
+  }
+
+  /** Equal toggles at one moment come one after the other, because each locks the counter's row before it looks. */
+  #write(userId: string, username: string, post: PostHead, { slug, emoji }: ReactionType): Promise<boolean> {
+    const { data, clock, plugin } = this.#services;
+    return data.transaction(async () => {
+      await data.all(sql`insert into reaction_count (post_id, type, count) values (${post.id}, ${slug}, 0) on conflict (post_id, type) do update set count = reaction_count.count`);
+      const row = await data.one(sql<{ added: boolean }>`
+        with taken as (
+          delete from reaction where post_id = ${post.id} and type = ${slug} and user_id = ${userId} returning 1
+        ), given as (
+          insert into reaction (post_id, type, user_id, created_at)
+          select ${post.id}::uuid, ${slug}, ${userId}::uuid, ${new Date(clock.now())}::timestamptz where not exists (select from taken) returning 1
+        )
+        update reaction_count set count = count + (case when exists (select from given) then 1 else -1 end)
+        where post_id = ${post.id} and type = ${slug} returning exists (select from given) as added`);
+      const added = row?.added ?? false;
+      const actor = { id: userId, username };
+      if (added) await plugin.emit(reactionAdded, { reaction: slug, emoji, post_id: post.id, discussion_id: post.discussion.id, author_id: post.authorId, actor });
+      return added;
+    });
+  }
+}

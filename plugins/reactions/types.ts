@@ -1,0 +1,96 @@
+import { InvalidInput, sql, type Cache, type Data } from '#core';
+import { tags as discussionTags } from '#plugins/discussions';
+import { reactionsTag, type ReactionType } from '#plugins/reactions';
+
+const KEY = 'reactions.types';
+/** What a fresh forum begins with. */
+const FIRST: readonly (readonly [slug: string, emoji: string, label: string])[] = [
+  ['like', '👍', 'Like'], ['love', '❤️', 'Love'], ['laugh', '😄', 'Laugh'], ['wow', '😮', 'Wow'], ['sad', '😢', 'Sad'], ['thanks', '🙏', 'Thanks'],
+];
+
+/** What an administrator says of a kind; what is undefined stays, or gets its first value. */
+export interface TypeChanges {
+  readonly slug: string;
+  readonly emoji?: string | undefined;
+  readonly label?: string | undefined;
+  readonly position?: number | undefined;
+  readonly enabled?: boolean | undefined;
+}
+
+/** An emoji may be written with or without the mark that asks for colours. */
+const plain = (emoji: string): string => emoji.replaceAll('\ufe0f', '');
+
+/** The kinds of reactions, held in memory as one snapshot. */
+export class ReactionTypes {
+  readonly #data: Data;
+  readonly #cache: Cache;
+  #now: readonly ReactionType[] = [];
+
+  constructor({ data, cache }: { data: Data; cache: Cache }) {
+    this.#data = data;
+    this.#cache = cache;
+  }
+
+  /** Reads them; a database without any gets the first ones. */
+  async open(): Promise<void> {
+    await this.refresh();
+    if (this.#now.length > 0) return;
+    for (const [position, [slug, emoji, label]] of FIRST.entries()) await this.#write({ slug, emoji, label, position, enabled: true });
+    await this.#changed();
+  }
+
+  /** To await before the others are used for a request: costs nothing unless another process changed a kind. */
+  refresh(): Promise<void> | undefined {
+    const held = this.#cache.peek<readonly ReactionType[]>(KEY);
+    if (!held) return this.#read();
+    this.#now = held;
+    return undefined;
+  }
+
+  all(): readonly ReactionType[] {
+    return this.#now;
+  }
+
+  /** By slug or emoji. */
+  find(slugOrEmoji: string): ReactionType | undefined {
+    return this.#now.find(({ slug, emoji }) => slug === slugOrEmoji || plain(emoji) === plain(slugOrEmoji));
+  }
+
+  /** Creates the kind, or changes the one of this slug. 400 naming the field. */
+  async save(changes: TypeChanges): Promise<{ readonly type: ReactionType; readonly created: boolean }> {
+    const { slug, emoji = '', label = '', position, enabled } = changes;
+    const known = this.#now.find((type) => type.slug === slug);
+    const next = Math.max(-1, ...this.#now.map((other) => other.position)) + 1;
+    const type: ReactionType = {
+      slug, emoji: emoji.trim() || (known?.emoji ?? ''), label: label.trim() || (known?.label ?? ''), position: position ?? known?.position ?? next,
+      enabled: enabled ?? known?.enabled ?? true,
+    };
+    this.#refuse(type);
+    await this.#write(type);
+    await this.#changed();
+    return { type, created: !known };
+  }
+
+  #refuse({ slug, emoji, label }: ReactionType): void {
+    const wrong = (field: string, message: string): InvalidInput => new InvalidInput([{ field, message }]);
+    if (!/^[a-z0-9]+(?:[-_][a-z0-9]+)*$/.test(slug)) throw wrong('slug', 'may have small letters and digits with single hyphens between them');
+    if (!/^(?=.*[\p{Emoji_Presentation}\p{Extended_Pictographic}\u20e3])\S{1,20}$/u.test(emoji)) throw wrong('emoji', 'must be an emoji');
+    if (label === '') throw wrong('label', 'is required');
+    if (this.#now.some((other) => other.slug !== slug && plain(other.emoji) === plain(emoji))) throw wrong('emoji', 'is used by another reaction');
+  }
+
+  #write({ slug, emoji, label, position, enabled }: ReactionType): Promise<unknown> {
+    return this.#data.all(sql`insert into reaction_type (slug, emoji, label, position, enabled) values (${slug}, ${emoji}, ${label}, ${position}, ${enabled})
+      on conflict (slug) do update set emoji = excluded.emoji, label = excluded.label, position = excluded.position, enabled = excluded.enabled`);
+  }
+
+  async #changed(): Promise<void> {
+    await this.#cache.purge(reactionsTag, discussionTags.lists, discussionTags.all);
+    await this.refresh();
+  }
+
+  async #read(): Promise<void> {
+    this.#now = await this.#cache.remember(KEY, [reactionsTag], () =>
+      this.#data.all(sql<ReactionType>`select slug, emoji, label, position, enabled from reaction_type order by position, slug`));
+  }
+}

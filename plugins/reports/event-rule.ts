@@ -1,0 +1,16 @@
+import type { Access } from '#plugins/access';
+import type { EventRule } from '#plugins/events';
+import { handleReports, reportCreated, type ReportEvent } from '#plugins/reports';
+import type { Static } from '#core';
+import type { Reading } from './reading.ts';
+
+/** Reports are for those who handle them, of what they may see themselves. */
+export const ruleOf = (reading: Reading, access: Access): EventRule<{ readonly report: Static<typeof ReportEvent> }> => ({
+  hook: reportCreated,
+  async visible(data, viewer) {
+    if (!access.allows(viewer, handleReports)) return data.map(() => false);
+    const ids = (data as readonly { readonly report: Static<typeof ReportEvent> }[]).map(({ report }) => report.id);
+    const seen = await reading.visible(ids, viewer);
+    return ids.map((id) => seen.has(id));
+  },
+});

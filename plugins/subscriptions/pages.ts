@@ -1,0 +1,34 @@
+import { notFound, Type, type PluginHandle } from '#core';
+import { isGuest, type Access, type Viewer } from '#plugins/access';
+import { Id } from '#plugins/api';
+import { headActions, type DiscussionRecord, type Discussions } from '#plugins/discussions';
+import { follow, LEVELS } from '#plugins/subscriptions';
+import { fill, negotiated, pages, redirect, slotFillings, type SafeHtml, type Web } from '#plugins/web';
+import type { SubscriptionService } from './service.ts';
+
+export interface PageParts {
+  readonly access: Access;
+  readonly discussions: Discussions;
+  readonly subscriptions: SubscriptionService;
+  readonly web: Web;
+}
+
+/** The menu at the head of a discussion, and the form behind it. */
+export function addPages(plugin: PluginHandle, { access, discussions, subscriptions, web }: PageParts): void {
+  const control = async ({ id }: DiscussionRecord, viewer: Viewer): Promise<SafeHtml | undefined> => {
+    if (isGuest(viewer) || !access.allows(viewer, follow)) return undefined;
+    const current = await subscriptions.level(id, viewer.id!);
+    const levels = LEVELS.map((level) => ({ level, current: level === current, label: `subscriptions:${level}`, help: `subscriptions:${level}.help` }));
+    return web.fragment(viewer, '@subscriptions/control', { discussion_id: id, label: `subscriptions:${current}`, levels });
+  };
+  plugin.extend(slotFillings, fill(headActions, (records, viewer) => Promise.all(records.map((record) => control(record, viewer)))));
+
+  plugin.route(pages, {
+    method: 'post', path: '/subscriptions', can: follow, options: { login: true }, body: Type.Object({ discussion_id: Id, level: Type.Enum([...LEVELS]) }),
+  })(async ({ actor, body }) => {
+    const discussion = await discussions.find(body.discussion_id, actor);
+    if (!discussion) throw notFound();
+    await subscriptions.set(discussion.id, actor.id!, body.level);
+    return negotiated(redirect(`/d/${discussion.number}`), { success: true, level: body.level });
+  });
+}

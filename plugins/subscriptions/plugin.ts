@@ -1,0 +1,35 @@
+import { Cache, Clock, Data, definePlugin, Settings, Type } from '#core';
+import { Access } from '#plugins/access';
+import { Accounts } from '#plugins/accounts';
+import { discussionCreated, Discussions, postCreated } from '#plugins/discussions';
+import { follow, LEVELS, Subscriptions, type Level } from '#plugins/subscriptions';
+import { Web } from '#plugins/web';
+import { addPages } from './pages.ts';
+import { addRoutes } from './routes.ts';
+import { SubscriptionService } from './service.ts';
+
+const level = (usual: Level, title: string, description: string) => Type.Enum(LEVELS.filter((one) => one !== 'muted'), { default: usual, title, description });
+
+export default definePlugin({
+  id: 'subscriptions',
+  name: 'Subscriptions',
+  version: '1.0.0',
+  description: 'Members follow discussions, and mute them.',
+  needs: { data: Data, cache: Cache, clock: Clock, settings: Settings, access: Access, accounts: Accounts, discussions: Discussions },
+  wants: { web: Web },
+  provides: { subscriptions: Subscriptions },
+  permissions: [follow],
+  settings: Type.Object({
+    'subscriptions.when_starting': level('watching', 'Who starts a discussion', 'How closely they follow it from then on, until they choose for themselves.'),
+    'subscriptions.when_replying': level('tracking', 'Who replies', 'How closely they follow the discussion from then on, unless they follow or have muted it already.'),
+  }),
+  setup({ data, cache, clock, settings, access, accounts, discussions, web }, plugin) {
+    const subscriptions = new SubscriptionService({ data, cache, clock });
+    // Before the writer is answered, so that the next page they open shows it.
+    plugin.on(discussionCreated, ({ discussion }) => subscriptions.begin(discussion.id, discussion.author.id, plugin.settings['subscriptions.when_starting']));
+    plugin.on(postCreated, ({ post }) => subscriptions.begin(post.discussion_id, post.author.id, plugin.settings['subscriptions.when_replying']));
+    addRoutes(plugin, { settings, accounts, discussions, subscriptions });
+    if (web) addPages(plugin, { access, discussions, subscriptions, web });
+    return { subscriptions };
+  },
+});

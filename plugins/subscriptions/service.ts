@@ -1,0 +1,71 @@
+import { sql, type Cache, type Clock, type Data } from '#core';
+import { accountTag } from '#plugins/accounts';
+import type { Level, Subscriptions } from '#plugins/subscriptions';
+
+/** Who follows what: one row for each member and discussion. */
+export class SubscriptionService implements Subscriptions {
+  readonly #data: Data;
+  readonly #cache: Cache;
+  readonly #clock: Clock;
+
+  constructor({ data, cache, clock }: { data: Data; cache: Cache; clock: Clock }) {
+    this.#data = data;
+    this.#cache = cache;
+    this.#clock = clock;
+  }
+
+  async watchers(discussionId: string, { after, limit }: { readonly after?: string; readonly limit: number }): Promise<readonly string[]> {
+    const rows = await this.#data.all(sql<{ id: string }>`select user_id as id from subscription
+      where discussion_id = ${discussionId} and level = 'watching'${after === undefined ? sql`` : sql` and user_id > ${after}`} order by user_id limit ${limit}`);
+    return rows.map(({ id }) => id);
+  }
+
+  async levels(discussionId: string, userIds: readonly string[]): Promise<ReadonlyMap<string, Level>> {
+    const rows = await this.#data.all(sql<{ id: string; level: Level }>`
+      select user_id as id, level from subscription where discussion_id = ${discussionId} and user_id = any(${userIds}::uuid[])`);
+    return new Map(rows.map(({ id, level }) => [id, level]));
+  }
+
+  async level(discussionId: string, userId: string): Promise<Level> {
+    return (await this.levels(discussionId, [userId])).get(userId) ?? 'normal';
+  }
+
+  async set(discussionId: string, userId: string, level: Level): Promise<void> {
+    await this.#data.all(sql`insert into subscription (discussion_id, user_id, level, created_at) values (${discussionId}, ${userId}, ${level}, ${this.#now()})
+      on conflict (discussion_id, user_id) do update set level = excluded.level, created_at = excluded.created_at`);
+    await this.#cache.purge(accountTag(userId));
+  }
+
+  /** Without a level it is the other of followed and not followed. Resolves to what it is now. */
+  async toggle(discussionId: string, userId: string, level: Level | undefined): Promise<Level> {
+    const row = await this.#data.one(sql<{ level: Level }>`
+      insert into subscription as s (discussion_id, user_id, level, created_at) values (${discussionId}, ${userId}, ${level ?? 'watching'}, ${this.#now()})
+      on conflict (discussion_id, user_id) do update set created_at = excluded.created_at,
+        level = coalesce(${level ?? null}::text, case when s.level in ('watching', 'tracking') then 'normal' else 'watching' end)
+      returning level`);
+    await this.#cache.purge(accountTag(userId));
+    return row!.level;
+  }
+
+  /** For whoever wrote: a level that was there, chosen or not, stays. */
+  async begin(discussionId: string, userId: string, level: Level): Promise<void> {
+    if (level === 'normal') return;
+    const added = await this.#data.all(sql`insert into subscription (discussion_id, user_id, level, created_at) values (${discussionId}, ${userId}, ${level}, ${this.#now()})
+      on conflict do nothing returning user_id`);
+    if (added.length > 0) await this.#cache.purge(accountTag(userId));
+  }
+
+  /** Those of a member that are more than `normal`, by discussion. */
+  async of(userId: string, discussionIds: readonly string[]): Promise<ReadonlyMap<string, { readonly level: Level; readonly createdAt: Date }>> {
+    const rows = await this.#data.all(sql<{ id: string; level: Level; createdAt: Date }>`select discussion_id as id, level, created_at as "createdAt" from subscription
+      where user_id = ${userId} and discussion_id = any(${discussionIds}::uuid[])`);
+    return new Map(rows.map(({ id, level, createdAt }) => [id, { level, createdAt }]));
+  }
+
+  #now(): Date {
+    return new Date(this.#clock.now());
+  }
+}
+
+/** A select of the discussions that a member follows or has muted. */
+export const followedBy = (userId: string) => sql`select discussion_id from subscription where user_id = ${userId} and level <> 'normal'`;

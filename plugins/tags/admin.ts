@@ -1,0 +1,61 @@
+import { Type } from '#core';
+import { adminSections, type Admin } from '#plugins/admin';
+import { manageTags, type Tag } from '#plugins/tags';
+import { negotiated, pagerOf, pages, redirect, type Retry, type View } from '#plugins/web';
+import type { TagServices } from './routes.ts';
+
+const PAGE = 50;
+const given = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
+const Body = Type.Object({
+  id: Type.Optional(Type.String({ maxLength: 64 })), name: Type.String({ maxLength: 200 }), slug: Type.Optional(Type.String({ maxLength: 80 })),
+  hue: Type.Optional(Type.Integer({ minimum: 0, maximum: 345, multipleOf: 15 })),
+});
+
+/** /admin/tags. */
+export function adminPages({ plugin, tags, counts }: TagServices, admin: Admin): void {
+  plugin.extend(adminSections, { group: 'content' as const, label: 'Tags', href: '/admin/tags' });
+  const can = manageTags;
+  const options = { login: true } as const;
+
+  interface Shown {
+    readonly edited?: Tag | undefined;
+    readonly page?: number | undefined;
+    readonly retry?: Retry | undefined;
+  }
+  /** A form for one tag, or for a new one; above it the list by name. */
+  const shown = ({ edited, page = 1, retry }: Shown): View => {
+    const last = Math.max(1, Math.ceil(tags.all().length / PAGE));
+    const pager = pagerOf(Math.min(page, last), last, (number) => (number > 1 ? `/admin/tags?page=${number}` : '/admin/tags'));
+    const model = {
+      tags: tags.all().slice((pager.page - 1) * PAGE, pager.page * PAGE), pager, edited, values: retry?.body ?? edited ?? {},
+      message: retry?.message, problems: retry?.problems, wrong: Object.fromEntries((retry?.problems ?? []).map(({ field, message }) => [field, message])),
+    };
+    return admin.view('@tags/admin', { title: 'Tags', hidden: true }, model);
+  };
+  const again = (retry: Retry): View => shown({ retry, edited: tags.all().find(({ id }) => id === retry.body['id']) });
+
+  plugin.route(pages, {
+    method: 'get', path: '/admin/tags', can, options, query: Type.Object({ id: Type.Optional(Type.String()), page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })) }),
+  })(async ({ actor, query: { id, page } }) => {
+    await tags.refresh();
+    return negotiated(shown({ edited: tags.all().find((tag) => tag.id === id), page }), { success: true, tags: await counts.records(tags.all(), actor) });
+  });
+
+  plugin.route(pages, { method: 'post', path: '/admin/tags/save', can, options: { ...options, again }, body: Body })(async ({ actor, body }) => {
+    await tags.refresh();
+    const id = given(body.id);
+    const saved = await tags.save({ id, name: body.name, slug: given(body.slug), hue: body.hue });
+    plugin.log.info({ tag: saved.id, name: saved.name }, 'a tag was saved');
+    const [tag] = await counts.records([saved], actor);
+    return negotiated(redirect('/admin/tags', { notice: `Saved “${saved.name}”.` }), { success: true, tag }, id === undefined ? 201 : 200);
+  });
+
+  plugin.route(pages, {
+    method: 'post', path: '/admin/tags/delete', can, options: { ...options, again }, body: Type.Object({ id: Type.String(), merge_into: Type.Optional(Type.String()) }),
+  })(async ({ body }) => {
+    await tags.refresh();
+    await tags.remove(body.id, given(body.merge_into?.trim()));
+    plugin.log.info({ tag: body.id }, 'a tag was deleted');
+    return negotiated(redirect('/admin/tags', { notice: 'The tag is gone.' }), { success: true });
+  });
+}

@@ -1,0 +1,86 @@
+import { InvalidInput, sql, Type, type Cache, type Data } from '#core';
+import type { Access } from '#plugins/access';
+import { tags as discussionTags, type Field, type Mirror } from '#plugins/discussions';
+import { createTags, TagReference, tagsTag } from '#plugins/tags';
+import type { TagCounts } from './counts.ts';
+import { wordsOf } from './names.ts';
+import type { TagService } from './service.ts';
+
+interface AssignmentServices {
+  readonly data: Data;
+  readonly cache: Cache;
+  readonly access: Access;
+  readonly tags: TagService;
+  readonly counts: TagCounts;
+  /** How many a discussion may have. */
+  max(): number;
+}
+type Assigned = TagReference & { readonly discussionId: string };
+
+/** Which discussion has which tags. */
+export class Assignments {
+  readonly #services: AssignmentServices;
+
+  constructor(services: AssignmentServices) {
+    this.#services = services;
+  }
+
+  /** In the order in which they were chosen, for each of the discussions. Held until one of these discussions changes. */
+  async of(discussionIds: readonly string[]): Promise<readonly (readonly TagReference[])[]> {
+    const { cache, data } = this.#services;
+    return cache.remember(`tags.of:${discussionIds.join()}`, [tagsTag, ...discussionIds.map(discussionTags.discussion)], async () => {
+      const rows = await data.all(sql<Assigned>`select a.discussion_id as "discussionId", t.id, t.slug, t.name
+        from discussion_tag a join tag t on t.id = a.tag_id where a.discussion_id = any(${discussionIds}::uuid[]) order by a.discussion_id, a.position, t.id`);
+      const found = Map.groupBy(rows, ({ discussionId }) => discussionId);
+      return discussionIds.map((id) => (found.get(id) ?? []).map(({ id: tagId, slug, name }) => ({ id: tagId, slug, name })));
+    });
+  }
+
+  /** `tags` of the discussion record. */
+  field(): Field {
+    const { access, max } = this.#services;
+    return {
+      name: 'tags',
+      result: Type.Array(TagReference),
+      body: Type.Union([Type.Array(Type.String(), { maxItems: 100 }), Type.String()], { description: 'Names, slugs or ids; forms may send one text with commas between. New names are created for members who may' }),
+      loadMany: (ids) => this.of(ids),
+      save: async (_em, id, value, viewer) => {
+        const words = wordsOf(value);
+        if (words.length > max()) throw new InvalidInput([{ field: 'tags', message: `must be at most ${max()}` }]);
+        await this.#assign(new Map([[id, words]]), access.allows(viewer, createTags));
+      },
+      saveMany: (_em, values) => this.#assign(new Map([...values].map(([id, value]) => [id, wordsOf(value)])), true),
+    };
+  }
+
+  /** Counts follow every change; fields have been saved by then. */
+  mirror(): Mirror {
+    const { counts } = this.#services;
+    return {
+      posts: (_em, posts) => {
+        const first = posts.filter(({ number }) => number === 1);
+        return counts.count(first.map(({ discussionId, categoryId, visible }) => ({ id: discussionId, categoryId: visible ? categoryId : undefined })));
+      },
+      discussion: (_em, { id, categoryId, visible }) => counts.count([{ id, categoryId: visible ? categoryId : undefined }]),
+      category: (_em, from, to) => counts.move(from, to),
+    };
+  }
+
+  /** Tags that are no longer wanted lose their position: they leave when they are counted, in the same transaction. */
+  async #assign(wanted: ReadonlyMap<string, readonly string[]>, create: boolean): Promise<void> {
+    const { data, tags } = this.#services;
+    const ids = await tags.resolve([...new Set([...wanted.values()].flat())], create);
+    const rows = [...wanted].flatMap(([discussion, words]) =>
+      [...new Set(words.map((word) => ids.get(word)!))].map((tag, position) => ({ discussion, tag, position })));
+    await data.all(sql`
+      with wanted as (
+        select * from unnest(${rows.map(({ discussion }) => discussion)}::uuid[], ${rows.map(({ tag }) => tag)}::uuid[], ${rows.map(({ position }) => position)}::int[])
+          as w (discussion_id, tag_id, position)
+      ), unwanted as (
+        update discussion_tag a set position = null where a.discussion_id = any(${[...wanted.keys()]}::uuid[])
+          and not exists (select from wanted w where w.discussion_id = a.discussion_id and w.tag_id = a.tag_id)
+      )
+      insert into discussion_tag (discussion_id, tag_id, position) select * from wanted order by discussion_id, position
+      on conflict (discussion_id, tag_id) do update set position = excluded.position`);
+  }
+}

@@ -1,0 +1,75 @@
+import { sql, type Cache, type Data } from '#core';
+import type { Viewer } from '#plugins/access';
+import { tags as discussionTags, type Categories } from '#plugins/discussions';
+import { tagsTag, type Tag, type TagRecord } from '#plugins/tags';
+
+/** A discussion, and the category that has it; none while it is deleted. */
+export interface Counted {
+  readonly id: string;
+  readonly categoryId: string | undefined;
+}
+type Numbers = ReadonlyMap<string, readonly { readonly categoryId: string; readonly discussions: number }[]>;
+
+/** How many discussions each tag has, by category, so that nobody learns of what they may not see. */
+export class TagCounts {
+  readonly #data: Data;
+  readonly #cache: Cache;
+  readonly #categories: Categories;
+
+  constructor({ data, cache, categories }: { data: Data; cache: Cache; categories: Categories }) {
+    this.#data = data;
+    this.#cache = cache;
+    this.#categories = categories;
+  }
+
+  /** Tags as the API shows them to one viewer. */
+  async records(tags: readonly Tag[], viewer: Viewer): Promise<readonly TagRecord[]> {
+    await this.#categories.refresh();
+    const visible = new Set(this.#categories.visible(viewer).map(({ id }) => id));
+    const numbers = await this.#numbers();
+    return tags.map(({ id, slug, name, hue }) => {
+      const counted = (numbers.get(id) ?? []).filter(({ categoryId }) => visible.has(categoryId));
+      return { id, slug, name, hue, discussion_count: counted.reduce((sum, { discussions }) => sum + discussions, 0) };
+    });
+  }
+
+  /**
+   * Brings the numbers up to date with what was written about these discussions in the transaction under way; tags that were taken off leave
+   * here. One statement that locks the numbers in the order of their keys, so that no two writers can wait for one another.
+   */
+  async count(discussions: readonly Counted[]): Promise<void> {
+    if (discussions.length === 0) return;
+    await this.#data.all(sql`
+      with now as (
+        select * from unnest(${discussions.map(({ id }) => id)}::uuid[], ${discussions.map(({ categoryId }) => categoryId ?? null)}::uuid[]) as n (discussion_id, category_id)
+      ), stale as (
+        select t.discussion_id, t.tag_id, t.position, t.counted_in as before, case when t.position is not null then now.category_id end as after
+        from discussion_tag t join now using (discussion_id) where t.position is null or t.counted_in is distinct from now.category_id
+      ), kept as (
+        update discussion_tag t set counted_in = s.after from stale s where t.discussion_id = s.discussion_id and t.tag_id = s.tag_id and s.position is not null
+      ), left_off as (
+        delete from discussion_tag t using stale s where t.discussion_id = s.discussion_id and t.tag_id = s.tag_id and s.position is null
+      ), changes as (
+        select tag_id, before as category_id, -1 as by from stale where before is not null
+        union all select tag_id, after, 1 from stale where after is not null
+      )
+      insert into tag_count (tag_id, category_id, discussions) select tag_id, category_id, sum(by) from changes group by tag_id, category_id order by tag_id, category_id
+      on conflict (tag_id, category_id) do update set discussions = tag_count.discussions + excluded.discussions`);
+  }
+
+  /** All discussions of a category went to another one. */
+  async move(from: string, to: string): Promise<void> {
+    await this.#data.all(sql`update discussion_tag set counted_in = ${to} where counted_in = ${from}`);
+    await this.#data.all(sql`insert into tag_count (tag_id, category_id, discussions) select tag_id, ${to}, discussions from tag_count where category_id = ${from} order by tag_id
+      on conflict (tag_id, category_id) do update set discussions = tag_count.discussions + excluded.discussions`);
+    await this.#data.all(sql`delete from tag_count where category_id = ${from}`);
+  }
+
+  #numbers(): Promise<Numbers> {
+    return this.#cache.remember('tags.counts', [tagsTag, discussionTags.lists, discussionTags.categories], async () => {
+      const rows = await this.#data.all(sql<{ id: string; categoryId: string; discussions: number }>`
+        select tag_id as id, category_id as "categoryId", discussions from tag_count where discussions > 0 order by tag_id, category_id`);
+      return Map.groupBy(rows, ({ id }) => id);
+    });
+  }
+}

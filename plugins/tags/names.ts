@@ -1,0 +1,31 @@
+import { createHash } from 'node:crypto';
+import { InvalidInput } from '#core';
+
+/** Characters of a name. */
+export const LONGEST = 30;
+/** Steps of 15 degrees on the colour wheel. */
+const STEPS = 24;
+
+/** A name as it is kept: of any script, composed, with single spaces. */
+const clean = (name: string): string => name.normalize('NFC').replace(/\s+/g, ' ').trim();
+
+/** By what names are compared: writing a tag in capitals means the same tag. */
+export const keyOf = (name: string): string => name.normalize('NFKC').toLowerCase();
+
+/** A colour that stays the same for the same name. */
+export const hueOf = (name: string): number => (createHash('sha1').update(keyOf(name)).digest()[0]! % STEPS) * 15;
+
+/** The name as it is kept; 400 naming `field` where it cannot be one. */
+export function nameOf(text: string, field: string): string {
+  const name = clean(text);
+  const length = [...name].length;
+  if (length < 1 || length > LONGEST) throw new InvalidInput([{ field, message: `must be names of 1 to ${LONGEST} characters; “${name.slice(0, 60)}” has ${length}` }]);
+  if (/[,\p{C}]/u.test(name.replace(/\u200d|\u200c/g, ''))) throw new InvalidInput([{ field, message: 'must be names without commas and invisible characters' }]);
+  return name;
+}
+
+/** What somebody chose for a discussion: a list, or one text with commas between, as forms have it. Empty ones and repetitions are left out. */
+export function wordsOf(value: unknown): readonly string[] {
+  const words = [value].flat().flatMap((text) => String(text).split(',')).map(clean).filter(Boolean);
+  return [...new Map(words.map((word) => [keyOf(word), word])).values()];
+}

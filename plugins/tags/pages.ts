@@ -1,0 +1,52 @@
+import { Type } from '#core';
+import { composerFields, headAfterTitle, SORTS, type ComposerSlot, type DiscussionRecord } from '#plugins/discussions';
+import type { TagReference } from '#plugins/tags';
+import { fill, html, navigation, pagerOf, pages, slotFillings, view, type SafeHtml, type Web } from '#plugins/web';
+import type { Assignments } from './assignments.ts';
+import { byUse, findTag, shownTags, type TagServices } from './routes.ts';
+
+/** Tags on one page. */
+const PAGE = 100;
+const Page = Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 }));
+const keep = (): readonly string[] => shownTags;
+const pathOf = (tag: { readonly slug: string }): string => `/t/${encodeURIComponent(tag.slug)}`;
+
+/** /tags and /t/…. */
+export function tagPages({ plugin, tags, counts, discussions }: TagServices): void {
+  plugin.extend(navigation, { area: 'main', label: 'tags:nav.tags', href: '/tags', icon: 'tag' }, -8);
+
+  plugin.route(pages, { method: 'get', path: '/tags', can: 'public', query: Type.Object({ page: Page }), keep })(async ({ actor, query: { page = 1 } }) => {
+    await tags.refresh();
+    const all = (await counts.records(tags.all(), actor)).toSorted(byUse);
+    const last = Math.max(1, Math.ceil(all.length / PAGE));
+    const pager = pagerOf(Math.min(page, last), last, (number) => (number > 1 ? `/tags?page=${number}` : '/tags'));
+    const shown = all.slice((pager.page - 1) * PAGE, pager.page * PAGE);
+    return view('@tags/tags', { name: 'tags', title: 'Tags', canonical: '/tags', current: '/tags' }, { tags: shown, pager });
+  });
+
+  plugin.route(pages, {
+    method: 'get', path: '/t/:slug', can: 'public', query: Type.Object({ page: Page, sort: Type.Optional(Type.Enum([...SORTS])) }), find: findTag(tags), keep,
+  })(async ({ actor, query, target }) => {
+    const [tag] = await counts.records([target], actor);
+    const path = pathOf(target);
+    const list = await discussions.listPage(
+      { ...query, path, api: `/api/tags/${encodeURIComponent(target.slug)}/discussions`, within: tags.discussionsWith(target.id), total: tag!.discussion_count }, actor,
+    );
+    return view('@tags/tag', { name: 'tag', title: target.name, canonical: path, current: '/tags' }, { ...list, tag });
+  });
+}
+
+/** The tags below a discussion's title, and the field for them where a discussion is written. Rows of lists show the record's own. */
+export function tagSlots({ plugin }: TagServices, { assignments, web, max }: { assignments: Assignments; web: Web; max: () => number }): void {
+  const links = (tags: readonly TagReference[]): SafeHtml | undefined =>
+    tags.length === 0 ? undefined : html`<p class="row">${tags.map((tag) => html`<a class="tag" href="${pathOf(tag)}" dir="auto">${tag.name}</a>`)}</p>`;
+  plugin.extend(slotFillings, fill(headAfterTitle, async (records: readonly DiscussionRecord[]) => (await assignments.of(records.map(({ id }) => id))).map(links)));
+
+  const chosen = async ({ discussion, values }: ComposerSlot): Promise<string> => {
+    if (values['tags'] !== undefined || !discussion) return [values['tags'] ?? []].flat().join(', ');
+    const [tags = []] = await assignments.of([discussion.id]);
+    return tags.map(({ name }) => name).join(', ');
+  };
+  plugin.extend(slotFillings, fill(composerFields, (contexts, viewer) => Promise.all(contexts.map(async (context) =>
+    context.writes === 'discussion' ? web.fragment(viewer, '@tags/field', { value: await chosen(context), max: max() }) : undefined))));
+}

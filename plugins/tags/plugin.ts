@@ -1,0 +1,42 @@
+import { Cache, Data, definePlugin, Settings, Type } from '#core';
+import { Access } from '#plugins/access';
+import { Admin } from '#plugins/admin';
+import { Categories, discussionFields, Discussions, mirrors } from '#plugins/discussions';
+import { createTags, manageTags, Tags } from '#plugins/tags';
+import { Web } from '#plugins/web';
+import { adminPages } from './admin.ts';
+import { Assignments } from './assignments.ts';
+import { TagCounts } from './counts.ts';
+import { tagPages, tagSlots } from './pages.ts';
+import { tagRoutes } from './routes.ts';
+import { TagService } from './service.ts';
+
+export default definePlugin({
+  id: 'tags',
+  name: 'Tags',
+  version: '1.0.0',
+  description: 'Words that bring discussions together across categories.',
+  needs: { data: Data, cache: Cache, settings: Settings, access: Access, categories: Categories, discussions: Discussions },
+  wants: { web: Web, admin: Admin },
+  provides: { tags: Tags },
+  permissions: [createTags, manageTags],
+  settings: Type.Object({
+    'tags.max': Type.Integer({ default: 5, minimum: 0, maximum: 20, title: 'Tags of a discussion', description: 'How many it may have at most.' }),
+  }),
+  async setup({ data, cache, settings, access, categories, discussions, web, admin }, plugin) {
+    const tags = new TagService({ data, cache });
+    await tags.refresh();
+    const counts = new TagCounts({ data, cache, categories });
+    const max = (): number => plugin.settings['tags.max'];
+    const assignments = new Assignments({ data, cache, access, tags, counts, max });
+    plugin.extend(discussionFields, assignments.field());
+    plugin.extend(mirrors, assignments.mirror());
+
+    const services = { plugin, settings, tags, counts, discussions, web };
+    tagRoutes(services);
+    tagPages(services);
+    if (web) tagSlots(services, { assignments, web, max });
+    if (admin) adminPages(services, admin);
+    return { tags };
+  },
+});

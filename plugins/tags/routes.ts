@@ -1,0 +1,62 @@
+import { Type, type PluginHandle, type Settings } from '#core';
+import { accessTag } from '#plugins/access';
+import { api, limitOf, listOf, pageFields, pageOf, Paging, pagingResult } from '#plugins/api';
+import { SORTS, tags as discussionTags, type Discussions } from '#plugins/discussions';
+import { TagRecord, tagsTag, type Tag } from '#plugins/tags';
+import { renderedTag, type Web } from '#plugins/web';
+import type { TagCounts } from './counts.ts';
+import type { TagService } from './service.ts';
+
+export interface TagServices {
+  readonly plugin: PluginHandle;
+  readonly settings: Settings;
+  readonly tags: TagService;
+  readonly counts: TagCounts;
+  readonly discussions: Discussions;
+  readonly web: Web | undefined;
+}
+/** Tags of an answer that shows tags with their numbers, or discussions. */
+export const shownTags: readonly string[] = [tagsTag, discussionTags.lists, discussionTags.all, discussionTags.categories, accessTag];
+
+/** The most used first. */
+export const byUse = (a: TagRecord, b: TagRecord): number => b.discussion_count - a.discussion_count || (a.name < b.name ? -1 : a.name > b.name ? 1 : a.id < b.id ? -1 : 1);
+
+/** The tag a path names by id or slug. */
+export const findTag = (tags: TagService) => async ({ params }: { readonly params: Readonly<Record<string, string>> }): Promise<Tag | undefined> => {
+  await tags.refresh();
+  return tags.find(params['slug'] ?? params['id'] ?? '');
+};
+
+const IdOrSlug = Type.String({ minLength: 1, maxLength: 100 });
+
+/** /api/tags and what lies below it. */
+export function tagRoutes({ plugin, settings, tags, counts, discussions, web }: TagServices): void {
+  const keep = (): readonly string[] => shownTags;
+
+  plugin.route(api, {
+    method: 'get', path: '/tags', can: 'public', summary: 'All tags, the most used first', query: Type.Object(Paging), result: listOf('tags', TagRecord), keep,
+  })(async ({ actor, query }) => {
+    await tags.refresh();
+    const page = pageOf((await counts.records(tags.all(), actor)).toSorted(byUse), { ...query, limit: limitOf(settings, query.limit) });
+    return { tags: [...page.items], ...pageFields(page) };
+  });
+
+  plugin.route(api, {
+    method: 'get', path: '/tags/:id', can: 'public', summary: 'One tag, by id or slug', params: Type.Object({ id: IdOrSlug }), result: Type.Object({ tag: TagRecord }),
+    find: findTag(tags), keep,
+  })(async ({ actor, target }) => {
+    const [tag] = await counts.records([target], actor);
+    return { tag: tag! };
+  });
+
+  plugin.route(api, {
+    method: 'get', path: '/tags/:slug/discussions', can: 'public', summary: 'Discussions with a tag, by its id or slug', params: Type.Object({ slug: IdOrSlug }),
+    query: Type.Object({ ...Paging, sort: Type.Optional(Type.Enum([...SORTS])) }),
+    result: Type.Object({ discussions: Type.Array(discussions.record), html: Type.String(), ...pagingResult }),
+    find: findTag(tags), keep: () => [...shownTags, renderedTag],
+  })(async ({ actor, target, query: { sort, limit, offset, cursor } }) => {
+    const page = await discussions.list({ within: tags.discussionsWith(target.id), sort, offset, cursor, limit: limitOf(settings, limit) }, actor);
+    const html = await web?.fragment(actor, '@discussions/rows', { discussions: await discussions.cards(page.items) });
+    return { discussions: [...page.items], html: html?.toString() ?? '', ...pageFields(page) };
+  });
+}

@@ -1,0 +1,142 @@
+import { InvalidInput, notFound, sql, type Cache, type Data, type RawBuilder } from '#core';
+import { isId, slugOf } from '#plugins/api';
+import { tags as discussionTags } from '#plugins/discussions';
+import { tagsTag, type Tag, type Tags } from '#plugins/tags';
+import { hueOf, keyOf, nameOf } from './names.ts';
+
+const KEY = 'tags.all';
+/** How many tags may want the same word in addresses. */
+const NAMESAKES = 50;
+
+/** What administrators say of a tag; what is undefined stays, or gets its first value. */
+export interface TagChanges {
+  readonly id?: string | undefined;
+  readonly name: string;
+  readonly slug?: string | undefined;
+  readonly hue?: number | undefined;
+}
+
+/** The tags of the database, held in memory as one snapshot. */
+export class TagService implements Tags {
+  readonly #data: Data;
+  readonly #cache: Cache;
+  #now: readonly Tag[] = [];
+
+  constructor({ data, cache }: { data: Data; cache: Cache }) {
+    this.#data = data;
+    this.#cache = cache;
+  }
+
+  refresh(): Promise<void> | undefined {
+    const held = this.#cache.peek<readonly Tag[]>(KEY);
+    if (!held) return this.#read();
+    this.#now = held;
+    return undefined;
+  }
+
+  all(): readonly Tag[] {
+    return this.#now;
+  }
+
+  find(idOrSlug: string): Tag | undefined {
+    return this.#now.find(({ id, slug }) => slug === idOrSlug || id === idOrSlug);
+  }
+
+  discussionsWith(tagId: string): RawBuilder<unknown> {
+    return sql`select discussion_id from discussion_tag where tag_id = ${tagId}`;
+  }
+
+  /** The id of each word (a name, slug or id), in a transaction that keeps these tags until it ends. New names become tags where `create` allows. */
+  async resolve(words: readonly string[], create: boolean): Promise<ReadonlyMap<string, string>> {
+    let found = await this.#known(words);
+    for (let attempt = 1; found.size < words.length; attempt++) {
+      const missing = words.filter((word) => !found.has(word));
+      if (!create) throw new InvalidInput([{ field: 'tags', message: `has ${missing.map((word) => `“${word}”`).join(', ')}: choose tags that exist` }]);
+      if (attempt > NAMESAKES) throw new InvalidInput([{ field: 'tags', message: `has “${missing[0]}”, which is too much like other tags` }]);
+      await this.#create(missing, attempt);
+      found = await this.#known(words);
+    }
+    return found;
+  }
+
+  async save(changes: TagChanges): Promise<Tag> {
+    const known = this.#now.find(({ id }) => id === changes.id);
+    if (changes.id !== undefined && !known) throw notFound('There is no such tag');
+    const name = nameOf(changes.name, 'name');
+    const slug = changes.slug ?? known?.slug ?? slugOf(name, 'tag');
+    this.#refuse(known, name, slug);
+    const hue = changes.hue ?? known?.hue ?? hueOf(name);
+    const saved = await this.#data.one(sql<Tag>`${known
+      ? sql`update tag set name = ${name}, key = ${keyOf(name)}, slug = ${slug}, hue = ${hue} where id = ${known.id}`
+      : sql`insert into tag (name, key, slug, hue) values (${name}, ${keyOf(name)}, ${slug}, ${hue})`} returning id, slug, name, hue`);
+    await this.#changed();
+    return saved!;
+  }
+
+  /** What has it loses it, or gets `into` (an id, slug or name) instead. */
+  async remove(id: string, into: string | undefined): Promise<void> {
+    const target = into === undefined ? undefined : (this.find(into) ?? this.#now.find(({ name }) => keyOf(name) === keyOf(into)));
+    if (into !== undefined && (!target || target.id === id)) throw new InvalidInput([{ field: 'merge_into', message: 'is not another tag' }]);
+    await this.#data.transaction(async () => {
+      const ids = [id, ...(target ? [target.id] : [])].filter(isId);
+      // Whoever is about to use one of them waits, or is waited for.
+      const locked = await this.#data.all(sql`select id from tag where id = any(${ids}::uuid[]) order by id for update`);
+      if (locked.length < (target ? 2 : 1)) throw notFound('There is no such tag');
+      if (target) await this.#merge(id, target.id);
+      await this.#data.all(sql`delete from discussion_tag where tag_id = ${id}`);
+      await this.#data.all(sql`delete from tag_count where tag_id = ${id}`);
+      await this.#data.all(sql`delete from tag where id = ${id}`);
+    });
+    await this.#changed();
+  }
+
+  async #merge(from: string, into: string): Promise<void> {
+    await this.#data.all(sql`
+      with moved as (
+        insert into discussion_tag (discussion_id, tag_id, position, counted_in)
+        select discussion_id, ${into}, position, counted_in from discussion_tag where tag_id = ${from} order by discussion_id
+        on conflict (discussion_id, tag_id) do nothing returning counted_in
+      )
+      insert into tag_count (tag_id, category_id, discussions)
+      select ${into}::uuid, counted_in, count(*) from moved where counted_in is not null group by counted_in order by counted_in
+      on conflict (tag_id, category_id) do update set discussions = tag_count.discussions + excluded.discussions`);
+  }
+
+  #refuse(known: Tag | undefined, name: string, slug: string): void {
+    const wrong = (field: string, message: string): InvalidInput => new InvalidInput([{ field, message }]);
+    const others = this.#now.filter((tag) => tag !== known);
+    if (others.some((other) => keyOf(other.name) === keyOf(name))) throw wrong('name', 'is taken by another tag');
+    if (isId(slug) || !/^[\p{L}\p{N}\p{M}]+(?:-[\p{L}\p{N}\p{M}]+)*$/u.test(slug)) throw wrong('slug', 'may have letters and digits with single hyphens between them');
+    if (others.some((other) => other.slug === slug)) throw wrong('slug', 'is taken by another tag');
+  }
+
+  /** A name wins over another tag's slug. */
+  async #known(words: readonly string[]): Promise<Map<string, string>> {
+    const rows = await this.#data.all(sql<{ id: string; slug: string; key: string }>`select id, slug, key from tag
+      where key = any(${words.map(keyOf)}::text[]) or slug = any(${words}::text[]) or id = any(${words.filter(isId)}::uuid[]) order by id for key share`);
+    const found = words.flatMap((word) => {
+      const row = rows.find(({ id }) => id === word) ?? rows.find(({ key }) => key === keyOf(word)) ?? rows.find(({ slug }) => slug === word);
+      return row ? [[word, row.id] as const] : [];
+    });
+    return new Map(found);
+  }
+
+  /** A name or slug that somebody else takes at the same moment is left alone; the caller looks again. */
+  async #create(words: readonly string[], attempt: number): Promise<void> {
+    const names = words.map((word) => nameOf(word, 'tags'));
+    const slugs = names.map((name) => slugOf(name, 'tag') + (attempt > 1 ? `-${attempt}` : ''));
+    await this.#data.all(sql`insert into tag (name, key, slug, hue)
+      select * from unnest(${names}::text[], ${names.map(keyOf)}::text[], ${slugs}::text[], ${names.map(hueOf)}::int[]) as t (name, key, slug, hue) order by key
+      on conflict do nothing`);
+    await this.#cache.purge(tagsTag);
+  }
+
+  async #changed(): Promise<void> {
+    await this.#cache.purge(tagsTag, discussionTags.lists, discussionTags.all);
+    await this.refresh();
+  }
+
+  async #read(): Promise<void> {
+    this.#now = await this.#cache.remember(KEY, [tagsTag], () => this.#data.all(sql<Tag>`select id, slug, name, hue from tag order by key, id`));
+  }
+}

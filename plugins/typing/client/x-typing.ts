@@ -1,0 +1,94 @@
+import { api, define } from '@forum/client';
+
+interface Typist {
+  readonly id: string;
+  readonly username: string;
+}
+interface Signal {
+  readonly discussion_id: string;
+  readonly user: Typist;
+  readonly typing: boolean;
+}
+
+/** Milliseconds between two signs of writing; after the last key until it counts as stopped; between two questions; a sign holds. */
+const TELL = 3_000;
+const IDLE = 6_000;
+const ASK = 5_000;
+const HOLDS = 8_000;
+
+/** Says that its form's text is being written, and shows who else writes in the discussion. */
+class TypingLine extends HTMLElement {
+  readonly #others = new Map<string, { readonly name: string; readonly until: number }>();
+  readonly #hear = (event: Event): void => this.#signal((event as CustomEvent<Signal>).detail);
+  #told = 0;
+  #idle: ReturnType<typeof setTimeout> | undefined;
+  #asking: ReturnType<typeof setInterval> | undefined;
+
+  connectedCallback(): void {
+    const form = this.closest('form');
+    const area = form?.querySelector('textarea');
+    area?.addEventListener('input', () => this.#write());
+    area?.addEventListener('blur', () => this.#stop());
+    form?.addEventListener('submit', () => this.#stop());
+    document.addEventListener('parley:typing', this.#hear);
+    this.#asking = setInterval(() => void this.#ask(), ASK);
+    void this.#ask();
+  }
+
+  disconnectedCallback(): void {
+    document.removeEventListener('parley:typing', this.#hear);
+    clearInterval(this.#asking);
+    this.#stop();
+  }
+
+  get #discussion(): string {
+    return this.dataset['discussion'] ?? '';
+  }
+
+  #write(): void {
+    clearTimeout(this.#idle);
+    this.#idle = setTimeout(() => this.#stop(), IDLE);
+    if (Date.now() - this.#told < TELL) return;
+    this.#told = Date.now();
+    this.#tell('typing');
+  }
+
+  #stop(): void {
+    clearTimeout(this.#idle);
+    if (this.#told === 0) return;
+    this.#told = 0;
+    this.#tell('stop');
+  }
+
+  /** What is lost is made up for by the next sign, or runs out. */
+  #tell(what: 'typing' | 'stop'): void {
+    api(`/api/typing-indicator/${what}`, { discussion_id: this.#discussion }).catch(() => undefined);
+  }
+
+  async #ask(): Promise<void> {
+    if (document.hidden) return;
+    try {
+      const { typing } = await api<{ typing: readonly Typist[] }>(`/api/typing-indicator/status?discussion_id=${encodeURIComponent(this.#discussion)}`);
+      this.#others.clear();
+      for (const { id, username } of typing) this.#others.set(id, { name: username, until: Date.now() + HOLDS });
+    } catch {
+      // Whoever was shown runs out.
+    }
+    this.#show();
+  }
+
+  #signal({ discussion_id, user, typing }: Signal): void {
+    if (discussion_id !== this.#discussion) return;
+    if (typing) this.#others.set(user.id, { name: user.username, until: Date.now() + HOLDS });
+    else this.#others.delete(user.id);
+    this.#show();
+  }
+
+  #show(): void {
+    const writing = [...this.#others].filter(([id, { until }]) => id !== this.dataset['self'] && until > Date.now()).map(([, { name }]) => name);
+    const [first = '', second = ''] = writing;
+    const text = writing.length === 0 ? '' : (this.dataset[writing.length === 1 ? 'one' : writing.length === 2 ? 'two' : 'many'] ?? '');
+    this.textContent = text.replace('{first}', () => first).replace('{second}', () => second);
+  }
+}
+define('x-typing', TypingLine);

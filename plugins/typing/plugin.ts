@@ -1,0 +1,38 @@
+import { Cache, Clock, definePlugin, Settings } from '#core';
+import { isGuest } from '#plugins/access';
+import { Accounts } from '#plugins/accounts';
+import { composerFields, Discussions, postCreated } from '#plugins/discussions';
+import { Live, signals } from '#plugins/live';
+import { Presence } from '#plugins/presence';
+import { Typing, type TypingSignal } from '#plugins/typing';
+import { fill, slotFillings, Web } from '#plugins/web';
+import { typingRoutes } from './routes.ts';
+import { SIGNAL, TypingService } from './service.ts';
+import { MemoryWriters, RedisWriters } from './writers.ts';
+
+export default definePlugin({
+  id: 'typing',
+  name: 'Typing indicator',
+  version: '1.0.0',
+  description: 'Who is writing a reply at this moment.',
+  // Presence: its rate counts both.
+  needs: { cache: Cache, clock: Clock, settings: Settings, accounts: Accounts, discussions: Discussions, presence: Presence },
+  wants: { live: Live, web: Web },
+  provides: { typing: Typing },
+  setup({ cache, clock, settings, accounts, discussions, live, web }, plugin) {
+    const writers = cache.redis ? new RedisWriters(cache.redis) : new MemoryWriters(clock);
+    const typing = new TypingService({ writers, accounts, live, log: plugin.log });
+    typingRoutes(plugin, { typing, discussions, settings });
+
+    plugin.on(postCreated, ({ post }) => typing.stop(post.discussion_id, post.author));
+    plugin.extend(signals, {
+      name: SIGNAL,
+      visible: async ({ discussion_id }: TypingSignal, viewer) => (await discussions.find(discussion_id, viewer)) !== undefined,
+    });
+    if (web) {
+      plugin.extend(slotFillings, fill(composerFields, (contexts, viewer) => Promise.all(contexts.map(async ({ discussion }) =>
+        (discussion && !isGuest(viewer) ? web.fragment(viewer, '@typing/line', { discussion: discussion.id }) : undefined)))));
+    }
+    return { typing };
+  },
+});

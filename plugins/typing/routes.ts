@@ -1,0 +1,52 @@
+import { HttpError, notFound, Type, type PluginHandle, type Settings } from '#core';
+import type { Viewer } from '#plugins/access';
+import { api, Id, limitOf, listOf, pageFields, pageOf, Paging } from '#plugins/api';
+import { writeReply, type DiscussionHead, type Discussions } from '#plugins/discussions';
+import { presenceBucket } from '#plugins/presence';
+import { Typist } from '#plugins/typing';
+import type { TypingService } from './service.ts';
+
+export interface RouteParts {
+  readonly typing: TypingService;
+  readonly discussions: Pick<Discussions, 'find' | 'mayReply'>;
+  readonly settings: Settings;
+}
+
+/** /api/typing-indicator. */
+export function typingRoutes(plugin: PluginHandle, { typing, discussions, settings }: RouteParts): void {
+  const options = { bucket: presenceBucket };
+  const body = Type.Object({ discussion_id: Id });
+  const find = async (id: string, viewer: Viewer): Promise<DiscussionHead> => {
+    const head = await discussions.find(id, viewer);
+    if (!head) throw notFound('There is no such discussion');
+    return head;
+  };
+  const typistOf = ({ id = '', username = '' }: Viewer): Typist => ({ id, username });
+
+  plugin.route(api, {
+    method: 'post', path: '/typing-indicator/typing', can: writeReply, options, body, result: Type.Object({}),
+    summary: 'Says that the caller is writing a reply; holds for 8 s',
+  })(async ({ actor, body: { discussion_id } }) => {
+    const head = await find(discussion_id, actor);
+    if (!discussions.mayReply(head, actor)) throw new HttpError(403, 'You may not reply to this discussion');
+    await typing.start(head.id, typistOf(actor));
+    return {};
+  });
+
+  plugin.route(api, {
+    method: 'post', path: '/typing-indicator/stop', can: writeReply, options, body, result: Type.Object({}), summary: 'Says that the caller has stopped writing',
+  })(async ({ actor, body: { discussion_id } }) => {
+    const head = await find(discussion_id, actor);
+    await typing.stop(head.id, typistOf(actor));
+    return {};
+  });
+
+  plugin.route(api, {
+    method: 'get', path: '/typing-indicator/status', can: 'public', options: { ...options, idle: true }, summary: 'Who is writing in a discussion, by id',
+    query: Type.Object({ discussion_id: Id, ...Paging }), result: listOf('typing', Typist),
+  })(async ({ actor, query: { discussion_id, limit, offset, cursor } }) => {
+    const head = await find(discussion_id, actor);
+    const page = pageOf(await typing.typists(head.id), { limit: limitOf(settings, limit), offset, cursor });
+    return { typing: [...page.items], ...pageFields(page) };
+  });
+}

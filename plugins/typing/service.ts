@@ -1,0 +1,48 @@
+import { messageOf, type Logger } from '#core';
+import type { Accounts } from '#plugins/accounts';
+import type { Live } from '#plugins/live';
+import type { TypingSignal, Typing, Typist } from '#plugins/typing';
+import type { Writers } from './writers.ts';
+
+/** The name of the signal on the streams. */
+export const SIGNAL = 'typing';
+
+interface Parts {
+  readonly writers: Writers;
+  readonly accounts: Pick<Accounts, 'authors'>;
+  readonly live: Live | undefined;
+  readonly log: Logger;
+}
+
+/** Who is writing in a discussion. While Redis is away, nobody is: it is not worth an error. */
+export class TypingService implements Typing {
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  async typists(discussionId: string): Promise<readonly Typist[]> {
+    const ids = (await this.#try(this.#parts.writers.of(discussionId))) ?? [];
+    const authors = await this.#parts.accounts.authors(ids);
+    return ids.flatMap((id) => authors.get(id) ?? []).map(({ id, username }) => ({ id, username }));
+  }
+
+  async start(discussionId: string, typist: Typist): Promise<void> {
+    await this.#try(this.#parts.writers.add(discussionId, typist.id));
+    this.#tell({ discussion_id: discussionId, user: typist, typing: true });
+  }
+
+  async stop(discussionId: string, typist: Typist): Promise<void> {
+    await this.#try(this.#parts.writers.remove(discussionId, typist.id));
+    this.#tell({ discussion_id: discussionId, user: typist, typing: false });
+  }
+
+  #tell(signal: TypingSignal): void {
+    this.#parts.live?.send(SIGNAL, signal);
+  }
+
+  #try<T>(work: Promise<T>): Promise<T | undefined> {
+    return work.catch((error: unknown) => void this.#parts.log.debug({ error: messageOf(error) }, 'who is writing is not known'));
+  }
+}

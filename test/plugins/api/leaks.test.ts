@@ -1,0 +1,141 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { nameOf, useWorld, type Ask, type Name } from './world.ts';
+
+const world = useWorld();
+const TITLE = 'Zanzibar quartermaster';
+const SECRET = 'xylophone marmalade';
+/** Whatever gives the hidden discussion away, in any answer. */
+let hidden: readonly string[];
+let discussion: { readonly id: string; readonly number: number };
+let post: string;
+let category: string;
+
+/** One of everything, in a category that only staff see: by mia, about ada, who may not see it. */
+beforeAll(async () => {
+  const tags = world.routes().some((route) => nameOf(route) === 'GET /tags') ? { tags: ['quasar-tag'] } : {};
+  ({ discussion } = await world.must('mia', 'POST', '/discussions', { body: { title: TITLE, content: `${SECRET} @ada @bob`, category_id: 'staff', ...tags } }));
+  ({ post: { id: post } } = await world.must('root', 'POST', '/posts', { body: { discussion_id: discussion.id, content: `More ${SECRET} @ada` } }));
+  category = (await world.must('mia', 'GET', '/categories/:id', { params: { id: 'staff' } })).category.id;
+  for (const [route, ask] of AROUND) if (has(route)) await world.must('mia', ...partsOf(route), ask());
+  hidden = [TITLE, 'zanzibar-quartermaster', SECRET, 'xylophone', 'quartermaster', discussion.id, post, `/d/${discussion.number}-`, category];
+});
+
+const has = (name: string): boolean => world.routes().some((route) => nameOf(route) === name);
+const partsOf = (route: string): [method: string, path: string] => route.split(' ') as [string, string];
+/** What other plugins know of a discussion; done where they are there. */
+const AROUND: readonly (readonly [string, () => Ask])[] = [
+  ['POST /reactions/toggle', () => ({ body: { post_id: post, reaction: 'like' } })],
+  ['POST /subscriptions/toggle', () => ({ body: { discussion_id: discussion.id, level: 'watching' } })],
+  ['POST /presence/update', () => ({ body: { page: `/d/${discussion.number}` } })],
+  ['POST /typing-indicator/typing', () => ({ body: { discussion_id: discussion.id } })],
+  ['POST /reports', () => ({ body: { post_id: post, reason: 'spam', note: SECRET } })],
+];
+
+/** Queries that could reach it, tried with every read that takes them. */
+const QUERIES: Readonly<Record<string, () => readonly string[]>> = {
+  q: () => ['quartermaster', 'xylophone', `"${SECRET}"`, 'mia', 'category:staff x', 'tag:quasar-tag x', 'author:mia marmalade'],
+  category_id: () => ['staff', category],
+  discussion_id: () => [discussion.id, String(discussion.number)],
+  user_id: () => [world.ids.mia, world.ids.root],
+  type: () => ['discussions', 'posts', 'users'],
+  sort: () => ['latest', 'oldest', 'newest', 'most_replied', 'most_viewed'],
+};
+const PARAMS: Readonly<Record<string, () => readonly string[]>> = {
+  id: () => [discussion.id, String(discussion.number), post, category, 'staff', 'quasar-tag', world.ids.mia], slug: () => ['staff', 'quasar-tag', 'zanzibar-quartermaster'], post_id: () => [post],
+};
+
+/** Every read of the API with every combination of one value for each thing that it takes. */
+function reads(): readonly (readonly [path: string, ask: Ask])[] {
+  return world.routes().filter(({ method, options }) => method === 'get' && options['stream'] !== true).flatMap(({ path, query }) => {
+    const names = Object.keys((query as { properties?: object } | undefined)?.properties ?? {}).filter((name) => name in QUERIES);
+    const params = combine([...path.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, PARAMS[name]?.() ?? []]));
+    const queries = combine(names.map((name) => [name, ['', ...QUERIES[name]!()]]));
+    return params.flatMap((one) => queries.map((given) => [path, { params: one, query: Object.fromEntries(Object.entries(given).filter(([, value]) => value !== '')) }] as const));
+  });
+}
+
+const combine = (parts: readonly (readonly [string, readonly string[]])[]): readonly Record<string, string>[] =>
+  parts.reduce<Record<string, string>[]>((all, [name, values]) => all.flatMap((one) => values.map((value) => ({ ...one, [name]: value }))), [{}]);
+
+/** The asked-for ids stand in no answer either, but for what an error repeats of the question. */
+function leaksOf(text: string): readonly string[] {
+  return hidden.filter((mark) => text.toLowerCase().includes(mark.toLowerCase()));
+}
+
+describe('what only staff may see', () => {
+  test('is seen by staff, so that looking for it means something', async () => {
+    const found = await Promise.all(reads().map(async ([path, ask]) => leaksOf((await world.call('mia', 'GET', path, ask)).text)));
+    expect(new Set(found.flat())).toEqual(new Set(hidden));
+  });
+
+  test.each([['a guest', undefined], ['a member', 'bob'], ['a member who is named in it', 'ada']] as [string, Name | undefined][])('stands in no answer to %s', async (_name, who) => {
+    for (const [path, ask] of reads()) {
+      const { text, headers } = await world.call(who, 'GET', path, ask);
+      expect(leaksOf(text + JSON.stringify([...headers])), `${path} ${JSON.stringify(ask)}`).toEqual([]);
+    }
+  });
+
+  test.each([undefined, 'bob'] as (Name | undefined)[])('is in no page, feed or map for %s', async (who) => {
+    const paths = ['/', '/discussions', '/categories', `/u/mia`, '/u/root', '/u/mia/posts', '/feed/rss', '/feed/atom', '/feed/json', `/rss/user/${world.ids.mia}`, '/sitemap.xml', '/search?q=quartermaster', '/tags', '/t/quasar-tag', '/c/staff', `/d/${discussion.number}`];
+    const client = world.app.client();
+    if (who) await client.login(who, 'Plain-Sailing-42');
+    for (const path of paths) {
+      const { text, status, headers } = await client.get(path);
+      expect(status, path).toBeLessThan(500);
+      // A page repeats what was searched for, and an address that was asked for.
+      const marks = leaksOf(text + JSON.stringify([...headers])).filter((mark) => !(path.includes('q=') && mark === 'quartermaster'));
+      expect(marks, path).toEqual([]);
+    }
+  });
+});
+
+describe('what a caller may not see', () => {
+  const absent = '01890000-0000-7000-8000-000000000000';
+  const comparable = (text: string): string => text.replace(/"request_id":"[^"]*"/, '');
+
+  /** Every route that names one thing, with something hidden and with nothing. */
+  const NAMED: readonly (readonly [route: string, hidden: () => Ask, absent: Ask])[] = [
+    ['GET /categories/:id', () => ({ params: { id: category } }), { params: { id: absent } }],
+    ['GET /discussions', () => ({ query: { category_id: category } }), { query: { category_id: absent } }],
+    ['GET /discussions/:id', () => ({ params: { id: discussion.id } }), { params: { id: absent } }],
+    ['GET /discussions/:id', () => ({ params: { id: String(discussion.number) } }), { params: { id: '999999' } }],
+    ['GET /discussions/:id/posts', () => ({ params: { id: discussion.id } }), { params: { id: absent } }],
+    ['GET /posts/:id', () => ({ params: { id: post } }), { params: { id: absent } }],
+    ['POST /discussions', () => ({ body: { title: 'T', content: 'x', category_id: category } }), { body: { title: 'T', content: 'x', category_id: absent } }],
+    ['PUT /discussions/:id', () => ({ params: { id: discussion.id }, body: { title: 'x' } }), { params: { id: absent }, body: { title: 'x' } }],
+    ['DELETE /discussions/:id', () => ({ params: { id: discussion.id } }), { params: { id: absent } }],
+    ['POST /discussions/:id/restore', () => ({ params: { id: discussion.id } }), { params: { id: absent } }],
+    ['POST /posts', () => ({ body: { discussion_id: discussion.id, content: 'x' } }), { body: { discussion_id: absent, content: 'x' } }],
+    ['PUT /posts/:id', () => ({ params: { id: post }, body: { content: 'x' } }), { params: { id: absent }, body: { content: 'x' } }],
+    ['DELETE /posts/:id', () => ({ params: { id: post } }), { params: { id: absent } }],
+    ['POST /posts/:id/restore', () => ({ params: { id: post } }), { params: { id: absent } }],
+    ['POST /subscriptions/toggle', () => ({ body: { discussion_id: discussion.id } }), { body: { discussion_id: absent } }],
+    ['POST /reactions/toggle', () => ({ body: { post_id: post, reaction: 'like' } }), { body: { post_id: absent, reaction: 'like' } }],
+    ['GET /reactions/post/:post_id', () => ({ params: { post_id: post } }), { params: { post_id: absent } }],
+    ['POST /typing-indicator/typing', () => ({ body: { discussion_id: discussion.id } }), { body: { discussion_id: absent } }],
+    ['POST /typing-indicator/stop', () => ({ body: { discussion_id: discussion.id } }), { body: { discussion_id: absent } }],
+    ['GET /typing-indicator/status', () => ({ query: { discussion_id: discussion.id } }), { query: { discussion_id: absent } }],
+    ['POST /reports', () => ({ body: { post_id: post, reason: 'spam' } }), { body: { post_id: absent, reason: 'spam' } }],
+  ];
+
+  for (const [route, hiddenAsk, absentAsk] of NAMED) {
+    test(`is answered by ${route} in the words for what is not there, with as many statements`, async () => {
+      if (!has(route)) return;
+      for (const who of ['ada', undefined] as const) {
+        const answered = async (ask: Ask) => {
+          // Twice, so that what is held in memory is held.
+          await world.call(who, ...partsOf(route), ask);
+          let answer = '';
+          const statements = await world.app.statements(async () => {
+            const { status, text } = await world.call(who, ...partsOf(route), ask);
+            answer = `${status} ${comparable(text)}`;
+          });
+          return { answer, statements };
+        };
+        const [seen, missing] = [await answered(hiddenAsk()), await answered(absentAsk)];
+        expect(seen).toEqual(missing);
+        expect(seen.answer).toMatch(/^40[0134] /);
+      }
+    });
+  }
+});

@@ -1,0 +1,66 @@
+import type { Ask } from './world.ts';
+
+/** Things that belong to ada, each made anew when it is asked for; the answers are ids. */
+export interface Things {
+  discussion(): Promise<string>;
+  post(): Promise<string>;
+  deleted(): Promise<string>;
+  deletedPost(): Promise<string>;
+  tag(): Promise<string>;
+  readonly ada: string;
+}
+
+/** Who asks, in the order of the columns below. */
+export const CALLERS = ['guest', 'revoked', 'banned', 'member', 'owner', 'moderator', 'admin'] as const;
+
+type Row = readonly [route: string, statuses: string, ask?: (things: Things) => Ask | Promise<Ask>];
+
+const any = '200 401 200 200 200 200 200';
+const id = (params: string) => ({ params: { id: params } });
+
+/** What each caller is answered, for every route of the API. Where it matters, the thing asked for is ada's. */
+export const TABLE: readonly Row[] = [
+  //                                 guest revoked banned member owner moderator admin
+  ['GET /version', any],
+  ['GET /openapi.json', any],
+  ['GET /docs', any],
+  ['GET /docs/style.css', any],
+  ['POST /markdown/parse', any, () => ({ body: { content: '*x*' } })],
+
+  ['GET /categories', any],
+  ['GET /categories/:id', any, () => id('general')],
+  ['GET /discussions', any],
+  ['GET /discussions/:id', any, async ({ discussion }) => id(await discussion())],
+  ['GET /discussions/:id/posts', any, async ({ discussion }) => id(await discussion())],
+  ['POST /discussions', '401 401 403 201 201 201 201', () => ({ body: { title: 'Mine', content: 'x', category_id: 'general' } })],
+  ['PUT /discussions/:id', '401 401 403 403 200 200 200', async ({ discussion }) => ({ ...id(await discussion()), body: { title: 'Renamed' } })],
+  ['DELETE /discussions/:id', '401 401 403 403 200 200 200', async ({ discussion }) => id(await discussion())],
+  ['POST /discussions/:id/restore', '401 401 404 404 404 200 200', async ({ deleted }) => id(await deleted())],
+  ['GET /posts/:id', any, async ({ post }) => id(await post())],
+  ['POST /posts', '401 401 403 201 201 201 201', async ({ discussion }) => ({ body: { discussion_id: await discussion(), content: 'x' } })],
+  ['PUT /posts/:id', '401 401 403 403 200 200 200', async ({ post }) => ({ ...id(await post()), body: { content: 'y' } })],
+  ['DELETE /posts/:id', '401 401 403 403 200 200 200', async ({ post }) => id(await post())],
+  ['POST /posts/:id/restore', '401 401 404 404 404 200 200', async ({ deletedPost }) => id(await deletedPost())],
+
+  ['GET /users/search', any, () => ({ query: { q: 'ada' } })],
+  ['GET /users/:id', any, ({ ada }) => id(ada)],
+  ['GET /users/discussions', '401 401 403 403 200 403 200', ({ ada }) => ({ query: { user_id: ada } })],
+  ['GET /users/posts', '401 401 403 403 200 403 200', ({ ada }) => ({ query: { user_id: ada } })],
+
+  ['GET /users/subscriptions', '401 401 403 403 200 403 200', ({ ada }) => ({ query: { user_id: ada } })],
+  ['POST /subscriptions/toggle', '401 401 403 200 200 200 200', async ({ discussion }) => ({ body: { discussion_id: await discussion() } })],
+  ['GET /events', any],
+  ['GET /tags', any],
+  ['GET /tags/:id', any, async ({ tag }) => id(await tag())],
+  ['GET /tags/:slug/discussions', any, async ({ tag }) => ({ params: { slug: await tag() } })],
+  ['GET /notifications', '401 401 200 200 200 200 200'],
+  ['GET /notifications/count', '401 401 200 200 200 200 200'],
+  ['POST /notifications/mark-read', '401 401 200 200 200 200 200'],
+  ['POST /typing-indicator/typing', '401 401 403 200 200 200 200', async ({ discussion }) => ({ body: { discussion_id: await discussion() } })],
+  ['POST /typing-indicator/stop', '401 401 403 200 200 200 200', async ({ discussion }) => ({ body: { discussion_id: await discussion() } })],
+  ['GET /typing-indicator/status', any, async ({ discussion }) => ({ query: { discussion_id: await discussion() } })],
+  ['GET /presence/stats', any],
+  ['GET /presence/visitors', any],
+  ['GET /presence/bots', any],
+  ['POST /presence/update', any, () => ({ body: { page: '/' } })],
+];

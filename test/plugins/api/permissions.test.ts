@@ -1,0 +1,45 @@
+import { describe, expect, test } from 'vitest';
+import { CALLERS, TABLE, type Things } from './permissions-table.ts';
+import { nameOf, useWorld, type Name } from './world.ts';
+
+const world = useWorld();
+const WHO: Readonly<Record<(typeof CALLERS)[number], Name | undefined>> = {
+  guest: undefined, revoked: 'lost', banned: 'bad', member: 'bob', owner: 'ada', moderator: 'mia', admin: 'root',
+};
+
+const things: Things = {
+  discussion: async () => (await world.must('ada', 'POST', '/discussions', { body: { title: 'Of ada', content: 'x', category_id: 'general' } })).discussion_id,
+  post: async () => (await world.must('ada', 'POST', '/posts', { body: { discussion_id: await things.discussion(), content: 'x' } })).post.id,
+  async deleted() {
+    const id = await things.discussion();
+    await world.must('ada', 'DELETE', '/discussions/:id', { params: { id } });
+    return id;
+  },
+  async deletedPost() {
+    const id = await things.post();
+    await world.must('ada', 'DELETE', '/posts/:id', { params: { id } });
+    return id;
+  },
+  async tag() {
+    await world.must('ada', 'POST', '/discussions', { body: { title: 'Of ada', content: 'x', category_id: 'general', tags: ['boats'] } });
+    return 'boats';
+  },
+  get ada() {
+    return world.ids.ada;
+  },
+};
+
+test('the table has every route of the API, and no other', () => {
+  expect(TABLE.map(([route]) => route).toSorted()).toEqual(world.routes().map(nameOf).toSorted());
+});
+
+describe('who may', () => {
+  for (const [route, statuses, ask] of TABLE) {
+    test(route, async () => {
+      const [method = '', path = ''] = route.split(' ');
+      const found: Record<string, number> = {};
+      for (const caller of CALLERS) found[caller] = (await world.call(WHO[caller], method, path, await ask?.(things))).status;
+      expect(found).toEqual(Object.fromEntries(CALLERS.map((caller, at) => [caller, Number(statuses.split(' ')[at])])));
+    });
+  }
+});

@@ -1,0 +1,78 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { isList, nameOf, useWorld, type Ask, type Name } from './world.ts';
+
+const world = useWorld();
+const MANY = 24;
+
+interface Made {
+  readonly discussion: string;
+  readonly post: string;
+}
+type Row = readonly [route: string, who: Name | undefined, ask?: (made: Made) => Ask];
+
+/** Every list of the API, as somebody who gets to see many rows of it. */
+const LISTS: readonly Row[] = [
+  ['GET /categories', undefined],
+  ['GET /discussions', undefined],
+  ['GET /discussions/:id', undefined, ({ discussion }) => ({ params: { id: discussion } })],
+  ['GET /discussions/:id/posts', undefined, ({ discussion }) => ({ params: { id: discussion } })],
+  ['GET /users/search', undefined, () => ({ query: { q: 'a' } })],
+  ['GET /users/discussions', 'ada'],
+  ['GET /users/posts', 'ada'],
+  ['GET /users/subscriptions', 'ada'],
+  ['GET /events', undefined, () => ({ query: { event: 'post.created' } })],
+  ['GET /tags', undefined],
+  ['GET /tags/:slug/discussions', undefined, () => ({ params: { slug: 'many' } })],
+  ['GET /notifications', 'ada'],
+  ['GET /typing-indicator/status', undefined, ({ discussion }) => ({ query: { discussion_id: discussion } })],
+  ['GET /presence/visitors', undefined],
+  ['GET /presence/bots', undefined],
+];
+
+let made: Made;
+/** One discussion with two posts of different members. */
+async function fill(title: string): Promise<Made> {
+  const { discussion_id: discussion } = await world.must('ada', 'POST', '/discussions', { body: { title, content: 'x @bob', category_id: 'general', tags: ['many', title] } });
+  const { post: { id: post } } = await world.must('bob', 'POST', '/posts', { body: { discussion_id: discussion, content: `About ${title} @ada` } });
+  return { discussion, post };
+}
+beforeAll(async () => {
+  made = await fill('The first one');
+  for (let at = 0; at < MANY; at++) {
+    await fill(`Number ${at}`);
+    await world.must(at % 2 ? 'ada' : 'mia', 'POST', '/posts', { body: { discussion_id: made.discussion, content: `Word ${at} @bob` } });
+  }
+}, 120_000);
+
+test('the table has every list of the API, and no other', () => {
+  expect(LISTS.map(([route]) => route).toSorted()).toEqual(world.routes().filter(isList).map(nameOf).toSorted());
+});
+
+describe('the number of statements is the same for few and for many rows of', () => {
+  for (const [route, who, ask] of LISTS) {
+    test(route, async () => {
+      const [method = '', path = ''] = route.split(' ');
+      const asked = ask?.(made) ?? {};
+      const count = async (limit: number): Promise<readonly [statements: number, rows: number]> => {
+        let rows = 0;
+        const statements = await world.app.statements(async () => {
+          const { status, body, text } = await world.call(who, method, path, { ...asked, query: { ...asked.query, limit: String(limit) } });
+          expect(status, text).toBe(200);
+          rows = body.count;
+        });
+        return [statements, rows];
+      };
+      // Background work has statements of its own now and then, so the least of several tries counts; each has a page of its own, which nothing holds yet.
+      const least = async (limits: readonly number[]): Promise<readonly [number, number]> => {
+        const found: (readonly [number, number])[] = [];
+        for (const limit of limits) found.push(await count(limit));
+        return [Math.min(...found.map(([statements]) => statements)), Math.max(...found.map(([, rows]) => rows))];
+      };
+      // Whoever wrote is held in memory from here on.
+      await count(MANY);
+      const [few, many] = [await least([2, 3, 4, 5]), await least([20, 21, 22, 23])];
+      expect(few[1]).toBeLessThanOrEqual(5);
+      expect(many[0], `statements for up to ${many[1]} rows, as for up to ${few[1]}`).toBe(few[0]);
+    });
+  }
+});

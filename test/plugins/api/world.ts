@@ -1,0 +1,75 @@
+import { afterAll, beforeAll } from 'vitest';
+import type { RouteInfo } from '#core';
+import { Accounts } from '#plugins/accounts';
+import { startApp, type Answer, type TestApp } from '#test';
+
+const PASSWORD = 'Plain-Sailing-42';
+/** Members of the forum with their groups; `ada` owns what the tests ask for. */
+const MEMBERS = { ada: 'member', bob: 'member', mia: 'moderator', root: 'admin', bad: 'banned', lost: 'member' } as const;
+export type Name = keyof typeof MEMBERS;
+
+/** A call of the API: what stands in the path, after it, and in the body. */
+export interface Ask {
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+/** The whole forum with members who call with bearer tokens; the token of `lost` was revoked. */
+export interface World {
+  readonly app: TestApp;
+  readonly ids: Readonly<Record<Name, string>>;
+  /** Bearer tokens. */
+  readonly tokens: Readonly<Record<Name, string>>;
+  /** Every route of the API. */
+  routes(): readonly RouteInfo[];
+  /** `who` undefined: a guest, whose writes carry a forgery token. */
+  call(who: Name | undefined, method: string, path: string, ask?: Ask, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  /** As `call`, and throws unless it succeeds. */
+  must(who: Name, method: string, path: string, ask?: Ask): Promise<any>;
+}
+
+/** How a route is named in tables: `GET /discussions/:id`. */
+export const nameOf = ({ method, path }: RouteInfo): string => `${method.toUpperCase()} ${path}`;
+
+/** Lists are the routes that answer with `hasMore`. */
+export const isList = ({ result }: RouteInfo): boolean => 'hasMore' in ((result as { properties?: object } | undefined)?.properties ?? {});
+
+/** One forum for a test file. */
+export function useWorld(settings: Readonly<Record<string, unknown>> = {}): World {
+  const world = {} as { -readonly [K in keyof World]: World[K] };
+  beforeAll(async () => Object.assign(world, await open(settings)));
+  afterAll(() => world.app[Symbol.asyncDispose]());
+  return world;
+}
+
+async function open(settings: Readonly<Record<string, unknown>>): Promise<World> {
+  const app = await startApp({ settings: { 'presence.rate_limit': 100_000, ...settings } });
+  const accounts = app.app.service(Accounts);
+  const [ids, tokens] = [{} as Record<Name, string>, {} as Record<Name, string>];
+  for (const [name, groupId] of Object.entries(MEMBERS) as [Name, string][]) {
+    ids[name] = (await accounts.create({ username: name, email: `${name}@forum.test`, password: PASSWORD, groupId })).id;
+    const client = app.client();
+    await client.login(name, PASSWORD);
+    tokens[name] = (await client.post('/settings/security/api-token', undefined, { accept: 'application/json' })).body.token as string;
+    if (name === 'lost') await client.post('/settings/security/api-token/revoke', undefined, { accept: 'application/json' });
+  }
+  const guest = app.client();
+  await guest.csrf('/');
+  const client = app.client();
+  const world: World = {
+    app, ids, tokens,
+    routes: () => app.app.routes.list().filter(({ surface }) => surface.id === 'api'),
+    call: (who, method, path, { params = {}, query, body } = {}, headers = {}) => {
+      const address = `/api${path.replace(/[:*](\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? `:${name}`))}${query ? `?${new URLSearchParams(query).toString()}` : ''}`;
+      const own = who === undefined ? {} : { authorization: `Bearer ${tokens[who]}` };
+      return (who === undefined ? guest : client).request(method, address, { headers: { ...own, ...headers }, json: body });
+    },
+    async must(who, method, path, ask) {
+      const answer = await world.call(who, method, path, ask);
+      if (answer.status > 299) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text.slice(0, 300)}`);
+      return answer.body;
+    },
+  };
+  return world;
+}

@@ -1,0 +1,114 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { definePlugin, HttpError } from '#core';
+import { Categories, Discussions, Importer, mirrors, type MirroredPost } from '#plugins/discussions';
+import { expectStatus, install, useForum } from './forum.ts';
+
+const forum = useForum();
+const seen: { posts: MirroredPost[][]; discussions: object[]; categories: string[][] } = { posts: [], discussions: [], categories: [] };
+let refuse = false;
+
+const mirror = definePlugin({
+  id: 'test-mirror',
+  setup(_services, plugin) {
+    plugin.extend(mirrors, {
+      posts: async (_em, posts) => {
+        if (refuse) throw new HttpError(503, 'No room');
+        seen.posts.push([...posts]);
+      },
+      discussion: async (_em, discussion) => void seen.discussions.push(discussion),
+      category: async (_em, from, to) => void seen.categories.push([from, to]),
+    });
+  },
+});
+const category = (slug: string) => forum.app.app.service(Categories).all().find((one) => one.slug === slug)!;
+const importOne = (posts: number) => {
+  const post = (number: number) => ({ authorId: forum.ids.ada, content: `Old ${number}`, html: `<p>Old ${number}</p>`, createdAt: new Date(Date.UTC(2020, 0, 1, 0, 0, number)) });
+  const source = { title: 'Brought along', categoryId: category('general').id, authorId: forum.ids.ada, createdAt: new Date(Date.UTC(2020, 0, 1)) };
+  return forum.app.app.service(Importer).importDiscussions([{ ...source, posts: Array.from({ length: posts }, (_, at) => post(at + 1)) }]);
+};
+
+describe('without a mirror', () => {
+  test('every post can be read in order, and from a mark on what has changed since', async () => {
+    const discussions = forum.app.app.service(Discussions);
+    const { id, postId } = await forum.start('ada', 'First');
+    const reply = await forum.reply('bob', id, 'A *reply*');
+    const all = await discussions.mirrored(undefined, 10);
+    expect(all.map((post) => post.id)).toEqual([postId, reply.id].sort());
+    const common = { discussionId: id, categoryId: category('general').id, title: 'First', removed: false, visible: true };
+    expect(all.find((post) => post.id === reply.id)).toMatchObject({ ...common, number: 2, authorId: forum.ids.bob, content: 'A *reply*', html: expect.stringContaining('<em>reply</em>') });
+    expect((await discussions.mirrored(all[0]!.id, 10)).map((post) => post.id)).toEqual([all[1]!.id]);
+
+    forum.app.clock.advance(120_000);
+    const mark = await discussions.mark();
+    expect(await discussions.mirrored(undefined, 10, mark)).toEqual([]);
+    await importOne(2);
+    expect((await discussions.mirrored(undefined, 10, mark)).map((post) => post.title)).toEqual(['Brought along', 'Brought along']);
+    expectStatus(await forum.as.bob.delete(`/api/posts/${reply.id}`), 200);
+    expect((await discussions.mirrored(undefined, 10, mark)).find((post) => post.id === reply.id)).toMatchObject({ removed: true, visible: false });
+  });
+});
+
+describe('a mirror', () => {
+  beforeAll(() => install(forum.app, mirror));
+  beforeEach(() => {
+    refuse = false;
+    Object.assign(seen, { posts: [], discussions: [], categories: [] });
+  });
+
+  test('gets new discussions, replies and edits', async () => {
+    const { id, postId } = await forum.start('ada', 'Seen');
+    const reply = await forum.reply('bob', id, 'One');
+    expectStatus(await forum.as.bob.put(`/api/posts/${reply.id}`, { content: 'Two' }), 200);
+    const common = { discussionId: id, categoryId: category('general').id, title: 'Seen', removed: false, visible: true };
+    expect(seen.posts).toMatchObject([
+      [{ ...common, id: postId, number: 1, authorId: forum.ids.ada, content: 'About Seen', html: expect.stringContaining('>About Seen</p>'), createdAt: new Date(forum.app.clock.now()) }],
+      [{ ...common, id: reply.id, number: 2, authorId: forum.ids.bob, content: 'One' }],
+      [{ ...common, id: reply.id, number: 2, authorId: forum.ids.bob, content: 'Two', html: expect.stringContaining('>Two</p>') }],
+    ]);
+    expect(seen.discussions).toEqual([]);
+  });
+
+  test('learns whether a post is deleted by itself or with its discussion', async () => {
+    const { id, postId } = await forum.start('ada', 'Coming and going');
+    const reply = await forum.reply('bob', id, 'One');
+    seen.posts.length = 0;
+    const steps = [['delete', `/api/posts/${reply.id}`], ['delete', `/api/posts/${postId}`], ['post', `/api/posts/${reply.id}/restore`], ['post', `/api/discussions/${id}/restore`]] as const;
+    for (const [method, path] of steps) expectStatus(await forum.as.mia[method](path), 200);
+    expect(seen.posts).toMatchObject([[{ id: reply.id, removed: true, visible: false }], [{ id: reply.id, removed: false, visible: false }]]);
+    const whole = { id, title: 'Coming and going', categoryId: category('general').id };
+    expect(seen.discussions).toEqual([{ ...whole, visible: false }, { ...whole, visible: true }]);
+  });
+
+  test('learns of new titles and categories, and nothing of pins and locks', async () => {
+    const { id } = await forum.start('ada', 'Old name');
+    expectStatus(await forum.as.mia.put(`/api/discussions/${id}`, { is_pinned: true, is_locked: true, title: 'Old name' }), 200);
+    expect(seen.discussions).toEqual([]);
+    expectStatus(await forum.as.mia.put(`/api/discussions/${id}`, { title: 'New name', category_id: 'help' }), 200);
+    expect(seen.discussions).toEqual([{ id, title: 'New name', categoryId: category('help').id, visible: true }]);
+  });
+
+  test('learns where the discussions of a deleted category went, and so does whoever copies later', async () => {
+    const categories = forum.app.app.service(Categories);
+    const [from, to] = [(await categories.save({ name: 'Short-lived' })).id, category('general').id];
+    const { id } = await forum.start('ada', 'Homeless', from);
+    forum.app.clock.advance(120_000);
+    const mark = await forum.app.app.service(Discussions).mark();
+    forum.app.clock.advance(120_000);
+    await categories.remove(from, to);
+    expect(seen.categories).toEqual([[from, to]]);
+    expect(await forum.app.app.service(Discussions).mirrored(undefined, 10, mark)).toMatchObject([{ discussionId: id, categoryId: to }]);
+  });
+
+  test('gets a batch of an import in one call', async () => {
+    await importOne(300);
+    expect(seen.posts.map((posts) => posts.length)).toEqual([300]);
+    expect(seen.posts[0]![299]).toMatchObject({ number: 300, title: 'Brought along', content: 'Old 300', removed: false, visible: true });
+  });
+
+  test('that throws refuses the change', async () => {
+    const { id } = await forum.start('ada', 'Kept as it is');
+    refuse = true;
+    expect((await forum.as.bob.post('/api/posts', { discussion_id: id, content: 'Lost' })).status).toBe(503);
+    expect((await forum.guest.get(`/api/discussions/${id}`)).body.count).toBe(1);
+  });
+});

@@ -1,0 +1,197 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { defineAction, definePlugin, sql, Type, type PluginHandle } from '#core';
+import { Accounts } from '#plugins/accounts';
+import { EventLog, type LoggedEvent } from '#plugins/events';
+import type { Client } from '#test';
+import { install, useForum } from '../discussions/forum.ts';
+import { settled } from './settled.ts';
+
+const forum = useForum();
+const log = (): EventLog => forum.app.app.service(EventLog);
+
+/** The log as a caller sees it, once what has happened is in it. */
+async function told(client: Client, query = ''): Promise<readonly LoggedEvent[]> {
+  await settled(forum.app);
+  return (await client.get(`/api/events?limit=100${query}`)).body.events;
+}
+const names = (events: readonly LoggedEvent[]): readonly string[] => events.map(({ event }) => event);
+
+let after: number;
+const since = (): string => `&after=${after}`;
+const mark = async (): Promise<void> => {
+  await settled(forum.app);
+  after = (await log().bounds()).newest;
+};
+
+describe('the event log', () => {
+  beforeAll(mark);
+
+  test('tells guests in order what happened where they may read, with the same ids and the words of integrators', async () => {
+    const { id, number } = await forum.start('ada', 'Told to all');
+    await settled(forum.app);
+    const reply = await forum.reply('bob', id, 'A **reply**');
+    await settled(forum.app);
+    await forum.as.ada.put(`/api/discussions/${id}`, { title: 'Told to everybody' });
+    const events = await told(forum.guest, since());
+    expect(names(events)).toEqual(['discussion.created', 'post.created', 'discussion.updated']);
+    expect(events.map(({ position }) => position)).toEqual(events.map(({ position }) => position).toSorted((a, b) => a - b));
+    expect(events[1]).toEqual({
+      position: expect.any(Number), id: expect.stringMatching(/^[0-9a-f-]{36}$/), event: 'post.created', timestamp: expect.stringMatching(/^\d{4}-.*Z$/),
+      data: { post: {
+        id: reply.id, discussion_id: id, number: 2, content: 'A **reply**', html: reply.html, url: `http://forum.test/d/${number}/2#post-2`,
+        author: { id: forum.ids.bob, username: 'bob' }, created_at: reply.created_at,
+      } },
+    });
+  });
+
+  test('tells of a staff category staff alone', async () => {
+    await mark();
+    await forum.start('mia', 'Between us', 'staff');
+    expect(names(await told(forum.as.mia, since()))).toEqual(['discussion.created']);
+    for (const client of [forum.guest, forum.as.ada, forum.as.bad]) expect(await told(client, since())).toEqual([]);
+  });
+
+  test('forgets what was deleted since, and tells only which it was', async () => {
+    await mark();
+    const { id, number } = await forum.start('ada', 'Short-lived words');
+    const reply = await forum.reply('bob', id, 'A secret that slipped out');
+    await forum.as.bob.delete(`/api/posts/${reply.id}`);
+    const withoutReply = await told(forum.guest, since());
+    expect(names(withoutReply).toSorted()).toEqual(['discussion.created', 'post.deleted']);
+    expect(withoutReply.find(({ event }) => event === 'post.deleted')!.data).toEqual({ post: { id: reply.id, discussion_id: id, number: 2 } });
+    await forum.as.ada.delete(`/api/discussions/${id}`);
+    for (const client of [forum.guest, forum.as.mia, forum.as.root]) {
+      const left = await told(client, since());
+      expect(left.map(({ event, data }) => [event, data])).toEqual([['discussion.deleted', { discussion: { id, number } }]]);
+    }
+  });
+
+  test('tells the words of today where they were edited since', async () => {
+    await mark();
+    const { id } = await forum.start('ada', 'A name to be taken back');
+    const reply = await forum.reply('bob', id, 'Call me at 555-0100');
+    await forum.as.bob.put(`/api/posts/${reply.id}`, { content: 'Call me maybe' });
+    await forum.as.ada.put(`/api/discussions/${id}`, { title: 'Another name' });
+    const text = JSON.stringify(await told(forum.guest, since()));
+    expect(text).not.toMatch(/555-0100|taken back|taken-back/);
+    expect(text).toMatch(/Call me maybe/);
+    expect(text).toMatch(/another-name/);
+  });
+
+  test('hides what was moved out of sight, and shows it again when it comes back', async () => {
+    await mark();
+    const { id } = await forum.start('mia', 'On the move');
+    expect(names(await told(forum.as.ada, since()))).toEqual(['discussion.created']);
+    await forum.as.mia.put(`/api/discussions/${id}`, { category_id: 'staff' });
+    expect(await told(forum.as.ada, since())).toEqual([]);
+    await forum.as.mia.put(`/api/discussions/${id}`, { category_id: 'general' });
+    expect(names(await told(forum.as.ada, since()))).toEqual(['discussion.created', 'discussion.updated', 'discussion.updated']);
+  });
+
+  test('tells who signed up, without their address', async () => {
+    await mark();
+    const { id } = await forum.app.app.service(Accounts).create({ username: 'newcomer', email: 'new@forum.test', password: 'Plain-Sailing-42' });
+    const [event] = await told(forum.guest, since());
+    expect([event!.event, event!.data]).toEqual(['user.registered', { user: { id, username: 'newcomer', joined_at: expect.any(String) } }]);
+  });
+
+  test('goes on page by page, also where nothing of a page is visible', async () => {
+    await mark();
+    for (let n = 0; n < 5; n++) await forum.start(n % 2 ? 'ada' : 'mia', `Page ${n}`, n % 2 ? 'general' : 'staff');
+    await settled(forum.app);
+    const seen: string[] = [];
+    let page = (await forum.guest.get(`/api/events?limit=2${since()}`)).body;
+    for (let rounds = 0; ; rounds++) {
+      expect([page.success, page.count, rounds < 4]).toEqual([true, page.events.length, true]);
+      seen.push(...page.events.map(({ data }: any) => data.discussion.title));
+      expect(page.next_cursor === null).toBe(!page.hasMore);
+      if (!page.hasMore) break;
+      page = (await forum.guest.get(`/api/events?limit=2&cursor=${page.next_cursor}`)).body;
+    }
+    expect(seen).toEqual(['Page 1', 'Page 3']);
+    expect(page.position).toBe((await log().bounds()).newest);
+  });
+
+  test('tells of some kinds alone, and then still where to go on', async () => {
+    await mark();
+    const { id } = await forum.start('ada', 'Kinds');
+    await forum.reply('bob', id, 'One kind');
+    await forum.as.ada.put(`/api/discussions/${id}`, { title: 'Kinds of things' });
+    expect(names(await told(forum.guest, `${since()}&event=post.created,user.registered`))).toEqual(['post.created']);
+    const nothing = (await forum.guest.get(`/api/events?event=no.such${since()}`)).body;
+    expect([nothing.events, nothing.hasMore, nothing.position]).toEqual([[], false, (await log().bounds()).newest]);
+  });
+
+  test.each(['after=-1', 'after=x', 'after=1.5', 'limit=0', 'limit=x', 'cursor=x', 'event=a b', 'event=,'])('refuses %s', async (query) => {
+    expect((await forum.guest.get(`/api/events?${query}`)).status).toBe(400);
+  });
+
+  test('refuses a bad token, and knows the owner of a good one', async () => {
+    expect((await forum.guest.get('/api/events', { authorization: 'Bearer parley_nothing' })).status).toBe(401);
+  });
+
+  test('takes the same number of statements whatever it tells', async () => {
+    await settled(forum.app);
+    const asked = (limit: number): Promise<number> => forum.app.statements(() => forum.as.ada.get(`/api/events?limit=${limit}`));
+    await asked(3);
+    expect(await asked(30)).toBeLessThanOrEqual(1 + 7);
+    expect(await asked(60)).toBe(await asked(30));
+  });
+
+  test('is kept for as many days as the setting says', async () => {
+    await forum.start('ada', 'Old news');
+    await settled(forum.app);
+    await forum.app.app.data.all(sql`update event_log set created_at = ${new Date(forum.app.clock.now() - 8 * 86_400_000)}`);
+    const { newest } = await log().bounds();
+    const forget = async (): Promise<void> => {
+      await forum.app.app.data.all(sql`update job_schedule set next_at = now() where listener = 'events/job:forget'`);
+      await forum.app.app.data.all(sql`insert into job (id, listener, payload) values (gen_random_uuid(), 'events/job:forget', '{}')`);
+      await settled(forum.app);
+    };
+    await forget();
+    expect((await log().bounds()).newest).toBe(newest);
+    await forum.app.app.settings.set({ 'events.days': 7 });
+    await forget();
+    expect(await log().bounds()).toEqual({ oldest: 0, newest: 0 });
+  });
+});
+
+describe('an action of a plugin that comes while the server runs', () => {
+  const spoken = defineAction<{ word: string; secret: string }>('parrot.spoken', { public: Type.Object({ word: Type.String() }) });
+  const silent = defineAction<{ word: string }>('parrot.silent');
+  let parrot: PluginHandle;
+  const definition = definePlugin({ id: 'parrot', hooks: [spoken, silent], setup: (_services, plugin) => void (parrot = plugin) });
+
+  test('is logged as far as its schema lets through, for administrators alone where there is no rule', async () => {
+    await mark();
+    await install(forum.app, definition);
+    await parrot.emit(spoken, { word: 'Polly', secret: 'cracker' });
+    await parrot.emit(silent, { word: 'Hush' });
+    const events = await told(forum.as.root, since());
+    expect(events.map(({ event, data }) => [event, data])).toEqual([['parrot.spoken', { word: 'Polly' }]]);
+    for (const client of [forum.guest, forum.as.ada, forum.as.mia]) expect(await told(client, since())).toEqual([]);
+  });
+
+  test('is logged once more after the plugin was off and on, and once however often its work is tried', async () => {
+    await mark();
+    await forum.app.app.kernel.disable('parrot');
+    await forum.app.app.kernel.enable('parrot');
+    await forum.app.app.data.all(sql`insert into job (id, listener, payload)
+      select '01990000-0000-7000-8000-000000000001', 'events/parrot.spoken', '{"word":"Again"}'`);
+    await parrot.emit(spoken, { word: 'Wake', secret: '' });
+    await settled(forum.app);
+    await forum.app.app.data.all(sql`insert into job (id, listener, payload)
+      select '01990000-0000-7000-8000-000000000001', 'events/parrot.spoken', '{"word":"Again"}'`);
+    await parrot.emit(spoken, { word: 'Wake', secret: '' });
+    const words = (await told(forum.as.root, since())).map(({ data }) => (data as { word: string }).word);
+    expect(words.toSorted()).toEqual(['Again', 'Wake', 'Wake']);
+  });
+
+  test('that does not fit its own schema is kept as failed work that says so, and holds nothing up', async () => {
+    await parrot.emit(spoken, { word: 7 as unknown as string, secret: '' });
+    await parrot.emit(spoken, { word: 'After it', secret: '' });
+    await expect.poll(async () => (await forum.app.app.jobs.report()).find(({ listener }) => listener === 'events/parrot.spoken')?.error)
+      .toMatch(/"parrot.spoken" was raised with a payload that does not fit its public schema: word must be string/);
+    await expect.poll(async () => (await forum.as.root.get(`/api/events?limit=100${since()}`)).text).toContain('After it');
+  });
+});

@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { Access } from '#plugins/access';
+import { Accounts } from '#plugins/accounts';
+import { Categories } from '#plugins/discussions';
+import { startApp, type Client, type TestApp } from '#test';
+import { listen } from './listen.ts';
+
+const PASSWORD = 'Plain-Sailing-42';
+let forum: TestApp;
+let ada: Client;
+let adaId: string;
+
+// Signs of life come every 25 s: here time passes when a test says so.
+beforeAll(async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  forum = await startApp();
+  ({ id: adaId } = await forum.app.service(Accounts).create({ username: 'ada', email: 'ada@forum.test', password: PASSWORD }));
+  ada = forum.client();
+  await ada.login('ada', PASSWORD);
+});
+afterAll(async () => {
+  vi.useRealTimers();
+  await forum?.[Symbol.asyncDispose]();
+});
+
+const beat = (): Promise<unknown> => vi.advanceTimersByTimeAsync(25_000);
+const start = async (title: string): Promise<void> => {
+  expect((await ada.post('/api/discussions', { title, content: 'Words', category_id: 'general' })).status).toBe(201);
+};
+
+describe('a stream', () => {
+  test('gives a sign of life every 25 s, with how far the log was told', async () => {
+    await using stream = await listen(forum, undefined);
+    await start('Told');
+    await stream.until(1);
+    const { last } = stream;
+    await beat();
+    await expect.poll(() => stream.beats).toBe(1);
+    await beat();
+    await expect.poll(() => stream.beats).toBe(2);
+    expect(stream.last).toBe(last);
+  });
+
+  test('ends soon after its member has logged out, and goes on for others', async () => {
+    const elsewhere = forum.client();
+    await elsewhere.login('ada', PASSWORD);
+    await using loggedOut = await listen(forum, elsewhere);
+    await using stays = await listen(forum, ada);
+    await elsewhere.submit('/logout');
+    await beat();
+    await expect.poll(() => loggedOut.ended).toBe(true);
+    expect([stays.ended, loggedOut.retry]).toEqual([false, 2_000]);
+  });
+
+  test('ends when a password changes, with the next thing that happens', async () => {
+    const elsewhere = forum.client();
+    await elsewhere.login('ada', PASSWORD);
+    await using stream = await listen(forum, elsewhere);
+    await forum.app.service(Accounts).setPassword(adaId, 'Other-Sailing-42');
+    ada = forum.client();
+    await ada.login('ada', 'Other-Sailing-42');
+    await start('Only for those who know the new one');
+    await expect.poll(() => stream.ended).toBe(true);
+    expect(stream.heard).toEqual([]);
+  });
+
+  test('does not keep a session alive that nobody uses', async () => {
+    const idle = forum.client();
+    await idle.login('ada', 'Other-Sailing-42');
+    forum.clock.advance(3_000_000);
+    await using stream = await listen(forum, idle);
+    forum.clock.advance(700_000);
+    await beat();
+    await expect.poll(() => stream.ended).toBe(true);
+    ada = forum.client();
+    await ada.login('ada', 'Other-Sailing-42');
+  });
+
+  test('tells nothing more of a category from the moment it is closed to its reader', async () => {
+    await using stream = await listen(forum, undefined);
+    const categories = forum.app.service(Categories);
+    const general = categories.all().find(({ slug }) => slug === 'general')!;
+    await start('Open');
+    await stream.until(1);
+    await categories.save({ ...general, view: 'members' });
+    await using member = await listen(forum, ada);
+    await start('Closed');
+    await member.until(1);
+    await categories.save({ ...general, view: 'everyone' });
+    await start('Open again');
+    await stream.until(2);
+    expect(stream.heard.map(({ data }) => data.data.discussion.title)).toEqual(['Open', 'Open again']);
+  });
+
+  test('follows the rights of a group as they change', async () => {
+    const access = forum.app.service(Access);
+    const group = await access.saveGroup({ name: 'Crew', level: 'moderator' });
+    await forum.app.service(Accounts).create({ username: 'cora', email: 'cora@forum.test', password: PASSWORD, groupId: group.id });
+    const root = await forum.app.service(Accounts).create({ username: 'root', email: 'root@forum.test', password: PASSWORD, groupId: 'admin' });
+    expect(root.groupId).toBe('admin');
+    const [cora, admin] = [forum.client(), forum.client()];
+    await cora.login('cora', PASSWORD);
+    await admin.login('root', PASSWORD);
+    await using stream = await listen(forum, cora);
+    const staff = async (title: string): Promise<void> => void (await admin.post('/api/discussions', { title, content: 'Words', category_id: 'staff' }));
+    await staff('While they are crew');
+    await stream.until(1);
+    await access.saveGroup({ ...group, level: 'member' });
+    await staff('When they no longer are');
+    await start('For all');
+    await stream.until(2);
+    expect(stream.heard.map(({ data }) => data.data.discussion.title)).toEqual(['While they are crew', 'For all']);
+  });
+});
+
+describe('when the plugin', () => {
+  test('restarts, streams end, say when to come back, and go on where they were', async () => {
+    await using stream = await listen(forum, ada);
+    const restarting = forum.app.kernel.restart('live');
+    await expect.poll(() => stream.ended).toBe(true);
+    expect(stream.retry).toBeGreaterThanOrEqual(1_000);
+    await start('Meanwhile');
+    await restarting;
+    await using again = await listen(forum, ada, '', { 'last-event-id': stream.last });
+    await again.until(1);
+    expect(again.heard[0]!.data.data.discussion.title).toBe('Meanwhile');
+  });
+
+  test('is switched off, streams end and the address is gone, while the pages go on', async () => {
+    await using stream = await listen(forum, ada);
+    await forum.app.kernel.disable('live');
+    await expect.poll(() => stream.ended).toBe(true);
+    expect((await ada.get('/api/live')).status).toBe(404);
+    const page = await ada.get('/');
+    expect([page.status, page.text.includes('<x-live')]).toEqual([200, false]);
+    await forum.app.kernel.enable('live');
+  });
+});
+
+describe('pages', () => {
+  test('open a stream for members, and for guests where the setting says so', async () => {
+    const guest = forum.client();
+    expect((await ada.get('/')).text).toMatch(/<x-live data-events="[^"]*post\.created[^"]*"><\/x-live>/);
+    expect((await guest.get('/')).text).not.toContain('<x-live');
+    await forum.app.settings.set({ 'live.guests': true });
+    expect((await guest.get('/')).text).toContain('<x-live');
+  });
+});
+
+test('a server that stops ends its streams first, and takes no longer for them', async () => {
+  vi.useRealTimers();
+  const stopping = await startApp();
+  const streams = await Promise.all(Array.from({ length: 5 }, () => listen(stopping, undefined)));
+  const began = performance.now();
+  await stopping[Symbol.asyncDispose]();
+  expect(performance.now() - began).toBeLessThan(3_000);
+  await expect.poll(() => streams.map(({ ended }) => ended)).toEqual([true, true, true, true, true]);
+  expect(streams.every(({ retry }) => retry! >= 1_000)).toBe(true);
+});

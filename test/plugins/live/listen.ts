@@ -1,0 +1,65 @@
+import { expect } from 'vitest';
+import type { Client, TestApp } from '#test';
+
+export interface Heard {
+  /** `message` where the stream names none. */
+  readonly event: string;
+  readonly id: string | undefined;
+  readonly data: any;
+}
+
+/** An open stream as a program reads it. */
+export interface Listener extends AsyncDisposable {
+  readonly status: number;
+  readonly headers: Headers;
+  /** What has a place in the log. */
+  readonly heard: readonly Heard[];
+  /** What was told now or never. */
+  readonly signals: readonly Heard[];
+  /** Position after which a new stream would go on. */
+  readonly last: string;
+  /** The last `retry:`. */
+  readonly retry: number | undefined;
+  /** How many signs of life there were. */
+  readonly beats: number;
+  /** True once the server has ended it. */
+  readonly ended: boolean;
+  names(): readonly string[];
+  /** Waits until this was heard. */
+  until(count: number): Promise<void>;
+  close(): void;
+}
+
+/** Opens GET /api/live as this client. */
+export async function listen({ url }: TestApp, client: Client | undefined, query = '', headers: Readonly<Record<string, string>> = {}): Promise<Listener> {
+  const gone = new AbortController();
+  const cookie = [...(client?.cookies ?? [])].map(([name, value]) => `${name}=${value}`).join('; ');
+  const response = await fetch(`${url}/api/live${query}`, { signal: gone.signal, headers: { ...(cookie && { cookie }), ...headers } });
+  const state = { heard: [] as Heard[], signals: [] as Heard[], last: '', retry: undefined as number | undefined, beats: 0, ended: false };
+  const take = (block: string): void => {
+    const fields = new Map(block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]));
+    if (fields.has('')) state.beats++;
+    if (fields.has('retry')) state.retry = Number(fields.get('retry'));
+    state.last = fields.get('id') ?? state.last;
+    const data = fields.get('data');
+    if (data === undefined) return;
+    const heard = { event: fields.get('event') ?? 'message', id: fields.get('id'), data: JSON.parse(data) as unknown };
+    (heard.id === undefined ? state.signals : state.heard).push(heard);
+  };
+  const read = async (): Promise<void> => {
+    let text = '';
+    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+      const blocks = (text + chunk).split('\n\n');
+      text = blocks.pop()!;
+      blocks.forEach(take);
+    }
+  };
+  if (response.status === 200) void read().then(() => (state.ended = true), () => (state.ended = true));
+  return Object.assign(Object.create(state) as typeof state, {
+    status: response.status, headers: response.headers,
+    names: () => state.heard.map(({ event }) => event),
+    until: (count: number) => expect.poll(() => state.heard.length, { timeout: 5_000 }).toBeGreaterThanOrEqual(count),
+    close: () => gone.abort(),
+    [Symbol.asyncDispose]: async () => gone.abort(),
+  });
+}

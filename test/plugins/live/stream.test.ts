@@ -1,0 +1,172 @@
+import { describe, expect, test } from 'vitest';
+import { sql } from '#core';
+import { EventLog } from '#plugins/events';
+import { expectStatus, useForum } from '../discussions/forum.ts';
+import { settled } from '../events/settled.ts';
+import { listen } from './listen.ts';
+
+const forum = useForum({ 'live.streams': 3 });
+const quiet = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 150));
+
+describe('a stream', () => {
+  test('is told of what happens, as webhooks are, under its position in the log', async () => {
+    await using stream = await listen(forum.app, forum.as.ada);
+    expect([stream.status, stream.headers.get('content-type'), stream.headers.get('cache-control')]).toEqual([200, 'text/event-stream; charset=utf-8', 'no-cache, no-transform']);
+    const { id } = await forum.start('bob', 'Told at once');
+    const post = await forum.reply('bob', id, 'Hear, hear');
+    await stream.until(2);
+    expect(stream.names()).toEqual(['discussion.created', 'post.created']);
+    const { events } = (await forum.guest.get('/api/events?limit=100')).body;
+    const { position, ...told } = events.at(-1);
+    expect(stream.heard[1]).toEqual({ event: 'post.created', id: String(position), data: told });
+    expect(told.data.post.id).toBe(post.id);
+    expect(stream.retry).toBeGreaterThan(0);
+  });
+
+  test('tells each only what they may see', async () => {
+    await using staff = await listen(forum.app, forum.as.mia);
+    await using member = await listen(forum.app, forum.as.ada);
+    await using guest = await listen(forum.app, undefined);
+    await forum.start('mia', 'For staff', 'staff');
+    await forum.start('mia', 'For all');
+    for (const stream of [member, guest]) await stream.until(1);
+    await staff.until(2);
+    const titles = (stream: typeof staff) => stream.heard.map(({ data }) => data.data.discussion.title);
+    expect([titles(staff), titles(member), titles(guest)]).toEqual([['For staff', 'For all'], ['For all'], ['For all']]);
+    // However little was told, all of them go on from the same place.
+    expect(new Set([staff.last, member.last, guest.last]).size).toBe(1);
+  });
+
+  test('can be narrowed to a discussion, by id or number, and to some kinds', async () => {
+    const one = await forum.start('ada', 'The one');
+    const other = await forum.start('ada', 'The other');
+    await settled(forum.app);
+    await using byId = await listen(forum.app, undefined, `?discussion_id=${one.id}`);
+    await using byNumber = await listen(forum.app, undefined, `?discussion_id=${one.number}&events=post.created`);
+    await forum.reply('bob', other.id, 'Not here');
+    const reply = await forum.reply('bob', one.id, 'Here');
+    await forum.as.bob.put(`/api/posts/${reply.id}`, { content: 'Here it is' });
+    await forum.as.bob.delete(`/api/posts/${reply.id}`);
+    await forum.reply('bob', one.id, 'Once more');
+    await byId.until(4);
+    await byNumber.until(2);
+    expect(byId.names()).toEqual(expect.arrayContaining(['post.created', 'post.deleted']));
+    expect(byId.heard.every(({ data }) => data.data.post.discussion_id === one.id)).toBe(true);
+    expect(new Set(byNumber.names())).toEqual(new Set(['post.created']));
+  });
+
+  test('does not say whether there is a discussion that the caller may not see', async () => {
+    const hidden = await forum.start('mia', 'Behind the door', 'staff');
+    const of = async (id: string): Promise<unknown> => {
+      const { status, body } = await forum.as.ada.get(`/api/live?discussion_id=${id}`);
+      return [status, body.error];
+    };
+    expect(await of(hidden.id)).toEqual([404, 'There is no such discussion']);
+    expect(await of(String(hidden.number))).toEqual(await of('999999'));
+    expect(await of('nonsense')).toEqual(await of(hidden.id));
+  });
+
+  test.each(['events=a b', 'after=-1', 'after=x'])('refuses %s', async (query) => {
+    expect((await forum.guest.get(`/api/live?${query}`)).status).toBe(400);
+  });
+
+  test('is refused to a bad token, and opens for the owner of a good one', async () => {
+    await using bad = await listen(forum.app, undefined, '', { authorization: 'Bearer parley_nothing' });
+    expect(bad.status).toBe(401);
+    const { token } = expectStatus(await forum.as.mia.request('POST', '/settings/security/api-token', { json: { password: 'Plain-Sailing-42' }, headers: { accept: 'application/json' } }), 200).body;
+    await using good = await listen(forum.app, undefined, '', { authorization: `Bearer ${token}` });
+    await forum.start('mia', 'By token', 'staff');
+    await good.until(1);
+    expect(good.heard[0]!.data.data.discussion.title).toBe('By token');
+    await forum.as.mia.request('POST', '/settings/security/api-token/revoke', { json: { password: 'Plain-Sailing-42' }, headers: { accept: 'application/json' } });
+    await forum.start('mia', 'After the token', 'staff');
+    await expect.poll(() => good.ended).toBe(true);
+    expect(good.heard).toHaveLength(1);
+  });
+
+  test('answers HEAD without a body, and other methods with what it takes', async () => {
+    const head = await forum.guest.request('HEAD', '/api/live');
+    expect([head.status, head.headers.get('content-type'), head.text]).toEqual([200, 'text/event-stream; charset=utf-8', '']);
+    expect((await forum.as.ada.post('/api/live')).status).toBe(405);
+  });
+
+  test('is one of so many for a member, and for an address of guests', async () => {
+    const open = await Promise.all(Array.from({ length: 3 }, () => listen(forum.app, forum.as.bob)));
+    await using more = await listen(forum.app, forum.as.bob);
+    expect([open.map(({ status }) => status), more.status, more.headers.get('retry-after')]).toEqual([[200, 200, 200], 429, '60']);
+    await using another = await listen(forum.app, forum.as.ada);
+    expect(another.status).toBe(200);
+    open[0]!.close();
+    await expect.poll(async () => {
+      await using again = await listen(forum.app, forum.as.bob);
+      return again.status;
+    }).toBe(200);
+    for (const stream of open) stream.close();
+    const guests = await Promise.all(Array.from({ length: 3 }, () => listen(forum.app, undefined)));
+    expect((await forum.guest.get('/api/live')).status).toBe(429);
+    for (const stream of guests) stream.close();
+  });
+});
+
+describe('a reader that comes back', () => {
+  test('is told what it missed, each once and in order, and then what happens', async () => {
+    const { id } = await forum.start('ada', 'Interrupted');
+    await settled(forum.app);
+    const before = await listen(forum.app, forum.as.ada);
+    await forum.reply('bob', id, 'Before');
+    await before.until(1);
+    before.close();
+    for (let n = 0; n < 5; n++) await forum.reply('bob', id, `Missed ${n}`);
+    await forum.start('mia', 'Missed by members', 'staff');
+    await settled(forum.app);
+    await using after = await listen(forum.app, forum.as.ada, '', { 'last-event-id': before.last });
+    await forum.reply('bob', id, 'Afterwards');
+    await after.until(6);
+    expect(after.heard.map(({ data }) => data.data.post.content)).toEqual(['Missed 0', 'Missed 1', 'Missed 2', 'Missed 3', 'Missed 4', 'Afterwards']);
+    await using byQuery = await listen(forum.app, forum.as.ada, `?after=${before.last}&events=post.created`);
+    await byQuery.until(6);
+    expect(byQuery.heard.map(({ id: at }) => at)).toEqual(after.heard.map(({ id: at }) => at));
+  });
+
+  test('misses nothing while others write all the time', async () => {
+    const { id } = await forum.start('ada', 'Busy');
+    await settled(forum.app);
+    const { newest } = await forum.app.app.service(EventLog).bounds();
+    let writing = true;
+    const writer = (async () => {
+      for (let n = 0; n < 60; n++) await forum.reply('bob', id, `Word ${n}`);
+      writing = false;
+    })();
+    let last = String(newest);
+    const words: string[] = [];
+    for (let rounds = 0; writing || words.length < 60; rounds++) {
+      expect(rounds).toBeLessThan(100);
+      await using stream = await listen(forum.app, forum.as.ada, '', { 'last-event-id': last });
+      await new Promise((resolve) => setTimeout(resolve, 40));
+      words.push(...stream.heard.map(({ data }) => data.data.post.content));
+      last = stream.last;
+      stream.close();
+      await expect.poll(() => stream.ended).toBe(true);
+    }
+    await writer;
+    expect(words).toHaveLength(60);
+    expect(new Set(words).size).toBe(60);
+  }, 30_000);
+
+  test('is asked to look at everything again when it missed too much, or names no place of this log', async () => {
+    const { newest } = await forum.app.app.service(EventLog).bounds();
+    for (const id of [String(newest + 1_000), 'nonsense', '999999999999999999999']) {
+      await using stream = await listen(forum.app, forum.as.ada, '', { 'last-event-id': id });
+      await stream.until(1);
+      expect(stream.heard).toEqual([{ event: 'reset', id: String(newest), data: { position: newest } }]);
+    }
+    await forum.app.app.data.all(sql`insert into event_log (id, event, created_at, data) select gen_random_uuid(), 'no.such', now(), '{}' from generate_series(1, 1200)`);
+    await using stream = await listen(forum.app, forum.as.ada, '', { 'last-event-id': String(newest) });
+    await stream.until(1);
+    expect(stream.names()).toEqual(['reset']);
+    await quiet();
+    await forum.start('bob', 'Afterwards');
+    await stream.until(2);
+    expect(stream.names()).toEqual(['reset', 'discussion.created']);
+  });
+});

@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { Data, sealedStores, Secrets, Settings, sql } from '#core';
+import { letter, Mail } from '#plugins/mail';
+import { startApp, type TestApp } from '#test';
+import { mailsOf, startMailServer, type MailServer } from './forum.ts';
+
+const PATIENCE = { timeout: 20_000, interval: 50 };
+let app: TestApp;
+let server: MailServer;
+let mail: Mail;
+let data: Data;
+const smtp = (url: string) => app.app.service(Settings).set({ 'mail.smtp_url': url });
+const refusals = () => data.all(sql<{ refusal: number }>`select refusal from mail_message where refusal is not null order by refusal`);
+
+beforeAll(async () => {
+  [app, server] = [await startApp(), await startMailServer()];
+  [mail, data] = [app.app.service(Mail), app.app.service(Data)];
+});
+afterAll(async () => {
+  await app[Symbol.asyncDispose]();
+  await server.close();
+});
+
+describe('without a server', () => {
+  test('each mail becomes a file with both forms of the letter', async () => {
+    const made = letter({
+      title: 'Grüße <b>', paragraphs: ['Tom & Jerry'], action: { label: 'Open', href: 'http://forum.test/d/1?a=1&b=2' }, reason: 'You asked.', end: { label: 'Stop', href: 'http://forum.test/stop' },
+    });
+    await mail.send({ to: 'ada@forum.test', subject: 'Hello\r\nBcc: eve@forum.test', ...made, unsubscribe: 'http://forum.test/stop' });
+    await vi.waitFor(async () => expect(await mailsOf(app)).toHaveLength(1), PATIENCE);
+    const [{ headers, body } = { headers: {}, body: '' }] = await mailsOf(app);
+    expect(headers).toMatchObject({
+      to: 'ada@forum.test', from: 'Test forum <noreply@forum.test>', 'list-unsubscribe': '<http://forum.test/stop>', 'list-unsubscribe-post': 'List-Unsubscribe=One-Click',
+      'auto-submitted': 'auto-generated', date: 'Thu, 15 Jan 2026 12:00:00 +0000',
+    });
+    expect(headers).not.toHaveProperty('bcc');
+    expect(body).toContain('Grüße <b>\r\n\r\nTom & Jerry');
+    expect(body).toContain('<p style="margin:0 0 16px" dir="auto">Tom &amp; Jerry</p>');
+    expect(body).toContain('href="http://forum.test/d/1?a=1&amp;b=2"');
+  });
+
+  test('equal keys are sent once, and many mails cost no more statements than one', async () => {
+    const before = (await mailsOf(app)).length;
+    const some = (count: number) => Array.from({ length: count }, (_, at) => ({ to: `m${at}@forum.test`, subject: 'Many', text: 'x', key: `many:${at}` }));
+    const one = await app.statements(() => mail.send(...some(1)));
+    await vi.waitFor(async () => expect((await mailsOf(app)).length).toBe(before + 1), PATIENCE);
+    // Those of the worker, which takes and finishes jobs meanwhile, come on top.
+    expect(await app.statements(() => mail.send(...some(5)))).toBeLessThan(one + 10);
+    await mail.send(...some(5));
+    await vi.waitFor(async () => expect((await mailsOf(app)).length).toBe(before + 5), PATIENCE);
+  });
+
+  test('what was rolled back is not sent', async () => {
+    const before = (await mailsOf(app)).length;
+    const failing = data.transaction(async () => {
+      await mail.send({ to: 'ada@forum.test', subject: 'Never', text: 'x', key: 'never' });
+      throw new Error('on purpose');
+    });
+    await expect(failing).rejects.toThrow('on purpose');
+    await mail.send({ to: 'ada@forum.test', subject: 'After all', text: 'x', key: 'never' });
+    await vi.waitFor(async () => expect((await mailsOf(app)).slice(before).map(({ headers }) => headers['subject'])).toEqual(['After all']), PATIENCE);
+  });
+});
+
+describe('with a server', () => {
+  beforeAll(() => smtp(server.url));
+
+  test('mails go there, without a restart', async () => {
+    await mail.send({ to: 'ada@forum.test', subject: 'Over the wire', text: '.begins with a full stop' });
+    await vi.waitFor(() => expect(server.received.map(({ headers }) => headers['subject'])).toEqual(['Over the wire']), PATIENCE);
+  });
+
+  test('a mail that is refused for now is sent when the server takes it', async () => {
+    server.answers = { 'RCPT TO': '450 4.2.1 <ada@forum.test> come back' };
+    await mail.send({ to: 'ada@forum.test', subject: 'Patience', text: 'x' });
+    await vi.waitFor(async () => expect(await data.all(sql`select error from job where listener = 'mail/job:deliver'`)).toEqual([{ error: 'the mail server refused for now (450)' }]), PATIENCE);
+    server.answers = {};
+    await vi.waitFor(() => expect(server.received.at(-1)?.headers['subject']).toBe('Patience'), PATIENCE);
+    expect(await refusals()).toEqual([]);
+  });
+
+  test('a mail that is refused for good is given up', async () => {
+    server.answers = { 'RCPT TO': '550 5.1.1 <nobody@forum.test> unknown' };
+    await mail.send({ to: 'nobody@forum.test', subject: 'Nobody there', text: 'x' });
+    await vi.waitFor(async () => expect(await refusals()).toEqual([{ refusal: 550 }]), PATIENCE);
+    server.answers = {};
+    expect(await data.all(sql`select 1 from job where listener = 'mail/job:deliver'`)).toEqual([]);
+  });
+
+  test('a refused sender is the forum’s own fault, so the mail waits', async () => {
+    server.answers = { 'MAIL FROM': '553 not you' };
+    await mail.send({ to: 'ada@forum.test', subject: 'Mended', text: 'x' });
+    await vi.waitFor(async () => expect(await data.all(sql`select error from job where listener = 'mail/job:deliver'`)).toEqual([{ error: 'the mail server refused for now (553)' }]), PATIENCE);
+    server.answers = {};
+    await vi.waitFor(() => expect(server.received.at(-1)?.headers['subject']).toBe('Mended'), PATIENCE);
+  });
+});
+
+test('addresses and texts are in no log, job or table', async () => {
+  await smtp('smtp://127.0.0.1:1');
+  await mail.send({ to: 'secret@forum.test', subject: 'Secret', text: 'A secret link' });
+  await vi.waitFor(async () => expect(await data.all(sql`select error from job where listener = 'mail/job:deliver'`)).toEqual([{ error: expect.stringContaining('could not be reached') }]), PATIENCE);
+  const kept = JSON.stringify([await data.all(sql`select * from job`), await data.all(sql`select * from mail_message`), app.lines]);
+  for (const word of ['secret@', 'secret link', 'ada@forum.test', 'Patience']) expect(kept).not.toContain(word);
+});
+
+test('what waits is sealed anew when the root secret is replaced', async () => {
+  const secrets = app.app.service(Secrets);
+  const waiting = () => data.all(sql<{ sealed: string }>`select sealed from mail_message where sealed is not null`);
+  const before = await waiting();
+  const store = app.app.extensions.read(sealedStores).find(({ plugin }) => plugin === 'mail');
+  await data.transaction(() => store!.value.reseal((sealed) => secrets.seal(secrets.open(sealed))));
+  const after = await waiting();
+  expect(after).not.toEqual(before);
+  expect(JSON.parse(secrets.open(after[0]!.sealed))).toMatchObject({ to: 'secret@forum.test' });
+});

@@ -1,0 +1,162 @@
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { Data, Jobs, sql } from '#core';
+import { Accounts } from '#plugins/accounts';
+import { Notifications } from '#plugins/notifications';
+import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
+import { mailsOf, type SentMail } from '../mail/forum.ts';
+import { listOf, PATIENCE, readAll, settled } from './told.ts';
+
+const DAY = 86_400_000;
+const forum = useForum({ 'notifications.mail_delay': 3_600 });
+const data = () => forum.app.app.service(Data);
+const choose = async (name: Name, chosen: object) => expectStatus(await forum.as[name].post('/settings/notifications', chosen, { accept: 'application/json' }), 200);
+const login = (name: Name) => forum.as[name].login(name, 'Plain-Sailing-42');
+const tell = (name: Name, more: object = {}) => forum.app.app.service(Notifications).notify(
+  [{ type: 'mention', userId: forum.ids[name], actorId: forum.ids.mia, url: '/d/1/2', title: 'Ropes', key: crypto.randomUUID(), ...more }]);
+const hand = (job: string) => data().all(sql`select 1 from job where listener = ${job} and failed_at is null`);
+
+/** Runs what waits for its hour, and what comes of it. */
+async function run(job: string): Promise<void> {
+  await data().all(sql`update job set run_at = now() where listener = ${job}`);
+  await forum.app.app.service(Jobs).retry(job);
+  for (const listener of [job, 'mail/job:deliver']) await vi.waitFor(async () => expect(await hand(listener)).toEqual([]), PATIENCE);
+}
+/** What was sent by the immediate mails, or by the digests, since the last time. */
+let seen = 0;
+async function sent(job = 'notifications/job:mail'): Promise<readonly SentMail[]> {
+  if (job.endsWith('digest')) await data().all(sql`insert into job (id, listener, payload) values (gen_random_uuid(), ${job}, '{}')`);
+  await run(job);
+  const mails = await mailsOf(forum.app);
+  return mails.slice(seen, (seen = mails.length));
+}
+const digests = () => sent('notifications/job:digest');
+const linkOf = ({ headers }: SentMail): string => new URL(/<(.*)>/.exec(headers['list-unsubscribe'] ?? '')![1]!).pathname;
+
+beforeEach(async () => {
+  for (const name of ['ada', 'bob'] as const) {
+    await login(name);
+    await choose(name, { channels: { mention: 'mail', reply: 'site' }, digest: 'none' });
+    await readAll(forum.as[name]);
+  }
+  await sent();
+});
+
+describe('a single mail', () => {
+  test('says what happened, to whom it concerns', async () => {
+    const { id } = await forum.start('mia', 'Knots');
+    const post = await forum.reply('mia', id, 'Look, @ada');
+    await settled(forum);
+    const [mail, ...others] = await sent();
+    expect(others).toEqual([]);
+    expect(mail!.headers).toMatchObject({ to: 'ada@forum.test', subject: 'mia mentioned you in Knots' });
+    expect(mail!.body).toContain(`http://forum.test/d/${(await forum.guest.get(`/api/discussions/${id}`)).body.discussion.number}/${post.number}#post-${post.number}`);
+  });
+
+  test('is not sent when it was read, switched off or hidden meanwhile', async () => {
+    await tell('ada');
+    await readAll(forum.as.ada);
+    await tell('bob');
+    await choose('bob', { channels: { mention: 'site' } });
+    expect(await sent()).toEqual([]);
+    await choose('bob', { channels: { mention: 'mail' } });
+    const { id } = await forum.start('mia', 'Soon hidden');
+    await tell('bob', { discussionId: id });
+    const { category } = (await forum.as.mia.get('/api/categories/staff')).body;
+    expectStatus(await forum.as.mia.put(`/api/discussions/${id}`, { category_id: category.id }), 200);
+    expect(await sent()).toEqual([]);
+  });
+
+  test('is not sent for what is only wanted on the site, nor to who cannot log in', async () => {
+    await tell('ada', { type: 'reply' });
+    await tell('bob');
+    const accounts = forum.app.app.service(Accounts);
+    await accounts.setStatus(forum.ids.bob, 'disabled');
+    expect(await sent()).toEqual([]);
+    await accounts.setStatus(forum.ids.bob, 'active');
+  });
+
+  test('stands for those that join it while it is unread', async () => {
+    for (let time = 0; time < 3; time++) await tell('ada', { group: 'one' });
+    expect((await sent()).length).toBe(1);
+  });
+});
+
+describe('the link that ends a kind of mail', () => {
+  test('works in one click, without a login, and not by looking at it', async () => {
+    await tell('ada');
+    const link = linkOf((await sent())[0]!);
+    const looked = await forum.guest.get(link);
+    expect([looked.status, looked.text.includes('somebody mentions me')]).toEqual([200, true]);
+    const program = forum.app.client();
+    const clicked = await program.request('POST', link, { form: { 'List-Unsubscribe': 'One-Click' } });
+    expect([clicked.status, clicked.text.includes('You get no more mails of this kind.')]).toEqual([200, true]);
+    await tell('ada');
+    expect(await sent()).toEqual([]);
+    expect((await listOf(forum.as.ada, '?unread=true')).length).toBe(2);
+  });
+
+  test('cannot be made up', async () => {
+    await tell('ada');
+    const link = linkOf((await sent())[0]!);
+    for (const wrong of [link.replace(forum.ids.ada, forum.ids.bob), link.replace('/mention/', '/reply/'), `${link.slice(0, -1)}_`]) {
+      expect((await forum.guest.get(wrong)).status).toBe(404);
+      expect((await forum.app.client().request('POST', wrong, { form: {} })).status).toBe(404);
+    }
+  });
+});
+
+describe('digests', () => {
+  test('come once a day with what is new, and not when there is nothing', async () => {
+    await choose('ada', { channels: { mention: 'site' }, digest: 'daily' });
+    forum.app.clock.advance(1_000);
+    await tell('ada', { title: 'Ropes' });
+    await tell('ada', { title: 'Sails', type: 'reply' });
+    expect(await digests()).toEqual([]);
+    forum.app.clock.advance(DAY);
+    const [mail, ...others] = await digests();
+    expect(others).toEqual([]);
+    expect(mail!.headers).toMatchObject({ to: 'ada@forum.test', subject: '2 things you have not read' });
+    expect(mail!.body).toContain('mia mentioned you in Ropes');
+    expect(await digests()).toEqual([]);
+    forum.app.clock.advance(DAY);
+    expect(await digests()).toEqual([]);
+    await tell('ada', { title: 'Masts' });
+    forum.app.clock.advance(DAY);
+    const [next] = await digests();
+    expect([next!.headers['subject'], next!.body.includes('Ropes')]).toEqual(['1 thing you have not read', false]);
+    await forum.app.client().request('POST', linkOf(next!), { form: {} });
+    await login('ada');
+    expect((await forum.as.ada.get('/settings/notifications', { accept: 'application/json' })).body.digest).toBe('none');
+  });
+
+  test('come once a week, on the first run of it', async () => {
+    const now = new Date(forum.app.clock.now());
+    forum.app.clock.advance(((9 - now.getUTCDay()) % 7) * DAY);
+    await login('bob');
+    await choose('bob', { digest: 'weekly' });
+    forum.app.clock.advance(1_000);
+    await tell('bob');
+    await sent();
+    forum.app.clock.advance(2 * DAY);
+    expect(await digests()).toEqual([]);
+    forum.app.clock.advance(4 * DAY);
+    expect((await digests()).map(({ headers }) => headers['to'])).toEqual(['bob@forum.test']);
+    forum.app.clock.advance(6 * DAY);
+    expect(await digests()).toEqual([]);
+  });
+
+  test('of many take as many statements as of one', async () => {
+    await data().all(sql`insert into account (id, username, email, password_hash, group_id, bio, joined_at)
+      select gen_random_uuid(), 'many' || n, 'many' || n || '@forum.test', '!', 'member', '', now() from generate_series(1, 60) n`);
+    const ids = (await data().all(sql<{ id: string }>`select id from account where username like 'many%' order by id`)).map(({ id }) => id);
+    const cost = async (members: readonly string[]): Promise<number> => {
+      await data().all(sql`insert into notification_preference (user_id, channels, digest) select id, '{}', 'daily' from unnest(${members}::uuid[]) as m(id)`);
+      await forum.app.app.service(Notifications).notify(members.map((userId) => ({ type: 'reaction', userId, url: '/', title: 'Many', key: 'many' })));
+      forum.app.clock.advance(DAY);
+      return forum.app.statements(async () => expect((await digests()).length).toBe(members.length));
+    };
+    const few = await cost(ids.slice(0, 10));
+    // Each mail is taken to the server by itself: fetched and closed, taken and finished by the worker.
+    expect(await cost(ids.slice(10))).toBeLessThan(few + 40 * 6);
+  });
+});

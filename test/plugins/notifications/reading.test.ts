@@ -1,0 +1,126 @@
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { Live } from '#plugins/live';
+import { Notifications } from '#plugins/notifications';
+import { expectStatus, useForum } from '../discussions/forum.ts';
+import { countOf, listOf, PATIENCE, readAll, settled } from './told.ts';
+
+const forum = useForum();
+const tell = (count: number, more: object = {}) => forum.app.app.service(Notifications).notify(
+  Array.from({ length: count }, (_, at) => ({ type: 'reply', userId: forum.ids.ada, actorId: forum.ids.bob, url: '/', title: `Told ${at}`, key: `${crypto.randomUUID()}`, ...more })));
+const page = async (path: string): Promise<string> => expectStatus(await forum.as.ada.get(path), 200).text;
+
+beforeEach(() => readAll(forum.as.ada));
+
+describe('the list', () => {
+  test('is paged, newest first, and can be cut to what is unread', async () => {
+    await tell(5);
+    forum.app.clock.advance(1_000);
+    await tell(2);
+    const first = (await forum.as.ada.get('/api/notifications?limit=3')).body;
+    expect([first.count, first.hasMore, first.notifications.map((one: any) => one.title)]).toEqual([3, true, ['Told 1', 'Told 0', 'Told 4']]);
+    const second = (await forum.as.ada.get(`/api/notifications?limit=3&cursor=${first.next_cursor}`)).body;
+    expect(second.notifications.map((one: any) => one.title)).toEqual(['Told 3', 'Told 2', 'Told 1']);
+    expect((await listOf(forum.as.ada, '?offset=3&limit=3')).map((one) => one.title)).toEqual(['Told 3', 'Told 2', 'Told 1']);
+    expect(expectStatus(await forum.as.ada.post('/api/notifications/mark-read', { id: first.notifications[0].id }), 200).body).toEqual({ success: true, count: 6 });
+    expect((await listOf(forum.as.ada, '?unread=true')).length).toBe(6);
+    for (const wrong of ['limit=0', 'offset=-1', 'cursor=x', 'unread=perhaps']) expect((await forum.as.ada.get(`/api/notifications?${wrong}`)).status).toBe(400);
+  });
+
+  test('costs the same whatever its length', async () => {
+    await tell(20);
+    const read = (limit: number) => forum.app.statements(() => forum.as.ada.get(`/api/notifications?limit=${limit}`));
+    await read(20);
+    expect(await read(19)).toBe(await read(2));
+  });
+
+  test('is the caller’s own, and members’ only', async () => {
+    await tell(1);
+    const [{ id }] = await listOf(forum.as.ada) as [{ id: string }];
+    expect(await listOf(forum.as.bob)).toEqual([]);
+    expectStatus(await forum.as.bob.post('/api/notifications/mark-read', { ids: [id, 'nonsense', '00000000-0000-7000-8000-000000000000'] }), 200);
+    expect(await countOf(forum.as.ada)).toBe(1);
+    for (const path of ['/api/notifications', '/api/notifications/count']) expect((await forum.guest.get(path)).status).toBe(401);
+    expect((await forum.guest.post('/api/notifications/mark-read', {})).status).toBe(401);
+  });
+
+  test('is read by naming some, or all without a body', async () => {
+    await tell(4);
+    const ids = (await listOf(forum.as.ada, '?unread=true')).map((one) => one.id);
+    expect((await forum.as.ada.post('/api/notifications/mark-read', { ids: ids.slice(0, 3) })).body.count).toBe(1);
+    expect((await forum.as.ada.post('/api/notifications/mark-read', { ids: ids.slice(0, 3) })).body.count).toBe(1);
+    expect((await forum.as.ada.post('/api/notifications/mark-read', { ids: [] })).body.count).toBe(1);
+    expect((await forum.as.ada.post('/api/notifications/mark-read')).body).toEqual({ success: true, count: 0 });
+    expect((await forum.as.ada.post('/api/notifications/mark-read', { ids: 'all' })).status).toBe(400);
+  });
+});
+
+describe('counting', () => {
+  test('stays right when many tell and read at once', async () => {
+    await Promise.all(Array.from({ length: 12 }, async (_, at) => {
+      await tell(5, { group: `g${at % 3}` });
+      if (at % 4 === 0) await readAll(forum.as.ada);
+    }));
+    expect(await countOf(forum.as.ada)).toBe((await listOf(forum.as.ada, '?unread=true&limit=100')).length);
+  });
+
+  test('takes as many statements for thousands as for one', async () => {
+    await tell(1);
+    const count = () => forum.app.statements(() => countOf(forum.as.ada));
+    const few = await count();
+    await tell(1_500);
+    expect(await count()).toBe(few);
+    expect(await countOf(forum.as.ada)).toBe(1_501);
+  });
+
+  test('is told to the member’s open pages', async () => {
+    const sent = vi.spyOn(forum.app.app.service(Live), 'send');
+    await tell(2);
+    await readAll(forum.as.ada);
+    expect(sent.mock.calls).toEqual([['notifications', { count: 2 }, forum.ids.ada], ['notifications', { count: 0 }, forum.ids.ada]]);
+    sent.mockRestore();
+  });
+});
+
+describe('pages', () => {
+  test('the bell has the number, never an old one', async () => {
+    for (let time = 0; time < 2; time++) expect(await page('/')).toMatch(/class="icon-button bell"[^>]*aria-label="Notifications"/);
+    await tell(3);
+    for (let time = 0; time < 2; time++) expect(await page('/')).toContain('aria-label="Notifications: 3 unread"');
+    await readAll(forum.as.ada);
+    expect(await page('/')).not.toContain('bell-count');
+    expect((await forum.guest.get('/')).text).not.toContain('icon-button bell');
+  });
+
+  test('the list shows what happened, and is read by a form', async () => {
+    await tell(1, { title: 'Ropes & <knots>' });
+    expect(await page('/notifications')).toMatch(/bob replied in <strong>Ropes &amp; &lt;knots&gt;<\/strong>/);
+    expect(await page('/notifications?unread=true')).toContain('Mark all as read');
+    const answer = await forum.as.ada.submit('/notifications/read');
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/notifications']);
+    expect(await page('/notifications?unread=true')).toContain('Nothing to tell');
+    const guest = await forum.guest.get('/notifications');
+    expect([guest.status, guest.headers.get('location')]).toEqual([303, '/login?return_to=%2Fnotifications']);
+  });
+
+  test('opening a discussion reads what was told of it, and nothing else', async () => {
+    const { id, number } = await forum.start('ada', 'Opened');
+    await forum.reply('bob', id, 'Hello');
+    await tell(1);
+    await settled(forum);
+    expect(await countOf(forum.as.ada)).toBe(2);
+    for (let time = 0; time < 2; time++) await page(`/d/${number}-opened`);
+    await vi.waitFor(async () => expect(await countOf(forum.as.ada)).toBe(1), PATIENCE);
+  });
+
+  test('preferences are chosen by a form, beside the other settings', async () => {
+    const settings = await page('/settings/notifications');
+    expect(settings).toMatch(/<select id="f-channels\[mention\]" name="channels\[mention\]">[\s\S]*?<option value="mail" selected>/);
+    expect(settings).toMatch(/href="\/settings\/profile"[\s\S]*href="\/settings\/notifications" aria-current="page"/);
+    expect(await page('/settings/profile')).toContain('href="/settings/notifications"');
+    const saved = await forum.as.ada.submit('/settings/notifications', { 'channels[mention]': 'off', 'channels[unheard]': 'off', digest: 'weekly' });
+    expect(saved.status).toBe(303);
+    const json = (await forum.as.ada.get('/settings/notifications', { accept: 'application/json' })).body;
+    expect(json).toEqual({ success: true, digest: 'weekly', channels: { reply: 'mail', mention: 'off', quote: 'mail', reaction: 'site', report_handled: 'site' } });
+    expect((await forum.as.ada.submit('/settings/notifications', { 'channels[mention]': 'pigeon' })).status).toBe(400);
+  });
+});

@@ -1,0 +1,94 @@
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { definePlugin, Plugins } from '#core';
+import { reactionAdded } from '#plugins/reactions';
+import { reportHandled } from '#plugins/reports';
+import { expectStatus, install, useForum, type Name } from '../discussions/forum.ts';
+import { listOf, readAll, settled, shortly } from './told.ts';
+
+const forum = useForum();
+let react: (name: Name, post: { id: string; discussion_id: string }, author: Name, reaction?: string) => Promise<void>;
+let handle: (id: string, post: { id: string; discussion_id: string }, reporter: Name) => Promise<void>;
+const unread = async (name: Name) => {
+  await settled(forum);
+  return listOf(forum.as[name], '?unread=true');
+};
+
+/** In place of the plugins that raise these. */
+const raiser = definePlugin({
+  id: 'test-raiser',
+  hooks: [reactionAdded, reportHandled],
+  setup(_services, plugin) {
+    react = (name, post, author, reaction = 'like') =>
+      plugin.emit(reactionAdded, { reaction, emoji: '👍', post_id: post.id, discussion_id: post.discussion_id, author_id: forum.ids[author], actor: { id: forum.ids[name], username: name } });
+    handle = (id, post, reporter) =>
+      plugin.emit(reportHandled, { report: { id, post_id: post.id, discussion_id: post.discussion_id, reporter_id: forum.ids[reporter], outcome: 'resolved' as const } });
+  },
+});
+
+beforeAll(async () => {
+  const { app } = forum.app;
+  for (const { id } of app.service(Plugins).list()) if (id === 'reactions' || id === 'reports') await app.kernel.disable(id);
+  await install(forum.app, raiser);
+});
+beforeEach(async () => {
+  for (const name of ['ada', 'bob'] as const) await readAll(forum.as[name]);
+});
+
+describe('reactions', () => {
+  test('are told to the author, once for all to one post', async () => {
+    const { id, number } = await forum.start('ada', 'Liked');
+    const post = await forum.reply('bob', id, 'Hello');
+    await react('mia', post, 'bob');
+    await settled(forum);
+    await react('root', post, 'bob');
+    const [one, ...others] = await unread('bob');
+    expect([shortly([one]), others]).toEqual([[['reaction', 'Liked', 2, false]], []]);
+    expect(one).toMatchObject({ post_id: post.id, url: `http://forum.test/d/${number}/2`, actor: { username: 'root' } });
+    expect((await forum.as.bob.get('/notifications')).text).toContain('2 reactions, the last by root, to your post in <strong>Liked</strong>');
+  });
+
+  test('are not told to oneself, not when repeated, and go with their post', async () => {
+    const { id } = await forum.start('ada', 'Again');
+    const post = await forum.reply('bob', id, 'Hello');
+    await react('bob', post, 'bob');
+    for (let time = 0; time < 3; time++) await react('mia', post, 'bob');
+    expect(shortly(await unread('bob'))).toEqual([['reaction', 'Again', 1, false]]);
+    await react('mia', post, 'bob', 'love');
+    expect(shortly(await unread('bob'))).toEqual([['reaction', 'Again', 2, false]]);
+    expectStatus(await forum.as.mia.delete(`/api/posts/${post.id}`), 200);
+    expect(await unread('bob')).toEqual([]);
+    await react('root', post, 'bob');
+    expect(await unread('bob')).toEqual([]);
+  });
+});
+
+describe('a report that was dealt with', () => {
+  test('is told to who made it, also when the post is gone', async () => {
+    const { id } = await forum.start('ada', 'Reported');
+    const post = await forum.reply('mia', id, 'Spam');
+    expectStatus(await forum.as.mia.delete(`/api/posts/${post.id}`), 200);
+    await handle('r1', post, 'bob');
+    await handle('r1', post, 'bob');
+    expect(shortly(await unread('bob'))).toEqual([['report_handled', 'Reported', 1, false]]);
+    expectStatus(await forum.as.mia.delete(`/api/discussions/${id}`), 200);
+    expect(await unread('bob')).toEqual([]);
+  });
+
+  test('says nothing of a discussion that is gone', async () => {
+    const { id, postId } = await forum.start('ada', 'Gone');
+    expectStatus(await forum.as.mia.delete(`/api/discussions/${id}`), 200);
+    await handle('r2', { id: postId, discussion_id: id }, 'bob');
+    const [one] = await unread('bob');
+    expect(one).toMatchObject({ type: 'report_handled', title: 'something that is gone', discussion_id: null, post_id: null, url: 'http://forum.test/notifications' });
+  });
+});
+
+test('a restarted plugin goes on where it was', async () => {
+  const { id } = await forum.start('ada', 'Meanwhile');
+  const { kernel } = forum.app.app;
+  await forum.reply('bob', id, 'Before');
+  await settled(forum);
+  await kernel.restart('notifications');
+  await forum.reply('bob', id, 'After');
+  expect(shortly(await unread('ada'))).toEqual([['reply', 'Meanwhile', 2, false]]);
+});

@@ -1,0 +1,187 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { sql, Data } from '#core';
+import { Notifications } from '#plugins/notifications';
+import { Subscriptions } from '#plugins/subscriptions';
+import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
+import { countOf, listOf, readAll, settled, shortly } from './told.ts';
+
+const forum = useForum();
+const told = async (name: Name): Promise<unknown[]> => {
+  await settled(forum);
+  return shortly(await listOf(forum.as[name], '?unread=true'));
+};
+const level = (name: Name, id: string, value: string) => forum.as[name].post('/api/subscriptions/toggle', { discussion_id: id, level: value });
+
+beforeEach(async () => {
+  await settled(forum);
+  for (const name of ['ada', 'bob', 'mia', 'root'] as const) await readAll(forum.as[name]);
+});
+
+describe('replies', () => {
+  test('are told to those who watch, once for all that are unread', async () => {
+    const { id, number } = await forum.start('ada', 'Watched');
+    const first = await forum.reply('bob', id, 'One');
+    expect(await told('ada')).toEqual([['reply', 'Watched', 1, false]]);
+    await forum.reply('mia', id, 'Two');
+    expect(await told('ada')).toEqual([['reply', 'Watched', 2, false]]);
+    const [one] = await listOf(forum.as.ada, '?unread=true');
+    expect(one).toEqual({
+      id: one.id, type: 'reply', title: 'Watched', url: `http://forum.test/d/${number}/2#post-2`, actor: expect.objectContaining({ username: 'mia' }),
+      discussion_id: id, post_id: first.id, count: 2, is_read: false, created_at: '2026-01-15T12:00:00.000Z',
+    });
+    expect(await countOf(forum.as.ada)).toBe(1);
+    await readAll(forum.as.ada);
+    await forum.reply('bob', id, 'Three');
+    expect(await told('ada')).toEqual([['reply', 'Watched', 1, false]]);
+  });
+
+  test('are not told to their writer, to those who track, and to those who muted', async () => {
+    const { id } = await forum.start('ada', 'Quiet');
+    await level('mia', id, 'muted');
+    await level('root', id, 'tracking');
+    await forum.reply('bob', id, 'Hello @mia');
+    await forum.reply('ada', id, 'Hello to you');
+    expect([await told('bob'), await told('mia'), await told('root')]).toEqual([[], [], []]);
+  });
+
+  test('reach thousands of watchers in few statements, and nobody twice', async () => {
+    const data = forum.app.app.service(Data);
+    const { id } = await forum.start('ada', 'Crowded');
+    const url = '/d/1';
+    const some = (from: number, count: number) => Array.from({ length: count }, (_, at) => ({ type: 'reply', userId: crowd[from + at]!, discussionId: id, url, key: 'crowd' }));
+    const rows = await data.all(sql<{ id: string }>`insert into account (id, username, email, password_hash, group_id, bio, joined_at)
+      select gen_random_uuid(), 'crowd' || n, 'crowd' || n || '@forum.test', '!', 'member', '', now() from generate_series(1, 1600) n returning id`);
+    const crowd = rows.map((row) => row.id);
+    const notifications = forum.app.app.service(Notifications);
+    const few = await forum.app.statements(() => notifications.notify(some(0, 10)));
+    // One or two of the worker, which looks for work, may come on top.
+    expect(await forum.app.statements(() => notifications.notify(some(10, 480)))).toBeLessThan(few + 4);
+    await notifications.notify(some(0, 1600));
+    await notifications.notify(some(0, 1600));
+    const [sums] = await data.all(sql`select count(*)::integer as rows, sum(count)::integer as told from notification where discussion_id = ${id}`);
+    expect(sums).toEqual({ rows: 1600, told: 1600 });
+    const watching = forum.app.app.service(Subscriptions);
+    for (const one of crowd.slice(0, 1100)) await watching.set(id, one, 'watching');
+    await forum.reply('bob', id, 'To all');
+    await settled(forum);
+    const [after] = await data.all(sql`select sum(count)::integer as told, (select sum(unread)::integer from notification_count where user_id = any(${crowd}::uuid[])) as unread
+      from notification where discussion_id = ${id} and user_id <> ${forum.ids.ada}`);
+    expect(after).toEqual({ told: 2700, unread: 1600 });
+  });
+});
+
+describe('mentions and quotes', () => {
+  test('a mention is told, also in the first post, whatever the case', async () => {
+    expectStatus(await forum.as.ada.post('/api/discussions', { title: 'Calling', content: 'Dear @BOB and @mia, and @nobody', category_id: 'general' }), 201);
+    expect([await told('bob'), await told('mia')]).toEqual([[['mention', 'Calling', 1, false]], [['mention', 'Calling', 1, false]]]);
+  });
+
+  test('in code, in a quotation, in an address or of oneself it is none', async () => {
+    const { id } = await forum.start('bob', 'Not called');
+    await forum.reply('ada', id, '`@mia` and\n\n```\n@mia\n```\n\n> @mia said\n\n[x](/u/mia) mail@mia.test \\@mia @ada');
+    expect([await told('mia'), await told('ada')]).toEqual([[], []]);
+  });
+
+  test('a quoted author is told, in the words of the composer', async () => {
+    const { id, number } = await forum.start('ada', 'Quoted');
+    const page = (await forum.as.bob.get(`/d/${number}/reply?quote=${(await forum.as.bob.get(`/api/discussions/${id}`)).body.posts[0].id}`)).text;
+    const content = /<textarea[^>]*>\s*([\s\S]*?)<\/textarea>/.exec(page)![1]!.replaceAll('&gt;', '>').replaceAll('&#39;', "'");
+    await forum.reply('bob', id, `${content}I agree`);
+    expect(await told('ada')).toEqual([['quote', 'Quoted', 1, false]]);
+  });
+
+  test('one post tells one member once: a mention before a quote before a reply', async () => {
+    const { id, number } = await forum.start('ada', 'Once');
+    await forum.reply('bob', id, `> [@ada](/d/${number}):\n> About\n\n@ada yes`);
+    expect(await told('ada')).toEqual([['mention', 'Once', 1, false]]);
+    await readAll(forum.as.ada);
+    await forum.reply('bob', id, `> [@ada](/d/${number}/2#post-2):\n> About\n\nyes`);
+    expect(await told('ada')).toEqual([['quote', 'Once', 1, false]]);
+  });
+
+  test('nobody is told of what they may not see, and muted members of nothing', async () => {
+    const { id } = await forum.start('mia', 'Among staff', 'staff');
+    await forum.reply('root', id, '@bob @mia look');
+    expect([await told('bob'), await told('mia')]).toEqual([[], [['mention', 'Among staff', 1, false]]]);
+    const open = await forum.start('ada', 'Muted');
+    await level('bob', open.id, 'muted');
+    await forum.reply('ada', open.id, '@bob please');
+    expect(await told('bob')).toEqual([]);
+  });
+
+  test('preferences say of what one is told', async () => {
+    const { id } = await forum.start('ada', 'By choice');
+    await forum.as.bob.post('/settings/notifications', { channels: { mention: 'off' } }, { accept: 'application/json' });
+    await forum.reply('ada', id, '@bob hello');
+    expect(await told('bob')).toEqual([]);
+    await forum.as.bob.post('/settings/notifications', { channels: { mention: 'site' } }, { accept: 'application/json' });
+    await forum.reply('ada', id, '@bob hello again');
+    expect(await told('bob')).toEqual([['mention', 'By choice', 1, false]]);
+  });
+});
+
+describe('what becomes of a discussion', () => {
+  const both = async (name: Name): Promise<readonly [number, number]> => {
+    await settled(forum);
+    return [(await listOf(forum.as[name], '?unread=true')).length, await countOf(forum.as[name])];
+  };
+
+  test('a deleted discussion is in neither list nor number', async () => {
+    const { id } = await forum.start('ada', 'Deleted');
+    await forum.reply('bob', id, 'Hello');
+    expect(await both('ada')).toEqual([1, 1]);
+    expectStatus(await forum.as.mia.delete(`/api/discussions/${id}`), 200);
+    expect(await both('ada')).toEqual([0, 0]);
+    expectStatus(await forum.as.mia.post(`/api/discussions/${id}/restore`), 200);
+    await forum.reply('bob', id, 'It is back');
+    expect(await both('ada')).toEqual([1, 1]);
+  });
+
+  test('a moved one comes and goes with who may see it, under its new title', async () => {
+    const { id } = await forum.start('ada', 'Moving');
+    await forum.reply('bob', id, '@root hello');
+    const { category } = (await forum.as.mia.get('/api/categories/staff')).body;
+    const { category: general } = (await forum.as.mia.get('/api/categories/general')).body;
+    expect([await both('ada'), await both('root')]).toEqual([[1, 1], [1, 1]]);
+    expectStatus(await forum.as.mia.put(`/api/discussions/${id}`, { category_id: category.id, title: 'Moved' }), 200);
+    expect([await both('ada'), await both('root')]).toEqual([[0, 0], [1, 1]]);
+    expectStatus(await forum.as.mia.put(`/api/discussions/${id}`, { category_id: general.id }), 200);
+    expect([await both('ada'), await told('ada')]).toEqual([[1, 1], [['reply', 'Moved', 1, false]]]);
+  });
+
+  test('a category that closes hides what was told of it', async () => {
+    const made = expectStatus(await forum.as.root.post('/admin/categories/save', { name: 'Closing' }, { accept: 'application/json' }), 201).body.category;
+    const { id } = await forum.start('ada', 'Closed', made.id);
+    await forum.reply('bob', id, 'Hello');
+    expect(await both('ada')).toEqual([1, 1]);
+    expectStatus(await forum.as.root.post('/admin/categories/save', { id: made.id, name: 'Closing', view: 'staff' }, { accept: 'application/json' }), 200);
+    expect(await both('ada')).toEqual([0, 0]);
+    const { category: help } = (await forum.as.mia.get('/api/categories/help')).body;
+    expectStatus(await forum.as.root.post('/admin/categories/delete', { id: made.id, move_to: help.id }, { accept: 'application/json' }), 200);
+    expect(await both('ada')).toEqual([1, 1]);
+  });
+
+  test('a deleted post takes its mention along, and leaves a reply that stands for others', async () => {
+    const { id } = await forum.start('ada', 'Posts');
+    const { id: post } = await forum.reply('bob', id, '@mia hello');
+    await forum.reply('bob', id, 'Another');
+    expect([await told('mia'), await told('ada')]).toEqual([[['mention', 'Posts', 1, false]], [['reply', 'Posts', 2, false]]]);
+    expectStatus(await forum.as.bob.delete(`/api/posts/${post}`), 200);
+    expect([await both('mia'), await told('ada')]).toEqual([[0, 0], [['reply', 'Posts', 1, false]]]);
+  });
+
+  test('what was deleted before it could be told is not told', async () => {
+    const { id } = await forum.start('ada', 'Overtaken');
+    const { id: post } = await forum.reply('bob', id, 'Hello');
+    await settled(forum);
+    await readAll(forum.as.ada);
+    expectStatus(await forum.as.bob.delete(`/api/posts/${post}`), 200);
+    const late = { type: 'reply', userId: forum.ids.ada, discussionId: id, postId: post, url: '/d/1', key: 'late' };
+    const notifications = forum.app.app.service(Notifications);
+    await notifications.notify([late]);
+    expect(await both('ada')).toEqual([0, 0]);
+    expectStatus(await forum.as.mia.post(`/api/posts/${post}/restore`), 200);
+    await notifications.notify([late]);
+    expect(await both('ada')).toEqual([1, 1]);
+  });
+});

@@ -1,0 +1,26 @@
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { expect, test } from 'vitest';
+import { RedisWriters } from '../../../plugins/typing/writers.ts';
+import { onServer } from '../../kit/database.ts';
+
+test.skipIf(!onServer)('what one process is told of, the others know, for as long as it holds', async () => {
+  const keyPrefix = `test-${crypto.randomUUID()}:`;
+  const lines = [0, 1].map(() => new Redis(process.env['TEST_REDIS_URL']!, { keyPrefix }));
+  await Promise.all(lines.map((line) => once(line, 'ready')));
+  const [one, other] = lines.map((line) => new RedisWriters(line, 300)) as [RedisWriters, RedisWriters];
+  await one.add('d', 'bob');
+  await other.add('d', 'ada');
+  await other.add('e', 'eve');
+  expect(await one.of('d')).toEqual(['ada', 'bob']);
+  await one.remove('d', 'ada');
+  await sleep(200);
+  await one.add('d', 'cid');
+  expect(await other.of('d')).toEqual(['bob', 'cid']);
+  await sleep(150);
+  expect(await other.of('d')).toEqual(['cid']);
+  await sleep(200);
+  expect(await lines[0]!.keys(`${keyPrefix}*`)).toEqual([]);
+  for (const line of lines) line.disconnect();
+});
