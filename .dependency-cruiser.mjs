@@ -9,9 +9,9 @@ const WRAPPED = {
   'express|@types/express': ['routes', 'cli/application'],
   'find-my-way': ['paths'],
   'lru-cache': ['plugins/cache/tagged-cache'],
-  '@mikro-orm/[^/]+|kysely': ['data', 'connection', 'embedded', 'postgres', 'tables'],
-  '@electric-sql/pglite': ['embedded'],
-  'pg|@types/pg': ['postgres', 'wire'],
+  '@mikro-orm/[^/]+|kysely': ['data', 'cli/database/[a-z]+'],
+  '@electric-sql/pglite': ['cli/database/embedded'],
+  'pg|@types/pg': ['cli/database/postgres'],
   'ioredis': ['cache', 'plugins/cache/redis'],
   'pino|pino-pretty': ['cli/logger'],
 };

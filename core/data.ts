@@ -1,9 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { EntitySchema } from '@mikro-orm/core';
+import type { EntitySchema, MikroORM } from '@mikro-orm/core';
 import type { Migration } from '@mikro-orm/migrations';
-import type { SqlEntityManager } from '@mikro-orm/sql';
+import type { AbstractSqlDriver, SqlEntityManager } from '@mikro-orm/sql';
 import { sql, type ControlledTransaction, type Kysely, type RawBuilder } from 'kysely';
-import type { Backend } from './connection.ts';
 import { PluginError, messageOf } from './errors.ts';
 import type { Batch } from './hooks.ts';
 import type { Logger } from './logger.ts';
@@ -48,14 +47,18 @@ export interface Data {
 }
 export const Data = defineToken<Data>('Data');
 
-export interface DatabaseOptions {
-  /** A PostgreSQL address; without it the embedded database is used. */
-  readonly url?: string | undefined;
-  /** DATA_DIR: the embedded database lives in its `database` folder. */
-  readonly folder: string;
-  readonly log: Logger;
-  /** How many connections to a server at most. Default 10. */
-  readonly pool?: number | undefined;
+/** A database that somebody opened, and what is different between the embedded one and a server. */
+export interface Backend {
+  readonly embedded: boolean;
+  readonly orm: MikroORM<AbstractSqlDriver>;
+  /** Counts every statement since the start, the ORM's included. */
+  readonly usage: { readonly statements: number };
+  /** Outside transactions, past the ORM's client: for reads. */
+  query(text: string, values: readonly unknown[]): Promise<{ rows: unknown[] }>;
+  claimAlone(): Promise<boolean>;
+  /** Statements are prepared anew: a migration may have changed what they return. */
+  forgetStatements(): void;
+  close(): Promise<void>;
 }
 
 interface Scope {
@@ -84,25 +87,11 @@ export class Database implements Data {
   /** The job queue's: runs in every transaction after the flush, and may throw; what it resolves to is called right after the commit. */
   onCommit: ((batch: Batch) => Promise<(() => void) | undefined>) | undefined;
 
-  /** Use `connect`. */
   constructor(backend: Backend, log: Logger) {
     this.embedded = backend.embedded;
     this.#backend = backend;
     this.#client = backend.orm.em.getConnection().getClient();
     this.#log = log;
-  }
-
-  /** Throws `ConfigurationError` when the server cannot be reached or another process has the embedded database open. */
-  static async connect({ url, folder, log, pool = 10 }: DatabaseOptions): Promise<Database> {
-    // Imported when used: each brings a driver of its own, and PGlite's takes a while to load.
-    const backend = url ? await (await import('./postgres.ts')).openPostgres(url, pool, log) : await (await import('./embedded.ts')).openEmbedded(folder);
-    const database = new Database(backend, log);
-    // Another process may do the same at the same moment.
-    await database.all(sql`do $$ begin
-      create table if not exists migration (plugin text not null, name text not null, run_at timestamptz not null default now(), primary key (plugin, name));
-    exception when unique_violation or duplicate_table or duplicate_object then null;
-    end $$`);
-    return database;
   }
 
   get inTransaction(): boolean {

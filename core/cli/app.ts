@@ -1,7 +1,7 @@
 import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { Cache } from '../cache.ts';
-import { Data, Database, sql } from '../data.ts';
+import { Data, sql, type Database } from '../data.ts';
 import { ConfigurationError } from '../errors.ts';
 import { Clock, Environment } from '../environment.ts';
 import { Extensions } from '../extensions.ts';
@@ -19,6 +19,7 @@ import { Secrets } from '../secrets.ts';
 import { Settings, SettingsStore } from '../settings.ts';
 import { Supervisor } from '../supervise.ts';
 import { createApplication } from './application.ts';
+import { openDatabase } from './database/open.ts';
 import { closeServer, listen } from './listen.ts';
 import { loadMigrations, loadPlugins, type AppConfiguration } from './loader.ts';
 
@@ -71,7 +72,7 @@ export interface App {
 export async function createApp({ root, environment, configuration, log, clock = { now: Date.now }, plugins }: AppOptions): Promise<App> {
   await using undo = new AsyncDisposableStack();
   const loading = plugins ?? loadPlugins(root, configuration.plugins, log);
-  const data = await Database.connect({ ...(environment.databaseUrl && { url: environment.databaseUrl }), folder: environment.dataDir, log });
+  const data = await openDatabase({ ...(environment.databaseUrl && { url: environment.databaseUrl }), folder: environment.dataDir, log });
   undo.defer(() => data.close());
   if (environment.databaseUrl && !environment.redisUrl && !(await data.claimAlone())) {
     throw new ConfigurationError('Another process serves this database already. Stop it, or set REDIS_URL for all of them so that they can agree.');
