@@ -179,9 +179,7 @@ export class Database implements Data {
   }
 
   async identity(): Promise<string> {
-    const row = await this.one(sql<{ id: string }>`select id from installation order by id`);
-    if (!row) throw new Error('the table "installation" is empty; restore the database from a backup');
-    return row.id;
+    return (await this.one(sql<{ id: string }>`select id from installation order by id`))!.id;
   }
 
   close(): Promise<void> {
@@ -218,7 +216,8 @@ export class Database implements Data {
 
   async #migrate(plugin: string, migrations: readonly MigrationClass[], direction: 'up' | 'down'): Promise<string[]> {
     const { driver, config } = this.#backend.orm;
-    const applied = async (): Promise<readonly string[]> => (await this.all(sql<{ name: string }>`select name from migration where plugin = ${plugin}`)).map(({ name }) => name);
+    const recorded = sql<{ name: string }>`select name from migration where plugin = ${plugin}`;
+    const applied = async (): Promise<readonly string[]> => (await this.all(recorded)).map(({ name }) => name);
     const before = await applied();
     const ran: string[] = [];
     for (const migration of migrations.filter(({ name }) => before.includes(name) === (direction === 'down'))) {

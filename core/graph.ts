@@ -20,7 +20,7 @@ export class Graph {
     if (this.#plugins.has(plugin.id)) throw new PluginError(plugin.id, 'is installed twice; remove one of the two from the configuration');
     for (const token of ids(plugin.provides)) {
       const other = this.#providers.get(token);
-      if (other) throw new PluginError(plugin.id, `provides "${token}", which ${other === KERNEL ? KERNEL : `plugin "${other}"`} already provides; keep one of them`);
+      if (other) throw new PluginError(plugin.id, `provides "${token}", which ${other === KERNEL ? other : `plugin "${other}"`} already provides; keep one`);
     }
     for (const token of ids(plugin.provides)) this.#providers.set(token, plugin.id);
     this.#plugins.set(plugin.id, plugin);

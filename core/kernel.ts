@@ -154,9 +154,8 @@ export class Kernel {
       for (const mount of mounts) mount.pause = promise;
       for (const step of steps) await this.#stop(step);
       for (const mount of mounts.toReversed()) {
-        await this.#start(mount.plugin, mount).catch((error: unknown) => {
-          this.#parts.log.error({ plugin: mount.plugin, error }, 'did not come back from a restart');
-        });
+        const fail = (error: unknown): void => this.#parts.log.error({ plugin: mount.plugin, error }, 'did not come back from a restart');
+        await this.#start(mount.plugin, mount).catch(fail);
       }
       resolve();
     }

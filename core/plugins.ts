@@ -1,12 +1,10 @@
 import { sql, type Database } from './data.ts';
 import { chainOf, HttpError, PluginError } from './errors.ts';
 import type { Fleet } from './fleet.ts';
-import type { JobQueue } from './jobs.ts';
+import type { Parts } from './handle.ts';
 import type { Kernel, State } from './kernel.ts';
-import type { Logger } from './logger.ts';
 import { defineToken } from './ref.ts';
-import type { SettingsStore } from './settings.ts';
-import type { Supervisor, TaskReport } from './supervise.ts';
+import type { TaskReport } from './supervise.ts';
 
 export interface PluginInfo {
   readonly id: string;
@@ -40,14 +38,10 @@ export interface Plugins {
 }
 export const Plugins = defineToken<Plugins>('Plugins');
 
-export interface PluginControlOptions {
+export interface PluginControlOptions extends Pick<Parts, 'jobs' | 'settings' | 'supervisor' | 'log'> {
   readonly kernel: Kernel;
   readonly data: Database;
-  readonly jobs: JobQueue;
-  readonly settings: SettingsStore;
   readonly fleet: Fleet;
-  readonly supervisor: Supervisor;
-  readonly log: Logger;
   /** Ids that stay on, with whatever they need. */
   readonly required: readonly string[];
   /** Only the required ones run. */

@@ -147,8 +147,8 @@ type Table = ReadonlyArray<Mounted & { readonly mount: Mount; readonly paths: Pa
 export class RouteRegistry implements Routes {
   #mounts: readonly Mount[] = [];
   #table: Table = [];
-  readonly #closing = new AbortController();
-  readonly closing = this.#closing.signal;
+  /** Set before plugins start. */
+  closing = new AbortController().signal;
   authorizer: () => Authorizer | undefined = () => undefined;
 
   /** From here on the mount's routes answer; `replaced` (a paused mount of the same plugin) leaves in the same step. */
@@ -168,10 +168,6 @@ export class RouteRegistry implements Routes {
   async drain(mount: Mount): Promise<void> {
     const deadline = Date.now() + 5_000;
     while (mount.pending > 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-
-  close(): void {
-    this.#closing.abort();
   }
 
   list(): readonly RouteInfo[] {
@@ -230,8 +226,9 @@ export class RouteRegistry implements Routes {
         call.target = await info.find(call);
         if (call.target === undefined) throw notFound();
       }
-      if (info.can !== 'public' && !(await this.authorizer()?.allows(call.actor, info.can, call.target))) throw new HttpError(403, `You may not ${info.can.label}`);
-      if (info.allow && !(await info.allow(call))) throw new HttpError(403, info.can === 'public' ? 'You may not do this' : `You may not ${info.can.label} here`);
+      const what = info.can === 'public' ? 'do this' : info.can.label;
+      if (info.can !== 'public' && !(await this.authorizer()?.allows(call.actor, info.can, call.target))) throw new HttpError(403, `You may not ${what}`);
+      if (info.allow && !(await info.allow(call))) throw new HttpError(403, `You may not ${what}${info.can === 'public' ? '' : ' here'}`);
       if (info.query) call.query = parse(info.query, { ...call.req.query }, { coerce: true });
       if (info.body) call.body = parse(info.body, await behaviour.body?.(call.req, call.res), { coerce: behaviour.coerce === true });
       const result = await (behaviour.around?.(call, info, async () => handler(call)) ?? handler(call));

@@ -106,7 +106,8 @@ export class SettingsStore implements Settings {
   async set(changes: Readonly<Record<string, unknown>>): Promise<void> {
     const problems = Object.entries(changes).flatMap(([key, value]) => this.#problems(key, value));
     if (problems.length > 0) throw new InvalidInput(problems);
-    const rows = Object.entries(changes).map(([key, value]) => ({ key, value: this.#definitions.get(key)!.secret ? this.#parts.secrets().seal(String(value)) : value }));
+    const kept = (key: string, value: unknown): unknown => (this.#definitions.get(key)!.secret ? this.#parts.secrets().seal(String(value)) : value);
+    const rows = Object.entries(changes).map(([key, value]) => ({ key, value: kept(key, value) }));
     await this.#change(sql`insert into setting (key, value, updated_at) select r.key, coalesce(r.value, 'null'), now()
       from json_to_recordset(${JSON.stringify(rows)}::json) as r(key text, value jsonb)
       on conflict (key) do update set value = excluded.value, updated_at = excluded.updated_at`);

@@ -65,13 +65,9 @@ interface Running {
   readonly controller: AbortController;
 }
 
-/** How an attempt ended; `back`: it did not count. */
-type End = 'done' | 'failed' | 'back';
-
 /** Takes what is due and has a listener here, runs it, and writes down how it ended. */
 export class Worker {
   readonly #parts: WorkerParts;
-  readonly #data: Database;
   readonly #listeners: ReadonlyMap<string, Listener>;
   /** Marks the rows of this process. */
   readonly #owner = randomUUID();
@@ -92,13 +88,12 @@ export class Worker {
 
   constructor(parts: WorkerParts, listeners: ReadonlyMap<string, Listener>) {
     this.#parts = parts;
-    this.#data = parts.data;
     this.#listeners = listeners;
   }
 
   async start(): Promise<void> {
     // The embedded database has one process: whatever was running when it opened belongs to a dead one.
-    if (this.#data.embedded) await this.#data.all(sql`update job set owner = null, run_at = now() where owner is not null`);
+    if (this.#parts.data.embedded) await this.#parts.data.all(sql`update job set owner = null, run_at = now() where owner is not null`);
     this.#state = 'started';
     this.#parts.fleet.listen('jobs', () => void this.#pump());
     this.#renewal = setInterval(() => void this.#renew(), (LEASE * 1_000) / 3).unref();
@@ -131,8 +126,7 @@ export class Worker {
   async release(listener?: Listener): Promise<void> {
     const ending = [...this.#running].filter(([running]) => !listener || running.listener === listener);
     for (const [{ controller }] of ending) controller.abort(new Error('its plugin stops'));
-    const ended = Promise.all(ending.map(([, end]) => end));
-    if (ending.length > 0) await Promise.race([ended, delay(GRACE, undefined, { ref: false })]);
+    if (ending.length > 0) await Promise.race([Promise.all(ending.map(([, end]) => end)), delay(GRACE, undefined, { ref: false })]);
     for (const [running] of ending) this.#end(running, 'back');
     await this.#pump();
   }
@@ -140,7 +134,7 @@ export class Worker {
   /** There may be something to do. Resolves when nothing more has happened meanwhile; never rejects. */
   #pump(): Promise<void> | undefined {
     this.#again = true;
-    if (this.#state !== 'idle') this.#pumping ??= this.#data.outside(() => this.#turn());
+    if (this.#state !== 'idle') this.#pumping ??= this.#parts.data.outside(() => this.#turn());
     return this.#pumping;
   }
 
@@ -163,7 +157,7 @@ export class Worker {
 
   async #settle(): Promise<void> {
     const count = this.#ended.length;
-    await this.#data.all(sql`
+    await this.#parts.data.all(sql`
       with d as (
         select * from json_to_recordset(${JSON.stringify(this.#ended)}::json)
           as d(id uuid, listener text, attempt integer, "end" text, delay float8, error text, next timestamptz)
@@ -181,10 +175,11 @@ export class Worker {
   async #schedule(): Promise<void> {
     const listeners = [...this.#unscheduled];
     const rows = listeners.map(({ name, cron }) => ({ listener: name, cron: cron?.getPattern(), next: cron?.nextRun() }));
-    await this.#data.all(sql`insert into job as j (id, listener, payload, cron, run_at)
-      select gen_random_uuid(), r.listener, '{}', r.cron, coalesce(r.next, 'infinity') from json_to_recordset(${JSON.stringify(rows)}::json)
-        as r(listener text, cron text, next timestamptz) order by r.listener
-      on conflict (listener) where cron is not null do update set cron = excluded.cron, run_at = excluded.run_at where j.cron <> excluded.cron and j.owner is null`);
+    await this.#parts.data.all(sql`insert into job as j (id, listener, payload, cron, run_at)
+      select gen_random_uuid(), r.listener, '{}', r.cron, coalesce(r.next, 'infinity')
+      from json_to_recordset(${JSON.stringify(rows)}::json) as r(listener text, cron text, next timestamptz) order by r.listener
+      on conflict (listener) where cron is not null do update set cron = excluded.cron, run_at = excluded.run_at
+      where j.cron <> excluded.cron and j.owner is null`);
     for (const listener of listeners) this.#unscheduled.delete(listener);
   }
 
@@ -228,11 +223,11 @@ export class Worker {
       select coalesce((select json_agg(c order by c.run_at, c.id) from claimed c), '[]') as jobs,
         (select extract(epoch from min(n.run_at) - now())::float8 * 1000 from opening o cross join lateral
           (select run_at from job where listener = o.listener and failed_at is null and run_at > now() order by run_at limit 1) n) as wait`;
-    if (this.#data.embedded || openings.every(({ perKey }) => perKey === undefined)) return (await this.#data.one(claim))!;
+    if (this.#parts.data.embedded || openings.every(({ perKey }) => perKey === undefined)) return (await this.#parts.data.one(claim))!;
     // Two processes that count one key at the same moment would both find room for one more.
-    return this.#data.transaction(async () => {
-      await this.#data.all(sql`select pg_advisory_xact_lock(${CLAIMING})`);
-      return (await this.#data.one(claim))!;
+    return this.#parts.data.transaction(async () => {
+      await this.#parts.data.all(sql`select pg_advisory_xact_lock(${CLAIMING})`);
+      return (await this.#parts.data.one(claim))!;
     });
   }
 
@@ -247,7 +242,8 @@ export class Worker {
     this.#running.set(running, Promise.try(() => this.#parts.supervisor.run(listener.task, work, Infinity)).then(() => this.#end(running, 'done'), failed));
   }
 
-  #end(running: Running, end: End, error?: string): void {
+  /** `back`: the attempt does not count. */
+  #end(running: Running, end: 'done' | 'failed' | 'back', error?: string): void {
     // Otherwise it was given up before: its row was put back, or is another process's.
     if (!this.#running.delete(running)) return;
     const { job, listener: { cron, durability: { retry = RETRY } } } = running;
@@ -258,7 +254,7 @@ export class Worker {
     this.#note(job, { end, error, delay, next: retried ? undefined : next });
   }
 
-  #note({ id, listener, attempt }: Claimed, how: { readonly end: End; readonly [detail: string]: unknown }): void {
+  #note({ id, listener, attempt }: Claimed, how: object): void {
     this.#ended.push({ id, listener, attempt, ...how });
     void this.#pump();
   }
@@ -268,13 +264,14 @@ export class Worker {
     const held = [...this.#running.keys()];
     const rows = JSON.stringify(held.map(({ job: { id, listener, attempt } }) => ({ id, listener, attempt })));
     try {
-      const kept = await this.#data.all(sql<{ id: string; listener: string }>`update job j set run_at = now() + make_interval(secs => ${LEASE})
+      const kept = await this.#parts.data.all(sql<{ id: string; listener: string }>`update job j set run_at = now() + make_interval(secs => ${LEASE})
         from json_to_recordset(${rows}::json) as d(id uuid, listener text, attempt integer) where ${this.#mine} returning j.id, j.listener`);
       const lost = held.filter(({ job }) => !kept.some(({ id, listener }) => id === job.id && listener === job.listener));
       for (const running of lost) if (this.#running.delete(running)) running.controller.abort(new Error('another process has taken this work'));
       if (this.#renewals++ % CLEAN_EVERY > 0) return;
       // Failed work is kept for 30 days; what no process has a listener for, 90 days after it was due.
-      await this.#data.all(sql`delete from job where failed_at < now() - interval '30 days' or (failed_at is null and run_at < now() - interval '90 days')`);
+      await this.#parts.data.all(sql`delete from job
+        where failed_at < now() - interval '30 days' or (failed_at is null and run_at < now() - interval '90 days')`);
     } catch (error) {
       this.#parts.log.warn({ error: messageOf(error) }, 'the leases of running work could not be renewed');
     }

@@ -88,6 +88,8 @@ export async function createApp({ root, environment, configuration, log, clock =
   const hooks = new HookBus(supervisor, { batch: () => data.batch(), store: (action, payload, batch) => jobs.store(action, payload, batch) });
   const extensions = new Extensions();
   const routes = new RouteRegistry();
+  const closing = new AbortController();
+  routes.closing = closing.signal;
 
   const services = new Map<Token<any>, unknown>([
     [Data, data], [Fleet, fleet], [Settings, settings], [Routes, routes], [Hooks, hooks],
@@ -131,7 +133,7 @@ export async function createApp({ root, environment, configuration, log, clock =
       return (server.address() as { port: number }).port;
     },
     close: () => (closed ??= (async () => {
-      routes.close();
+      closing.abort();
       if (server) await closeServer(server);
       await jobs.stop();
       await resources.disposeAsync();
