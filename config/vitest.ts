@@ -37,6 +37,7 @@ export default defineConfig({
       { test: { ...shared, name: 'static', include: ['test/*.test.ts', 'config/tools/**/*.test.ts'], testTimeout: 180_000 } },
       { test: { ...shared, name: 'embedded', include: KERNEL_AND_PLUGINS, exclude: [SEVERAL], env: { PARLEY_TEST_DATABASE: 'embedded' } } },
       ...(runs('server') ? [{ test: { ...shared, name: 'server', include: KERNEL_AND_PLUGINS, exclude: runs('several processes') ? WITHOUT : [...WITHOUT, SEVERAL], env: { PARLEY_TEST_DATABASE: 'server' } } }] : []),
+      ...(process.env['PARLEY_FULL'] === '1' ? [{ test: { ...shared, name: 'full', include: ['test/full/**/*.test.ts'], testTimeout: 1_800_000, env: { PARLEY_TEST_DATABASE: process.env['TEST_DATABASE_URL'] ? 'server' : 'embedded' } } }] : []),
       ...(runs('browser') ? [{ test: { ...shared, name: 'browser', include: ['test/browser/**/*.test.ts'], testTimeout: 120_000, env: { CHROMIUM_PATH: browserPath(process.env) } } }] : []),
     ],
   },

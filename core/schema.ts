@@ -34,12 +34,8 @@ function closed(schema: unknown): unknown {
 
 const exact = compiler({ removeAdditional: true });
 const coercing = compiler({ removeAdditional: true, coerceTypes: true });
-/** With the properties it was made for: those that plugins add to a schema come and go. */
-interface Compiled {
-  readonly properties: unknown;
-  readonly validate: ValidateFunction;
-}
-const compiled = { exact: new WeakMap<object, Compiled>(), coercing: new WeakMap<object, Compiled>() };
+/** By their properties, where they have some: those that plugins add to a schema come and go. */
+const compiled = { exact: new WeakMap<object, ValidateFunction>(), coercing: new WeakMap<object, ValidateFunction>() };
 
 function problem(error: ErrorObject): FieldProblem {
   const path = error.instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~');
@@ -54,14 +50,9 @@ export type Checked<T> = { readonly ok: true; readonly value: T } | { readonly o
 
 /** Checks `value` against `schema`. Params, queries and forms arrive as text: they are checked with `coerce`. */
 export function check<S extends TSchema>(schema: S, value: unknown, { coerce = false } = {}): Checked<Static<S>> {
-  const kind = coerce ? 'coercing' : 'exact';
-  const { properties } = schema as { properties?: unknown };
-  let known = compiled[kind].get(schema);
-  if (!known || known.properties !== properties) {
-    known = { properties, validate: (coerce ? coercing : exact).compile(closed(schema) as TSchema) };
-    compiled[kind].set(schema, known);
-  }
-  const { validate } = known;
+  const [kind, key] = [coerce ? 'coercing' : 'exact', (schema as { properties?: object }).properties ?? schema] as const;
+  let validate = compiled[kind].get(key);
+  if (!validate) compiled[kind].set(key, (validate = (coerce ? coercing : exact).compile(closed(schema) as TSchema)));
   const copy = structuredClone(value);
   if (!validate(copy)) return { ok: false, problems: (validate.errors ?? []).map(problem) };
   const faults = faultsOf(copy, value, '');

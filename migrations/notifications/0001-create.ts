@@ -24,11 +24,15 @@ export default class Notifications0001Create extends Migration {
     this.addSql('create index notification_discussion on notification (discussion_id) where discussion_id is not null');
     this.addSql('create index notification_post on notification (post_id) where post_id is not null');
     this.addSql('create index notification_age on notification (created_at)');
-    this.addSql('create table notification_count (user_id uuid not null, category_id uuid not null, unread integer not null, primary key (user_id, category_id)) with (fillfactor = 70)');
+    this.addSql(`create table notification_count (
+      user_id uuid not null, category_id uuid not null, unread integer not null, primary key (user_id, category_id)
+    ) with (fillfactor = 70)`);
     // What was told to whom, and, for the zero id, what is deleted and must be told to nobody any more.
     this.addSql('create table notification_key (user_id uuid not null, key text not null, created_at timestamptz(3) not null, primary key (user_id, key))');
     this.addSql('create index notification_key_age on notification_key (created_at)');
-    this.addSql("create table notification_preference (user_id uuid primary key, channels jsonb not null, digest text not null default 'none', digested_at timestamptz(3))");
+    this.addSql(`create table notification_preference (
+      user_id uuid primary key, channels jsonb not null, digest text not null default 'none', digested_at timestamptz(3)
+    )`);
     this.addSql("create index notification_digest on notification_preference (user_id) where digest <> 'none'");
   }
 

@@ -24,9 +24,11 @@ export default class Tags0001Create extends Migration {
     this.addSql(`create table tag_count (
       tag_id uuid not null, category_id uuid not null, discussions integer not null, primary key (tag_id, category_id)
     ) with (fillfactor = 70)`);
+    // A mark of the discussions for each time the plugin stopped, until it has caught up.
+    this.addSql('create table tag_absence (id bigint generated always as identity primary key, since text not null)');
   }
 
   override down(): void {
-    for (const table of ['tag_count', 'discussion_tag', 'tag']) this.addSql(`drop table ${table}`);
+    for (const table of ['tag_absence', 'tag_count', 'discussion_tag', 'tag']) this.addSql(`drop table ${table}`);
   }
 }

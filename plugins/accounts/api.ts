@@ -75,6 +75,8 @@ export interface Accounts {
   findByName(identifier: string): Promise<Account | undefined>;
   /** The authors of a page of posts by id, held in memory: at most one statement. Unknown ids are missing from the map. */
   authors(ids: readonly string[]): Promise<ReadonlyMap<string, Author>>;
+  /** Whose name contains `text`, in any case: those that begin with it first, then by name. */
+  searchNames(find: { readonly text: string; readonly limit: number; readonly offset: number }): Promise<readonly Account[]>;
   /** For administrators: whose name or address contains `text`, by name; `total` counts all of them. */
   search(find: { readonly text: string; readonly groupId?: string; readonly limit: number; readonly offset: number }): Promise<{ readonly accounts: readonly Account[]; readonly total: number }>;
   /** Ends every session of the account at its next request. 404 for an unknown account, 400 for an unknown group. */
@@ -114,8 +116,8 @@ export interface Csrf {
   token(req: Request, res: Response): string;
   /** Checks the header X-CSRF-Token, or `given` (a form's `_csrf`), against the visitor, and the Origin of the request. */
   valid(req: Request, given?: string): boolean;
-  /** For answers from stored bytes: the guest's token for a raw Cookie header, and the Set-Cookie value to send where one is needed. `secure`: the request came over https; default: the site's origin says so. */
-  guestToken(cookieHeader: string | undefined, secure?: boolean): { readonly token: string; readonly setCookie: string | undefined };
+  /** For answers from stored bytes: the guest's token for a raw Cookie header, and the Set-Cookie value to send where one is needed. `overHttps`: the request did; the site's origin may say so too. */
+  guestToken(cookieHeader: string | undefined, overHttps?: boolean): { readonly token: string; readonly setCookie: string | undefined };
 }
 export const Csrf = defineToken<Csrf>('Csrf');
 

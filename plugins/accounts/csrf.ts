@@ -41,7 +41,8 @@ export class CsrfService implements Csrf {
     return cookie !== undefined && timingSafeEqual(hash('sha256', token, 'buffer'), hash('sha256', tokenOf(cookie), 'buffer'));
   }
 
-  guestToken(cookieHeader: string | undefined, secure: boolean = this.#cookies.secureSite): { readonly token: string; readonly setCookie: string | undefined } {
+  guestToken(cookieHeader: string | undefined, overHttps = false): { readonly token: string; readonly setCookie: string | undefined } {
+    const secure = overHttps || this.#cookies.secureSite;
     const known = this.#cookie(cookieHeader, secure);
     if (known !== undefined) return { token: tokenOf(known), setCookie: undefined };
     const random = pooledToken();

@@ -3,6 +3,7 @@ import { nullable, Time } from '#plugins/api';
 import { seeAddresses, type UserField } from '#plugins/accounts';
 import type { Access, Viewer } from '#plugins/access';
 import { isId } from './identifier.ts';
+import { namesLike } from './names.ts';
 
 const own = Type.Object({
   id: Type.String(), username: Type.String(), avatar_url: nullable(Type.String()), group: Type.Object({ id: Type.String(), name: Type.String() }),
@@ -56,9 +57,8 @@ export class UserRecords {
 
   /** Names that begin with `text` first, then those that contain it; by name. */
   async search(text: string, { limit, offset }: { limit: number; offset: number }, viewer: Viewer): Promise<readonly User[]> {
-    const pattern = text.toLowerCase().replace(/[\\%_]/g, '\\$&');
-    const rows = await this.#data.all(sql<Row>`select ${COLUMNS} from account where lower(username::text) like ${`%${pattern}%`}
-      order by lower(username::text) like ${`${pattern}%`} desc, lower(username::text), id limit ${limit} offset ${offset}`);
+    const { matches, order } = namesLike(text);
+    const rows = await this.#data.all(sql<Row>`select ${COLUMNS} from account where ${matches} order by ${order} limit ${limit} offset ${offset}`);
     return this.#records(rows, viewer);
   }
 

@@ -3,6 +3,7 @@ import type { Access, Viewer } from '#plugins/access';
 import { accountTag, type Account, type Accounts, type AccountStatus, type Author, type ImportedAccount, type NewAccount } from '#plugins/accounts';
 import { AccountEntity } from './entities.ts';
 import { digest, isId, newId, randomToken } from './identifier.ts';
+import { namesLike } from './names.ts';
 import type { Passwords } from './passwords.ts';
 
 const USERNAME = /^(?=.*[A-Za-z0-9])[A-Za-z0-9._-]{3,30}$/;
@@ -131,6 +132,11 @@ export class AccountsService implements Accounts {
       this.#options.data.one(sql<{ total: number }>`select count(*)::int as total from account where ${where}`),
     ]);
     return { accounts, total: counted?.total ?? 0 };
+  }
+
+  async searchNames({ text, limit, offset }: Parameters<Accounts['searchNames']>[0]): Promise<readonly Account[]> {
+    const { matches, order } = namesLike(text);
+    return this.#options.data.all(sql<Account>`select ${COLUMNS} from account where ${matches} order by ${order} limit ${limit} offset ${offset}`);
   }
 
   async setGroup(id: string, groupId: string): Promise<void> {

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { defineSurface, HttpError, InvalidInput, Type, type Request, type Settings, type TSchema } from '#core';
 import type { Viewer } from '#plugins/access';
 
@@ -34,14 +33,11 @@ let sequence = 0;
 
 /** A UUID of version 7: ids made later sort later, to the millisecond of `at` (epoch milliseconds), and within one in the order they were made. */
 export function createId(at: number): string {
-  const bytes = randomBytes(16);
-  sequence = at === lastAt ? Math.min(sequence + 1, 0xfff) : bytes[6]!;
+  const random = crypto.randomUUID();
+  sequence = at === lastAt ? Math.min(sequence + 1, 0xfff) : Number.parseInt(random.slice(0, 2), 16);
   lastAt = at;
-  bytes.writeUIntBE(at, 0, 6);
-  bytes.writeUInt16BE(0x7000 | sequence, 6);
-  bytes[8] = 0x80 | (bytes[8]! & 0x3f);
-  const hex = bytes.toString('hex');
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  const time = at.toString(16).padStart(12, '0');
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${sequence.toString(16).padStart(3, '0')}-${random.slice(19)}`;
 }
 
 /** Words of a title or name for its address, at most 80 characters, or `fallback` where it has none; letters of every script stay, Latin ones lose their accents. */

@@ -25,7 +25,7 @@ export default definePlugin({
   extensionPoints: [signals],
   settings: Type.Object({
     'live.streams': Type.Integer({
-      default: 10, minimum: 1, maximum: 100_000, title: 'Open streams of one member', 'x-group': 'live',
+      default: 10, minimum: 1, title: 'Open streams of one member', 'x-group': 'live',
       description: 'And of one address for all guests behind it; counted in each process. A browser has one for all its tabs.',
     }),
     'live.guests': Type.Boolean({

@@ -41,7 +41,9 @@ export default definePlugin({
     const messages = new Messages({ data, secrets, clock });
     const post = new Post({ messages, environment, clock, settings, log: plugin.log, transport: () => transport });
     plugin.extend(sealedStores, messages);
-    const delivery = plugin.job<{ readonly id: string }>('deliver', { schema: Type.Object({ id: Type.String() }), retry: RETRY, run: ({ id }) => post.deliver(id) });
+    const delivery = plugin.job<{ readonly id: string }>('deliver', {
+      schema: Type.Object({ id: Type.String() }), retry: RETRY, run: ({ id }) => post.deliver(id),
+    });
     plugin.job('clean', {
       schema: Type.Object({}), cron: '43 4 * * *',
       run: async () => {

@@ -16,6 +16,14 @@ export interface LetterParts {
   types(): readonly NotificationType[];
 }
 
+interface DigestOptions {
+  readonly to: string;
+  /** There are others that the mail does not name. */
+  readonly more: boolean;
+  /** The day that it is for. */
+  readonly key: string;
+}
+
 /** Mails about notifications, and the links in them that end their kind. */
 export class Letters {
   readonly #parts: LetterParts;
@@ -42,8 +50,7 @@ export class Letters {
     return { to, subject, ...parts, unsubscribe, key: `notification:${row.id}` };
   }
 
-  /** `more`: there are others that the mail does not name. `key`: the day or week that it is for. */
-  digest(rows: readonly NotificationRow[], actors: ReadonlyMap<string, Author>, { to, more, key }: { readonly to: string; readonly more: boolean; readonly key: string }): Message {
+  digest(rows: readonly NotificationRow[], actors: ReadonlyMap<string, Author>, { to, more, key }: DigestOptions): Message {
     const { web, environment } = this.#parts;
     const userId = rows[0]!.userId;
     const title = web.text('notifications:digest.title', { count: rows.length });

@@ -6,6 +6,9 @@ import type { PreferenceStore, Reader } from './preferences.ts';
 import type { Sight } from './sight.ts';
 import { NONE, type Store } from './store.ts';
 
+interface MailSettings {
+  readonly 'notifications.mail_delay': number;
+}
 export interface MailingParts {
   readonly data: Data;
   readonly clock: Clock;
@@ -24,7 +27,7 @@ const DAY = 86_400_000;
 const FRESH = 60_000;
 
 /** What is mailed: single notifications a while after they came, and digests each morning. Returns how to ask for the former. */
-export function addMailing(plugin: PluginHandle<{ readonly 'notifications.mail_delay': number }>, parts: MailingParts): (ids: readonly string[]) => Promise<void> {
+export function addMailing(plugin: PluginHandle<MailSettings>, parts: MailingParts): (ids: readonly string[]) => Promise<void> {
   const job = plugin.job<{ readonly id: string }>('mail', { schema: Type.Object({ id: Type.String() }), run: ({ id }) => mailOne(parts, id) });
   plugin.job('digest', { schema: Type.Object({}), cron: '0 7 * * *', run: () => mailDigests(parts) });
   return async (ids) => {
@@ -56,7 +59,7 @@ async function mailDigests(parts: MailingParts): Promise<void> {
   for (let after = NONE; ;) {
     const readers = await preferences.readers({ day, week }, after, READERS);
     if (readers.length > 0) {
-      const messages = await digestsOf(parts, readers, { until, key: day.toISOString().slice(0, 10) });
+      const messages = await digestsOf(parts, readers, until, day.toISOString().slice(0, 10));
       await data.transaction(async () => {
         await preferences.digested(readers.map(({ id }) => id), until);
         await parts.mail.send(...messages);
@@ -67,7 +70,8 @@ async function mailDigests(parts: MailingParts): Promise<void> {
   }
 }
 
-async function digestsOf({ accounts, letters, sight, store }: MailingParts, readers: readonly Reader[], { until, key }: { readonly until: Date; readonly key: string }): Promise<readonly Message[]> {
+async function digestsOf(parts: MailingParts, readers: readonly Reader[], until: Date, key: string): Promise<readonly Message[]> {
+  const { accounts, letters, sight, store } = parts;
   const ids = readers.map(({ id }) => id);
   const [viewers, addresses] = [await accounts.viewers(ids), await accounts.addresses(ids)];
   const rows = await store.newest(new Map(readers.map(({ id, since }) => [id, since])), until, NAMED + 1);

@@ -22,7 +22,8 @@ export class Follower implements Mirror {
 
   /** To be taken by whoever is about to tell of discussions, before looking at them: what becomes of them then waits for the end of the transaction. */
   async hold(discussionIds: readonly string[]): Promise<void> {
-    if (discussionIds.length > 0) await this.#data.all(sql`select pg_advisory_xact_lock_shared(${LOCK}, hashtext(id)) from unnest(${discussionIds}::text[]) as d(id) order by hashtext(id)`);
+    if (discussionIds.length === 0) return;
+    await this.#data.all(sql`select pg_advisory_xact_lock_shared(${LOCK}, hashtext(id)) from unnest(${discussionIds}::text[]) as d(id) order by hashtext(id)`);
   }
 
   async posts(_em: EntityManager, posts: readonly MirroredPost[]): Promise<void> {
@@ -37,7 +38,8 @@ export class Follower implements Mirror {
     await this.#own([id]);
     if (visible) {
       await this.unbury(`discussion:${id}`);
-      await this.#move(sql`n.discussion_id = ${id} and (n.category_id <> ${categoryId} or n.discussion_title is distinct from ${title})`, categoryId, sql`, discussion_title = ${title}`);
+      const differing = sql`n.discussion_id = ${id} and (n.category_id <> ${categoryId} or n.discussion_title is distinct from ${title})`;
+      await this.#move(differing, categoryId, sql`, discussion_title = ${title}`);
     } else {
       await this.#bury([`discussion:${id}`]);
       await this.#remove(sql`n.discussion_id = ${id}`, true);
@@ -54,7 +56,8 @@ export class Follower implements Mirror {
   }
 
   async #bury(keys: readonly string[]): Promise<void> {
-    await this.#data.all(sql`insert into notification_key (user_id, key, created_at) select ${NONE}, key, ${new Date(this.#clock.now())} from unnest(${keys}::text[]) as k(key) order by key on conflict do nothing`);
+    await this.#data.all(sql`insert into notification_key (user_id, key, created_at)
+      select ${NONE}, key, ${new Date(this.#clock.now())} from unnest(${keys}::text[]) as k(key) order by key on conflict do nothing`);
   }
 
   async #own(discussionIds: readonly string[]): Promise<void> {

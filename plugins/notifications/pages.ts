@@ -1,5 +1,5 @@
 import { Type, type Cache, type PluginHandle } from '#core';
-import { isGuest, type Viewer } from '#plugins/access';
+import { accessTag, isGuest, type Viewer } from '#plugins/access';
 import { accountTag } from '#plugins/accounts';
 import { Id } from '#plugins/api';
 import type { Discussions } from '#plugins/discussions';
@@ -24,25 +24,31 @@ export function addPages(plugin: PluginHandle, { cache, discussions, reading, we
   const options = { login: true };
   plugin.extend(navigation, { area: 'account', label: 'notifications:title', href: LIST, icon: 'bell' }, -10);
 
-  plugin.route(pages, { method: 'get', path: LIST, can: 'public', options, query: Query, keep: readTags })(async ({ actor, query: { page = 1, unread = false } }) => {
+  plugin.route(pages, {
+    method: 'get', path: LIST, can: 'public', options, query: Query, keep: readTags,
+  })(async ({ actor, query: { page = 1, unread = false } }) => {
     const { items, hasMore } = await reading.list(actor, { limit: PAGE, offset: (page - 1) * PAGE, unread });
     const href = (only: boolean, number: number): string => {
       const query = new URLSearchParams({ ...(only && { unread: 'true' }), ...(number > 1 && { page: String(number) }) });
       return query.size > 0 ? `${LIST}?${query}` : LIST;
     };
     const model = {
-      notifications: items.map((one) => ({ ...one, sentence: types().find(({ type }) => type === one.type)?.sentence ?? '' })), unread: await reading.unread(actor), only: unread,
-      all: href(false, 1), fresh: href(true, 1), pager: pagerOf(page, hasMore ? page + 1 : page, (number) => href(unread, number)),
+      notifications: items.map((one) => ({ ...one, sentence: types().find(({ type }) => type === one.type)?.sentence ?? '' })),
+      unread: await reading.unread(actor), only: unread, all: href(false, 1), fresh: href(true, 1),
+      pager: pagerOf(page, hasMore ? page + 1 : page, (number) => href(unread, number)),
     };
     return view('@notifications/list', { name: 'notifications', title: 'Notifications', hidden: true, current: LIST }, model);
   });
 
-  plugin.route(pages, { method: 'post', path: '/notifications/read', can: 'public', options, body: Type.Object({ id: Type.Optional(Id) }) })(async ({ actor, body: { id } }) => {
+  plugin.route(pages, {
+    method: 'post', path: '/notifications/read', can: 'public', options, body: Type.Object({ id: Type.Optional(Id) }),
+  })(async ({ actor, body: { id } }) => {
     await reading.read(actor, id === undefined ? {} : { ids: [id] });
     return negotiated(redirect(LIST), { success: true, count: await reading.unread(actor) });
   });
 
-  const unread = (viewer: Viewer): Promise<number> => cache.remember(`notifications.unread:${viewer.id}`, [accountTag(viewer.id!), ...readTags()], () => reading.unread(viewer));
+  const unread = (viewer: Viewer): Promise<number> =>
+    cache.remember(`notifications.unread:${viewer.id}`, [accountTag(viewer.id!), accessTag, ...readTags()], () => reading.unread(viewer));
   plugin.extend(slotFillings, fill(defineSlot<object>('header.end'), async (contexts, viewer) => {
     if (isGuest(viewer)) return [];
     const bell = await web.fragment(viewer, '@notifications/bell', { count: await unread(viewer) });
@@ -57,7 +63,8 @@ export function addPages(plugin: PluginHandle, { cache, discussions, reading, we
   plugin.extend(pageWatchers, {
     seen({ path, viewer }) {
       const number = isGuest(viewer) ? undefined : /^\/d\/(\d+)/.exec(path)?.[1];
-      if (number !== undefined) opened(number, viewer).catch((error: unknown) => plugin.log.warn({ error }, 'the notifications of an opened discussion stay unread'));
+      if (number === undefined) return;
+      opened(number, viewer).catch((error: unknown) => plugin.log.warn({ error }, 'the notifications of an opened discussion stay unread'));
     },
   });
 }

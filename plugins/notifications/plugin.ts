@@ -8,6 +8,7 @@ import { Notifications, notificationTypes, unreadChanged } from '#plugins/notifi
 import { Subscriptions } from '#plugins/subscriptions';
 import { Web } from '#plugins/web';
 import { batches } from './batches.ts';
+import { addCatchingUp } from './catching-up.ts';
 import { Letters } from './letters.ts';
 import { addMailing } from './mailing.ts';
 import { Follower } from './mirror.ts';
@@ -30,17 +31,22 @@ export default definePlugin({
   name: 'Notifications',
   version: '1.0.0',
   description: 'Tells members of replies, mentions, quotes and reactions, on the site and by mail.',
-  needs: { data: Data, cache: Cache, clock: Clock, environment: Environment, secrets: Secrets, settings: Settings, access: Access, accounts: Accounts, categories: Categories, discussions: Discussions },
+  needs: {
+    data: Data, cache: Cache, clock: Clock, environment: Environment, secrets: Secrets, settings: Settings, access: Access, accounts: Accounts,
+    categories: Categories, discussions: Discussions,
+  },
   wants: { subscriptions: Subscriptions, mail: Mail, live: Live, web: Web },
   provides: { notifications: Notifications },
   hooks: [unreadChanged],
   extensionPoints: [notificationTypes],
   settings: Type.Object({
     'notifications.mail_delay': Type.Integer({
-      default: 300, minimum: 0, maximum: 86_400, title: 'Seconds before a mail', 'x-group': 'email', description: 'Whoever reads a notification on the site within them gets no mail about it.',
+      default: 300, minimum: 0, maximum: 86_400, title: 'Seconds before a mail', 'x-group': 'email',
+      description: 'Whoever reads a notification on the site within them gets no mail about it.',
     }),
+    'notifications.stopped_at': Type.String({ default: '', title: 'Where it stopped', 'x-group': 'hidden' }),
   }),
-  setup({ data, cache, clock, environment, secrets, settings, access, accounts, categories, discussions, subscriptions, mail, live, web }, plugin) {
+  async setup({ data, cache, clock, environment, secrets, settings, access, accounts, categories, discussions, subscriptions, mail, live, web }, plugin) {
     const types = () => plugin.extensions(notificationTypes).map(({ value }) => value);
     const changed = (userIds: readonly string[]): Promise<void> => plugin.emit(unreadChanged, { userIds });
     const store = new Store({ data, clock });
@@ -50,9 +56,12 @@ export default definePlugin({
     const letters = web && mail && new Letters({ environment, secrets, web, types });
     const reading = new Reading({ data, environment, accounts, store, sight, changed });
     const later = letters && mail && addMailing(plugin, { data, clock, accounts, mail, letters, preferences, sight, store });
-    const notifications = new Notifier({ data, accounts, subscriptions, store, follower, preferences, sight, changed, mail: later ?? (() => Promise.resolve()) });
+    const notifications = new Notifier({
+      data, accounts, subscriptions, store, follower, preferences, sight, changed, mail: later ?? (() => Promise.resolve()),
+    });
 
     plugin.extend(mirrors, follower);
+    await addCatchingUp(plugin, { data, settings, discussions, follower });
     // It may have been deleted and restored.
     plugin.on(postUpdated, ({ post }) => follower.unbury(`post:${post.id}`));
     plugin.extend(signals, { name: 'notifications', visible: (_count, viewer) => !isGuest(viewer) });

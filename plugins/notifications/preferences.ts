@@ -6,6 +6,10 @@ export interface Preferences {
   readonly channels: Readonly<Record<string, Channel>>;
   readonly digest: Digest;
 }
+interface Choice {
+  readonly channels?: Readonly<Record<string, Channel>>;
+  readonly digest?: Digest | undefined;
+}
 const NOTHING_CHOSEN: Preferences = { channels: {}, digest: 'none' };
 
 /** Somebody whose digest is due. */
@@ -29,7 +33,8 @@ export class PreferenceStore {
 
   /** Everyone is in it, whether they chose anything or not. */
   async of(userIds: readonly string[]): Promise<(userId: string) => Preferences> {
-    const rows = await this.#data.all(sql<Preferences & { id: string }>`select user_id as id, channels, digest from notification_preference where user_id = any(${userIds}::uuid[])`);
+    const rows = await this.#data.all(sql<Preferences & { id: string }>`
+      select user_id as id, channels, digest from notification_preference where user_id = any(${userIds}::uuid[])`);
     const known = new Map(rows.map((row) => [row.id, row]));
     return (userId) => known.get(userId) ?? NOTHING_CHOSEN;
   }
@@ -40,7 +45,7 @@ export class PreferenceStore {
   }
 
   /** What is undefined stays. A digest that is switched on tells of what comes from now on. */
-  async save(userId: string, { channels = {}, digest }: { readonly channels?: Readonly<Record<string, Channel>>; readonly digest?: Digest | undefined }): Promise<void> {
+  async save(userId: string, { channels = {}, digest }: Choice): Promise<void> {
     const now = new Date(this.#clock.now());
     await this.#data.all(sql`insert into notification_preference as p (user_id, channels, digest, digested_at)
       values (${userId}, ${JSON.stringify(channels)}::jsonb, coalesce(${digest ?? null}::text, 'none'), ${now})
@@ -51,7 +56,8 @@ export class PreferenceStore {
   /** Whose last digest was before the beginning of this day or, for weekly ones, of this week; by id, after `after`. */
   readers({ day, week }: { readonly day: Date; readonly week: Date }, after: string, limit: number): Promise<readonly Reader[]> {
     return this.#data.all(sql<Reader>`select user_id as id, digested_at as since from notification_preference
-      where digest <> 'none' and user_id > ${after} and coalesce(digested_at, '-infinity') < case digest when 'daily' then ${day}::timestamptz else ${week}::timestamptz end
+      where digest <> 'none' and user_id > ${after}
+        and coalesce(digested_at, '-infinity') < case digest when 'daily' then ${day}::timestamptz else ${week}::timestamptz end
       order by user_id limit ${limit}`);
   }
 

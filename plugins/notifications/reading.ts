@@ -42,7 +42,8 @@ export class Reading {
     });
   }
 
-  #record({ id, type, title, url, actorId, discussionId, postId, count, isRead, createdAt }: NotificationRow, actors: Awaited<ReturnType<Accounts['authors']>>): NotificationRecord & { readonly path: string } {
+  #record(row: NotificationRow, actors: Awaited<ReturnType<Accounts['authors']>>): NotificationRecord & { readonly path: string } {
+    const { id, type, title, url, actorId, discussionId, postId, count, isRead, createdAt } = row;
     const actor = actorId === null ? null : (actors.get(actorId) ?? null);
     const record = { id, type, title, url: this.#parts.environment.baseUrl + url, actor, discussion_id: discussionId, post_id: postId, count, is_read: isRead };
     return { ...record, created_at: createdAt.toISOString(), path: url };

@@ -21,7 +21,8 @@ export function addRoutes(plugin: PluginHandle, { settings, reading }: { setting
   });
 
   plugin.route(api, {
-    ...own, method: 'get', path: '/notifications/count', summary: 'How many the caller has not read', keep: readTags, result: Type.Object({ count: Type.Integer() }),
+    ...own, method: 'get', path: '/notifications/count', summary: 'How many the caller has not read', keep: readTags,
+    result: Type.Object({ count: Type.Integer() }),
   })(async ({ actor }) => ({ count: await reading.unread(actor) }));
 
   plugin.route(api, {

@@ -83,7 +83,8 @@ export class Notifier implements Notifications {
       const head = discussionId === undefined ? undefined : heads.get(discussionId);
       const categoryId = head?.categoryId ?? NONE;
       if ((discussionId !== undefined && !head) || !sight.sees(categoryId, viewers.get(userId)!)) return [];
-      return [{ type, userId, actorId, discussionId, postId, url, title, key, categoryId, discussionTitle: head?.title, group: one.group ?? discussionId ?? key }];
+      const group = one.group ?? discussionId ?? key;
+      return [{ type, userId, actorId, discussionId, postId, url, title, key, group, categoryId, discussionTitle: head?.title }];
     });
   }
 }

@@ -1,4 +1,4 @@
-import { notFound, Type, type PluginHandle } from '#core';
+import { notFound, Type, type PluginHandle, type Static } from '#core';
 import { CHANNELS, DIGESTS, type NotificationType } from '#plugins/notifications';
 import { navigation, negotiated, pages, redirect, view, type View } from '#plugins/web';
 import { DIGEST, type Letters } from './letters.ts';
@@ -24,12 +24,15 @@ export function addSettings(plugin: PluginHandle, { preferences, letters, types 
 
   plugin.route(pages, { method: 'get', path: SETTINGS, can: 'public', options })(async ({ actor }) => {
     const chosen = (await preferences.of([actor.id!]))(actor.id!);
-    const kinds = types().map(({ type, label }) => ({
-      name: `channels[${type}]`, label, channels: channels.map((value) => ({ value, label: `notifications:channel.${value}`, current: value === preferences.channel(chosen, type) })),
-    }));
+    const kinds = types().map(({ type, label }) => {
+      const current = preferences.channel(chosen, type);
+      const choices = channels.map((value) => ({ value, label: `notifications:channel.${value}`, current: value === current }));
+      return { name: `channels[${type}]`, label, channels: choices };
+    });
     const digests = letters && DIGESTS.map((value) => ({ value, label: `notifications:digest.${value}`, current: value === chosen.digest }));
     const plain = { channels: Object.fromEntries(types().map(({ type }) => [type, preferences.channel(chosen, type)])), digest: chosen.digest };
-    return negotiated(view('@notifications/settings', { name: 'settings', title: 'Notifications', hidden: true }, { kinds, digests }), { success: true, ...plain });
+    const page = view('@notifications/settings', { name: 'settings', title: 'Notifications', hidden: true }, { kinds, digests });
+    return negotiated(page, { success: true, ...plain });
   });
 
   plugin.route(pages, { method: 'post', path: SETTINGS, can: 'public', options, body: Choice })(async ({ actor, body }) => {
@@ -40,7 +43,7 @@ export function addSettings(plugin: PluginHandle, { preferences, letters, types 
 
   if (!letters) return;
   // Looking changes nothing: programs that check mails open what is in them.
-  const find = ({ params }: { readonly params: { readonly user: string; readonly kind: string; readonly signature: string } }) => letters.read(params.user, params.kind, params.signature);
+  const find = ({ params }: { readonly params: Static<typeof Stop> }) => letters.read(params.user, params.kind, params.signature);
   const path = '/notifications/stop/:user/:kind/:signature';
   const stopView = (kind: string, done: boolean, action: string): View => {
     const label = kind === DIGEST ? 'notifications:stop.digest' : (types().find(({ type }) => type === kind)?.label ?? kind);

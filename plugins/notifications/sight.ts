@@ -3,6 +3,14 @@ import type { Accounts } from '#plugins/accounts';
 import type { Categories, DiscussionHead, Discussions } from '#plugins/discussions';
 import { NONE, type Store } from './store.ts';
 
+interface SightParts {
+  readonly access: Access;
+  readonly accounts: Accounts;
+  readonly categories: Categories;
+  readonly discussions: Discussions;
+  readonly store: Store;
+}
+
 /** What members may see of what they were told. */
 export class Sight {
   readonly #access: Access;
@@ -11,7 +19,7 @@ export class Sight {
   readonly #discussions: Discussions;
   readonly #store: Store;
 
-  constructor({ access, accounts, categories, discussions, store }: { access: Access; accounts: Accounts; categories: Categories; discussions: Discussions; store: Store }) {
+  constructor({ access, accounts, categories, discussions, store }: SightParts) {
     this.#access = access;
     this.#accounts = accounts;
     this.#categories = categories;

@@ -1,6 +1,6 @@
 import type { Environment, PluginHandle } from '#core';
 import type { Accounts } from '#plugins/accounts';
-import { discussionCreated, Discussions, postCreated } from '#plugins/discussions';
+import { discussionCreated, postCreated, type Discussions } from '#plugins/discussions';
 import { notificationTypes, type NewNotification, type Notifications } from '#plugins/notifications';
 import { reactionAdded } from '#plugins/reactions';
 import { reportHandled } from '#plugins/reports';
@@ -36,7 +36,8 @@ export function addSources(plugin: PluginHandle, { environment, accounts, discus
   for (const name of ['reply', 'mention', 'quote']) type(name, true);
   for (const name of ['reaction', 'report_handled']) type(name, false);
   const pathOf = (url: string): string => url.slice(environment.baseUrl.length);
-  const about = ({ authorId, discussionId, postId, url, key }: Writing) => ({ actorId: authorId, discussionId, ...(postId !== undefined && { postId }), url, key });
+  const about = ({ authorId, discussionId, postId, url, key }: Writing) =>
+    ({ actorId: authorId, discussionId, ...(postId !== undefined && { postId }), url, key });
 
   const speakTo = async (writing: Writing): Promise<void> => {
     const { mentioned, quoted } = addressed(writing.html);
@@ -56,7 +57,8 @@ export function addSources(plugin: PluginHandle, { environment, accounts, discus
   }, { durable: true });
 
   plugin.on(postCreated, async ({ post }) => {
-    const writing = { html: post.html, authorId: post.author.id, discussionId: post.discussion_id, postId: post.id, url: pathOf(post.url), key: `post:${post.id}` };
+    const { id: postId, html, author, discussion_id: discussionId } = post;
+    const writing = { html, authorId: author.id, discussionId, postId, url: pathOf(post.url), key: `post:${postId}` };
     await speakTo(writing);
     let after: string | undefined;
     for (;;) {
@@ -73,7 +75,8 @@ export function addSources(plugin: PluginHandle, { environment, accounts, discus
     if (!post) return;
     const url = `/d/${post.discussion.number}/${post.number}`;
     // Taken back and given again it is no news.
-    await notifications.notify([{ type: 'reaction', userId, actorId: actor.id, discussionId, postId, url, group: `post:${postId}`, key: `${reaction}:${postId}:${actor.id}` }]);
+    const key = `${reaction}:${postId}:${actor.id}`;
+    await notifications.notify([{ type: 'reaction', userId, actorId: actor.id, discussionId, postId, url, group: `post:${postId}`, key }]);
   }, { durable: true });
 
   plugin.on(reportHandled, async ({ report: { id, discussion_id: discussionId, reporter_id: userId } }) => {

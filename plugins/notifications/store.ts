@@ -66,8 +66,8 @@ export class Store {
     const rows = entries.map((entry) => ({ ...entry, id: createId(now.getTime()) }));
     return this.#data.all(sql<Kept>`
       with given as (
-        select * from json_to_recordset(${JSON.stringify(rows)}::json) as g(id uuid, "userId" uuid, type text, "actorId" uuid, "discussionId" uuid, "postId" uuid,
-          "categoryId" uuid, url text, title text, "discussionTitle" text, "group" text, key text)
+        select * from json_to_recordset(${JSON.stringify(rows)}::json) as g(id uuid, "userId" uuid, type text, "actorId" uuid, "discussionId" uuid,
+          "postId" uuid, "categoryId" uuid, url text, title text, "discussionTitle" text, "group" text, key text)
       ), fresh as (
         insert into notification_key (user_id, key, created_at) select g."userId", g.key, ${now} from given g
         where not exists (select 1 from notification_key k where k.user_id = ${NONE} and k.key in ('post:' || g."postId", 'discussion:' || g."discussionId"))
@@ -76,8 +76,10 @@ export class Store {
         select distinct on (g."userId", g.type, g."group") g.*, count(*) over (partition by g."userId", g.type, g."group")::integer as n
         from given g join fresh f on f.user_id = g."userId" and f.key = g.key order by g."userId", g.type, g."group", g.id
       ), kept as (
-        insert into notification as n (id, user_id, type, actor_id, discussion_id, post_id, category_id, url, title, discussion_title, group_key, count, created_at)
-        select id, "userId", type, "actorId", "discussionId", "postId", "categoryId", url, title, "discussionTitle", "group", n, ${now} from one order by "userId", type, "group"
+        insert into notification as n (id, user_id, type, actor_id, discussion_id, post_id, category_id, url, title, discussion_title, group_key,
+          count, created_at)
+        select id, "userId", type, "actorId", "discussionId", "postId", "categoryId", url, title, "discussionTitle", "group", n, ${now}
+        from one order by "userId", type, "group"
         on conflict (user_id, type, group_key) where not is_read
           do update set count = n.count + excluded.count, actor_id = excluded.actor_id, created_at = excluded.created_at
         returning n.id, n.user_id, n.type, n.category_id, xmax = 0 as added
@@ -106,7 +108,8 @@ export class Store {
   newest(since: ReadonlyMap<string, Date | undefined>, until: Date, limit: number): Promise<readonly NotificationRow[]> {
     const members = JSON.stringify([...since].map(([id, at]) => ({ id, at })));
     return this.#data.all(sql<NotificationRow>`select n.* from json_to_recordset(${members}::json) as m(id uuid, at timestamptz) cross join lateral (
-        select ${COLUMNS} from notification n where n.user_id = m.id and not n.is_read and n.created_at > coalesce(m.at, '-infinity') and n.created_at <= ${until}
+        select ${COLUMNS} from notification n where n.user_id = m.id and not n.is_read
+          and n.created_at > coalesce(m.at, '-infinity') and n.created_at <= ${until}
         order by n.created_at desc, n.id desc limit ${limit}
       ) n order by n."userId", n."createdAt" desc, n.id desc`);
   }
@@ -133,7 +136,8 @@ export class Store {
 
   /** What is read and older than `read`, and keys that are older than `known`. */
   async clean({ read, known }: { readonly read: Date; readonly known: Date }): Promise<void> {
-    await batched((limit) => this.#data.all(sql`delete from notification where id in (select id from notification where is_read and created_at < ${read} limit ${limit}) returning 1`));
+    await batched((limit) => this.#data.all(sql`delete from notification where id in
+      (select id from notification where is_read and created_at < ${read} limit ${limit}) returning 1`));
     await batched((limit) => this.#data.all(sql`delete from notification_key where (user_id, key) in
       (select user_id, key from notification_key where created_at < ${known} limit ${limit}) returning 1`));
   }

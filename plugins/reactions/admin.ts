@@ -6,7 +6,8 @@ import type { RouteServices } from './routes.ts';
 import type { ReactionTypes } from './types.ts';
 
 const Body = Type.Object({
-  slug: Type.String({ minLength: 1, maxLength: 40 }), emoji: Type.Optional(Type.String({ maxLength: 20 })), label: Type.Optional(Type.String({ maxLength: 40 })),
+  slug: Type.String({ minLength: 1, maxLength: 40 }), emoji: Type.Optional(Type.String({ maxLength: 20 })),
+  label: Type.Optional(Type.String({ maxLength: 40 })),
   position: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })), enabled: Type.Optional(Type.Boolean()),
 });
 
@@ -26,7 +27,9 @@ export function adminPages({ plugin }: Pick<RouteServices, 'plugin'>, { admin, t
   };
   const again = (retry: Retry): View => shown(types.all().find(({ slug }) => slug === retry.body['slug']), retry);
 
-  plugin.route(pages, { method: 'get', path: '/admin/reactions', can, options, query: Type.Object({ slug: Type.Optional(Type.String()) }) })(async ({ query }) => {
+  plugin.route(pages, {
+    method: 'get', path: '/admin/reactions', can, options, query: Type.Object({ slug: Type.Optional(Type.String()) }),
+  })(async ({ query }) => {
     await types.refresh();
     return negotiated(shown(types.all().find(({ slug }) => slug === query.slug)), { success: true, reactions: types.all() });
   });

@@ -9,7 +9,8 @@ import type { RouteServices } from './routes.ts';
 export function reactionPages({ plugin, discussions, reactions }: RouteServices, { access, web }: { access: Access; web: Web }): void {
   plugin.route(pages, {
     method: 'post', path: '/p/:id/react', can: react, options: { login: true }, body: Type.Object({ reaction: Type.String({ minLength: 1, maxLength: 40 }) }),
-    find: ({ actor, params }: { actor: Viewer; params: Readonly<Record<string, string>> }): Promise<PostHead | undefined> => discussions.findPost(params['id'] ?? '', actor),
+    find: ({ actor, params }: { actor: Viewer; params: Readonly<Record<string, string>> }): Promise<PostHead | undefined> =>
+      discussions.findPost(params['id'] ?? '', actor),
   })(async ({ actor, target, body }) => {
     if (target.deleted) throw notFound();
     await reactions.toggle(actor, target.id, body.reaction);

@@ -24,7 +24,8 @@ const UserReaction = Type.Object({ post_id: Type.String(), reaction: Type.String
 
 /** /api/reactions… and /api/users/reactions. */
 export function reactionRoutes({ plugin, settings, accounts, discussions, reactions }: RouteServices): void {
-  const find = async ({ actor, params }: { actor: Viewer; params: { post_id: string } }): Promise<PostHead | undefined> => discussions.findPost(params.post_id, actor);
+  const find = ({ actor, params }: { readonly actor: Viewer; readonly params: { readonly post_id: string } }): Promise<PostHead | undefined> =>
+    discussions.findPost(params.post_id, actor);
 
   plugin.route(api, {
     method: 'post', path: '/reactions/toggle', can: react, summary: 'Give a reaction to a post, or take it back',

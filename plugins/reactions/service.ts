@@ -26,6 +26,12 @@ export interface Given {
   readonly type: string;
   readonly createdAt: Date;
 }
+interface GivenPage {
+  readonly limit: number;
+  readonly offset: number;
+  /** The id with which the page before ended. */
+  readonly before: number | undefined;
+}
 
 /** Giving reactions, taking them back, and counting them. */
 export class ReactionService implements Reactions {
@@ -46,7 +52,10 @@ export class ReactionService implements Reactions {
     const post = await discussions.findPost(postId, viewer);
     if (!post || post.deleted) throw notFound('There is no such post');
     const type = types.find(reaction);
-    if (!type?.enabled) throw new InvalidInput([{ field: 'reaction', message: `must be one of ${types.all().filter(({ enabled }) => enabled).map(({ slug }) => slug).join(', ')}` }]);
+    if (!type?.enabled) {
+      const slugs = types.all().filter(({ enabled }) => enabled).map(({ slug }) => slug);
+      throw new InvalidInput([{ field: 'reaction', message: `must be one of ${slugs.join(', ')}` }]);
+    }
     const added = await this.#write(viewer.id, viewer.username ?? '', post, type);
     await cache.purge(discussionTags.discussion(post.discussion.id));
     return added ? 'added' : 'removed';
@@ -62,7 +71,8 @@ export class ReactionService implements Reactions {
     const found = Map.groupBy(rows, ({ postId }) => postId);
     const order = new Map(types.all().map(({ slug }, index) => [slug, index]));
     const place = ({ type }: CountRow): number => order.get(type) ?? order.size;
-    return postIds.map((id) => (found.get(id) ?? []).toSorted((a, b) => place(a) - place(b)).map(({ type, count, reacted }) => ({ reaction: type, count, reacted })));
+    const sorted = (id: string): readonly CountRow[] => (found.get(id) ?? []).toSorted((a, b) => place(a) - place(b));
+    return postIds.map((id) => sorted(id).map(({ type, count, reacted }) => ({ reaction: type, count, reacted })));
   }
 
   /** Ids of those who reacted last, at most `limit` for each type. */
@@ -74,7 +84,7 @@ export class ReactionService implements Reactions {
   }
 
   /** What a member gave on posts that the viewer may see, the newest first; one more than `limit`, if there are. */
-  async givenBy(userId: string, { limit, offset, before }: { limit: number; offset: number; before: number | undefined }, viewer: Viewer): Promise<readonly Given[]> {
+  async givenBy(userId: string, { limit, offset, before }: GivenPage, viewer: Viewer): Promise<readonly Given[]> {
     const { data, discussions } = this.#services;
     return data.all(sql<Given>`select id, post_id as "postId", type, created_at as "createdAt" from reaction
       where user_id = ${userId} and post_id in (${await discussions.visiblePosts(viewer)})${before === undefined ? sql`` : sql` and id < ${before}`}
@@ -85,7 +95,8 @@ export class ReactionService implements Reactions {
   #write(userId: string, username: string, post: PostHead, { slug, emoji }: ReactionType): Promise<boolean> {
     const { data, clock, plugin } = this.#services;
     return data.transaction(async () => {
-      await data.all(sql`insert into reaction_count (post_id, type, count) values (${post.id}, ${slug}, 0) on conflict (post_id, type) do update set count = reaction_count.count`);
+      await data.all(sql`insert into reaction_count (post_id, type, count) values (${post.id}, ${slug}, 0)
+        on conflict (post_id, type) do update set count = reaction_count.count`);
       const row = await data.one(sql<{ added: boolean }>`
         with taken as (
           delete from reaction where post_id = ${post.id} and type = ${slug} and user_id = ${userId} returning 1
@@ -96,8 +107,8 @@ export class ReactionService implements Reactions {
         update reaction_count set count = count + (case when exists (select from given) then 1 else -1 end)
         where post_id = ${post.id} and type = ${slug} returning exists (select from given) as added`);
       const added = row?.added ?? false;
-      const actor = { id: userId, username };
-      if (added) await plugin.emit(reactionAdded, { reaction: slug, emoji, post_id: post.id, discussion_id: post.discussion.id, author_id: post.authorId, actor });
+      const told = { reaction: slug, emoji, post_id: post.id, discussion_id: post.discussion.id, author_id: post.authorId };
+      if (added) await plugin.emit(reactionAdded, { ...told, actor: { id: userId, username } });
       return added;
     });
   }

@@ -21,7 +21,7 @@ export default definePlugin({
   permissions: [follow],
   settings: Type.Object({
     'subscriptions.when_starting': level('watching', 'Who starts a discussion', 'How closely they follow it from then on, until they choose for themselves.'),
-    'subscriptions.when_replying': level('tracking', 'Who replies', 'How closely they follow the discussion from then on, unless they follow or have muted it already.'),
+    'subscriptions.when_replying': level('tracking', 'Who replies', 'The same; a level that is there already stays.'),
   }),
   setup({ data, cache, clock, settings, access, accounts, discussions, web }, plugin) {
     const subscriptions = new SubscriptionService({ data, cache, clock });

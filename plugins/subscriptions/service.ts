@@ -16,7 +16,8 @@ export class SubscriptionService implements Subscriptions {
 
   async watchers(discussionId: string, { after, limit }: { readonly after?: string; readonly limit: number }): Promise<readonly string[]> {
     const rows = await this.#data.all(sql<{ id: string }>`select user_id as id from subscription
-      where discussion_id = ${discussionId} and level = 'watching'${after === undefined ? sql`` : sql` and user_id > ${after}`} order by user_id limit ${limit}`);
+      where discussion_id = ${discussionId} and level = 'watching'${after === undefined ? sql`` : sql` and user_id > ${after}`}
+      order by user_id limit ${limit}`);
     return rows.map(({ id }) => id);
   }
 
@@ -50,14 +51,15 @@ export class SubscriptionService implements Subscriptions {
   /** For whoever wrote: a level that was there, chosen or not, stays. */
   async begin(discussionId: string, userId: string, level: Level): Promise<void> {
     if (level === 'normal') return;
-    const added = await this.#data.all(sql`insert into subscription (discussion_id, user_id, level, created_at) values (${discussionId}, ${userId}, ${level}, ${this.#now()})
-      on conflict do nothing returning user_id`);
+    const added = await this.#data.all(sql`insert into subscription (discussion_id, user_id, level, created_at)
+      values (${discussionId}, ${userId}, ${level}, ${this.#now()}) on conflict do nothing returning user_id`);
     if (added.length > 0) await this.#cache.purge(accountTag(userId));
   }
 
   /** Those of a member that are more than `normal`, by discussion. */
   async of(userId: string, discussionIds: readonly string[]): Promise<ReadonlyMap<string, { readonly level: Level; readonly createdAt: Date }>> {
-    const rows = await this.#data.all(sql<{ id: string; level: Level; createdAt: Date }>`select discussion_id as id, level, created_at as "createdAt" from subscription
+    const rows = await this.#data.all(sql<{ id: string; level: Level; createdAt: Date }>`
+      select discussion_id as id, level, created_at as "createdAt" from subscription
       where user_id = ${userId} and discussion_id = any(${discussionIds}::uuid[])`);
     return new Map(rows.map(({ id, level, createdAt }) => [id, { level, createdAt }]));
   }

@@ -35,7 +35,8 @@ export function adminPages({ plugin, tags, counts }: TagServices, admin: Admin):
   const again = (retry: Retry): View => shown({ retry, edited: tags.all().find(({ id }) => id === retry.body['id']) });
 
   plugin.route(pages, {
-    method: 'get', path: '/admin/tags', can, options, query: Type.Object({ id: Type.Optional(Type.String()), page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })) }),
+    method: 'get', path: '/admin/tags', can, options,
+    query: Type.Object({ id: Type.Optional(Type.String()), page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })) }),
   })(async ({ actor, query: { id, page } }) => {
     await tags.refresh();
     return negotiated(shown({ edited: tags.all().find((tag) => tag.id === id), page }), { success: true, tags: await counts.records(tags.all(), actor) });
@@ -51,7 +52,8 @@ export function adminPages({ plugin, tags, counts }: TagServices, admin: Admin):
   });
 
   plugin.route(pages, {
-    method: 'post', path: '/admin/tags/delete', can, options: { ...options, again }, body: Type.Object({ id: Type.String(), merge_into: Type.Optional(Type.String()) }),
+    method: 'post', path: '/admin/tags/delete', can, options: { ...options, again },
+    body: Type.Object({ id: Type.String(), merge_into: Type.Optional(Type.String()) }),
   })(async ({ body }) => {
     await tags.refresh();
     await tags.remove(body.id, given(body.merge_into?.trim()));

@@ -42,7 +42,9 @@ export class Assignments {
     return {
       name: 'tags',
       result: Type.Array(TagReference),
-      body: Type.Union([Type.Array(Type.String(), { maxItems: 100 }), Type.String()], { description: 'Names, slugs or ids; forms may send one text with commas between. New names are created for members who may' }),
+      body: Type.Union([Type.Array(Type.String(), { maxItems: 100 }), Type.String()], {
+        description: 'Names, slugs or ids; forms may send one text with commas between. New names are created for members who may',
+      }),
       loadMany: (ids) => this.of(ids),
       save: async (_em, id, value, viewer) => {
         const words = wordsOf(value);
@@ -72,9 +74,10 @@ export class Assignments {
     const ids = await tags.resolve([...new Set([...wanted.values()].flat())], create);
     const rows = [...wanted].flatMap(([discussion, words]) =>
       [...new Set(words.map((word) => ids.get(word)!))].map((tag, position) => ({ discussion, tag, position })));
+    const of = <T>(read: (row: (typeof rows)[number]) => T): T[] => rows.map(read);
     await data.all(sql`
       with wanted as (
-        select * from unnest(${rows.map(({ discussion }) => discussion)}::uuid[], ${rows.map(({ tag }) => tag)}::uuid[], ${rows.map(({ position }) => position)}::int[])
+        select * from unnest(${of(({ discussion }) => discussion)}::uuid[], ${of(({ tag }) => tag)}::uuid[], ${of(({ position }) => position)}::int[])
           as w (discussion_id, tag_id, position)
       ), unwanted as (
         update discussion_tag a set position = null where a.discussion_id = any(${[...wanted.keys()]}::uuid[])

@@ -41,7 +41,8 @@ export class TagCounts {
     if (discussions.length === 0) return;
     await this.#data.all(sql`
       with now as (
-        select * from unnest(${discussions.map(({ id }) => id)}::uuid[], ${discussions.map(({ categoryId }) => categoryId ?? null)}::uuid[]) as n (discussion_id, category_id)
+        select * from unnest(${discussions.map(({ id }) => id)}::uuid[], ${discussions.map(({ categoryId }) => categoryId ?? null)}::uuid[])
+          as n (discussion_id, category_id)
       ), stale as (
         select t.discussion_id, t.tag_id, t.position, t.counted_in as before, case when t.position is not null then now.category_id end as after
         from discussion_tag t join now using (discussion_id) where t.position is null or t.counted_in is distinct from now.category_id
@@ -53,14 +54,16 @@ export class TagCounts {
         select tag_id, before as category_id, -1 as by from stale where before is not null
         union all select tag_id, after, 1 from stale where after is not null
       )
-      insert into tag_count (tag_id, category_id, discussions) select tag_id, category_id, sum(by) from changes group by tag_id, category_id order by tag_id, category_id
+      insert into tag_count (tag_id, category_id, discussions)
+      select tag_id, category_id, sum(by) from changes group by tag_id, category_id order by tag_id, category_id
       on conflict (tag_id, category_id) do update set discussions = tag_count.discussions + excluded.discussions`);
   }
 
   /** All discussions of a category went to another one. */
   async move(from: string, to: string): Promise<void> {
     await this.#data.all(sql`update discussion_tag set counted_in = ${to} where counted_in = ${from}`);
-    await this.#data.all(sql`insert into tag_count (tag_id, category_id, discussions) select tag_id, ${to}, discussions from tag_count where category_id = ${from} order by tag_id
+    await this.#data.all(sql`insert into tag_count (tag_id, category_id, discussions)
+      select tag_id, ${to}, discussions from tag_count where category_id = ${from} order by tag_id
       on conflict (tag_id, category_id) do update set discussions = tag_count.discussions + excluded.discussions`);
     await this.#data.all(sql`delete from tag_count where category_id = ${from}`);
   }

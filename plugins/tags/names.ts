@@ -19,8 +19,10 @@ export const hueOf = (name: string): number => (createHash('sha1').update(keyOf(
 export function nameOf(text: string, field: string): string {
   const name = clean(text);
   const length = [...name].length;
-  if (length < 1 || length > LONGEST) throw new InvalidInput([{ field, message: `must be names of 1 to ${LONGEST} characters; “${name.slice(0, 60)}” has ${length}` }]);
-  if (/[,\p{C}]/u.test(name.replace(/\u200d|\u200c/g, ''))) throw new InvalidInput([{ field, message: 'must be names without commas and invisible characters' }]);
+  const wrong = (message: string): InvalidInput => new InvalidInput([{ field, message }]);
+  if (length < 1 || length > LONGEST) throw wrong(`must be names of 1 to ${LONGEST} characters; “${name.slice(0, 60)}” has ${length}`);
+  // Two invisible ones belong to words of some scripts, and to emoji.
+  if (/[,\p{C}]/u.test(name.replace(/\u200c|\u200d/g, ''))) throw wrong('must be names without commas and invisible characters');
   return name;
 }
 

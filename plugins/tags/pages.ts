@@ -29,9 +29,8 @@ export function tagPages({ plugin, tags, counts, discussions }: TagServices): vo
   })(async ({ actor, query, target }) => {
     const [tag] = await counts.records([target], actor);
     const path = pathOf(target);
-    const list = await discussions.listPage(
-      { ...query, path, api: `/api/tags/${encodeURIComponent(target.slug)}/discussions`, within: tags.discussionsWith(target.id), total: tag!.discussion_count }, actor,
-    );
+    const api = `/api/tags/${encodeURIComponent(target.slug)}/discussions`;
+    const list = await discussions.listPage({ ...query, path, api, within: tags.discussionsWith(target.id), total: tag!.discussion_count }, actor);
     return view('@tags/tag', { name: 'tag', title: target.name, canonical: path, current: '/tags' }, { ...list, tag });
   });
 }
@@ -40,7 +39,8 @@ export function tagPages({ plugin, tags, counts, discussions }: TagServices): vo
 export function tagSlots({ plugin }: TagServices, { assignments, web, max }: { assignments: Assignments; web: Web; max: () => number }): void {
   const links = (tags: readonly TagReference[]): SafeHtml | undefined =>
     tags.length === 0 ? undefined : html`<p class="row">${tags.map((tag) => html`<a class="tag" href="${pathOf(tag)}" dir="auto">${tag.name}</a>`)}</p>`;
-  plugin.extend(slotFillings, fill(headAfterTitle, async (records: readonly DiscussionRecord[]) => (await assignments.of(records.map(({ id }) => id))).map(links)));
+  const below = async (records: readonly DiscussionRecord[]) => (await assignments.of(records.map(({ id }) => id))).map(links);
+  plugin.extend(slotFillings, fill(headAfterTitle, below));
 
   const chosen = async ({ discussion, values }: ComposerSlot): Promise<string> => {
     if (values['tags'] !== undefined || !discussion) return [values['tags'] ?? []].flat().join(', ');

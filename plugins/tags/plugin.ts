@@ -4,6 +4,7 @@ import { Admin } from '#plugins/admin';
 import { Categories, discussionFields, Discussions, mirrors } from '#plugins/discussions';
 import { createTags, manageTags, Tags } from '#plugins/tags';
 import { Web } from '#plugins/web';
+import { Absence } from './absence.ts';
 import { adminPages } from './admin.ts';
 import { Assignments } from './assignments.ts';
 import { TagCounts } from './counts.ts';
@@ -30,7 +31,14 @@ export default definePlugin({
     const max = (): number => plugin.settings['tags.max'];
     const assignments = new Assignments({ data, cache, access, tags, counts, max });
     plugin.extend(discussionFields, assignments.field());
-    plugin.extend(mirrors, assignments.mirror());
+    const mirror = assignments.mirror();
+    plugin.extend(mirrors, mirror);
+    const absence = new Absence({ data, discussions, mirror });
+    const catchUp = plugin.job('catch-up', {
+      schema: Type.Object({ since: Type.String() }), run: ({ since }: { since: string }, { signal }) => absence.catchUp(since, signal),
+    });
+    await absence.end((since) => catchUp.add({ since }));
+    plugin.defer(() => absence.begin());
 
     const services = { plugin, settings, tags, counts, discussions, web };
     tagRoutes(services);

@@ -18,8 +18,8 @@ export interface TagServices {
 /** Tags of an answer that shows tags with their numbers, or discussions. */
 export const shownTags: readonly string[] = [tagsTag, discussionTags.lists, discussionTags.all, discussionTags.categories, accessTag];
 
-/** The most used first. */
-export const byUse = (a: TagRecord, b: TagRecord): number => b.discussion_count - a.discussion_count || (a.name < b.name ? -1 : a.name > b.name ? 1 : a.id < b.id ? -1 : 1);
+/** The most used first; those used equally stay in the order of their names, in which they are held. */
+export const byUse = (a: TagRecord, b: TagRecord): number => b.discussion_count - a.discussion_count;
 
 /** The tag a path names by id or slug. */
 export const findTag = (tags: TagService) => async ({ params }: { readonly params: Readonly<Record<string, string>> }): Promise<Tag | undefined> => {
@@ -42,16 +42,16 @@ export function tagRoutes({ plugin, settings, tags, counts, discussions, web }: 
   });
 
   plugin.route(api, {
-    method: 'get', path: '/tags/:id', can: 'public', summary: 'One tag, by id or slug', params: Type.Object({ id: IdOrSlug }), result: Type.Object({ tag: TagRecord }),
-    find: findTag(tags), keep,
+    method: 'get', path: '/tags/:id', can: 'public', summary: 'One tag, by id or slug', params: Type.Object({ id: IdOrSlug }),
+    result: Type.Object({ tag: TagRecord }), find: findTag(tags), keep,
   })(async ({ actor, target }) => {
     const [tag] = await counts.records([target], actor);
     return { tag: tag! };
   });
 
   plugin.route(api, {
-    method: 'get', path: '/tags/:slug/discussions', can: 'public', summary: 'Discussions with a tag, by its id or slug', params: Type.Object({ slug: IdOrSlug }),
-    query: Type.Object({ ...Paging, sort: Type.Optional(Type.Enum([...SORTS])) }),
+    method: 'get', path: '/tags/:slug/discussions', can: 'public', summary: 'Discussions with a tag, by its id or slug',
+    params: Type.Object({ slug: IdOrSlug }), query: Type.Object({ ...Paging, sort: Type.Optional(Type.Enum([...SORTS])) }),
     result: Type.Object({ discussions: Type.Array(discussions.record), html: Type.String(), ...pagingResult }),
     find: findTag(tags), keep: () => [...shownTags, renderedTag],
   })(async ({ actor, target, query: { sort, limit, offset, cursor } }) => {

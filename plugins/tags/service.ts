@@ -8,6 +8,8 @@ const KEY = 'tags.all';
 /** How many tags may want the same word in addresses. */
 const NAMESAKES = 50;
 
+const SLUG = /^[\p{L}\p{N}\p{M}]+(?:-[\p{L}\p{N}\p{M}]+)*$/u;
+
 /** What administrators say of a tag; what is undefined stays, or gets its first value. */
 export interface TagChanges {
   readonly id?: string | undefined;
@@ -106,7 +108,7 @@ export class TagService implements Tags {
     const wrong = (field: string, message: string): InvalidInput => new InvalidInput([{ field, message }]);
     const others = this.#now.filter((tag) => tag !== known);
     if (others.some((other) => keyOf(other.name) === keyOf(name))) throw wrong('name', 'is taken by another tag');
-    if (isId(slug) || !/^[\p{L}\p{N}\p{M}]+(?:-[\p{L}\p{N}\p{M}]+)*$/u.test(slug)) throw wrong('slug', 'may have letters and digits with single hyphens between them');
+    if (isId(slug) || !SLUG.test(slug)) throw wrong('slug', 'may have letters and digits with single hyphens between them');
     if (others.some((other) => other.slug === slug)) throw wrong('slug', 'is taken by another tag');
   }
 

@@ -22,7 +22,7 @@ export interface Statement {
 }
 
 const RAISED = 1_000_000_000;
-const LIMITS = ['api.rate_limit_user', 'api.rate_limit_ip', 'posts.rate_limit', 'discussions.rate_limit', 'login.rate_limit', 'markdown.rate_limit'];
+const LIMITS = ['api.rate_limit_user', 'api.rate_limit_ip', 'posts.rate_limit', 'discussions.rate_limit', 'login.rate_limit', 'markdown.rate_limit', 'live.streams'];
 
 let recording: Statement[] | undefined;
 

@@ -8,6 +8,7 @@ import type { Prepared } from './data.ts';
 import { measureHooks } from './hooks.ts';
 import { measureDurable } from './durable.ts';
 import { measureLarge, SMALL } from './large.ts';
+import { measureLive } from './live.ts';
 import { generator } from './load.ts';
 import { login, measureReads } from './reads.ts';
 import { json, met, table, type Result } from './report.ts';
@@ -32,14 +33,16 @@ const add = async (what: string, measure: () => Promise<readonly Result[]>): Pro
 
 try {
   await add('hooks', measureHooks);
+  let prepared: Prepared;
   {
     await using forum = await startChild('forum.ts', environment);
-    const prepared = await forum.ask<Prepared>({ do: 'prepare', ...SMALL });
+    prepared = await forum.ask<Prepared>({ do: 'prepare', ...SMALL });
     const member = await login(forum.url);
     await add('reads', () => measureReads(forum, prepared, member, seconds));
     if (database) await add('writes', () => measureWrites(forum, database.url, prepared, member, seconds));
     await add('memory', async () => [{ name: 'resident memory after the load', value: await forum.memory(), unit: 'MiB', ratio: undefined, goal: 220, atMost: true }]);
   }
+  await add('live streams', () => measureLive(environment, prepared));
   await add('durable listeners', () => measureDurable(environment, seconds));
   await add('starts', () => measureStart(environment, database !== undefined));
   await add('large data', () => measureLarge(server, quick));

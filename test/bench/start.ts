@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { resolve } from 'node:path';
-import { START_FLAGS } from './child.ts';
+import { START_ENVIRONMENT, START_FLAGS } from './child.ts';
 import type { Result } from './report.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -17,7 +17,7 @@ export async function measureStart(environment: Readonly<Record<string, string>>
 async function startAndAsk(environment: Readonly<Record<string, string>>): Promise<number> {
   const port = await freePort();
   const begun = performance.now();
-  const child = spawn(process.execPath, [...START_FLAGS, 'core/main.ts'], { cwd: ROOT, env: { ...process.env, ...environment, PORT: String(port), NODE_ENV: 'production', LOG_LEVEL: 'error' }, stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(process.execPath, [...START_FLAGS, 'core/main.ts'], { cwd: ROOT, env: { ...process.env, ...START_ENVIRONMENT, ...environment, PORT: String(port), NODE_ENV: 'production', LOG_LEVEL: 'error' }, stdio: ['ignore', 'ignore', 'inherit'] });
   try {
     for (;;) {
       const answered = await fetch(`http://127.0.0.1:${port}/`).then((response) => response.ok, () => false);

@@ -31,7 +31,7 @@ export function discussionPages(services: PageServices): void {
     const range = { from: (page - 1) * PAGE_SIZE + 1, to: Math.min(page * PAGE_SIZE, lastNumber), falling: false };
     const [posts, [shown]] = await Promise.all([reading.postsBetween(head, range, actor), records.categories([category], actor)]);
     const model = {
-      discussion: record, category: shown, posts: posts.map((post) => postModel(post, head, services, actor)),
+      discussion: record, last: lastNumber, category: shown, posts: posts.map((post) => postModel(post, head, services, actor)),
       pager: pagerOf(page, last, (number) => address(head, number)), tools: toolsOf(head, services, actor), ...endOf(head, services, actor),
     };
     const description = markdown.excerpt(record.content, 160);

@@ -23,6 +23,7 @@ class TypingLine extends HTMLElement {
   #told = 0;
   #idle: ReturnType<typeof setTimeout> | undefined;
   #asking: ReturnType<typeof setInterval> | undefined;
+  #fading: ReturnType<typeof setTimeout> | undefined;
 
   connectedCallback(): void {
     const form = this.closest('form');
@@ -31,13 +32,15 @@ class TypingLine extends HTMLElement {
     area?.addEventListener('blur', () => this.#stop());
     form?.addEventListener('submit', () => this.#stop());
     document.addEventListener('parley:typing', this.#hear);
-    this.#asking = setInterval(() => void this.#ask(), ASK);
+    // Pages with a stream are told.
+    if (!document.querySelector('x-live')) this.#asking = setInterval(() => void this.#ask(), ASK);
     void this.#ask();
   }
 
   disconnectedCallback(): void {
     document.removeEventListener('parley:typing', this.#hear);
     clearInterval(this.#asking);
+    clearTimeout(this.#fading);
     this.#stop();
   }
 
@@ -88,6 +91,8 @@ class TypingLine extends HTMLElement {
     const writing = [...this.#others].filter(([id, { until }]) => id !== this.dataset['self'] && until > Date.now()).map(([, { name }]) => name);
     const [first = '', second = ''] = writing;
     const text = writing.length === 0 ? '' : (this.dataset[writing.length === 1 ? 'one' : writing.length === 2 ? 'two' : 'many'] ?? '');
+    clearTimeout(this.#fading);
+    if (text !== '') this.#fading = setTimeout(() => this.#show(), HOLDS + 50);
     this.textContent = text.replace('{first}', () => first).replace('{second}', () => second);
   }
 }

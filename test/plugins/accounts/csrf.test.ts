@@ -67,4 +67,12 @@ describe('forgery tokens', () => {
     expect(csrf.guestToken('parley.csrf=chosen.by-somebody').setCookie).toBeDefined();
     expect(csrf.guestToken(cookie, true).setCookie).toMatch(/^__Host-parley\.csrf=.*; Secure$/);
   });
+
+  it('of a page that was kept hold on a site of https too, whatever the connection to the proxy is', async () => {
+    await using secure = await startForum({ environment: { baseUrl: 'https://forum.test' } });
+    await secure.client().get('/');
+    const client = secure.client();
+    expect((await client.get('/')).headers.getSetCookie()).toEqual([expect.stringMatching(/^__Host-parley\.csrf=.*; Secure$/)]);
+    expect((await client.post('/api/presence/update', { page: '/' }, { 'x-csrf-token': await client.csrf('/') })).status).toBe(200);
+  });
 });

@@ -1,5 +1,6 @@
-import { beforeAll, describe, expect, test } from 'vitest';
-import { nameOf, useWorld, type Ask, type Name } from './world.ts';
+import { beforeAll, describe, expect, test, vi } from 'vitest';
+import type { RouteInfo } from '#core';
+import { isStream, nameOf, useWorld, type Ask, type Name } from './world.ts';
 
 const world = useWorld();
 const TITLE = 'Zanzibar quartermaster';
@@ -17,6 +18,9 @@ beforeAll(async () => {
   ({ post: { id: post } } = await world.must('root', 'POST', '/posts', { body: { discussion_id: discussion.id, content: `More ${SECRET} @ada` } }));
   category = (await world.must('mia', 'GET', '/categories/:id', { params: { id: 'staff' } })).category.id;
   for (const [route, ask] of AROUND) if (has(route)) await world.must('mia', ...partsOf(route), ask());
+  // Who may see it is told of it; what members would be told would come at the same time.
+  await world.must('root', 'POST', '/posts', { body: { discussion_id: discussion.id, content: `Even more ${SECRET}` } });
+  await vi.waitFor(async () => expect((await world.must('mia', 'GET', '/notifications/count')).count).toBeGreaterThan(0), { timeout: 20_000 });
   hidden = [TITLE, 'zanzibar-quartermaster', SECRET, 'xylophone', 'quartermaster', discussion.id, post, `/d/${discussion.number}-`, category];
 });
 
@@ -46,7 +50,7 @@ const PARAMS: Readonly<Record<string, () => readonly string[]>> = {
 
 /** Every read of the API with every combination of one value for each thing that it takes. */
 function reads(): readonly (readonly [path: string, ask: Ask])[] {
-  return world.routes().filter(({ method, options }) => method === 'get' && options['stream'] !== true).flatMap(({ path, query }) => {
+  return world.routes().filter((route) => route.method === 'get' && !isStream(route)).flatMap(({ path, query }) => {
     const names = Object.keys((query as { properties?: object } | undefined)?.properties ?? {}).filter((name) => name in QUERIES);
     const params = combine([...path.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, PARAMS[name]?.() ?? []]));
     const queries = combine(names.map((name) => [name, ['', ...QUERIES[name]!()]]));
@@ -115,22 +119,35 @@ describe('what a caller may not see', () => {
     ['POST /typing-indicator/typing', () => ({ body: { discussion_id: discussion.id } }), { body: { discussion_id: absent } }],
     ['POST /typing-indicator/stop', () => ({ body: { discussion_id: discussion.id } }), { body: { discussion_id: absent } }],
     ['GET /typing-indicator/status', () => ({ query: { discussion_id: discussion.id } }), { query: { discussion_id: absent } }],
+    ['GET /live', () => ({ query: { discussion_id: discussion.id } }), { query: { discussion_id: absent } }],
     ['POST /reports', () => ({ body: { post_id: post, reason: 'spam' } }), { body: { post_id: absent, reason: 'spam' } }],
   ];
+
+  test('is asked for with every route that names a thing which may be hidden', () => {
+    const naming = ({ path, query, body }: RouteInfo): boolean => {
+      const fields = Object.keys({ ...(query as { properties?: object } | undefined)?.properties, ...(body as { properties?: object } | undefined)?.properties });
+      return /:(id|post_id)\b/.test(path) || fields.some((name) => /^(discussion|post|category)_id$/.test(name));
+    };
+    const open = ['GET /users/:id', 'GET /tags/:id', 'PUT /reports/:id'];
+    const routes = world.routes().filter(naming).map(nameOf).filter((name) => !open.includes(name));
+    expect(routes.filter((name) => !NAMED.some(([route]) => route === name))).toEqual([]);
+  });
 
   for (const [route, hiddenAsk, absentAsk] of NAMED) {
     test(`is answered by ${route} in the words for what is not there, with as many statements`, async () => {
       if (!has(route)) return;
       for (const who of ['ada', undefined] as const) {
         const answered = async (ask: Ask) => {
-          // Twice, so that what is held in memory is held.
-          await world.call(who, ...partsOf(route), ask);
           let answer = '';
-          const statements = await world.app.statements(async () => {
-            const { status, text } = await world.call(who, ...partsOf(route), ask);
-            answer = `${status} ${comparable(text)}`;
-          });
-          return { answer, statements };
+          const counts: number[] = [];
+          // The least of several: the first fills memories, and background work has statements of its own now and then.
+          for (let tries = 0; tries < 4; tries++) {
+            counts.push(await world.app.statements(async () => {
+              const { status, text } = await world.call(who, ...partsOf(route), ask);
+              answer = `${status} ${comparable(text)}`;
+            }));
+          }
+          return { answer, statements: Math.min(...counts) };
         };
         const [seen, missing] = [await answered(hiddenAsk()), await answered(absentAsk)];
         expect(seen).toEqual(missing);

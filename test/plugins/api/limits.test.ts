@@ -35,6 +35,18 @@ describe('the rate limit', () => {
     }
   });
 
+  it('is told with what was kept and with what the caller has already', async () => {
+    await limit(9, 100_000);
+    const guest = from('192.0.2.9');
+    const { headers: { etag } } = await guest.get('/api/probe/kept').then(({ headers }) => ({ headers: { etag: headers.get('etag')! } }));
+    const answers = [await guest.get('/api/probe/kept'), await guest.get('/api/probe/kept', { 'if-none-match': etag }), await guest.get('/api/openapi.json', { 'if-none-match': '*' }), await guest.get('/api/probe/kept?size=0')];
+    expect(answers.map(({ status, headers }) => [status, headers.get('x-ratelimit-remaining'), headers.has('x-ratelimit-reset')])).toEqual([[200, '7', true], [304, '6', true], [304, '5', true], [400, '4', true]]);
+    await forum.member('kim');
+    const authorization = `Bearer ${await forum.token('kim')}`;
+    const left = async (): Promise<number> => Number((await forum.client().get('/api/probe/kept', { authorization })).headers.get('x-ratelimit-remaining'));
+    expect((await left()) - (await left())).toBe(1);
+  });
+
   it('counts members by themselves, wherever they call from, and moderators five times as far', async () => {
     await limit(100_000, 100_000);
     await forum.member('mira');

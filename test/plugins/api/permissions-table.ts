@@ -7,6 +7,7 @@ export interface Things {
   deleted(): Promise<string>;
   deletedPost(): Promise<string>;
   tag(): Promise<string>;
+  report(): Promise<string>;
   readonly ada: string;
 }
 
@@ -59,6 +60,14 @@ export const TABLE: readonly Row[] = [
   ['POST /typing-indicator/typing', '401 401 403 200 200 200 200', async ({ discussion }) => ({ body: { discussion_id: await discussion() } })],
   ['POST /typing-indicator/stop', '401 401 403 200 200 200 200', async ({ discussion }) => ({ body: { discussion_id: await discussion() } })],
   ['GET /typing-indicator/status', any, async ({ discussion }) => ({ query: { discussion_id: await discussion() } })],
+  ['GET /live', any],
+  ['POST /reactions/toggle', '401 401 403 200 200 200 200', async ({ post }) => ({ body: { post_id: await post(), reaction: 'like' } })],
+  ['GET /reactions/post/:post_id', any, async ({ post }) => ({ params: { post_id: await post() } })],
+  ['GET /users/reactions', any, ({ ada }) => ({ query: { user_id: ada } })],
+  ['POST /reports', '401 401 403 201 201 201 201', async ({ post }) => ({ body: { post_id: await post(), reason: 'spam' } })],
+  ['GET /reports', '401 401 403 403 403 200 200'],
+  ['PUT /reports/:id', '401 401 403 403 403 200 200', async ({ report }) => ({ ...id(await report()), body: { status: 'resolved' } })],
+  ['GET /search', any, () => ({ query: { q: 'boats' } })],
   ['GET /presence/stats', any],
   ['GET /presence/visitors', any],
   ['GET /presence/bots', any],

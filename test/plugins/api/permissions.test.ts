@@ -24,6 +24,7 @@ const things: Things = {
     await world.must('ada', 'POST', '/discussions', { body: { title: 'Of ada', content: 'x', category_id: 'general', tags: ['boats'] } });
     return 'boats';
   },
+  report: async () => (await world.must('ada', 'POST', '/reports', { body: { post_id: await things.post(), reason: 'spam' } })).report.id,
   get ada() {
     return world.ids.ada;
   },

@@ -24,6 +24,10 @@ const LISTS: readonly Row[] = [
   ['GET /tags', undefined],
   ['GET /tags/:slug/discussions', undefined, () => ({ params: { slug: 'many' } })],
   ['GET /notifications', 'ada'],
+  ['GET /search', undefined, () => ({ query: { q: 'number' } })],
+  ['GET /reactions/post/:post_id', undefined, ({ post }) => ({ params: { post_id: post } })],
+  ['GET /users/reactions', 'ada'],
+  ['GET /reports', 'mia'],
   ['GET /typing-indicator/status', undefined, ({ discussion }) => ({ query: { discussion_id: discussion } })],
   ['GET /presence/visitors', undefined],
   ['GET /presence/bots', undefined],
@@ -39,7 +43,9 @@ async function fill(title: string): Promise<Made> {
 beforeAll(async () => {
   made = await fill('The first one');
   for (let at = 0; at < MANY; at++) {
-    await fill(`Number ${at}`);
+    const { post } = await fill(`Number ${at}`);
+    await world.must('ada', 'POST', '/reactions/toggle', { body: { post_id: post, reaction: 'like' } });
+    await world.must('ada', 'POST', '/reports', { body: { post_id: post, reason: 'spam' } });
     await world.must(at % 2 ? 'ada' : 'mia', 'POST', '/posts', { body: { discussion_id: made.discussion, content: `Word ${at} @bob` } });
   }
 }, 120_000);
@@ -48,7 +54,7 @@ test('the table has every list of the API, and no other', () => {
   expect(LISTS.map(([route]) => route).toSorted()).toEqual(world.routes().filter(isList).map(nameOf).toSorted());
 });
 
-describe('the number of statements is the same for few and for many rows of', () => {
+describe('many rows take no more statements than few do for', () => {
   for (const [route, who, ask] of LISTS) {
     test(route, async () => {
       const [method = '', path = ''] = route.split(' ');
@@ -72,7 +78,8 @@ describe('the number of statements is the same for few and for many rows of', ()
       await count(MANY);
       const [few, many] = [await least([2, 3, 4, 5]), await least([20, 21, 22, 23])];
       expect(few[1]).toBeLessThanOrEqual(5);
-      expect(many[0], `statements for up to ${many[1]} rows, as for up to ${few[1]}`).toBe(few[0]);
+      // It may be fewer: where there are not that many rows, the longer pages are all the same one, which is held by then.
+      expect(many[0], `statements for up to ${many[1]} rows, where up to ${few[1]} take ${few[0]}`).toBeLessThanOrEqual(few[0]);
     });
   }
 });

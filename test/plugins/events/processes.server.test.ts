@@ -33,8 +33,9 @@ const now = async (): Promise<number> => (await log(first).bounds()).newest;
 const all = (prefix: string): readonly string[] => Array.from({ length: 2 * WRITERS * EACH }, (_, n) => `${prefix} ${n}`).toSorted();
 
 /** Reads from a position on, a few at a time and again and again, until so many were seen. */
-async function read(position: number, count: number): Promise<readonly string[]> {
+async function read(start: number, count: number): Promise<readonly string[]> {
   const words: string[] = [];
+  let position = start;
   for (const deadline = Date.now() + 20_000; words.length < count && Date.now() < deadline;) {
     const page = await log(first).after(position, 7, admin);
     expect(page.position).toBeGreaterThanOrEqual(position);

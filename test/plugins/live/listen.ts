@@ -1,4 +1,4 @@
-import { expect } from 'vitest';
+import { expect, vi } from 'vitest';
 import type { Client, TestApp } from '#test';
 
 export interface Heard {
@@ -58,7 +58,7 @@ export async function listen({ url }: TestApp, client: Client | undefined, query
   return Object.assign(Object.create(state) as typeof state, {
     status: response.status, headers: response.headers,
     names: () => state.heard.map(({ event }) => event),
-    until: (count: number) => expect.poll(() => state.heard.length, { timeout: 5_000 }).toBeGreaterThanOrEqual(count),
+    until: (count: number) => vi.waitFor(() => expect(state.heard.length).toBeGreaterThanOrEqual(count), { timeout: 10_000, interval: 10 }),
     close: () => gone.abort(),
     [Symbol.asyncDispose]: async () => gone.abort(),
   });

@@ -6,7 +6,7 @@ import { countOf, listOf, PATIENCE, readAll, settled } from './told.ts';
 
 const forum = useForum();
 const tell = (count: number, more: object = {}) => forum.app.app.service(Notifications).notify(
-  Array.from({ length: count }, (_, at) => ({ type: 'reply', userId: forum.ids.ada, actorId: forum.ids.bob, url: '/', title: `Told ${at}`, key: `${crypto.randomUUID()}`, ...more })));
+  Array.from({ length: count }, (_, at) => ({ type: 'reply', userId: forum.ids.ada, actorId: forum.ids.bob, url: '/', title: `Told ${at}`, key: crypto.randomUUID(), ...more })));
 const page = async (path: string): Promise<string> => expectStatus(await forum.as.ada.get(path), 200).text;
 
 beforeEach(() => readAll(forum.as.ada));

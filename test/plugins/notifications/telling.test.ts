@@ -1,9 +1,9 @@
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { sql, Data } from '#core';
 import { Notifications } from '#plugins/notifications';
 import { Subscriptions } from '#plugins/subscriptions';
 import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
-import { countOf, listOf, readAll, settled, shortly } from './told.ts';
+import { countOf, listOf, PATIENCE, readAll, settled, shortly } from './told.ts';
 
 const forum = useForum();
 const told = async (name: Name): Promise<unknown[]> => {
@@ -164,6 +164,7 @@ describe('what becomes of a discussion', () => {
   test('a deleted post takes its mention along, and leaves a reply that stands for others', async () => {
     const { id } = await forum.start('ada', 'Posts');
     const { id: post } = await forum.reply('bob', id, '@mia hello');
+    await settled(forum);
     await forum.reply('bob', id, 'Another');
     expect([await told('mia'), await told('ada')]).toEqual([[['mention', 'Posts', 1, false]], [['reply', 'Posts', 2, false]]]);
     expectStatus(await forum.as.bob.delete(`/api/posts/${post}`), 200);
@@ -184,4 +185,20 @@ describe('what becomes of a discussion', () => {
     await notifications.notify([late]);
     expect(await both('ada')).toEqual([1, 1]);
   });
+});
+
+test('what happened to discussions while the plugin was off is caught up with', async () => {
+  const { kernel } = forum.app.app;
+  const [gone, moved] = [await forum.start('ada', 'Gone meanwhile'), await forum.start('ada', 'Moved meanwhile')];
+  const { id: post } = await forum.reply('bob', moved.id, '@root hello');
+  await forum.reply('bob', gone.id, 'Hello');
+  expect((await told('ada')).length).toBe(2);
+  await kernel.disable('notifications');
+  const { category } = (await forum.as.mia.get('/api/categories/staff')).body;
+  expectStatus(await forum.as.mia.delete(`/api/discussions/${gone.id}`), 200);
+  expectStatus(await forum.as.mia.put(`/api/discussions/${moved.id}`, { category_id: category.id }), 200);
+  expectStatus(await forum.as.mia.delete(`/api/posts/${post}`), 200);
+  await kernel.enable('notifications');
+  await vi.waitFor(async () => expect([await told('ada'), await told('root')]).toEqual([[], []]), PATIENCE);
+  expect([await countOf(forum.as.ada), await countOf(forum.as.root)]).toEqual([0, 0]);
 });

@@ -130,7 +130,7 @@ describe('pages of visitors', () => {
     expect([await pageOf('mia', forum.as.root), await pageOf('mia', forum.as.bob), await pageOf('mia')]).toEqual([`/d/${hidden.number}-secret-plans`, null, null]);
     await forum.as.mia.get('/c/staff');
     expect([await pageOf('mia', forum.as.root), await pageOf('mia', forum.as.bob), await pageOf('mia')]).toEqual(['/c/staff', null, null]);
-    for (const path of [`/d/${hidden.number}`, `/d/${hidden.number}/reply`, `//d/${hidden.number}-secret-plans/`, `/d/%${'3'}${String(hidden.number).charCodeAt(0) % 16}-x`, '/d/99999-what-not']) {
+    for (const path of [`/d/${hidden.number}`, `/d/${hidden.number}/reply`, `//d/${hidden.number}-secret-plans/`, `/d/%3${hidden.number}-secret-plans`, '/d/99999-what-not']) {
       await forum.as.mia.post('/api/presence/update', { page: path });
       expect(await pageOf('mia')).toBeNull();
     }

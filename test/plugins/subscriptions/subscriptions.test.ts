@@ -5,8 +5,8 @@ import type { Client } from '#test';
 import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
 
 const forum = useForum();
-const toggle = async (name: Name, discussionId: unknown, level?: string) =>
-  (await forum.as[name].post('/api/subscriptions/toggle', { discussion_id: discussionId, ...(level !== undefined && { level }) }));
+const toggle = (name: Name, discussionId: unknown, level?: string) =>
+  forum.as[name].post('/api/subscriptions/toggle', { discussion_id: discussionId, ...(level !== undefined && { level }) });
 const followed = async (client: Client, query = ''): Promise<any[]> => expectStatus(await client.get(`/api/users/subscriptions${query}`), 200).body.subscriptions;
 const levelOf = async (name: Name, id: string): Promise<string | undefined> => (await followed(forum.as[name])).find((one) => one.discussion_id === id)?.level;
 

@@ -163,3 +163,19 @@ describe('GET /api/tags', () => {
       expect(await asked(5)).toBe(await asked(2));
     });
 });
+
+describe('while the plugin is off', () => {
+  test('discussions come and go, and afterwards the numbers are right again', async () => {
+    const [gone, stays] = [await start(['absent']), await start(['absent', 'other'])];
+    const { kernel } = forum.app.app;
+    await kernel.disable('tags');
+    await forum.as.ada.delete(`/api/discussions/${gone.id}`);
+    await forum.as.mia.put(`/api/discussions/${stays.id}`, { category_id: 'staff' });
+    expect((await forum.as.ada.get('/api/tags')).status).toBe(404);
+    expect((await forum.as.mia.get(`/api/discussions/${stays.id}`)).body.discussion).not.toHaveProperty('tags');
+    await kernel.enable('tags');
+    await expect.poll(() => countOf('absent'), { timeout: 10_000 }).toBe(0);
+    expect([await countOf('absent', forum.as.mia), await countOf('other', forum.as.mia)]).toEqual([1, 1]);
+    expect(namesOf((await forum.as.mia.get(`/api/discussions/${stays.id}`)).body.discussion)).toEqual(['absent', 'other']);
+  });
+});

@@ -1,0 +1,38 @@
+import { sql, type RawBuilder } from '#core';
+import type { Viewer } from '#plugins/access';
+import type { Accounts } from '#plugins/accounts';
+import type { Categories } from '#plugins/discussions';
+import type { Tags } from '#plugins/tags';
+import type { Query } from './query.ts';
+
+interface Sources {
+  readonly accounts: Accounts;
+  readonly categories: Categories;
+  readonly tags: Tags | undefined;
+}
+
+/** What the filters of a query and the viewer's rights say of a post `p`; `undefined`: nothing can be found, as when a name is unknown or hidden. */
+export async function conditionsOf(query: Query, { accounts, categories, tags }: Sources, viewer: Viewer): Promise<readonly RawBuilder<unknown>[] | undefined> {
+  await categories.refresh();
+  await tags?.refresh();
+  const named = query.categories.map((name) => categories.find(name, viewer));
+  const tagged = query.tags.map((name) => tags?.find(name.toLowerCase()) ?? tags?.find(name));
+  const authors = await Promise.all(query.authors.map((name) => authorOf(name, accounts)));
+  const visible = categories.visible(viewer).map(({ id }) => id);
+  if (visible.length === 0 || [...named, ...tagged, ...authors].includes(undefined)) return undefined;
+  return [
+    ...(visible.length < categories.all().length ? [sql`p.category_id = any(${visible}::uuid[])`] : []),
+    ...named.map((category) => sql`p.category_id = ${category!.id}`),
+    ...authors.map((id) => sql`p.author_id = ${id}`),
+    ...tagged.map((tag) => sql`p.discussion_id in (${tags!.discussionsWith(tag!.id)})`),
+    ...(query.before ? [sql`p.created_at < ${query.before}`] : []),
+    ...(query.after ? [sql`p.created_at >= ${query.after}`] : []),
+  ];
+}
+
+/** By name only: whoever knows an address shall not learn whose it is. */
+async function authorOf(name: string, accounts: Accounts): Promise<string | undefined> {
+  const username = name.replace(/^@/, '');
+  const account = await accounts.findByName(username);
+  return account?.username.toLowerCase() === username.toLowerCase() ? account.id : undefined;
+}

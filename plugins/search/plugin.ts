@@ -1,0 +1,46 @@
+import { Data, definePlugin, Environment, Http, Settings, Type } from '#core';
+import { Accounts } from '#plugins/accounts';
+import { Categories, Discussions, mirrors } from '#plugins/discussions';
+import { Limits } from '#plugins/limits';
+import { Search } from '#plugins/search';
+import { Tags } from '#plugins/tags';
+import { Web } from '#plugins/web';
+import { Keeper } from './keeper.ts';
+import { LANGUAGES } from './languages.ts';
+import { PostMirror } from './mirror.ts';
+import { addPages } from './pages.ts';
+import { addRoutes } from './routes.ts';
+import { SearchService } from './service.ts';
+
+export default definePlugin({
+  id: 'search',
+  name: 'Search',
+  version: '1.0.0',
+  description: 'Finds discussions, posts and members.',
+  needs: { data: Data, http: Http, environment: Environment, settings: Settings, limits: Limits, accounts: Accounts, categories: Categories, discussions: Discussions },
+  wants: { tags: Tags, web: Web },
+  provides: { search: Search },
+  settings: Type.Object({
+    'search.language': Type.Enum([...LANGUAGES], {
+      default: 'english', title: 'Language of the search', description: 'Whose words are found in all their forms. After a change every post is indexed anew in the background.',
+    }),
+    'search.rate_limit': Type.Integer({
+      default: 60, minimum: 1, title: 'Searches a minute', description: 'Per member, or per address for guests; moderators five times as many.', 'x-group': 'limits',
+    }),
+  }),
+  async setup({ data, http, environment, settings, limits, accounts, categories, discussions, tags, web }, plugin) {
+    const language = () => plugin.settings['search.language'];
+    const mirror = new PostMirror(data, language);
+    const keeper = new Keeper({ data, discussions, mirror, log: plugin.log, language });
+    const job = plugin.job('keep', { schema: Type.Object({}), key: () => 'keep', perKey: 1, run: (_payload, { signal }) => keeper.catchUp(signal) });
+    plugin.onSettings(async (keys) => void (keys.includes('search.language') && (await job.add({}))));
+    plugin.extend(mirrors, mirror);
+    if (await keeper.begin()) await job.add({});
+    plugin.defer(() => keeper.end());
+
+    const search = new SearchService({ data, environment, accounts, categories, discussions, tags, language });
+    addRoutes(plugin, search, settings);
+    if (web) addPages(plugin, search, { web, limits, http });
+    return { search };
+  },
+});

@@ -1,0 +1,43 @@
+import { InvalidInput } from '#core';
+
+/** What somebody asked for, taken apart. All of it must hold. */
+export interface Query {
+  /** Words, `"phrases"` and `-not`, as PostgreSQL's `websearch_to_tsquery` reads them; may be empty. */
+  readonly text: string;
+  readonly authors: readonly string[];
+  readonly categories: readonly string[];
+  readonly tags: readonly string[];
+  /** Written before this moment. */
+  readonly before: Date | undefined;
+  /** Written at this moment or later. */
+  readonly after: Date | undefined;
+}
+
+/** Characters of a query; it bounds what one search can cost. */
+export const LONGEST = 256;
+const PARTS = /-?"[^"]*"?|\S+/g;
+const FILTER = /^(author|category|tag|before|after):(.+)$/i;
+const DAY = /^\d{4}(?:-\d\d(?:-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d)?)?)?)?$/;
+
+/** 400 where a date is none. */
+export function readQuery(q: string): Query {
+  const words: string[] = [];
+  const found: Record<string, string[]> = { author: [], category: [], tag: [], before: [], after: [] };
+  for (const [part] of q.toWellFormed().matchAll(PARTS)) {
+    const [, name, value] = FILTER.exec(part) ?? [];
+    if (name === undefined || value === undefined) words.push(part);
+    else found[name.toLowerCase()]!.push(value.replaceAll('"', ''));
+  }
+  const times = (name: 'before' | 'after'): number[] => found[name]!.map((value) => dayOf(name, value));
+  const [before, after] = [Math.min(...times('before')), Math.max(...times('after'))];
+  return {
+    text: words.join(' '), authors: found['author']!, categories: found['category']!, tags: found['tag']!,
+    before: Number.isFinite(before) ? new Date(before) : undefined, after: Number.isFinite(after) ? new Date(after) : undefined,
+  };
+}
+
+function dayOf(name: string, value: string): number {
+  const time = DAY.test(value) ? Date.parse(value.includes('T') && !/(?:Z|[+-]\d\d:\d\d)$/.test(value) ? `${value}Z` : value) : NaN;
+  if (Number.isNaN(time)) throw new InvalidInput([{ field: 'q', message: `has a date after ${name}: that is none; write it as 2026-01-31` }]);
+  return time;
+}

@@ -1,0 +1,83 @@
+import { sql, type RawBuilder } from '#core';
+import type { Language } from './languages.ts';
+
+/** Around what was found in an excerpt; the copy of a post holds no control characters. */
+export const FOUND = { begin: '\u0002', end: '\u0003' } as const;
+/** Of common words only this many posts are compared, the newest. */
+export const RANKED = 250;
+/** Of these, posts of one discussion when discussions are looked for; its first post is always among them. */
+const OF_ONE = 3;
+/** Seconds after which a post counts half as much. */
+const HALF_LIFE = 365 * 86_400;
+/** Characters of a post in which its excerpt is looked for. */
+const EXCERPTED = 20_000;
+const EXCERPT = `StartSel=${FOUND.begin}, StopSel=${FOUND.end}, MaxWords=30, MinWords=15, MaxFragments=2, FragmentDelimiter=" … "`;
+
+/** Which posts are looked at. */
+export interface Matching {
+  readonly language: Language;
+  /** May be empty: then all posts match. */
+  readonly text: string;
+  /** Conditions on `p`, besides that it is visible and matches. */
+  readonly conditions: readonly RawBuilder<unknown>[];
+  /** For discussions, each once by its best post. */
+  readonly once: boolean;
+}
+/** A post as a search finds it. */
+export interface FoundRow {
+  readonly id: string;
+  readonly discussion_id: string;
+  readonly number: number;
+  readonly author_id: string;
+  readonly category_id: string;
+  readonly created_at: Date;
+  readonly score: number;
+  readonly excerpt: string;
+}
+export interface PagePart {
+  readonly limit: number;
+  readonly offset: number;
+  /** Score and id with which the page before ended. */
+  readonly after: readonly [number, string] | undefined;
+}
+
+const wordsOf = ({ language, text }: Pick<Matching, 'language' | 'text'>): RawBuilder<unknown> => sql`websearch_to_tsquery(${language}::regconfig, ${text})`;
+/** A literal: for a parameter the planner would guess. */
+const most = sql.raw(String(RANKED));
+
+/** The newest matches within a span of time, as one row of ids. */
+export function newestMatches(matching: Matching, span: string | undefined): RawBuilder<{ ids: string[] }> {
+  const { text, conditions, once } = matching;
+  const words = wordsOf(matching);
+  // A text without any word but the most common ones, which are not indexed, matches nothing.
+  const fits = text === '' ? [] : [sql`numnode(${words}) > 0`, sql`p.vector @@ (${words}${span === undefined ? sql`` : sql` && ${span}::tsquery`})`];
+  const matches = sql`select p.id, p.discussion_id, p.number, p.created_at from search_post p where ${sql.join([sql`p.visible`, ...fits, ...conditions], sql` and `)}`;
+  const newest = sql`order by created_at desc, id desc limit ${most}`;
+  if (text === '') return sql`select coalesce(array_agg(id), '{}') as ids from (${matches} ${newest}) newest`;
+  const few = sql`select id, created_at from (
+    select *, row_number() over (partition by discussion_id order by number = 1 desc, created_at desc, id desc) as place from matches) m where place <= ${OF_ONE}`;
+  return sql`with matches as materialized (${matches})
+    select coalesce(array_agg(id), '{}') as ids from (${once ? few : sql`select id, created_at from matches`} ${newest}) newest`;
+}
+
+/**
+ * One page of the posts `ids`, the best first. The score of a post does not depend on when it is asked for: it is the logarithm of how well it fits, and
+ * its time in half-lives, so that pages follow one another however long one reads. One row more than `limit` tells whether there is a next page.
+ */
+export function rankedPage(matching: Matching, ids: readonly string[], { limit, offset, after }: PagePart): RawBuilder<FoundRow> {
+  const { language, text, once } = matching;
+  const words = wordsOf(matching);
+  const fit = text === '' ? sql`0` : sql`ln(greatest(ts_rank(vector, ${words}, 1), 1e-6)::float8)`;
+  const excerpt = text === '' ? sql`left(body, 240)` : sql`ts_headline(${language}::regconfig, left(body, ${EXCERPTED}::int), ${words}, ${EXCERPT})`;
+  return sql<FoundRow>`
+    with scored as (
+      select id, discussion_id, ${fit} + extract(epoch from created_at)::float8 * ${Math.LN2 / HALF_LIFE}::float8 as score from search_post where id = any(${ids}::uuid[])
+    ), best as (
+      select ${once ? sql`distinct on (discussion_id)` : sql``} id, score from scored ${once ? sql`order by discussion_id, score desc, id desc` : sql``}
+    ), page as (
+      select id, score from best ${after ? sql`where (score, id) < (${after[0]}::float8, ${after[1]}::uuid)` : sql``}
+      order by score desc, id desc limit ${limit + 1} offset ${offset}
+    )
+    select id, discussion_id, number, author_id, category_id, created_at, score, ${excerpt} as excerpt
+    from page join search_post using (id) order by score desc, id desc`;
+}

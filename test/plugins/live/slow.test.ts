@@ -1,0 +1,33 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { expect, test } from 'vitest';
+import { definePlugin } from '#core';
+import { Live, signals } from '#plugins/live';
+import { startApp } from '#test';
+import { install } from '../discussions/forum.ts';
+import { listen } from './listen.ts';
+
+const MEGABYTE = 'x'.repeat(1024 * 1024);
+/** More than what systems hold for a connection on the way. */
+const MUCH = 40;
+
+test('a reader that takes nothing is cut off, and the others hear all', async () => {
+  await using forum = await startApp();
+  await install(forum, definePlugin({ id: 'horn', setup: (_services, plugin) => plugin.extend(signals, { name: 'horn', visible: () => true }) }));
+  const slow = connect(Number(new URL(forum.url).port), '127.0.0.1');
+  slow.on('error', () => undefined);
+  slow.write('GET /api/live?events=horn HTTP/1.1\r\nHost: forum.test\r\n\r\n');
+  await once(slow, 'readable');
+  slow.pause();
+  await using quick = await listen(forum, undefined, '?events=horn');
+  for (let n = 1; n <= MUCH; n++) {
+    forum.app.service(Live).send('horn', { n, MEGABYTE });
+    await expect.poll(() => quick.signals.length, { timeout: 10_000, interval: 5 }).toBe(n);
+  }
+  let taken = 0;
+  slow.on('data', (chunk) => (taken += chunk.length));
+  slow.resume();
+  await once(slow, 'close');
+  expect(taken).toBeLessThan((MUCH - 1) * MEGABYTE.length);
+  expect(quick.ended).toBe(false);
+});

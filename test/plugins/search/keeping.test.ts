@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest';
+import { sql } from '#core';
+import { Categories, Importer } from '#plugins/discussions';
+import { expectStatus, useForum } from './forum.ts';
+
+const forum = useForum();
+
+/** Runs `work` while the search is switched off. */
+async function without(work: () => Promise<unknown>): Promise<void> {
+  const { kernel } = forum.app.app;
+  await kernel.disable('search');
+  await work();
+  await kernel.enable('search');
+  await forum.settled();
+}
+const importOld = (count: number) => {
+  const general = forum.app.app.service(Categories).all().find(({ slug }) => slug === 'general')!;
+  const createdAt = new Date(Date.UTC(2019, 0, 1));
+  const posts = Array.from({ length: count }, (_, at) => ({ authorId: forum.ids.ada, content: 'Sextant', html: `<p>Sextant ${at}</p>`, createdAt: new Date(createdAt.getTime() + at) }));
+  return forum.app.app.service(Importer).importDiscussions([{ title: 'Long ago', categoryId: general.id, authorId: forum.ids.ada, createdAt, posts }]);
+};
+
+describe('switched off and on again', () => {
+  test('it finds what was written, edited, renamed, deleted, restored and imported meanwhile', async () => {
+    const kept = await forum.start('ada', 'Kept', 'Anchor');
+    const gone = await forum.start('ada', 'Gone', 'Anchor');
+    const named = await forum.start('ada', 'Old name', 'Anchor');
+    const reply = await forum.reply('bob', kept.id, 'Buoy');
+    expect((await forum.titles('anchor')).sort()).toEqual(['Gone', 'Kept', 'Old name']);
+    await without(async () => {
+      expectStatus(await forum.guest.get('/api/search?q=anchor'), 404);
+      forum.app.clock.advance(120_000);
+      await forum.start('ada', 'Fresh', 'Anchor');
+      expectStatus(await forum.as.bob.put(`/api/posts/${reply.id}`, { content: 'Beacon' }), 200);
+      expectStatus(await forum.as.ada.put(`/api/discussions/${named.id}`, { title: 'New name' }), 200);
+      expectStatus(await forum.as.ada.delete(`/api/discussions/${gone.id}`), 200);
+      await importOld(1_200);
+    });
+    expect((await forum.titles('anchor')).sort()).toEqual(['Fresh', 'Kept', 'New name']);
+    expect([await forum.titles('buoy'), await forum.titles('beacon'), await forum.titles('sextant')]).toEqual([[], ['Kept'], ['Long ago']]);
+    expect(forum.app.lines.some(({ message, done }) => message.includes('looked through') && done === true)).toBe(true);
+  });
+
+  test('it looks through nothing when nothing has happened', async () => {
+    forum.app.clock.advance(120_000);
+    await without(async () => undefined);
+    const walks = () => forum.app.lines.filter(({ message }) => message.includes('looked through')).length;
+    const before = walks();
+    await without(async () => forum.app.clock.advance(120_000));
+    expect(walks()).toBe(before);
+  });
+
+  test('it goes on where a stop interrupted it, and finds what was written in between', async () => {
+    const { app } = forum.app;
+    await without(async () => {
+      const [middle] = await app.data.all(sql<{ id: string }>`select id from search_post order by id offset 600 limit 1`);
+      await app.data.all(sql`delete from search_post where id > ${middle!.id}`);
+      await app.data.all(sql`update search_state set complete = null, walking = '0 2026-01-01T00:00:00.000Z', walked = ${middle!.id}`);
+      forum.app.clock.advance(120_000);
+    });
+    const [count] = await app.data.all(sql<{ missing: number }>`select ((select count(*) from post) - (select count(*) from search_post))::int as missing`);
+    expect(count!.missing).toBe(0);
+  });
+});
+
+describe('another language', () => {
+  test('indexes every post anew, in the background', async () => {
+    await forum.start('ada', 'Languages', 'Several oysters');
+    expect(await forum.titles('oyster')).toEqual(['Languages']);
+    await forum.app.app.settings.set({ 'search.language': 'simple' });
+    await expect.poll(() => forum.titles('oysters'), { timeout: 20_000 }).toEqual(['Languages']);
+    expect(await forum.titles('oyster')).toEqual([]);
+    expect(await forum.titles('"Several oysters"')).toEqual(['Languages']);
+    await forum.start('ada', 'Later', 'Some mussels');
+    expect([await forum.titles('mussel'), await forum.titles('mussels')]).toEqual([[], ['Later']]);
+    await expect(forum.app.app.settings.set({ 'search.language': 'klingon' })).rejects.toMatchObject({ status: 400 });
+  });
+});

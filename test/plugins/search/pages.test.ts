@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest';
+import { sql } from '#core';
+import { expectStatus, useForum } from './forum.ts';
+
+const forum = useForum({ 'search.rate_limit': 15 });
+
+describe('the page /search', () => {
+  test('has a form, help, and no results before something is asked', async () => {
+    const { text } = expectStatus(await forum.guest.get('/search'), 200);
+    expect(text).toContain('name="q"');
+    expect(text).toContain('author:ada');
+    expect(text).not.toContain('class="card"');
+  });
+
+  test('shows what was found, with its kinds as tabs that keep the question', async () => {
+    await forum.start('ada', 'Stern gland', 'It drips on the fathom line');
+    const { text } = expectStatus(await forum.guest.get('/search?q=fathom'), 200);
+    expect(text).toContain('<mark>fathom</mark>');
+    expect(text).toContain('href="/search?q&#x3D;fathom&amp;type&#x3D;posts"');
+    expect(text).toContain('value="fathom"');
+    expect(expectStatus(await forum.guest.get('/search?q=ada&type=users'), 200).text).toContain('<mark>ada</mark>');
+  });
+
+  test('helps when nothing was found', async () => {
+    const { text } = expectStatus(await forum.guest.get('/search?q=unobtainium+author%3Aada'), 200);
+    expect(text).toContain('Nothing was found');
+    expect(text).toContain('href="/search?q&#x3D;unobtainium"');
+  });
+
+  test('shows again what cannot be asked, and says why', async () => {
+    const { text } = expectStatus(await forum.guest.get('/search?q=before%3Anever'), 400);
+    expect(text).toContain('value="before:never"');
+    expect(text).toContain('write it as 2026-01-31');
+  });
+
+  test('is reached from the header of every page', async () => {
+    for (const path of ['/', '/categories']) expect((await forum.guest.get(path)).text).toContain('id="header-search"');
+  });
+
+  test('escapes what was typed', async () => {
+    const { text } = await forum.guest.get(`/search?q=${encodeURIComponent('"><script>alert(1)</script>')}`);
+    expect(text).not.toContain('<script>alert(1)');
+  });
+});
+
+describe('too many searches', () => {
+  test('are refused, on the page and by the API from one bucket', async () => {
+    const ada = forum.as.ada;
+    for (let round = 0; round < 15; round++) expectStatus(await ada.get('/api/search?q=x'), 200);
+    const refused = expectStatus(await ada.get('/api/search?q=x'), 429);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    const page = expectStatus(await ada.get('/search?q=x'), 429);
+    expect(page.text).toContain('You have searched a lot');
+    expectStatus(await ada.get('/api/discussions'), 200);
+    expectStatus(await forum.as.mia.get('/search?q=x'), 200);
+  });
+});
+
+describe('a search that takes too long', () => {
+  test('is cut off with 503 and says what to do', async () => {
+    const { data } = forum.app.app;
+    // The embedded database cannot be interrupted.
+    if (data.embedded) return;
+    await data.transaction(async () => {
+      await data.all(sql`lock table search_post in access exclusive mode`);
+      const answer = expectStatus(await forum.as.root.get('/api/search?q=fathom'), 503);
+      expect(answer.body).toMatchObject({ success: false, code: 'search_too_slow' });
+      expect(answer.headers.get('retry-after')).toBe('5');
+    });
+    expectStatus(await forum.as.root.get('/api/search?q=fathom'), 200);
+  });
+});

@@ -1,0 +1,14 @@
+import { expect, test } from 'vitest';
+import { plainText } from '../../../plugins/search/plain-text.ts';
+
+test('what one reads of HTML: blocks part words, marks within a word do not', () => {
+  expect(plainText('<p dir="auto">un<em>believ</em>able</p><ul><li>one</li><li>two</li></ul>')).toBe('unbelievable one two');
+});
+
+test('entities are what they stand for, once', () => {
+  expect(plainText('<p>a &lt;b&gt; &amp;amp; &quot;c&quot;</p>')).toBe('a <b> &amp; "c"');
+});
+
+test('control characters, which mark what was found, are left out', () => {
+  expect(plainText('<p>a\u0002b\u0003c\u007f</p>')).toBe('a b c');
+});

@@ -1,0 +1,153 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { Access } from '#plugins/access';
+import { Categories, Importer } from '#plugins/discussions';
+import { Search } from '#plugins/search';
+import { expectStatus, leastOf, useForum } from './forum.ts';
+
+const forum = useForum();
+
+describe('what is searched', () => {
+  let pump: { id: string; number: number; postId: string };
+
+  beforeAll(async () => {
+    pump = await forum.start('ada', 'The forward bilge pump', 'It hums but moves **nothing**.');
+    await forum.reply('bob', pump.id, 'Was it corrosion under the clamp?');
+    await forum.reply('ada', pump.id, 'The clamp, and then the clamp again.');
+    await forum.start('bob', 'A cracked frame', 'Found while looking for the pump.');
+  });
+
+  test('is a discussion by its title, its posts and every form of a word', async () => {
+    const [first, second] = await forum.search('pumps');
+    expect([first.title, second.title]).toEqual(['The forward bilge pump', 'A cracked frame']);
+    expect(first).toMatchObject({
+      type: 'discussions', id: pump.id, discussion_id: pump.id, number: pump.number, url: `http://forum.test/d/${pump.number}-the-forward-bilge-pump`, author: { username: 'ada' },
+    });
+    expect(second.excerpt).toBe('Found while looking for the <mark>pump</mark>');
+  });
+
+  test('shows each discussion once, and each post by itself', async () => {
+    expect(await forum.titles('clamp')).toEqual(['The forward bilge pump']);
+    const posts = await forum.search('clamp', '&type=posts');
+    expect(posts.map(({ type, number, title, author, url }) => [type, number, title, author.username, url])).toEqual([
+      ['posts', 3, 'The forward bilge pump', 'ada', `http://forum.test/d/${pump.number}/3#post-3`],
+      ['posts', 2, 'The forward bilge pump', 'bob', `http://forum.test/d/${pump.number}/2#post-2`],
+    ]);
+    expect((await forum.search('hums', '&type=posts'))[0].url).toBe(`http://forum.test/d/${pump.number}-the-forward-bilge-pump`);
+  });
+
+  test('understands phrases, exclusions and alternatives', async () => {
+    expect(await forum.titles('"forward bilge"')).toEqual(['The forward bilge pump']);
+    expect(await forum.titles('"bilge forward"')).toEqual([]);
+    expect(await forum.titles('pump -frame')).toEqual(['The forward bilge pump']);
+    expect((await forum.titles('cracked or hums')).sort()).toEqual(['A cracked frame', 'The forward bilge pump']);
+  });
+
+  test('understands filters by author, category and date, alone too', async () => {
+    expect(await forum.titles('pump author:BOB')).toEqual(['A cracked frame']);
+    expect((await forum.search('author:bob', '&type=posts')).map(({ number }) => number)).toEqual([1, 2]);
+    expect(await forum.titles('pump category:help')).toEqual([]);
+    expect((await forum.titles('pump category:general')).length).toBe(2);
+    const day = new Date(forum.app.clock.now()).toISOString().slice(0, 10);
+    expect((await forum.titles(`pump after:${day}`)).length).toBe(2);
+    expect(await forum.titles(`pump before:${day}`)).toEqual([]);
+    expect(await forum.titles('pump before:2020')).toEqual([]);
+  });
+
+  test('is nothing for names that are unknown, and an address names nobody', async () => {
+    for (const filter of ['author:nobody', 'category:nowhere', 'tag:nothing', 'author:bob@forum.test']) expect(await forum.titles(`pump ${filter}`)).toEqual([]);
+  });
+
+  test('finds nothing for words that are too common to be indexed', async () => {
+    expect(await forum.titles('the')).toEqual([]);
+    expect(await forum.titles('the and')).toEqual([]);
+  });
+
+  test('takes whatever was typed', async () => {
+    for (const q of ['"', '-', "'; drop table post; --", '& | ! <-> :*', '((', '\\', '%', '💧', '"unfinished', ':::', 'a'.repeat(256)]) {
+      expectStatus(await forum.guest.get(`/api/search?q=${encodeURIComponent(q)}`), 200);
+    }
+  });
+});
+
+describe('what is refused', () => {
+  test.each(['', '?q=', '?q=%20%20', `?q=${'a'.repeat(257)}`, '?q=a%00b', '?q=x&type=cats', '?q=x&limit=0', '?q=x&offset=-1', '?q=x&cursor=nonsense', '?q=before:never'])('GET /api/search%s', async (query) => {
+    const answer = expectStatus(await forum.guest.get(`/api/search${query}`), 400);
+    expect(answer.body).toMatchObject({ success: false, code: 'validation_failed' });
+    expect(answer.body.details[0].field).toMatch(/^(q|type|limit|offset|cursor)$/);
+  });
+});
+
+describe('excerpts', () => {
+  test('are escaped text, whatever was written', async () => {
+    await forum.start('ada', 'Hostile <b>title</b>', 'Before `<script>alert(1)</script>` <img src=x onerror=alert(2)> \u0002zebra\u0003 & "quotes" </mark> after');
+    const [{ excerpt, title }] = await forum.search('zebra');
+    expect(title).toBe('Hostile <b>title</b>');
+    expect(excerpt).toContain('<mark>zebra</mark>');
+    expect(excerpt.replaceAll(/<\/?mark>/g, '')).not.toMatch(/[<>]/);
+    expect(excerpt.match(/<mark>/g)?.length).toBe(excerpt.match(/<\/mark>/g)?.length);
+    const page = await forum.guest.get('/search?q=zebra');
+    expect(page.text).toContain('<mark>zebra</mark>');
+    expect(page.text).not.toContain('<script>alert');
+    expect(page.text).toContain('Hostile &lt;b&gt;title');
+  });
+});
+
+describe('members', () => {
+  test('are found by a part of their name', async () => {
+    const [found] = await forum.search('OO', '&type=users');
+    expect(found).toMatchObject({ type: 'users', title: 'root', excerpt: 'r<mark>oo</mark>t', url: 'http://forum.test/u/root', author: { username: 'root' }, discussion_id: null });
+    expect(found).not.toHaveProperty('email');
+    expect(await forum.search('forum.test', '&type=users')).toEqual([]);
+    expect(await forum.search('%', '&type=users')).toEqual([]);
+  });
+
+  test('come in pages', async () => {
+    const first = (await forum.guest.get('/api/search?q=a&type=users&limit=1')).body;
+    expect(first).toMatchObject({ type: 'users', count: 1, hasMore: true });
+    const second = (await forum.guest.get(`/api/search?q=a&type=users&limit=10&cursor=${first.next_cursor}`)).body;
+    expect([first, second].flatMap(({ results }) => results.map(({ title }: { title: string }) => title))).toEqual(['ada', 'mia']);
+    expect(second).toMatchObject({ hasMore: false, next_cursor: null });
+  });
+});
+
+describe('many results', () => {
+  beforeAll(async () => {
+    const general = forum.app.app.service(Categories).all().find(({ slug }) => slug === 'general')!;
+    const made = (index: number) => ({
+      title: `Wanderlust ${index}`, categoryId: general.id, authorId: forum.ids.ada, createdAt: new Date(Date.UTC(2024, 0, 1 + index)),
+      posts: Array.from({ length: index === 0 ? 600 : 2 }, (_, post) => ({
+        authorId: forum.ids.bob, content: 'About wandering', html: '<p>About wandering</p>', createdAt: new Date(Date.UTC(2024, 0, 1 + index, 0, 0, post)),
+      })),
+    });
+    await forum.app.app.service(Importer).importDiscussions(Array.from({ length: 60 }, (_, index) => made(index)));
+  });
+  const walk = async (query: string, next: (body: any, at: number) => string): Promise<string[]> => {
+    const ids: string[] = [];
+    for (let body: any = { hasMore: true }, at = 0; body.hasMore; at++) {
+      body = expectStatus(await forum.guest.get(`/api/search?${query}${at === 0 ? '' : next(body, at)}`), 200).body;
+      expect(body.count).toBe(body.results.length);
+      ids.push(...body.results.map(({ id }: { id: string }) => id));
+    }
+    return ids;
+  };
+
+  test('come in the same order by cursor and by offset, none twice', async () => {
+    const byCursor = await walk('q=wandering&limit=7', (body) => `&cursor=${body.next_cursor}`);
+    const byOffset = await walk('q=wandering&limit=7', (_body, at) => `&offset=${at * 7}`);
+    expect(byCursor).toEqual(byOffset);
+    expect(new Set(byCursor).size).toBe(60);
+  });
+
+  test('of which only the newest are ranked end somewhere, and a far offset answers', async () => {
+    expect((await walk('q=wandering&type=posts&limit=100', (body) => `&cursor=${body.next_cursor}`)).length).toBe(250);
+    expect((await forum.guest.get('/api/search?q=wandering&offset=10000')).body).toMatchObject({ count: 0, hasMore: false, next_cursor: null });
+    expectStatus(await forum.guest.get(`/api/search?q=wandering&offset=${Number.MAX_SAFE_INTEGER}`), 200);
+  });
+
+  test('cost the same number of statements as few', async () => {
+    const { app } = forum.app;
+    const cost = async (limit: number) => leastOf(() => forum.app.statements(() => app.service(Search).search({ q: 'wandering', type: 'discussions', limit }, app.service(Access).guest)));
+    expect(await cost(50)).toBe(await cost(1));
+    expect(await cost(50)).toBeLessThan(12);
+  });
+});
