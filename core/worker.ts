@@ -84,7 +84,7 @@ export class Worker {
   #timer: NodeJS.Timeout | undefined;
   #renewal: NodeJS.Timeout | undefined;
   #renewals = 0;
-  #telling: Promise<void> | undefined;
+  #telling = false;
 
   constructor(parts: WorkerParts, listeners: ReadonlyMap<string, Listener>) {
     this.#parts = parts;
@@ -116,9 +116,11 @@ export class Worker {
   /** There is new work. The other processes are told soon after the commit, which does not wait for that. */
   wake(): void {
     void this.#pump();
-    this.#telling ??= delay(TELL_EVERY, undefined, { ref: false }).then(() => {
-      this.#telling = undefined;
-      void this.#parts.fleet.announce('jobs');
+    if (this.#telling) return;
+    this.#telling = true;
+    void delay(TELL_EVERY, undefined, { ref: false }).then(() => {
+      this.#telling = false;
+      return this.#parts.fleet.announce('jobs');
     });
   }
 
