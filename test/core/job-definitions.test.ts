@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { sql, type Database } from '../../core/data.ts';
+import type { Delivery } from '../../core/hooks.ts';
 import { JobQueue } from '../../core/jobs.ts';
 import { Type } from '../../core/schema.ts';
 import { Supervisor } from '../../core/supervise.ts';
@@ -51,6 +52,26 @@ describe('a job', () => {
     await vi.waitFor(() => expect(ran).toEqual([{}]), PATIENT);
     await vi.waitFor(async () => expect(await data.all(sql`select run_at > now() as ahead, attempt, owner from job`)).toEqual([{ ahead: true, attempt: 0, owner: null }]), PATIENT);
     expect(ran).toEqual([{}]);
+  });
+
+  it('with a cron expression that failed for good waits for its next moment, which is no waiting work', async () => {
+    const ids: string[] = [];
+    const run = (_payload: unknown, { id }: Delivery): void => {
+      ids.push(id);
+      if (ids.length === 1) throw new Error('no ink');
+    };
+    jobs.define('b', 'hourly', { schema: Type.Object({}), run, cron: '0 * * * *', retry: [] });
+    const due = (): Promise<unknown> => data.all(sql`update job set run_at = now() where listener = 'b/job:hourly'`);
+    const kept = () => data.all(sql`select run_at > now() as ahead, attempt, owner, failed_at, error from job where listener = 'b/job:hourly'`);
+    await jobs.start();
+    await vi.waitFor(async () => expect(await kept()).toHaveLength(1), PATIENT);
+    expect(await jobs.report()).not.toContainEqual(expect.objectContaining({ listener: 'b/job:hourly' }));
+    for (const error of ['no ink', null]) {
+      await due();
+      jobs.define('b', `wake ${String(error)}`, { schema: Type.Object({}), run: () => undefined });
+      await vi.waitFor(async () => expect(await kept()).toEqual([{ ahead: true, attempt: 0, owner: null, failed_at: null, error }]), PATIENT);
+    }
+    expect(new Set(ids).size).toBe(2);
   });
 
   it('with an expression that cannot be read is refused', () => {
