@@ -128,7 +128,10 @@ export class Worker {
   async release(listener?: Listener): Promise<void> {
     const ending = [...this.#running].filter(([running]) => !listener || running.listener === listener);
     for (const [{ controller }] of ending) controller.abort(new Error('its plugin stops'));
-    if (ending.length > 0) await Promise.race([Promise.all(ending.map(([, end]) => end)), delay(GRACE, undefined, { ref: false })]);
+    const limit = new AbortController();
+    const over = delay(GRACE, undefined, { signal: limit.signal }).catch(() => undefined);
+    await Promise.race([Promise.all(ending.map(([, end]) => end)), over]);
+    limit.abort();
     for (const [running] of ending) this.#end(running, 'back');
     await this.#pump();
   }
