@@ -53,7 +53,7 @@ function access({ security }: Operation): string {
 const parameters = (list: readonly Parameter[]): SafeHtml => html`<table><caption>Parameters</caption>
 <thead><tr><th scope="col">Name</th><th scope="col">In</th><th scope="col">Type</th><th scope="col">Notes</th></tr></thead>
 <tbody>${list.map(({ name, in: place, required, schema, description }) => html`<tr><th scope="row"><code>${name}</code></th><td>${place}</td>
-<td>${typeName(schema)}</td><td>${required ? 'required' : ''} ${description}</td></tr>`)}</tbody></table>`;
+<td>${typeName(schema)}</td><td>${[required && 'required', description].filter(Boolean).join(': ')}</td></tr>`)}</tbody></table>`;
 
 const shape = (title: string, schema: JsonSchema): SafeHtml => html`<h3>${title}</h3><pre tabindex="0"><code>${sketch(schema, '')}</code></pre>`;
 

@@ -68,7 +68,10 @@ export function rankedPage(matching: Matching, ids: readonly string[], { limit, 
   const { language, text, once } = matching;
   const words = wordsOf(matching);
   const fit = text === '' ? sql`0` : sql`ln(greatest(ts_rank(vector, ${words}, 1), 1e-6)::float8)`;
-  const excerpt = text === '' ? sql`left(body, 240)` : sql`ts_headline(${language}::regconfig, left(body, ${EXCERPTED}::int), ${words}, ${EXCERPT})`;
+  const begin = sql`left(body, ${EXCERPTED}::int)`;
+  // The title comes before the text where the text alone would not show why it was found.
+  const shown = sql`case when title <> '' and not to_tsvector(${language}::regconfig, ${begin}) @@ ${words} then title || ' – ' || ${begin} else ${begin} end`;
+  const excerpt = text === '' ? sql`left(body, 240)` : sql`ts_headline(${language}::regconfig, ${shown}, ${words}, ${EXCERPT})`;
   return sql<FoundRow>`
     with scored as (
       select id, discussion_id, ${fit} + extract(epoch from created_at)::float8 * ${Math.LN2 / HALF_LIFE}::float8 as score from search_post where id = any(${ids}::uuid[])

@@ -1,5 +1,6 @@
 import { Type } from '#core';
 import { composerFields, headAfterTitle, SORTS, type ComposerSlot, type DiscussionRecord } from '#plugins/discussions';
+import { places } from '#plugins/presence';
 import type { TagReference } from '#plugins/tags';
 import { fill, html, navigation, pagerOf, pages, slotFillings, view, type SafeHtml, type Web } from '#plugins/web';
 import type { Assignments } from './assignments.ts';
@@ -14,6 +15,8 @@ const pathOf = (tag: { readonly slug: string }): string => `/t/${encodeURICompon
 /** /tags and /t/…. */
 export function tagPages({ plugin, tags, counts, discussions }: TagServices): void {
   plugin.extend(navigation, { area: 'main', label: 'tags:nav.tags', href: '/tags', icon: 'tag' }, -8);
+  // Tags are nobody's secret, so who is at one may be told.
+  plugin.extend(places, { prefixes: ['/t/'], shown: (paths) => paths });
 
   plugin.route(pages, { method: 'get', path: '/tags', can: 'public', query: Type.Object({ page: Page }), keep })(async ({ actor, query: { page = 1 } }) => {
     await tags.refresh();

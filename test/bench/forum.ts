@@ -7,18 +7,21 @@ import { readOptions } from '../../core/cli/serve.ts';
 import { createLogger } from '../../core/cli/logger.ts';
 import { tags } from '#plugins/discussions';
 import { prepare } from './data.ts';
+import { searchCosts } from './search.ts';
 import { freePort } from './start.ts';
 
 /**
  * The forum under measurement, in a process of its own: the real application with limits raised, not removed. Messages:
  * `{ do: 'prepare', … }` fills the database, `{ do: 'record' }` and `{ do: 'recorded' }` bracket one request whose
- * statements the write baseline replays.
+ * statements the write baseline replays, `{ do: 'search' }` measures searches.
  */
 export interface Statement {
   readonly text: string;
   readonly values: readonly unknown[];
   /** The first row it returned: later statements may carry values out of it. */
   readonly row: Readonly<Record<string, unknown>> | undefined;
+  /** The database's number of the connection it ran on. */
+  readonly connection: number;
 }
 
 const RAISED = 1_000_000_000;
@@ -29,11 +32,11 @@ let recording: Statement[] | undefined;
 /** Sees every statement that goes through pg, the ORM's too. */
 function watchStatements(): void {
   const query = pg.Client.prototype.query as (...all: unknown[]) => unknown;
-  pg.Client.prototype.query = function watched(this: unknown, first: unknown, ...rest: unknown[]) {
+  pg.Client.prototype.query = function watched(this: { readonly processID: number }, first: unknown, ...rest: unknown[]) {
     const answer = query.call(this, first, ...rest);
     if (!recording) return answer;
     const { text = String(first), values = (rest[0] ?? []) as unknown[] } = (typeof first === 'object' ? first : {}) as { text?: string; values?: unknown[] };
-    const at = recording.push({ text, values: Array.isArray(values) ? values : [], row: undefined }) - 1;
+    const at = recording.push({ text, values: Array.isArray(values) ? values : [], row: undefined, connection: this.processID }) - 1;
     const kept = recording;
     if (answer instanceof Promise) void answer.then((result: { rows?: Record<string, unknown>[] }) => (kept[at] = { ...kept[at]!, row: result.rows?.[0] }), () => undefined);
     return answer;
@@ -53,6 +56,7 @@ process.once('SIGTERM', () => void app.close().then(() => process.exit(0)));
 process.on('message', (message: { do: string }) => {
   void (async () => {
     if (message.do === 'prepare') process.send?.(await prepare(app, message as never));
+    if (message.do === 'search') process.send?.(await searchCosts(app));
     if (message.do === 'record') process.send?.({ recording: (recording = []) });
     if (message.do === 'recorded') {
       process.send?.({ statements: recording });

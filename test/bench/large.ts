@@ -5,6 +5,7 @@ import { startChild, type Child } from './child.ts';
 import type { Amounts, Prepared } from './data.ts';
 import { createDatabase } from './database.ts';
 import type { Result } from './report.ts';
+import type { SearchCosts } from './search.ts';
 
 /** Of 10,000 posts, and of 1,000,000. The long discussion is opened in its middle. */
 export const SMALL = { discussions: 1_000, posts: 10_000, users: 200, long: 40 };
@@ -20,6 +21,7 @@ interface Costs {
   readonly opening: number;
   readonly far: number;
   readonly page500: number;
+  readonly search: SearchCosts;
 }
 
 /** What reading costs over 1,000,000 posts, as multiples of what it costs over 10,000. Null in a quick run. */
@@ -34,6 +36,7 @@ export async function measureLarge(server: string | undefined, quick: boolean): 
     result('1,000,000 posts: page 500 by cursor', ({ small, large }) => [large.page500, small.first], 1.5),
     result('1,000,000 posts: a discussion of 5,000 opened in the middle', ({ small, large }) => [large.opening, small.opening], 1.5),
     result('1,000,000 posts: offset 10,000', ({ large }) => [large.far, large.first], 20),
+    result('1,000,000 posts: p95 of searches, to reading 20 posts by id', ({ large: { search } }) => [search.search, search.lookup], 50),
   ];
 }
 
@@ -49,6 +52,7 @@ async function costsOf(server: string | undefined, amounts: Amounts & { readonly
       first: await list(''),
       far: amounts.discussions > FAR ? await list(`&offset=${FAR}`) : NaN,
       page500: amounts.discussions > PAGES * PAGE ? await list(`&cursor=${await cursorOf(forum, PAGES)}`) : NaN,
+      search: amounts.discussions > FAR ? await forum.ask<SearchCosts>({ do: 'search' }) : { search: NaN, lookup: NaN },
       opening: await median(forum, `/api/discussions/${prepared.long}?near=${middle}`),
     };
   } finally {

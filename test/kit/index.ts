@@ -31,7 +31,7 @@ export interface TestApp extends AsyncDisposable {
   readonly lines: readonly LogLine[];
   /** A visitor with cookies of their own. */
   client(headers?: Readonly<Record<string, string>>): Client;
-  /** How many SQL statements `work` ran. */
+  /** How many SQL statements `work` ran, begun when the background work of what was done before has ended. */
   statements(work: () => Promise<unknown>): Promise<number>;
 }
 
@@ -81,6 +81,7 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
     app, url, clock, lines,
     client: (headers) => createClient(url, headers),
     async statements(work) {
+      await calm(app);
       const before = app.data.statements;
       await work();
       return app.data.statements - before;
@@ -114,4 +115,15 @@ function stoppedClock(): TestClock {
 function realClock(): TestClock {
   let ahead = 0;
   return { now: () => Date.now() + ahead, advance: (milliseconds) => void (ahead += milliseconds) };
+}
+
+/** Milliseconds without a statement after which background work has ended, and for which that is waited for at most. */
+const [CALM, PATIENCE] = [40, 3_000];
+
+async function calm({ data }: App): Promise<void> {
+  const deadline = Date.now() + PATIENCE;
+  for (let seen = -1; seen !== data.statements && Date.now() < deadline;) {
+    seen = data.statements;
+    await new Promise((resolve) => setTimeout(resolve, CALM));
+  }
 }

@@ -20,7 +20,7 @@ beforeAll(async () => {
   for (const [route, ask] of AROUND) if (has(route)) await world.must('mia', ...partsOf(route), ask());
   // Who may see it is told of it; what members would be told would come at the same time.
   await world.must('root', 'POST', '/posts', { body: { discussion_id: discussion.id, content: `Even more ${SECRET}` } });
-  await vi.waitFor(async () => expect((await world.must('mia', 'GET', '/notifications/count')).count).toBeGreaterThan(0), { timeout: 20_000 });
+  await vi.waitUntil(async () => (await world.must('mia', 'GET', '/notifications/count')).count > 0, { timeout: 20_000 });
   hidden = [TITLE, 'zanzibar-quartermaster', SECRET, 'xylophone', 'quartermaster', discussion.id, post, `/d/${discussion.number}-`, category];
 });
 

@@ -36,7 +36,7 @@ test('the table has every route of the API, and no other', () => {
 
 describe('who may', () => {
   for (const [route, statuses, ask] of TABLE) {
-    test(route, async () => {
+    test(`${route}: ${statuses}`, async () => {
       const [method = '', path = ''] = route.split(' ');
       const found: Record<string, number> = {};
       for (const caller of CALLERS) found[caller] = (await world.call(WHO[caller], method, path, await ask?.(things))).status;

@@ -56,7 +56,7 @@ test('the table has every list of the API, and no other', () => {
 
 describe('many rows take no more statements than few do for', () => {
   for (const [route, who, ask] of LISTS) {
-    test(route, async () => {
+    test(`${route}, asked by ${who ?? 'a guest'}`, async () => {
       const [method = '', path = ''] = route.split(' ');
       const asked = ask?.(made) ?? {};
       const count = async (limit: number): Promise<readonly [statements: number, rows: number]> => {

@@ -53,6 +53,15 @@ describe('what is searched', () => {
     expect(await forum.titles('pump before:2020')).toEqual([]);
   });
 
+  test('understands filters by tag', async () => {
+    const body = { title: 'Tagged', content: 'A pump of brass', category_id: 'general', tags: ['Brass Work'] };
+    const made = expectStatus(await forum.as.ada.post('/api/discussions', body), 201).body.discussion;
+    for (const q of ['pump tag:brass-work', 'tag:brass-work', `tag:${made.tags[0].id}`]) expect(await forum.titles(q)).toEqual(['Tagged']);
+    expect(await forum.titles('frame tag:brass-work')).toEqual([]);
+    expectStatus(await forum.as.ada.delete(`/api/discussions/${made.id}`), 200);
+    expect(await forum.titles('tag:brass-work')).toEqual([]);
+  });
+
   test('is nothing for names that are unknown, and an address names nobody', async () => {
     for (const filter of ['author:nobody', 'category:nowhere', 'tag:nothing', 'author:bob@forum.test']) expect(await forum.titles(`pump ${filter}`)).toEqual([]);
   });
@@ -64,7 +73,7 @@ describe('what is searched', () => {
 
   test('takes whatever was typed', async () => {
     for (const q of ['"', '-', "'; drop table post; --", '& | ! <-> :*', '((', '\\', '%', '💧', '"unfinished', ':::', 'a'.repeat(256)]) {
-      expectStatus(await forum.guest.get(`/api/search?q=${encodeURIComponent(q)}`), 200);
+      expect([q, (await forum.guest.get(`/api/search?q=${encodeURIComponent(q)}`)).status]).toEqual([q, 200]);
     }
   });
 });
@@ -78,6 +87,13 @@ describe('what is refused', () => {
 });
 
 describe('excerpts', () => {
+  test('show the title where the text does not say why it was found', async () => {
+    await forum.start('ada', 'Zanzibar in winter', 'Nothing of it here, only monsoon.');
+    expect((await forum.search('zanzibar'))[0].excerpt).toMatch(/^<mark>Zanzibar<\/mark> in winter – Nothing of it here/);
+    expect((await forum.search('zanzibar monsoon'))[0].excerpt).toMatch(/<mark>Zanzibar<\/mark>.*<mark>monsoon<\/mark>/);
+    expect((await forum.search('monsoon'))[0].excerpt).not.toContain('Zanzibar');
+  });
+
   test('are escaped text, whatever was written', async () => {
     await forum.start('ada', 'Hostile <b>title</b>', 'Before `<script>alert(1)</script>` <img src=x onerror=alert(2)> \u0002zebra\u0003 & "quotes" </mark> after');
     const [{ excerpt, title }] = await forum.search('zebra');
