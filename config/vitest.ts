@@ -7,7 +7,11 @@ const KERNEL_AND_PLUGINS = ['test/core/**/*.test.ts', 'test/plugins/**/*.test.ts
 const SEVERAL = 'test/**/*.server.test.ts';
 /** Tests that open no database: once is enough. */
 const WITHOUT = [
-  'test/core/{address,cache,command-line,exactness,fleet,graph,secrets}.test.ts',
+  'test/core/{command-line,graph}.test.ts',
+  'test/plugins/cache/{cache,exactness,fleet}.test.ts',
+  'test/plugins/limits/address-key.test.ts',
+  'test/plugins/protection/proxies.test.ts',
+  'test/plugins/secrets/secrets.test.ts',
   'test/plugins/web/{forms,templates,tokens}.test.ts',
 ];
 const suites = leftOut(process.env, existsSync);

@@ -1,15 +1,14 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { EntitySchema } from '@mikro-orm/core';
+import type { EntitySchema, MikroORM } from '@mikro-orm/core';
 import type { Migration } from '@mikro-orm/migrations';
-import type { SqlEntityManager } from '@mikro-orm/sql';
+import type { AbstractSqlDriver, SqlEntityManager } from '@mikro-orm/sql';
 import { sql, type ControlledTransaction, type Kysely, type RawBuilder } from 'kysely';
-import type { Backend } from './connection.ts';
 import { PluginError, messageOf } from './errors.ts';
 import type { Batch } from './hooks.ts';
 import type { Logger } from './logger.ts';
 import { defineToken } from './ref.ts';
 
-export { defineEntity, p, LockMode, UniqueConstraintViolationException, type InferEntity } from '@mikro-orm/core';
+export { defineEntity, p, UniqueConstraintViolationException } from '@mikro-orm/core';
 export { Migration } from '@mikro-orm/migrations';
 export { sql, type RawBuilder } from 'kysely';
 
@@ -31,6 +30,8 @@ export interface Data {
    */
   transaction<T>(work: (em: EntityManager) => Promise<T>): Promise<T>;
   readonly inTransaction: boolean;
+  /** What is done after the commit of the transaction under way, each after the one before; undefined outside of one. */
+  batch(): Batch | undefined;
   /**
    * The rows of one statement, without the ORM's cost: for lists and for SQL. timestamptz is a `Date`, bigint and numeric
    * a number, jsonb parsed, date and interval text. Does not flush what the em still holds. Throws as the em does
@@ -39,26 +40,26 @@ export interface Data {
   all<T>(query: RawBuilder<T>): Promise<T[]>;
   /** As `all`, the first row only. */
   one<T>(query: RawBuilder<T>): Promise<T | undefined>;
+  /** A stable id of this database, made with the kernel's tables. */
+  identity(): Promise<string>;
   /** How many statements this process has run, `begin` and `commit` included: tests assert that it does not grow with the rows. */
   readonly statements: number;
 }
 export const Data = defineToken<Data>('Data');
 
-export interface DatabaseOptions {
-  /** A PostgreSQL address; without it the embedded database is used. */
-  readonly url?: string | undefined;
-  /** DATA_DIR: the embedded database lives in its `database` folder. */
-  readonly folder: string;
-  readonly log: Logger;
-  /** How many connections to a server at most. Default 10. */
-  readonly pool?: number | undefined;
+/** A database that somebody opened, and what is different between the embedded one and a server. */
+export interface Backend {
+  readonly embedded: boolean;
+  readonly orm: MikroORM<AbstractSqlDriver>;
+  /** Counts every statement since the start, the ORM's included. */
+  readonly usage: { readonly statements: number };
+  /** Outside transactions, past the ORM's client: for reads. */
+  query(text: string, values: readonly unknown[]): Promise<{ rows: unknown[] }>;
+  claimAlone(): Promise<boolean>;
+  /** Statements are prepared anew: a migration may have changed what they return. */
+  forgetStatements(): void;
+  close(): Promise<void>;
 }
-
-/**
- * Takes part in every commit: called inside the transaction, after the flush; what it resolves to, right after the commit. A
- * throw rolls back. `jobs.ts` stores durable work there.
- */
-export type CommitHook = (batch: Batch) => Promise<(() => void) | undefined>;
 
 interface Scope {
   readonly em: EntityManager;
@@ -74,8 +75,6 @@ const REMEDY = {
   up: 'nothing of it was kept; correct it and enable the plugin again',
   down: 'nothing of it was removed; correct its `down` and uninstall again',
 };
-/** Milliseconds that `ready` waits for an answer. */
-const READY = 2_000;
 
 /** Holds the one ambient thing there is: the transaction under way and the actions raised in it. */
 export class Database implements Data {
@@ -85,28 +84,14 @@ export class Database implements Data {
   readonly #log: Logger;
   readonly #ambient = new AsyncLocalStorage<Scope | undefined>();
   readonly #tables = new Map<string, { owner: string | undefined; definition: EntityDefinition }>();
-  /** Set by the job queue. */
-  onCommit: CommitHook | undefined;
+  /** The job queue's: runs in every transaction after the flush, and may throw; what it resolves to is called right after the commit. */
+  onCommit: ((batch: Batch) => Promise<(() => void) | undefined>) | undefined;
 
-  /** Use `connect`. */
   constructor(backend: Backend, log: Logger) {
     this.embedded = backend.embedded;
     this.#backend = backend;
     this.#client = backend.orm.em.getConnection().getClient();
     this.#log = log;
-  }
-
-  /** Throws `ConfigurationError` when the server cannot be reached or another process has the embedded database open. */
-  static async connect({ url, folder, log, pool = 10 }: DatabaseOptions): Promise<Database> {
-    // Imported when used: each brings a driver of its own, and PGlite's takes a while to load.
-    const backend = url ? await (await import('./postgres.ts')).openPostgres(url, pool, log) : await (await import('./embedded.ts')).openEmbedded(folder);
-    const database = new Database(backend, log);
-    // Another process may do the same at the same moment.
-    await database.all(sql`do $$ begin
-      create table if not exists migration (plugin text not null, name text not null, run_at timestamptz not null default now(), primary key (plugin, name));
-    exception when unique_violation or duplicate_table or duplicate_object then null;
-    end $$`);
-    return database;
   }
 
   get inTransaction(): boolean {
@@ -193,18 +178,8 @@ export class Database implements Data {
     return this.#backend.claimAlone();
   }
 
-  /** A stable id of this database, made with the kernel's tables. */
   async identity(): Promise<string> {
-    const row = await this.one(sql<{ id: string }>`select id from installation order by id`);
-    if (!row) throw new Error('the table "installation" is empty; restore the database from a backup');
-    return row.id;
-  }
-
-  /** Rejects when the database does not answer within 2 s. */
-  async ready(): Promise<void> {
-    const { promise, reject } = Promise.withResolvers<never>();
-    const timer = setTimeout(() => reject(new Error(`the database did not answer within ${READY} ms`)), READY);
-    await Promise.race([this.outside(() => this.all(sql`select 1`)), promise]).finally(() => clearTimeout(timer));
+    return (await this.one(sql<{ id: string }>`select id from installation order by id`))!.id;
   }
 
   close(): Promise<void> {
@@ -241,24 +216,23 @@ export class Database implements Data {
 
   async #migrate(plugin: string, migrations: readonly MigrationClass[], direction: 'up' | 'down'): Promise<string[]> {
     const { driver, config } = this.#backend.orm;
-    const waiting = async (): Promise<readonly MigrationClass[]> => {
-      const applied = new Set((await this.all(sql<{ name: string }>`select name from migration where plugin = ${plugin}`)).map(({ name }) => name));
-      return migrations.filter(({ name }) => applied.has(name) === (direction === 'down'));
-    };
+    const recorded = sql<{ name: string }>`select name from migration where plugin = ${plugin}`;
+    const applied = async (): Promise<readonly string[]> => (await this.all(recorded)).map(({ name }) => name);
+    const before = await applied();
     const ran: string[] = [];
-    for (const migration of await waiting()) {
+    for (const migration of migrations.filter(({ name }) => before.includes(name) === (direction === 'down'))) {
+      const change = new migration(driver, config);
       try {
         await this.transaction(async (em) => {
           await this.all(sql`select pg_advisory_xact_lock(${MIGRATING}), set_config('statement_timeout', '0', true)`);
           // Another process may have been faster.
-          if (!(await waiting()).includes(migration)) return;
-          const change = new migration(driver, config);
-          const transaction = em.getTransactionContext()!;
-          change.setTransactionContext(transaction);
+          if ((await applied()).includes(migration.name) === (direction === 'up')) return;
+          change.setTransactionContext(em.getTransactionContext()!);
           await change[direction]();
-          for (const query of change.getQueries()) await driver.execute(query as string, [], 'all', transaction);
-          if (direction === 'up') await this.all(sql`insert into migration (plugin, name) values (${plugin}, ${migration.name})`);
-          else await this.all(sql`delete from migration where plugin = ${plugin} and name = ${migration.name}`);
+          for (const query of change.getQueries()) await driver.execute(query as string, [], 'all', em.getTransactionContext());
+          await this.all(direction === 'up'
+            ? sql`insert into migration (plugin, name) values (${plugin}, ${migration.name})`
+            : sql`delete from migration where plugin = ${plugin} and name = ${migration.name}`);
           ran.push(migration.name);
         });
       } catch (error) {

@@ -6,9 +6,7 @@ export interface Extension<T> {
   readonly value: T;
 }
 
-interface Entry extends Extension<any> {
-  readonly order: number;
-}
+type Entry = Extension<any> & { readonly order: number };
 
 /** One for all, so that an empty list is the same array too. */
 const NONE: readonly never[] = [];
@@ -17,11 +15,11 @@ const NONE: readonly never[] = [];
 export class Extensions {
   readonly #lists = new Map<string, readonly Entry[]>();
 
-  add<T>(plugin: string, point: ExtensionPoint<T>, value: T, order = 0): () => void {
+  add<T>(plugin: string, { id }: ExtensionPoint<T>, value: T, order = 0): () => void {
     const entry: Entry = { plugin, order, value };
-    const read = (): readonly Entry[] => this.#lists.get(point.id) ?? [];
-    this.#lists.set(point.id, [...read(), entry].sort((a, b) => a.order - b.order));
-    return () => this.#lists.set(point.id, read().filter((other) => other !== entry));
+    const read = (): readonly Entry[] => this.#lists.get(id) ?? NONE;
+    this.#lists.set(id, [...read(), entry].sort((a, b) => a.order - b.order));
+    return () => void this.#lists.set(id, read().filter((other) => other !== entry));
   }
 
   /** By `order`, then by when each was added. The same array until the list changes, so it may key a cache. */
@@ -30,6 +28,6 @@ export class Extensions {
   }
 
   count(): number {
-    return [...this.#lists.values()].reduce((n, list) => n + list.length, 0);
+    return [...this.#lists.values()].flat().length;
   }
 }

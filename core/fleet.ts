@@ -1,169 +1,46 @@
-import { randomBytes } from 'node:crypto';
-import type { Redis } from 'ioredis';
 import { chainOf } from './errors.ts';
 import type { Logger } from './logger.ts';
+import { defineToken } from './ref.ts';
 
 /** `undefined` means: something may have been missed, look at everything again. */
 type Listener = (payload: object | undefined) => unknown;
+type Send = (subject: string, payload?: object) => Promise<void>;
 
-/** Milliseconds for which a process trusts what it remembers without asking; so also the longest wait for a silent process. */
-const LEASE = 250;
-/** Milliseconds between renewals: two may come late before the lease is lost. */
-const RENEWAL = 80;
-/** Milliseconds of silence after which a process has crashed; it may have changed something without saying so, hence all look again. */
-const CRASHED = 5_000;
-const EVERYTHING = '*';
-const KEYS = ['fleet:number', 'fleet:alive'] as const;
-
-/** A fleet's first number is its birth in microseconds, so it cannot meet a number from before Redis lost its data. */
-const START = `
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
-redis.call('SET', KEYS[1], time[1] .. string.format('%06d', time[2]), 'NX')`;
-const RENEW = `${START}
-redis.call('ZADD', KEYS[2], now + ARGV[2], ARGV[1])
-if redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - ARGV[3]) > 0 then redis.call('INCR', KEYS[1]) end
-redis.call('EXPIRE', KEYS[1], 86400)
-return redis.call('GET', KEYS[1])`;
-const SEND = `${START}
-redis.call('INCR', KEYS[1])
-redis.call('PUBLISH', ARGV[1], redis.call('GET', KEYS[1]) .. ' ' .. ARGV[2])
-return redis.call('ZRANGEBYSCORE', KEYS[2], now, '+inf')`;
-const MESSAGE = /^(\d+) (\S+) (\d+) (\S+) (.*)$/s;
-
-/**
- * The processes that share one database. Announcements carry consecutive numbers, and a process trusts its memory only while
- * it has heard every number there was at its last renewal, so one that misses a message stops before the sender goes on.
- */
-export class Fleet {
-  readonly #id = randomBytes(8).toString('hex');
-  readonly #listeners = new Map<string, Set<Listener>>();
-  /** Announcements under way, each with what to do when a process has followed it. */
-  readonly #answers = new Map<string, (from?: string) => void>();
-  readonly #log: Logger;
-  readonly #channel: string;
-  #line: Redis | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #tickets = 0;
-  #heard = -1;
-  #lease = { number: 0, until: 0 };
-  /** Since when Redis has not answered. */
-  #cutOff: number | undefined;
-  #unsent = false;
-
-  constructor(log: Logger, namespace: string) {
-    this.#log = log;
-    this.#channel = `${namespace}:fleet`;
-  }
-
+/** The processes that share one database. A process is alone until a plugin carries what is said to the others. */
+export interface Fleet {
+  /** Calls the listeners of `subject` (a word) in every other process; resolves when they have run. Never rejects. */
+  announce: Send;
+  /** What `run` throws is logged. The sender waits for its promise. Returns how to stop. */
+  listen(subject: string, run: Listener): () => void;
   /**
-   * Until then this process is alone: nothing is sent, nothing heard. The line must put the namespace before its keys, and fail
-   * rather than wait while Redis is away.
+   * For the carrier: calls this process's listeners, of one subject or, where something may have been missed, of all. They
+   * start before this returns, so what they drop at once is gone before anything else is served.
    */
-  async join(line: Redis, ear: Redis): Promise<void> {
-    this.#line = line;
-    ear.on('message', (channel, text) => (channel === this.#channel ? this.#hear(text) : this.#answered(text)));
-    await ear.subscribe(this.#channel, `${this.#channel}:${this.#id}`);
-    await this.#renew(line);
-    let renewal: Promise<void> | undefined;
-    this.#timer = setInterval(() => void (renewal ??= this.#renew(line).finally(() => (renewal = undefined))), RENEWAL).unref();
-  }
+  follow(subject?: string, payload?: object): Promise<void>;
+  /** From here on `send` carries announcements. Returns how to stop. */
+  carry(send: Send): () => void;
+}
+export const Fleet = defineToken<Fleet>('Fleet');
 
-  /** Whether what this process remembers may be served: it has heard everything as of at most a lease ago. */
-  current(): boolean {
-    return this.#line === undefined || (this.#heard >= this.#lease.number && performance.now() < this.#lease.until);
-  }
-
-  /**
-   * Calls the listeners of `subject` (a word) in every other process. Resolves when all live ones have run, at the latest after
-   * the lease of one that is silent. Never rejects: while Redis is away the others are made to look again once it is back.
-   */
-  async announce(subject: string, payload?: object): Promise<void> {
-    if (!this.#line) return;
-    const ticket = String(++this.#tickets);
-    const followed = new Set<string>();
-    let living: readonly string[] | undefined;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const check = (from = this.#id): void => {
-      followed.add(from);
-      if (living?.every((id) => followed.has(id))) resolve();
-    };
-    this.#answers.set(ticket, check);
-    try {
-      const text = `${this.#id} ${ticket} ${subject} ${JSON.stringify(payload) ?? ''}`;
-      living = (await this.#line.eval(SEND, 2, ...KEYS, this.#channel, text)) as string[];
-      check();
-    } catch (error) {
-      this.#fail(error);
-      this.#unsent = true;
-    }
-    // While Redis is away, the leases of the others run out as this process's own does.
-    const gone = living ? 0 : performance.now() - (this.#cutOff ?? performance.now());
-    // One millisecond more than the lease, because a timer may fire that much early.
-    const timer = setTimeout(resolve, Math.max(1, LEASE + 1 - gone));
-    await promise;
-    clearTimeout(timer);
-    this.#answers.delete(ticket);
-  }
-
-  /** What `run` throws is logged. The sender waits for its promise, at most a lease. Undone by the returned function. */
-  listen(subject: string, run: Listener): () => void {
-    const listeners = this.#listeners.get(subject) ?? new Set();
-    this.#listeners.set(subject, listeners.add(run));
-    return () => void listeners.delete(run);
-  }
-
-  /** To be called before the connections close, so that nobody waits for this process. */
-  async close(): Promise<void> {
-    clearInterval(this.#timer);
-    await this.#line?.zrem(KEYS[1], this.#id).catch(() => undefined);
-    // What is on its way still arrives while the connection ends.
-    this.#listeners.clear();
-  }
-
-  async #renew(line: Redis): Promise<void> {
-    const sent = performance.now();
-    const before = this.#heard;
-    const answer = await line.eval(RENEW, 2, ...KEYS, this.#id, LEASE, CRASHED).catch((error: unknown) => this.#fail(error));
-    if (answer === undefined) return;
-    const number = Number(answer);
-    // Redis was away, or lost its data, or what was said before the last renewal has still not been heard.
-    const missed = this.#cutOff !== undefined || number < before || this.#lease.number > this.#heard;
-    if (missed) this.#heard = number < before ? number : Math.max(number, this.#heard);
-    this.#cutOff = undefined;
-    this.#lease = { number, until: sent + LEASE };
-    if (missed) void this.#run(EVERYTHING);
-    if (this.#unsent) void this.announce(EVERYTHING);
-    this.#unsent = false;
-  }
-
-  #hear(text: string): void {
-    const [, last, from, ticket, subject, json] = MESSAGE.exec(text) ?? [];
-    if (subject === undefined || json === undefined) return;
-    const missed = Number(last) > this.#heard + 1;
-    this.#heard = Math.max(this.#heard, Number(last));
-    if (missed) void this.#run(EVERYTHING);
-    if (from === this.#id) return;
-    const run = this.#run(subject, json ? (JSON.parse(json) as object) : undefined);
-    // Without an answer the sender waits for the lease, which is exact too.
-    void run.then(() => this.#line?.publish(`${this.#channel}:${from}`, `${ticket} ${this.#id}`)).catch(() => undefined);
-  }
-
-  #answered(text: string): void {
-    const [ticket = '', from = ''] = text.split(' ');
-    this.#answers.get(ticket)?.(from);
-  }
-
-  /** Listeners start before this returns, so what they drop at once is gone before anything else is served. */
-  async #run(subject: string, payload?: object): Promise<void> {
-    const listeners = subject === EVERYTHING ? [...this.#listeners.values()] : [this.#listeners.get(subject) ?? []];
-    for (const result of await Promise.allSettled(listeners.flatMap((runs) => [...runs]).map(async (run) => run(payload)))) {
-      if (result.status === 'rejected') this.#log.error({ subject, error: chainOf(result.reason) }, 'could not follow an announcement');
-    }
-  }
-
-  #fail(error: unknown): undefined {
-    if (this.#cutOff === undefined) this.#log.warn({ error: chainOf(error) }, 'Redis does not answer: until it does, nothing is served from memory');
-    this.#cutOff ??= performance.now();
-  }
+export function createFleet(log: Logger): Fleet {
+  const listeners = new Map<Listener, string>();
+  let carrier: Send | undefined;
+  return {
+    announce: async (subject, payload) => carrier?.(subject, payload),
+    listen(subject, run) {
+      const own: Listener = (payload) => run(payload);
+      listeners.set(own, subject);
+      return () => void listeners.delete(own);
+    },
+    async follow(subject, payload) {
+      const called = [...listeners].filter(([, other]) => subject === undefined || other === subject);
+      for (const result of await Promise.allSettled(called.map(async ([run]) => run(payload)))) {
+        if (result.status === 'rejected') log.error({ subject, error: chainOf(result.reason) }, 'could not follow an announcement');
+      }
+    },
+    carry(send) {
+      carrier = send;
+      return () => void (carrier = undefined);
+    },
+  };
 }

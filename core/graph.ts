@@ -2,24 +2,25 @@ import { PluginError } from './errors.ts';
 import type { Plugin } from './plugin.ts';
 import type { Token, Tokens } from './ref.ts';
 
+const KERNEL = 'the kernel';
 const ids = (tokens: Tokens | undefined): string[] => Object.values(tokens ?? {}).map((token: Token<unknown>) => token.id);
 
 /** Who provides what, who needs whom. Pure: it looks only at definitions, never runs `setup`. */
 export class Graph {
   readonly #plugins = new Map<string, Plugin>();
-  readonly #providers = new Map<string, string>();
-  readonly #builtIn: ReadonlySet<string>;
+  /** By token, the plugin's id. */
+  readonly #providers: Map<string, string>;
 
   /** `builtIn` are the services that the kernel itself provides. */
   constructor(builtIn: readonly Token<any>[] = []) {
-    this.#builtIn = new Set(builtIn.map((token) => token.id));
+    this.#providers = new Map(builtIn.map(({ id }) => [id, KERNEL]));
   }
 
   add(plugin: Plugin): void {
     if (this.#plugins.has(plugin.id)) throw new PluginError(plugin.id, 'is installed twice; remove one of the two from the configuration');
     for (const token of ids(plugin.provides)) {
-      const other = this.#builtIn.has(token) ? 'the kernel' : this.#providers.has(token) && `plugin "${this.#providers.get(token)}"`;
-      if (other) throw new PluginError(plugin.id, `provides "${token}", which ${other} already provides; keep one of them`);
+      const other = this.#providers.get(token);
+      if (other) throw new PluginError(plugin.id, `provides "${token}", which ${other === KERNEL ? other : `plugin "${other}"`} already provides; keep one`);
     }
     for (const token of ids(plugin.provides)) this.#providers.set(token, plugin.id);
     this.#plugins.set(plugin.id, plugin);
@@ -37,32 +38,17 @@ export class Graph {
 
   /** The plugins `id` must have running, itself last. Throws on a missing provider or a cycle. */
   startOrder(id: string): string[] {
-    const order: string[] = [];
-    const visit = (current: string, path: readonly string[]): void => {
-      if (order.includes(current)) return;
-      if (path.includes(current)) throw new PluginError(id, `is part of a dependency cycle: ${[...path, current].join(' → ')}; make one of them a \`wants\``);
-      for (const token of ids(this.get(current).needs)) {
-        if (this.#builtIn.has(token)) continue;
-        const provider = this.#providers.get(token);
-        if (!provider) throw new PluginError(current, `needs "${token}", which no installed plugin provides; install one that does`);
-        visit(provider, [...path, current]);
-      }
-      order.push(current);
-    };
-    visit(id, []);
-    return order;
+    return inOrder(id, (current, path) => ids(this.get(current).needs).flatMap((token) => {
+      const provider = this.#providers.get(token);
+      if (!provider) throw new PluginError(current, `needs "${token}", which no installed plugin provides; install one that does`);
+      if (path.includes(provider)) throw new PluginError(id, `is part of a dependency cycle: ${[...path, provider].join(' → ')}; make one of them a \`wants\``);
+      return provider === KERNEL ? [] : provider;
+    }));
   }
 
   /** The plugins that need `id`, directly or not, in the order to stop them; `id` last. */
   stopOrder(id: string): string[] {
-    const order: string[] = [];
-    const visit = (current: string): void => {
-      if (order.includes(current)) return;
-      for (const dependent of this.#with('needs', current)) visit(dependent);
-      order.push(current);
-    };
-    visit(id);
-    return order;
+    return inOrder(id, (current, path) => this.#with('needs', current).filter((dependent) => !path.includes(dependent)));
   }
 
   /** The plugins that use a service of `id` when it is there. */
@@ -71,8 +57,20 @@ export class Graph {
   }
 
   #with(relation: 'needs' | 'wants', id: string): string[] {
-    return [...this.#plugins.values()]
-      .filter((plugin) => plugin.id !== id && ids(plugin[relation]).some((token) => this.#providers.get(token) === id))
-      .map((plugin) => plugin.id);
+    const uses = (plugin: Plugin): boolean => plugin.id !== id && ids(plugin[relation]).some((token) => this.#providers.get(token) === id);
+    return this.all().filter(uses).map((plugin) => plugin.id);
   }
+}
+
+/** `id` and all that `next` leads to, each after what it leads to. `path` begins with `id` and ends with the current one. */
+function inOrder(id: string, next: (current: string, path: readonly string[]) => readonly string[]): string[] {
+  const order: string[] = [];
+  const visit = (path: readonly string[]): void => {
+    const current = path.at(-1)!;
+    if (order.includes(current)) return;
+    for (const step of next(current, path)) visit([...path, step]);
+    order.push(current);
+  };
+  visit([id]);
+  return order;
 }

@@ -70,10 +70,7 @@ export interface Outbox {
   store(action: string, payload: unknown, batch: Batch | undefined): Promise<void> | undefined;
 }
 
-/**
- * The actions raised inside a transaction; `data.ts` sends them after its commit, each after the listeners of the one before,
- * or drops them with its rollback.
- */
+/** What is done after a commit, each after the one before, and dropped with a rollback: the actions raised in the transaction. */
 export type Batch = Array<() => Promise<void>>;
 
 type Run = (...args: any[]) => unknown;
@@ -88,8 +85,6 @@ export interface Hooks {
   hooks(): readonly { readonly plugin: string; readonly hook: Hook }[];
 }
 export const Hooks = defineToken<Hooks>('Hooks');
-
-const NOTHING = Promise.resolve();
 
 export class HookBus implements Hooks {
   readonly #actions = new Emittery<Record<string, unknown>>();
@@ -115,7 +110,8 @@ export class HookBus implements Hooks {
   owned<H extends Hook>(plugin: string, hook: H): H {
     const owner = this.#owners.get(hook.id)?.plugin;
     if (owner === plugin) return hook;
-    throw new PluginError(plugin, owner ? `may not raise "${hook.id}", which belongs to "${owner}"` : `may not raise "${hook.id}" before listing it under \`hooks\` in plugin.ts`);
+    const why = owner ? `, which belongs to "${owner}"` : ' before listing it under `hooks` in plugin.ts';
+    throw new PluginError(plugin, `may not raise "${hook.id}"${why}`);
   }
 
   hooks(): readonly { readonly plugin: string; readonly hook: Hook }[] {
@@ -136,16 +132,25 @@ export class HookBus implements Hooks {
   emit<P>(hook: Action<P>, payload: P): Promise<void> {
     const batch = this.#outbox.batch();
     const stored = this.#outbox.store(hook.id, payload, batch);
-    if (this.#actions.listenerCount(hook.id) === 0) return stored ?? NOTHING;
+    if (this.#actions.listenerCount(hook.id) === 0) return stored ?? Promise.resolve();
     const send = (): Promise<void> => this.#actions.emit(hook.id, payload);
-    if (batch) batch.push(send);
-    else return stored ? stored.then(send) : send();
-    return stored ?? NOTHING;
+    if (!batch) return stored ? stored.then(send) : send();
+    batch.push(send);
+    return Promise.resolve();
   }
 
-  filter<V, C>(hook: Filter<V, C>, value: V, context: C): Promise<V> {
-    const chain = this.#chains.get(hook.id);
-    return chain ? this.#pass(hook, chain, value, context) : Promise.resolve(value);
+  async filter<V, C>(hook: Filter<V, C>, start: V, context: C): Promise<V> {
+    let value = start;
+    for (const { task, run } of this.#chains.get(hook.id) ?? []) {
+      if (task.quarantined) continue;
+      try {
+        const result = this.#supervisor.run(task, () => kept(run(value, context), hook.id));
+        value = (result instanceof Promise ? await result : result) as V;
+      } catch (error) {
+        if (hook.failure === 'abort') throw error;
+      }
+    }
+    return value;
   }
 
   async query<I, R>(hook: Query<I, R>, input: I): Promise<R | undefined> {
@@ -161,20 +166,6 @@ export class HookBus implements Hooks {
   /** For the leak check and the admin page. */
   count(): number {
     return this.#actions.listenerCount() + [...this.#chains.values()].reduce((n, chain) => n + chain.length, 0);
-  }
-
-  async #pass<V, C>(hook: Filter<V, C>, chain: readonly Listener[], start: V, context: C): Promise<V> {
-    let value = start;
-    for (const { task, run } of chain) {
-      if (task.quarantined) continue;
-      try {
-        const result = this.#supervisor.run(task, () => kept(run(value, context), hook.id));
-        value = (result instanceof Promise ? await result : result) as V;
-      } catch (error) {
-        if (hook.failure === 'abort') throw error;
-      }
-    }
-    return value;
   }
 
   /** Awaited by emittery. An action never fails whoever raised it. */

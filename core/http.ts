@@ -1,12 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import type { TrustedProxies } from './address.ts';
 import { defineToken } from './ref.ts';
 
-/** What the connection tells about a request, seen through the trusted proxies. */
+/** What is known of a request before anything of it is read. A plugin provides it, which knows the proxies in between. */
 export interface Http {
-  /** The client's address; forwarded headers count only from trusted proxies. */
+  /** The client's address, spelled in one way. */
   addressOf(req: IncomingMessage): string;
-  /** True when the client speaks https, to us or to a trusted proxy. */
+  /** Whether the client's own connection was encrypted. */
   secure(req: IncomingMessage): boolean;
   /** Identifies the request in logs and error answers. */
   idOf(req: IncomingMessage): string;
@@ -14,19 +13,3 @@ export interface Http {
   readonly closing: AbortSignal;
 }
 export const Http = defineToken<Http>('Http');
-
-const ids = new WeakMap<IncomingMessage, string>();
-const PROCESS = crypto.randomUUID().slice(0, 8);
-let counter = 0;
-
-export const createHttp = (proxies: TrustedProxies, closing: AbortSignal): Http => ({
-  closing,
-  addressOf: (req) => proxies.addressOf(req),
-  secure: (req) => proxies.secure(req),
-  /** Unique over processes, cheap to make: the process's random part and a count. */
-  idOf(req) {
-    let id = ids.get(req);
-    if (!id) ids.set(req, (id = `${PROCESS}-${(++counter).toString(36)}`));
-    return id;
-  },
-});

@@ -11,12 +11,12 @@ export {
 export { check, parse, Type, type Checked, type Static, type TObject, type TSchema } from './schema.ts';
 export { chainOf, ConfigurationError, HttpError, InvalidInput, messageOf, notFound, PluginError, type FieldProblem } from './errors.ts';
 export { Data, defineEntity, Migration, p, sql, type EntityManager, type MigrationClass, type RawBuilder } from './data.ts';
-export { Cache } from './cache.ts';
+export { Cache, type KeepOptions, type Redis } from './cache.ts';
+export { Fleet } from './fleet.ts';
 export { Settings, type SettingInfo } from './settings.ts';
 export { Plugins, type PluginInfo } from './plugins.ts';
 export { pluginChanged } from './kernel.ts';
 export { sealedStores, Secrets, type SealedStore } from './secrets.ts';
-export { rateKey } from './address.ts';
 export { Http } from './http.ts';
 export { Jobs } from './jobs.ts';
 export { Clock, Environment } from './environment.ts';

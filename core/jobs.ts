@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { sql, type Database } from './data.ts';
-import { PluginError } from './errors.ts';
+import { Cron } from 'croner';
+import { sql } from './data.ts';
+import { messageOf, PluginError } from './errors.ts';
 import type { Batch } from './hooks.ts';
 import type { Job, JobDefinition } from './plugin.ts';
 import { defineToken } from './ref.ts';
-import { readCron } from './schedule.ts';
 import { check } from './schema.ts';
-import { Worker, type Listener, type Surroundings } from './worker.ts';
+import { Worker, type Listener, type WorkerParts } from './worker.ts';
 
 export interface JobReport {
   /** `<plugin>/<action>` or `<plugin>/job:<name>`. */
@@ -29,23 +29,30 @@ export interface Jobs {
 }
 export const Jobs = defineToken<Jobs>('Jobs');
 
+/** Work on its way into the table; `payload` is JSON, so that what is changed after the raising does not change it. */
+interface Work {
+  readonly id: string;
+  readonly listener: string;
+  readonly key: string | undefined;
+  readonly payload: string;
+  readonly at: Date | undefined;
+}
+
 /** Keeps durable work in one table: stored with the transaction that caused it, run at least once, in whichever process has room. */
 export class JobQueue implements Jobs {
-  readonly #around: Surroundings;
-  readonly #data: Database;
+  readonly #parts: WorkerParts;
   readonly #worker: Worker;
   readonly #listeners = new Map<string, Listener>();
-  /** The rows of transactions under way as JSON, so that what is changed after the raising does not change them. By id and listener. */
-  readonly #collected = new WeakMap<Batch, Map<string, string>>();
+  /** The work of transactions under way. */
+  readonly #collected = new WeakMap<Batch, Work[]>();
 
-  constructor(around: Surroundings) {
-    this.#around = around;
-    this.#data = around.data;
-    this.#worker = new Worker(around, this.#listeners);
-    this.#data.onCommit = async (batch) => {
-      const rows = this.#collected.get(batch);
-      if (!rows?.size) return undefined;
-      await this.#insert(rows);
+  constructor(parts: WorkerParts) {
+    this.#parts = parts;
+    this.#worker = new Worker(parts, this.#listeners);
+    parts.data.onCommit = async (batch) => {
+      const works = this.#collected.get(batch);
+      if (!works?.length) return undefined;
+      await this.#insert(works);
       return () => this.#worker.wake();
     };
   }
@@ -78,40 +85,44 @@ export class JobQueue implements Jobs {
           throw new PluginError(plugin, `adds a job "${id}" whose payload does not fit its schema: ${problems}`);
         }
         const jobId = orderedId();
-        await this.#keep(this.#data.batch(), [this.#listeners.get(name)!], jobId, payload, JSON.stringify(checked.value), at);
+        await this.#keep(this.#parts.data.batch(), [this.#listeners.get(name)!], jobId, payload, JSON.stringify(checked.value), at);
         return jobId;
       },
       cancel: async (jobId) => {
-        if (this.#collected.get(this.#data.batch()!)?.delete(`${jobId} ${name}`)) return true;
-        const rows = await this.#data.all(sql`delete from job where id = ${jobId} and listener = ${name} and owner is null and failed_at is null returning id`);
+        const works = this.#collected.get(this.#parts.data.batch()!) ?? [];
+        const kept = works.findIndex((work) => work.id === jobId && work.listener === name);
+        if (kept >= 0) return works.splice(kept, 1).length > 0;
+        const rows = await this.#parts.data.all(sql`delete from job
+          where id = ${jobId} and listener = ${name} and owner is null and failed_at is null returning id`);
         return rows.length > 0;
       },
     };
     return { job, stop };
   }
 
-  /** Keeps the work of the action's durable listeners, in the batch's transaction or at once; undefined when there is none. */
+  /** Keeps the work of the action's durable listeners, in the batch's transaction or at once; undefined when nothing is to be waited for. */
   store(action: string, payload: unknown, batch: Batch | undefined): Promise<void> | undefined {
     const listeners = [...this.#listeners.values()].filter((listener) => listener.action === action);
     return listeners.length > 0 ? this.#keep(batch, listeners, orderedId(), payload, JSON.stringify(payload) ?? 'null') : undefined;
   }
 
-  /** Removes all work and schedules of a plugin that is being uninstalled. */
+  /** Removes all work of a plugin that is being uninstalled. */
   async forget(plugin: string): Promise<void> {
-    await this.#data.all(sql`with gone as (delete from job_schedule where starts_with(listener, ${`${plugin}/`}))
-      delete from job where starts_with(listener, ${`${plugin}/`})`);
+    await this.#parts.data.all(sql`delete from job where starts_with(listener, ${`${plugin}/`})`);
   }
 
+  /** A schedule that only waits for its next moment is no work. */
   report(): Promise<readonly JobReport[]> {
-    return this.#data.all(sql<JobReport>`select listener, count(*) filter (where failed_at is null and (owner is null or run_at <= now()))::integer as waiting,
+    return this.#parts.data.all(sql<JobReport>`select listener,
+        count(*) filter (where failed_at is null and (owner is null or run_at <= now()))::integer as waiting,
         count(*) filter (where owner is not null and run_at > now())::integer as running, count(*) filter (where failed_at is not null)::integer as failed,
         min(run_at) filter (where failed_at is null and owner is null) as oldest,
         (array_agg(error order by failed_at desc nulls last, id) filter (where error is not null))[1] as error
-      from job group by listener order by listener`);
+      from job where cron is null or owner is not null or run_at <= now() or error is not null group by listener order by listener`);
   }
 
   async retry(listener: string): Promise<number> {
-    const rows = await this.#data.all(sql`update job set failed_at = null, attempt = 0, run_at = now()
+    const rows = await this.#parts.data.all(sql`update job set failed_at = null, attempt = 0, run_at = now()
       where listener = ${listener} and failed_at is not null returning id`);
     this.#worker.wake();
     return rows.length;
@@ -119,11 +130,11 @@ export class JobQueue implements Jobs {
 
   #add(name: string, plugin: string, task: string, how: Omit<Listener, 'name' | 'plugin' | 'task'>): () => Promise<void> {
     if (this.#listeners.has(name)) throw new PluginError(plugin, `registers "${name}" twice; give one of them an \`id\` or another name`);
-    const { supervisor } = this.#around;
+    const { supervisor } = this.#parts;
     // As a guard it is never set aside: setting aside is what the retries are for, and skipping would lose work.
     const listener: Listener = { name, plugin, ...how, task: supervisor.task(plugin, task, true) };
     this.#listeners.set(name, listener);
-    void this.#worker.pump(0);
+    this.#worker.expect(listener);
     return () => {
       this.#listeners.delete(name);
       supervisor.forget(plugin, listener.task);
@@ -132,13 +143,9 @@ export class JobQueue implements Jobs {
   }
 
   #keep(batch: Batch | undefined, listeners: readonly Listener[], id: string, payload: unknown, text: string, at?: Date): Promise<void> | undefined {
-    const rows = (batch && this.#collected.get(batch)) ?? new Map<string, string>();
-    for (const listener of listeners) {
-      const row = JSON.stringify({ id, listener: listener.name, key: this.#key(listener, payload), at });
-      rows.set(`${id} ${listener.name}`, `${row.slice(0, -1)},"payload":${text}}`);
-    }
-    if (!batch) return this.#insert(rows).then(() => this.#worker.wake());
-    this.#collected.set(batch, rows);
+    const works = listeners.map((listener) => ({ id, listener: listener.name, key: this.#key(listener, payload), payload: text, at }));
+    if (!batch) return this.#insert(works).then(() => this.#worker.wake());
+    this.#collected.set(batch, [...(this.#collected.get(batch) ?? []), ...works]);
     return undefined;
   }
 
@@ -146,16 +153,25 @@ export class JobQueue implements Jobs {
     try {
       return durability.key?.(payload as never);
     } catch (error) {
-      this.#around.log.error({ plugin, task: name, error }, 'a durable listener could not name the key of its work; it is kept without one');
+      this.#parts.log.error({ plugin, task: name, error }, 'a durable listener could not name the key of its work; it is kept without one');
       return undefined;
     }
   }
 
   /** One statement, in the transaction under way. */
-  async #insert(rows: ReadonlyMap<string, string>): Promise<void> {
-    await this.#data.all(sql`insert into job (id, listener, key, payload, run_at)
-      select r.id, r.listener, r.key, coalesce(r.payload, 'null'), coalesce(r.at, now())
-      from json_to_recordset(${`[${[...rows.values()].join(',')}]`}::json) as r(id uuid, listener text, key text, payload jsonb, at timestamptz)`);
+  async #insert(works: readonly Work[]): Promise<void> {
+    await this.#parts.data.all(sql`insert into job (id, listener, key, payload, run_at)
+      select w.id, w.listener, w.key, w.payload::jsonb, coalesce(w.at, now())
+      from json_to_recordset(${JSON.stringify(works)}::json) as w(id uuid, listener text, key text, payload text, at timestamptz)`);
+  }
+}
+
+/** Its moments are in UTC. Throws `PluginError` for an expression that cannot be read. */
+function readCron(plugin: string, expression: string): Cron {
+  try {
+    return new Cron(expression, { timezone: 'UTC', paused: true });
+  } catch (error) {
+    throw new PluginError(plugin, `has a job whose cron expression "${expression}" cannot be read: ${messageOf(error)}; write for example "0 3 * * *"`);
   }
 }
 

@@ -8,7 +8,7 @@ import type { Plugin } from './plugin.ts';
 import type { Token, Tokens } from './ref.ts';
 import { Authorizer, type Mount } from './routes.ts';
 
-export type State = 'off' | 'starting' | 'active' | 'failed';
+export type State = 'off' | 'active' | 'failed';
 
 /** The kernel's only own action: a plugin started, stopped or failed in this process. */
 export const pluginChanged = defineAction<{ readonly id: string; readonly state: State }>('plugin.changed');
@@ -26,32 +26,30 @@ export class Kernel {
   readonly #running = new Map<string, Scope>();
   readonly #failures = new Map<string, unknown>();
   readonly #provided = new Map<string, unknown>();
-  #starting: string | undefined;
   #queue: Promise<unknown> = Promise.resolve();
 
   constructor(options: KernelOptions) {
     this.#parts = options;
     this.graph = new Graph([...options.services.keys()]);
-    for (const [token, service] of options.services) this.#provided.set(token.id, service);
+    for (const [token, service] of options.services) this.provide(token, service);
     options.hooks.own('kernel', [pluginChanged]);
-    options.routes.authorizer = () => this.#provided.get(Authorizer.id) as Authorizer | undefined;
+    options.routes.authorizer = () => this.service(Authorizer);
   }
 
   /** Makes plugins known without starting them. A bad definition throws, naming the plugin. */
   install(plugin: Plugin): void {
+    const { settings } = this.#parts;
     this.graph.add(plugin);
     if (!plugin.settings) return;
-    const properties = plugin.settings.properties as Record<string, object>;
-    this.#parts.settings.define(plugin.id, plugin.settings);
-    this.#parts.settings.watch(plugin.id, (keys) => {
+    settings.define(plugin.id, plugin.settings);
+    settings.watch(plugin.id, (keys) => {
       // Not awaited: whoever changed the setting may itself be a request of this plugin, which the restart waits for.
-      if (keys.some((key) => 'x-restart' in properties[key]!)) void this.restart(plugin.id);
+      if (keys.some((key) => 'x-restart' in (plugin.settings!.properties as Record<string, object>)[key]!)) void this.restart(plugin.id);
     });
   }
 
   state(id: string): State {
     if (this.#running.has(id)) return 'active';
-    if (this.#starting === id) return 'starting';
     return this.#failures.has(id) ? 'failed' : 'off';
   }
 
@@ -63,7 +61,7 @@ export class Kernel {
     return [...this.#running.keys()];
   }
 
-  /** A running plugin's service, for commands and the kernel itself; undefined while its provider is off. */
+  /** A service of the kernel or of a running plugin; undefined while its provider is off. */
   service<T>(token: Token<T>): T | undefined {
     return this.#provided.get(token.id) as T | undefined;
   }
@@ -108,7 +106,6 @@ export class Kernel {
     const plugin = this.graph.get(id);
     const mount: Mount = { plugin: id, entries: [], surfaces: [], pending: 0, pause: undefined };
     const scope: Scope = { undo: new AsyncDisposableStack(), abort: new AbortController(), mount };
-    this.#starting = id;
     try {
       scope.undo.defer(hooks.own(id, plugin.hooks ?? []));
       if (plugin.migrations?.length) await data.migrate(id, plugin.migrations);
@@ -124,21 +121,20 @@ export class Kernel {
       this.#failures.set(id, error);
       throw new PluginError(id, `failed to start: ${chainOf(error)}`, { cause: error });
     } finally {
-      this.#starting = undefined;
-      await this.#announce(id);
+      await hooks.emit(pluginChanged, { id, state: this.state(id) });
     }
   }
 
   /** The routes of a plugin that restarts stay in the table, waiting for its return. */
   async #stop(id: string): Promise<void> {
+    const { hooks, routes } = this.#parts;
     const scope = this.#running.get(id)!;
-    const { routes } = this.#parts;
     this.#running.delete(id);
     scope.abort.abort();
     if (!scope.mount.pause) routes.withdraw(scope.mount);
     await routes.drain(scope.mount);
     await this.#end(id, scope);
-    await this.#announce(id);
+    await hooks.emit(pluginChanged, { id, state: this.state(id) });
   }
 
   async #end(id: string, { undo, abort }: Scope): Promise<void> {
@@ -158,9 +154,8 @@ export class Kernel {
       for (const mount of mounts) mount.pause = promise;
       for (const step of steps) await this.#stop(step);
       for (const mount of mounts.toReversed()) {
-        await this.#start(mount.plugin, mount).catch((error: unknown) => {
-          this.#parts.log.error({ plugin: mount.plugin, error }, 'did not come back from a restart');
-        });
+        const fail = (error: unknown): void => this.#parts.log.error({ plugin: mount.plugin, error }, 'did not come back from a restart');
+        await this.#start(mount.plugin, mount).catch(fail);
       }
       resolve();
     }
@@ -177,13 +172,9 @@ export class Kernel {
   #publish(plugin: Plugin, returned: Record<string, unknown>, undo: AsyncDisposableStack): void {
     for (const [name, token] of Object.entries((plugin.provides ?? {}) as Tokens)) {
       if (returned[name] === undefined) throw new PluginError(plugin.id, `promises "${name}" under \`provides\`, but setup did not return it`);
-      this.#provided.set(token.id, returned[name]);
+      this.provide(token, returned[name]);
       undo.defer(() => void this.#provided.delete(token.id));
     }
-  }
-
-  #announce(id: string): Promise<void> {
-    return this.#parts.hooks.emit(pluginChanged, { id, state: this.state(id) });
   }
 
   #serially<T>(work: () => Promise<T>): Promise<T> {

@@ -1,6 +1,4 @@
-import { pino } from 'pino';
-
-/** Structured log lines, UTC. Fields that carry secrets are replaced before they are written. */
+/** Structured log lines, UTC. Whoever makes one replaces fields that carry secrets before they are written. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -8,29 +6,4 @@ export interface Logger {
   error(fields: object, message: string): void;
   /** A logger that adds `fields` to every line. */
   child(fields: object): Logger;
-}
-
-const SECRET = ['password', 'token', 'secret', 'authorization', 'cookie', 'api_token', 'password_hash'];
-/** What databases say of a failed statement repeats the values in it, hashes and addresses among them. */
-const VALUES = new Set(['query', 'params', 'parameters', 'queryOptions', 'internalQuery', 'detail', 'where']);
-
-/** An error as it is logged: what went wrong and where, without what the statement was about. */
-function told(error: object): object {
-  const entries = Object.entries(error as Record<string, unknown>).filter(([name]) => !VALUES.has(name));
-  return Object.fromEntries(entries.map(([name, value]) => [name, typeof value === 'object' && value !== null && 'stack' in value ? told(value) : value]));
-}
-
-// Imported only where it is used: it is for people at a terminal.
-const pretty = process.stdout.isTTY ? (await import('pino-pretty')).default : undefined;
-
-/** JSON lines on standard output; readable lines where that is a terminal. */
-export function createLogger({ level = 'info', terminal = process.stdout.isTTY === true } = {}): Logger {
-  const options = {
-    level,
-    base: null,
-    timestamp: pino.stdTimeFunctions.isoTime,
-    redact: { paths: SECRET.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[secret]' },
-    serializers: { error: (error: unknown) => (error instanceof Error ? told(pino.stdSerializers.err(error)) : error) },
-  };
-  return terminal && pretty ? pino(options, pretty({ sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss' })) : pino(options);
 }

@@ -2,5 +2,4 @@ import { enableCompileCache } from 'node:module';
 
 // Before anything else is imported: later starts read compiled code instead of stripping types again.
 enableCompileCache();
-const { serve } = await import('./cli/serve.ts');
-await serve();
+await (await import('./cli/serve.ts')).serve();

@@ -21,6 +21,8 @@ export interface Job<P> {
   cancel(id: string): Promise<boolean>;
 }
 
+type Maybe = TSchema | undefined;
+
 /** What `setup` is handed besides its services. Everything registered here is undone when the plugin stops. */
 export interface PluginHandle<S = unknown> {
   readonly id: string;
@@ -40,7 +42,7 @@ export interface PluginHandle<S = unknown> {
   /** Sets how the plugin's own surface behaves; its routes answer from then on. */
   surface<A, O>(surface: Surface<A, O>, behaviour: SurfaceBehaviour<A, O>): void;
   /** Curried, so that the definition's literal types stay narrow where the handler uses them. */
-  route<A, O, P extends TSchema | undefined = undefined, Q extends TSchema | undefined = undefined, B extends TSchema | undefined = undefined, R extends TSchema | undefined = undefined, T = undefined>(
+  route<A, O, P extends Maybe = undefined, Q extends Maybe = undefined, B extends Maybe = undefined, R extends Maybe = undefined, T = undefined>(
     surface: Surface<A, O>, definition: RouteDefinition<A, P, Q, B, R, T>,
   ): (handler: Handler<A, P, Q, B, R, T>) => void;
 

@@ -1,11 +1,10 @@
 import { sql, type Database } from './data.ts';
 import { chainOf, HttpError, PluginError } from './errors.ts';
 import type { Fleet } from './fleet.ts';
-import type { JobQueue } from './jobs.ts';
+import type { Parts } from './handle.ts';
 import type { Kernel, State } from './kernel.ts';
-import type { Logger } from './logger.ts';
 import { defineToken } from './ref.ts';
-import type { Supervisor, TaskReport } from './supervise.ts';
+import type { TaskReport } from './supervise.ts';
 
 export interface PluginInfo {
   readonly id: string;
@@ -39,17 +38,14 @@ export interface Plugins {
 }
 export const Plugins = defineToken<Plugins>('Plugins');
 
-export interface PluginControlOptions {
+export interface PluginControlOptions extends Pick<Parts, 'jobs' | 'settings' | 'supervisor' | 'log'> {
   readonly kernel: Kernel;
   readonly data: Database;
-  readonly jobs: JobQueue;
   readonly fleet: Fleet;
-  readonly supervisor: Supervisor;
-  readonly log: Logger;
   /** Ids that stay on, with whatever they need. */
   readonly required: readonly string[];
-  /** Only these (and what they need) run; undefined: all that are wanted. */
-  readonly only?: readonly string[] | undefined;
+  /** Only the required ones run. */
+  readonly safeMode: boolean;
 }
 
 /** Keeps what runs equal to what should run; the database holds the exceptions to "everything installed is on". */
@@ -57,34 +53,31 @@ export class PluginControl implements Plugins {
   readonly #options: PluginControlOptions;
   readonly #required: ReadonlySet<string>;
   #off = new Set<string>();
-  /** Why those failed that are not tried again until something asks for them anew. */
-  readonly #given = new Map<string, unknown>();
 
   constructor(options: PluginControlOptions) {
+    const { fleet, required, kernel: { graph } } = options;
     this.#options = options;
-    this.#required = this.#withNeeds(options.required);
-    options.fleet.listen('plugins', () => this.reconcile());
+    this.#required = new Set(graph.all().flatMap(({ id }) => (required.includes(id) ? graph.startOrder(id) : [])));
+    fleet.listen('plugins', () => this.reconcile());
   }
 
   list(): readonly PluginInfo[] {
-    const { kernel, supervisor } = this.#options;
+    const { kernel, kernel: { graph }, supervisor } = this.#options;
     const tasks = Map.groupBy(supervisor.report(), (task) => task.plugin);
-    return kernel.graph.all().map((plugin) => ({
-      id: plugin.id, name: plugin.name ?? plugin.id, version: plugin.version ?? '', description: plugin.description ?? '', folder: plugin.folder,
-      wanted: !this.#off.has(plugin.id), state: kernel.state(plugin.id), problem: this.#problem(plugin.id), required: this.#required.has(plugin.id),
-      needs: this.#needs(plugin.id), dependents: kernel.graph.stopOrder(plugin.id).slice(0, -1), tasks: tasks.get(plugin.id) ?? [],
+    return graph.all().map(({ id, name = id, version = '', description = '', folder }) => ({
+      id, name, version, description, folder, wanted: !this.#off.has(id), state: kernel.state(id), problem: this.#problem(id), required: this.#required.has(id),
+      needs: this.#needs(id), dependents: graph.stopOrder(id).slice(0, -1), tasks: tasks.get(id) ?? [],
     }));
   }
 
   async enable(id: string): Promise<void> {
     const { kernel, fleet } = this.#options;
     const order = kernel.graph.startOrder(id);
-    for (const step of order) this.#given.delete(step);
     const before = order.filter((step) => this.#off.has(step));
     await this.#keep(order, true);
+    const failure = await kernel.enable(id).then(() => new PluginError(id, 'does not run in safe mode'), (error: unknown) => kernel.failure(id) ?? error);
     await this.reconcile();
     if (kernel.state(id) === 'active') return fleet.announce('plugins');
-    const failure = kernel.failure(id) ?? this.#given.get(id) ?? new PluginError(id, 'did not start');
     await this.#keep(before, false);
     await this.reconcile();
     throw new HttpError(409, `"${id}" could not be switched on and stays off: ${chainOf(failure)}`, { cause: failure });
@@ -102,13 +95,12 @@ export class PluginControl implements Plugins {
   }
 
   async uninstall(id: string): Promise<void> {
-    const { kernel, data, jobs } = this.#options;
+    const { kernel, data, jobs, settings } = this.#options;
     const plugin = kernel.graph.get(id);
     if (kernel.state(id) === 'active') throw new HttpError(409, `"${id}" is on; switch it off before uninstalling it`);
     await jobs.forget(id);
     if (plugin.migrations?.length) await data.migrateDown(id, plugin.migrations);
-    const keys = Object.keys((plugin.settings?.properties as object | undefined) ?? {});
-    await data.transaction(() => data.all(sql`delete from setting where key = any(${keys}::text[])`));
+    await settings.reset(Object.keys((plugin.settings?.properties as object | undefined) ?? {}));
     await this.#keep([id], false);
   }
 
@@ -116,33 +108,18 @@ export class PluginControl implements Plugins {
     this.#options.supervisor.release(id);
   }
 
-  /** Makes what runs what should run. */
+  /** Makes what runs what should run. What failed is not tried again until somebody switches it on anew. */
   async reconcile(): Promise<void> {
-    const { kernel, data, log } = this.#options;
-    const rows = await data.all(sql<{ id: string; enabled: boolean }>`select id, enabled from plugin_state order by id`);
-    this.#off = new Set(rows.filter((row) => !row.enabled && !this.#required.has(row.id)).map((row) => row.id));
-    const desired = this.#desired();
-    for (const id of kernel.active()) if (!desired.has(id)) await kernel.disable(id);
+    const { kernel, data, log, safeMode } = this.#options;
+    const rows = await data.all(sql<{ id: string }>`select id from plugin_state where not enabled order by id`);
+    this.#off = new Set(rows.map(({ id }) => id).filter((id) => !this.#required.has(id)));
+    const wanted = kernel.graph.all().map(({ id }) => id).filter((id) => !safeMode || this.#required.has(id));
+    const desired = wanted.filter((id) => [id, ...this.#needs(id)].every((step) => !this.#off.has(step)));
+    for (const id of kernel.active()) if (!desired.includes(id)) await kernel.disable(id);
     for (const id of desired) {
-      if (kernel.state(id) === 'active' || this.#given.has(id)) continue;
-      await kernel.enable(id).catch((error: unknown) => {
-        this.#given.set(id, error);
-        log.error({ plugin: id, error }, 'stays off; the rest goes on');
-      });
+      if (kernel.state(id) === 'active' || [id, ...this.#needs(id)].some((step) => kernel.failure(step) !== undefined)) continue;
+      await kernel.enable(id).catch((error: unknown) => log.error({ plugin: id, error }, 'stays off; the rest goes on'));
     }
-  }
-
-  /** In install order: those that are wanted and whose needs are wanted too. */
-  #desired(): ReadonlySet<string> {
-    const { kernel, only } = this.#options;
-    const limited = only && this.#withNeeds(only);
-    const wanted = kernel.graph.all().map((plugin) => plugin.id).filter((id) => !limited || limited.has(id));
-    return new Set(wanted.filter((id) => [id, ...this.#needs(id)].every((step) => !this.#off.has(step))));
-  }
-
-  #withNeeds(ids: readonly string[]): ReadonlySet<string> {
-    const { graph } = this.#options.kernel;
-    return new Set(graph.all().flatMap(({ id }) => (ids.includes(id) ? graph.startOrder(id) : [])));
   }
 
   /** All it needs, directly or not; empty where the graph itself is broken: starting it then says why. */
@@ -155,17 +132,21 @@ export class PluginControl implements Plugins {
   }
 
   #problem(id: string): string | undefined {
-    const off = this.#off.has(id);
-    const failure = this.#options.kernel.failure(id) ?? (off ? undefined : this.#given.get(id));
+    const { kernel } = this.#options;
+    const failure = kernel.failure(id);
     if (failure !== undefined) return chainOf(failure);
-    const waiting = off ? [] : this.#needs(id).filter((need) => this.#off.has(need));
-    return waiting.length > 0 ? `waits for ${waiting.join(', ')}` : undefined;
+    if (this.#off.has(id)) return undefined;
+    try {
+      const waiting = kernel.graph.startOrder(id).filter((need) => this.#off.has(need) || kernel.failure(need) !== undefined);
+      return waiting.length > 0 ? `waits for ${waiting.join(', ')}` : undefined;
+    } catch (error) {
+      return chainOf(error);
+    }
   }
 
   async #keep(ids: readonly string[], enabled: boolean): Promise<void> {
-    const { data } = this.#options;
-    await data.transaction(() => data.all(sql`
+    await this.#options.data.all(sql`
       insert into plugin_state (id, enabled, updated_at) select id, ${enabled}::boolean, now() from unnest(${ids}::text[]) as id
-      on conflict (id) do update set enabled = excluded.enabled, updated_at = excluded.updated_at`));
+      on conflict (id) do update set enabled = excluded.enabled, updated_at = excluded.updated_at`);
   }
 }

@@ -114,6 +114,8 @@ export interface RouteInfo extends RouteDefinition<any, TSchema | undefined, TSc
 /** Every route of the running plugins, for documents that describe them. */
 export interface Routes {
   list(): readonly RouteInfo[];
+  /** Aborts when the server starts to stop. */
+  readonly closing: AbortSignal;
 }
 export const Routes = defineToken<Routes>('Routes');
 
@@ -145,6 +147,8 @@ type Table = ReadonlyArray<Mounted & { readonly mount: Mount; readonly paths: Pa
 export class RouteRegistry implements Routes {
   #mounts: readonly Mount[] = [];
   #table: Table = [];
+  /** Set before plugins start. */
+  closing = new AbortController().signal;
   authorizer: () => Authorizer | undefined = () => undefined;
 
   /** From here on the mount's routes answer; `replaced` (a paused mount of the same plugin) leaves in the same step. */
@@ -222,8 +226,9 @@ export class RouteRegistry implements Routes {
         call.target = await info.find(call);
         if (call.target === undefined) throw notFound();
       }
-      if (info.can !== 'public' && !(await this.authorizer()?.allows(call.actor, info.can, call.target))) throw new HttpError(403, `You may not ${info.can.label}`);
-      if (info.allow && !(await info.allow(call))) throw new HttpError(403, info.can === 'public' ? 'You may not do this' : `You may not ${info.can.label} here`);
+      const what = info.can === 'public' ? 'do this' : info.can.label;
+      if (info.can !== 'public' && !(await this.authorizer()?.allows(call.actor, info.can, call.target))) throw new HttpError(403, `You may not ${what}`);
+      if (info.allow && !(await info.allow(call))) throw new HttpError(403, `You may not ${what}${info.can === 'public' ? '' : ' here'}`);
       if (info.query) call.query = parse(info.query, { ...call.req.query }, { coerce: true });
       if (info.body) call.body = parse(info.body, await behaviour.body?.(call.req, call.res), { coerce: behaviour.coerce === true });
       const result = await (behaviour.around?.(call, info, async () => handler(call)) ?? handler(call));

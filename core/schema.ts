@@ -24,9 +24,10 @@ function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
   if (typeof schema !== 'object' || schema === null || 'anyOf' in schema || 'allOf' in schema) return schema;
   const { properties, items, ...rest } = schema as { properties?: Record<string, unknown>; items?: unknown };
+  const inner = Object.entries(properties ?? {}).map(([name, property]) => [name, closed(property)]);
   return {
     ...rest,
-    ...(properties && { additionalProperties: false, ...schema, properties: Object.fromEntries(Object.entries(properties).map(([name, property]) => [name, closed(property)])) }),
+    ...(properties && { additionalProperties: false, ...schema, properties: Object.fromEntries(inner) }),
     ...(items !== undefined && { items: closed(items) }),
   };
 }

@@ -1,89 +1,21 @@
-import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, randomBytes, timingSafeEqual, type KeyObject } from 'node:crypto';
-import { ConfigurationError } from './errors.ts';
 import { defineExtensionPoint, defineToken } from './ref.ts';
 
-/** What depends on the root secret, SECRET_KEY. Each purpose has a key of its own (HKDF-SHA256). */
+/** What depends on the root secret. A plugin provides it; secret settings cannot be read or set while it is off. */
 export interface Secrets {
-  /** Encrypts for storage: AES-256-GCM, a fresh nonce each time. */
+  /** Encrypts for storage, with a fresh nonce each time. */
   seal(text: string): string;
   /** Throws `ConfigurationError` when it was sealed with another key, or changed. */
   open(sealed: string): string;
-  /** HMAC-SHA256 as base64url. Equal texts under different purposes have unrelated signatures. */
+  /** Base64url. Equal texts under different purposes have unrelated signatures. */
   sign(purpose: string, text: string): string;
   /** In constant time. */
   verify(purpose: string, text: string, signature: string): boolean;
 }
 export const Secrets = defineToken<Secrets>('Secrets');
 
-/** What the kernel holds: the root can be replaced while everything runs. */
-export interface RootSecrets extends Secrets {
-  /** From here on seals and signs with `root`; what earlier roots sealed and signed still holds until the process ends. */
-  replace(root: string): void;
-}
-
-/** A plugin that keeps sealed text in tables of its own adds itself here, so that `secret rotate` reaches it. */
+/** A plugin that keeps sealed text in tables of its own adds itself here, so that a new root secret reaches it. */
 export interface SealedStore {
   /** Puts `again(sealed)` in the place of each sealed text. Runs inside the rotation's transaction. */
   reseal(again: (sealed: string) => string): Promise<void>;
 }
-export const sealedStores = defineExtensionPoint<SealedStore>('kernel.sealed-stores');
-
-const VERSION = 'v1';
-
-/** `root` and `previous` are root secrets as text. */
-export function createSecrets(root: string, previous?: string): RootSecrets {
-  let keyOf = keysOf(root);
-  let rings = previous === undefined ? [keyOf] : [keyOf, keysOf(previous)];
-  const signed = (key: KeyObject, text: string): string => createHmac('sha256', key).update(text).digest('base64url');
-  return {
-    sign: (purpose, text) => signed(keyOf(purpose), text),
-    verify: (purpose, text, signature) => rings.some((ring) => equal(signed(ring(purpose), text), signature)),
-    seal(text) {
-      const nonce = randomBytes(12);
-      const cipher = createCipheriv('aes-256-gcm', keyOf('seal'), nonce, { authTagLength: 16 });
-      const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
-      return `${VERSION}.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')}`;
-    },
-    open(sealed) {
-      for (const ring of rings) {
-        const text = opened(ring('seal'), sealed);
-        if (text !== undefined) return text;
-      }
-      throw new ConfigurationError('A stored secret cannot be opened: SECRET_KEY is not the one it was sealed with, or it was changed. Restore the old key.');
-    },
-    replace(fresh) {
-      keyOf = keysOf(fresh);
-      rings = [keyOf, ...rings];
-    },
-  };
-}
-
-/** Purposes are words in the code, never input, so that the keys kept here stay few. */
-function keysOf(root: string): (purpose: string) => KeyObject {
-  const keys = new Map<string, KeyObject>();
-  return (purpose) => {
-    const kept = keys.get(purpose);
-    if (kept) return kept;
-    const key = createSecretKey(Buffer.from(hkdfSync('sha256', root, 'parley', purpose, 32)));
-    keys.set(purpose, key);
-    return key;
-  };
-}
-
-function equal(expected: string, given: string): boolean {
-  const [a, b] = [Buffer.from(expected), Buffer.from(given)];
-  return a.length === b.length && timingSafeEqual(a, b);
-}
-
-function opened(key: KeyObject, sealed: string): string | undefined {
-  const [version, packed = ''] = sealed.split('.');
-  if (version !== VERSION) return undefined;
-  try {
-    const bytes = Buffer.from(packed, 'base64url');
-    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12), { authTagLength: 16 }).setAuthTag(bytes.subarray(12, 28));
-    return decipher.update(bytes.subarray(28), undefined, 'utf8') + decipher.final('utf8');
-  } catch {
-    // Not this key, or not what was sealed: the tag does not tell which.
-    return undefined;
-  }
-}
+export const sealedStores = defineExtensionPoint<SealedStore>('secrets.stores');

@@ -1,7 +1,7 @@
 import { sql, type Data } from './data.ts';
 import { InvalidInput, PluginError, type FieldProblem } from './errors.ts';
 import type { Fleet } from './fleet.ts';
-import { defineToken } from './ref.ts';
+import { defineToken, type Awaitable } from './ref.ts';
 import { check, type Static, type TObject, type TSchema } from './schema.ts';
 import type { Secrets } from './secrets.ts';
 
@@ -10,7 +10,9 @@ export interface SettingInfo {
   readonly key: string;
   readonly plugin: string;
   readonly schema: TSchema;
-  /** Undefined for a secret: it is write-only. */
+  /** Sealed where it is kept, and write-only. */
+  readonly secret: boolean;
+  /** Undefined for a secret. */
   readonly value: unknown;
   readonly default: unknown;
   /** True when the database holds a value of its own. */
@@ -28,28 +30,26 @@ export interface Settings {
 }
 export const Settings = defineToken<Settings>('Settings');
 
-type Definition = Pick<SettingInfo, 'plugin' | 'schema' | 'default'>;
-
 export interface SettingsParts {
   readonly data: Data;
-  readonly secrets: Secrets;
+  secrets(): Secrets;
   readonly fleet: Fleet;
   /** The first defaults, from the configuration file; the database wins over them. */
   readonly configured?: Readonly<Record<string, unknown>> | undefined;
 }
 
-type Watcher = (keys: readonly string[]) => void | Promise<void>;
+interface Watcher {
+  readonly plugin: string;
+  readonly run: (keys: readonly string[]) => Awaitable<void>;
+}
 
-/** Kept sealed. */
-export const secret = (schema: TSchema | undefined): boolean => (schema as { 'x-secret'?: boolean } | undefined)?.['x-secret'] === true;
 /** A default at a schema's root can fill in nothing, and ajv refuses it there. */
 const bare = (schema: TSchema): TSchema => Object.fromEntries(Object.entries(schema).filter(([keyword]) => keyword !== 'default'));
-const equal = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /** Values in memory, the database behind them; other processes are told to look again. */
 export class SettingsStore implements Settings {
-  readonly #definitions = new Map<string, Definition>();
-  readonly #watchers = new Map<string, Set<Watcher>>();
+  readonly #definitions = new Map<string, Omit<SettingInfo, 'key' | 'value' | 'stored'>>();
+  readonly #watchers = new Set<Watcher>();
   readonly #parts: SettingsParts;
   #stored = new Map<string, unknown>();
 
@@ -63,18 +63,21 @@ export class SettingsStore implements Settings {
     const rows = await this.#parts.data.all(sql<{ key: string; value: unknown }>`select key, value from setting order by key`);
     const before = this.#stored;
     this.#stored = new Map(rows.map(({ key, value }) => [key, value]));
-    const keys = new Set([...before.keys(), ...this.#stored.keys()]);
-    await this.#tell([...keys].filter((key) => !equal(before.get(key), this.#stored.get(key))));
+    const changed = [...this.#definitions.keys()].filter((key) => JSON.stringify(before.get(key)) !== JSON.stringify(this.#stored.get(key)));
+    for (const { plugin, run } of this.#watchers) {
+      const own = changed.filter((key) => this.#definitions.get(key)!.plugin === plugin);
+      if (own.length > 0) await run(own);
+    }
   }
 
   define(plugin: string, schema: TObject): void {
-    for (const [key, property] of Object.entries(schema.properties as Record<string, TSchema>)) {
+    for (const [key, property] of Object.entries(schema.properties as Record<string, TSchema & { default?: unknown; 'x-secret'?: boolean }>)) {
       const other = this.#definitions.get(key);
       if (other) throw new PluginError(plugin, `defines the setting "${key}", which belongs to "${other.plugin}"; choose another key`);
-      const fallback = (property as { default?: unknown }).default;
-      if (fallback === undefined && !secret(property)) throw new PluginError(plugin, `defines the setting "${key}" without a default; give it one`);
+      const secret = property['x-secret'] === true;
+      if (property.default === undefined && !secret) throw new PluginError(plugin, `defines the setting "${key}" without a default; give it one`);
       const configured = this.#parts.configured?.[key];
-      this.#definitions.set(key, { plugin, schema: property, default: configured ?? fallback });
+      this.#definitions.set(key, { plugin, schema: property, secret, default: configured ?? property.default });
       const problems = configured === undefined ? [] : this.#problems(key, configured).map(({ message }) => message);
       if (problems.length > 0) throw new PluginError(plugin, `has a bad setting "${key}" in the configuration file: ${problems.join(', ')}`);
     }
@@ -87,52 +90,43 @@ export class SettingsStore implements Settings {
     return Object.freeze(values) as Static<S>;
   }
 
-  watch(plugin: string, run: Watcher): () => void {
-    const set = this.#watchers.get(plugin) ?? new Set();
-    this.#watchers.set(plugin, set.add(run));
-    return () => void set.delete(run);
+  watch(plugin: string, run: Watcher['run']): () => void {
+    const watcher = { plugin, run };
+    this.#watchers.add(watcher);
+    return () => void this.#watchers.delete(watcher);
   }
 
   get(key: string): unknown {
-    const { schema, default: fallback } = this.#definitions.get(key) ?? {};
+    const { secret, default: fallback } = this.#definitions.get(key) ?? {};
     const stored = this.#stored.get(key);
     if (stored === undefined) return fallback;
-    return secret(schema) ? this.#parts.secrets.open(String(stored)) : stored;
+    return secret ? this.#parts.secrets().open(String(stored)) : stored;
   }
 
   async set(changes: Readonly<Record<string, unknown>>): Promise<void> {
     const problems = Object.entries(changes).flatMap(([key, value]) => this.#problems(key, value));
     if (problems.length > 0) throw new InvalidInput(problems);
-    const { data, secrets } = this.#parts;
-    await data.transaction(async () => {
-      for (const [key, value] of Object.entries(changes)) {
-        const kept = secret(this.#definitions.get(key)!.schema) ? secrets.seal(String(value)) : value;
-        await data.all(sql`insert into setting (key, value, updated_at) values (${key}, ${JSON.stringify(kept)}::jsonb, now())
-          on conflict (key) do update set value = excluded.value, updated_at = excluded.updated_at`);
-      }
-    });
-    await this.#changed();
+    const kept = (key: string, value: unknown): unknown => (this.#definitions.get(key)!.secret ? this.#parts.secrets().seal(String(value)) : value);
+    const rows = Object.entries(changes).map(([key, value]) => ({ key, value: kept(key, value) }));
+    await this.#change(sql`insert into setting (key, value, updated_at) select r.key, coalesce(r.value, 'null'), now()
+      from json_to_recordset(${JSON.stringify(rows)}::json) as r(key text, value jsonb)
+      on conflict (key) do update set value = excluded.value, updated_at = excluded.updated_at`);
   }
 
-  async reset(keys: readonly string[]): Promise<void> {
-    await this.#parts.data.all(sql`delete from setting where key = any(${keys}::text[])`);
-    await this.#changed();
+  reset(keys: readonly string[]): Promise<void> {
+    return this.#change(sql`delete from setting where key = any(${keys}::text[])`);
   }
 
   list(): readonly SettingInfo[] {
     return [...this.#definitions].map(([key, definition]) => ({
-      key, ...definition, stored: this.#stored.has(key), value: secret(definition.schema) ? undefined : this.get(key),
+      key, ...definition, stored: this.#stored.has(key), value: definition.secret ? undefined : this.get(key),
     }));
   }
 
-  async #changed(): Promise<void> {
+  async #change(statement: Parameters<Data['all']>[0]): Promise<void> {
+    await this.#parts.data.all(statement);
     await this.load();
     await this.#parts.fleet.announce('settings');
-  }
-
-  async #tell(keys: readonly string[]): Promise<void> {
-    const byPlugin = Map.groupBy(keys, (key) => this.#definitions.get(key)?.plugin ?? '');
-    for (const [plugin, changed] of byPlugin) for (const run of this.#watchers.get(plugin) ?? []) await run(changed);
   }
 
   #problems(key: string, value: unknown): readonly FieldProblem[] {

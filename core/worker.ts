@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Cron } from 'croner';
 import { sql, type Database } from './data.ts';
 import { messageOf } from './errors.ts';
 import type { Fleet } from './fleet.ts';
 import type { Delivery, Durability } from './hooks.ts';
 import type { Logger } from './logger.ts';
-import { fire, type Cron } from './schedule.ts';
 import type { Supervisor, Task } from './supervise.ts';
 
 /** How many run at a time in one process, all listeners together. */
@@ -20,14 +20,12 @@ const CLEAN_EVERY = 360;
 const GRACE = 2_000;
 /** Milliseconds until the database is looked at again although nobody said so: it may not have answered, or a process died before it told. */
 const LOOK_AGAIN = 5_000;
+/** Milliseconds in which commits gather before the other processes are told of them. */
+const TELL_EVERY = 50;
 /** The advisory lock under which limits per key are counted; the number has no meaning. */
 const CLAIMING = 7_216_003;
 
-/** Milliseconds in which commits gather before the other processes are told of them. */
-const TELL_EVERY = 50;
-
-/** What a job queue works with. */
-export interface Surroundings {
+export interface WorkerParts {
   readonly data: Database;
   readonly supervisor: Supervisor;
   readonly log: Logger;
@@ -55,6 +53,10 @@ interface Claimed {
   readonly key: string | null;
   readonly payload: unknown;
   readonly attempt: number;
+  /** Where it is the one row of a schedule: it is put back for the next moment when it has run. */
+  readonly cron: string | null;
+  /** When it was due. */
+  readonly run_at: string;
 }
 
 interface Running {
@@ -63,69 +65,63 @@ interface Running {
   readonly controller: AbortController;
 }
 
-/** How an attempt ended; `back`: it did not count. */
-type End = 'done' | 'failed' | 'back';
-
 /** Takes what is due and has a listener here, runs it, and writes down how it ended. */
 export class Worker {
-  readonly #data: Database;
-  readonly #around: Surroundings;
+  readonly #parts: WorkerParts;
   readonly #listeners: ReadonlyMap<string, Listener>;
-  /** What runs, each with the promise of its end, which never rejects. */
-  readonly #running = new Map<Running, Promise<void>>();
   /** Marks the rows of this process. */
   readonly #owner = randomUUID();
   /** Rows `j` that are among `d` and have not been taken by another process meanwhile. */
   readonly #mine = sql`j.id = d.id and j.listener = d.listener and j.attempt = d.attempt and j.owner = ${this.#owner}`;
+  /** What runs, each with the promise of its end, which never rejects. */
+  readonly #running = new Map<Running, Promise<void>>();
   /** What has ended and is not written down yet. */
   readonly #ended: object[] = [];
+  readonly #unscheduled = new Set<Listener>();
   #state: 'idle' | 'started' | 'stopped' = 'idle';
   #pumping: Promise<void> | undefined;
   #again = false;
   #timer: NodeJS.Timeout | undefined;
   #renewal: NodeJS.Timeout | undefined;
   #renewals = 0;
-  #telling: NodeJS.Timeout | undefined;
-  /** When schedules are looked at again, on the clock of `performance.now()`. */
-  #scheduled = 0;
+  #telling = false;
 
-  constructor(around: Surroundings, listeners: ReadonlyMap<string, Listener>) {
-    this.#around = around;
-    this.#data = around.data;
+  constructor(parts: WorkerParts, listeners: ReadonlyMap<string, Listener>) {
+    this.#parts = parts;
     this.#listeners = listeners;
   }
 
   async start(): Promise<void> {
-    if (this.#state !== 'idle') return;
     // The embedded database has one process: whatever was running when it opened belongs to a dead one.
-    if (this.#data.embedded) await this.#data.all(sql`update job set owner = null, run_at = now() where owner is not null`);
+    if (this.#parts.data.embedded) await this.#parts.data.all(sql`update job set owner = null, run_at = now() where owner is not null`);
     this.#state = 'started';
-    this.#around.fleet.listen('jobs', () => void this.pump());
+    this.#parts.fleet.listen('jobs', () => void this.#pump());
     this.#renewal = setInterval(() => void this.#renew(), (LEASE * 1_000) / 3).unref();
-    void this.pump();
+    void this.#pump();
   }
 
   async stop(): Promise<void> {
     this.#state = 'stopped';
-    for (const timer of [this.#timer, this.#renewal, this.#telling]) clearTimeout(timer);
+    clearTimeout(this.#timer);
+    clearInterval(this.#renewal);
     await this.release();
   }
 
-  /** There may be new work, or a new schedule. Resolves when nothing more has happened meanwhile; never rejects. */
-  pump(scheduled = this.#scheduled): Promise<void> | undefined {
-    this.#scheduled = scheduled;
-    this.#again = true;
-    if (this.#state !== 'idle') this.#pumping ??= this.#data.outside(() => this.#turn());
-    return this.#pumping;
+  /** From here on its work is taken, and its schedule kept. */
+  expect(listener: Listener): void {
+    if (listener.cron) this.#unscheduled.add(listener);
+    void this.#pump();
   }
 
   /** There is new work. The other processes are told soon after the commit, which does not wait for that. */
   wake(): void {
-    void this.pump();
-    if (this.#state !== 'stopped') this.#telling ??= setTimeout(() => {
-      this.#telling = undefined;
-      void this.#around.fleet.announce('jobs');
-    }, TELL_EVERY).unref();
+    void this.#pump();
+    if (this.#telling) return;
+    this.#telling = true;
+    void delay(TELL_EVERY, undefined, { ref: false }).then(() => {
+      this.#telling = false;
+      return this.#parts.fleet.announce('jobs');
+    });
   }
 
   /** Aborts what runs (of one listener, or all), gives it 2 s to end by itself, and resolves when what did not is put back. */
@@ -137,7 +133,14 @@ export class Worker {
     await Promise.race([Promise.all(ending.map(([, end]) => end)), over]);
     limit.abort();
     for (const [running] of ending) this.#end(running, 'back');
-    await this.pump();
+    await this.#pump();
+  }
+
+  /** There may be something to do. Resolves when nothing more has happened meanwhile; never rejects. */
+  #pump(): Promise<void> | undefined {
+    this.#again = true;
+    if (this.#state !== 'idle') this.#pumping ??= this.#parts.data.outside(() => this.#turn());
+    return this.#pumping;
   }
 
   async #turn(): Promise<void> {
@@ -145,52 +148,63 @@ export class Worker {
     while (this.#again) {
       this.#again = false;
       try {
-        await this.#settle();
+        if (this.#ended.length > 0) await this.#settle();
+        if (this.#unscheduled.size > 0) await this.#schedule();
         if (this.#state === 'started') wait = await this.#take();
       } catch (error) {
-        this.#around.log.warn({ error: messageOf(error) }, 'durable work waits: the database did not answer');
+        this.#parts.log.warn({ error: messageOf(error) }, 'durable work waits: the database did not answer');
       }
     }
     this.#pumping = undefined;
     clearTimeout(this.#timer);
-    if (this.#state === 'started') this.#timer = setTimeout(() => void this.pump(), Math.max(1, Math.min(wait, LOOK_AGAIN))).unref();
+    if (this.#state === 'started') this.#timer = setTimeout(() => void this.#pump(), Math.min(wait, LOOK_AGAIN)).unref();
   }
 
   async #settle(): Promise<void> {
     const count = this.#ended.length;
-    if (count === 0) return;
-    await this.#data.all(sql`
+    await this.#parts.data.all(sql`
       with d as (
         select * from json_to_recordset(${JSON.stringify(this.#ended)}::json)
-          as d(id uuid, listener text, attempt integer, "end" text, delay float8, error text)
-      ), done as (delete from job j using d where d.end = 'done' and ${this.#mine})
-      update job j set owner = null, attempt = j.attempt - (d.end = 'back')::integer, run_at = now() + make_interval(secs => coalesce(d.delay, 0)),
-        failed_at = case when d.end = 'failed' and d.delay is null then now() end, error = coalesce(d.error, j.error)
-      from d where d.end <> 'done' and ${this.#mine}`);
+          as d(id uuid, listener text, attempt integer, "end" text, delay float8, error text, next timestamptz)
+      ), done as (delete from job j using d where d.end = 'done' and d.next is null and ${this.#mine})
+      update job j set owner = null, id = case when d.next is null then j.id else gen_random_uuid() end,
+        attempt = case when d.next is null then j.attempt - (d.end = 'back')::integer else 0 end,
+        run_at = coalesce(d.next, now() + make_interval(secs => coalesce(d.delay, 0))),
+        failed_at = case when d.end = 'failed' and d.next is null and d.delay is null then now() end,
+        error = case when d.end = 'back' then j.error else d.error end
+      from d where (d.end <> 'done' or d.next is not null) and ${this.#mine}`);
     this.#ended.splice(0, count);
   }
 
-  /** Resolves to the milliseconds until there may be more. */
+  /** Each expression has one row, which stands for its next moment. What was missed while nobody ran is so run once. */
+  async #schedule(): Promise<void> {
+    const listeners = [...this.#unscheduled];
+    const rows = listeners.map(({ name, cron }) => ({ listener: name, cron: cron?.getPattern(), next: cron?.nextRun() }));
+    await this.#parts.data.all(sql`insert into job as j (id, listener, payload, cron, run_at)
+      select gen_random_uuid(), r.listener, '{}', r.cron, coalesce(r.next, 'infinity')
+      from json_to_recordset(${JSON.stringify(rows)}::json) as r(listener text, cron text, next timestamptz) order by r.listener
+      on conflict (listener) where cron is not null do update set cron = excluded.cron, run_at = excluded.run_at
+      where j.cron <> excluded.cron and j.owner is null`);
+    for (const listener of listeners) this.#unscheduled.delete(listener);
+  }
+
+  /** Begins what is due and has room; resolves to the milliseconds until there may be more. */
   async #take(): Promise<number> {
-    const listeners = [...this.#listeners.values()];
-    if (this.#scheduled <= performance.now()) {
-      this.#scheduled = performance.now() + LOOK_AGAIN;
-      const next = await fire(this.#data, new Map(listeners.flatMap(({ name, cron }) => (cron ? [[name, cron]] : []))));
-      this.#scheduled = Math.min(this.#scheduled, performance.now() + next);
-    }
-    const openings = listeners.map(({ name, durability: { limit = 4, perKey } }) => {
-      const running = [...this.#running.keys()].filter(({ job }) => job.listener === name).length;
-      return { listener: name, free: Math.max(0, limit - running), perKey };
+    const busy = Map.groupBy(this.#running.keys(), ({ listener }) => listener);
+    const openings = [...this.#listeners.values()].map((listener) => {
+      const { limit = 4, perKey } = listener.durability;
+      return { listener: listener.name, free: Math.max(0, limit - (busy.get(listener)?.length ?? 0)), perKey };
     });
-    const { jobs = [], wait = null } = (this.#running.size < CAPACITY && (await this.#claim(openings))) || {};
+    if (this.#running.size >= CAPACITY) return LOOK_AGAIN;
+    const { jobs, wait } = await this.#claim(openings);
     for (const job of jobs) this.#begin(job);
     // Behind works of a key that is full now there may be works of other keys.
     if (jobs.some(({ key }) => key !== null)) this.#again = true;
-    return Math.min(this.#scheduled - performance.now(), Math.ceil(wait ?? Infinity) + 1);
+    return Math.ceil(wait ?? LOOK_AGAIN) + 1;
   }
 
   /** Takes due rows, oldest first, and says in how many milliseconds the next becomes due. One statement, so nothing falls between. */
-  async #claim(openings: readonly { readonly perKey: number | undefined }[]): Promise<{ jobs: Claimed[]; wait: number | null } | undefined> {
+  async #claim(openings: readonly { readonly perKey: number | undefined }[]): Promise<{ jobs: Claimed[]; wait: number | null }> {
     const claim = sql<{ jobs: Claimed[]; wait: number | null }>`
       with opening as (
         select * from json_to_recordset(${JSON.stringify(openings)}::json) as o(listener text, free integer, "perKey" integer)
@@ -209,58 +223,62 @@ export class Worker {
         where d.key is null or d."perKey" is null or d.nth + coalesce(b.n, 0) <= d."perKey" order by d.run_at, d.id limit ${CAPACITY - this.#running.size}
       ), claimed as (
         update job j set owner = ${this.#owner}, attempt = j.attempt + 1, run_at = now() + make_interval(secs => ${LEASE})
-        from chosen c where j.id = c.id and j.listener = c.listener returning j.id, j.listener, j.key, j.payload, j.attempt, c.run_at
+        from chosen c where j.id = c.id and j.listener = c.listener returning j.id, j.listener, j.key, j.payload, j.attempt, j.cron, c.run_at
       )
       select coalesce((select json_agg(c order by c.run_at, c.id) from claimed c), '[]') as jobs,
         (select extract(epoch from min(n.run_at) - now())::float8 * 1000 from opening o cross join lateral
           (select run_at from job where listener = o.listener and failed_at is null and run_at > now() order by run_at limit 1) n) as wait`;
-    if (this.#data.embedded || openings.every(({ perKey }) => perKey === undefined)) return this.#data.one(claim);
+    if (this.#parts.data.embedded || openings.every(({ perKey }) => perKey === undefined)) return (await this.#parts.data.one(claim))!;
     // Two processes that count one key at the same moment would both find room for one more.
-    return this.#data.transaction(async () => {
-      await this.#data.all(sql`select pg_advisory_xact_lock(${CLAIMING})`);
-      return this.#data.one(claim);
+    return this.#parts.data.transaction(async () => {
+      await this.#parts.data.all(sql`select pg_advisory_xact_lock(${CLAIMING})`);
+      return (await this.#parts.data.one(claim))!;
     });
   }
 
   #begin(job: Claimed): void {
     const listener = this.#listeners.get(job.listener);
     // It was stopped while the row was being taken.
-    if (!listener || this.#state === 'stopped') return this.#note(job, 'back');
-    const controller = new AbortController();
-    const running: Running = { job, listener, controller };
-    const work = async (): Promise<unknown> => listener.run(job.payload as never, { id: job.id, attempt: job.attempt, signal: controller.signal });
-    const run = async (): Promise<unknown> => this.#around.supervisor.run(listener.task, work, Infinity);
-    const failed = (error: unknown): void => (controller.signal.aborted ? this.#end(running, 'back') : this.#end(running, 'failed', messageOf(error)));
-    this.#running.set(running, run().then(() => this.#end(running, 'done'), failed));
+    if (!listener || this.#state === 'stopped') return this.#note(job, { end: 'back' });
+    const running: Running = { job, listener, controller: new AbortController() };
+    const { signal } = running.controller;
+    const work = async (): Promise<unknown> => listener.run(job.payload as never, { id: job.id, attempt: job.attempt, signal });
+    const failed = (error: unknown): void => this.#end(running, signal.aborted ? 'back' : 'failed', messageOf(error));
+    this.#running.set(running, Promise.try(() => this.#parts.supervisor.run(listener.task, work, Infinity)).then(() => this.#end(running, 'done'), failed));
   }
 
-  #end(running: Running, end: End, error?: string): void {
+  /** `back`: the attempt does not count. */
+  #end(running: Running, end: 'done' | 'failed' | 'back', error?: string): void {
     // Otherwise it was given up before: its row was put back, or is another process's.
     if (!this.#running.delete(running)) return;
-    const { retry = RETRY } = running.listener.durability;
-    this.#note(running.job, end, error, end === 'failed' ? retry[running.job.attempt - 1] : undefined);
+    const { job, listener: { cron, durability: { retry = RETRY } } } = running;
+    const delay = end === 'failed' ? retry[job.attempt - 1] : undefined;
+    // By a clock that is behind the database's, the moment it ran for may seem to be still ahead.
+    const next = job.cron === null || end === 'back' ? undefined : cron?.nextRun(new Date(Math.max(Date.now(), Date.parse(job.run_at))));
+    const retried = delay !== undefined && next && Date.now() + delay * 1_000 < next.getTime();
+    this.#note(job, { end, error, delay, next: retried ? undefined : next });
   }
 
-  #note({ id, listener, attempt }: Claimed, end: End, error?: string, delay?: number): void {
-    this.#ended.push({ id, listener, attempt, end, error, delay });
-    void this.pump();
+  #note({ id, listener, attempt }: Claimed, how: object): void {
+    this.#ended.push({ id, listener, attempt, ...how });
+    void this.#pump();
   }
 
   /** Begins the leases of running work anew, and aborts what another process has taken meanwhile. */
   async #renew(): Promise<void> {
     const held = [...this.#running.keys()];
-    const rows = JSON.stringify(held.map(({ job }) => ({ ...job, payload: undefined })));
+    const rows = JSON.stringify(held.map(({ job: { id, listener, attempt } }) => ({ id, listener, attempt })));
     try {
-      const kept = await this.#data.all(sql<{ id: string; listener: string }>`update job j set run_at = now() + make_interval(secs => ${LEASE})
+      const kept = await this.#parts.data.all(sql<{ id: string; listener: string }>`update job j set run_at = now() + make_interval(secs => ${LEASE})
         from json_to_recordset(${rows}::json) as d(id uuid, listener text, attempt integer) where ${this.#mine} returning j.id, j.listener`);
       const lost = held.filter(({ job }) => !kept.some(({ id, listener }) => id === job.id && listener === job.listener));
       for (const running of lost) if (this.#running.delete(running)) running.controller.abort(new Error('another process has taken this work'));
       if (this.#renewals++ % CLEAN_EVERY > 0) return;
       // Failed work is kept for 30 days; what no process has a listener for, 90 days after it was due.
-      await this.#data.all(sql`with gone as (delete from job_schedule where next_at < now() - interval '90 days')
-        delete from job where failed_at < now() - interval '30 days' or (failed_at is null and run_at < now() - interval '90 days')`);
+      await this.#parts.data.all(sql`delete from job
+        where failed_at < now() - interval '30 days' or (failed_at is null and run_at < now() - interval '90 days')`);
     } catch (error) {
-      this.#around.log.warn({ error: messageOf(error) }, 'the leases of running work could not be renewed');
+      this.#parts.log.warn({ error: messageOf(error) }, 'the leases of running work could not be renewed');
     }
   }
 }

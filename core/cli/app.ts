@@ -1,13 +1,12 @@
 import type { Server } from 'node:http';
 import { join } from 'node:path';
-import { TrustedProxies } from '../address.ts';
-import { Cache, openCache } from '../cache.ts';
-import { Data, Database } from '../data.ts';
+import { Cache } from '../cache.ts';
+import { Data, sql, type Database } from '../data.ts';
 import { ConfigurationError } from '../errors.ts';
 import { Clock, Environment } from '../environment.ts';
 import { Extensions } from '../extensions.ts';
+import { createFleet, Fleet } from '../fleet.ts';
 import { HookBus, Hooks } from '../hooks.ts';
-import { createHttp, Http } from '../http.ts';
 import { JobQueue, Jobs } from '../jobs.ts';
 import { Kernel } from '../kernel.ts';
 import type { Logger } from '../logger.ts';
@@ -16,11 +15,11 @@ import { PluginControl, Plugins } from '../plugins.ts';
 import type { Token } from '../ref.ts';
 import { RouteRegistry, Routes } from '../routes.ts';
 import { Type } from '../schema.ts';
-import { Secrets, type RootSecrets } from '../secrets.ts';
+import { Secrets } from '../secrets.ts';
 import { Settings, SettingsStore } from '../settings.ts';
 import { Supervisor } from '../supervise.ts';
 import { createApplication } from './application.ts';
-import { loadSecrets } from './keys.ts';
+import { openDatabase } from './database/open.ts';
 import { closeServer, listen } from './listen.ts';
 import { loadMigrations, loadPlugins, type AppConfiguration } from './loader.ts';
 
@@ -29,7 +28,6 @@ const KERNEL_MIGRATIONS = join(import.meta.dirname, '../../migrations/kernel');
 
 /** The kernel's own settings. */
 export const kernelSettings = Type.Object({
-  'security.trusted_proxies': Type.Array(Type.String(), { default: [], title: 'Trusted proxies', description: 'Addresses or CIDR ranges whose forwarded-for headers are believed.', 'x-group': 'security', 'x-danger': true }),
   'hooks.deadline': Type.Integer({ default: 5_000, minimum: 100, title: 'Deadline of a listener', description: 'Milliseconds after which a plugin’s listener is no longer waited for.', 'x-group': 'plugins' }),
   'hooks.failures': Type.Integer({ default: 5, minimum: 1, title: 'Failures before quarantine', description: 'Failures or slow runs in a row after which a listener is skipped.', 'x-group': 'plugins' }),
   'hooks.slow': Type.Integer({ default: 1_000, minimum: 10, title: 'Slow listener', description: 'Milliseconds above which a run counts as slow.', 'x-group': 'plugins' }),
@@ -53,6 +51,7 @@ export interface App {
   readonly configuration: AppConfiguration;
   readonly log: Logger;
   readonly data: Database;
+  /** While its plugin is on. */
   readonly cache: Cache;
   readonly settings: SettingsStore;
   readonly kernel: Kernel;
@@ -62,7 +61,6 @@ export interface App {
   readonly hooks: HookBus;
   readonly extensions: Extensions;
   readonly supervisor: Supervisor;
-  readonly secrets: RootSecrets;
   /** A service of the kernel or of a running plugin. Throws, naming it, when nobody provides it. */
   service<T>(token: Token<T>): T;
   /** Opens the port; resolves to the one in use. */
@@ -74,19 +72,15 @@ export interface App {
 export async function createApp({ root, environment, configuration, log, clock = { now: Date.now }, plugins }: AppOptions): Promise<App> {
   await using undo = new AsyncDisposableStack();
   const loading = plugins ?? loadPlugins(root, configuration.plugins, log);
-  const data = await Database.connect({ ...(environment.databaseUrl && { url: environment.databaseUrl }), folder: environment.dataDir, log });
+  const data = await openDatabase({ ...(environment.databaseUrl && { url: environment.databaseUrl }), folder: environment.dataDir, log });
   undo.defer(() => data.close());
   if (environment.databaseUrl && !environment.redisUrl && !(await data.claimAlone())) {
     throw new ConfigurationError('Another process serves this database already. Stop it, or set REDIS_URL for all of them so that they can agree.');
   }
   await data.migrate('kernel', await loadMigrations(KERNEL_MIGRATIONS));
 
-  const secrets = await loadSecrets({ ...(environment.secretKey && { key: environment.secretKey }), folder: environment.dataDir });
-  const cache = await openCache({ ...(environment.redisUrl && { url: environment.redisUrl }), namespace: `parley:${await data.identity()}`, log, afterCommit: () => data.batch() });
-  undo.defer(() => cache.close());
-  const { fleet } = cache;
-
-  const settings = new SettingsStore({ data, secrets, fleet, configured: configuration.settings });
+  const fleet = createFleet(log);
+  const settings = new SettingsStore({ data, secrets: () => service(Secrets), fleet, configured: configuration.settings });
   settings.define('kernel', kernelSettings);
   const supervisor = new Supervisor(log);
   undo.defer(() => supervisor.close());
@@ -94,46 +88,48 @@ export async function createApp({ root, environment, configuration, log, clock =
   const hooks = new HookBus(supervisor, { batch: () => data.batch(), store: (action, payload, batch) => jobs.store(action, payload, batch) });
   const extensions = new Extensions();
   const routes = new RouteRegistry();
-  const proxies = new TrustedProxies();
   const closing = new AbortController();
-  const http = createHttp(proxies, closing.signal);
+  routes.closing = closing.signal;
 
   const services = new Map<Token<any>, unknown>([
-    [Data, data], [Cache, cache], [Settings, settings], [Secrets, secrets], [Http, http], [Routes, routes], [Hooks, hooks],
+    [Data, data], [Fleet, fleet], [Settings, settings], [Routes, routes], [Hooks, hooks],
     [Environment, environment], [Clock, clock], [Jobs, jobs], [Plugins, undefined],
   ]);
   const kernel = new Kernel({ log, supervisor, hooks, routes, extensions, settings, jobs, data, services });
   for (const plugin of await loading) kernel.install(plugin);
-  const control = new PluginControl({
-    kernel, data, jobs, fleet, supervisor, log, required: configuration.required, only: environment.safeMode ? configuration.required : undefined,
-  });
+  const control = new PluginControl({ kernel, data, jobs, settings, fleet, supervisor, log, required: configuration.required, safeMode: environment.safeMode });
   kernel.provide(Plugins, control);
 
   const live = settings.live(kernelSettings);
   const apply = (): void => {
     supervisor.limits = { deadline: live['hooks.deadline'], failures: live['hooks.failures'], slow: live['hooks.slow'] };
-    proxies.set(live['security.trusted_proxies']);
   };
   settings.watch('kernel', apply);
   await settings.load();
   apply();
   undo.defer(() => kernel.close());
   await control.reconcile();
+  const fault = control.list().filter(({ required }) => required).map(({ id }) => kernel.failure(id)).find((failure) => failure instanceof ConfigurationError);
+  if (fault) throw fault;
 
   let server: Server | undefined;
-  const checks = { database: () => data.ready(), ...(environment.redisUrl && { redis: async () => void (await cache.redis?.ping()) }) };
+  const checks = { database: () => data.one(sql`select 1`), ...(environment.redisUrl && { redis: async () => void (await kernel.service(Cache)?.redis?.ping()) }) };
   const resources = undo.move();
   let closed: Promise<void> | undefined;
+  const service = <T>(token: Token<T>): T => {
+    const found = kernel.service(token);
+    if (found === undefined) throw new ConfigurationError(`Nothing that runs provides "${token.id}"; is its plugin switched on?`);
+    return found;
+  };
   return {
-    environment, configuration, log, data, cache, settings, kernel, plugins: control, jobs, routes, hooks, extensions, supervisor, secrets,
-    service: <T>(token: Token<T>): T => {
-      const service = kernel.service(token);
-      if (service === undefined) throw new ConfigurationError(`Nothing that runs provides "${token.id}"; is its plugin switched on?`);
-      return service;
+    environment, configuration, log, data, settings, kernel, plugins: control, jobs, routes, hooks, extensions, supervisor,
+    service,
+    get cache() {
+      return service(Cache);
     },
     async listen() {
       await jobs.start();
-      server = await listen(createApplication({ http, routes, log, checks }), routes, environment);
+      server = await listen(createApplication({ routes, log, checks }), routes, environment);
       return (server.address() as { port: number }).port;
     },
     close: () => (closed ??= (async () => {

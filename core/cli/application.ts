@@ -1,21 +1,23 @@
+import { randomUUID } from 'node:crypto';
 import compression from 'compression';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
-import type { Http } from '../http.ts';
 import type { Logger } from '../logger.ts';
 import type { RouteRegistry } from '../routes.ts';
 
 /** How a dependency's health is asked, by name; used by GET /readyz. */
-export type Checks = Readonly<Record<string, () => Promise<void>>>;
+export type Checks = Readonly<Record<string, () => Promise<unknown>>>;
+
+/** Milliseconds that /readyz waits for an answer. */
+const READY = 2_000;
 
 interface Parts {
-  readonly http: Http;
   readonly routes: RouteRegistry;
   readonly log: Logger;
   readonly checks: Checks;
 }
 
 /** The Express application: health, then the plugins' surfaces, then a last answer that depends on nothing. */
-export function createApplication({ http, routes, log, checks }: Parts): Express {
+export function createApplication({ routes, log, checks }: Parts): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -28,15 +30,17 @@ export function createApplication({ http, routes, log, checks }: Parts): Express
   app.use(compression());
   app.use(routes.middleware);
   app.use((req, res) => void res.status(404).type('text/plain').send(`Nothing answers ${req.method} here.\n`));
-  app.use((error: unknown, req: Request, res: Response, next: NextFunction) => {
-    log.error({ error, request: http.idOf(req) }, 'a request failed outside every surface');
+  app.use((error: unknown, _req: Request, res: Response, next: NextFunction) => {
+    const request = randomUUID();
+    log.error({ error, request }, 'a request failed outside every surface');
     if (res.headersSent) return next(error);
-    res.status(500).type('text/plain').send(`Something went wrong. Request ${http.idOf(req)}.\n`);
+    res.status(500).type('text/plain').send(`Something went wrong. Request ${request}.\n`);
   });
   return app;
 }
 
 async function readiness(checks: Checks): Promise<{ success: boolean; checks: Record<string, string> }> {
-  const results = await Promise.all(Object.entries(checks).map(async ([name, run]) => [name, await run().then(() => 'ok', () => 'unreachable')] as const));
+  const silent = new Promise<never>((_, reject) => void setTimeout(() => reject(new Error('no answer')), READY).unref());
+  const results = await Promise.all(Object.entries(checks).map(async ([name, run]) => [name, await Promise.race([run(), silent]).then(() => 'ok', () => 'unreachable')] as const));
   return { success: results.every(([, state]) => state === 'ok'), checks: Object.fromEntries(results) };
 }

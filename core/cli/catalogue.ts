@@ -3,11 +3,10 @@ import type { Plugin } from '../plugin.ts';
 import { doctor } from './commands/doctor.ts';
 import { migrate } from './commands/migrate.ts';
 import { pluginCommands } from './commands/plugin.ts';
-import { secretRotate } from './commands/secret.ts';
 import { settingCommands } from './commands/setting.ts';
 import type { Entry } from './help.ts';
 
-const KERNEL: readonly Command[] = [doctor, migrate, ...pluginCommands, secretRotate, ...settingCommands];
+const KERNEL: readonly Command[] = [doctor, migrate, ...pluginCommands, ...settingCommands];
 
 /** The kernel's own commands, then those of all installed plugins, running or not. */
 export function catalogue(plugins: readonly Plugin[]): readonly Entry[] {

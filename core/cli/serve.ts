@@ -5,7 +5,7 @@ import { logStray } from './stray.ts';
 import { ConfigurationError, messageOf } from '../errors.ts';
 import type { Environment } from '../environment.ts';
 import type { AppConfiguration } from './loader.ts';
-import { createLogger } from '../logger.ts';
+import { createLogger } from './logger.ts';
 
 /** How long a stop may take before the process ends anyway, in milliseconds. */
 const STOP_LIMIT = 9_000;

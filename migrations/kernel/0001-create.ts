@@ -23,16 +23,17 @@ export default class CreateKernel extends Migration {
         owner uuid,
         failed_at timestamptz,
         error text,
+        -- Of a schedule: its one row stands for the next moment.
+        cron text,
         primary key (id, listener)
       );
       create index job_due on job (listener, run_at, id) where failed_at is null;
       create index job_owned on job (listener, key) where owner is not null;
-
-      create table job_schedule (listener text primary key, cron text not null, next_at timestamptz not null);
+      create unique index job_cron on job (listener) where cron is not null;
     `);
   }
 
   override down(): void {
-    this.addSql('drop table job_schedule; drop table job; drop table plugin_state; drop table setting; drop table installation;');
+    this.addSql('drop table job; drop table plugin_state; drop table setting; drop table installation;');
   }
 }

@@ -1,4 +1,4 @@
-import { HttpError, rateKey, type Logger } from '#core';
+import { HttpError, type Logger } from '#core';
 import type { Account } from '#plugins/accounts';
 import type { Limits } from '#plugins/limits';
 import type { Passwords } from './passwords.ts';
@@ -35,8 +35,8 @@ export class Logins {
 
   /** Throws 401 for anything wrong, 429 when the address or the account has failed too often. */
   check(identifier: string, password: string, address: string): Promise<Account> {
-    const { settings } = this.#options;
-    const source = rateKey(address);
+    const { limits, settings } = this.#options;
+    const source = limits.addressKey(address);
     const target = identifier.trim().toLowerCase();
     return this.#perAddress.attempt(source, settings['login.rate_limit'], () =>
       this.#perAccount.attempt(target, settings['login.account_rate_limit'], async () => {

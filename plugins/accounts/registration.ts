@@ -1,4 +1,4 @@
-import { InvalidInput, rateKey } from '#core';
+import { InvalidInput } from '#core';
 import type { Account } from '#plugins/accounts';
 import type { Bucket, Limits } from '#plugins/limits';
 import { HONEYPOT, type Honeypot } from './honeypot.ts';
@@ -52,7 +52,7 @@ export class Registration {
     await honeypot.pass({ trap, stamp });
     const problems = [...accounts.problems({ username, email, password }), ...(RESERVED.has(username.toLowerCase()) ? [{ field: 'username', message: 'is reserved' }] : [])];
     if (problems.length > 0) throw new InvalidInput(problems);
-    const allowance = await limits.consume(BUCKET, rateKey(address), settings['registration.rate_limit']);
+    const allowance = await limits.consume(BUCKET, limits.addressKey(address), settings['registration.rate_limit']);
     if (!allowance.allowed) throw tooMany(allowance);
     if (settings['email.mx_validation'] && !(await this.#options.takesMail(email.slice(email.lastIndexOf('@') + 1)))) {
       throw new InvalidInput([{ field: 'email', message: 'is at a domain that takes no mail' }]);

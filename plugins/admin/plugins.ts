@@ -9,7 +9,7 @@ const COLUMNS = [
 ] as const;
 const cells = ({ task, calls, time, failures, quarantined, lastError }: PluginInfo['tasks'][number]): readonly (string | number)[] =>
   [task, calls, milliseconds(calls === 0 ? 0 : time / calls), failures, quarantined ? `set aside: ${lastError ?? ''}` : (lastError ?? 'fine')];
-const BADGES: Readonly<Record<PluginInfo['state'], string>> = { active: 'success', starting: 'warning', failed: 'danger', off: '' };
+const BADGES: Readonly<Record<PluginInfo['state'], string>> = { active: 'success', failed: 'danger', off: '' };
 
 /** `/admin/plugins`: what runs, what it costs, and the switches. */
 export function addPlugins({ plugin, panel }: Parts, { plugins }: { plugins: Plugins }): void {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { HttpError, rateKey, type Http, type RouteInfo, type Settings } from '#core';
+import { HttpError, type Http, type RouteInfo, type Settings } from '#core';
 import { isStaff, type Viewer } from '#plugins/access';
 import { retryAfter, type Allowance, type Bucket, type Limits } from '#plugins/limits';
 
@@ -47,7 +47,8 @@ export class Rates {
   }
 
   #address(req: IncomingMessage): string {
-    return `ip:${rateKey(this.#options.http.addressOf(req))}`;
+    const { http, limits } = this.#options;
+    return `ip:${limits.addressKey(http.addressOf(req))}`;
   }
 }
 

@@ -1,4 +1,4 @@
-import { Cache, Clock, Data, definePlugin, Hooks, Settings, sql, Type } from '#core';
+import { Cache, Clock, Data, definePlugin, Fleet, Hooks, Settings, sql, Type } from '#core';
 import { EventLog, eventRules, eventsTag } from '#plugins/events';
 import { collect } from './collecting.ts';
 import { Reading } from './reading.ts';
@@ -13,7 +13,7 @@ export default definePlugin({
   name: 'Event log',
   version: '1.0.0',
   description: 'What has happened, in order, for integrators and for the pages’ live updates.',
-  needs: { data: Data, cache: Cache, clock: Clock, hooks: Hooks, settings: Settings },
+  needs: { data: Data, cache: Cache, fleet: Fleet, clock: Clock, hooks: Hooks, settings: Settings },
   provides: { events: EventLog },
   extensionPoints: [eventRules],
   settings: Type.Object({
@@ -23,9 +23,9 @@ export default definePlugin({
     }),
   }),
 
-  async setup({ data, cache, clock, hooks, settings }, plugin) {
+  async setup({ data, cache, fleet, clock, hooks, settings }, plugin) {
     const reading = new Reading({ data, attempt: plugin.attempt, rules: () => plugin.extensions(eventRules) });
-    const tail = new Tail({ reading, fleet: cache.fleet, log: plugin.log });
+    const tail = new Tail({ reading, fleet, log: plugin.log });
     plugin.defer(await tail.open());
     const added = (): void => {
       void cache.purge(eventsTag);

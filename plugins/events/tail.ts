@@ -1,4 +1,4 @@
-import { messageOf, type Cache, type Logger } from '#core';
+import { messageOf, type Fleet, type Logger } from '#core';
 import type { LoggedEvent } from '#plugins/events';
 import type { Reading } from './reading.ts';
 
@@ -13,7 +13,7 @@ const ADDED = 'events.added';
 
 export interface TailParts {
   readonly reading: Reading;
-  readonly fleet: Cache['fleet'];
+  readonly fleet: Fleet;
   readonly log: Logger;
 }
 

@@ -23,13 +23,15 @@ export interface Bucket {
 
 /** Counting buckets: exact over all processes with Redis, in this process without. Windows begin with a key's first use. */
 export interface Limits {
-  /** Takes one from `key`'s share; `limit` is per window. Addresses as keys go through `rateKey` first. */
+  /** Takes one from `key`'s share; `limit` is per window. Addresses as keys go through `addressKey` first. */
   consume(bucket: Bucket, key: string, limit: number): Promise<Allowance>;
   /** As `consume` but synchronous, where the count is kept in this process; `undefined` where it is not. */
   consumeNow(bucket: Bucket, key: string, limit: number): Allowance | undefined;
   /** Looks without taking; `allowed` is whether one more may be taken. */
   peek(bucket: Bucket, key: string, limit: number): Promise<Allowance>;
   reset(bucket: Bucket, key: string): Promise<void>;
+  /** What a client's address counts as: an IPv6 address as its /64, since one customer holds all of it. */
+  addressKey(address: string): string;
 }
 export const Limits = defineToken<Limits>('Limits');
 

@@ -1,6 +1,7 @@
 import { RateLimiterMemory, RateLimiterRedis, type RateLimiterAbstract, type RateLimiterRes } from 'rate-limiter-flexible';
 import { messageOf, type Cache, type Logger } from '#core';
 import type { Allowance, Bucket, Limits } from '#plugins/limits';
+import { addressKey } from './address-key.ts';
 
 /** Milliseconds a bucket that fails closed refuses for, before the caller may ask again. */
 const AWAY = 30_000;
@@ -28,6 +29,7 @@ export class LimitsService implements Limits {
   readonly #buckets = new Map<string, RateLimiterAbstract>();
   readonly #redis: Cache['redis'];
   readonly #log: Logger;
+  readonly addressKey = addressKey;
 
   /** The client puts the forum's namespace before every key. */
   constructor({ redis, log }: { redis: Cache['redis']; log: Logger }) {

@@ -1,8 +1,9 @@
-import { Cache, definePlugin, Hooks, Http, Type } from '#core';
+import { Cache, definePlugin, Fleet, Hooks, Http, Type } from '#core';
 import { Access } from '#plugins/access';
 import { Sessions } from '#plugins/accounts';
 import { Discussions } from '#plugins/discussions';
 import { EventLog } from '#plugins/events';
+import { Limits } from '#plugins/limits';
 import { Live, signals } from '#plugins/live';
 import { Callers } from './callers.ts';
 import { Hub } from './hub.ts';
@@ -18,7 +19,7 @@ export default definePlugin({
   name: 'Live updates',
   version: '1.0.0',
   description: 'Tells open pages and programs what happens, as it happens.',
-  needs: { access: Access, sessions: Sessions, cache: Cache, http: Http, hooks: Hooks, events: EventLog },
+  needs: { access: Access, sessions: Sessions, cache: Cache, fleet: Fleet, limits: Limits, http: Http, hooks: Hooks, events: EventLog },
   wants: { discussions: Discussions },
   provides: { live: Live },
   extensionPoints: [signals],
@@ -32,11 +33,11 @@ export default definePlugin({
     }),
   }),
 
-  async setup({ access, sessions, cache, http, hooks, events, discussions }, plugin) {
+  async setup({ access, sessions, cache, fleet, limits, http, hooks, events, discussions }, plugin) {
     const { log, settings } = plugin;
     const callers = new Callers({ access, sessions, cache, log });
     const hub: Hub = new Hub({ events, callers, log, heard: (signal, viewer) => live.heard(signal, viewer) });
-    const live = new Signals({ plugin, fleet: cache.fleet, deliver: (message, to) => hub.signal(message, to) });
+    const live = new Signals({ plugin, fleet, deliver: (message, to) => hub.signal(message, to) });
     plugin.defer(live.open());
     plugin.defer(events.watch((entries) => hub.tell(entries)));
     hub.begin((await events.bounds()).newest);
@@ -49,7 +50,7 @@ export default definePlugin({
       plugin.defer(() => signal.removeEventListener('abort', end));
     }
 
-    addRoutes(plugin, { hub, callers, http, discussions, most: () => settings['live.streams'] });
+    addRoutes(plugin, { hub, callers, http, limits, discussions, most: () => settings['live.streams'] });
     addPages(plugin, { cache, hooks, guests: () => settings['live.guests'] });
     return { live };
   },

@@ -1,7 +1,8 @@
-import { HttpError, notFound, rateKey, Type, type Http, type PluginHandle } from '#core';
+import { HttpError, notFound, Type, type Http, type PluginHandle } from '#core';
 import { api, Id } from '#plugins/api';
 import type { Discussions } from '#plugins/discussions';
 import { After, EventNames } from '#plugins/events';
+import type { Limits } from '#plugins/limits';
 import type { Callers } from './callers.ts';
 import { callerKey, type Hub } from './hub.ts';
 import { Stream } from './stream.ts';
@@ -10,6 +11,7 @@ export interface RouteParts {
   readonly hub: Hub;
   readonly callers: Callers;
   readonly http: Http;
+  readonly limits: Limits;
   readonly discussions: Discussions | undefined;
   /** Streams that one member, or one address for guests, may have open in this process. */
   most(): number;
@@ -28,7 +30,7 @@ function positionOf(header: string | undefined): number | undefined {
 }
 
 /** GET /api/live. */
-export function addRoutes(plugin: PluginHandle, { hub, callers, http, discussions, most }: RouteParts): void {
+export function addRoutes(plugin: PluginHandle, { hub, callers, http, limits, discussions, most }: RouteParts): void {
   plugin.route(api, {
     method: 'get', path: '/live', summary: 'What happens, as it happens, as server-sent events', can: 'public',
     query: Type.Object({ discussion_id: Type.Optional(Id), events: Type.Optional(EventNames), after: Type.Optional(After) }),
@@ -36,7 +38,7 @@ export function addRoutes(plugin: PluginHandle, { hub, callers, http, discussion
   })(async ({ req, res, actor, query }) => {
     const discussion = query.discussion_id === undefined || !discussions ? query.discussion_id : (await discussions.find(query.discussion_id, actor))?.id;
     if (query.discussion_id !== undefined && discussion === undefined) throw notFound('There is no such discussion');
-    const caller = callerKey(actor, rateKey(http.addressOf(req)));
+    const caller = callerKey(actor, limits.addressKey(http.addressOf(req)));
     if (hub.count(caller) >= most()) throw new HttpError(429, 'You have many streams open; close one first', { headers: { 'Retry-After': '60' } });
     res.writeHead(200, HEADERS);
     if (req.method === 'HEAD' || http.closing.aborted || plugin.signal.aborted) return void res.end();

@@ -1,4 +1,4 @@
-import { messageOf, type Cache, type PluginHandle } from '#core';
+import { messageOf, type Fleet, type PluginHandle } from '#core';
 import type { Viewer } from '#plugins/access';
 import { signals, type Live } from '#plugins/live';
 import type { Message } from './stream.ts';
@@ -13,7 +13,7 @@ interface Sent {
 }
 export interface SignalsParts {
   readonly plugin: PluginHandle;
-  readonly fleet: Cache['fleet'];
+  readonly fleet: Fleet;
   deliver(message: Message, to: string | undefined): Promise<void>;
 }
 

@@ -1,24 +1,39 @@
-import { definePlugin, Environment, Type, type Request } from '#core';
+import { definePlugin, Environment, Http, messageOf, Routes, Type, type Request } from '#core';
 import { foreignSources, Protection, type HeaderPair, type Policy } from './api.ts';
 import { readBody } from './body.ts';
 import { collectHeaders } from './headers.ts';
+import { TrustedProxies } from './proxies.ts';
 
 export default definePlugin({
   id: 'protection',
   name: 'Protection',
   version: '1.0.0',
-  description: 'The headers that protect every answer, and how request bodies are read.',
-  needs: { environment: Environment },
-  provides: { protection: Protection },
+  description: 'The headers that protect every answer, which proxies are believed, and how request bodies are read.',
+  needs: { environment: Environment, routes: Routes },
+  provides: { protection: Protection, http: Http },
   extensionPoints: [foreignSources],
   settings: Type.Object({
+    'security.trusted_proxies': Type.Array(Type.String(), {
+      default: [], title: 'Trusted proxies', 'x-group': 'security', 'x-danger': true,
+      description: 'Addresses or CIDR ranges whose forwarded-for headers are believed.',
+    }),
     'security.upgrade_insecure': Type.Boolean({
       default: true, title: 'Ask browsers to use https', 'x-group': 'security', 'x-danger': true,
       description: 'Browsers then load everything over https. Switch it off where the site is opened over plain http on a network.',
     }),
   }),
 
-  setup({ environment }, plugin) {
+  setup({ environment, routes }, plugin) {
+    const http = new TrustedProxies(routes.closing);
+    const trust = (): void => http.set(plugin.settings['security.trusted_proxies']);
+    try {
+      trust();
+    } catch (error) {
+      // The headers are needed all the same; who asks to trust what cannot be read now gets the error.
+      plugin.log.error({ problem: messageOf(error) }, 'no proxy is trusted');
+    }
+    plugin.onSettings((keys) => (keys.includes('security.trusted_proxies') ? trust() : undefined));
+
     const secure = environment.baseUrl.startsWith('https:');
     const bodies = new WeakMap<Request, Promise<unknown>>();
     let made = new WeakMap<Policy, readonly HeaderPair[]>();
@@ -49,6 +64,6 @@ export default definePlugin({
         return body;
       },
     };
-    return { protection };
+    return { protection, http };
   },
 });

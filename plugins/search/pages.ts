@@ -1,4 +1,4 @@
-import { HttpError, rateKey, Type, type Http, type PluginHandle, type Request } from '#core';
+import { HttpError, Type, type Http, type PluginHandle, type Request } from '#core';
 import { isStaff, type Viewer } from '#plugins/access';
 import { retryAfter, type Limits } from '#plugins/limits';
 import { SEARCH_TYPES, type Search, type SearchResult, type SearchType } from '#plugins/search';
@@ -32,7 +32,7 @@ const addressOf = ({ q, type, page }: Asked): string =>
 export function addPages(plugin: PluginHandle<{ readonly 'search.rate_limit': number }>, search: Search, { web, limits, http }: PageServices): void {
   const spend = async (req: Request, viewer: Viewer): Promise<void> => {
     const limit = plugin.settings['search.rate_limit'] * (isStaff(viewer) ? 5 : 1);
-    const allowance = await limits.consume(BUCKET, viewer.id === undefined ? `ip:${rateKey(http.addressOf(req))}` : `user:${viewer.id}`, limit);
+    const allowance = await limits.consume(BUCKET, viewer.id === undefined ? `ip:${limits.addressKey(http.addressOf(req))}` : `user:${viewer.id}`, limit);
     if (allowance.allowed) return;
     const wait = String(retryAfter(allowance));
     throw new HttpError(429, `You have searched a lot; wait ${wait} s before the next search`, { headers: { 'Retry-After': wait } });

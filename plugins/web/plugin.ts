@@ -69,8 +69,8 @@ export default definePlugin({
       setImmediate(() => (warming = warming.then(warm)));
     };
     dress();
-    plugin.on(pluginChanged, ({ id, state }) => {
-      if (id !== plugin.id && state !== 'starting') dress();
+    plugin.on(pluginChanged, ({ id }) => {
+      if (id !== plugin.id) dress();
     });
     plugin.onSettings(async (keys) => {
       if (keys.includes('site.theme')) dress();

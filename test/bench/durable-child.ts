@@ -1,7 +1,7 @@
 import { defineAction, definePlugin, defineToken, Migration, sql, Data } from '#core';
 import { createApp } from '../../core/cli/app.ts';
 import { readOptions } from '../../core/cli/serve.ts';
-import { createLogger } from '../../core/logger.ts';
+import { createLogger } from '../../core/cli/logger.ts';
 import type { DurableFigures } from './durable.ts';
 
 /** Eight writers at a time, as the goal's figures were taken. */

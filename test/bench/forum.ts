@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { createApp } from '../../core/cli/app.ts';
 import { readOptions } from '../../core/cli/serve.ts';
-import { createLogger } from '../../core/logger.ts';
+import { createLogger } from '../../core/cli/logger.ts';
 import { tags } from '#plugins/discussions';
 import { prepare } from './data.ts';
 import { searchCosts } from './search.ts';

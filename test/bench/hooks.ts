@@ -1,5 +1,5 @@
 import { defineAction, defineFilter, HookBus } from '../../core/hooks.ts';
-import { createLogger } from '../../core/logger.ts';
+import { createLogger } from '../../core/cli/logger.ts';
 import { Supervisor } from '../../core/supervise.ts';
 import type { Result } from './report.ts';
 

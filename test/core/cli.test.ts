@@ -8,6 +8,9 @@ import { defineCommand, definePlugin, defineToken, sealedStores, Secrets, Type, 
 import { startApp, type TestApp } from '#test';
 import { runCommand } from '../../core/cli/run.ts';
 import { delegate, serveCommands } from '../../core/cli/socket.ts';
+import { createKeyring } from '../../plugins/secrets/keyring.ts';
+import secrets from '../../plugins/secrets/plugin.ts';
+import { loadKeyring } from '../../plugins/secrets/root-key.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
@@ -38,8 +41,8 @@ const bell = definePlugin({
       console.print(rung.ring(times));
     },
   })],
-  setup({ secrets }, plugin) {
-    vault = secrets.seal('kept by a plugin');
+  setup({ secrets: keys }, plugin) {
+    vault = keys.seal('kept by a plugin');
     plugin.extend(sealedStores, { reseal: async (again) => void (vault = again(vault)) });
     return { bell: { ring: (times) => Array(times).fill(plugin.settings['bell.sound']).join(' ') } };
   },
@@ -49,7 +52,7 @@ const broken = definePlugin({ id: 'broken', setup: () => { throw new Error('no c
 let site: TestApp;
 let served: { close(): void };
 beforeAll(async () => {
-  site = await startApp({ plugins: [bell, broken], environment: { secretKey: undefined } });
+  site = await startApp({ plugins: [secrets, bell, broken], environment: { secretKey: undefined } });
   served = await serveCommands(site.app);
 });
 afterAll(async () => {
@@ -94,7 +97,7 @@ describe('settings from the command line', () => {
 
 describe('plugins from the command line', () => {
   test('are listed with why one does not run', async () => {
-    expect(await run('plugin', 'list')).toEqual(['bell    on', 'broken  failed  no clapper']);
+    expect(await run('plugin', 'list')).toEqual([expect.stringMatching(/^secrets  on      Seals/), 'bell     on', 'broken   failed  no clapper']);
   });
 
   test('are switched off and on, and a command says what it misses meanwhile', async () => {
@@ -128,21 +131,19 @@ describe('a new root key', () => {
     expect(await readFile(file('secret.key'), 'utf8')).not.toBe(before);
     expect((await stat(file('secret.key'))).mode & 0o777).toBe(0o600);
     expect(site.app.settings.get('bell.code')).toBe('sesame');
-    const { loadSecrets } = await import('../../core/cli/keys.ts');
-    const started = await loadSecrets({ folder: site.app.environment.dataDir });
+    const started = await loadKeyring(undefined, site.app.environment.dataDir);
     expect(started.open(vault)).toBe('kept by a plugin');
   });
 
   test('that broke off half-way is finished by the next rotation', async () => {
-    const [{ createSecrets }, { loadSecrets }] = await Promise.all([import('../../core/secrets.ts'), import('../../core/cli/keys.ts')]);
     const left = 'left by a rotation that broke off';
     await writeFile(file('secret.key.next'), left, { mode: 0o600 });
-    const crashed = await loadSecrets({ folder: site.app.environment.dataDir });
-    expect(crashed.open(createSecrets(left).seal('written after the commit'))).toBe('written after the commit');
+    const crashed = await loadKeyring(undefined, site.app.environment.dataDir);
+    expect(crashed.open(createKeyring(left).seal('written after the commit'))).toBe('written after the commit');
     expect(crashed.open(vault)).toBe('kept by a plugin');
     await run('secret', 'rotate');
     expect(await readFile(file('secret.key'), 'utf8')).toBe(left);
-    expect(createSecrets(left).open(vault)).toBe('kept by a plugin');
+    expect(createKeyring(left).open(vault)).toBe('kept by a plugin');
     expect(site.app.settings.get('bell.code')).toBe('sesame');
   });
 });

@@ -2,7 +2,8 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { Database, sql } from '../../core/data.ts';
+import { openDatabase } from '../../core/cli/database/open.ts';
+import { sql, type Database } from '../../core/data.ts';
 import { onServer, openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts';
 
 let test: TestDatabase;
@@ -37,7 +38,7 @@ describe('a second process', () => {
 describe('a server', () => {
   it.runIf(onServer)('may end connections without ending the process; statements work again afterwards', async () => {
     expect(await data.claimAlone()).toBe(true);
-    const other = await Database.connect({ url: test.url, folder: test.folder, log: testLog });
+    const other = await openDatabase({ url: test.url, folder: test.folder, log: testLog });
     const claims = (): Promise<{ pid: number }[]> => other.all(sql`select pid from pg_locks join pg_database d on d.oid = database where locktype = 'advisory' and datname = current_database()`);
     const [before] = await claims();
     await other.all(sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`);
@@ -46,11 +47,10 @@ describe('a server', () => {
     expect(await other.claimAlone()).toBe(false);
     await other.close();
     expect(await data.one(sql`select 1 as one`)).toEqual({ one: 1 });
-    await data.ready();
   });
 
   it.runIf(onServer)('may end them in the middle of transactions without costing the pool its places', async () => {
-    const small = await Database.connect({ url: test.url, folder: test.folder, log: testLog, pool: 2 });
+    const small = await openDatabase({ url: test.url, folder: test.folder, log: testLog, pool: 2 });
     for (let round = 0; round < 5; round++) {
       await expect(small.transaction(() => small.all(sql`select pg_terminate_backend(pg_backend_pid())`))).rejects.toThrow(/terminat/);
     }
@@ -59,7 +59,7 @@ describe('a server', () => {
   });
 
   it('that cannot be reached is a problem of the configuration', async () => {
-    const connecting = Database.connect({ url: 'postgres://nobody:secret@127.0.0.1:1/none', folder: test.folder, log: testLog });
+    const connecting = openDatabase({ url: 'postgres://nobody:secret@127.0.0.1:1/none', folder: test.folder, log: testLog });
     await expect(connecting).rejects.toThrow(/^cannot use the database that DATABASE_URL names: .*check the address, the name and the password$/);
     await expect(connecting).rejects.not.toThrow('secret');
   });

@@ -1,6 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Database, defineEntity, Migration, p, sql, UniqueConstraintViolationException } from '../../core/data.ts';
+import { openDatabase } from '../../core/cli/database/open.ts';
+import { defineEntity, Migration, p, sql, UniqueConstraintViolationException, type Database } from '../../core/data.ts';
 import { defineAction, HookBus, type Batch } from '../../core/hooks.ts';
 import { Supervisor } from '../../core/supervise.ts';
 import { onServer, openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts';
@@ -262,7 +263,7 @@ describe('migrations', () => {
         this.addSql('create table slow (n integer); select pg_sleep(0.1);');
       }
     }
-    const other = await Database.connect({ url: test.url, folder: test.folder, log: testLog });
+    const other = await openDatabase({ url: test.url, folder: test.folder, log: testLog });
     const ran = await Promise.all([data.migrate('slow', [Slow]), other.migrate('slow', [Slow])]);
     await other.close();
     expect(ran.flat()).toEqual(['Slow']);

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { sql, type Database } from '../../core/data.ts';
+import type { Delivery } from '../../core/hooks.ts';
 import { JobQueue } from '../../core/jobs.ts';
 import { Type } from '../../core/schema.ts';
 import { Supervisor } from '../../core/supervise.ts';
@@ -42,14 +43,35 @@ describe('a job', () => {
     const ran: unknown[] = [];
     jobs.define('a', 'hourly', { schema: Type.Object({}), run: (payload) => void ran.push(payload), cron: '0 * * * *' });
     await jobs.start();
-    await vi.waitFor(async () => expect(await data.all(sql`select listener, next_at > now() as ahead from job_schedule`)).toEqual([{ listener: 'a/job:hourly', ahead: true }]), PATIENT);
+    await vi.waitFor(async () => expect(await data.all(sql`select listener, run_at > now() as ahead from job`)).toEqual([{ listener: 'a/job:hourly', ahead: true }]), PATIENT);
     await jobs.stop();
-    await data.all(sql`update job_schedule set next_at = now() - interval '5 hours'`);
+    await data.all(sql`update job set run_at = now() - interval '5 hours'`);
     jobs = queue();
     jobs.define('a', 'hourly', { schema: Type.Object({}), run: (payload) => void ran.push(payload), cron: '0 * * * *' });
     await jobs.start();
     await vi.waitFor(() => expect(ran).toEqual([{}]), PATIENT);
-    expect(await data.all(sql`select next_at > now() as ahead from job_schedule`)).toEqual([{ ahead: true }]);
+    await vi.waitFor(async () => expect(await data.all(sql`select run_at > now() as ahead, attempt, owner from job`)).toEqual([{ ahead: true, attempt: 0, owner: null }]), PATIENT);
+    expect(ran).toEqual([{}]);
+  });
+
+  it('with a cron expression that failed for good waits for its next moment, which is no waiting work', async () => {
+    const ids: string[] = [];
+    const run = (_payload: unknown, { id }: Delivery): void => {
+      ids.push(id);
+      if (ids.length === 1) throw new Error('no ink');
+    };
+    jobs.define('b', 'hourly', { schema: Type.Object({}), run, cron: '0 * * * *', retry: [] });
+    const due = (): Promise<unknown> => data.all(sql`update job set run_at = now() where listener = 'b/job:hourly'`);
+    const kept = () => data.all(sql`select run_at > now() as ahead, attempt, owner, failed_at, error from job where listener = 'b/job:hourly'`);
+    await jobs.start();
+    await vi.waitFor(async () => expect(await kept()).toHaveLength(1), PATIENT);
+    expect(await jobs.report()).not.toContainEqual(expect.objectContaining({ listener: 'b/job:hourly' }));
+    for (const error of ['no ink', null]) {
+      await due();
+      jobs.define('b', `wake ${String(error)}`, { schema: Type.Object({}), run: () => undefined });
+      await vi.waitFor(async () => expect(await kept()).toEqual([{ ahead: true, attempt: 0, owner: null, failed_at: null, error }]), PATIENT);
+    }
+    expect(new Set(ids).size).toBe(2);
   });
 
   it('with an expression that cannot be read is refused', () => {

@@ -2,8 +2,9 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { Database, sql } from '../../core/data.ts';
-import { Fleet } from '../../core/fleet.ts';
+import { openDatabase } from '../../core/cli/database/open.ts';
+import { sql } from '../../core/data.ts';
+import { createFleet } from '../../core/fleet.ts';
 import type { Delivery } from '../../core/hooks.ts';
 import { JobQueue } from '../../core/jobs.ts';
 import { Supervisor } from '../../core/supervise.ts';
@@ -28,9 +29,9 @@ describe('several processes with work', () => {
     await says('running');
     victim.kill('SIGKILL');
     await once(victim, 'close');
-    const survivor = await Database.connect({ ...place, log: testLog });
+    const survivor = await openDatabase({ ...place, log: testLog });
     const heard: [string, unknown, number][] = [];
-    const queue = new JobQueue({ data: survivor, supervisor, log: testLog, fleet: new Fleet(testLog, 'alone') });
+    const queue = new JobQueue({ data: survivor, supervisor, log: testLog, fleet: createFleet(testLog) });
     for (const action of ['waits', 'hangs']) queue.listen('test', action, (payload: unknown, { attempt }: Delivery) => void heard.push([action, payload, attempt]));
     // On a server the lease says when its process counts as dead: time passes for it here.
     await survivor.all(sql`update job set run_at = now()`);
@@ -43,7 +44,7 @@ describe('several processes with work', () => {
   it.runIf(onServer)('share the limit of a key', async () => {
     const place = await makeTestPlace();
     onTestFinished(() => place.remove());
-    const here = await Database.connect({ ...place, log: testLog });
+    const here = await openDatabase({ ...place, log: testLog });
     await migrateKernel(here);
     await here.all(sql`create table trace (id integer generated always as identity, key text, process integer, began timestamptz, ended timestamptz)`);
     const workers = [child('trace', place), child('trace', place)];

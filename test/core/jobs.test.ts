@@ -6,7 +6,7 @@ import { defineAction, HookBus, type Delivery, type Durability } from '../../cor
 import { JobQueue } from '../../core/jobs.ts';
 import { Type } from '../../core/schema.ts';
 import { Supervisor } from '../../core/supervise.ts';
-import type { Surroundings } from '../../core/worker.ts';
+import type { WorkerParts } from '../../core/worker.ts';
 import { onServer, openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts';
 
 let test: TestDatabase;
@@ -23,7 +23,7 @@ let jobs: JobQueue;
 const told: string[] = [];
 /** The other processes: what they are told, and how one of them tells. */
 let tell: () => unknown = () => undefined;
-const fleet: Surroundings['fleet'] = {
+const fleet: WorkerParts['fleet'] = {
   announce: async (topic) => void told.push(topic),
   listen: (_topic, run) => {
     tell = () => run(undefined);
@@ -33,7 +33,6 @@ const fleet: Surroundings['fleet'] = {
 let bus: HookBus;
 beforeEach(async () => {
   await data.all(sql`delete from job`);
-  await data.all(sql`delete from job_schedule`);
   jobs = new JobQueue({ data, supervisor, log: testLog, fleet });
   bus = new HookBus(supervisor, { batch: () => data.batch(), store: (action, payload, batch) => jobs.store(action, payload, batch) });
   bus.own('owner', [happened]);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Data, defineAction, defineEntity, defineExtensionPoint, definePlugin, defineToken, Migration, p, pluginChanged, sql } from '#core';
+import { ConfigurationError, Data, defineAction, defineEntity, defineExtensionPoint, definePlugin, defineToken, Migration, p, pluginChanged, sql } from '#core';
 import { startApp, type TestApp } from '#test';
 import { logStray } from '../../core/cli/stray.ts';
 import { plain, plainPlugin, Source } from './fixtures/plain.ts';
@@ -43,6 +43,13 @@ describe('a plugin that cannot start', () => {
     const states = server.app.plugins.list().map(({ id, state, problem }) => [id, state, problem]);
     expect(states).toContainEqual(['broken', 'failed', 'no ink']);
     expect(states).toContainEqual(['needy', 'off', expect.stringContaining('needs "Source", which no installed plugin provides')]);
+  });
+
+  test('ends the start where it must run and the operator’s configuration is at fault', async () => {
+    const pump = definePlugin({ id: 'pump', setup: () => Promise.reject(new ConfigurationError('PUMP_URL: there is no pump')) });
+    await expect(startApp({ plugins: [pump], required: ['pump'] })).rejects.toThrow('PUMP_URL: there is no pump');
+    await using server = await startApp({ plugins: [pump] });
+    expect(server.app.kernel.state('pump')).toBe('failed');
   });
 
   test('is named when it promises a service that it does not return', async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { definePlugin, Type, type Plugin } from '#core';
 import { startApp, type TestApp } from '#test';
+import cache from '../../plugins/cache/plugin.ts';
 import { plain, plainPlugin } from './fixtures/plain.ts';
 
 /** Milliseconds within which every process has followed a change. */
@@ -16,9 +17,9 @@ const guest = (): Plugin => definePlugin({ id: 'guest', setup: (_services, plugi
 let first: TestApp;
 let second: TestApp;
 beforeAll(async () => {
-  first = await startApp({ plugins: [plainPlugin, greeter(), guest()], realClock: true });
+  first = await startApp({ plugins: [cache, plainPlugin, greeter(), guest()], realClock: true });
   const { databaseUrl, redisUrl } = first.app.environment;
-  second = await startApp({ plugins: [plainPlugin, greeter(), guest()], realClock: true, environment: { databaseUrl, redisUrl } });
+  second = await startApp({ plugins: [cache, plainPlugin, greeter(), guest()], realClock: true, environment: { databaseUrl, redisUrl } });
 });
 afterAll(async () => {
   await second[Symbol.asyncDispose]();
@@ -48,7 +49,7 @@ describe('several processes on one database and one Redis', () => {
   test('one that comes later finds what the others decided', async () => {
     await first.app.plugins.disable('guest');
     const { databaseUrl, redisUrl } = first.app.environment;
-    await using third = await startApp({ plugins: [plainPlugin, greeter(), guest()], realClock: true, environment: { databaseUrl, redisUrl } });
+    await using third = await startApp({ plugins: [cache, plainPlugin, greeter(), guest()], realClock: true, environment: { databaseUrl, redisUrl } });
     expect((await answer(third, '/guest'))[0]).toBe(404);
     expect(await answer(third, '/greeting')).toEqual([200, 'Ahoy']);
   });

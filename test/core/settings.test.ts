@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { definePlugin, defineToken, sql, Type } from '#core';
 import { startApp, type TestApp } from '#test';
+import secrets from '../../plugins/secrets/plugin.ts';
 
 interface Lamp {
   brightness(): number;
@@ -24,7 +25,7 @@ const lamp = definePlugin({
 });
 
 let running: TestApp;
-beforeAll(async () => void (running = await startApp({ plugins: [lamp], settings: { 'lamp.brightness': 5 } })));
+beforeAll(async () => void (running = await startApp({ plugins: [secrets, lamp], settings: { 'lamp.brightness': 5 } })));
 afterAll(() => running[Symbol.asyncDispose]());
 
 const store = (): TestApp['app']['settings'] => running.app.settings;

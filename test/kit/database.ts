@@ -5,9 +5,11 @@ import { mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { Database } from '../../core/data.ts';
+import { openDatabase } from '../../core/cli/database/open.ts';
+import type { Database } from '../../core/data.ts';
 import { loadMigrations } from '../../core/cli/loader.ts';
-import { createLogger, type Logger } from '../../core/logger.ts';
+import { createLogger } from '../../core/cli/logger.ts';
+import type { Logger } from '../../core/logger.ts';
 
 export interface TestDatabase {
   readonly database: Database;
@@ -40,7 +42,7 @@ export const onServer: boolean = process.env['PARLEY_TEST_DATABASE'] === 'server
 export async function openTestDatabase({ log = testLog, pool }: { readonly log?: Logger; readonly pool?: number } = {}): Promise<TestDatabase> {
   const place = await makeTestPlace();
   try {
-    const database = await Database.connect({ url: place.url, folder: place.folder, log, pool });
+    const database = await openDatabase({ url: place.url, folder: place.folder, log, pool });
     await migrateKernel(database);
     const drop = async (): Promise<void> => {
       await database.close().catch(() => undefined);
@@ -107,7 +109,7 @@ async function made({ name, fill }: Template): Promise<string> {
   const cached = join(tmpdir(), `${TEMPLATES}${version}-${name}`);
   if (existsSync(cached)) return cached;
   const folder = await mkdtemp(join(tmpdir(), 'parley-test-new-'));
-  const database = await Database.connect({ folder, log: testLog });
+  const database = await openDatabase({ folder, log: testLog });
   await fill(database);
   await database.close();
   // Several workers may get here at once: the first to rename wins, the others use its copy.

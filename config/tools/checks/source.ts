@@ -21,12 +21,5 @@ export function commentsOf(source: ts.SourceFile): readonly { readonly text: str
   return [...found].map(([at, text]) => ({ at, text }));
 }
 
-/** Lines on which there is more than comments and white space. */
-export function countCode(file: SourceFile): number {
-  const comments = commentsOf(parseSource(file)).toSorted((a, b) => b.at - a.at);
-  const code = comments.reduce((rest, { text, at }) => rest.slice(0, at) + rest.slice(at + text.length), file.text);
-  return code.split('\n').filter((line) => line.trim() !== '').length;
-}
-
 /** `path:line`, as editors and terminals make links of. */
 export const placeOf = (source: ts.SourceFile, at: number): string => `${source.fileName}:${source.getLineAndCharacterOfPosition(at).line + 1}`;

@@ -5,7 +5,7 @@ import { createApp, type App } from '../../../core/cli/app.ts';
 import { catalogue } from '../../../core/cli/catalogue.ts';
 import type { Command } from '../../../core/cli/command.ts';
 import type { Hook } from '../../../core/hooks.ts';
-import { createLogger } from '../../../core/logger.ts';
+import { createLogger } from '../../../core/cli/logger.ts';
 import type { Plugin } from '../../../core/plugin.ts';
 import type { ExtensionPoint } from '../../../core/ref.ts';
 import type { RouteInfo } from '../../../core/routes.ts';

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { App, AppOptions } from '../app.ts';
+import { Cache } from '../../cache.ts';
 import { defineCommand, type Console } from '../command.ts';
 import { sql } from '../../data.ts';
 import type { Environment } from '../../environment.ts';
@@ -78,9 +79,10 @@ async function database({ data, kernel }: App): Promise<Finding[]> {
   ];
 }
 
-async function redis({ cache, environment: { redisUrl } }: App): Promise<Finding[]> {
-  if (!redisUrl || !cache.redis) return [note('no Redis: one process only')];
-  return cache.redis.ping().then(() => [good('Redis answers')], (error: unknown) => [bad(`Redis does not answer: ${messageOf(error)}`)]);
+async function redis({ kernel }: App): Promise<Finding[]> {
+  const client = kernel.service(Cache)?.redis;
+  if (!client) return [note('no Redis: one process only')];
+  return client.ping().then(() => [good('Redis answers')], (error: unknown) => [bad(`Redis does not answer: ${messageOf(error)}`)]);
 }
 
 function plugins({ plugins: control, supervisor, configuration }: App): Finding[] {

@@ -5,7 +5,6 @@ import { Settings, type SettingInfo } from '../../settings.ts';
 import { RUN } from '../help.ts';
 import { suggest } from '../suggest.ts';
 
-const isSecret = ({ schema }: SettingInfo): boolean => (schema as { 'x-secret'?: boolean })['x-secret'] === true;
 const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 function find(settings: Settings, key: string): SettingInfo {
@@ -39,7 +38,7 @@ const list = defineCommand({
     const found = settings.list().filter(({ key, schema }) => key.startsWith(prefix) && (schema as { 'x-group'?: string })['x-group'] !== 'hidden');
     if (found.length === 0) throw new ConfigurationError(`No setting begins with "${prefix}"; see them all with: ${RUN} setting list`);
     for (const setting of found.toSorted((a, b) => (a.key < b.key ? -1 : 1))) {
-      const value = isSecret(setting) ? (setting.stored ? '(secret, set)' : '(secret, not set)') : JSON.stringify(setting.value);
+      const value = setting.secret ? (setting.stored ? '(secret, set)' : '(secret, not set)') : JSON.stringify(setting.value);
       console.print(`${setting.key} = ${value}${setting.stored ? '' : '  (default)'}`);
     }
   },
@@ -54,7 +53,7 @@ const get = defineCommand({
   needs: { settings: Settings },
   run({ settings }, { key }, console) {
     const setting = find(settings, key);
-    if (isSecret(setting)) throw new ConfigurationError(`"${key}" is a secret and is never shown; give it a new value with: ${RUN} setting set ${key} VALUE`);
+    if (setting.secret) throw new ConfigurationError(`"${key}" is a secret and is never shown; give it a new value with: ${RUN} setting set ${key} VALUE`);
     console.print(shown(setting.value));
   },
 });
@@ -72,7 +71,7 @@ const set = defineCommand({
   async run({ settings }, { key, value }, console) {
     const setting = find(settings, key);
     await settings.set({ [key]: valueOf(setting.schema, value) });
-    console.print(isSecret(setting) ? `${key} is set.` : `${key} = ${JSON.stringify(settings.get(key))}`);
+    console.print(setting.secret ? `${key} is set.` : `${key} = ${JSON.stringify(settings.get(key))}`);
   },
 });
 

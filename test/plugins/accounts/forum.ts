@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import configuration from '../../../config/forum.ts';
-import { createLogger } from '../../../core/logger.ts';
+import { createLogger } from '../../../core/cli/logger.ts';
 import { loadPlugins } from '../../../core/cli/loader.ts';
 import type { Plugin } from '#core';
 import { startApp, type TestApp, type TestAppOptions } from '#test';

@@ -73,7 +73,7 @@ export interface ApiForum extends TestApp {
 
 /** The api plugin on the plugins it stands on, with the probe's routes. */
 export async function startApi({ settings = {}, environment = {}, extra = [], differing = false }: { settings?: Record<string, unknown>; environment?: object; extra?: readonly Plugin[]; differing?: boolean } = {}): Promise<ApiForum> {
-  const real = await loadPlugins(resolve(import.meta.dirname, '../../..'), ['access', 'limits', 'protection', 'accounts', 'markdown', 'api', 'web'], testLog);
+  const real = await loadPlugins(resolve(import.meta.dirname, '../../..'), ['cache', 'secrets', 'access', 'limits', 'protection', 'accounts', 'markdown', 'api', 'web'], testLog);
   const probe: Probe = { runs: new Map() };
   const forum = await startApp({
     plugins: [...real, createProbe(probe), ...extra], environment, differing,

@@ -148,7 +148,7 @@ describe('the event log', () => {
     await forum.app.app.data.all(sql`update event_log set created_at = ${new Date(forum.app.clock.now() - 8 * 86_400_000)}`);
     const { newest } = await log().bounds();
     const forget = async (): Promise<void> => {
-      await forum.app.app.data.all(sql`update job_schedule set next_at = now() where listener = 'events/job:forget'`);
+      await forum.app.app.data.all(sql`update job set run_at = now() where listener = 'events/job:forget'`);
       await forum.app.app.data.all(sql`insert into job (id, listener, payload) values (gen_random_uuid(), 'events/job:forget', '{}')`);
       await settled(forum.app);
     };

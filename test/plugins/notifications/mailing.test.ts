@@ -13,11 +13,11 @@ const choose = async (name: Name, chosen: object) => expectStatus(await forum.as
 const login = (name: Name) => forum.as[name].login(name, 'Plain-Sailing-42');
 const tell = (name: Name, more: object = {}) => forum.app.app.service(Notifications).notify(
   [{ type: 'mention', userId: forum.ids[name], actorId: forum.ids.mia, url: '/d/1/2', title: 'Ropes', key: crypto.randomUUID(), ...more }]);
-const hand = (job: string) => data().all(sql`select 1 from job where listener = ${job} and failed_at is null`);
+const hand = (job: string) => data().all(sql`select 1 from job where listener = ${job} and cron is null and failed_at is null`);
 
 /** Runs what waits for its hour, and what comes of it. */
 async function run(job: string): Promise<void> {
-  await data().all(sql`update job set run_at = now() where listener = ${job}`);
+  await data().all(sql`update job set run_at = now() where listener = ${job} and cron is null`);
   await forum.app.app.service(Jobs).retry(job);
   for (const listener of [job, 'mail/job:deliver']) await vi.waitFor(async () => expect(await hand(listener)).toEqual([]), PATIENCE);
 }

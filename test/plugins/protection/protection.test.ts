@@ -71,3 +71,10 @@ describe('the protecting headers', () => {
     await running.app.settings.reset(['security.upgrade_insecure']);
   });
 });
+
+test('a list of trusted proxies that cannot be read trusts nobody, and is no reason to go without the headers', async () => {
+  await using forum = await startApp({ settings: { 'security.trusted_proxies': ['127.0.0.1', 'the proxy'] } });
+  expect((await forum.client().get('/')).headers.get('x-content-type-options')).toBe('nosniff');
+  expect(forum.lines).toContainEqual(expect.objectContaining({ plugin: 'protection', message: 'no proxy is trusted', problem: expect.stringContaining('"the proxy"') }));
+  await expect(forum.app.settings.set({ 'security.trusted_proxies': ['nowhere'] })).rejects.toThrow('"nowhere" is not an address or a CIDR range');
+});

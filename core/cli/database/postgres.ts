@@ -1,8 +1,9 @@
 import { MikroORM } from '@mikro-orm/postgresql';
 import type { Client, Pool } from 'pg';
-import { ORM_OPTIONS, READERS, type Backend } from './connection.ts';
-import { ConfigurationError, messageOf } from './errors.ts';
-import type { Logger } from './logger.ts';
+import { ORM_OPTIONS, READERS } from './readers.ts';
+import { ConfigurationError, messageOf } from '../../errors.ts';
+import type { Backend } from '../../data.ts';
+import type { Logger } from '../../logger.ts';
 
 /** How many different statements are prepared on each connection; those beyond are sent as they are. */
 const PREPARED = 500;

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ConfigurationError } from '../errors.ts';
-import { createSecrets, type RootSecrets } from '../secrets.ts';
+import { ConfigurationError } from '#core';
+import { createKeyring, type Keyring } from './keyring.ts';
 
 /** Under DATA_DIR. */
 export const KEY_FILE = 'secret.key';
@@ -11,23 +11,14 @@ export const NEXT_KEY_FILE = 'secret.key.next';
 /** Characters of a root secret at least: 128 bits in hexadecimal digits. */
 const SHORTEST = 32;
 
-export interface SecretOptions {
-  /** SECRET_KEY. Without it a key is made once and kept under `folder`. */
-  readonly key?: string;
-  /** DATA_DIR. */
-  readonly folder: string;
-  /** The key before a rotation: what it sealed still opens and what it signed still holds; everything new uses the current one. */
-  readonly previous?: string;
-}
-
-/** Throws `ConfigurationError` for a key that is too short to be a secret. */
-export async function loadSecrets({ key, folder, previous }: SecretOptions): Promise<RootSecrets> {
+/** `key` is SECRET_KEY; without it a key is made once and kept under `folder`, DATA_DIR. Throws `ConfigurationError` for one that is too short to be a secret. */
+export async function loadKeyring(key: string | undefined, folder: string): Promise<Keyring> {
   const current = key ?? (await keptKey(folder));
   if (current.length < SHORTEST) {
     const where = key === undefined ? join(folder, KEY_FILE) : 'SECRET_KEY';
     throw new ConfigurationError(`${where} has fewer than ${SHORTEST} characters; make a new one with: openssl rand -base64 32`);
   }
-  return createSecrets(current, previous ?? (key === undefined ? await nextKey(folder) : undefined));
+  return createKeyring(current, key === undefined ? await nextKey(folder) : undefined);
 }
 
 async function keptKey(folder: string): Promise<string> {

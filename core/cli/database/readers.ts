@@ -1,20 +1,3 @@
-import type { MikroORM } from '@mikro-orm/core';
-import type { AbstractSqlDriver } from '@mikro-orm/sql';
-
-/** What is different between the embedded database and a server. */
-export interface Backend {
-  readonly embedded: boolean;
-  readonly orm: MikroORM<AbstractSqlDriver>;
-  /** Counts every statement since the start, the ORM's included. */
-  readonly usage: { readonly statements: number };
-  /** Outside transactions, past the ORM's client: for reads. */
-  query(text: string, values: readonly unknown[]): Promise<{ rows: unknown[] }>;
-  claimAlone(): Promise<boolean>;
-  /** Statements are prepared anew: a migration may have changed what they return. */
-  forgetStatements(): void;
-  close(): Promise<void>;
-}
-
 /** The ORM discovers nothing by itself: plugins hand over their entities when they start. */
 export const ORM_OPTIONS = { entities: [], extensions: [], discovery: { warnWhenNoEntities: false }, colors: false, ensureDatabase: false };
 

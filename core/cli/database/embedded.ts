@@ -8,8 +8,9 @@ import { citext } from '@electric-sql/pglite/contrib/citext';
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 import { unaccent } from '@electric-sql/pglite/contrib/unaccent';
 import { MikroORM } from '@mikro-orm/pglite';
-import { ORM_OPTIONS, READERS, type Backend } from './connection.ts';
-import { ConfigurationError } from './errors.ts';
+import { ORM_OPTIONS, READERS } from './readers.ts';
+import { ConfigurationError } from '../../errors.ts';
+import type { Backend } from '../../data.ts';
 
 /** Milliseconds of statements after which the event loop gets a turn. */
 const TURN_EVERY = 2;

@@ -2,9 +2,9 @@ import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadSecrets } from '../../core/cli/keys.ts';
-import { ConfigurationError } from '../../core/errors.ts';
-import { createSecrets } from '../../core/secrets.ts';
+import { ConfigurationError } from '#core';
+import { createKeyring } from '../../../plugins/secrets/keyring.ts';
+import { loadKeyring } from '../../../plugins/secrets/root-key.ts';
 
 const KEY = 'a root secret that the operator chose';
 let folder = '';
@@ -15,7 +15,7 @@ afterAll(() => rm(folder, { recursive: true }));
 
 describe('what is sealed', () => {
   it('opens again, and looks different each time', () => {
-    const secrets = createSecrets(KEY);
+    const secrets = createKeyring(KEY);
     const text = 'whsec_grün ☂';
     expect(secrets.open(secrets.seal(text))).toBe(text);
     expect(secrets.open(secrets.seal(''))).toBe('');
@@ -24,13 +24,13 @@ describe('what is sealed', () => {
   });
 
   it('cannot be opened with another key, and the error names SECRET_KEY', () => {
-    const sealed = createSecrets(KEY).seal('text');
-    expect(() => createSecrets('quite another root secret').open(sealed)).toThrow(ConfigurationError);
-    expect(() => createSecrets('quite another root secret').open(sealed)).toThrow(/SECRET_KEY/);
+    const sealed = createKeyring(KEY).seal('text');
+    expect(() => createKeyring('quite another root secret').open(sealed)).toThrow(ConfigurationError);
+    expect(() => createKeyring('quite another root secret').open(sealed)).toThrow(/SECRET_KEY/);
   });
 
   it('cannot be opened when it was changed, shortened or never sealed', () => {
-    const secrets = createSecrets(KEY);
+    const secrets = createKeyring(KEY);
     const sealed = secrets.seal('text');
     const bytes = Buffer.from(sealed.slice(3), 'base64url');
     const changed = Buffer.from(bytes);
@@ -41,32 +41,32 @@ describe('what is sealed', () => {
 });
 
 describe('a signature', () => {
-  const secrets = createSecrets(KEY);
+  const secrets = createKeyring(KEY);
 
   it('holds for the same purpose and text only', () => {
     const signature = secrets.sign('form', 'text');
     expect(secrets.verify('form', 'text', signature)).toBe(true);
     expect(secrets.verify('form', 'other', signature)).toBe(false);
     expect(secrets.verify('cookie', 'text', signature)).toBe(false);
-    expect(createSecrets('quite another root secret').verify('form', 'text', signature)).toBe(false);
+    expect(createKeyring('quite another root secret').verify('form', 'text', signature)).toBe(false);
     const wrong = ['', signature.slice(1), `${signature}A`, `${signature}=`, 'ü'.repeat(43)];
     for (const other of wrong) expect(secrets.verify('form', 'text', other), other).toBe(false);
   });
 
   it('is the same in every process with the same key', () => {
-    expect(createSecrets(KEY).sign('form', 'text')).toBe(secrets.sign('form', 'text'));
+    expect(createKeyring(KEY).sign('form', 'text')).toBe(secrets.sign('form', 'text'));
     expect(secrets.sign('form', 'text')).toMatch(/^[\w-]{43}$/);
   });
 });
 
 describe('after a rotation', () => {
   it('what the previous key sealed and signed still counts, and the new key takes over', () => {
-    const old = createSecrets(KEY);
-    const both = createSecrets('the root secret after it', KEY);
+    const old = createKeyring(KEY);
+    const both = createKeyring('the root secret after it', KEY);
     const sealed = old.seal('text');
     expect(both.open(sealed)).toBe('text');
     expect(both.verify('form', 'text', old.sign('form', 'text'))).toBe(true);
-    expect(createSecrets('the root secret after it').open(both.seal(both.open(sealed)))).toBe('text');
+    expect(createKeyring('the root secret after it').open(both.seal(both.open(sealed)))).toBe('text');
     expect(old.verify('form', 'text', both.sign('form', 'text'))).toBe(false);
   });
 });
@@ -74,23 +74,23 @@ describe('after a rotation', () => {
 describe('the root secret', () => {
   it('is made once, for its owner only, even when several processes start at once', async () => {
     const data = join(folder, 'new', 'data');
-    const all = await Promise.all(Array.from({ length: 8 }, () => loadSecrets({ folder: data })));
+    const all = await Promise.all(Array.from({ length: 8 }, () => loadKeyring(undefined, data)));
     expect(new Set(all.map((secrets) => secrets.sign('form', 'text'))).size).toBe(1);
-    expect((await loadSecrets({ folder: data })).sign('form', 'text')).toBe(all[0]!.sign('form', 'text'));
+    expect((await loadKeyring(undefined, data)).sign('form', 'text')).toBe(all[0]!.sign('form', 'text'));
     expect(await readdir(data)).toEqual(['secret.key']);
     expect((await stat(join(data, 'secret.key'))).mode & 0o777).toBe(0o600);
   });
 
   it('is SECRET_KEY where that is given, and nothing is written', async () => {
     const data = join(folder, 'unused');
-    const secrets = await loadSecrets({ key: KEY, folder: data });
-    expect(secrets.sign('form', 'text')).toBe(createSecrets(KEY).sign('form', 'text'));
+    const secrets = await loadKeyring(KEY, data);
+    expect(secrets.sign('form', 'text')).toBe(createKeyring(KEY).sign('form', 'text'));
     await expect(stat(data)).rejects.toThrow('ENOENT');
   });
 
   it('is refused when it is too short, wherever it comes from', async () => {
-    await expect(loadSecrets({ key: 'secret', folder })).rejects.toThrow(/SECRET_KEY has fewer than 32/);
+    await expect(loadKeyring('secret', folder)).rejects.toThrow(/SECRET_KEY has fewer than 32/);
     await writeFile(join(folder, 'secret.key'), '');
-    await expect(loadSecrets({ folder })).rejects.toThrow(/secret\.key has fewer than 32/);
+    await expect(loadKeyring(undefined, folder)).rejects.toThrow(/secret\.key has fewer than 32/);
   });
 });

@@ -1,7 +1,7 @@
 import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js';
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import { InvalidInput } from './errors.ts';
+import { InvalidInput, type Http } from '#core';
 
 type Address = IPv4 | IPv6;
 
@@ -24,12 +24,22 @@ function normal(text: string): string | undefined {
   return isIP(plain) === 4 ? plain : addressIn(text)?.toString();
 }
 
+/** Unique over processes, cheap to make: the process's random part and a count. */
+const PROCESS = crypto.randomUUID().slice(0, 8);
+let counter = 0;
+
 const header = (req: IncomingMessage, name: string): string => String(req.headers[name] ?? '');
 
-/** Sees clients through the proxies that the operator trusts. */
-export class TrustedProxies {
+/** Sees requests through the proxies that the operator trusts. */
+export class TrustedProxies implements Http {
+  readonly closing: AbortSignal;
   #ranges: readonly [Address, number][] = [];
   #known = new WeakMap<IncomingMessage, string>();
+  readonly #ids = new WeakMap<IncomingMessage, string>();
+
+  constructor(closing: AbortSignal) {
+    this.closing = closing;
+  }
 
   /** Single addresses or CIDR ranges, IPv4 and IPv6. Throws `InvalidInput` naming the entry that is neither, and keeps the list it had. */
   set(entries: readonly string[]): void {
@@ -50,6 +60,12 @@ export class TrustedProxies {
   secure(req: IncomingMessage): boolean {
     if ('encrypted' in req.socket) return true;
     return this.#trusts(req.socket.remoteAddress ?? '') && header(req, 'x-forwarded-proto').split(',').at(-1)?.trim() === 'https';
+  }
+
+  idOf(req: IncomingMessage): string {
+    let id = this.#ids.get(req);
+    if (id === undefined) this.#ids.set(req, (id = `${PROCESS}-${(++counter).toString(36)}`));
+    return id;
   }
 
   /** X-Real-IP comes before CF-Connecting-IP because proxies that set the first let a client's own copy of the second through. */
@@ -87,11 +103,4 @@ function rangeIn(entry: string): [Address, number] {
   const prefix = bits === undefined ? most : Number(bits) - mapped;
   if (address && prefix >= 0 && prefix <= most) return [address, prefix];
   throw new InvalidInput([{ field: 'security.trusted_proxies', message: `"${entry}" is not an address or a CIDR range, such as 10.0.0.0/8` }]);
-}
-
-/** What a rate limit counts an address as: IPv6 by its /64, since one customer holds all of it. */
-export function rateKey(text: string): string {
-  const address = addressIn(text);
-  if (!address || !('parts' in address)) return address?.toString() ?? text;
-  return `${address.parts.slice(0, 4).map((part) => part.toString(16)).join(':')}::/64`;
 }

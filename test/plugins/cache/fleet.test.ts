@@ -1,25 +1,27 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
-import { openCache, type Redis } from '../../core/cache.ts';
-import { ConfigurationError } from '../../core/errors.ts';
-import { Fleet } from '../../core/fleet.ts';
-import { quiet as log, redisUrl, useCaches } from './fixtures/caches.ts';
+import { ConfigurationError, type Fleet, type Redis } from '#core';
+import { createFleet } from '../../../core/fleet.ts';
+import { openCache } from '../../../plugins/cache/open.ts';
+import { Processes } from '../../../plugins/cache/processes.ts';
+import { quiet as log, redisUrl, useCaches } from './caches.ts';
 
 const { start, undo, place } = useCaches();
 const soon = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 15_000, interval: 20 });
 
 describe('one process alone', () => {
   it('tells nobody, hears nothing and may always serve what it holds', async () => {
-    const fleet = new Fleet(log, 'alone');
+    const fleet = createFleet(log);
+    const { current, close } = await openCache({ namespace: 'alone', log, fleet, afterCommit: () => undefined });
     const heard = vi.fn<(payload: unknown) => void>();
     fleet.listen('plugins', heard);
     await fleet.announce('plugins', { id: 'polls' });
-    expect([heard.mock.calls.length, fleet.current()]).toEqual([0, true]);
-    await fleet.close();
+    expect([heard.mock.calls.length, current()]).toEqual([0, true]);
+    await close();
   });
 
   it('does not start with a Redis that is not there, and says which without its password', async () => {
-    const failure = await openCache({ url: 'redis://:hidden@127.0.0.1:1', log, afterCommit: () => undefined }).catch((error: unknown) => error);
+    const failure = await openCache({ url: 'redis://:hidden@127.0.0.1:1', namespace: 'none', log, fleet: createFleet(log), afterCommit: () => undefined }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ConfigurationError);
     expect(String(failure)).toMatch(/REDIS_URL: no Redis at 127\.0\.0\.1:1 .*ECONNREFUSED/);
     expect(String(failure)).not.toContain('hidden');
@@ -29,48 +31,50 @@ describe('one process alone', () => {
 describe('a process that shares', () => {
   /** Redis as far as the fleet sees it: the number of the last announcement, or no answer. */
   let number: number | undefined;
+  let fleet: Fleet;
   let say: (text: string) => void;
   const looked = vi.fn<(payload: unknown) => void>();
   const nextRenewal = (): Promise<unknown> => vi.advanceTimersByTimeAsync(80);
 
-  async function joined(): Promise<Fleet> {
+  async function joined(): Promise<Processes> {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
     undo.push(() => void vi.useRealTimers());
     number = 5;
     const answer = (): Promise<unknown> => (number === undefined ? Promise.reject(new Error('no answer')) : Promise.resolve(String(number)));
-    const fleet = new Fleet(log, 'shared');
-    undo.push(() => fleet.close());
     const line = { eval: answer, publish: () => Promise.resolve(1), zrem: () => Promise.resolve(1) };
+    fleet = createFleet(log);
+    const processes = new Processes(log, fleet, 'shared', line as unknown as Redis);
+    undo.push(() => processes.close());
     const on = (_event: string, hear: (channel: string, text: string) => void): unknown => (say = (text) => hear('shared:fleet', text));
-    await fleet.join(line as unknown as Redis, { subscribe: () => Promise.resolve(1), on } as unknown as Redis);
+    await processes.join({ subscribe: () => Promise.resolve(1), on } as unknown as Redis);
     fleet.listen('settings', looked);
     looked.mockClear();
-    return fleet;
+    return processes;
   }
 
   it('serves nothing from the moment it knows of an announcement until it has heard it', async () => {
-    const fleet = await joined();
-    expect(fleet.current()).toBe(true);
+    const processes = await joined();
+    expect(processes.current()).toBe(true);
     number = 6;
     await nextRenewal();
-    expect(fleet.current()).toBe(false);
+    expect(processes.current()).toBe(false);
     say('6 somebody 1 plugins ');
-    expect(fleet.current()).toBe(true);
+    expect(processes.current()).toBe(true);
     expect(looked).not.toHaveBeenCalled();
   });
 
   it('looks at everything again when the announcement does not come by the next renewal', async () => {
-    const fleet = await joined();
+    const processes = await joined();
     number = 6;
     await nextRenewal();
     expect(looked).not.toHaveBeenCalled();
     await nextRenewal();
     expect(looked.mock.calls).toEqual([[undefined]]);
-    expect(fleet.current()).toBe(true);
+    expect(processes.current()).toBe(true);
   });
 
   it('tells a listener nothing more once it is undone', async () => {
-    const fleet = await joined();
+    await joined();
     const heard = vi.fn<(payload: unknown) => void>();
     const stop = fleet.listen('polls', heard);
     say('6 somebody 1 polls {}');
@@ -86,22 +90,22 @@ describe('a process that shares', () => {
   });
 
   it('looks at everything again after Redis was away, even if nothing seems to have been said', async () => {
-    const fleet = await joined();
+    const processes = await joined();
     number = undefined;
     await nextRenewal();
-    expect(fleet.current()).toBe(true);
+    expect(processes.current()).toBe(true);
     await vi.advanceTimersByTimeAsync(170);
-    expect(fleet.current()).toBe(false);
+    expect(processes.current()).toBe(false);
     number = 5;
     await nextRenewal();
     expect(looked.mock.calls).toEqual([[undefined]]);
-    expect(fleet.current()).toBe(true);
+    expect(processes.current()).toBe(true);
   });
 
   it('is not disturbed by what is no announcement', async () => {
-    const fleet = await joined();
+    const processes = await joined();
     for (const text of ['', 'hello', '6', '6 somebody plugins']) say(text);
-    expect(fleet.current()).toBe(true);
+    expect(processes.current()).toBe(true);
   });
 });
 
@@ -143,11 +147,11 @@ describe.runIf(redisUrl)('an announcement', () => {
     const other = await start();
     const heard = vi.fn<(payload: unknown) => void>();
     other.fleet.listen('plugins', heard);
-    await other.remember('page', ['a'], async () => 'kept');
+    await other.cache.remember('page', ['a'], async () => 'kept');
     await a.fleet.announce('plugins');
-    await a.purge('a');
-    await soon(() => expect(other.peek('page')).toBe('kept'));
+    await a.cache.purge('a');
+    await soon(() => expect(other.cache.peek('page')).toBe('kept'));
     expect(heard).not.toHaveBeenCalled();
-    expect(await other.redis?.keys(`${place.namespace}:*`)).toHaveLength(2);
+    expect(await other.cache.redis?.keys(`${place.namespace}:*`)).toHaveLength(2);
   });
 });

@@ -1,22 +1,15 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { type Cache, openCache } from '../../core/cache.ts';
-import { createLogger } from '../../core/logger.ts';
+import { createFleet } from '../../../core/fleet.ts';
+import { TaggedCache } from '../../../plugins/cache/tagged-cache.ts';
+import { quiet } from './caches.ts';
 
-const log = createLogger({ level: 'silent', terminal: false });
-const open: Cache[] = [];
 let inside = false;
 const waiting: Array<() => Promise<void>> = [];
+const start = (options: { bytes?: number } = {}): TaggedCache => new TaggedCache({ fleet: createFleet(quiet), afterCommit: () => (inside ? waiting : undefined), ...options });
 
-async function start(options: { bytes?: number } = {}): Promise<Cache> {
-  const cache = await openCache({ log, afterCommit: () => (inside ? waiting : undefined), ...options });
-  open.push(cache);
-  return cache;
-}
-
-afterEach(async () => {
+afterEach(() => {
   inside = false;
   vi.restoreAllMocks();
-  await Promise.all(open.splice(0).map((cache) => cache.close()));
 });
 
 /** A load that ends when it is told to. */
@@ -28,7 +21,7 @@ function slow<T>(): { load: () => Promise<T>; end: (value: T) => void; calls: ()
 
 describe('what a process remembers', () => {
   it('is loaded once and held until one of its tags is purged', async () => {
-    const cache = await start();
+    const cache = start();
     let loads = 0;
     const read = (): Promise<number> => cache.remember('page', ['a', 'b'], async () => ++loads);
     expect([await read(), await read()]).toEqual([1, 1]);
@@ -41,7 +34,7 @@ describe('what a process remembers', () => {
   });
 
   it('shares one load among those who ask at the same time, and a failure too', async () => {
-    const cache = await start();
+    const cache = start();
     const { load, end, calls } = slow<string>();
     const both = Promise.all([cache.remember('page', ['a'], load), cache.remember('page', ['a'], load)]);
     end('once');
@@ -54,7 +47,7 @@ describe('what a process remembers', () => {
   });
 
   it('does not hold a load that a purge overtook, nor hand it to those who ask after the purge', async () => {
-    const cache = await start();
+    const cache = start();
     const old = slow<string>();
     const before = cache.remember('page', ['a'], old.load);
     await cache.purge('a');
@@ -66,7 +59,7 @@ describe('what a process remembers', () => {
   });
 
   it('keeps a computed value only when nothing was purged since the mark', async () => {
-    const cache = await start();
+    const cache = start();
     const mark = cache.mark();
     await cache.purge('b');
     expect(cache.keep('page', ['a', 'b'], 'stale', mark)).toBe(false);
@@ -76,7 +69,7 @@ describe('what a process remembers', () => {
   });
 
   it('refuses old marks after more purges than it remembers one by one', async () => {
-    const cache = await start();
+    const cache = start();
     const mark = cache.mark();
     await cache.purge(...Array.from({ length: 10_000 }, (_, n) => `tag ${n}`));
     await cache.purge('one more');
@@ -85,7 +78,7 @@ describe('what a process remembers', () => {
   });
 
   it('is neither read nor written inside a transaction', async () => {
-    const cache = await start();
+    const cache = start();
     await cache.remember('page', ['a'], async () => 'committed');
     inside = true;
     expect(await cache.remember('page', ['a'], async () => 'uncommitted')).toBe('uncommitted');
@@ -95,7 +88,7 @@ describe('what a process remembers', () => {
   });
 
   it('is purged after the commit where that is asked for inside a transaction', async () => {
-    const cache = await start();
+    const cache = start();
     await cache.remember('page', ['a'], async () => 'old');
     inside = true;
     await cache.purge('a');
@@ -106,7 +99,7 @@ describe('what a process remembers', () => {
   });
 
   it('expires after its seconds', async () => {
-    const cache = await start();
+    const cache = start();
     const now = vi.spyOn(performance, 'now').mockReturnValue(1_000);
     await cache.remember('page', [], async () => 'short', { seconds: 10 });
     now.mockReturnValue(10_999);
@@ -116,7 +109,7 @@ describe('what a process remembers', () => {
   });
 
   it('stays within its bytes, letting go of what nobody read', async () => {
-    const cache = await start({ bytes: 100_000 });
+    const cache = start({ bytes: 100_000 });
     const page = Buffer.alloc(1_000);
     for (let n = 0; n < 500; n++) {
       cache.keep(`page ${n}`, ['all'], page, cache.mark());

@@ -2,64 +2,64 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import type { Cache } from '../../core/cache.ts';
-import { redisUrl, useCaches } from './fixtures/caches.ts';
-import { openLine, type RedisLine } from './fixtures/redis-line.ts';
+import { redisUrl, useCaches, type Process } from './caches.ts';
+import { openLine, type RedisLine } from './redis-line.ts';
 
 const { start, undo, place } = useCaches();
 
-async function startBehind(): Promise<{ cache: Cache; line: RedisLine }> {
+async function startBehind(): Promise<Process & { line: RedisLine }> {
   const line = await openLine(redisUrl);
   undo.push(() => line.close());
-  return { cache: await start(line.url), line };
+  return { ...(await start(line.url)), line };
 }
 
 /** A lapsed lease is no lost value: on a busy machine it is renewed a moment later. */
-const serves = (cache: Cache, value: string | undefined): Promise<void> =>
+const serves = ({ cache, current }: Process, value: string | undefined): Promise<void> =>
   vi.waitFor(() => {
-    expect(cache.fleet.current()).toBe(true);
+    expect(current()).toBe(true);
     expect(cache.peek('page')).toBe(value);
   }, { timeout: 5_000, interval: 5 });
-const hold = (cache: Cache, value = 'old'): Promise<string> => cache.remember('page', ['a'], async () => value);
+const hold = ({ cache }: Pick<Process, 'cache'>, value = 'old'): Promise<string> => cache.remember('page', ['a'], async () => value);
 const soon = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 15_000, interval: 20 });
 
 describe.runIf(redisUrl)('a purge', () => {
   it('is over in every process when it resolves, and touches nothing else', async () => {
     const [a, b] = [await start(), await start()];
     await Promise.all([hold(a), hold(b)]);
-    await a.purge('other');
+    await a.cache.purge('other');
     await serves(b, 'old');
     for (let round = 0; round < 50; round++) {
       const [writer, reader] = round % 2 === 0 ? [a, b] : [b, a];
       await hold(reader, `round ${round}`);
-      await writer.purge('a');
-      expect(reader.peek('page')).toBeUndefined();
+      await writer.cache.purge('a');
+      expect(reader.cache.peek('page')).toBeUndefined();
     }
   });
 
   it('leaves no value behind that another process was loading meanwhile', async () => {
     const [a, b] = [await start(), await start()];
     const { promise, resolve } = Promise.withResolvers<string>();
-    const before = b.remember('page', ['a'], () => promise);
-    const mark = b.mark();
-    await a.purge('a');
+    const before = b.cache.remember('page', ['a'], () => promise);
+    const mark = b.cache.mark();
+    await a.cache.purge('a');
     resolve('old');
     expect(await before).toBe('old');
-    expect(b.peek('page')).toBeUndefined();
-    expect(b.keep('page', ['a'], 'old', mark)).toBe(false);
+    expect(b.cache.peek('page')).toBeUndefined();
+    expect(b.cache.keep('page', ['a'], 'old', mark)).toBe(false);
     expect(await hold(b, 'new')).toBe('new');
     await serves(b, 'new');
   });
 
   it('does not let a process serve that no longer hears, and it drops all it holds before it serves again', async () => {
     const a = await start();
-    const { cache: b, line } = await startBehind();
+    const b = await startBehind();
+    const { line } = b;
     const looked = vi.fn<(payload: unknown) => void>();
     b.fleet.listen('plugins', looked);
     await hold(b);
     line.hush('subscribers');
-    await a.purge('a');
-    expect(b.peek('page')).toBeUndefined();
+    await a.cache.purge('a');
+    expect(b.cache.peek('page')).toBeUndefined();
     await serves(b, undefined);
     expect(looked).toHaveBeenCalledWith(undefined);
     line.mend();
@@ -71,23 +71,25 @@ describe.runIf(redisUrl)('a purge', () => {
 describe.runIf(redisUrl)('without Redis for a while', () => {
   it('a process answers from the database, loses nothing but time, and starts empty when Redis is back', async () => {
     const a = await start();
-    const { cache: b, line } = await startBehind();
+    const b = await startBehind();
+    const { line } = b;
     await hold(b);
     line.cut();
-    await soon(() => expect(b.fleet.current()).toBe(false));
-    expect(b.peek('page')).toBeUndefined();
+    await soon(() => expect(b.current()).toBe(false));
+    expect(b.cache.peek('page')).toBeUndefined();
     expect(await hold(b, 'from the database')).toBe('from the database');
-    await a.purge('a');
+    await a.cache.purge('a');
     line.mend();
     await serves(b, undefined);
   });
 
   it('shares no load that may be older than a purge it could not hear of', async () => {
-    const { cache: b, line } = await startBehind();
+    const b = await startBehind();
+    const { line } = b;
     line.hush('everybody');
-    await soon(() => expect(b.fleet.current()).toBe(false));
+    await soon(() => expect(b.current()).toBe(false));
     const { promise, resolve } = Promise.withResolvers<string>();
-    const before = b.remember('page', ['a'], () => promise);
+    const before = b.cache.remember('page', ['a'], () => promise);
     expect(await hold(b, 'new')).toBe('new');
     resolve('old');
     expect(await before).toBe('old');
@@ -96,33 +98,34 @@ describe.runIf(redisUrl)('without Redis for a while', () => {
 
   it('makes the others look again at what the process could not announce', async () => {
     const a = await start();
-    const { cache: b, line } = await startBehind();
+    const b = await startBehind();
+    const { line } = b;
     await hold(a);
     const looked = vi.fn<(payload: unknown) => void>();
     a.fleet.listen('settings', looked);
     line.cut();
-    await b.purge('a');
+    await b.cache.purge('a');
     await b.fleet.announce('settings', { key: 'site.name' });
     line.mend();
     await serves(b, undefined);
     await soon(() => expect(looked).toHaveBeenCalledWith(undefined));
-    expect(a.peek('page')).toBeUndefined();
+    expect(a.cache.peek('page')).toBeUndefined();
   });
 
   it('whose data were lost, nothing older is served', async () => {
     const a = await start();
     await hold(a);
     await serves(a, 'old');
-    await a.redis?.set('fleet:number', 1);
-    await soon(() => expect([a.fleet.current(), a.peek('page')]).toEqual([true, undefined]));
+    await a.cache.redis?.set('fleet:number', 1);
+    await soon(() => expect([a.current(), a.cache.peek('page')]).toEqual([true, undefined]));
     await hold(a, 'new');
-    await a.redis?.del('fleet:number', 'fleet:alive');
-    await soon(() => expect([a.fleet.current(), a.peek('page')]).toEqual([true, undefined]));
+    await a.cache.redis?.del('fleet:number', 'fleet:alive');
+    await soon(() => expect([a.current(), a.cache.peek('page')]).toEqual([true, undefined]));
   });
 });
 
 describe.runIf(redisUrl)('a second process of the system', () => {
-  const file = join(import.meta.dirname, 'fixtures/cache-process.ts');
+  const file = join(import.meta.dirname, 'cache-process.ts');
   const told = async (child: ChildProcess): Promise<unknown> => ((await once(child, 'message')) as [{ serves: string }])[0].serves;
   async function launch(): Promise<ChildProcess> {
     const child = fork(file, [redisUrl, place.namespace], { execArgv: [] });
@@ -135,7 +138,7 @@ describe.runIf(redisUrl)('a second process of the system', () => {
     const a = await start();
     const child = await launch();
     child.kill('SIGSTOP');
-    await a.purge('a');
+    await a.cache.purge('a');
     child.send('what do you serve?');
     child.kill('SIGCONT');
     expect(await told(child)).toBe('nothing');
@@ -149,6 +152,6 @@ describe.runIf(redisUrl)('a second process of the system', () => {
     a.fleet.listen('plugins', looked);
     child.kill('SIGKILL');
     await soon(() => expect(looked).toHaveBeenCalledWith(undefined));
-    expect(a.peek('page')).toBeUndefined();
+    expect(a.cache.peek('page')).toBeUndefined();
   });
 });

@@ -1,0 +1,25 @@
+import { Database, sql } from '../../data.ts';
+import type { Logger } from '../../logger.ts';
+
+export interface DatabaseOptions {
+  /** A PostgreSQL address; without it the embedded database is used. */
+  readonly url?: string | undefined;
+  /** DATA_DIR: the embedded database lives in its `database` folder. */
+  readonly folder: string;
+  readonly log: Logger;
+  /** How many connections to a server at most. Default 10. */
+  readonly pool?: number | undefined;
+}
+
+/** Throws `ConfigurationError` when the server cannot be reached or another process has the embedded database open. */
+export async function openDatabase({ url, folder, log, pool = 10 }: DatabaseOptions): Promise<Database> {
+  // Imported when used: each brings a driver of its own, and PGlite's takes a while to load.
+  const backend = url ? await (await import('./postgres.ts')).openPostgres(url, pool, log) : await (await import('./embedded.ts')).openEmbedded(folder);
+  const database = new Database(backend, log);
+  // Another process may do the same at the same moment.
+  await database.all(sql`do $$ begin
+    create table if not exists migration (plugin text not null, name text not null, run_at timestamptz not null default now(), primary key (plugin, name));
+  exception when unique_violation or duplicate_table or duplicate_object then null;
+  end $$`);
+  return database;
+}

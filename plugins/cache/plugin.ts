@@ -1,0 +1,18 @@
+import { Cache, Data, definePlugin, Environment, Fleet } from '#core';
+import { openCache } from './open.ts';
+
+export default definePlugin({
+  id: 'cache',
+  name: 'Memory',
+  version: '1.0.0',
+  description: 'What each process remembers, exact over all of them where REDIS_URL is set.',
+  needs: { data: Data, environment: Environment, fleet: Fleet },
+  provides: { cache: Cache },
+
+  async setup({ data, environment, fleet }, plugin) {
+    const namespace = `parley:${await data.identity()}`;
+    const { cache, close } = await openCache({ url: environment.redisUrl, namespace, fleet, log: plugin.log, afterCommit: () => data.batch() });
+    plugin.defer(close);
+    return { cache };
+  },
+});

@@ -1,0 +1,141 @@
+import { serialize } from 'node:v8';
+import { LRUCache } from 'lru-cache';
+import type { Cache, Fleet, KeepOptions, Redis } from '#core';
+
+interface Entry {
+  readonly value: unknown;
+  readonly tags: readonly string[];
+}
+
+/** Purged tags remembered one by one; beyond them every mark that is older than now counts as purged. */
+const MARKS = 10_000;
+
+/** About what `value` weighs: objects take up to twice their serialized form; what holds functions cannot be measured. */
+function sizeOf(value: unknown): number {
+  if (ArrayBuffer.isView(value)) return value.byteLength + 256;
+  try {
+    return serialize(value).byteLength * 2 + 256;
+  } catch {
+    return 8_192;
+  }
+}
+
+interface Load {
+  readonly since: number;
+  readonly tags: readonly string[];
+  readonly promise: Promise<unknown>;
+}
+
+/** The subject under which processes tell each other what they purged. */
+const PURGED = 'cache.purged';
+
+export interface TaggedCacheOptions {
+  readonly fleet: Fleet;
+  /** What is to be done after the commit of the transaction that the caller is in, if any. */
+  afterCommit(): Array<() => Promise<void>> | undefined;
+  /** Whether what is remembered may be served: with other processes, only while this one hears them. */
+  current?(): boolean;
+  readonly redis?: Redis | undefined;
+  /** Bytes held in this process at most. Default 64 MiB: the guest pages of a middling site, and small beside Node itself. */
+  readonly bytes?: number | undefined;
+}
+
+/** Where there is no room, what was read least recently goes first. */
+export class TaggedCache implements Cache {
+  readonly redis: Redis | undefined;
+  readonly #fleet: Fleet;
+  readonly #afterCommit: TaggedCacheOptions['afterCommit'];
+  readonly #current: () => boolean;
+  readonly #entries: LRUCache<string, Entry>;
+  /** By tag. */
+  readonly #keys = new Map<string, Set<string>>();
+  /** By tag, when it was last purged. */
+  readonly #purged = new Map<string, number>();
+  readonly #loads = new Map<string, Load>();
+  /** From here on it hears of no purges any more, and must not be used. */
+  readonly stop: () => void;
+  /** Counts purges. */
+  #clock = 0;
+  /** Everything computed from before this counts as purged. */
+  #floor = 0;
+
+  constructor({ fleet, afterCommit, current = () => true, redis, bytes = 64 * 1024 * 1024 }: TaggedCacheOptions) {
+    this.#entries = new LRUCache({ maxSize: bytes, ttlResolution: 0, dispose: ({ tags }, key) => this.#untag(key, tags) });
+    this.#afterCommit = afterCommit;
+    this.#current = current;
+    this.#fleet = fleet;
+    this.redis = redis;
+    this.stop = fleet.listen(PURGED, (payload) => this.#drop(payload as readonly string[] | undefined));
+  }
+
+  async remember<T>(key: string, tags: readonly string[], load: () => Promise<T>, options?: KeepOptions): Promise<T> {
+    if (this.#afterCommit()) return load();
+    if (this.#current()) {
+      const held = this.#entries.get(key);
+      if (held) return held.value as T;
+      const other = this.#loads.get(key);
+      // A load that a purge overtook answers only those who came before the purge.
+      if (other && !this.#purgedSince(other.since, [...other.tags, ...tags])) return other.promise as Promise<T>;
+    }
+    const mine: Load = { since: this.#clock, tags, promise: load() };
+    this.#loads.set(key, mine);
+    try {
+      const value = (await mine.promise) as T;
+      this.keep(key, tags, value, mine.since, options);
+      return value;
+    } finally {
+      if (this.#loads.get(key) === mine) this.#loads.delete(key);
+    }
+  }
+
+  peek<T>(key: string): T | undefined {
+    return this.#current() ? (this.#entries.get(key)?.value as T | undefined) : undefined;
+  }
+
+  mark(): number {
+    return this.#clock;
+  }
+
+  keep(key: string, tags: readonly string[], value: unknown, since: number, options?: KeepOptions): boolean {
+    if (this.#afterCommit() || this.#purgedSince(since, tags)) return false;
+    this.#hold(key, tags, value, options);
+    return true;
+  }
+
+  async purge(...tags: string[]): Promise<void> {
+    if (tags.length === 0 || this.#afterCommit()?.push(() => this.purge(...tags))) return;
+    this.#drop(tags);
+    await this.#fleet.announce(PURGED, tags);
+  }
+
+  #purgedSince(mark: number, tags: readonly string[]): boolean {
+    return mark < this.#floor || tags.some((tag) => (this.#purged.get(tag) ?? 0) > mark);
+  }
+
+  #hold(key: string, tags: readonly string[], value: unknown, { seconds, bytes = sizeOf(value) }: KeepOptions = {}): void {
+    this.#entries.set(key, { value, tags }, { size: Math.max(1, Math.ceil(bytes)), ttl: seconds === undefined ? 0 : Math.max(1, seconds * 1000) });
+    // What is too large was not taken.
+    if (this.#entries.has(key)) for (const tag of tags) this.#keys.set(tag, (this.#keys.get(tag) ?? new Set()).add(key));
+  }
+
+  /** Everything, where no tags are given. */
+  #drop(tags?: readonly string[]): void {
+    this.#clock++;
+    if (!tags || this.#purged.size >= MARKS) {
+      this.#floor = this.#clock;
+      this.#purged.clear();
+    }
+    if (!tags) return this.#entries.clear();
+    for (const tag of tags) {
+      this.#purged.set(tag, this.#clock);
+      for (const key of this.#keys.get(tag) ?? []) this.#entries.delete(key);
+    }
+  }
+
+  #untag(key: string, tags: readonly string[]): void {
+    for (const tag of tags) {
+      const keys = this.#keys.get(tag);
+      if (keys?.delete(key) && keys.size === 0) this.#keys.delete(tag);
+    }
+  }
+}

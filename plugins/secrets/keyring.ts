@@ -1,0 +1,68 @@
+import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, randomBytes, timingSafeEqual, type KeyObject } from 'node:crypto';
+import { ConfigurationError, type Secrets } from '#core';
+
+/** The root can be replaced while everything runs. Each purpose has a key of its own (HKDF-SHA256). */
+export interface Keyring extends Secrets {
+  /** From here on seals and signs with `root`; what earlier roots sealed and signed still holds until the process ends. */
+  replace(root: string): void;
+}
+
+const VERSION = 'v1';
+
+/** AES-256-GCM and HMAC-SHA256. `root` and `previous` are root secrets as text. */
+export function createKeyring(root: string, previous?: string): Keyring {
+  let keyOf = keysOf(root);
+  let rings = previous === undefined ? [keyOf] : [keyOf, keysOf(previous)];
+  const signed = (key: KeyObject, text: string): string => createHmac('sha256', key).update(text).digest('base64url');
+  return {
+    sign: (purpose, text) => signed(keyOf(purpose), text),
+    verify: (purpose, text, signature) => rings.some((ring) => equal(signed(ring(purpose), text), signature)),
+    seal(text) {
+      const nonce = randomBytes(12);
+      const cipher = createCipheriv('aes-256-gcm', keyOf('seal'), nonce, { authTagLength: 16 });
+      const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+      return `${VERSION}.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')}`;
+    },
+    open(sealed) {
+      for (const ring of rings) {
+        const text = opened(ring('seal'), sealed);
+        if (text !== undefined) return text;
+      }
+      throw new ConfigurationError('A stored secret cannot be opened: SECRET_KEY is not the one it was sealed with, or it was changed. Restore the old key.');
+    },
+    replace(fresh) {
+      keyOf = keysOf(fresh);
+      rings = [keyOf, ...rings];
+    },
+  };
+}
+
+/** Purposes are words in the code, never input, so that the keys kept here stay few. */
+function keysOf(root: string): (purpose: string) => KeyObject {
+  const keys = new Map<string, KeyObject>();
+  return (purpose) => {
+    const kept = keys.get(purpose);
+    if (kept) return kept;
+    const key = createSecretKey(Buffer.from(hkdfSync('sha256', root, 'parley', purpose, 32)));
+    keys.set(purpose, key);
+    return key;
+  };
+}
+
+function equal(expected: string, given: string): boolean {
+  const [a, b] = [Buffer.from(expected), Buffer.from(given)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+function opened(key: KeyObject, sealed: string): string | undefined {
+  const [version, packed = ''] = sealed.split('.');
+  if (version !== VERSION) return undefined;
+  try {
+    const bytes = Buffer.from(packed, 'base64url');
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12), { authTagLength: 16 }).setAuthTag(bytes.subarray(12, 28));
+    return decipher.update(bytes.subarray(28), undefined, 'utf8') + decipher.final('utf8');
+  } catch {
+    // Not this key, or not what was sealed: the tag does not tell which.
+    return undefined;
+  }
+}

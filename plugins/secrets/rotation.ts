@@ -1,0 +1,43 @@
+import { randomBytes } from 'node:crypto';
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ConfigurationError, type Data, type Environment, type Extension, type SealedStore, type Settings } from '#core';
+import type { Keyring } from './keyring.ts';
+import { KEY_FILE, NEXT_KEY_FILE } from './root-key.ts';
+
+export interface RotationParts {
+  readonly keyring: Keyring;
+  readonly data: Data;
+  readonly settings: Settings;
+  readonly environment: Environment;
+  stores(): readonly Extension<SealedStore>[];
+}
+
+/** Seals everything anew with a new root key. Whenever it breaks off, what is stored can be opened with one of the two keys kept. */
+export async function rotate({ keyring, environment: { dataDir, secretKey }, ...parts }: RotationParts): Promise<void> {
+  if (secretKey !== undefined) {
+    throw new ConfigurationError(`The root key comes from SECRET_KEY. Stop all servers, write it to ${join(dataDir, KEY_FILE)}, unset SECRET_KEY, run this again, and set SECRET_KEY to what the file holds then`);
+  }
+  const [kept, next] = [join(dataDir, KEY_FILE), join(dataDir, NEXT_KEY_FILE)];
+  // One that is there was left by a rotation that broke off: it goes on with that key, for some things may be sealed with it.
+  await writeFile(next, randomBytes(32).toString('hex'), { flag: 'wx', mode: 0o600, flush: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+  const [old, fresh] = await Promise.all([kept, next].map(async (file) => (await readFile(file, 'utf8')).trim()));
+  keyring.replace(fresh!);
+  try {
+    await reseal(keyring, parts);
+  } catch (error) {
+    keyring.replace(old!);
+    throw error;
+  }
+  await rename(next, kept);
+}
+
+async function reseal(keyring: Keyring, { data, settings, stores }: Pick<RotationParts, 'data' | 'settings' | 'stores'>): Promise<void> {
+  await data.transaction(async () => {
+    const sealed = settings.list().filter(({ secret, stored }) => stored && secret);
+    await settings.set(Object.fromEntries(sealed.map(({ key }) => [key, settings.get(key)])));
+    for (const { value: store } of stores()) await store.reseal((text) => keyring.seal(keyring.open(text)));
+  });
+}

@@ -1,0 +1,42 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach } from 'vitest';
+import type { Fleet, Logger } from '#core';
+import { createFleet } from '../../../core/fleet.ts';
+import { createLogger } from '../../../core/cli/logger.ts';
+import { openCache } from '../../../plugins/cache/open.ts';
+import type { TaggedCache } from '../../../plugins/cache/tagged-cache.ts';
+
+/** Empty where there is no Redis to test with. */
+export const redisUrl = process.env['TEST_REDIS_URL'] ?? '';
+export const quiet: Logger = createLogger({ level: 'silent', terminal: false });
+
+/** What stands for a process: a cache with connections of its own. */
+export interface Process {
+  readonly cache: TaggedCache;
+  readonly fleet: Fleet;
+  current(): boolean;
+  close(): Promise<void>;
+}
+
+/** A place of its own on Redis for each test, and caches there that are closed after it. */
+export function useCaches() {
+  const undo: (() => unknown)[] = [];
+  const place = { namespace: '' };
+  beforeEach(() => {
+    place.namespace = `test-${randomUUID()}`;
+  });
+  afterEach(async () => {
+    for (const step of undo.splice(0).toReversed()) await step();
+  });
+  return {
+    /** Undone after the test, last in, first out. */
+    undo,
+    place,
+    async start(url = redisUrl, log = quiet): Promise<Process> {
+      const fleet = createFleet(log);
+      const opened = await openCache({ url, namespace: place.namespace, log, fleet, afterCommit: () => undefined });
+      undo.push(opened.close);
+      return { ...opened, fleet };
+    },
+  };
+}
