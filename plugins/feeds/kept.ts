@@ -1,0 +1,59 @@
+import { hash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { Cache, Clock } from '#core';
+import { Changes } from './changes.ts';
+import type { FeedDocument } from './documents.ts';
+
+const compress = promisify(gzip);
+
+/** Weak, because the same answer may be sent compressed. */
+export const etagOf = (body: Buffer): string => `W/"${hash('sha1', body, 'base64url')}"`;
+
+/** A feed as guests get it. */
+export class KeptFeed {
+  readonly type: string;
+  readonly plain: Buffer;
+  readonly etag: string;
+  /** Epoch seconds since which it has been like this. */
+  readonly changedAt: number;
+  #zipped: Buffer | undefined;
+
+  constructor({ type, body }: FeedDocument, etag: string, changedAt: number) {
+    this.type = type;
+    this.plain = body;
+    this.etag = etag;
+    this.changedAt = changedAt;
+    // In the background: until it is done the feed goes out as it is.
+    compress(body, { level: 9 }).then((zipped) => (this.#zipped = zipped), () => undefined);
+  }
+
+  /** The compressed form, once there is one. */
+  get zipped(): Buffer | undefined {
+    return this.#zipped;
+  }
+}
+
+/** Guests' feeds as bytes, by path: no feed reads its query. */
+export class KeptFeeds {
+  readonly #cache: Cache;
+  readonly #changes: Changes;
+
+  constructor({ cache, clock }: { readonly cache: Cache; readonly clock: Clock }) {
+    this.#cache = cache;
+    this.#changes = new Changes(clock);
+  }
+
+  find(url: string): KeptFeed | undefined {
+    const query = url.indexOf('?');
+    return this.#cache.peek<KeptFeed>(`feed ${query < 0 ? url : url.slice(0, query)}`);
+  }
+
+  /** `mark`: `Cache.mark()` from before the document was made. */
+  keep(document: FeedDocument, tags: readonly string[], mark: number): KeptFeed {
+    const etag = etagOf(document.body);
+    const feed = new KeptFeed(document, etag, this.#changes.of(document.path, etag));
+    this.#cache.keep(`feed ${document.path}`, tags, feed, mark, { bytes: 1.5 * document.body.length + 1_000 });
+    return feed;
+  }
+}

@@ -1,0 +1,31 @@
+import type { Settings } from '#core';
+import type { Categories } from '#plugins/discussions';
+import { feedPath, FORMATS, XML_FORMATS, type FeedFormat, type FeedTopic } from '#plugins/feeds';
+import type { Tags } from '#plugins/tags';
+import type { PageFeed, PageHead, Web } from '#plugins/web';
+import { TYPES } from './documents.ts';
+
+interface LinkParts {
+  readonly categories: Categories;
+  readonly tags: Tags | undefined;
+  readonly settings: Settings;
+  readonly web: Web;
+}
+const NAMES: Readonly<Record<FeedFormat, string>> = { rss: 'RSS', atom: 'Atom', json: 'JSON' };
+
+/** The feeds of the pages that show lists of discussions. */
+export function feedsOfPages({ categories, tags, settings, web }: LinkParts): (head: PageHead) => readonly PageFeed[] {
+  const topicOf = ({ name, subject = '' }: PageHead): FeedTopic | undefined => {
+    if (name === 'home') return { kind: 'all' };
+    if (name === 'category') return { kind: 'category', slug: categories.all().find(({ id }) => id === subject)?.slug ?? '' };
+    if (name === 'profile' && subject) return { kind: 'user', id: subject };
+    return name === 'tag' && tags ? { kind: 'tag', id: subject } : undefined;
+  };
+  return (head) => {
+    const topic = topicOf(head);
+    if (!topic) return [];
+    const title = topic.kind === 'all' ? String(settings.get('site.name')) : head.title;
+    const formats: readonly FeedFormat[] = topic.kind === 'all' ? FORMATS : XML_FORMATS;
+    return formats.map((format) => ({ title: web.text('feeds:link', { title, format: NAMES[format] }), href: feedPath(format, topic), type: TYPES[format] }));
+  };
+}

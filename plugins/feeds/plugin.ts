@@ -1,0 +1,45 @@
+import { Cache, Clock, definePlugin, Environment, Http, Settings, Type } from '#core';
+import { Access } from '#plugins/access';
+import { Accounts, Sessions } from '#plugins/accounts';
+import { Categories, Discussions } from '#plugins/discussions';
+import { feedIdentities, feedsTag } from '#plugins/feeds';
+import { Markdown } from '#plugins/markdown';
+import { Protection } from '#plugins/protection';
+import { Tags } from '#plugins/tags';
+import { pageFeeds, Web } from '#plugins/web';
+import { Callers } from './callers.ts';
+import { Documents } from './documents.ts';
+import { KeptFeeds } from './kept.ts';
+import { feedsOfPages } from './links.ts';
+import { addRoutes } from './routes.ts';
+import { Sender } from './sender.ts';
+import { FeedSurface, surfaces } from './surface.ts';
+import { Topics } from './topics.ts';
+
+export default definePlugin({
+  id: 'feeds',
+  name: 'Feeds',
+  version: '1.0.0',
+  description: 'The newest discussions as RSS, Atom and JSON Feed.',
+  needs: {
+    cache: Cache, clock: Clock, environment: Environment, http: Http, settings: Settings, access: Access, accounts: Accounts, sessions: Sessions,
+    protection: Protection, markdown: Markdown, categories: Categories, discussions: Discussions, web: Web,
+  },
+  wants: { tags: Tags },
+  extensionPoints: [feedIdentities],
+  settings: Type.Object({
+    'feeds.items': Type.Integer({ default: 20, minimum: 1, maximum: 100, title: 'Discussions in a feed', 'x-group': 'feeds' }),
+  }),
+  setup({ cache, clock, environment, http, settings, access, accounts, sessions, protection, markdown, categories, discussions, web, tags }, plugin) {
+    const callers = new Callers({ plugin, sessions });
+    const sender = new Sender({ clock, http, protection });
+    const surface = new FeedSurface({ callers, kept: new KeptFeeds({ cache, clock }), sender, cache, http, log: plugin.log });
+    for (const own of Object.values(surfaces)) plugin.surface(own, surface);
+
+    const topics = new Topics({ access, accounts, categories, tags, settings, web });
+    const documents = new Documents({ discussions, environment, markdown, settings, length: () => plugin.settings['feeds.items'] });
+    addRoutes(plugin, { topics, documents, tags });
+    plugin.extend(pageFeeds, feedsOfPages({ categories, tags, settings, web }));
+    plugin.onSettings(() => cache.purge(feedsTag));
+  },
+});

@@ -1,0 +1,32 @@
+import type { PluginHandle } from '#core';
+import { accessTag } from '#plugins/access';
+import { tags as discussionTags } from '#plugins/discussions';
+import { feedsTag, FORMATS, XML_FORMATS, type FeedFormat } from '#plugins/feeds';
+import { tagsTag, type Tags } from '#plugins/tags';
+import { renderedTag } from '#plugins/web';
+import type { Caller } from './callers.ts';
+import type { Documents } from './documents.ts';
+import { surfaces } from './surface.ts';
+import type { Topic, Topics } from './topics.ts';
+
+export interface RouteParts {
+  readonly topics: Topics;
+  readonly documents: Documents;
+  readonly tags: Tags | undefined;
+}
+/** Cache tags of whatever shows in a feed. */
+const SHOWN: readonly string[] = [feedsTag, discussionTags.lists, discussionTags.all, discussionTags.categories, accessTag, tagsTag, renderedTag];
+type Find = (call: { readonly actor: Caller; readonly params: Readonly<Record<string, string>> }) => Topic | Promise<Topic | undefined>;
+
+/** Every feed, at the addresses that readers know. */
+export function addRoutes(plugin: PluginHandle, { topics, documents, tags }: RouteParts): void {
+  const add = (surface: keyof typeof surfaces, path: string, format: FeedFormat, summary: string, find: Find): void =>
+    plugin.route(surfaces[surface], { method: 'get', path, can: 'public', summary, find, keep: () => SHOWN })(({ target }) => documents.make(format, target));
+
+  for (const format of FORMATS) add('feed', `/${format}`, format, 'The newest discussions', ({ actor }) => topics.all(actor));
+  for (const format of XML_FORMATS) {
+    add('feed', `/${format}/category/:slug`, format, 'The newest discussions of a category', ({ actor, params }) => topics.category(params['slug'] ?? '', actor));
+    add(format, '/user/:id', format, 'The newest discussions of a member', ({ actor, params }) => topics.user(params['id'] ?? '', actor));
+    if (tags) add(format, '/tag/:id', format, 'The newest discussions with a tag', ({ actor, params }) => topics.tag(params['id'] ?? '', actor));
+  }
+}

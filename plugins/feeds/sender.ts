@@ -1,0 +1,78 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock, Http, HttpError } from '#core';
+import { DATA_POLICY, type HeaderPair, type Protection } from '#plugins/protection';
+import type { FeedDocument } from './documents.ts';
+import type { KeptFeed } from './kept.ts';
+
+interface SenderParts {
+  readonly clock: Clock;
+  readonly http: Http;
+  readonly protection: Protection;
+}
+
+/** Seconds since the epoch as HTTP writes them. */
+const dateOf = (seconds: number): string => new Date(seconds * 1_000).toUTCString();
+
+/** Puts feeds on the wire: names and values of headers in turn, as `writeHead` takes them. */
+export class Sender {
+  readonly #parts: SenderParts;
+  #protection: { readonly from: readonly HeaderPair[]; readonly lines: readonly string[] } = { from: [], lines: [] };
+
+  constructor(parts: SenderParts) {
+    this.#parts = parts;
+  }
+
+  /** A feed that is the same for all guests; 304 where they have it. */
+  send(req: IncomingMessage, res: ServerResponse, { type, etag, changedAt, plain, zipped }: KeptFeed): void {
+    const head = this.#head(req, 'private, no-cache', type);
+    head.push('ETag', etag, 'Last-Modified', dateOf(Math.min(changedAt, Math.floor(this.#parts.clock.now() / 1_000))));
+    if (isKnown(req, etag) ?? isSince(req, changedAt)) return void res.writeHead(304, head).end();
+    const small = zipped && takesGzip(req) ? zipped : undefined;
+    if (small) head.push('Content-Encoding', 'gzip');
+    end(res, 200, head, small ?? plain);
+  }
+
+  /** A feed for one reader alone. */
+  sendOnce(req: IncomingMessage, res: ServerResponse, { type, body, etag }: FeedDocument & { readonly etag: string }): void {
+    const head = this.#head(req, 'private, no-store', type);
+    head.push('ETag', etag);
+    if (isKnown(req, etag)) return void res.writeHead(304, head).end();
+    end(res, 200, head, body);
+  }
+
+  /** The failure envelope. */
+  refuse(req: IncomingMessage, res: ServerResponse, { status, message, code, headers }: HttpError): void {
+    const body = { success: false, error: message, code, request_id: this.#parts.http.idOf(req) };
+    const head = this.#head(req, 'no-store', 'application/json; charset=utf-8');
+    end(res, status, [...head, ...Object.entries(headers).flat()], Buffer.from(JSON.stringify(body)));
+  }
+
+  /** An address may hold a token, so it is not told to where a feed's links lead. */
+  #head(req: IncomingMessage, control: string, type: string): string[] {
+    const from = this.#parts.protection.headers(DATA_POLICY);
+    if (this.#protection.from !== from) {
+      const lines = [...from.filter(([name]) => name !== 'Referrer-Policy'), ['Referrer-Policy', 'no-referrer']].flat();
+      this.#protection = { from, lines };
+    }
+    const vary = 'Accept-Encoding, Authorization, Cookie';
+    return [...this.#protection.lines, 'Content-Type', type, 'Cache-Control', control, 'Vary', vary, 'X-Request-Id', this.#parts.http.idOf(req)];
+  }
+}
+
+function end(res: ServerResponse, status: number, head: string[], body: Buffer): void {
+  head.push('Content-Length', String(body.length));
+  res.writeHead(status, head).end(body);
+}
+
+/** Whether the caller has the answer with this tag; undefined where no tag was sent. */
+function isKnown({ headers }: IncomingMessage, etag: string): boolean | undefined {
+  const known = headers['if-none-match'];
+  if (known === undefined) return undefined;
+  return known === etag || known === '*' || known.split(',').some((one) => one.trim().replace(/^(?!W\/)/, 'W/') === etag);
+}
+
+/** Whether what the caller has is from then or later. A date that cannot be read is never later. */
+const isSince = ({ headers }: IncomingMessage, changedAt: number): boolean => Date.parse(headers['if-modified-since'] ?? '') >= changedAt * 1_000;
+
+/** `q=0` says that the caller does not. */
+const takesGzip = ({ headers }: IncomingMessage): boolean => /(?:^|,)\s*gzip\s*(?!;\s*q=0(?:\.0*)?\s*(?:,|$))(?:;|,|$)/i.test(String(headers['accept-encoding'] ?? ''));

@@ -1,0 +1,71 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import {
+  defineSurface, HttpError, type Cache, type Exchange, type Http, type Logger, type Request, type RequestHandler, type Response, type SurfaceBehaviour,
+} from '#core';
+import type { Caller, Callers } from './callers.ts';
+import type { FeedDocument } from './documents.ts';
+import { etagOf, type KeptFeeds } from './kept.ts';
+import type { Sender } from './sender.ts';
+
+/** Where feeds are: one way of answering under three prefixes. */
+export const surfaces = {
+  feed: defineSurface<Caller, FeedDocument>('feeds', { prefix: '/feed' }),
+  rss: defineSurface<Caller, FeedDocument>('feeds-rss', { prefix: '/rss' }),
+  atom: defineSurface<Caller, FeedDocument>('feeds-atom', { prefix: '/atom' }),
+} as const;
+
+interface SurfaceParts {
+  readonly callers: Callers;
+  readonly kept: KeptFeeds;
+  readonly sender: Sender;
+  readonly cache: Cache;
+  readonly http: Http;
+  readonly log: Logger;
+}
+
+/** How feeds identify, succeed and fail. */
+export class FeedSurface implements SurfaceBehaviour<Caller, FeedDocument> {
+  readonly middleware: readonly RequestHandler[];
+  readonly #parts: SurfaceParts;
+  /** Taken before anything is read, so that a change meanwhile keeps the feed from being kept. */
+  readonly #marks = new WeakMap<Request, number>();
+
+  constructor(parts: SurfaceParts) {
+    this.#parts = parts;
+    this.middleware = [parts.callers.middleware];
+  }
+
+  replay(req: IncomingMessage, res: ServerResponse): boolean {
+    const { callers, kept, sender } = this.#parts;
+    const feed = callers.anonymous(req) ? kept.find(req.url ?? '/') : undefined;
+    if (feed) sender.send(req, res, feed);
+    return feed !== undefined;
+  }
+
+  enter(req: Request, res: Response): Promise<Caller> {
+    this.#marks.set(req, this.#parts.cache.mark());
+    return this.#parts.callers.identify(req, res);
+  }
+
+  /** Guests whose request was not answered at once: HEAD, or a cookie of a session that is over. */
+  recall({ req, res, actor }: Exchange<Caller>): boolean {
+    const feed = actor.personal ? undefined : this.#parts.kept.find(req.originalUrl);
+    if (feed) this.#parts.sender.send(req, res, feed);
+    return feed !== undefined;
+  }
+
+  succeed({ req, res, actor }: Exchange<Caller>, document: FeedDocument, _route: unknown, tags: readonly string[] | undefined): void {
+    const { kept, sender } = this.#parts;
+    if (actor.personal || !tags) return sender.sendOnce(req, res, { ...document, etag: etagOf(document.body) });
+    sender.send(req, res, kept.keep(document, tags, this.#marks.get(req) ?? 0));
+  }
+
+  fail({ req, res }: Exchange<Caller | undefined>, error: unknown): void {
+    const { http, log, sender } = this.#parts;
+    if (res.headersSent) return void res.destroy();
+    const requestId = http.idOf(req);
+    const shown = error instanceof HttpError ? error : new HttpError(500, 'Something went wrong on the server');
+    if (shown.status >= 500) log.error({ error, request: requestId, path: req.path }, 'a feed failed');
+    sender.refuse(req, res, shown);
+  }
+}

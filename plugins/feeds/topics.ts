@@ -1,0 +1,86 @@
+import type { Settings } from '#core';
+import type { Access } from '#plugins/access';
+import type { Accounts } from '#plugins/accounts';
+import type { Categories, ListRequest } from '#plugins/discussions';
+import type { FeedReader, FeedTopic } from '#plugins/feeds';
+import type { Tags } from '#plugins/tags';
+import type { Web } from '#plugins/web';
+
+/** A feed that its reader may see. */
+export interface Topic {
+  readonly about: FeedTopic;
+  readonly reader: FeedReader;
+  readonly title: string;
+  readonly description: string;
+  /** Path of the page that shows the same. */
+  readonly page: string;
+  readonly request: Pick<ListRequest, 'category' | 'authorId' | 'within'>;
+}
+
+interface TopicParts {
+  readonly access: Access;
+  readonly accounts: Pick<Accounts, 'find'>;
+  readonly categories: Categories;
+  readonly tags: Tags | undefined;
+  readonly settings: Settings;
+  readonly web: Web;
+}
+
+/** What there are feeds of; `undefined` where there is nothing, or nothing that the reader may see. */
+export class Topics {
+  readonly #parts: TopicParts;
+
+  constructor(parts: TopicParts) {
+    this.#parts = parts;
+  }
+
+  all(reader: FeedReader): Topic {
+    return { about: { kind: 'all' }, reader, title: this.#site, description: this.#description, page: '/', request: {} };
+  }
+
+  async category(slug: string, reader: FeedReader): Promise<Topic | undefined> {
+    const { access, categories } = this.#parts;
+    await categories.refresh();
+    const category = categories.all().find((one) => one.slug === slug);
+    if (!category) return undefined;
+    const viewer = reader.categoryIds?.includes(category.id) === false ? access.guest : reader.viewer;
+    if (!categories.find(category.id, viewer)) return undefined;
+    return {
+      about: { kind: 'category', slug }, reader: { viewer }, title: this.#title('category', category.name), description: category.description || this.#description,
+      page: `/c/${encodeURIComponent(slug)}`, request: { category },
+    };
+  }
+
+  async user(id: string, reader: FeedReader): Promise<Topic | undefined> {
+    const account = await this.#parts.accounts.find(id);
+    if (!account) return undefined;
+    const { id: authorId, username } = account;
+    return {
+      about: { kind: 'user', id: authorId }, reader, title: this.#title('user', username), description: this.#description, page: `/u/${encodeURIComponent(username)}`,
+      request: { authorId },
+    };
+  }
+
+  async tag(id: string, reader: FeedReader): Promise<Topic | undefined> {
+    const { tags } = this.#parts;
+    await tags?.refresh();
+    const tag = tags?.find(id);
+    if (!tags || !tag) return undefined;
+    return {
+      about: { kind: 'tag', id: tag.id }, reader, title: this.#title('tag', tag.name), description: this.#description, page: `/t/${encodeURIComponent(tag.slug)}`,
+      request: { within: tags.discussionsWith(tag.id) },
+    };
+  }
+
+  get #site(): string {
+    return String(this.#parts.settings.get('site.name'));
+  }
+
+  get #description(): string {
+    return String(this.#parts.settings.get('site.description')) || this.#parts.web.text('feeds:text');
+  }
+
+  #title(kind: 'category' | 'user' | 'tag', name: string): string {
+    return this.#parts.web.text(`feeds:${kind}`, { name, site: this.#site });
+  }
+}

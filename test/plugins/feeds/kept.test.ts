@@ -1,0 +1,134 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { gunzipSync } from 'node:zlib';
+import { Categories, tags } from '#plugins/discussions';
+import { useForum } from '../discussions/forum.ts';
+
+const forum = useForum();
+const PATHS = ['/feed/rss', '/feed/atom', '/feed/json', '/feed/rss/category/general', '/feed/atom/category/general'];
+let id: string;
+
+const get = (path: string, headers = {}) => forum.guest.get(path, headers);
+const warm = async (paths = PATHS): Promise<void> => {
+  for (const path of paths) for (let time = 0; time < 2; time++) await get(path);
+};
+/** How many statements a guest's request of these takes. */
+const asked = (paths = PATHS) => forum.app.statements(() => Promise.all(paths.map((path) => get(path))));
+
+beforeAll(async () => {
+  ({ id } = await forum.start('ada', 'The first'));
+  for (let count = 0; count < 30; count++) await forum.start('mia', `Number ${count}`);
+  forum.app.clock.advance(5_000);
+});
+
+describe('a reader who has the feed already', () => {
+  test.each(PATHS)('is told so at %s, by tag and by date', async (path) => {
+    const first = await get(path);
+    const [etag, date] = [first.headers.get('etag')!, first.headers.get('last-modified')!];
+    expect([etag, date]).toEqual([expect.stringMatching(/^W\/"[\w-]+"$/), new Date(forum.app.clock.now()).toUTCString()]);
+    for (const headers of [{ 'if-none-match': etag }, { 'if-none-match': `"x", ${etag}` }, { 'if-none-match': '*' }, { 'if-modified-since': date }]) {
+      const answer = await get(path, headers);
+      expect([answer.status, answer.text, answer.headers.get('etag'), answer.headers.get('last-modified')]).toEqual([304, '', etag, date]);
+    }
+  });
+
+  test('gets it when it is another by now, also within the same second', async () => {
+    const [path] = PATHS as [string];
+    for (let time = 0; time < 3; time++) {
+      const { headers } = await get(path);
+      await forum.as.ada.put(`/api/discussions/${id}`, { title: `Title ${time}` });
+      await forum.start('ada', `Fresh ${time}`);
+      const date = headers.get('last-modified')!;
+      expect((await get(path, { 'if-none-match': headers.get('etag')! })).status).toBe(200);
+      expect((await get(path, { 'if-modified-since': date })).status).toBe(200);
+      expect(Date.parse((await get(path)).headers.get('last-modified')!)).toBeLessThanOrEqual(forum.app.clock.now());
+    }
+    forum.app.clock.advance(10_000);
+    const date = (await get(path)).headers.get('last-modified')!;
+    expect((await get(path, { 'if-modified-since': date })).status).toBe(304);
+    expect((await get(path, { 'if-modified-since': 'yesterday' })).status).toBe(200);
+    expect((await get(path, { 'if-none-match': '"other"', 'if-modified-since': date })).status).toBe(200);
+  });
+
+  test('has a feed that was written anew with the same words', async () => {
+    const { headers } = await get('/feed/rss');
+    await forum.app.app.cache.purge(tags.lists);
+    forum.app.clock.advance(5_000);
+    const answer = await get('/feed/rss', { 'if-modified-since': headers.get('last-modified')! });
+    expect([answer.status, answer.headers.get('last-modified')]).toEqual([304, headers.get('last-modified')]);
+  });
+
+  test('may be a member too', async () => {
+    const { headers } = await forum.as.ada.get('/feed/rss');
+    expect((await forum.as.ada.get('/feed/rss', { 'if-none-match': headers.get('etag')! })).status).toBe(304);
+  });
+});
+
+describe('HEAD', () => {
+  test.each([...PATHS, '/rss/user/{ada}'])('of %s has the head of GET and no body', async (pattern) => {
+    const path = pattern.replace('{ada}', forum.ids.ada);
+    for (const client of [forum.guest, forum.as.ada]) {
+      const [got, head] = [await client.get(path), await client.request('HEAD', path)];
+      const of = ({ headers }: typeof got) => ['content-type', 'cache-control', 'etag', 'last-modified'].map((name) => headers.get(name));
+      expect([head.status, head.text, of(head)]).toEqual([200, '', of(got)]);
+    }
+    expect((await forum.guest.request('HEAD', '/feed/nowhere')).status).toBe(404);
+  });
+});
+
+describe('what is kept', () => {
+  test('is sent again without asking the database, whatever the query', async () => {
+    await warm();
+    expect(await asked()).toBe(0);
+    expect(await asked(PATHS.map((path) => `${path}?utm_source=x&token=y`))).toBe(0);
+  });
+
+  test('is made by as many statements for few discussions as for many', async () => {
+    const costs = async (items: number): Promise<number> => {
+      await forum.app.app.settings.set({ 'feeds.items': items });
+      await warm();
+      await forum.app.app.cache.purge(tags.lists);
+      return asked(['/feed/rss']);
+    };
+    expect([await costs(30), await costs(3)]).toEqual([1, 1]);
+    await forum.app.app.settings.set({ 'feeds.items': 20 });
+  });
+
+  test('is sent compressed to whoever takes that', async () => {
+    await warm();
+    await expect.poll(async () => (await fetch(`${forum.app.url}/feed/rss`, { headers: { 'accept-encoding': 'gzip' } })).headers.get('content-encoding')).toBe('gzip');
+    const response = await fetch(`${forum.app.url}/feed/rss`, { headers: { 'accept-encoding': 'gzip;q=0' } });
+    expect(response.headers.get('content-encoding')).toBeNull();
+    expect(gunzipSync(await forum.app.app.cache.peek<{ zipped: Buffer }>('feed /feed/rss')!.zipped).toString()).toBe(await response.text());
+  });
+
+  test('is never older than the last write', async () => {
+    const shown = async (text: string): Promise<readonly boolean[]> => Promise.all(PATHS.map(async (path) => (await get(path)).text.includes(text)));
+    const everywhere = PATHS.map(() => true);
+    await warm();
+    const fresh = await forum.start('bob', 'Brand new');
+    expect(await shown('Brand new')).toEqual(everywhere);
+    await forum.as.bob.put(`/api/discussions/${fresh.id}`, { title: 'Renamed now' });
+    expect(await shown('Renamed now')).toEqual(everywhere);
+    await forum.as.bob.put(`/api/posts/${fresh.postId}`, { content: 'Other words' });
+    expect(await shown('Other words')).toEqual(everywhere);
+    forum.app.clock.advance(60_000);
+    await forum.reply('ada', fresh.id, 'A reply');
+    expect((await get('/feed/atom')).text).toContain(new Date(forum.app.clock.now()).toISOString());
+    await forum.as.bob.put(`/api/discussions/${fresh.id}`, { tags: ['labelled'] });
+    expect(await shown('labelled')).toEqual(everywhere);
+    await forum.as.bob.delete(`/api/discussions/${fresh.id}`);
+    expect(await shown('Renamed now')).toEqual(PATHS.map(() => false));
+    await forum.app.app.settings.set({ 'site.name': 'Another name' });
+    expect(await shown('Another name')).toEqual(everywhere);
+  });
+
+  test('goes when its category is hidden', async () => {
+    await warm();
+    const categories = forum.app.app.service(Categories);
+    const general = categories.all().find(({ slug }) => slug === 'general')!;
+    await categories.save({ ...general, view: 'members' });
+    expect([(await get('/feed/rss')).text.includes('Number'), (await get('/feed/rss/category/general')).status]).toEqual([false, 404]);
+    await categories.save(general);
+    expect((await get('/feed/rss/category/general')).text).toContain('Number');
+  });
+});
