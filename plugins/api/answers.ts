@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { isFresh } from '#plugins/api';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 /** Who asks decides what is answered, so nobody may reuse an answer without asking again. */
@@ -8,16 +9,6 @@ export const VARY = 'Accept-Encoding, Authorization, Cookie';
 
 /** Weak, because the same answer may be sent compressed. */
 export const etagOf = (body: Buffer): string => `W/"${hash('sha1', body, 'base64url')}"`;
-
-/** Whether the caller has this answer already. */
-export function isFresh(req: IncomingMessage, etag: string): boolean {
-  const known = req.headers['if-none-match'];
-  if (known === undefined) return false;
-  return known === etag || known === '*' || known.split(',').some((one) => one.trim().replace(/^(?!W\/)/, 'W/') === etag);
-}
-
-/** Whether the caller takes gzip; `q=0` says that they do not. */
-export const takesGzip = ({ headers }: IncomingMessage): boolean => /(?:^|,)\s*gzip\s*(?!;\s*q=0(?:\.0*)?\s*(?:,|$))(?:;|,|$)/i.test(String(headers['accept-encoding'] ?? ''));
 
 /** A successful result as bytes, `success` first. `Date`s become ISO 8601 in UTC with milliseconds. */
 export const successBytes = (result: object | undefined): Buffer => Buffer.from(JSON.stringify({ success: true, ...result }));

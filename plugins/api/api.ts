@@ -26,6 +26,17 @@ export function holdsUntil(res: Response, moment: number): void {
 export const tagsOf = (own: readonly string[], parts: readonly { readonly value: { readonly tags?: readonly string[] } }[]): readonly string[] | undefined =>
   (parts.every(({ value }) => value.tags) ? [...own, ...parts.flatMap(({ value }) => value.tags ?? [])] : undefined);
 
+/** Whether the caller has the answer with this weak `etag` already. */
+export function isFresh({ headers }: Pick<Request, 'headers'>, etag: string): boolean {
+  const known = headers['if-none-match'];
+  if (known === undefined) return false;
+  return known === etag || known === '*' || known.split(',').some((one) => one.trim().replace(/^(?!W\/)/, 'W/') === etag);
+}
+
+/** Whether the caller takes gzip; `q=0` says that they do not. */
+export const takesGzip = ({ headers }: Pick<Request, 'headers'>): boolean =>
+  /(?:^|,)\s*gzip\s*(?!;\s*q=0(?:\.0*)?\s*(?:,|$))(?:;|,|$)/i.test(String(headers['accept-encoding'] ?? ''));
+
 /** Cache tag of all kept answers, for what may show in any of them. */
 export const answersTag = 'api.answers';
 

@@ -2,8 +2,8 @@ import { parse as parseQuery } from 'node:querystring';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Cache, Clock, Request, Response, RouteInfo } from '#core';
-import { answersTag } from '#plugins/api';
-import { etagOf, isFresh, JSON_TYPE, PRIVATE, takesGzip, VARY } from './answers.ts';
+import { answersTag, isFresh, takesGzip } from '#plugins/api';
+import { etagOf, JSON_TYPE, PRIVATE, VARY } from './answers.ts';
 import type { OwnBucket } from './rates.ts';
 
 const compress = promisify(gzip);

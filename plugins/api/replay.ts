@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http } from '#core';
 import type { Sessions } from '#plugins/accounts';
+import { isFresh, takesGzip } from '#plugins/api';
 import type { Allowance } from '#plugins/limits';
-import { isFresh, takesGzip } from './answers.ts';
 import type { KeptAnswer, KeptAnswers } from './kept.ts';
 import { rateHeaders, type Rates } from './rates.ts';
 

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock, Http, HttpError } from '#core';
+import { isFresh, takesGzip } from '#plugins/api';
 import { DATA_POLICY, type HeaderPair, type Protection } from '#plugins/protection';
 import type { FeedDocument } from './documents.ts';
 import type { KeptFeed } from './kept.ts';
@@ -26,7 +27,7 @@ export class Sender {
   send(req: IncomingMessage, res: ServerResponse, { type, etag, changedAt, plain, zipped }: KeptFeed): void {
     const head = this.#head(req, 'private, no-cache', type);
     head.push('ETag', etag, 'Last-Modified', dateOf(Math.min(changedAt, Math.floor(this.#parts.clock.now() / 1_000))));
-    if (isKnown(req, etag) ?? isSince(req, changedAt)) return void res.writeHead(304, head).end();
+    if (isFresh(req, etag) || isSince(req, changedAt)) return void res.writeHead(304, head).end();
     const small = zipped && takesGzip(req) ? zipped : undefined;
     if (small) head.push('Content-Encoding', 'gzip');
     end(res, 200, head, small ?? plain);
@@ -36,7 +37,7 @@ export class Sender {
   sendOnce(req: IncomingMessage, res: ServerResponse, { type, body, etag }: FeedDocument & { readonly etag: string }): void {
     const head = this.#head(req, 'private, no-store', type);
     head.push('ETag', etag);
-    if (isKnown(req, etag)) return void res.writeHead(304, head).end();
+    if (isFresh(req, etag)) return void res.writeHead(304, head).end();
     end(res, 200, head, body);
   }
 
@@ -64,15 +65,6 @@ function end(res: ServerResponse, status: number, head: string[], body: Buffer):
   res.writeHead(status, head).end(body);
 }
 
-/** Whether the caller has the answer with this tag; undefined where no tag was sent. */
-function isKnown({ headers }: IncomingMessage, etag: string): boolean | undefined {
-  const known = headers['if-none-match'];
-  if (known === undefined) return undefined;
-  return known === etag || known === '*' || known.split(',').some((one) => one.trim().replace(/^(?!W\/)/, 'W/') === etag);
-}
-
-/** Whether what the caller has is from then or later. A date that cannot be read is never later. */
-const isSince = ({ headers }: IncomingMessage, changedAt: number): boolean => Date.parse(headers['if-modified-since'] ?? '') >= changedAt * 1_000;
-
-/** `q=0` says that the caller does not. */
-const takesGzip = ({ headers }: IncomingMessage): boolean => /(?:^|,)\s*gzip\s*(?!;\s*q=0(?:\.0*)?\s*(?:,|$))(?:;|,|$)/i.test(String(headers['accept-encoding'] ?? ''));
+/** Whether what the caller has is from then or later. A tag counts more than a date, and a date that cannot be read is never later. */
+const isSince = ({ headers }: IncomingMessage, changedAt: number): boolean =>
+  headers['if-none-match'] === undefined && Date.parse(headers['if-modified-since'] ?? '') >= changedAt * 1_000;
