@@ -25,7 +25,7 @@ export function addProfile(plugin: PluginHandle, users: UserRecords): void {
       const content = current && (await plugin.attempt(current.plugin, `profile tab ${current.value.id}`, () => current.value.render(profile, actor, query).catch(refusalOnly), PATIENCE));
       if (content instanceof HttpError) throw content;
       const items = extensions.map(({ value }, index) => ({ label: value.label, href: index === 0 ? address : `${address}/${value.id}`, current: value === current?.value, count: counts[index] }));
-      const head = { name: 'profile', title: user.username, canonical: items.find((item) => item.current)?.href ?? address };
+      const head = { name: 'profile', title: user.username, canonical: items.find((item) => item.current)?.href ?? address, subject: user.id };
       return view('@accounts/profile', head, { user, tabs: items, content, missing: current !== undefined && content === undefined, own: actor.id === user.id });
     });
   }

@@ -34,7 +34,7 @@ export function tagPages({ plugin, tags, counts, discussions }: TagServices): vo
     const path = pathOf(target);
     const api = `/api/tags/${encodeURIComponent(target.slug)}/discussions`;
     const list = await discussions.listPage({ ...query, path, api, within: tags.discussionsWith(target.id), total: tag!.discussion_count }, actor);
-    return view('@tags/tag', { name: 'tag', title: target.name, canonical: path, current: '/tags' }, { ...list, tag });
+    return view('@tags/tag', { name: 'tag', title: target.name, canonical: path, current: '/tags', subject: target.id }, { ...list, tag });
   });
 }
 
