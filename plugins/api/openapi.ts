@@ -63,7 +63,7 @@ const pathOf = ({ surface, path }: RouteInfo): string => surface.prefix + path.r
 
 function operation(route: RouteInfo): Operation {
   const { method, path, summary, plugin, body, options } = route;
-  const content = body && jsonOf(body);
+  const content = body ? jsonOf(body) : options['raw'] === true ? {} : undefined;
   const required = ((body as ObjectSchema | undefined)?.required ?? []).length > 0;
   return {
     operationId: `${method}${path.replace(/[:*]/g, 'by-').replace(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, letter: string) => letter.toUpperCase())}`,
@@ -111,7 +111,7 @@ export function failuresOf({ method, can, options, query, body, path }: RouteInf
   const named = /[:*]/.test(path) || Object.keys({ ...(query as ObjectSchema | undefined)?.properties, ...(body as ObjectSchema | undefined)?.properties }).some((name) => /_ids?$/.test(name));
   return [
     400, 401, ...(can !== 'public' || options['login'] === true || named || (write && options['csrf'] !== false) ? [403] : []), ...(named ? [404] : []), ...(write ? [409] : []),
-    ...(body ? [413, 415] : []), 429, 500, 503,
+    ...(body ? [413, 415] : options['raw'] === true ? [413] : []), 429, 500, 503,
   ];
 }
 

@@ -30,5 +30,9 @@ export interface Protection {
    * object. Throws 400, 413 (over 1 MiB) or 415.
    */
   body(req: Request, options: { readonly form: boolean }): Promise<unknown>;
+  /** The body as it came, where what was signed is the bytes; in place of `body`. Throws 413. */
+  bytes(req: Request): Promise<Buffer>;
+  /** What `body` makes of JSON. Throws 400. */
+  json(bytes: Buffer): unknown;
 }
 export const Protection = defineToken<Protection>('Protection');

@@ -9,12 +9,25 @@ const CHARSETS = ['utf-8', 'utf8', 'us-ascii'];
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 export async function readBody(req: Request, form: boolean): Promise<unknown> {
-  const declared = Number(req.headers['content-length'] ?? Number.NaN);
-  if (declared > LARGEST) throw tooLarge();
+  const declared = declaredLength(req);
   if (declared === 0 || (Number.isNaN(declared) && req.headers['transfer-encoding'] === undefined)) return {};
   const parse = parserOf(req, form);
   const bytes = await collect(req);
   return bytes.length === 0 ? {} : parse(decoded(bytes));
+}
+
+export async function readBytes(req: Request): Promise<Buffer> {
+  declaredLength(req);
+  return collect(req);
+}
+
+export const readJson = (bytes: Buffer): unknown => parseJson(decoded(bytes));
+
+/** `NaN` where the client does not say. */
+function declaredLength(req: Request): number {
+  const declared = Number(req.headers['content-length'] ?? Number.NaN);
+  if (declared > LARGEST) throw tooLarge();
+  return declared;
 }
 
 function parserOf({ headers }: Request, form: boolean): (source: string) => unknown {

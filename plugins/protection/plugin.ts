@@ -1,6 +1,6 @@
 import { definePlugin, Environment, Http, messageOf, Routes, Type, type Request } from '#core';
 import { foreignSources, Protection, type HeaderPair, type Policy } from './api.ts';
-import { readBody } from './body.ts';
+import { readBody, readBytes, readJson } from './body.ts';
 import { collectHeaders } from './headers.ts';
 import { TrustedProxies } from './proxies.ts';
 
@@ -63,6 +63,8 @@ export default definePlugin({
         if (!body) bodies.set(req, (body = readBody(req, form)));
         return body;
       },
+      bytes: readBytes,
+      json: readJson,
     };
     return { protection, http };
   },

@@ -1,0 +1,78 @@
+import { defineAction, definePermission } from '#core';
+
+/** What somebody sent to POST /api/webhooks under a good signature. */
+export interface ReceivedWebhook {
+  /** The sender's `webhook-id`, or one of ours where there was none. */
+  readonly id: string;
+  readonly payload: unknown;
+  /** Names in lower case; without cookies and credentials. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly receivedAt: string;
+}
+/** Raised in a transaction, once for each id in 24 hours; a durable listener never misses one. */
+export const webhookReceived = defineAction<ReceivedWebhook>('webhook.received');
+
+/** Why a webhook was switched off without anybody asking: its address answered 410, or nothing but failures for days. */
+export const DISABLED_REASONS = ['gone', 'failing'] as const;
+export type DisabledReason = (typeof DISABLED_REASONS)[number];
+export const webhookDisabled = defineAction<{ readonly webhook: { readonly id: string; readonly name: string; readonly reason: DisabledReason } }>('webhook.disabled');
+
+/**
+ * How an attempt stands or ended. `retrying`: it failed and another one follows at `next_attempt_at`, or has followed; `failed`: it was the last;
+ * `blocked`: the address may not be reached from here; `disabled`: the webhook was switched off instead, or answered 410.
+ */
+export const STATUSES = ['pending', 'delivered', 'failed', 'retrying', 'blocked', 'disabled'] as const;
+export type Status = (typeof STATUSES)[number];
+
+export interface WebhookRecord {
+  readonly id: string;
+  readonly name: string;
+  readonly url: string;
+  readonly events: readonly string[];
+  readonly active: boolean;
+  /** Ids; empty: all. What belongs to no category is sent in any case. */
+  readonly categories: readonly string[];
+  readonly last_status: Status | null;
+  readonly last_delivery_at: string | null;
+}
+/** One attempt to deliver one event to one webhook. */
+export interface DeliveryRecord {
+  readonly id: string;
+  /** The same for all attempts: what receivers see as `webhook-id`. */
+  readonly event_id: string;
+  readonly webhook_id: string;
+  readonly event: string;
+  readonly status: Status;
+  /** Which attempt this is, from 1, and how many there will be at most. */
+  readonly attempt: number;
+  readonly attempts: number;
+  readonly response_status: number | null;
+  readonly duration_ms: number | null;
+  readonly next_attempt_at: string | null;
+  readonly error: string | null;
+  readonly created_at: string;
+}
+/** One hour of attempts; milliseconds are of those that were answered. */
+export interface HourRecord {
+  readonly hour: string;
+  readonly delivered: number;
+  readonly failed: number;
+  readonly p50_ms: number | null;
+  readonly p95_ms: number | null;
+}
+export interface StatisticsRecord {
+  /** Attempts. */
+  readonly deliveries: number;
+  readonly delivered: number;
+  readonly failed: number;
+  /** Events that wait for their first or a further attempt now. */
+  readonly pending: number;
+  /** From 0 to 1, of the attempts that ended; null while there are none. */
+  readonly success_rate: number | null;
+  readonly p50_ms: number | null;
+  readonly p95_ms: number | null;
+  /** Every hour of the period, the oldest first. */
+  readonly per_hour: readonly HourRecord[];
+}
+
+export const manageWebhooks = definePermission('webhooks.manage', { label: 'manage webhooks and see what they sent', default: 'admin' });

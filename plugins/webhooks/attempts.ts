@@ -1,0 +1,88 @@
+import type { Clock, Secrets } from '#core';
+import type { Status } from '#plugins/webhooks';
+import type { Attempt, Held } from './queue.ts';
+import type { Sender, Sent } from './sending.ts';
+import { keyOf, signedHeaders } from './signing.ts';
+
+/** How an attempt ended, as it is written down. */
+export interface Outcome {
+  readonly id: string;
+  readonly status: Status;
+  /** Seconds until the next attempt, and when that is. */
+  readonly delay?: number;
+  readonly next?: Date;
+  readonly responseStatus: number | undefined;
+  readonly durationMs: number;
+  readonly error: string | undefined;
+  readonly response: string | undefined;
+}
+export interface AttemptParts {
+  readonly clock: Clock;
+  readonly secrets: Secrets;
+  readonly sender: Sender;
+  /** The middle word of our headers. */
+  readonly service: () => string;
+  /** Seconds before each further attempt. */
+  readonly delays: () => readonly number[];
+  /** By what part of itself a delay may be longer or shorter. */
+  readonly jitter: () => number;
+  readonly version: string;
+}
+
+/** Seconds; nobody is waited for longer, whatever they ask for. */
+const LONGEST = 86_400;
+const GONE = 410;
+
+/** Makes attempts and judges what came of them. */
+export class Attempts {
+  readonly #parts: AttemptParts;
+
+  constructor(parts: AttemptParts) {
+    this.#parts = parts;
+  }
+
+  /** Rejects only when `stop` aborts. */
+  async make(webhook: Pick<Held, 'url' | 'secret' | 'oldSecret' | 'oldSecretUntil'>, attempt: Attempt, stop: AbortSignal): Promise<Outcome> {
+    const { clock, sender, service, version } = this.#parts;
+    const { id: deliveryId, eventId, event, body } = attempt;
+    const signed = signedHeaders({ service: service(), keys: this.#keys(webhook), eventId, deliveryId, event, body, at: clock.now() });
+    return this.#judge(attempt, await sender.send({ url: webhook.url, body, headers: { ...signed, 'User-Agent': `Parley/${version}`, Accept: '*/*' } }, stop));
+  }
+
+  /** The newest first; the old one as long as it was promised. */
+  #keys({ secret, oldSecret, oldSecretUntil }: Pick<Held, 'secret' | 'oldSecret' | 'oldSecretUntil'>): readonly Buffer[] {
+    const { clock, secrets } = this.#parts;
+    const sealed = oldSecret !== null && oldSecretUntil !== null && oldSecretUntil.getTime() > clock.now() ? [secret, oldSecret] : [secret];
+    return sealed.map((text) => keyOf(secrets.open(text)));
+  }
+
+  #judge({ id, attempt, attempts }: Attempt, sent: Sent): Outcome {
+    const { status, durationMs, response, blocked } = sent;
+    const known = { id, responseStatus: status, durationMs, response };
+    if (status !== undefined && status >= 200 && status < 300) return { ...known, status: 'delivered', error: undefined };
+    const error = sent.error ?? answered(status ?? 0);
+    if (blocked) return { ...known, status: 'blocked', error };
+    if (status === GONE) return { ...known, status: 'disabled', error };
+    if (attempt >= attempts) return { ...known, status: 'failed', error };
+    const delay = this.#delay(attempt, sent.retryAfter);
+    return { ...known, status: 'retrying', error, delay, next: new Date(this.#parts.clock.now() + delay * 1_000) };
+  }
+
+  /** Never before the time that the receiver asked for. */
+  #delay(attempt: number, retryAfter: string | undefined): number {
+    const { delays, jitter } = this.#parts;
+    const usual = delays()[attempt - 1] ?? delays().at(-1) ?? 0;
+    const spread = usual * (1 + jitter() * (2 * Math.random() - 1));
+    return Math.max(spread, Math.min(this.#asked(retryAfter), LONGEST));
+  }
+
+  /** Seconds, which the header says or gives as a date. */
+  #asked(retryAfter: string | undefined): number {
+    if (retryAfter === undefined) return 0;
+    if (/^\d+$/.test(retryAfter.trim())) return Number(retryAfter);
+    const until = Date.parse(retryAfter);
+    return Number.isNaN(until) ? 0 : Math.max(0, (until - this.#parts.clock.now()) / 1_000);
+  }
+}
+
+const answered = (status: number): string => `Answered ${status}${status >= 300 && status < 400 ? '; redirects are not followed, enter the address they lead to' : ''}`;

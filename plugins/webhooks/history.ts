@@ -1,0 +1,128 @@
+import { HttpError, notFound, sql, type Clock, type Data, type RawBuilder } from '#core';
+import { badCursor, createId, decodeCursor, encodeCursor, isId, type Page } from '#plugins/api';
+import type { DeliveryRecord, Status } from '#plugins/webhooks';
+import type { Attempts } from './attempts.ts';
+import type { Queue } from './queue.ts';
+import type { WebhookRow, Webhooks } from './webhooks.ts';
+
+/** Deliveries that are sent again at once. */
+const MOST = 10_000;
+
+interface DeliveryRow extends Omit<DeliveryRecord, 'next_attempt_at' | 'created_at'> {
+  readonly next_attempt_at: Date | null;
+  readonly created_at: Date;
+}
+/** One attempt with all that was sent and came back. */
+export interface DeliveryDetails extends DeliveryRecord {
+  readonly webhook: string;
+  readonly active: boolean;
+  readonly body: string;
+  readonly response: string | null;
+}
+export interface HistoryRequest {
+  readonly webhookId?: string | undefined;
+  readonly status?: Status | undefined;
+  readonly event?: string | undefined;
+  readonly limit: number;
+  readonly offset?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+/** What is sent again: all that was first tried in a time and has not arrived since. */
+export interface Range {
+  readonly webhookId?: string | undefined;
+  readonly from: Date;
+  readonly to: Date;
+}
+export interface HistoryParts {
+  readonly data: Data;
+  readonly clock: Clock;
+  readonly queue: Queue;
+  readonly webhooks: Webhooks;
+  readonly attempts: Attempts;
+}
+
+const COLUMNS = sql.raw('d.id, d.event_id, d.webhook_id, d.event, d.status, d.attempt, d.attempts, d.response_status, d.duration_ms, d.next_attempt_at, d.error, d.created_at');
+const recordOf = ({ next_attempt_at: next, created_at: at, ...row }: DeliveryRow): DeliveryRecord =>
+  ({ ...row, next_attempt_at: next?.toISOString() ?? null, created_at: at.toISOString() });
+
+/** What was sent: read, and sent again. */
+export class History {
+  readonly #parts: HistoryParts;
+
+  constructor(parts: HistoryParts) {
+    this.#parts = parts;
+  }
+
+  /** Attempts, the newest first. */
+  async list({ webhookId, status, event, limit, offset = 0, cursor }: HistoryRequest): Promise<Page<DeliveryRecord>> {
+    if (webhookId !== undefined && !isId(webhookId)) return { items: [], hasMore: false, nextCursor: undefined };
+    const before = cursor === undefined ? undefined : String(decodeCursor(cursor, 1)[0]);
+    if (before !== undefined && !isId(before)) throw badCursor();
+    const rows = await this.#parts.data.all(sql<DeliveryRow>`select ${COLUMNS} from webhook_delivery d where true
+      ${webhookId === undefined ? sql`` : sql`and d.webhook_id = ${webhookId}`} ${status === undefined ? sql`` : sql`and d.status = ${status}`}
+      ${event === undefined ? sql`` : sql`and d.event = ${event}`} ${before === undefined ? sql`` : sql`and d.id < ${before}::uuid`}
+      order by d.id desc limit ${limit + 1} offset ${offset}`);
+    const hasMore = rows.length > limit;
+    const items = rows.slice(0, limit).map(recordOf);
+    return { items, hasMore, nextCursor: hasMore ? encodeCursor([items.at(-1)!.id]) : undefined };
+  }
+
+  async find(id: string): Promise<DeliveryDetails | undefined> {
+    if (!isId(id)) return undefined;
+    const row = await this.#parts.data.one(sql<DeliveryRow & Omit<DeliveryDetails, keyof DeliveryRecord>>`
+      select ${COLUMNS}, w.name as webhook, w.active, e.body, d.response from webhook_delivery d
+      join webhook w on w.id = d.webhook_id join webhook_event e on e.id = d.event_id where d.id = ${id}`);
+    return row && { ...recordOf(row), webhook: row.webhook, active: row.active, body: row.body, response: row.response };
+  }
+
+  /** Sends one attempt of something that means nothing, at once and whether or not the webhook is switched on, and resolves when it has ended. */
+  async test({ id: webhookId, name, url, secret, oldSecret, oldSecretUntil }: WebhookRow, stop: AbortSignal): Promise<DeliveryRecord> {
+    const { data, clock, queue, webhooks, attempts } = this.#parts;
+    const now = clock.now();
+    const [id, eventId] = [createId(now), createId(now)];
+    const [event, at] = ['webhook.test', new Date(now)];
+    const body = JSON.stringify({ id: eventId, event, timestamp: at.toISOString(), data: { webhook: { id: webhookId, name } } });
+    await data.transaction(async () => {
+      await data.all(sql`insert into webhook_event (id, event, body, created_at) values (${eventId}, ${event}, ${body}, ${at})`);
+      await data.all(sql`insert into webhook_delivery (id, webhook_id, event_id, event, status, attempt, attempts, created_at)
+        values (${id}, ${webhookId}, ${eventId}, ${event}, 'pending', 1, 1, ${at})`);
+    });
+    const outcome = await attempts.make({ url, secret, oldSecret, oldSecretUntil }, { id, webhookId, eventId, event, body, attempt: 1, attempts: 1 }, stop);
+    await queue.record(webhookId, [outcome]);
+    if (outcome.status === 'disabled') await webhooks.disable(webhookId, 'gone');
+    return (await this.find(id)) ?? Promise.reject(notFound('The webhook was deleted meanwhile'));
+  }
+
+  /** One event once more to the same webhook, or at once where it would be tried again anyway. */
+  async redeliver(deliveryId: string): Promise<number> {
+    const { data } = this.#parts;
+    const found = await this.find(deliveryId);
+    if (!found) throw notFound('There is no such delivery');
+    if (!found.active) throw new HttpError(409, 'The webhook is switched off; switch it on first');
+    return data.transaction(() => this.#again(sql`d.event_id = ${found.event_id} and d.webhook_id = ${found.webhook_id}`));
+  }
+
+  /** Everything that has not arrived, at most 10,000 at a time. */
+  async redeliverAll({ webhookId, from, to }: Range): Promise<number> {
+    if (webhookId !== undefined && !isId(webhookId)) throw notFound('There is no such webhook');
+    const own = webhookId === undefined ? sql`` : sql`and d.webhook_id = ${webhookId}`;
+    return this.#parts.data.transaction(() => this.#again(sql`d.created_at >= ${from} and d.created_at <= ${to} ${own} and not exists (
+      select 1 from webhook_delivery o where o.event_id = d.event_id and o.webhook_id = d.webhook_id and o.status = 'delivered')`));
+  }
+
+  /** What waits is due now; what does not is added. */
+  async #again(condition: RawBuilder<unknown>): Promise<number> {
+    const { data, queue } = this.#parts;
+    const found = await data.all(sql<{ webhookId: string; eventId: string; event: string }>`
+      select d.webhook_id as "webhookId", d.event_id as "eventId", d.event from webhook_delivery d join webhook w on w.id = d.webhook_id and w.active
+      where ${condition} group by d.webhook_id, d.event_id, d.event order by d.event_id, d.webhook_id limit ${MOST}`);
+    const pairs = JSON.stringify(found);
+    const waiting = await data.all(sql<{ webhookId: string; eventId: string }>`
+      update webhook_delivery d set due_at = now() from json_to_recordset(${pairs}::json) as f("webhookId" uuid, "eventId" uuid)
+      where d.webhook_id = f."webhookId" and d.event_id = f."eventId" and d.due_at is not null returning d.webhook_id as "webhookId", d.event_id as "eventId"`);
+    const known = new Set(waiting.map(({ webhookId, eventId }) => `${webhookId} ${eventId}`));
+    const added = await queue.add(found.filter(({ webhookId, eventId }) => !known.has(`${webhookId} ${eventId}`)));
+    await queue.wake([...new Set(waiting.map(({ webhookId }) => webhookId))]);
+    return known.size + added;
+  }
+}

@@ -1,0 +1,39 @@
+import type { Hooks, PluginHandle, Request, Settings } from '#core';
+import type { Access } from '#plugins/access';
+import type { Admin } from '#plugins/admin';
+import type { Categories } from '#plugins/discussions';
+import type { Guard } from '../guard.ts';
+import type { History } from '../history.ts';
+import type { Statistics } from '../statistics.ts';
+import type { Webhooks } from '../webhooks.ts';
+
+export interface PageServices {
+  readonly plugin: PluginHandle;
+  readonly admin: Admin;
+  readonly access: Access;
+  readonly settings: Settings;
+  readonly hooks: Hooks;
+  readonly guard: Guard;
+  readonly webhooks: Webhooks;
+  readonly history: History;
+  readonly statistics: Statistics;
+  readonly categories: Categories | undefined;
+}
+
+export const ROOT = '/admin/webhooks';
+
+/** The ways between the pages; `current` is the path of one of them. */
+export const tabs = (current: string): readonly object[] =>
+  [['Webhooks', ROOT], ['History', `${ROOT}/history`], ['Statistics', `${ROOT}/stats`]].map(([label, href]) => ({ label, href, current: href === current }));
+
+/** Which colour a status has. */
+export const badgeOf = (status: string): string => ({ delivered: 'success', retrying: 'warning', failed: 'danger', blocked: 'danger' })[status] ?? '';
+
+/** One query parameter as text; a repeated one counts as absent. */
+export function queryText(req: Request, name: string): string | undefined {
+  const value = req.query[name];
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** Who made a change, for the log. */
+export const by = ({ id, username }: { readonly id: string | undefined; readonly username: string | undefined }): object => ({ actor: id, username });

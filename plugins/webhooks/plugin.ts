@@ -1,0 +1,80 @@
+import { Clock, Data, definePlugin, Environment, Hooks, sealedStores, Secrets, Settings, Type } from '#core';
+import { Access } from '#plugins/access';
+import { Accounts } from '#plugins/accounts';
+import { Admin } from '#plugins/admin';
+import { Categories, Discussions } from '#plugins/discussions';
+import { Notifications } from '#plugins/notifications';
+import { Protection } from '#plugins/protection';
+import { manageWebhooks, webhookDisabled, webhookReceived } from '#plugins/webhooks';
+import { Attempts } from './attempts.ts';
+import { categoryFinder } from './categories.ts';
+import { collect } from './collecting.ts';
+import { FanOut } from './fan-out.ts';
+import { Guard } from './guard.ts';
+import { History } from './history.ts';
+import { Lanes } from './lanes.ts';
+import { historyPages } from './pages/history.ts';
+import { listPages } from './pages/list.ts';
+import { statisticsPages } from './pages/statistics.ts';
+import { Queue } from './queue.ts';
+import { Receiving } from './receiving.ts';
+import { Sender } from './sending.ts';
+import { settings as schema } from './settings.ts';
+import { Statistics } from './statistics.ts';
+import { tellWhenDisabled } from './telling.ts';
+import { tidy } from './tidying.ts';
+import { Webhooks } from './webhooks.ts';
+
+/** Lanes that begin at a time; a slow one lets the next begin after a second. */
+const BEGINNING = 8;
+
+export default definePlugin({
+  id: 'webhooks',
+  name: 'Webhooks',
+  version: '1.0.0',
+  description: 'Tells other services what happens here, and hears from them.',
+  needs: {
+    data: Data, clock: Clock, secrets: Secrets, settings: Settings, hooks: Hooks, environment: Environment, access: Access, accounts: Accounts, protection: Protection,
+  },
+  wants: { admin: Admin, notifications: Notifications, categories: Categories, discussions: Discussions },
+  hooks: [webhookReceived, webhookDisabled],
+  permissions: [manageWebhooks],
+  settings: schema,
+  setup({ data, clock, secrets, settings, hooks, environment, access, accounts, protection, admin, notifications, categories, discussions }, plugin) {
+    const own = plugin.settings;
+    const job = plugin.job<{ readonly webhook: string }>('deliver', {
+      schema: Type.Object({ webhook: Type.String() }), limit: BEGINNING, run: ({ webhook }): Promise<void> => lanes.run(webhook),
+    });
+    const guard = new Guard({
+      allowedHosts: () => own['webhooks.allowed_hosts'], allowedPorts: () => own['webhooks.allowed_ports'], secure: environment.production,
+    });
+    const attempts = new Attempts({
+      clock, secrets, sender: new Sender(guard), version: environment.version, service: () => own['site.service_name'],
+      delays: () => own['webhooks.retry_delays'], jitter: () => own['webhooks.retry_jitter'],
+    });
+    const queue = new Queue({ data, clock, job, attempts: () => own['webhooks.retry_delays'].length + 1 });
+    const webhooks = new Webhooks({ data, clock, secrets, queue, plugin });
+    const lanes = new Lanes({ queue, attempts, webhooks, job, log: plugin.log, signal: plugin.signal });
+    const fanOut = new FanOut({ data, queue, categoriesOf: categoryFinder(access, discussions) });
+    const history = new History({ data, clock, queue, webhooks, attempts });
+    const receiving = new Receiving({ plugin, data, clock, protection });
+
+    plugin.defer(() => lanes.end());
+    plugin.extend(sealedStores, webhooks);
+    collect(plugin, hooks, (raised) => fanOut.add(raised));
+    plugin.job('revive', { schema: Type.Object({}), cron: '*/10 * * * *', run: () => queue.revive() });
+    plugin.job('tidy', {
+      schema: Type.Object({}), cron: '13 3 * * *',
+      run: async () => {
+        await tidy(data, clock, own['webhooks.history_days']);
+        await receiving.clean();
+      },
+    });
+    if (notifications) tellWhenDisabled(plugin, { access, accounts, notifications });
+    if (!admin) return;
+    const services = { plugin, admin, access, settings, hooks, guard, webhooks, history, statistics: new Statistics({ data, clock }), categories };
+    listPages(services);
+    historyPages(services);
+    statisticsPages(services);
+  },
+});

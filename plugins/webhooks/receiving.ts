@@ -1,0 +1,87 @@
+import { HttpError, InvalidInput, sql, Type, type Clock, type Data, type PluginHandle, type Request } from '#core';
+import { api, createId } from '#plugins/api';
+import type { Protection } from '#plugins/protection';
+import { webhookReceived } from '#plugins/webhooks';
+import { bodySignature, keyOf, sameText, standardSignature } from './signing.ts';
+
+/** Seconds by which a sender's clock may differ from ours. */
+const TOLERANCE = 300;
+/** Milliseconds for which an id is remembered. */
+const REMEMBERED = 24 * 3_600_000;
+const LONGEST_ID = 255;
+const KEPT_BACK = new Set(['authorization', 'cookie', 'proxy-authorization']);
+
+export interface ReceivingParts {
+  readonly plugin: PluginHandle<{ readonly 'webhooks.inbound_secret': string | undefined }>;
+  readonly data: Data;
+  readonly clock: Clock;
+  readonly protection: Protection;
+}
+
+/** POST /api/webhooks: what other services send. */
+export class Receiving {
+  readonly #parts: ReceivingParts;
+
+  constructor(parts: ReceivingParts) {
+    this.#parts = parts;
+    parts.plugin.route(api, {
+      method: 'post', path: '/webhooks', can: 'public', options: { csrf: false, raw: true },
+      summary: 'Take in JSON from another service, signed with the forum’s inbound secret: X-Forum-Signature, X-Hub-Signature-256, or Standard Webhooks', result: Type.Object({}),
+    })(async ({ req }) => {
+      await this.#receive(req);
+      return {};
+    });
+  }
+
+  /** Forgets ids that may come again. */
+  async clean(): Promise<void> {
+    await this.#parts.data.all(sql`delete from webhook_received where received_at <= ${this.#oldest()}`);
+  }
+
+  async #receive(req: Request): Promise<void> {
+    const { plugin, data, clock, protection } = this.#parts;
+    const secret = plugin.settings['webhooks.inbound_secret'];
+    const body = await protection.bytes(req);
+    if (!secret || !signedWith(keyOf(secret), req, body) || !timely(req, clock.now())) {
+      throw new HttpError(401, 'The signature is missing or not valid, or its time is more than five minutes off', { code: 'invalid_signature' });
+    }
+    const payload = protection.json(body);
+    const given = req.get('webhook-id');
+    if (given !== undefined && (given === '' || given.length > LONGEST_ID)) throw new InvalidInput([{ field: 'webhook-id', message: `must have 1 to ${LONGEST_ID} characters` }]);
+    const now = clock.now();
+    await data.transaction(async () => {
+      if (given !== undefined && !(await this.#isNew(given, now))) return;
+      await plugin.emit(webhookReceived, { id: given ?? createId(now), payload, headers: headersOf(req), receivedAt: new Date(now).toISOString() });
+    });
+  }
+
+  async #isNew(id: string, now: number): Promise<boolean> {
+    const row = await this.#parts.data.one(sql`insert into webhook_received as r (id, received_at) values (${id}, ${new Date(now)})
+      on conflict (id) do update set received_at = excluded.received_at where r.received_at <= ${this.#oldest()} returning id`);
+    return row !== undefined;
+  }
+
+  #oldest(): Date {
+    return new Date(this.#parts.clock.now() - REMEMBERED);
+  }
+}
+
+/** Where the sender has signed id and time as well, that signature alone counts. */
+function signedWith(key: Buffer, req: Request, body: Buffer): boolean {
+  const [id, timestamp, items] = [req.get('webhook-id'), req.get('webhook-timestamp'), req.get('webhook-signature')];
+  if (items !== undefined) {
+    if (id === undefined || timestamp === undefined) return false;
+    const expected = standardSignature(key, { id, timestamp }, body);
+    return items.split(' ').some((item) => sameText(expected, item));
+  }
+  const expected = bodySignature(key, body);
+  return [req.get('x-forum-signature'), req.get('x-hub-signature-256')].some((given) => given !== undefined && sameText(expected, given.toLowerCase()));
+}
+
+function timely(req: Request, now: number): boolean {
+  const timestamp = req.get('webhook-timestamp');
+  return timestamp === undefined || (/^\d{1,12}$/.test(timestamp) && Math.abs(now / 1_000 - Number(timestamp)) <= TOLERANCE);
+}
+
+const headersOf = ({ headers }: Request): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => (typeof value === 'string' && !KEPT_BACK.has(name) ? [[name, value]] : [])));

@@ -1,0 +1,48 @@
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+
+const PREFIX = 'whsec_';
+/** What a secret looks like: 24 to 64 bytes in base64. */
+export const SECRET_PATTERN = `^${PREFIX}[A-Za-z0-9+/]{32,86}={0,2}$`;
+
+export const createSecret = (): string => PREFIX + randomBytes(32).toString('base64');
+
+/** The bytes that both schemes sign with. */
+export const keyOf = (secret: string): Buffer => Buffer.from(secret.slice(PREFIX.length), 'base64');
+
+/** X-Forum-Signature: of the body alone. */
+export const bodySignature = (key: Buffer, body: string | Buffer): string => `sha256=${createHmac('sha256', key).update(body).digest('hex')}`;
+
+/** One item of `webhook-signature` as Standard Webhooks has it. */
+export const standardSignature = (key: Buffer, { id, timestamp }: { id: string; timestamp: string }, body: string | Buffer): string =>
+  `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64')}`;
+
+/** In constant time. */
+export function sameText(expected: string, given: string): boolean {
+  const [a, b] = [Buffer.from(expected), Buffer.from(given)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+/** What is signed: the newest key first. */
+export interface Outgoing {
+  readonly service: string;
+  readonly keys: readonly Buffer[];
+  readonly eventId: string;
+  readonly deliveryId: string;
+  readonly event: string;
+  readonly body: string;
+  /** Epoch milliseconds of the attempt. */
+  readonly at: number;
+}
+
+/** The headers that say what is sent and prove who sent it. */
+export function signedHeaders({ service, keys, eventId, deliveryId, event, body, at }: Outgoing): Readonly<Record<string, string>> {
+  const timestamp = String(Math.floor(at / 1_000));
+  return {
+    [`X-${service}-Event`]: event,
+    [`X-${service}-Delivery`]: deliveryId,
+    [`X-${service}-Signature`]: bodySignature(keys[0]!, body),
+    'webhook-id': eventId,
+    'webhook-timestamp': timestamp,
+    'webhook-signature': keys.map((key) => standardSignature(key, { id: eventId, timestamp }, body)).join(' '),
+  };
+}

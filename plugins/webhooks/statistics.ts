@@ -1,0 +1,78 @@
+import { sql, type Clock, type Data, type RawBuilder } from '#core';
+import { isId } from '#plugins/api';
+import type { HourRecord, StatisticsRecord } from '#plugins/webhooks';
+
+const HOUR = 3_600_000;
+/** Hours that may be looked at together. */
+export const PERIODS = { '24h': 24, '7d': 168, '30d': 720 } as const;
+export type Period = keyof typeof PERIODS;
+
+interface Counted {
+  readonly hour: Date | null;
+  readonly deliveries: number;
+  readonly delivered: number;
+  readonly failed: number;
+  readonly p50: number | null;
+  readonly p95: number | null;
+}
+/** What one webhook did. */
+export interface Endpoint {
+  readonly id: string;
+  readonly deliveries: number;
+  readonly delivered: number;
+  readonly failed: number;
+  readonly pending: number;
+  readonly p50_ms: number | null;
+  readonly p95_ms: number | null;
+}
+
+const COUNTS = sql`count(*)::integer as deliveries, count(*) filter (where d.status = 'delivered')::integer as delivered,
+  count(*) filter (where d.status not in ('delivered', 'pending'))::integer as failed`;
+const percentile = (part: number): RawBuilder<number> => sql`percentile_disc(${part}::float8) within group (order by d.duration_ms) filter (where d.response_status is not null)`;
+
+export class Statistics {
+  readonly #data: Data;
+  readonly #clock: Clock;
+
+  constructor({ data, clock }: { readonly data: Data; readonly clock: Clock }) {
+    this.#data = data;
+    this.#clock = clock;
+  }
+
+  /** Of the whole hours up to now, of all webhooks or one. Two statements. */
+  async read(period: Period, webhookId?: string): Promise<StatisticsRecord> {
+    const first = this.#firstHour(period);
+    const own = webhookId === undefined ? sql`` : sql`and d.webhook_id = ${isId(webhookId) ? webhookId : null}::uuid`;
+    const rows = await this.#data.all(sql<Counted>`
+      select date_trunc('hour', d.created_at, 'UTC') as hour, ${COUNTS}, ${percentile(0.5)} as p50, ${percentile(0.95)} as p95
+      from webhook_delivery d where d.created_at >= ${first} ${own} group by rollup (1) order by hour`);
+    const waiting = await this.#data.one(sql<{ pending: number }>`select count(*)::integer as pending from webhook_delivery d where d.due_at is not null ${own}`);
+    const total = rows.find(({ hour }) => hour === null);
+    const ended = (total?.delivered ?? 0) + (total?.failed ?? 0);
+    return {
+      deliveries: total?.deliveries ?? 0, delivered: total?.delivered ?? 0, failed: total?.failed ?? 0, pending: waiting?.pending ?? 0,
+      success_rate: ended === 0 ? null : (total?.delivered ?? 0) / ended, p50_ms: total?.p50 ?? null, p95_ms: total?.p95 ?? null,
+      per_hour: hoursOf(first, PERIODS[period], rows),
+    };
+  }
+
+  /** Each webhook that did something in the period, or has something to do. One statement. */
+  endpoints(period: Period): Promise<readonly Endpoint[]> {
+    return this.#data.all(sql<Endpoint>`
+      select d.webhook_id as id, ${COUNTS}, count(*) filter (where d.due_at is not null)::integer as pending, ${percentile(0.5)} as p50_ms, ${percentile(0.95)} as p95_ms
+      from webhook_delivery d where d.created_at >= ${this.#firstHour(period)} or d.due_at is not null group by d.webhook_id order by failed desc, d.webhook_id`);
+  }
+
+  #firstHour(period: Period): Date {
+    return new Date((Math.floor(this.#clock.now() / HOUR) - PERIODS[period] + 1) * HOUR);
+  }
+}
+
+function hoursOf(first: Date, count: number, rows: readonly Counted[]): readonly HourRecord[] {
+  const known = new Map(rows.map((row) => [row.hour?.getTime(), row]));
+  return Array.from({ length: count }, (_, at) => {
+    const time = first.getTime() + at * HOUR;
+    const { delivered = 0, failed = 0, p50 = null, p95 = null } = known.get(time) ?? {};
+    return { hour: new Date(time).toISOString(), delivered, failed, p50_ms: p50, p95_ms: p95 };
+  });
+}
