@@ -1,0 +1,54 @@
+import type { Access } from '#plugins/access';
+import type { Categories, Discussions } from '#plugins/discussions';
+import type { Tags } from '#plugins/tags';
+
+/** A page that guests see. */
+export interface Address {
+  readonly path: string;
+  readonly updatedAt?: Date;
+}
+
+interface AddressParts {
+  readonly access: Access;
+  readonly categories: Categories;
+  readonly discussions: Pick<Discussions, 'addresses' | 'stretches'>;
+  readonly tags: Tags | undefined;
+}
+/** Discussions read at a time. */
+const PIECE = 5_000;
+
+/** What guests may open. */
+export class Addresses {
+  readonly #parts: AddressParts;
+
+  constructor(parts: AddressParts) {
+    this.#parts = parts;
+  }
+
+  /** All pages that show lists; they are held in memory anyway. */
+  async lists(): Promise<readonly Address[]> {
+    const { access, categories, tags } = this.#parts;
+    await Promise.all([access.refresh(), categories.refresh(), tags?.refresh()]);
+    const of = (prefix: string, slug: string): string => prefix + encodeURIComponent(slug);
+    return [
+      '/', '/categories', ...categories.visible(access.guest).map(({ slug }) => of('/c/', slug)), ...(tags ? ['/tags', ...tags.all().map(({ slug }) => of('/t/', slug))] : []),
+    ].map((path) => ({ path }));
+  }
+
+  /** In which stretches of `size` numbers there are discussions. */
+  stretches(size: number): Promise<readonly number[]> {
+    return this.#parts.discussions.stretches(size, this.#parts.access.guest);
+  }
+
+  /** The discussions of a stretch, by number, piece by piece: memory does not depend on how many there are. */
+  async *discussions(stretch: number, size: number): AsyncGenerator<readonly Address[]> {
+    const { access, discussions } = this.#parts;
+    const last = (stretch + 1) * size;
+    for (let after = stretch * size; ; ) {
+      const piece = await discussions.addresses({ after, last, limit: PIECE }, access.guest);
+      yield piece;
+      if (piece.length < PIECE) return;
+      after = piece.at(-1)!.number;
+    }
+  }
+}

@@ -1,0 +1,39 @@
+import { join } from 'node:path';
+import { Cache, definePlugin, Environment, Http, Type } from '#core';
+import { Access } from '#plugins/access';
+import { Categories, Discussions } from '#plugins/discussions';
+import { Protection } from '#plugins/protection';
+import { Tags } from '#plugins/tags';
+import { Addresses } from './addresses.ts';
+import { SitemapFiles } from './files.ts';
+import { addRoutes } from './routes.ts';
+import { Sitemap } from './sitemap.ts';
+import { CrawlerSurface, surfaces } from './surface.ts';
+
+export default definePlugin({
+  id: 'sitemap',
+  name: 'Sitemap',
+  version: '1.0.0',
+  description: 'Tells search engines what there is: /sitemap.xml and /robots.txt.',
+  needs: { cache: Cache, environment: Environment, http: Http, access: Access, protection: Protection, categories: Categories, discussions: Discussions },
+  wants: { tags: Tags },
+  settings: Type.Object({
+    'sitemap.addresses': Type.Integer({
+      default: 50_000, minimum: 2, maximum: 50_000, title: 'Addresses in one file of the sitemap', 'x-group': 'feeds',
+      description: 'More are split into several files with an index.',
+    }),
+    'sitemap.files': Type.Boolean({
+      default: true, title: 'Write the sitemap to files', 'x-group': 'feeds', description: 'Keeps a copy in the folder public of the data directory, for a web server in front.',
+    }),
+  }),
+  setup({ cache, environment, http, access, protection, categories, discussions, tags }, plugin) {
+    const addresses = new Addresses({ access, categories, discussions, tags });
+    const sitemap = new Sitemap({ addresses, cache, baseUrl: environment.baseUrl, most: () => plugin.settings['sitemap.addresses'] });
+    const surface = new CrawlerSurface({ http, protection, log: plugin.log });
+    for (const own of Object.values(surfaces)) plugin.surface(own, surface);
+    addRoutes(plugin, sitemap, environment.baseUrl);
+    const files = new SitemapFiles({ sitemap, cache, folder: join(environment.dataDir, 'public'), wanted: () => plugin.settings['sitemap.files'], log: plugin.log });
+    plugin.defer(files.start());
+    plugin.onSettings(() => sitemap.forget());
+  },
+});

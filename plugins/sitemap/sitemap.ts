@@ -1,0 +1,93 @@
+import { Readable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { pipeline } from 'node:stream/promises';
+import { createGzip } from 'node:zlib';
+import { notFound, type Cache } from '#core';
+import { accessTag } from '#plugins/access';
+import { tags as discussionTags } from '#plugins/discussions';
+import { tagsTag } from '#plugins/tags';
+import { escapeHtml } from '#plugins/web';
+import type { Address, Addresses } from './addresses.ts';
+
+interface SitemapParts {
+  readonly addresses: Addresses;
+  readonly cache: Cache;
+  readonly baseUrl: string;
+  /** Addresses in one file at most. */
+  most(): number;
+}
+
+/** The whole: every address, or the index of the parts. */
+export const WHOLE = 'sitemap';
+const PART = /^(lists|discussions)-([1-9]\d{0,5})$/;
+const OWN_TAG = 'sitemap';
+/** Cache tags of whatever shows in it. */
+export const SHOWN: readonly string[] = [OWN_TAG, discussionTags.lists, discussionTags.all, discussionTags.categories, accessTag, tagsTag];
+const NAMESPACE = 'http://www.sitemaps.org/schemas/sitemap/0.9';
+
+/** Documents by name, compressed and kept until something in them may have changed: fifty thousand addresses are half a megabyte then. */
+export class Sitemap {
+  readonly #parts: SitemapParts;
+
+  constructor(parts: SitemapParts) {
+    this.#parts = parts;
+  }
+
+  /** As gzip. 404 for a part that there is not. */
+  document(name: string): Promise<Buffer> {
+    return this.#parts.cache.remember(`sitemap ${name}`, SHOWN, async () => zip(await this.#write(name)));
+  }
+
+  /** Names of the parts that the index names; none where one file holds everything. */
+  async parts(): Promise<readonly string[]> {
+    const { addresses } = this.#parts;
+    const most = this.#parts.most();
+    const { length } = await addresses.lists();
+    // Whether all discussions there are have room beside the rest.
+    if (length < most && (await addresses.stretches(most - length)).every((stretch) => stretch === 0)) return [];
+    const stretches = await addresses.stretches(most);
+    return [...Array.from({ length: Math.ceil(length / most) }, (_, at) => `lists-${at + 1}`), ...stretches.map((stretch) => `discussions-${stretch + 1}`)];
+  }
+
+  forget(): Promise<void> {
+    return this.#parts.cache.purge(OWN_TAG);
+  }
+
+  async #write(name: string): Promise<AsyncIterable<string> | Iterable<string>> {
+    const { addresses, baseUrl } = this.#parts;
+    const most = this.#parts.most();
+    if (name === WHOLE) {
+      const parts = await this.parts();
+      if (parts.length > 0) return indexOf(parts.map((part) => `${baseUrl}/sitemaps/${part}.xml`));
+      const lists = await addresses.lists();
+      return addressesOf(baseUrl, [lists], addresses.discussions(0, most - lists.length));
+    }
+    const [, kind, number] = PART.exec(name) ?? [];
+    const at = Number(number) - 1;
+    const exists = kind !== undefined && (kind === 'lists' ? at * most < (await addresses.lists()).length : (await addresses.stretches(most)).includes(at));
+    if (!exists) throw notFound('There is no such part of the sitemap');
+    return kind === 'lists' ? addressesOf(baseUrl, [(await addresses.lists()).slice(at * most, (at + 1) * most)]) : addressesOf(baseUrl, addresses.discussions(at, most));
+  }
+}
+
+async function* addressesOf(baseUrl: string, ...sources: readonly (AsyncIterable<readonly Address[]> | Iterable<readonly Address[]>)[]): AsyncGenerator<string> {
+  yield `<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="${NAMESPACE}">\n`;
+  for (const source of sources) {
+    for await (const piece of source) {
+      yield piece.map(({ path, updatedAt }) => `<url><loc>${escapeHtml(baseUrl + path)}</loc>${updatedAt ? `<lastmod>${updatedAt.toISOString()}</lastmod>` : ''}</url>\n`).join('');
+    }
+  }
+  yield '</urlset>\n';
+}
+
+function* indexOf(locations: readonly string[]): Generator<string> {
+  yield `<?xml version="1.0" encoding="UTF-8"?>\n<sitemapindex xmlns="${NAMESPACE}">\n`;
+  for (const location of locations) yield `<sitemap><loc>${escapeHtml(location)}</loc></sitemap>\n`;
+  yield '</sitemapindex>\n';
+}
+
+async function zip(text: AsyncIterable<string> | Iterable<string>): Promise<Buffer> {
+  const zipped = createGzip();
+  const [bytes] = await Promise.all([buffer(zipped), pipeline(Readable.from(text), zipped)]);
+  return bytes;
+}

@@ -1,0 +1,66 @@
+import { hash } from 'node:crypto';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createGunzip } from 'node:zlib';
+import { defineSurface, HttpError, type Exchange, type Http, type Logger, type SurfaceBehaviour } from '#core';
+import { isFresh, takesGzip } from '#plugins/api';
+import { DATA_POLICY, type Protection } from '#plugins/protection';
+
+/** What crawlers are sent. */
+export interface CrawlerDocument {
+  readonly type: string;
+  /** As gzip. */
+  readonly zipped: Buffer;
+}
+
+/** Without sessions: everybody gets the same, and caches on the way may have it. */
+export const surfaces = {
+  sitemap: defineSurface<undefined, CrawlerDocument>('sitemap', { prefix: '/sitemap.xml' }),
+  parts: defineSurface<undefined, CrawlerDocument>('sitemap-parts', { prefix: '/sitemaps' }),
+  robots: defineSurface<undefined, CrawlerDocument>('robots', { prefix: '/robots.txt' }),
+} as const;
+
+interface SurfaceParts {
+  readonly http: Http;
+  readonly protection: Protection;
+  readonly log: Logger;
+}
+/** For browsers and caches on the way: the one place where something may be older than the last change. */
+const HOUR = 'public, max-age=3600';
+
+export class CrawlerSurface implements SurfaceBehaviour<undefined, CrawlerDocument> {
+  readonly #parts: SurfaceParts;
+
+  constructor(parts: SurfaceParts) {
+    this.#parts = parts;
+  }
+
+  enter(): undefined {
+    return undefined;
+  }
+
+  async succeed({ req, res }: Exchange<undefined>, { type, zipped }: CrawlerDocument): Promise<void> {
+    const etag = `W/"${hash('sha1', zipped, 'base64url')}"`;
+    this.#head(req, res, { 'Content-Type': type, 'Cache-Control': HOUR, Vary: 'Accept-Encoding', ETag: etag });
+    if (isFresh(req, etag)) return void res.status(304).end();
+    if (takesGzip(req)) return void res.set({ 'Content-Encoding': 'gzip', 'Content-Length': String(zipped.length) }).end(zipped);
+    if (req.method === 'HEAD') return void res.end();
+    await pipeline(Readable.from([zipped]), createGunzip(), res);
+  }
+
+  fail({ req, res }: Exchange<undefined>, error: unknown): void {
+    const { http, log } = this.#parts;
+    if (res.headersSent) return void res.destroy();
+    const requestId = http.idOf(req);
+    const { status, message, code, headers } = error instanceof HttpError ? error : new HttpError(500, 'Something went wrong on the server');
+    if (status >= 500) log.error({ error, request: requestId, path: req.path }, 'the sitemap failed');
+    this.#head(req, res, { 'Cache-Control': 'no-store', ...headers });
+    res.status(status).json({ success: false, error: message, code, request_id: requestId });
+  }
+
+  #head(req: Exchange<undefined>['req'], res: Exchange<undefined>['res'], headers: Readonly<Record<string, string>>): void {
+    const { http, protection } = this.#parts;
+    for (const [name, value] of protection.headers(DATA_POLICY)) res.setHeader(name, value);
+    res.set({ ...headers, 'X-Request-Id': http.idOf(req) });
+  }
+}
