@@ -61,7 +61,7 @@ export const createGallery = (log: GalleryLog = { batches: [], seen: [] }) =>
 
       const sorts = ['Latest', 'Newest', 'Most replied', 'Most viewed', 'Oldest'].map((label, index) => ({ label, href: `/?sort=${index}`, current: index === 0 }));
       const Query = Type.Object({ sort: Type.Optional(Type.String()), page: Type.Optional(Type.Integer()) });
-      const feeds = [{ title: 'RSS', href: '/feed/rss', type: 'rss' as const }];
+      const feeds = [{ title: 'RSS', href: '/feed/rss', type: 'application/rss+xml' }];
       plugin.route(pages, { method: 'get', path: '/', can: 'public', query: Query, keep: () => ['gallery'] })(({ query }) => {
         const pager = pagerOf(query.page ?? 3, 12, (page) => `/?page=${page}`);
         const about = head('home', 'Test forum', { canonical: '/', description: 'A place for boats', feeds });
