@@ -1,0 +1,11 @@
+import { Type, type Static } from '#core';
+import { nullable, Time } from '#plugins/api';
+
+/** A token that opens feeds and nothing else, as its member sees it. The token itself is shown once, when it is made. */
+export const FeedTokenRecord = Type.Object({
+  id: Type.String(), name: Type.String(),
+  /** Null: everything the member may see. */
+  category_ids: nullable(Type.Array(Type.String())),
+  created_at: Time, last_used_at: nullable(Time),
+});
+export type FeedTokenRecord = Static<typeof FeedTokenRecord>;

@@ -1,0 +1,24 @@
+import type { Accounts, Sessions } from '#plugins/accounts';
+import type { FeedIdentity } from '#plugins/feeds';
+import type { FeedTokens } from './tokens.ts';
+
+interface IdentityParts {
+  readonly tokens: FeedTokens;
+  readonly accounts: Pick<Accounts, 'viewers'>;
+  readonly sessions: Pick<Sessions, 'bearer'>;
+  enabled(): boolean;
+}
+
+/** The parameter `token`: a member's API token, or one of their tokens for feeds. One that is not valid counts for nothing, without a word. */
+export const tokenIdentity = ({ tokens, accounts, sessions, enabled }: IdentityParts): FeedIdentity => ({
+  named: (url) => enabled() && /[?&]token=/.test(url),
+  async reader(req) {
+    const { token } = req.query;
+    if (typeof token !== 'string') return undefined;
+    const member = await sessions.bearer(token);
+    if (member) return { viewer: member };
+    const known = await tokens.find(token);
+    const viewer = known && (await accounts.viewers([known.accountId])).get(known.accountId);
+    return viewer && { viewer, categoryIds: known.categoryIds };
+  },
+});

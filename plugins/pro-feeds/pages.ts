@@ -1,0 +1,67 @@
+import { InvalidInput, notFound, Type, type Environment, type PluginHandle } from '#core';
+import type { Viewer } from '#plugins/access';
+import type { Categories } from '#plugins/discussions';
+import { feedPath, FORMATS } from '#plugins/feeds';
+import { navigation, negotiated, pages, redirect, view, type Retry, type View } from '#plugins/web';
+import type { FeedTokens } from './tokens.ts';
+
+export interface PageParts {
+  readonly tokens: FeedTokens;
+  readonly categories: Categories;
+  readonly environment: Environment;
+  enabled(): boolean;
+}
+const SETTINGS = '/settings/feeds';
+const NewToken = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 60, pattern: '\\S' }),
+  category_ids: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 500 })),
+});
+const NAMES = { rss: 'RSS', atom: 'Atom', json: 'JSON' } as const;
+
+/** What a form shows besides its list: what was typed, what was wrong, or a token that was just made. */
+interface Shown {
+  readonly retry?: Retry;
+  readonly token?: string;
+}
+
+/** /settings/feeds: where members make addresses of feeds for themselves, and revoke them. */
+export function addPages(plugin: PluginHandle, { tokens, categories, environment, enabled }: PageParts): void {
+  plugin.extend(navigation, { area: 'settings', label: 'pro-feeds:title', href: SETTINGS, visible: enabled });
+  const find = (): true | undefined => enabled() || undefined;
+
+  const feeds = async (viewer: Viewer, { retry, token }: Shown = {}): Promise<View> => {
+    await categories.refresh();
+    const visible = categories.visible(viewer);
+    const nameOf = (id: string): string => visible.find((category) => category.id === id)?.name ?? '–';
+    // A guest gets here with what they typed when their session has ended meanwhile.
+    const list = (viewer.id === undefined ? [] : await tokens.of(viewer.id)).map((one) => ({ ...one, scope: one.category_ids?.map(nameOf).join(', ') }));
+    const model = {
+      tokens: list, categories: visible.map(({ id, name }) => ({ value: id, label: name })),
+      addresses: token && FORMATS.map((format) => ({ format: NAMES[format], address: `${environment.baseUrl}${feedPath(format)}?token=${token}` })),
+      values: retry?.body ?? {}, chosen: [retry?.body['category_ids'] ?? []].flat(), message: retry?.message, problems: retry?.problems ?? [],
+      wrong: Object.fromEntries((retry?.problems ?? []).map(({ field, message }) => [field, message])),
+    };
+    return view('@pro-feeds/settings', { name: 'settings', title: 'Feeds', hidden: true }, model, retry?.status ?? 200);
+  };
+  const options = { login: true, again: (retry: Retry) => feeds(retry.actor, { retry }) };
+
+  plugin.route(pages, { method: 'get', path: SETTINGS, can: 'public', options, find })(
+    async ({ actor }) => negotiated(await feeds(actor), { success: true, feed_tokens: await tokens.of(actor.id!) }),
+  );
+
+  plugin.route(pages, { method: 'post', path: SETTINGS, can: 'public', options, find, body: NewToken })(async ({ actor, body, res }) => {
+    await categories.refresh();
+    const unknown = (body.category_ids ?? []).some((id) => !categories.visible(actor).some((category) => category.id === id));
+    if (unknown) throw new InvalidInput([{ field: 'category_ids', message: 'has a category that you cannot see' }]);
+    const categoryIds = body.category_ids?.length ? [...new Set(body.category_ids)] : undefined;
+    const { id, token } = await tokens.make(actor.id!, { name: body.name.trim(), categoryIds });
+    res.set('Cache-Control', 'no-store');
+    const made = (await tokens.of(actor.id!)).find((one) => one.id === id);
+    return negotiated(await feeds(actor, { token }), { success: true, token, feed_token: made }, 201);
+  });
+
+  plugin.route(pages, { method: 'post', path: `${SETTINGS}/revoke`, can: 'public', options, find, body: Type.Object({ id: Type.String({ maxLength: 64 }) }) })(async ({ actor, body }) => {
+    if (!(await tokens.revoke(actor.id!, body.id))) throw notFound('You have no such address');
+    return negotiated(redirect(SETTINGS, { notice: 'The address no longer works.' }), { success: true });
+  });
+}

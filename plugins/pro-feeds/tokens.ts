@@ -1,0 +1,76 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { HttpError, sql, type Clock, type Data } from '#core';
+import { createId, isId } from '#plugins/api';
+import type { FeedTokenRecord } from '#plugins/pro-feeds';
+
+/** Tokens one member may have. */
+const MOST = 20;
+/** Milliseconds between two notes of when a token was used. */
+const NOTE = 60_000;
+const TOKEN = /^feed_[A-Za-z0-9_-]{43}$/;
+
+interface Row {
+  readonly id: string;
+  readonly name: string;
+  readonly category_ids: readonly string[] | null;
+  readonly created_at: Date;
+  readonly last_used_at: Date | null;
+}
+/** Whose token it is, and for which categories; undefined: all. */
+export interface Known {
+  readonly accountId: string;
+  readonly categoryIds: readonly string[] | undefined;
+}
+
+const digest = (token: string): string => createHash('sha256').update(token).digest('hex');
+
+/** Tokens that open feeds and nothing else. Only a hash of each is kept. */
+export class FeedTokens {
+  readonly #data: Data;
+  readonly #clock: Clock;
+
+  constructor({ data, clock }: { readonly data: Data; readonly clock: Clock }) {
+    this.#data = data;
+    this.#clock = clock;
+  }
+
+  /** The newest first. */
+  async of(accountId: string): Promise<readonly FeedTokenRecord[]> {
+    const rows = await this.#data.all(sql<Row>`
+      select id, name, category_ids, created_at, last_used_at from feed_token where account_id = ${accountId} order by id desc`);
+    return rows.map(({ category_ids: categoryIds, created_at: createdAt, last_used_at: lastUsedAt, ...row }) => ({
+      ...row, category_ids: categoryIds ? [...categoryIds] : null, created_at: createdAt.toISOString(), last_used_at: lastUsedAt?.toISOString() ?? null,
+    }));
+  }
+
+  /** This is the only time the token can be read. 409 for a member who has too many. */
+  async make(accountId: string, { name, categoryIds }: { readonly name: string; readonly categoryIds: readonly string[] | undefined }): Promise<{ readonly id: string; readonly token: string }> {
+    const now = this.#clock.now();
+    const made = { id: createId(now), token: `feed_${randomBytes(32).toString('base64url')}` };
+    await this.#data.transaction(async () => {
+      // One after the other for each member, so that they are counted right.
+      await this.#data.all(sql`select pg_advisory_xact_lock(hashtextextended(${`feed-tokens:${accountId}`}, 0))`);
+      const row = await this.#data.one(sql`insert into feed_token (id, account_id, name, hash, category_ids, created_at)
+        select ${made.id}::uuid, ${accountId}::uuid, ${name}, ${digest(made.token)}, ${categoryIds ? JSON.stringify(categoryIds) : null}::jsonb, ${new Date(now)}::timestamptz
+        where (select count(*) from feed_token where account_id = ${accountId}) < ${MOST} returning id`);
+      if (!row) throw new HttpError(409, `You have ${MOST} feed addresses; revoke one first`);
+    });
+    return made;
+  }
+
+  /** False where the member has no such token. */
+  async revoke(accountId: string, id: string): Promise<boolean> {
+    return isId(id) && (await this.#data.one(sql`delete from feed_token where id = ${id} and account_id = ${accountId} returning id`)) !== undefined;
+  }
+
+  /** Notes, to the minute, that it was used. */
+  async find(token: string): Promise<Known | undefined> {
+    if (!TOKEN.test(token)) return undefined;
+    const row = await this.#data.one(sql<Pick<Row, 'id' | 'category_ids' | 'last_used_at'> & { readonly account_id: string }>`
+      select id, account_id, category_ids, last_used_at from feed_token where hash = ${digest(token)}`);
+    if (!row) return undefined;
+    const now = this.#clock.now();
+    if (now - (row.last_used_at?.getTime() ?? 0) >= NOTE) await this.#data.all(sql`update feed_token set last_used_at = ${new Date(now)} where id = ${row.id}`);
+    return { accountId: row.account_id, categoryIds: row.category_ids ?? undefined };
+  }
+}

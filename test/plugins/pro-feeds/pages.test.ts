@@ -1,0 +1,51 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { expectStatus, useForum } from '../discussions/forum.ts';
+
+const forum = useForum({ 'pro.enabled': true });
+let help: string;
+const page = async (): Promise<string> => expectStatus(await forum.as.ada.get('/settings/feeds'), 200).text.replaceAll('&#x3D;', '=');
+
+beforeAll(async () => {
+  help = (await forum.guest.get('/api/categories/help')).body.category.id;
+});
+
+describe('the page of one’s feeds', () => {
+  test('is for members, and among their settings', async () => {
+    expect((await forum.guest.get('/settings/feeds')).headers.get('location')).toBe('/login?return_to=%2Fsettings%2Ffeeds');
+    expect((await forum.guest.get('/settings/feeds', { accept: 'application/json' })).status).toBe(401);
+    expect((await forum.as.ada.get('/settings/profile')).text).toContain('href="/settings/feeds"');
+    expect(await page()).toContain('You have made no addresses yet.');
+    expect(await page()).not.toContain('>Staff<');
+  });
+
+  test('makes addresses that are shown once', async () => {
+    const made = await forum.as.ada.submit('/settings/feeds', { name: 'My <phone>', 'category_ids[]': help });
+    expect([made.status, made.headers.get('cache-control')]).toEqual([200, 'private, no-store']);
+    const text = made.text.replaceAll('&#x3D;', '=');
+    const [, token = ''] = /http:\/\/forum\.test\/feed\/rss\?token=(feed_[\w-]{43})</.exec(text) ?? [];
+    for (const path of ['/feed/rss', '/feed/atom', '/feed/json']) {
+      expect(text).toContain(`http://forum.test${path}?token=${token}`);
+      expect((await forum.guest.get(`${path}?token=${token}`)).status).toBe(200);
+    }
+    const later = await page();
+    expect([later.includes(token), later.includes('My &lt;phone&gt;'), later.includes('>Help<')]).toEqual([false, true, true]);
+    expect(later).toContain('last read');
+  });
+
+  test('asks for a name, and keeps what was chosen', async () => {
+    const refused = await forum.as.ada.submit('/settings/feeds', { name: ' ', 'category_ids[]': help });
+    expect([refused.status, refused.text.replaceAll('&#x3D;', '=').includes(`value="${help}" checked`)]).toEqual([400, true]);
+  });
+
+  test('takes nothing without a forgery token', async () => {
+    const answer = await forum.as.ada.request('POST', '/settings/feeds', { form: { name: 'x' } });
+    expect(answer.status).toBe(403);
+  });
+
+  test('revokes an address', async () => {
+    const [, id = ''] = /name="id" value="([^"]+)"/.exec(await page()) ?? [];
+    const answer = await forum.as.ada.submit('/settings/feeds/revoke', { id });
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/settings/feeds']);
+    expect(await page()).not.toContain('My &lt;phone&gt;');
+  });
+});
