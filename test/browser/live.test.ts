@@ -5,14 +5,39 @@ import { useForum, type Person } from './forum.ts';
 
 const forum = useForum();
 
-/** Replies to discussion 1, as somebody elsewhere does. */
-async function reply(name: Person, content: string): Promise<void> {
+/** Replies to a discussion, as somebody elsewhere does. */
+async function reply(name: Person, content: string, number = '1'): Promise<void> {
   const { app } = forum.app;
   const { id } = forum.people[name];
   const viewer = (await app.service(Accounts).viewers([id])).get(id)!;
   const discussions = app.service(Discussions);
-  await discussions.reply(viewer, { discussionId: (await discussions.find('1', viewer))!.id, content });
+  await discussions.reply(viewer, { discussionId: (await discussions.find(number, viewer))!.id, content });
 }
+
+describe('the bell of an open page', () => {
+  test('shows and says that there is something to read, and forgets it once that is read elsewhere', async () => {
+    const page = await forum.open('root');
+    // Whoever wrote first in a discussion watches it.
+    await page.goto('/new?category=general&title=Bells');
+    await page.getByLabel('Your text').fill('Ours is brass.');
+    await page.getByRole('button', { name: 'Start discussion' }).click();
+    await page.getByRole('heading', { name: 'Bells', level: 1 }).waitFor();
+    const number = /\/d\/(\d+)/.exec(page.url())![1]!;
+    await page.goto('/categories');
+    for (const element of ['x-live', 'x-notifications-bell']) await page.locator(`${element}:defined`).waitFor({ state: 'attached' });
+    expect(await page.locator('.bell-count').isVisible()).toBe(false);
+    await reply('bob', 'Mine is bronze.', number);
+    const bell = page.getByRole('banner').getByRole('link', { name: 'Notifications, unread: 1' });
+    await bell.waitFor();
+    expect(await bell.textContent()).toBe('1');
+    await page.getByRole('status').getByText('Notifications, unread: 1').waitFor({ state: 'attached' });
+    const other = await page.context().newPage();
+    await other.goto(`/d/${number}`);
+    await page.getByRole('banner').getByRole('link', { name: 'Notifications', exact: true }).waitFor();
+    expect(await page.locator('.bell-count').isVisible()).toBe(false);
+    await page.context().close();
+  });
+});
 
 describe('an open discussion', () => {
   test('says that replies have come, without moving what is read, and leads to the first of them', async () => {
