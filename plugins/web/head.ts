@@ -50,7 +50,7 @@ function themeColour({ colours }: Look, scheme: HeadContext['scheme']): SafeHtml
 function scripts(look: Look, locale: Locale, member: boolean): SafeHtml {
   const texts = Object.fromEntries(CLIENT_TEXTS.map((key) => [key, locale.text(`web:client.${key}`, KEEP_HOLES)]));
   return html`<script type="importmap" nonce="${NONCE_MARK}">${safeJson({ imports: look.imports })}</script>
-<link rel="modulepreload" href="${look.client}" nonce="${NONCE_MARK}">
+<script type="module" src="${look.client}" nonce="${NONCE_MARK}"></script>
 <script type="module" src="${look.boot}" nonce="${NONCE_MARK}"></script>
 <script type="application/json" id="forum">${safeJson({ elements: look.elements, texts, member })}</script>`;
 }

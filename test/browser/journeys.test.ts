@@ -1,5 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { listen } from './checks.ts';
 import { logIn, PASSWORD, useForum } from './forum.ts';
 
 const forum = useForum();
@@ -16,6 +17,8 @@ async function seen(what: Locator): Promise<boolean> {
 }
 const shown = (page: Page, text: string | RegExp): Promise<boolean> => seen(page.getByRole('main').getByText(text));
 const heading = (page: Page, name: string): Promise<boolean> => seen(page.getByRole('heading', { name, level: 1, exact: true }));
+/** What the browser complained about, but for answers that refuse, which the journeys are about. */
+const complaints = (heard: readonly string[]): readonly string[] => heard.filter((line) => !/the server responded with a status of 4\d\d/.test(line));
 const post = (page: Page, number: number) => page.locator(`#post-${number}`);
 
 describe.each([
@@ -26,8 +29,15 @@ describe.each([
 
   describe('somebody new', () => {
     let page: Page;
-    beforeAll(async () => void (page = await forum.open('guest', { javaScriptEnabled })));
-    afterAll(() => page.context().close());
+    let heard: readonly string[];
+    beforeAll(async () => {
+      page = await forum.open('guest', { javaScriptEnabled });
+      heard = listen(page);
+    });
+    afterAll(async () => {
+      await page.context().close();
+      expect(complaints(heard)).toEqual([]);
+    });
 
     test('signs up and is welcomed by name', async () => {
       await page.goto('/');
@@ -147,12 +157,17 @@ describe.each([
 
   describe('a moderator', () => {
     let page: Page;
+    let heard: readonly string[];
     beforeAll(async () => {
       page = await forum.open('mia', { javaScriptEnabled });
+      heard = listen(page);
       await page.goto('/');
       await page.getByRole('link', { name: mine }).click();
     });
-    afterAll(() => page.context().close());
+    afterAll(async () => {
+      await page.context().close();
+      expect(complaints(heard)).toEqual([]);
+    });
     const tool = (entry: string, role: 'link' | 'button' = 'button'): Promise<void> => choose(page, 'More about this discussion', entry, role);
 
     test('pins a discussion, and it is first in its category', async () => {
@@ -220,8 +235,15 @@ describe.each([
 
   describe('an administrator', () => {
     let page: Page;
-    beforeAll(async () => void (page = await forum.open('root', { javaScriptEnabled })));
-    afterAll(() => page.context().close());
+    let heard: readonly string[];
+    beforeAll(async () => {
+      page = await forum.open('root', { javaScriptEnabled });
+      heard = listen(page);
+    });
+    afterAll(async () => {
+      await page.context().close();
+      expect(complaints(heard)).toEqual([]);
+    });
 
     test('creates a category, and guests find it', async () => {
       await page.goto('/');
