@@ -50,3 +50,6 @@ export const TITLES: readonly string[] = [
   'Is <b>epoxy</b> & "tape" enough?',
   ...['Varnish', 'Sails', 'Anchors', 'Winches', 'Batteries', 'Charts', 'Radios', 'Tides', 'Ropes', 'Knots', 'Trailers', 'Engines', 'Propellers', 'Fenders', 'Lamps', 'Stoves', 'Pumps', 'Masts'].map((thing) => `${thing}: what do you use, and would you buy them again?`),
 ];
+
+/** Tags: ordinary, long, from right to left. */
+export const TAGS: readonly string[] = ['engines', 'first aid', 'Donaudampfschifffahrtsmuseum', 'סירות'];

@@ -3,8 +3,9 @@ import { afterAll, beforeAll } from 'vitest';
 import { Accounts, type Account } from '#plugins/accounts';
 import { Categories, Importer } from '#plugins/discussions';
 import { Markdown } from '#plugins/markdown';
+import { Notifications } from '#plugins/notifications';
 import { startApp, type TestApp } from '#test';
-import { LONG, SHORT, TITLES } from './content.ts';
+import { LONG, SHORT, TAGS, TITLES } from './content.ts';
 import { openBrowser } from './look.ts';
 
 export const PASSWORD = 'Plain-Sailing-42';
@@ -65,7 +66,8 @@ export async function logIn(page: Page, name: string, password: string = PASSWOR
 }
 
 /** People, categories and discussions such as a forum has after its first weeks, at least two pages of each list. */
-async function fill({ app }: TestApp): Promise<Record<Person, Account>> {
+async function fill(test: TestApp): Promise<Record<Person, Account>> {
+  const { app } = test;
   const [accounts, categories, importer, markdown] = [app.service(Accounts), app.service(Categories), app.service(Importer), app.service(Markdown)];
   const people = {} as Record<Person, Account>;
   for (const [username, groupId] of Object.entries(GROUPS) as [Person, string][]) {
@@ -85,7 +87,29 @@ async function fill({ app }: TestApp): Promise<Record<Person, Account>> {
       content, html: html.get(content)!, authorId: authors[(at + n) % authors.length]!, createdAt: new Date(createdAt + n * hour),
     }));
     const place = { categoryId: open[at % open.length]!.id, authorId: authors[at % authors.length]!, createdAt: new Date(createdAt) };
-    return { title, ...place, views: at * 7, pinned: at === 0, locked: at === 1, posts };
+    return { title, ...place, views: at * 7, pinned: at === 0, locked: at === 1, posts, fields: { tags: TAGS.slice(at % 2, 1 + (at + 2) % 4) } };
   }));
+  await react(test);
+  await notify(test, people);
   return people;
+}
+
+/** Reactions to the first posts, and a report of one. */
+async function react({ client }: TestApp): Promise<void> {
+  const mia = client();
+  await mia.login('mia', PASSWORD);
+  const { posts } = (await mia.get('/api/discussions/1/posts')).body as { posts: readonly { id: string }[] };
+  const [first, second] = posts.map(({ id }) => id);
+  for (const reaction of ['like', 'wow']) await mia.post('/api/reactions/toggle', { post_id: first, reaction });
+  await mia.post('/api/reports', { post_id: second, reason: 'spam', note: 'The same keel bolts in every discussion.' });
+}
+
+/** Something unread for ada, in a discussion that no test opens as her. */
+async function notify({ app, client }: TestApp, { ada, bob, mia }: Record<Person, Account>): Promise<void> {
+  const { id, number } = (await client().get('/api/discussions/3')).body.discussion as { id: string; number: number };
+  const about = { userId: ada.id, discussionId: id, url: `/d/${number}` };
+  await app.service(Notifications).notify([
+    { ...about, type: 'reply', actorId: bob.id, key: 'reply' }, { ...about, type: 'mention', actorId: mia.id, key: 'mention' },
+    { type: 'report_handled', userId: ada.id, url: '/', title: TITLES[0]!, key: 'report' },
+  ]);
 }
