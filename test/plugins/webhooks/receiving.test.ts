@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { definePlugin } from '#core';
 import { webhookReceived, type ReceivedWebhook } from '#plugins/webhooks';
 import { startApp, type TestApp } from '#test';
+import { signedHeaders } from '../../../plugins/webhooks/signing.ts';
 import { install } from '../discussions/forum.ts';
 
 const SECRET = `whsec_${randomBytes(32).toString('base64')}`;
@@ -124,7 +125,6 @@ describe('POST /api/webhooks', () => {
   });
 
   test('hears what this forum itself sends, while its secret changes too', async () => {
-    const { signedHeaders } = await import('../../../plugins/webhooks/signing.ts');
     const keys = [randomBytes(32), KEY];
     const headers = signedHeaders({ service: 'Forum', keys, eventId: 'own', deliveryId: 'own-1', event: 'x', body: TEXT, at: app.clock.now() });
     expect((await post(TEXT, headers)).status).toBe(200);
