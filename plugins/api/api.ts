@@ -49,15 +49,16 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export const isId = (text: string): boolean => UUID.test(text);
 
 let lastAt = 0;
-let sequence = 0;
+let [time, sequence] = [0, 0];
 
 /** A UUID of version 7: ids made later sort later, to the millisecond of `at` (epoch milliseconds), and within one in the order they were made. */
 export function createId(at: number): string {
   const random = crypto.randomUUID();
-  sequence = at === lastAt ? Math.min(sequence + 1, 0xfff) : Number.parseInt(random.slice(0, 2), 16);
-  lastAt = at;
-  const time = at.toString(16).padStart(12, '0');
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${sequence.toString(16).padStart(3, '0')}-${random.slice(19)}`;
+  // A millisecond that is full borrows from the next.
+  if (at !== lastAt) [lastAt, time, sequence] = [at, at, Number.parseInt(random.slice(0, 2), 16)];
+  else if (++sequence > 0xfff) [time, sequence] = [time + 1, 0];
+  const moment = time.toString(16).padStart(12, '0');
+  return `${moment.slice(0, 8)}-${moment.slice(8)}-7${sequence.toString(16).padStart(3, '0')}-${random.slice(19)}`;
 }
 
 /** Words of a title or name for its address, at most 80 characters, or `fallback` where it has none; letters of every script stay, Latin ones lose their accents. */

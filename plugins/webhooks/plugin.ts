@@ -40,7 +40,7 @@ export default definePlugin({
   hooks: [webhookReceived, webhookDisabled],
   permissions: [manageWebhooks],
   settings: schema,
-  setup({ data, clock, secrets, settings, hooks, environment, access, accounts, protection, admin, notifications, categories, discussions }, plugin) {
+  async setup({ data, clock, secrets, settings, hooks, environment, access, accounts, protection, admin, notifications, categories, discussions }, plugin) {
     const own = plugin.settings;
     const job = plugin.job<{ readonly webhook: string }>('deliver', {
       schema: Type.Object({ webhook: Type.String() }), limit: BEGINNING, run: ({ webhook }): Promise<void> => lanes.run(webhook),
@@ -59,6 +59,7 @@ export default definePlugin({
     const history = new History({ data, clock, queue, webhooks, attempts });
     const receiving = new Receiving({ plugin, data, clock, protection });
 
+    await queue.begin();
     plugin.defer(() => lanes.end());
     plugin.extend(sealedStores, webhooks);
     collect(plugin, hooks, (raised) => fanOut.add(raised));

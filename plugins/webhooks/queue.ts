@@ -134,6 +134,16 @@ export class Queue {
     return row?.until;
   }
 
+  /** On the embedded database there is one process: who still holds lines at its start has died. */
+  async begin(): Promise<void> {
+    const { data, job } = this.#parts;
+    if (!data.embedded) return;
+    await data.transaction(async () => {
+      const left = await data.all(sql<{ id: string }>`update webhook set holder = null, held_until = now() where holder is not null returning id`);
+      for (const { id } of left) await job.add({ webhook: id });
+    });
+  }
+
   /** Lets others have this process's lines at once: it stops. */
   async leave(): Promise<void> {
     await this.#parts.data.all(sql`update webhook set holder = null, held_until = now() where holder = ${this.#holder}`);

@@ -7,13 +7,14 @@ import { readOptions } from '../../core/cli/serve.ts';
 import { createLogger } from '../../core/cli/logger.ts';
 import { tags } from '#plugins/discussions';
 import { prepare } from './data.ts';
+import { feedCosts } from './feeds.ts';
 import { searchCosts } from './search.ts';
 import { freePort } from './start.ts';
 
 /**
  * The forum under measurement, in a process of its own: the real application with limits raised, not removed. Messages:
  * `{ do: 'prepare', … }` fills the database, `{ do: 'record' }` and `{ do: 'recorded' }` bracket one request whose
- * statements the write baseline replays, `{ do: 'search' }` measures searches.
+ * statements the write baseline replays, `{ do: 'search' }` and `{ do: 'feeds' }` measure searches and feeds.
  */
 export interface Statement {
   readonly text: string;
@@ -57,6 +58,7 @@ process.on('message', (message: { do: string }) => {
   void (async () => {
     if (message.do === 'prepare') process.send?.(await prepare(app, message as never));
     if (message.do === 'search') process.send?.(await searchCosts(app));
+    if (message.do === 'feeds') process.send?.(await feedCosts(app, port));
     if (message.do === 'record') process.send?.({ recording: (recording = []) });
     if (message.do === 'recorded') {
       process.send?.({ statements: recording });

@@ -5,6 +5,7 @@ import { startChild, type Child } from './child.ts';
 import type { Amounts, Prepared } from './data.ts';
 import { createDatabase } from './database.ts';
 import type { Result } from './report.ts';
+import type { FeedCosts } from './feeds.ts';
 import type { SearchCosts } from './search.ts';
 
 /** Of 10,000 posts, and of 1,000,000. The long discussion is opened in its middle. */
@@ -22,6 +23,7 @@ interface Costs {
   readonly far: number;
   readonly page500: number;
   readonly search: SearchCosts;
+  readonly feeds: FeedCosts;
 }
 
 /** What reading costs over 1,000,000 posts, as multiples of what it costs over 10,000. Null in a quick run. */
@@ -37,6 +39,7 @@ export async function measureLarge(server: string | undefined, quick: boolean): 
     result('1,000,000 posts: a discussion of 5,000 opened in the middle', ({ small, large }) => [large.opening, small.opening], 1.5),
     result('1,000,000 posts: offset 10,000', ({ large }) => [large.far, large.first], 20),
     result('1,000,000 posts: p95 of searches, to reading 20 posts by id', ({ large: { search } }) => [search.search, search.lookup], 50),
+    result('1,000,000 posts: a feed purged and made again, to reading its 20 discussions by id', ({ large: { feeds } }) => [feeds.rebuilt, feeds.lookup], 5),
   ];
 }
 
@@ -53,6 +56,7 @@ async function costsOf(server: string | undefined, amounts: Amounts & { readonly
       far: amounts.discussions > FAR ? await list(`&offset=${FAR}`) : NaN,
       page500: amounts.discussions > PAGES * PAGE ? await list(`&cursor=${await cursorOf(forum, PAGES)}`) : NaN,
       search: amounts.discussions > FAR ? await forum.ask<SearchCosts>({ do: 'search' }) : { search: NaN, lookup: NaN },
+      feeds: await forum.ask<FeedCosts>({ do: 'feeds' }),
       opening: await median(forum, `/api/discussions/${prepared.long}?near=${middle}`),
     };
   } finally {

@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { startChild } from './child.ts';
 import { createDatabase } from './database.ts';
 import type { Prepared } from './data.ts';
+import { measureFeeds } from './feeds.ts';
 import { measureHooks } from './hooks.ts';
 import { measureDurable } from './durable.ts';
 import { measureLarge, SMALL } from './large.ts';
@@ -40,6 +41,7 @@ try {
     const member = await login(forum.url);
     await add('reads', () => measureReads(forum, prepared, member, seconds));
     await add('lists', () => measureLists(forum, prepared, member, quick));
+    await add('feeds', () => measureFeeds(forum, seconds));
     if (database) await add('writes', () => measureWrites(forum, database.url, prepared, member, seconds));
     await add('memory', async () => [{ name: 'resident memory after the load', value: await forum.memory(), unit: 'MiB', ratio: undefined, goal: 220, atMost: true }]);
   }

@@ -4,7 +4,7 @@ import { load } from './load.ts';
 import type { Result } from './report.ts';
 
 /** Sent with every request, the login's too: a session is bound to them. */
-const AGENT = { 'user-agent': 'parley-bench', 'accept-language': 'en' };
+export const AGENT = { 'user-agent': 'parley-bench', 'accept-language': 'en' };
 
 export interface Member {
   readonly headers: Readonly<Record<string, string>>;
@@ -34,7 +34,7 @@ const TURNS = 4;
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
 /** What a visitor reads, and how fast it should be. */
-interface Read {
+export interface Read {
   readonly name: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -42,7 +42,7 @@ interface Read {
 }
 
 /** Each beside bare Express with the same bytes. */
-async function besideBare(forum: Child, reads: readonly Read[], seconds: number): Promise<readonly Result[]> {
+export async function besideBare(forum: Child, reads: readonly Read[], seconds: number): Promise<readonly Result[]> {
   await using bare = await startChild('bare.ts');
   const results: Result[] = [];
   for (const { name, path, headers, goal } of reads) {

@@ -33,6 +33,8 @@ export interface TestApp extends AsyncDisposable {
   client(headers?: Readonly<Record<string, string>>): Client;
   /** How many SQL statements `work` ran, begun when the background work of what was done before has ended. */
   statements(work: () => Promise<unknown>): Promise<number>;
+  /** Resolves when the background work of what was done before has ended. */
+  calm(): Promise<void>;
 }
 
 export interface TestAppOptions {
@@ -80,6 +82,7 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
   return {
     app, url, clock, lines,
     client: (headers) => createClient(url, headers),
+    calm: () => calm(app),
     async statements(work) {
       await calm(app);
       const before = app.data.statements;

@@ -25,8 +25,7 @@ export function listPages({ plugin, admin, access, hooks, guard, webhooks, histo
   const found = async (id: string): Promise<WebhookRow> => (await webhooks.find(id)) ?? Promise.reject(notFound('There is no such webhook'));
 
   /** The list, and a form for one of them or for a new one. */
-  const shown = async (values: Values, edited: WebhookRow | undefined, { problems = [], message }: Partial<Retry> = {}): Promise<View> => {
-    const rows = await webhooks.list();
+  const shown = (rows: readonly WebhookRow[], values: Values, edited: WebhookRow | undefined, { problems = [], message }: Partial<Retry> = {}): View => {
     const known = edited?.events ?? [];
     const events = [...new Set([...subscribable(hooks), ...known])].map((name) => ({ value: name, label: name }));
     const model = {
@@ -42,7 +41,10 @@ export function listPages({ plugin, admin, access, hooks, guard, webhooks, histo
     return admin.view('@webhooks/list', { title: 'Webhooks', current: ROOT }, model);
   };
   const valuesOf = (webhook: WebhookRow | undefined): Values => (webhook ? { ...recordOf(webhook) } : { active: true, events: ['discussion.created', 'post.created'] });
-  const again = async (retry: Retry): Promise<View> => shown({ ...retry.body, active: String(retry.body['active'] ?? true) !== 'false' }, await webhooks.find(String(retry.body['id'] ?? '')), retry);
+  const again = async (retry: Retry): Promise<View> => {
+    const rows = await webhooks.list();
+    return shown(rows, { ...retry.body, active: String(retry.body['active'] ?? true) !== 'false' }, rows.find(({ id }) => id === retry.body['id']), retry);
+  };
   const secretView = (webhook: WebhookRow, secret: string, notice: string): View =>
     admin.view('@webhooks/secret', { title: 'Webhooks', current: ROOT }, { name: webhook.name, secret, notice, back: `${ROOT}?id=${webhook.id}` });
 
@@ -76,7 +78,7 @@ export function listPages({ plugin, admin, access, hooks, guard, webhooks, histo
     const rows = await webhooks.list();
     const page = pageOf(rows.map(recordOf), { cursor: queryText(req, 'cursor') });
     const edited = rows.find(({ id }) => id === queryText(req, 'id'));
-    return negotiated(await shown(valuesOf(edited), edited), { success: true, webhooks: page.items, ...pageFields(page) });
+    return negotiated(shown(rows, valuesOf(edited), edited), { success: true, webhooks: page.items, ...pageFields(page) });
   });
 
   plugin.route(pages, { method: 'post', path: `${ROOT}/save`, can, options: { login: true, again }, body: SaveBody })(async ({ actor, body }) => {

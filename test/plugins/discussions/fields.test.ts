@@ -34,6 +34,7 @@ describe('a field of another plugin', () => {
     const made = await forum.as.ada.post('/api/discussions', { title: 'Stormy', content: 'x', category_id: 'general', mood: 'wild' });
     expect([made.status, made.body.discussion.mood]).toEqual([201, 'wild']);
     for (let count = 0; count < 5; count++) await forum.start('ada', `Quiet ${count}`);
+    await forum.app.calm();
     asked = 0;
     const { discussions } = (await forum.as.ada.get('/api/discussions')).body;
     expect([asked, discussions.at(-2).mood, discussions[0].mood]).toEqual([1, 'wild', 'unknown']);

@@ -84,7 +84,7 @@ describe('with a server', () => {
     await mail.send({ to: 'nobody@forum.test', subject: 'Nobody there', text: 'x' });
     await vi.waitFor(async () => expect(await refusals()).toEqual([{ refusal: 550 }]), PATIENCE);
     server.answers = {};
-    expect(await data.all(sql`select 1 from job where listener = 'mail/job:deliver'`)).toEqual([]);
+    await vi.waitFor(async () => expect(await data.all(sql`select 1 from job where listener = 'mail/job:deliver'`)).toEqual([]), PATIENCE);
   });
 
   test('a refused sender is the forum’s own fault, so the mail waits', async () => {

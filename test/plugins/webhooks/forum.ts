@@ -26,6 +26,8 @@ export interface WebhookForum {
   history(query?: string): Promise<readonly DeliveryRecord[]>;
   start(title: string, category?: string): Promise<{ readonly id: string; readonly postId: string }>;
   reply(discussionId: string, content: string): Promise<any>;
+  /** Moves the clock on; everybody logs in again. */
+  later(milliseconds: number): Promise<void>;
 }
 
 /** A forum that may send to this machine, with short times between attempts. */
@@ -64,6 +66,10 @@ export function useWebhooks(settings: Readonly<Record<string, unknown>> = {}): W
     return { id: body.discussion_id, postId: body.post_id };
   };
   forum.reply = async (discussionId, content) => expectStatus(await forum.ada.post('/api/posts', { discussion_id: discussionId, content }), 201).body.post;
+  forum.later = async (milliseconds) => {
+    forum.app.clock.advance(milliseconds);
+    for (const name of ['root', 'mia', 'ada'] as const) await forum[name].login(name, PASSWORD);
+  };
   return forum;
 }
 

@@ -1,0 +1,85 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { createClient } from '#test';
+import { parley, startServer, type ServerProcess } from '../../core/fixtures/server-process.ts';
+import { makeTestPlace, type TestPlace } from '../../kit/database.ts';
+import { JSON_ONLY } from './forum.ts';
+import { startReceiver, verify, type Receiver } from './receiver.ts';
+
+const ROUNDS = process.env['PARLEY_FULL'] === '1' ? 100 : 10;
+const PASSWORD = 'Plain-Sailing-42';
+/** Milliseconds within which what was under way goes out again. */
+const AGAIN = 60_000;
+
+let place: TestPlace;
+let server: ServerProcess;
+let receiver: Receiver;
+let token = '';
+let secret = '';
+let count = 0;
+/** The titles of all that was answered with 201, and of what was sent when the server died. */
+const answered: string[] = [];
+
+beforeAll(async () => {
+  place = await makeTestPlace();
+  receiver = await startReceiver();
+  await parley(place, 'install', '--admin-username', 'root', '--admin-email', 'root@forum.test', '--admin-password', PASSWORD);
+  server = await startServer(place);
+  const client = createClient(server.url);
+  await client.login('root', PASSWORD);
+  await client.post('/admin/settings/save', { 'discussions.rate_limit': 1_000_000, 'api.rate_limit_user': 1_000_000, 'webhooks.allowed_hosts': ['127.0.0.1'], 'webhooks.retry_delays': [1, 1, 1, 1] }, JSON_ONLY);
+  token = (await client.post('/settings/security/api-token', undefined, JSON_ONLY)).body.token;
+  const { body, status, text } = await client.post('/admin/webhooks/save', { name: 'Witness', url: receiver.url, events: ['discussion.created'] }, JSON_ONLY);
+  if (status !== 201) throw new Error(text);
+  secret = body.secret;
+}, 120_000);
+afterAll(async () => {
+  await server?.end('SIGKILL').catch(() => undefined);
+  await receiver?.[Symbol.asyncDispose]();
+  await place?.remove();
+});
+
+/** Starts a discussion, if the server is still there to answer. */
+async function start(): Promise<void> {
+  const title = `Event ${++count}`;
+  const body = JSON.stringify({ title, content: 'Something happened', category_id: 'general' });
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const answer = await fetch(`${server.url}/api/discussions`, { method: 'POST', headers, body }).then(({ status }) => status, () => undefined);
+  if (answer === 201) answered.push(title);
+}
+const titles = (): ReadonlySet<string> => new Set(receiver.received.map(({ body }) => body.data.discussion.title));
+
+/** All that was answered arrives, rightly signed, and what arrives twice is the same both times. */
+async function expectAll(): Promise<void> {
+  await vi.waitFor(() => expect(answered.filter((title) => !titles().has(title))).toEqual([]), { timeout: AGAIN, interval: 20 });
+  const ids = new Map<string, string>();
+  for (const request of receiver.received) {
+    verify(secret, request);
+    const { title } = request.body.data.discussion;
+    expect(request.headers['webhook-id']).toBe(ids.get(title) ?? request.headers['webhook-id']);
+    ids.set(title, request.headers['webhook-id']!);
+  }
+  expect(new Set(ids.values()).size).toBe(ids.size);
+}
+
+describe('a server that is killed', () => {
+  test.each(Array.from({ length: ROUNDS }, (_, at) => at + 1))('has sent everything soon after restart %i', async (round) => {
+    if (round % 2 === 0) {
+      // Between the request and the mark: the receiver has it, and nobody knows.
+      const before = receiver.received.length;
+      receiver.reply = {};
+      await start();
+      await vi.waitFor(() => expect(receiver.received.length).toBeGreaterThan(before), { timeout: 20_000, interval: 1 });
+    } else {
+      // Between the commit and the request, or wherever it is.
+      receiver.reply = { status: 200, after: Math.random() * 10 };
+      const writing = Promise.all(Array.from({ length: 4 }, () => start()));
+      await Promise.race([writing, sleep(40 + Math.random() * 200)]);
+      await sleep(Math.random() * 20);
+    }
+    expect(await server.end('SIGKILL')).toEqual({ code: null, signal: 'SIGKILL' });
+    receiver.reply = { status: 200 };
+    server = await startServer(place);
+    await expectAll();
+  }, 150_000);
+});

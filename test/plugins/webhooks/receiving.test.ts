@@ -1,0 +1,133 @@
+import { createHmac, randomBytes } from 'node:crypto';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { definePlugin } from '#core';
+import { webhookReceived, type ReceivedWebhook } from '#plugins/webhooks';
+import { startApp, type TestApp } from '#test';
+import { signedHeaders } from '../../../plugins/webhooks/signing.ts';
+import { install } from '../discussions/forum.ts';
+
+const SECRET = `whsec_${randomBytes(32).toString('base64')}`;
+const KEY = Buffer.from(SECRET.slice(6), 'base64');
+const HOUR = 3_600_000;
+
+let app: TestApp;
+const heard: ReceivedWebhook[] = [];
+beforeAll(async () => {
+  app = await startApp({ realClock: true });
+  await install(app, definePlugin({ id: 'test-listener', setup: (_services, plugin) => plugin.on(webhookReceived, (received) => void heard.push(received)) }));
+});
+afterAll(() => app[Symbol.asyncDispose]());
+beforeEach(() => void heard.splice(0));
+
+const post = (body: string | Buffer, headers: Readonly<Record<string, string>> = {}): Promise<Response> =>
+  fetch(`${app.url}/api/webhooks`, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body });
+const hex = (body: string | Buffer, key = KEY): string => `sha256=${createHmac('sha256', key).update(body).digest('hex')}`;
+const TEXT = JSON.stringify({ action: 'opened', number: 7 });
+
+let count = 0;
+/** What the published library sends. */
+function standard(body = TEXT, { id = `msg_${++count}`, at = new Date(app.clock.now()), secret = SECRET } = {}): Record<string, string> {
+  return { 'webhook-id': id, 'webhook-timestamp': String(Math.floor(at.getTime() / 1_000)), 'webhook-signature': new Webhook(secret).sign(id, at, body) };
+}
+
+describe('POST /api/webhooks without a configured secret', () => {
+  test.each([{}, { 'x-forum-signature': 'sha256=' }, { 'x-forum-signature': hex(TEXT, Buffer.alloc(0)) }])('refuses everything (%o)', async (headers) => {
+    const answer = await post(TEXT, headers);
+    expect([answer.status, await answer.json()]).toEqual([401, expect.objectContaining({ success: false, error: expect.any(String) })]);
+    expect(heard).toEqual([]);
+  });
+});
+
+describe('POST /api/webhooks', () => {
+  beforeAll(() => app.app.settings.set({ 'webhooks.inbound_secret': SECRET }));
+
+  test.each(['x-forum-signature', 'x-hub-signature-256', 'X-Forum-Signature'])('takes what is signed in %s, without a forgery token', async (name) => {
+    const answer = await post(TEXT, { [name]: hex(TEXT), 'x-github-event': 'issues', cookie: 'a=b' });
+    expect([answer.status, await answer.json()]).toEqual([200, { success: true }]);
+    expect(heard).toEqual([{ id: expect.stringMatching(/^[0-9a-f-]{36}$/), payload: { action: 'opened', number: 7 }, headers: expect.objectContaining({ 'x-github-event': 'issues' }), receivedAt: expect.stringMatching(/Z$/) }]);
+    expect(heard[0]!.headers).not.toHaveProperty('cookie');
+  });
+
+  test('takes what the published library signs, under its id', async () => {
+    const headers = standard();
+    expect((await post(TEXT, headers)).status).toBe(200);
+    expect(heard.map(({ id }) => id)).toEqual([headers['webhook-id']]);
+  });
+
+  test('takes one good signature among several', async () => {
+    const { 'webhook-signature': good, ...headers } = standard();
+    expect((await post(TEXT, { ...headers, 'webhook-signature': `v1,AAAA v1a,AAAA ${good}` })).status).toBe(200);
+  });
+
+  test('reads the bytes that were sent, whatever they are called', async () => {
+    const body = ' {"a" :\t"\\u00e9 é"}\n';
+    const answer = await fetch(`${app.url}/api/webhooks`, { method: 'POST', headers: { 'content-type': 'text/plain', 'x-forum-signature': hex(body) }, body });
+    expect(answer.status).toBe(200);
+    expect(heard[0]!.payload).toEqual({ a: 'é é' });
+  });
+
+  test.each<[string, () => Record<string, string>]>([
+    ['no signature', () => ({})],
+    ['a wrong one', () => ({ 'x-forum-signature': hex(`${TEXT} `) })],
+    ['a cut one', () => ({ 'x-forum-signature': hex(TEXT).slice(0, -2) })],
+    ['no word before it', () => ({ 'x-forum-signature': hex(TEXT).slice(7) })],
+    ['another secret', () => ({ 'x-forum-signature': hex(TEXT, randomBytes(32)) })],
+    ['another algorithm', () => ({ 'x-hub-signature': `sha1=${createHmac('sha1', KEY).update(TEXT).digest('hex')}` })],
+    ['another id', () => ({ ...standard(), 'webhook-id': 'msg_other' })],
+    ['another time', () => ({ ...standard(), 'webhook-timestamp': String(Math.floor(app.clock.now() / 1_000) - 1) })],
+    ['no id', () => ({ ...standard(), 'webhook-id': undefined as unknown as string })],
+    ['a bad one beside a good one of the body alone', () => ({ ...standard(TEXT, { secret: `whsec_${randomBytes(32).toString('base64')}` }), 'x-forum-signature': hex(TEXT) })],
+    ['a time too long ago', () => standard(TEXT, { at: new Date(app.clock.now() - 302_000) })],
+    ['a time too far ahead', () => standard(TEXT, { at: new Date(app.clock.now() + 302_000) })],
+    ['an old time beside a signature of the body', () => ({ 'x-forum-signature': hex(TEXT), 'webhook-timestamp': String(Math.floor(app.clock.now() / 1_000) - 302) })],
+    ['no time at all', () => ({ 'x-forum-signature': hex(TEXT), 'webhook-timestamp': 'now' })],
+  ])('refuses %s', async (_what, headers) => {
+    const given = Object.fromEntries(Object.entries(headers()).filter(([, value]) => value !== undefined));
+    const answer = await post(TEXT, given);
+    expect([answer.status, (await answer.json()).success]).toEqual([401, false]);
+    expect(heard).toEqual([]);
+  });
+
+  test.each([290, -290])('bears a clock that is %i seconds off', async (seconds) => {
+    expect((await post(TEXT, standard(TEXT, { at: new Date(app.clock.now() + seconds * 1_000) }))).status).toBe(200);
+  });
+
+  test.each(['', '{', 'plain text', '\uFEFFnot', Buffer.from([0x22, 0xff, 0x22])])('says what is wrong with a signed body that is not JSON (%j)', async (body) => {
+    const answer = await post(body, { 'x-forum-signature': hex(body) });
+    expect([answer.status, (await answer.json()).code]).toEqual([400, 'validation_failed']);
+    expect(heard).toEqual([]);
+  });
+
+  test('refuses what is too large without reading it', async () => {
+    const body = `"${'x'.repeat(1_100_000)}"`;
+    expect((await post(body, { 'x-forum-signature': hex(body) })).status).toBe(413);
+  });
+
+  test('answers an id again within 24 hours, and hears of it once', async () => {
+    const id = 'msg_again';
+    for (const after of [0, 1_000, 12 * HOUR]) {
+      app.clock.advance(after);
+      const answer = await post(TEXT, standard(TEXT, { id }));
+      expect([answer.status, await answer.json()]).toEqual([200, { success: true }]);
+    }
+    expect(heard).toHaveLength(1);
+    await Promise.all(Array.from({ length: 8 }, () => post(TEXT, standard(TEXT, { id: 'msg_at_once' }))));
+    expect(heard).toHaveLength(2);
+    app.clock.advance(12 * HOUR);
+    await post(TEXT, standard(TEXT, { id }));
+    expect(heard).toHaveLength(3);
+  });
+
+  test('is known to the description of the API', async () => {
+    const { paths } = (await app.client().get('/api/openapi.json')).body;
+    expect(paths['/api/webhooks'].post).toMatchObject({ security: [{}], requestBody: { content: { 'application/json': {} } } });
+  });
+
+  test('hears what this forum itself sends, while its secret changes too', async () => {
+    const keys = [randomBytes(32), KEY];
+    const headers = signedHeaders({ service: 'Forum', keys, eventId: 'own', deliveryId: 'own-1', event: 'x', body: TEXT, at: app.clock.now() });
+    expect((await post(TEXT, headers)).status).toBe(200);
+    expect(heard.map(({ id }) => id)).toEqual(['own']);
+  });
+});
