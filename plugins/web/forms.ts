@@ -96,9 +96,18 @@ function toField(name: string, schema: Schema, { value = schema.default, problem
   }
   if (schema.type !== 'string') return { ...base, kind: 'textarea', value: typeof value === 'string' ? value : JSON.stringify(value ?? null, undefined, 2), rows: 6 };
   // An empty text is a text: only a least length keeps it from being left out.
-  const limits = { required: required && (schema.minLength ?? 0) > 0, value, minlength: schema.minLength, maxlength: schema.maxLength, pattern: schema.pattern };
-  if (schema['x-markdown'] || (schema.maxLength ?? 0) > LONG_TEXT) return { ...base, ...limits, kind: 'textarea' };
+  const limits = { required: required && (schema.minLength ?? 0) > 0, value, minlength: schema.minLength, maxlength: schema.maxLength, pattern: readable(schema.pattern) };
+  if (schema['x-markdown'] || (!schema.pattern && (schema.maxLength ?? 0) > LONG_TEXT)) return { ...base, ...limits, kind: 'textarea' };
   return { ...base, ...limits, kind: 'input', type: FORMATS[schema.format ?? ''] ?? 'text' };
+}
+
+/** A pattern as far as browsers read it, which are stricter than JSON Schema; what they cannot read the server checks alone. */
+function readable(pattern: string | undefined): string | undefined {
+  try {
+    return pattern && new RegExp(pattern, 'v').source;
+  } catch {
+    return undefined;
+  }
 }
 
 function listField(base: { readonly name: string; readonly label: string }, schema: Schema, value: unknown): FormField {
