@@ -23,7 +23,7 @@ export function adminPages({ plugin }: Pick<RouteServices, 'plugin'>, { admin, t
       types: types.all(), edited, values: retry?.body ?? edited ?? { position: types.all().length, enabled: true },
       message: retry?.message, problems: retry?.problems, wrong: Object.fromEntries((retry?.problems ?? []).map(({ field, message }) => [field, message])),
     };
-    return admin.view('@reactions/admin', { title: 'Reactions', hidden: true }, model);
+    return admin.view('@reactions/admin', { title: 'Reactions', hidden: true, current: '/admin/reactions' }, model);
   };
   const again = (retry: Retry): View => shown(types.all().find(({ slug }) => slug === retry.body['slug']), retry);
 

@@ -30,7 +30,7 @@ export function adminPages({ plugin, tags, counts }: TagServices, admin: Admin):
       tags: tags.all().slice((pager.page - 1) * PAGE, pager.page * PAGE), pager, edited, values: retry?.body ?? edited ?? {},
       message: retry?.message, problems: retry?.problems, wrong: Object.fromEntries((retry?.problems ?? []).map(({ field, message }) => [field, message])),
     };
-    return admin.view('@tags/admin', { title: 'Tags', hidden: true }, model);
+    return admin.view('@tags/admin', { title: 'Tags', hidden: true, current: '/admin/tags' }, model);
   };
   const again = (retry: Retry): View => shown({ retry, edited: tags.all().find(({ id }) => id === retry.body['id']) });
 
