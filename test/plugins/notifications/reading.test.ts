@@ -121,6 +121,7 @@ describe('pages', () => {
     expect(saved.status).toBe(303);
     const json = (await forum.as.ada.get('/settings/notifications', { accept: 'application/json' })).body;
     expect(json).toMatchObject({ success: true, digest: 'weekly', channels: { reply: 'mail', mention: 'off', quote: 'mail', reaction: 'site', report_handled: 'site' } });
+    expect(json.channels).not.toHaveProperty('unheard');
     expect((await forum.as.ada.submit('/settings/notifications', { 'channels[mention]': 'pigeon' })).status).toBe(400);
   });
 });

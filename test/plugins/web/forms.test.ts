@@ -27,6 +27,8 @@ describe('a form made from a schema', () => {
     'site.name': Type.String({ title: 'Name', maxLength: 60 }),
     about: Type.String({ maxLength: 2000 }),
     page_size: Type.Integer({ minimum: 0, maximum: 100, default: 20 }),
+    sender: Type.String({ pattern: '^[a-z]+@[a-z]+$', maxLength: 254 }),
+    word: Type.String({ pattern: '^[a-z0-9-]+$' }),
     open: Type.Boolean(),
     few: Type.Enum(['a', 'b']),
     many: Type.Union(['a', 'b', 'c', 'd', 'e', 'f'].map((value) => Type.Literal(value))),
@@ -40,16 +42,19 @@ describe('a form made from a schema', () => {
   it('chooses what each value is written into', () => {
     const kinds = model.groups.flatMap(({ fields }) => fields).map(({ name, kind }) => [name, kind]);
     expect(Object.fromEntries(kinds)).toMatchObject({
-      'site.name': 'input', about: 'textarea', page_size: 'input', open: 'switch', few: 'choices', many: 'select', proxies: 'list', rules: 'textarea',
+      'site.name': 'input', about: 'textarea', sender: 'input', page_size: 'input', open: 'switch', few: 'choices', many: 'select', proxies: 'list', rules: 'textarea',
     });
   });
   it('names a field that has no title by its key', () => expect(field('page_size')?.label).toBe('Page size'));
   it('shows defaults and keeps a lower limit of zero', () => expect(field('page_size')).toMatchObject({ value: 20, hasMin: true, min: 0, step: 1 }));
+  it('gives browsers only patterns that they can read', () => {
+    expect([field('sender')?.['pattern'], field('word')?.['pattern']]).toEqual(['^[a-z]+@[a-z]+$', undefined]);
+  });
   it('never shows a secret', () => {
     expect(JSON.stringify(model)).not.toContain('very secret');
     expect(field('key')).toMatchObject({ type: 'password', value: '', help: 'set' });
   });
-  it('puts fields of a group together', () => expect(model.groups.map(({ title, fields }) => [title, fields.length])).toEqual([[undefined, 7], ['Security', 2]]));
+  it('puts fields of a group together', () => expect(model.groups.map(({ title, fields }) => [title, fields.length])).toEqual([[undefined, 9], ['Security', 2]]));
   it('lays a problem inside a list at the list’s door', () => {
     expect(field('proxies')?.['problem']).toBe('is no address');
     expect(model).toMatchObject({ message: 'Look at the fields', problems: [{ field: 'proxies', label: 'Proxies' }] });
