@@ -39,7 +39,9 @@ beforeAll(async () => {
   const post = new URL((await api.locator('form[action$="/delete"]').getAttribute('action')) ?? '', forum.url).pathname;
   await api.context().close();
   const { posts } = (await forum.app.client().get('/api/discussions/1/posts')).body as { posts: readonly { id: string }[] };
-  const [tag] = app.service(Tags).all();
+  const tags = app.service(Tags);
+  await tags.refresh();
+  const [tag] = tags.all();
   const stop = `${forum.people.ada.id}/reply/${app.service(Secrets).sign('notifications.unsubscribe', `${forum.people.ada.id} reply`)}`;
   const settings = app.settings.list().map(({ schema, plugin }) => (schema as { 'x-group'?: string })['x-group'] ?? plugin);
   const groups = [...new Set(settings)].filter((group) => group !== 'hidden');
