@@ -180,7 +180,7 @@ describe('a token is a secret', () => {
   test('is one of twenty at most, also when many are asked for at once', async () => {
     const answers = await Promise.all(Array.from({ length: 25 }, () => forum.as.root.post('/settings/feeds', { name: 'x' }, JSON_ONLY)));
     expect(answers.filter(({ status }) => status === 201).length).toBe(20);
-    expect([...new Set(answers.map(({ status }) => status))].sort()).toEqual([201, 409]);
+    expect(answers.filter(({ status }) => status === 409).length).toBe(5);
     expect((await listed('root')).length).toBe(20);
   });
 });
