@@ -34,10 +34,7 @@ describe.each([
       page = await forum.open('guest', { javaScriptEnabled });
       heard = listen(page);
     });
-    afterAll(async () => {
-      await page.context().close();
-      expect(complaints(heard)).toEqual([]);
-    });
+    afterAll(() => page.context().close());
 
     test('signs up and is welcomed by name', async () => {
       await page.goto('/');
@@ -153,6 +150,8 @@ describe.each([
       await page.goto('/settings/security');
       expect(await heading(page, 'Log in')).toBe(true);
     });
+
+    test('meets nothing that the browser complains about', () => expect(complaints(heard)).toEqual([]));
   });
 
   describe('a moderator', () => {
@@ -164,10 +163,7 @@ describe.each([
       await page.goto('/');
       await page.getByRole('link', { name: mine }).click();
     });
-    afterAll(async () => {
-      await page.context().close();
-      expect(complaints(heard)).toEqual([]);
-    });
+    afterAll(() => page.context().close());
     const tool = (entry: string, role: 'link' | 'button' = 'button'): Promise<void> => choose(page, 'More about this discussion', entry, role);
 
     test('pins a discussion, and it is first in its category', async () => {
@@ -231,6 +227,8 @@ describe.each([
       expect(await shown(page, 'The post is back.')).toBe(true);
       expect(await seen(own)).toBe(true);
     });
+
+    test('meets nothing that the browser complains about', () => expect(complaints(heard)).toEqual([]));
   });
 
   describe('an administrator', () => {
@@ -240,10 +238,7 @@ describe.each([
       page = await forum.open('root', { javaScriptEnabled });
       heard = listen(page);
     });
-    afterAll(async () => {
-      await page.context().close();
-      expect(complaints(heard)).toEqual([]);
-    });
+    afterAll(() => page.context().close());
 
     test('creates a category, and guests find it', async () => {
       await page.goto('/');
@@ -302,5 +297,7 @@ describe.each([
       expect(await seen(member.getByRole('alert'))).toBe(true);
       await member.context().close();
     });
+
+    test('meets nothing that the browser complains about', () => expect(complaints(heard)).toEqual([]));
   });
 });
