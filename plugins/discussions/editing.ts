@@ -9,7 +9,7 @@ import { DiscussionEntity, PostEntity } from './entities.ts';
 import { discussionEvent, postEvent } from './events.ts';
 import { slugOf } from './identifiers.ts';
 import type { Mirroring } from './mirroring.ts';
-import { headTag, type FoundPost } from './reading.ts';
+import { countTag, headTag, type FoundPost } from './reading.ts';
 import type { Rights } from './rights.ts';
 
 export interface EditingServices {
@@ -130,14 +130,16 @@ export class Editing {
   /** One writer at a time: the discussion's row is locked first, as replies do. Everything that shows it is dropped before the answer. */
   async #write(head: DiscussionHead, work: (em: EntityManager, stored: StoredDiscussion, now: Date) => Promise<void>): Promise<void> {
     const { data, cache, clock } = this.#services;
-    await data.transaction(async (em) => {
+    const categoryIds = await data.transaction(async (em) => {
       await data.one(sql`select id from discussion where id = ${head.id} for no key update`);
       const stored = (await em.findOneOrFail(DiscussionEntity, { id: head.id })) as StoredDiscussion;
       const now = new Date(clock.now());
       stored.updatedAt = now;
+      const from = stored.categoryId;
       await work(em, stored, now);
+      return new Set([from, stored.categoryId]);
     });
-    await cache.purge(tags.lists, tags.discussion(head.id), headTag(head.id), headTag(head.number));
+    await cache.purge(tags.lists, tags.discussion(head.id), headTag(head.id), headTag(head.number), ...[...categoryIds].map(countTag));
   }
 
   async #move(stored: StoredDiscussion, to: string): Promise<void> {

@@ -61,7 +61,7 @@ export default definePlugin({
     const drafts = new Drafts(plugin, markdown);
     const writing = new Writing({ data, cache, clock, environment, plugin, categories, drafts, mirroring, reading, rights });
     const editing = new Editing({ data, cache, clock, environment, plugin, accounts, categories, drafts, mirroring, rights });
-    const services = { plugin, settings, categories, reading, records, rights, writing, editing, web };
+    const services = { plugin, settings, clock, categories, reading, records, rights, writing, editing, web };
 
     discussionRoutes(services);
     postRoutes(services);

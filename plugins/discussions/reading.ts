@@ -17,6 +17,8 @@ export interface ReadingServices {
 }
 /** Tag of what decides who may see a discussion; replies leave it alone. */
 export const headTag = (idOrNumber: string | number): string => `discussion-head:${idOrNumber}`;
+/** Tag of what says how much is in a category, beside lists. */
+export const countTag = (categoryId: string): string => `category-count:${categoryId}`;
 
 /** A post and where it is. */
 export interface FoundPost {

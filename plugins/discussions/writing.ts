@@ -6,7 +6,7 @@ import type { Drafts } from './drafts.ts';
 import { discussionEvent, postEvent } from './events.ts';
 import { createId, discussionPath, postPath, slugOf } from './identifiers.ts';
 import type { Mirroring } from './mirroring.ts';
-import { headTag, type Reading } from './reading.ts';
+import { countTag, headTag, type Reading } from './reading.ts';
 import type { Rights } from './rights.ts';
 import { postColumns, type PostRow } from './rows.ts';
 
@@ -83,7 +83,7 @@ export class Writing {
       await plugin.emit(discussionCreated, { discussion: event });
       return written!.number;
     });
-    await cache.purge(tags.lists, headTag(number));
+    await cache.purge(tags.lists, headTag(number), countTag(category.id));
     return { discussionId: id, number, postId, path: discussionPath({ number, slug }) };
   }
 
@@ -95,7 +95,7 @@ export class Writing {
     const { content, html } = await drafts.accept({ content: draft.content }, viewer, discussion.categoryId);
     await rights.spend('post', viewer);
     const row = await this.#write(discussion, viewer, content, html);
-    await cache.purge(tags.lists, tags.discussion(discussion.id));
+    await cache.purge(tags.lists, tags.discussion(discussion.id), countTag(discussion.categoryId));
     return { id: row.id, number: row.number, path: postPath(discussion.number, row.number), row };
   }
 

@@ -41,8 +41,9 @@ export class Documents {
     const { items } = await discussions.list({ ...request, categoryIds: reader.categoryIds, sort: 'newest', limit: length() }, reader.viewer);
     const path = feedPath(format, about);
     const content: FeedContent = {
-      title, description, page: baseUrl + page, self: baseUrl + path, language: String(settings.get('site.locale')), entries: items.map((item) => this.#entry(item)),
-      begun: new Date(String(settings.get('kernel.installed_at')) || 0), taxonomies: { category: `${baseUrl}/categories`, tag: `${baseUrl}/tags` },
+      title, description, page: baseUrl + page, self: baseUrl + path, language: String(settings.get('site.locale')),
+      entries: items.map((item) => this.#entry(item)), begun: new Date(String(settings.get('kernel.installed_at')) || 0),
+      taxonomies: { category: `${baseUrl}/categories`, tag: `${baseUrl}/tags` },
     };
     return { path, type: `${TYPES[format]}; charset=utf-8`, body: Buffer.from(await FORMATS[format](content)) };
   }
@@ -53,7 +54,8 @@ export class Documents {
     // There while the plugin of tags runs.
     const { tags = [] } = record as { readonly tags?: readonly TagReference[] };
     return {
-      id: `${baseUrl}/d/${record.number}`, url: record.url, title: record.title, summary: markdown.excerpt(record.content, SUMMARY), html: absolute(record.html, baseUrl),
+      id: `${baseUrl}/d/${record.number}`, url: record.url, title: record.title,
+      summary: markdown.excerpt(record.content, SUMMARY), html: absolute(record.html, baseUrl),
       author: { name: author.username, url: `${baseUrl}/u/${encodeURIComponent(author.username)}` },
       terms: [{ kind: 'category', name: category.name, slug: category.slug }, ...tags.map(({ name, slug }) => ({ kind: 'tag' as const, name, slug }))],
       createdAt: new Date(record.created_at), updatedAt: new Date(record.updated_at),

@@ -63,7 +63,8 @@ export async function atom(content: FeedContent): Promise<string> {
 /** JSON Feed 1.1; the library knows 1.0 only. */
 export function json({ title, description, page, self, language, entries }: FeedContent): string {
   const items = entries.map(({ id, url, title: name, summary, html, author, terms, createdAt, updatedAt }) => ({
-    id, url, title: name, content_html: html, summary, date_published: createdAt, date_modified: updatedAt, authors: [author], tags: terms.map((term) => term.name),
+    id, url, title: name, content_html: html, summary, date_published: createdAt, date_modified: updatedAt,
+    authors: [author], tags: terms.map((term) => term.name),
   }));
   return JSON.stringify({ version: 'https://jsonfeed.org/version/1.1', title, home_page_url: page, feed_url: self, description, language, items });
 }

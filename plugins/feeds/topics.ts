@@ -46,8 +46,8 @@ export class Topics {
     const viewer = reader.categoryIds?.includes(category.id) === false ? access.guest : reader.viewer;
     if (!categories.find(category.id, viewer)) return undefined;
     return {
-      about: { kind: 'category', slug }, reader: { viewer }, title: this.#title('category', category.name), description: category.description || this.#description,
-      page: `/c/${encodeURIComponent(slug)}`, request: { category },
+      about: { kind: 'category', slug }, reader: { viewer }, request: { category }, page: `/c/${encodeURIComponent(slug)}`,
+      title: this.#title('category', category.name), description: category.description || this.#description,
     };
   }
 
@@ -56,8 +56,8 @@ export class Topics {
     if (!account) return undefined;
     const { id: authorId, username } = account;
     return {
-      about: { kind: 'user', id: authorId }, reader, title: this.#title('user', username), description: this.#description, page: `/u/${encodeURIComponent(username)}`,
-      request: { authorId },
+      about: { kind: 'user', id: authorId }, reader, request: { authorId }, page: `/u/${encodeURIComponent(username)}`,
+      title: this.#title('user', username), description: this.#description,
     };
   }
 
@@ -67,8 +67,8 @@ export class Topics {
     const tag = tags?.find(id);
     if (!tags || !tag) return undefined;
     return {
-      about: { kind: 'tag', id: tag.id }, reader, title: this.#title('tag', tag.name), description: this.#description, page: `/t/${encodeURIComponent(tag.slug)}`,
-      request: { within: tags.discussionsWith(tag.id) },
+      about: { kind: 'tag', id: tag.id }, reader, request: { within: tags.discussionsWith(tag.id) }, page: `/t/${encodeURIComponent(tag.slug)}`,
+      title: this.#title('tag', tag.name), description: this.#description,
     };
   }
 

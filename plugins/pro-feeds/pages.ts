@@ -1,5 +1,6 @@
 import { InvalidInput, notFound, Type, type Environment, type PluginHandle } from '#core';
 import type { Viewer } from '#plugins/access';
+import { Id } from '#plugins/api';
 import type { Categories } from '#plugins/discussions';
 import { feedPath, FORMATS } from '#plugins/feeds';
 import { navigation, negotiated, pages, redirect, view, type Retry, type View } from '#plugins/web';
@@ -14,7 +15,7 @@ export interface PageParts {
 const SETTINGS = '/settings/feeds';
 const NewToken = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 60, pattern: '\\S' }),
-  category_ids: Type.Optional(Type.Array(Type.String({ maxLength: 64 }), { maxItems: 500 })),
+  category_ids: Type.Optional(Type.Array(Id, { maxItems: 500 })),
 });
 const NAMES = { rss: 'RSS', atom: 'Atom', json: 'JSON' } as const;
 
@@ -60,7 +61,7 @@ export function addPages(plugin: PluginHandle, { tokens, categories, environment
     return negotiated(await feeds(actor, { token }), { success: true, token, feed_token: made }, 201);
   });
 
-  plugin.route(pages, { method: 'post', path: `${SETTINGS}/revoke`, can: 'public', options, find, body: Type.Object({ id: Type.String({ maxLength: 64 }) }) })(async ({ actor, body }) => {
+  plugin.route(pages, { method: 'post', path: `${SETTINGS}/revoke`, can: 'public', options, find, body: Type.Object({ id: Id }) })(async ({ actor, body }) => {
     if (!(await tokens.revoke(actor.id!, body.id))) throw notFound('You have no such address');
     return negotiated(redirect(SETTINGS, { notice: 'The address no longer works.' }), { success: true });
   });

@@ -16,11 +16,11 @@ interface Row {
   readonly created_at: Date;
   readonly last_used_at: Date | null;
 }
-/** Whose token it is, and for which categories; undefined: all. */
-export interface Known {
-  readonly accountId: string;
-  readonly categoryIds: readonly string[] | undefined;
-}
+/** Categories by id; undefined: all. */
+type Scope = readonly string[] | undefined;
+type Made = Readonly<{ id: string; token: string }>;
+/** Whose token it is, and for which categories. */
+type Known = Readonly<{ accountId: string; categoryIds: Scope }>;
 
 const digest = (token: string): string => createHash('sha256').update(token).digest('hex');
 
@@ -44,14 +44,15 @@ export class FeedTokens {
   }
 
   /** This is the only time the token can be read. 409 for a member who has too many. */
-  async make(accountId: string, { name, categoryIds }: { readonly name: string; readonly categoryIds: readonly string[] | undefined }): Promise<{ readonly id: string; readonly token: string }> {
+  async make(accountId: string, { name, categoryIds }: { readonly name: string; readonly categoryIds: Scope }): Promise<Made> {
     const now = this.#clock.now();
     const made = { id: createId(now), token: `feed_${randomBytes(32).toString('base64url')}` };
     await this.#data.transaction(async () => {
       // One after the other for each member, so that they are counted right.
       await this.#data.all(sql`select pg_advisory_xact_lock(hashtextextended(${`feed-tokens:${accountId}`}, 0))`);
       const row = await this.#data.one(sql`insert into feed_token (id, account_id, name, hash, category_ids, created_at)
-        select ${made.id}::uuid, ${accountId}::uuid, ${name}, ${digest(made.token)}, ${categoryIds ? JSON.stringify(categoryIds) : null}::jsonb, ${new Date(now)}::timestamptz
+        select ${made.id}::uuid, ${accountId}::uuid, ${name}, ${digest(made.token)}, ${categoryIds ? JSON.stringify(categoryIds) : null}::jsonb,
+          ${new Date(now)}::timestamptz
         where (select count(*) from feed_token where account_id = ${accountId}) < ${MOST} returning id`);
       if (!row) throw new HttpError(409, `You have ${MOST} feed addresses; revoke one first`);
     });

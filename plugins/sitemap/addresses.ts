@@ -29,10 +29,9 @@ export class Addresses {
   async lists(): Promise<readonly Address[]> {
     const { access, categories, tags } = this.#parts;
     await Promise.all([access.refresh(), categories.refresh(), tags?.refresh()]);
-    const of = (prefix: string, slug: string): string => prefix + encodeURIComponent(slug);
-    return [
-      '/', '/categories', ...categories.visible(access.guest).map(({ slug }) => of('/c/', slug)), ...(tags ? ['/tags', ...tags.all().map(({ slug }) => of('/t/', slug))] : []),
-    ].map((path) => ({ path }));
+    const below = (path: string, list: readonly { readonly slug: string }[]): readonly string[] => list.map(({ slug }) => path + encodeURIComponent(slug));
+    const tagged = tags ? ['/tags', ...below('/t/', tags.all())] : [];
+    return ['/', '/categories', ...below('/c/', categories.visible(access.guest)), ...tagged].map((path) => ({ path }));
   }
 
   /** In which stretches of `size` numbers there are discussions. */

@@ -19,7 +19,7 @@ interface FileParts {
 /** Milliseconds between two looks whether the files are still right. */
 const LOOK = 1_000;
 /** How many times as long as it took it is left alone: a large forum that changes all the time is not written all the time. */
-const REST = 30;
+const REST = 10;
 /** Milliseconds after which what failed is tried again. */
 const AGAIN = 60_000;
 /** Held as long as the files are right: a purge of anything in them drops it too. */
@@ -45,14 +45,17 @@ export class SitemapFiles {
 
   async #watch(signal: AbortSignal): Promise<void> {
     for (let next = 0; await pause(signal); ) {
-      if (performance.now() < next) continue;
+      const { cache, folder, log, wanted } = this.#parts;
       const start = performance.now();
+      if (start < next || (wanted() && cache.peek(NOTE))) continue;
       try {
-        if (!this.#parts.wanted()) await this.#remove([]);
-        else if (!this.#parts.cache.peek(NOTE)) await this.#write(signal);
-        next = performance.now() + (performance.now() - start) * REST;
+        if (!wanted()) await this.#remove([]);
+        else {
+          await this.#write(signal);
+          next = performance.now() + (performance.now() - start) * REST;
+        }
       } catch (error) {
-        this.#parts.log.warn({ error: messageOf(error), folder: this.#parts.folder }, 'the sitemap could not be written as files; see whether the folder may be written to');
+        log.warn({ error: messageOf(error), folder }, 'the sitemap could not be written to files; see whether the folder may be written to');
         next = performance.now() + AGAIN;
       }
     }
@@ -83,7 +86,8 @@ export class SitemapFiles {
   async #remove(kept: readonly string[]): Promise<void> {
     const { folder, wanted } = this.#parts;
     const parts = await readdir(join(folder, 'sitemaps')).catch(() => []);
-    await Promise.all(parts.filter((file) => file.endsWith('.xml') && !kept.includes(basename(file, '.xml'))).map((file) => rm(join(folder, 'sitemaps', file), { force: true })));
+    const left = parts.filter((file) => file.endsWith('.xml') && !kept.includes(basename(file, '.xml')));
+    for (const file of left) await rm(join(folder, 'sitemaps', file), { force: true });
     if (!wanted()) await rm(join(folder, 'sitemap.xml'), { force: true });
   }
 }

@@ -23,7 +23,8 @@ export default definePlugin({
       description: 'More are split into several files with an index.',
     }),
     'sitemap.files': Type.Boolean({
-      default: true, title: 'Write the sitemap to files', 'x-group': 'feeds', description: 'Keeps a copy in the folder public of the data directory, for a web server in front.',
+      default: true, title: 'Write the sitemap to files', 'x-group': 'feeds',
+      description: 'Keeps a copy in the folder public of the data directory, for a web server in front.',
     }),
   }),
   setup({ cache, environment, http, access, protection, categories, discussions, tags }, plugin) {
@@ -32,7 +33,8 @@ export default definePlugin({
     const surface = new CrawlerSurface({ http, protection, log: plugin.log });
     for (const own of Object.values(surfaces)) plugin.surface(own, surface);
     addRoutes(plugin, sitemap, environment.baseUrl);
-    const files = new SitemapFiles({ sitemap, cache, folder: join(environment.dataDir, 'public'), wanted: () => plugin.settings['sitemap.files'], log: plugin.log });
+    const folder = join(environment.dataDir, 'public');
+    const files = new SitemapFiles({ sitemap, cache, folder, wanted: () => plugin.settings['sitemap.files'], log: plugin.log });
     plugin.defer(files.start());
     plugin.onSettings(() => sitemap.forget());
   },

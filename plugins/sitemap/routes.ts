@@ -10,7 +10,7 @@ const XML = 'application/xml; charset=utf-8';
 
 export function addRoutes(plugin: PluginHandle, sitemap: Sitemap, baseUrl: string): void {
   const send = async (name: string): Promise<CrawlerDocument> => ({ type: XML, zipped: await sitemap.document(name) });
-  plugin.route(surfaces.sitemap, { method: 'get', path: '/', can: 'public', summary: 'Every page that guests see, or the index of its parts' })(() => send(WHOLE));
+  plugin.route(surfaces.sitemap, { method: 'get', path: '/', can: 'public', summary: 'What guests see, or the index of its parts' })(() => send(WHOLE));
 
   plugin.route(surfaces.parts, { method: 'get', path: '/:file', can: 'public', summary: 'A part of a large sitemap' })(({ params }) => {
     const name = /^(\w+-\d+)\.xml$/.exec(params['file'] ?? '')?.[1];

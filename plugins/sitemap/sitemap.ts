@@ -46,7 +46,8 @@ export class Sitemap {
     // Whether all discussions there are have room beside the rest.
     if (length < most && (await addresses.stretches(most - length)).every((stretch) => stretch === 0)) return [];
     const stretches = await addresses.stretches(most);
-    return [...Array.from({ length: Math.ceil(length / most) }, (_, at) => `lists-${at + 1}`), ...stretches.map((stretch) => `discussions-${stretch + 1}`)];
+    const lists = Array.from({ length: Math.ceil(length / most) }, (_, at) => `lists-${at + 1}`);
+    return [...lists, ...stretches.map((stretch) => `discussions-${stretch + 1}`)];
   }
 
   forget(): Promise<void> {
@@ -64,21 +65,27 @@ export class Sitemap {
     }
     const [, kind, number] = PART.exec(name) ?? [];
     const at = Number(number) - 1;
-    const exists = kind !== undefined && (kind === 'lists' ? at * most < (await addresses.lists()).length : (await addresses.stretches(most)).includes(at));
-    if (!exists) throw notFound('There is no such part of the sitemap');
-    return kind === 'lists' ? addressesOf(baseUrl, [(await addresses.lists()).slice(at * most, (at + 1) * most)]) : addressesOf(baseUrl, addresses.discussions(at, most));
+    const list = kind === 'lists' ? (await addresses.lists()).slice(at * most, (at + 1) * most) : [];
+    if (list.length > 0) return addressesOf(baseUrl, [list]);
+    if (kind === 'discussions' && (await addresses.stretches(most)).includes(at)) return addressesOf(baseUrl, addresses.discussions(at, most));
+    throw notFound('There is no such part of the sitemap');
   }
 }
 
-async function* addressesOf(baseUrl: string, ...sources: readonly (AsyncIterable<readonly Address[]> | Iterable<readonly Address[]>)[]): AsyncGenerator<string> {
+type Pieces = AsyncIterable<readonly Address[]> | Iterable<readonly Address[]>;
+
+async function* addressesOf(baseUrl: string, ...sources: readonly Pieces[]): AsyncGenerator<string> {
   yield `<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="${NAMESPACE}">\n`;
   for (const source of sources) {
     for await (const piece of source) {
-      yield piece.map(({ path, updatedAt }) => `<url><loc>${escapeHtml(baseUrl + path)}</loc>${updatedAt ? `<lastmod>${updatedAt.toISOString()}</lastmod>` : ''}</url>\n`).join('');
+      yield piece.map((address) => `<url>${located(baseUrl, address)}</url>\n`).join('');
     }
   }
   yield '</urlset>\n';
 }
+
+const located = (baseUrl: string, { path, updatedAt }: Address): string =>
+  `<loc>${escapeHtml(baseUrl + path)}</loc>${updatedAt ? `<lastmod>${updatedAt.toISOString()}</lastmod>` : ''}`;
 
 function* indexOf(locations: readonly string[]): Generator<string> {
   yield `<?xml version="1.0" encoding="UTF-8"?>\n<sitemapindex xmlns="${NAMESPACE}">\n`;

@@ -1,4 +1,4 @@
-import { Cache, Data, definePlugin, Settings, Type } from '#core';
+import { Cache, Clock, Data, definePlugin, Settings, Type } from '#core';
 import { Access } from '#plugins/access';
 import { Admin } from '#plugins/admin';
 import { Categories, discussionFields, Discussions, mirrors } from '#plugins/discussions';
@@ -17,14 +17,14 @@ export default definePlugin({
   name: 'Tags',
   version: '1.0.0',
   description: 'Words that bring discussions together across categories.',
-  needs: { data: Data, cache: Cache, settings: Settings, access: Access, categories: Categories, discussions: Discussions },
+  needs: { data: Data, cache: Cache, clock: Clock, settings: Settings, access: Access, categories: Categories, discussions: Discussions },
   wants: { web: Web, admin: Admin },
   provides: { tags: Tags },
   permissions: [createTags, manageTags],
   settings: Type.Object({
     'tags.max': Type.Integer({ default: 5, minimum: 0, maximum: 20, title: 'Tags of a discussion', description: 'How many it may have at most.' }),
   }),
-  async setup({ data, cache, settings, access, categories, discussions, web, admin }, plugin) {
+  async setup({ data, cache, clock, settings, access, categories, discussions, web, admin }, plugin) {
     const tags = new TagService({ data, cache });
     await tags.refresh();
     const counts = new TagCounts({ data, cache, categories });
@@ -40,7 +40,7 @@ export default definePlugin({
     await absence.end((since) => catchUp.add({ since }));
     plugin.defer(() => absence.begin());
 
-    const services = { plugin, settings, tags, counts, discussions, web };
+    const services = { plugin, settings, clock, tags, counts, discussions, web };
     tagRoutes(services);
     tagPages(services);
     if (web) tagSlots(services, { assignments, web, max });

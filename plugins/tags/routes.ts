@@ -1,15 +1,16 @@
-import { Type, type PluginHandle, type Settings } from '#core';
+import { Type, type Clock, type PluginHandle, type Settings } from '#core';
 import { accessTag } from '#plugins/access';
-import { api, limitOf, listOf, pageFields, pageOf, Paging, pagingResult } from '#plugins/api';
+import { api, holdsUntil, limitOf, listOf, pageFields, pageOf, Paging, pagingResult } from '#plugins/api';
 import { SORTS, tags as discussionTags, type Discussions } from '#plugins/discussions';
 import { TagRecord, tagsTag, type Tag } from '#plugins/tags';
-import { renderedTag, type Web } from '#plugins/web';
+import { RENDERED_HOLDS, renderedTag, type Web } from '#plugins/web';
 import type { TagCounts } from './counts.ts';
 import type { TagService } from './service.ts';
 
 export interface TagServices {
   readonly plugin: PluginHandle;
   readonly settings: Settings;
+  readonly clock: Clock;
   readonly tags: TagService;
   readonly counts: TagCounts;
   readonly discussions: Discussions;
@@ -30,7 +31,7 @@ export const findTag = (tags: TagService) => async ({ params }: { readonly param
 const IdOrSlug = Type.String({ minLength: 1, maxLength: 100 });
 
 /** /api/tags and what lies below it. */
-export function tagRoutes({ plugin, settings, tags, counts, discussions, web }: TagServices): void {
+export function tagRoutes({ plugin, settings, clock, tags, counts, discussions, web }: TagServices): void {
   const keep = (): readonly string[] => shownTags;
 
   plugin.route(api, {
@@ -54,8 +55,9 @@ export function tagRoutes({ plugin, settings, tags, counts, discussions, web }: 
     params: Type.Object({ slug: IdOrSlug }), query: Type.Object({ ...Paging, sort: Type.Optional(Type.Enum([...SORTS])) }),
     result: Type.Object({ discussions: Type.Array(discussions.record), html: Type.String(), ...pagingResult }),
     find: findTag(tags), keep: () => [...shownTags, renderedTag],
-  })(async ({ actor, target, query: { sort, limit, offset, cursor } }) => {
+  })(async ({ actor, res, target, query: { sort, limit, offset, cursor } }) => {
     const page = await discussions.list({ within: tags.discussionsWith(target.id), sort, offset, cursor, limit: limitOf(settings, limit) }, actor);
+    if (web) holdsUntil(res, clock.now() + RENDERED_HOLDS);
     const html = await web?.fragment(actor, '@discussions/rows', { discussions: await discussions.cards(page.items) });
     return { discussions: [...page.items], html: html?.toString() ?? '', ...pageFields(page) };
   });

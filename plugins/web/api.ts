@@ -171,6 +171,8 @@ export const Web = defineToken<Web>('Web');
 
 /** Cache tag of all that was rendered: purged when something changes that every page shows, such as name, navigation or theme. */
 export const renderedTag = 'web.rendered';
+/** Milliseconds for which what was rendered may be kept: it says how long ago things were. */
+export const RENDERED_HOLDS = 60_000;
 
 export interface PagerLink {
   readonly number: number;

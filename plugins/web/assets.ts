@@ -68,7 +68,9 @@ export class Assets {
       await tree.file('').catch((error: unknown) => this.#log.error({ plugin: tree.owner, error }, 'its browser files could not be built; the pages work without them'));
     }
     const names = await readdir(this.#folder).catch(() => []);
-    const entries = await Promise.all(names.map(async (name) => ({ name, time: (await stat(join(this.#folder, name))).mtimeMs })));
+    // What another process has taken away by now is there no more.
+    const found = await Promise.all(names.map((name) => stat(join(this.#folder, name)).then(({ mtimeMs: time }) => ({ name, time }), () => undefined)));
+    const entries = found.filter((entry) => entry !== undefined);
     await sweep(this.#folder, new Set([...this.#trees.values()].map(({ kind, owner, hash }) => `${kind}-${owner}@${hash}`)), entries);
   }
 }

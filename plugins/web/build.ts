@@ -98,9 +98,13 @@ async function load(source: Source, cache: string): Promise<Asset> {
   return { path, type, body, gzip: zipped, brotli };
 }
 
+/** Milliseconds after which nobody is still at a tree: until then it may be one that another process on this folder is making. */
+const SETTLED = 3_600_000;
+
 /** Removes trees that no longer belong to anything, but for the newest earlier generation of each, which open tabs may ask for. */
 export async function sweep(folder: string, current: ReadonlySet<string>, entries: readonly { readonly name: string; readonly time: number }[]): Promise<void> {
-  const old = entries.filter(({ name }) => !current.has(name)).sort((a, b) => b.time - a.time || a.name.localeCompare(b.name));
+  const settled = Date.now() - SETTLED;
+  const old = entries.filter(({ name, time }) => !current.has(name) && time < settled).sort((a, b) => b.time - a.time || a.name.localeCompare(b.name));
   const kept = new Set<string>();
   for (const { name } of old) {
     const owner = name.slice(0, name.lastIndexOf('@'));

@@ -3,15 +3,13 @@ import { crc32 } from 'node:zlib';
 import type { Cache, Http, Request, Response } from '#core';
 import { accessTag, type Viewer } from '#plugins/access';
 import { accountTag, type Csrf, type Sessions } from '#plugins/accounts';
-import { renderedTag } from './api.ts';
+import { RENDERED_HOLDS, renderedTag } from './api.ts';
 import { hasNotice } from './cookies.ts';
 import { createNonce, type PageHeaders } from './headers.ts';
 import { KeptPage } from './kept.ts';
 import type { Locale } from './locales.ts';
 import { preferencesKey, readPreferences, type Preferences } from './preferences.ts';
 
-/** Seconds a page is kept at most: it says how long ago things were. */
-const KEPT = 60;
 /** Characters; longer addresses are searches and the like, which hardly repeat. */
 const LONGEST_URL = 200;
 /** How many guests' tokens are remembered, and up to which length of their cookies (characters). */
@@ -52,7 +50,7 @@ export class Replay {
     if (url.length > LONGEST_URL) return;
     const page = new KeptPage(text, url);
     const own = viewer.id === undefined ? [] : [accountTag(viewer.id)];
-    this.#parts.cache.keep(this.#key(req, preferences, viewer), [...tags, ...own, accessTag, renderedTag], page, mark, { bytes: page.size, seconds: KEPT });
+    this.#parts.cache.keep(this.#key(req, preferences, viewer), [...tags, ...own, accessTag, renderedTag], page, mark, { bytes: page.size, seconds: RENDERED_HOLDS / 1000 });
   }
 
   /** For a member, who is known by now: true when it has answered. */

@@ -1,21 +1,8 @@
 import type { Clock, Secrets } from '#core';
-import type { Status } from '#plugins/webhooks';
-import type { Attempt, Held } from './queue.ts';
+import type { Attempt, Held, Outcome } from './queue.ts';
 import type { Sender, Sent } from './sending.ts';
 import { keyOf, signedHeaders } from './signing.ts';
 
-/** How an attempt ended, as it is written down. */
-export interface Outcome {
-  readonly id: string;
-  readonly status: Status;
-  /** Seconds until the next attempt, and when that is. */
-  readonly delay?: number;
-  readonly next?: Date;
-  readonly responseStatus: number | undefined;
-  readonly durationMs: number;
-  readonly error: string | undefined;
-  readonly response: string | undefined;
-}
 export interface AttemptParts {
   readonly clock: Clock;
   readonly secrets: Secrets;

@@ -116,6 +116,7 @@ export class History {
     const found = await data.all(sql<{ webhookId: string; eventId: string; event: string }>`
       select d.webhook_id as "webhookId", d.event_id as "eventId", d.event from webhook_delivery d join webhook w on w.id = d.webhook_id and w.active
       where ${condition} group by d.webhook_id, d.event_id, d.event order by d.event_id, d.webhook_id limit ${MOST}`);
+    await queue.lock([...new Set(found.map(({ webhookId }) => webhookId))]);
     const pairs = JSON.stringify(found);
     const waiting = await data.all(sql<{ webhookId: string; eventId: string }>`
       update webhook_delivery d set due_at = now() from json_to_recordset(${pairs}::json) as f("webhookId" uuid, "eventId" uuid)

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf, type Job, type Logger } from '#core';
-import type { Attempts, Outcome } from './attempts.ts';
+import type { Attempts } from './attempts.ts';
 import { Gathering } from './gathering.ts';
-import type { Attempt, Held, Queue } from './queue.ts';
+import type { Attempt, Held, Outcome, Queue } from './queue.ts';
 import type { Webhooks } from './webhooks.ts';
 
 /** Requests to one webhook at a time; one, as long as none of them arrives. */
@@ -43,17 +43,23 @@ export class Lanes {
     const joined = this.#running.get(webhookId);
     const lane = joined ?? this.#begin(webhookId);
     const limit = new AbortController();
-    const patience = sleep(joined ? 0 : PATIENCE, undefined, { signal: limit.signal }).then(() => lane.until, () => undefined);
+    const patience = sleep(PATIENCE, undefined, { signal: limit.signal }).then(() => lane.until, () => undefined);
     const again = await Promise.race([lane.end, patience]).finally(() => limit.abort());
-    if (!again || lane.watched > Date.now()) return;
-    lane.watched = again.getTime();
-    await this.#parts.job.add({ webhook: webhookId }, { at: again });
+    if (again) return this.#watch(webhookId, lane, again);
+    // It may have let go of its webhook before what woke this job was there.
+    if (joined) await this.run(webhookId);
   }
 
   /** Resolves when all lanes have ended, which they do soon after the signal. */
   async end(): Promise<void> {
     await Promise.allSettled([...this.#running.values()].map(({ end }) => end));
     await this.#parts.queue.leave();
+  }
+
+  async #watch(webhookId: string, lane: Lane, at: Date): Promise<void> {
+    if (lane.watched > Date.now()) return;
+    lane.watched = at.getTime();
+    await this.#parts.job.add({ webhook: webhookId }, { at });
   }
 
   #begin(webhookId: string): Lane {

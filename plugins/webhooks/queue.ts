@@ -1,6 +1,6 @@
 import { sql, type Clock, type Data, type Job } from '#core';
 import { createId } from '#plugins/api';
-import type { Outcome } from './attempts.ts';
+import type { Status } from '#plugins/webhooks';
 
 /** Seconds for which a process that sends keeps others away; renewed before each round, which takes 15 at most. */
 const HOLD = 20;
@@ -37,6 +37,18 @@ export interface Attempt {
   readonly attempt: number;
   readonly attempts: number;
 }
+/** How an attempt ended, as it is written down. */
+export interface Outcome {
+  readonly id: string;
+  readonly status: Status;
+  /** Seconds until the next attempt, and when that is. */
+  readonly delay?: number;
+  readonly next?: Date;
+  readonly responseStatus: number | undefined;
+  readonly durationMs: number;
+  readonly error: string | undefined;
+  readonly response: string | undefined;
+}
 type Due = Attempt & { readonly status: string };
 interface Line {
   readonly next: Date | null;
@@ -64,7 +76,7 @@ export class Queue {
     if (deliveries.length === 0) return 0;
     const rows = deliveries.map((delivery) => ({ ...delivery, id: createId(clock.now()) }));
     const added = await data.transaction(async () => {
-      const open = await this.#lock([...new Set(deliveries.map(({ webhookId }) => webhookId))]);
+      const open = await this.lock([...new Set(deliveries.map(({ webhookId }) => webhookId))]);
       const kept = await data.all(sql<{ webhook_id: string }>`
         insert into webhook_delivery (id, webhook_id, event_id, event, status, attempt, attempts, due_at, created_at)
         select d.id, d."webhookId", d."eventId", d.event, 'pending', 1, ${attempts()}::integer, now(), ${new Date(clock.now())}
@@ -106,7 +118,7 @@ export class Queue {
   release(webhookId: string): Promise<boolean> {
     const { data, job } = this.#parts;
     return data.transaction(async () => {
-      const [open] = await this.#lock([webhookId]);
+      const [open] = await this.lock([webhookId]);
       if (!open) return this.cancel(webhookId).then(() => true);
       // A statement of its own, so that it sees what was added while this waited for the lock.
       const line = await data.one(sql<Line>`select min(d.due_at) as next, coalesce(min(d.due_at) <= now(), false) as due,
@@ -165,20 +177,22 @@ export class Queue {
     const now = new Date(this.#parts.clock.now());
     const succeeded = outcomes.some(({ status }) => status === 'delivered');
     const row = await this.#parts.data.one(sql<{ since: Date | null }>`
-      with done as (
+      with own as (
+        update webhook set last_status = ${outcomes.at(-1)!.status}, last_delivery_at = ${now},
+          failing_since = case when ${succeeded}::boolean then null else coalesce(failing_since, ${now}::timestamptz) end
+        where id = ${webhookId} returning failing_since as since
+      ), done as (
         update webhook_delivery d set status = o.status, due_at = now() + make_interval(secs => o.delay), next_attempt_at = o.next,
           response_status = o."responseStatus", duration_ms = o."durationMs", error = o.error, response = o.response
-        from json_to_recordset(${JSON.stringify(outcomes)}::json) as o(id uuid, status text, delay float8, next timestamptz, "responseStatus" integer,
-          "durationMs" integer, error text, response text)
+        from own cross join json_to_recordset(${JSON.stringify(outcomes)}::json) as o(id uuid, status text, delay float8, next timestamptz,
+          "responseStatus" integer, "durationMs" integer, error text, response text)
         where d.id = o.id and d.status in ('pending', 'disabled')
-      ) update webhook set last_status = ${outcomes.at(-1)!.status}, last_delivery_at = ${now},
-        failing_since = case when ${succeeded}::boolean then null else coalesce(failing_since, ${now}::timestamptz) end
-      where id = ${webhookId} returning failing_since as since`);
+      ) select since from own`);
     return row?.since ?? undefined;
   }
 
-  /** Those of the webhooks that are active. Locked in order, so that two who lock several do not wait for each other. */
-  async #lock(webhookIds: readonly string[]): Promise<readonly string[]> {
+  /** Those of the webhooks that are active, locked in order; always before their deliveries, so that nobody waits for each other. */
+  async lock(webhookIds: readonly string[]): Promise<readonly string[]> {
     const rows = await this.#parts.data.all(sql<{ id: string; active: boolean }>`
       select id, active from webhook where id = any(${webhookIds}::uuid[]) order by id for no key update`);
     return rows.filter(({ active }) => active).map(({ id }) => id);
@@ -188,8 +202,8 @@ export class Queue {
     const { data, clock } = this.#parts;
     const rows = new Map(again.map(({ id, attempt, ...rest }) => [id, { ...rest, before: id, id: createId(clock.now()), attempt: attempt + 1 }]));
     const made = await data.all(sql<{ id: string }>`
-      with before as (
-        update webhook_delivery d set due_at = null from json_to_recordset(${JSON.stringify([...rows.values()])}::json) as r(id uuid, before uuid)
+      with own as materialized (select id from webhook where id = ${again[0]!.webhookId} for key share), before as (
+        update webhook_delivery d set due_at = null from own cross join json_to_recordset(${JSON.stringify([...rows.values()])}::json) as r(id uuid, before uuid)
         where d.id = r.before and d.due_at is not null returning r.id as fresh, d.*
       ) insert into webhook_delivery (id, webhook_id, event_id, event, status, attempt, attempts, due_at, created_at)
         select fresh, webhook_id, event_id, event, 'pending', attempt + 1, attempts, now(), ${new Date(clock.now())} from before order by fresh returning id`);

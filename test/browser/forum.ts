@@ -29,7 +29,7 @@ export function useForum(launch: LaunchOptions = {}): Forum {
   const forum = {} as { -readonly [K in keyof Forum]: Forum[K] };
   const states = new Map<Visitor, BrowserContextOptions['storageState']>();
   beforeAll(async () => {
-    const app = await startApp({ realClock: true, settings: { 'site.name': 'The Slipway', 'login.rate_limit': 1_000 } });
+    const app = await startApp({ realClock: true, settings: { 'site.name': 'The Slipway', 'login.rate_limit': 1_000, 'pro.enabled': true } });
     Object.assign(forum, { app, url: app.url.replace('127.0.0.1', 'localhost'), people: await fill(app), browser: await openBrowser(launch) });
   }, 120_000);
   afterAll(async () => {
@@ -91,6 +91,7 @@ async function fill(test: TestApp): Promise<Record<Person, Account>> {
   }));
   await react(test);
   await notify(test, people);
+  await follow(test);
   return people;
 }
 
@@ -102,6 +103,13 @@ async function react({ client }: TestApp): Promise<void> {
   const [first, second] = posts.map(({ id }) => id);
   for (const reaction of ['like', 'wow']) await mia.post('/api/reactions/toggle', { post_id: first, reaction });
   await mia.post('/api/reports', { post_id: second, reason: 'spam', note: 'The same keel bolts in every discussion.' });
+}
+
+/** An address of ada's own for a feed reader. */
+async function follow({ client }: TestApp): Promise<void> {
+  const ada = client();
+  await ada.login('ada', PASSWORD);
+  await ada.post('/settings/feeds', { name: 'Reader on the boat' }, { accept: 'application/json' });
 }
 
 /** Something unread for ada, in a discussion that no test opens as her. */

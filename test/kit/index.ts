@@ -51,7 +51,7 @@ export interface TestAppOptions {
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-/** Lenient limits, so that a test meets only the ones it is about. bcrypt's least cost keeps tests quick, and nothing is written to files behind their backs. */
+/** Lenient limits, so that a test meets only the ones it is about. bcrypt's least cost keeps tests quick; no files are written behind their backs. */
 const TEST_SETTINGS = {
   'site.name': 'Test forum', 'security.bcrypt_cost': 4, 'email.mx_validation': false,
   'api.rate_limit_user': 100_000, 'api.rate_limit_ip': 100_000, 'posts.rate_limit': 100_000, 'discussions.rate_limit': 100_000,

@@ -1,15 +1,15 @@
-import { notFound, Type, type PluginHandle, type Settings } from '#core';
+import { notFound, Type, type Clock, type PluginHandle, type Settings } from '#core';
 import { accessTag } from '#plugins/access';
-import { api, IdParams, limitOf, pageFields, Paging, pagingResult } from '#plugins/api';
+import { api, holdsUntil, IdParams, limitOf, pageFields, Paging, pagingResult } from '#plugins/api';
 import {
   categoryFields, discussionFields, DiscussionRecord, editPost, moderate, postFields, PostRecord, PostStub, SORTS, startDiscussion, tags, type DiscussionHead,
 } from '#plugins/discussions';
-import { renderedTag, type Web } from '#plugins/web';
+import { RENDERED_HOLDS, renderedTag, type Web } from '#plugins/web';
 import type { CategoryService } from '../categories.ts';
 import type { Editing } from '../editing.ts';
 import { cards } from '../cards.ts';
 import { postWindow } from '../paging.ts';
-import type { Reading } from '../reading.ts';
+import { countTag, type Reading } from '../reading.ts';
 import type { Records } from '../records.ts';
 import type { Rights } from '../rights.ts';
 import { CategoryRecord, PostPaging, withFields } from '../schemas.ts';
@@ -18,6 +18,7 @@ import type { Writing } from '../writing.ts';
 export interface RouteServices {
   readonly plugin: PluginHandle;
   readonly settings: Settings;
+  readonly clock: Clock;
   readonly categories: CategoryService;
   readonly reading: Reading;
   readonly records: Records;
@@ -32,7 +33,7 @@ export const oneTags = (id: string): readonly string[] => [tags.discussion(id), 
 
 /** /api/discussions and what lies below it. */
 export function discussionRoutes(services: RouteServices): void {
-  const { plugin, settings, categories, reading, records, rights, writing, editing, web } = services;
+  const { plugin, settings, clock, categories, reading, records, rights, writing, editing, web } = services;
   const Discussion = withFields(plugin, discussionFields, DiscussionRecord);
   const Post = Type.Union([withFields(plugin, postFields, PostRecord), PostStub]);
   const find = ({ actor, params }: { actor: Parameters<Reading['find']>[1]; params: { id: string } }) => reading.find(params.id, actor);
@@ -43,12 +44,13 @@ export function discussionRoutes(services: RouteServices): void {
     query: Type.Object({ ...Paging, category_id: Type.Optional(Type.String({ maxLength: 100, description: 'Id or slug' })), sort: Type.Optional(Type.Enum([...SORTS])) }),
     result: Type.Object({ discussions: Type.Array(Discussion), html: Type.String(), ...pagingResult }),
     keep: () => [...listTags, renderedTag],
-  })(async ({ actor, query }) => {
+  })(async ({ actor, res, query }) => {
     await categories.refresh();
     const category = query.category_id === undefined ? undefined : categories.find(query.category_id, actor);
     if (query.category_id !== undefined && !category) throw notFound('There is no such category');
     const { sort, offset, cursor } = query;
     const page = await reading.list({ category, sort, offset, cursor, limit: limitOf(settings, query.limit) }, actor);
+    if (web) holdsUntil(res, clock.now() + RENDERED_HOLDS);
     const html = await web?.fragment(actor, '@discussions/rows', { discussions: cards(page.items, categories.all()) });
     return { discussions: [...page.items], html: html?.toString() ?? '', ...pageFields(page) };
   });
@@ -56,7 +58,7 @@ export function discussionRoutes(services: RouteServices): void {
   plugin.route(api, {
     method: 'get', path: '/discussions/:id', can: 'public', summary: 'One discussion with a page of its posts', params: IdParams, query: Type.Object(PostPaging),
     result: Type.Object({ discussion: Discussion, posts: Type.Array(Post), category: withFields(plugin, categoryFields, CategoryRecord), ...pagingResult }),
-    find, keep,
+    find, keep: ({ target }) => [...oneTags(target.id), countTag(target.categoryId)],
   })(async ({ actor, target, query }) => {
     const found = await reading.discussion(target, actor);
     const category = categories.find(target.categoryId, actor);

@@ -71,6 +71,37 @@ describe('an answer held in memory is never older than the last write', () => {
     for (const text of [await list(), await page('/'), await page('/c/general')]) expect(text).not.toMatch(/>Brand new<|"title":"Brand new"/);
   });
 
+  test('after something is written, moved or deleted elsewhere in its category', async () => {
+    const counts = async (): Promise<readonly number[]> => {
+      const { category } = JSON.parse(await one());
+      return [category.discussion_count, category.post_count];
+    };
+    await warm();
+    const [discussions = 0, posts = 0] = await counts();
+    const { id: other } = await forum.start('ada', 'A neighbour');
+    expect(await counts()).toEqual([discussions + 1, posts + 1]);
+    const { id: reply } = await forum.reply('bob', other, 'Next door');
+    expect(await counts()).toEqual([discussions + 1, posts + 2]);
+    await forum.as.bob.delete(`/api/posts/${reply}`);
+    expect(await counts()).toEqual([discussions + 1, posts + 1]);
+    await forum.as.mia.put(`/api/discussions/${other}`, { category_id: 'help' });
+    expect(await counts()).toEqual([discussions, posts]);
+    await forum.as.mia.put(`/api/discussions/${other}`, { category_id: 'general' });
+    expect(await counts()).toEqual([discussions + 1, posts + 1]);
+    await forum.as.ada.delete(`/api/discussions/${other}`);
+    expect(await counts()).toEqual([discussions, posts]);
+  });
+
+  test('after a minute, since lists say how long ago something was written', async () => {
+    await warm();
+    await forum.start('ada', 'Some time ago');
+    const html = async (): Promise<string> => JSON.parse(await list()).html;
+    const before = await html();
+    expect(await html()).toBe(before);
+    forum.app.clock.advance(5 * 60_000);
+    expect(await html()).not.toBe(before);
+  });
+
   test('after a category is renamed or hidden', async () => {
     await warm();
     const categories = forum.app.app.kernel.service(Categories)!;

@@ -122,12 +122,12 @@ test('robots.txt names the sitemap and what is not for crawlers', async () => {
   for (const path of await listed()) expect([...text.matchAll(/Disallow: (\S+)/g)].filter(([, closed]) => path.startsWith(closed!))).toEqual([]);
 });
 
-describe('its files', () => {
+describe('its files', { timeout: 90_000 }, () => {
   const folder = (): string => join(forum.app.app.environment.dataDir, 'public');
   const written = async (name: string): Promise<string> => (existsSync(join(folder(), name)) ? readFile(join(folder(), name), 'utf8') : '');
-  /** What the file says once it is as wanted, or after ten seconds. */
+  /** What the file says once it is as wanted, or after a while. */
   async function soon(name: string, wanted: (text: string) => boolean): Promise<string> {
-    for (const deadline = Date.now() + 10_000; Date.now() < deadline && !wanted(await written(name));) await sleep(100);
+    for (const deadline = Date.now() + 25_000; Date.now() < deadline && !wanted(await written(name));) await sleep(100);
     return written(name);
   }
 

@@ -1,9 +1,9 @@
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { build } from '../../../plugins/web/build.ts';
+import { build, sweep } from '../../../plugins/web/build.ts';
 import { startGallery, type Gallery } from './start.ts';
 
 let app: Gallery;
@@ -79,5 +79,12 @@ describe('building', () => {
     const folder = mkdtempSync(join(tmpdir(), 'assets-'));
     writeFileSync(join(folder, 'bad.ts'), 'export const = 1;');
     await expect(build([{ path: 'bad.ts', file: join(folder, 'bad.ts'), module: true }], join(folder, 'tree@1'))).rejects.toThrow(/bad\.ts/);
+  });
+  it('leaves the generation before, and what another process on the same folder may be making', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'assets-'));
+    const ages = { 'tree@1': 72, 'tree@2': 48, 'tree@3': 24, 'tree@4': 0.5, 'tree@5.77.new': 0, 'tree@6': 0 };
+    for (const name of Object.keys(ages)) mkdirSync(join(folder, name));
+    await sweep(folder, new Set(['tree@6']), Object.entries(ages).map(([name, hours]) => ({ name, time: Date.now() - hours * 3_600_000 })));
+    expect(readdirSync(folder).sort()).toEqual(['tree@3', 'tree@4', 'tree@5.77.new', 'tree@6']);
   });
 });

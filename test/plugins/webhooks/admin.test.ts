@@ -1,8 +1,8 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { defineAction, definePlugin, sealedStores, Secrets, sql, Type, type PluginHandle } from '#core';
 import { bodySignature, keyOf } from '../../../plugins/webhooks/signing.ts';
 import { install } from '../discussions/forum.ts';
-import { JSON_ONLY, settled, useWebhooks } from './forum.ts';
+import { JSON_ONLY, settled, until, useWebhooks } from './forum.ts';
 import { verify } from './receiver.ts';
 
 const forum = useWebhooks({ 'webhooks.retry_delays': [600] });
@@ -104,7 +104,7 @@ describe('saving a webhook', () => {
     await install(forum.app, definePlugin({ id: 'parrot', hooks: [spoken], setup: (_services, plugin) => void (parrot = plugin) }));
     await forum.add(receiver.url, { events: ['parrot.spoken'] });
     await parrot!.emit(spoken, { word: 'Polly', secret: 'cracker' });
-    await vi.waitFor(() => expect(receiver.received.map(({ body }) => body.data)).toEqual([{ word: 'Polly' }]));
+    await until(() => expect(receiver.received.map(({ body }) => body.data)).toEqual([{ word: 'Polly' }]));
     await forum.app.app.kernel.disable('parrot');
   });
 });
@@ -157,19 +157,19 @@ describe('what administrators do to a webhook', () => {
     const { id } = await forum.add(receiver.url);
     const from = new Date(forum.app.clock.now()).toISOString();
     for (const title of ['One', 'Two', 'Three']) await forum.start(title);
-    await vi.waitFor(async () => expect(await forum.history(`webhook_id=${id}&status=retrying`)).toHaveLength(3));
+    await until(async () => expect(await forum.history(`webhook_id=${id}&status=retrying`)).toHaveLength(3));
     receiver.reply = { status: 200 };
     const [three] = await forum.history(`webhook_id=${id}`);
     expect(await forum.do('redeliver', { delivery_id: three!.id })).toEqual({ success: true, count: 1 });
-    await vi.waitFor(async () => expect(await forum.history(`webhook_id=${id}&status=delivered`)).toHaveLength(1));
+    await until(async () => expect(await forum.history(`webhook_id=${id}&status=delivered`)).toHaveLength(1));
     expect(receiver.received.at(-1)!.headers['webhook-id']).toBe(three!.event_id);
     await settled(forum.app);
     expect(await forum.do('redeliver', { webhook_id: id, from, to: new Date(forum.app.clock.now() + 60_000).toISOString() })).toEqual({ success: true, count: 2 });
-    await vi.waitFor(async () => expect(await forum.history(`webhook_id=${id}&status=delivered`)).toHaveLength(3));
+    await until(async () => expect(await forum.history(`webhook_id=${id}&status=delivered`)).toHaveLength(3));
     await settled(forum.app);
     expect((await forum.do('redeliver', { webhook_id: id, from })).count).toBe(0);
     expect((await forum.do('redeliver', { delivery_id: three!.id })).count).toBe(1);
-    await vi.waitFor(async () => expect(await forum.history(`webhook_id=${id}&status=delivered`)).toHaveLength(4));
+    await until(async () => expect(await forum.history(`webhook_id=${id}&status=delivered`)).toHaveLength(4));
     await forum.do('save', { id, active: false });
     await forum.do('redeliver', { delivery_id: three!.id }, 409);
     await forum.do('redeliver', { delivery_id: 'xyz' }, 404);
@@ -183,7 +183,7 @@ describe('what administrators do to a webhook', () => {
     const receiver = await forum.receiver({ status: 500 });
     const { id } = await forum.add(receiver.url);
     await forum.start('Soon gone');
-    await vi.waitFor(async () => expect(await forum.history(`webhook_id=${id}&status=retrying`)).toHaveLength(1));
+    await until(async () => expect(await forum.history(`webhook_id=${id}&status=retrying`)).toHaveLength(1));
     expect(await forum.do('delete', { id })).toEqual({ success: true });
     expect(await forum.history(`webhook_id=${id}`)).toEqual([]);
     expect((await forum.root.get('/admin/webhooks', JSON_ONLY)).text).not.toContain(id);
@@ -200,7 +200,7 @@ describe('the history', () => {
     const { id } = await forum.add(receiver.url, { events: ['discussion.created', 'post.created'] });
     const { id: discussion } = await forum.start('Numbers');
     for (let n = 1; n < 6; n++) await forum.reply(discussion, `number ${n}`);
-    await vi.waitFor(async () => expect((await forum.history(`webhook_id=${id}`)).filter(({ status }) => status !== 'pending')).toHaveLength(6));
+    await until(async () => expect((await forum.history(`webhook_id=${id}`)).filter(({ status }) => status !== 'pending')).toHaveLength(6));
     const all = await forum.history(`webhook_id=${id}`);
     expect(new Set(all.map(({ status }) => status))).toEqual(new Set(['delivered', 'retrying']));
     expect((await forum.history(`webhook_id=${id}&event=discussion.created`)).map(({ event }) => event)).toEqual(['discussion.created']);
@@ -252,7 +252,7 @@ describe('the history', () => {
     const receiver = await forum.receiver();
     const { id } = await forum.add(receiver.url);
     await forum.start('Old news');
-    await vi.waitFor(async () => expect(await forum.history(`webhook_id=${id}&status=delivered`)).toHaveLength(1));
+    await until(async () => expect(await forum.history(`webhook_id=${id}&status=delivered`)).toHaveLength(1));
     const { data } = forum.app.app;
     const tidy = async (): Promise<void> => {
       await data.all(sql`insert into job (id, listener, payload) values (gen_random_uuid(), 'webhooks/job:tidy', '{}')`);
@@ -275,7 +275,7 @@ describe('the statistics', () => {
     const { id } = await forum.add(receiver.url);
     for (let n = 0; n < 4; n++) {
       await forum.start(`Counted ${n}`);
-      await vi.waitFor(async () => expect((await forum.history(`webhook_id=${id}`)).filter(({ status }) => status !== 'pending')).toHaveLength(n + 1));
+      await until(async () => expect((await forum.history(`webhook_id=${id}`)).filter(({ status }) => status !== 'pending')).toHaveLength(n + 1));
     }
     const stats = (await forum.root.get(`/admin/webhooks/stats?webhook_id=${id}`, JSON_ONLY)).body;
     expect(stats).toEqual({

@@ -73,8 +73,11 @@ export function useWebhooks(settings: Readonly<Record<string, unknown>> = {}): W
   return forum;
 }
 
+/** Until something is so, on a machine that may be busy. */
+export const until = (look: () => unknown, timeout = 15_000): Promise<unknown> => vi.waitFor(look, { timeout, interval: 10 });
+
 /** Resolves when nothing is under way or due. */
 export const settled = ({ app }: TestApp): Promise<void> => vi.waitFor(async () => {
-  expect((await app.jobs.report()).filter(({ listener, oldest, running }) => listener.startsWith('webhooks/') && (running > 0 || (oldest && oldest.getTime() < Date.now())))).toEqual([]);
+  expect((await app.jobs.report()).filter(({ listener, oldest, running }) => listener.startsWith('webhooks/') && (running > 0 || (oldest && oldest.getTime() <= Date.now())))).toEqual([]);
   expect(await app.data.one(sql`select 1 from webhook_delivery where due_at <= now() limit 1`)).toBeUndefined();
 }, { timeout: 20_000, interval: 10 });

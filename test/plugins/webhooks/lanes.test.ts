@@ -1,13 +1,13 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { sql } from '#core';
-import { settled, useWebhooks } from './forum.ts';
+import { settled, until, useWebhooks } from './forum.ts';
 import type { Receiver } from './receiver.ts';
 
 const HANGING = 20;
 const EVENTS = 30;
 
 const forum = useWebhooks();
-const arrived = (receiver: Receiver, count: number): Promise<void> => vi.waitFor(() => expect(receiver.received).toHaveLength(count), { timeout: 10_000, interval: 5 });
+const arrived = (receiver: Receiver, count: number): Promise<unknown> => until(() => expect(receiver.received).toHaveLength(count));
 
 describe('what many webhooks have to send', () => {
   test('is all sent, a few at a time to each, and every event once', async () => {
@@ -31,11 +31,11 @@ describe('what many webhooks have to send', () => {
     for (const { url } of hanging) await forum.add(url);
     await forum.add(healthy.url);
     await forum.start('The first');
-    await vi.waitFor(() => expect(hanging.every(({ received }) => received.length > 0)).toBe(true), { timeout: 12_000 });
+    await until(() => expect(hanging.every(({ received }) => received.length > 0)).toBe(true));
     const start = performance.now();
     for (let n = 0; n < 10; n++) await forum.start(`Meanwhile ${n}`);
     await arrived(healthy, 11);
-    await vi.waitFor(async () => expect((await forum.root.get('/api/events?limit=1&event=discussion.created&after=40')).body.count).toBe(1), { interval: 5 });
+    await until(async () => expect((await forum.root.get('/api/events?limit=1&event=discussion.created&after=40')).body.count).toBe(1));
     expect(performance.now() - start).toBeLessThan(6_000);
     for (const { open } of hanging) expect(open.most).toBeLessThanOrEqual(4);
     await forum.app.app.data.all(sql`delete from webhook`);
@@ -45,14 +45,14 @@ describe('what many webhooks have to send', () => {
     const receiver = await forum.receiver({});
     const webhook = await forum.add(receiver.url);
     for (let n = 0; n < 3; n++) await forum.start(`Interrupted ${n}`);
-    await vi.waitFor(() => expect(receiver.received.length).toBeGreaterThan(0));
+    await until(() => expect(receiver.received.length).toBeGreaterThan(0));
     const before = performance.now();
     await forum.app.app.kernel.disable('webhooks');
     expect(performance.now() - before).toBeLessThan(5_000);
     receiver.reply = { status: 200 };
     const first = receiver.received.length;
     await forum.app.app.kernel.enable('webhooks');
-    await vi.waitFor(async () => expect(await forum.history(`webhook_id=${webhook.id}&status=delivered`)).toHaveLength(3), { timeout: 20_000 });
+    await until(async () => expect(await forum.history(`webhook_id=${webhook.id}&status=delivered`)).toHaveLength(3), 20_000);
     expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(3);
     for (const { headers } of receiver.received.slice(0, first)) expect(receiver.received.slice(first).map((later) => later.headers['webhook-id'])).toContain(headers['webhook-id']);
     await forum.do('delete', { id: webhook.id });
