@@ -96,6 +96,9 @@ async function see(page: Page, { options, path, scheme, width, folder }: Seeing)
 export async function judge(page: Page): Promise<readonly string[]> {
   // Pages have no frames of other sites: the simple mode does without a second window. Only violations are described in full.
   const axe = new AxeBuilder({ page }).options({ resultTypes: ['violations'] }).withTags(TAGS).setLegacyMode();
+  // What is out of view is laid out only when it comes near: places measured before would not be those that people see.
+  await page.evaluate("{ const all = new CSSStyleSheet(); all.replaceSync('* { content-visibility: visible !important }'); document.adoptedStyleSheets = [all]; }");
   const { violations } = await axe.analyze();
+  await page.evaluate('document.adoptedStyleSheets = []');
   return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.join(' ')} ${node.failureSummary?.split('\n')[1]?.trim() ?? ''}`));
 }
