@@ -104,6 +104,8 @@ async function lookAt(page: Page, path: string, seen: Set<string>): Promise<read
     await settle(page);
     for (const [width, height] of [[320, 700], [1280, 900]] as const) {
       await page.setViewportSize({ width, height });
+      // Wherever the walk before left it, something would lie half below the bar.
+      await page.evaluate('document.activeElement?.blur(), scrollTo(0, 0)');
       add(`${scheme} ${width}`, await judge(page));
       if (await movesSideways(page)) found.push(`${path} ${width}: moves sideways`);
       if (scheme === 'dark') continue;
