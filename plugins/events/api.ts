@@ -50,8 +50,8 @@ export interface EventPage {
 }
 
 export interface EventLog {
-  /** What the viewer may see of the next `limit` entries after a position, or of the next ones of these `names`. 503 when a rule does not answer. */
-  after(position: number, limit: number, viewer: Viewer, names?: readonly string[]): Promise<EventPage>;
+  /** What the viewer may see of the next `limit` entries after a position, or of the next ones of these `names`, the first `offset` left out. 503 when a rule does not answer. */
+  after(position: number, limit: number, viewer: Viewer, names?: readonly string[], offset?: number): Promise<EventPage>;
   /** Of these entries, those the viewer may see, as they may see them. 503 when a rule does not answer. */
   visible(events: readonly LoggedEvent[], viewer: Viewer): Promise<readonly LoggedEvent[]>;
   /** The oldest and the newest position that are kept; both 0 while the log is empty. */

@@ -41,7 +41,7 @@ export default definePlugin({
     });
 
     const events: EventLog = {
-      after: (position, limit, viewer, names) => reading.after(position, limit, viewer, names),
+      after: (position, limit, viewer, names, offset) => reading.after(position, limit, viewer, names, offset),
       visible: (entries, viewer) => reading.visible(entries, viewer),
       bounds: () => reading.bounds(),
       watch: (run) => tail.watch(run),

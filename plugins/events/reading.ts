@@ -24,16 +24,16 @@ export class Reading {
   }
 
   /** The next entries after a position, whoever may see them. */
-  async entries(position: number, limit: number, names?: readonly string[]): Promise<readonly LoggedEvent[]> {
+  async entries(position: number, limit: number, names?: readonly string[], offset = 0): Promise<readonly LoggedEvent[]> {
     const rows = await this.#parts.data.all(sql<Row>`select position, id, event, created_at, data from event_log
-      where position > ${position}${names ? sql` and event = any(${names}::text[])` : sql``} order by position limit ${limit}`);
+      where position > ${position}${names ? sql` and event = any(${names}::text[])` : sql``} order by position limit ${limit} offset ${offset}`);
     return rows.map(({ created_at: at, ...row }) => ({ position: row.position, id: row.id, event: row.event, timestamp: at.toISOString(), data: row.data }));
   }
 
-  async after(position: number, limit: number, viewer: Viewer, names?: readonly string[]): Promise<EventPage> {
+  async after(position: number, limit: number, viewer: Viewer, names?: readonly string[], offset = 0): Promise<EventPage> {
     // Read first, so that nothing of these names up to there can be missing from the entries.
     const { newest } = names ? await this.bounds() : { newest: 0 };
-    const found = await this.entries(position, limit + 1, names);
+    const found = await this.entries(position, limit + 1, names, offset);
     const page = found.slice(0, limit);
     const hasMore = found.length > limit;
     const last = page.at(-1)?.position ?? position;

@@ -13,13 +13,13 @@ export function addRoutes(plugin: PluginHandle, { events, settings }: { readonly
     method: 'get', path: '/events', summary: 'What has happened, in order, as far as the caller may know', can: 'public',
     query: Type.Object({
       after: Type.Optional(After), event: Type.Optional(EventNames),
-      limit: Paging.limit, cursor: Paging.cursor,
+      ...Paging,
     }),
     result: Type.Object({ events: Type.Array(Event), position: Position, ...pagingResult }),
     keep: () => tagsOf([eventsTag], plugin.extensions(eventRules)),
   })(async ({ actor, query }) => {
     const start = query.cursor === undefined ? (query.after ?? 0) : decodePosition(query.cursor);
-    const found = await events.after(start, limitOf(settings, query.limit), actor, query.event?.split(','));
+    const found = await events.after(start, limitOf(settings, query.limit), actor, query.event?.split(','), query.offset);
     const nextCursor = found.hasMore ? encodeCursor([found.position]) : undefined;
     return { events: [...found.events], position: found.position, ...pageFields({ items: found.events, hasMore: found.hasMore, nextCursor }) };
   });

@@ -3,7 +3,8 @@ import { isAdmin } from '#plugins/access';
 import { SORTS, type Category } from '#plugins/discussions';
 import { pages, view } from '#plugins/web';
 import { listModel } from './list.ts';
-import { listTags, type PageServices } from './parts.ts';
+import { listTags } from '../routes/discussions.ts';
+import type { PageServices } from './parts.ts';
 
 const ListQuery = Type.Object({ page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })), sort: Type.Optional(Type.Enum([...SORTS])) });
 /** Where scripts find the next rows. */

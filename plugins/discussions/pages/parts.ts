@@ -1,6 +1,6 @@
 import type { Request } from '#core';
-import { accessTag, isGuest, type Viewer } from '#plugins/access';
-import { tags, type ComposerSlot, type DiscussionHead, type PostRecord, type PostStub } from '#plugins/discussions';
+import { isGuest, type Viewer } from '#plugins/access';
+import type { ComposerSlot, DiscussionHead, PostRecord, PostStub } from '#plugins/discussions';
 import type { Markdown } from '#plugins/markdown';
 import { SafeHtml, type Retry } from '#plugins/web';
 import { numberOf, postPath } from '../identifiers.ts';
@@ -11,8 +11,6 @@ export interface PageServices extends RouteServices {
 }
 /** Rows of a list and posts of a discussion on one page. */
 export const PAGE_SIZE = 20;
-/** Tags of a page that shows a list. */
-export const listTags: readonly string[] = [tags.lists, tags.all, tags.categories, accessTag];
 
 /** The discussion a page's address names: its number, with or without the words behind it. */
 export function findByAddress({ reading }: Pick<PageServices, 'reading'>) {

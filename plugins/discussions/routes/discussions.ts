@@ -27,7 +27,8 @@ export interface RouteServices {
   readonly editing: Editing;
   readonly web: Web | undefined;
 }
-const listTags = [tags.lists, tags.all, tags.categories, accessTag];
+/** Tags of what shows a list. */
+export const listTags: readonly string[] = [tags.lists, tags.all, tags.categories, accessTag];
 /** Tags of an answer that shows one discussion. */
 export const oneTags = (id: string): readonly string[] => [tags.discussion(id), tags.all, tags.categories, accessTag];
 

@@ -32,14 +32,9 @@ describe('the number of SQL statements', () => {
     expect(await asked(path(25))).toBe(await asked(path(5)));
   });
 
-  test('is one for a list, and three for a reply beside begin and commit: what is written, what is found of it, and what it leaves for later', async () => {
+  test('is one for a list', async () => {
     await asked('/api/discussions?limit=9');
     expect(await asked('/api/discussions?limit=9')).toBe(1);
-    await forum.reply('ada', id, 'Warm');
-    const counts: number[] = [];
-    // What it left for later may begin before the answer is here, so the least of some counts.
-    for (let time = 0; time < 4; time++) counts.push(await forum.app.statements(() => forum.reply('ada', id, `Counted ${time}`)));
-    expect(Math.min(...counts)).toBeLessThanOrEqual(5);
   });
 });
 
@@ -133,5 +128,14 @@ describe('an answer held in memory is never older than the last write', () => {
       expect((await forum.guest.get(`/api/discussions/${busy}`)).body.discussion.reply_count).toBe(count);
       expect((await forum.guest.get('/api/discussions')).body.discussions.find((discussion: any) => discussion.id === busy).reply_count).toBe(count);
     }
+  });
+});
+
+describe('what a reply costs', () => {
+  test('is a statement for what is written, what can be found of it, what it leaves for later, who follows it, and the reactions of its answer, beside begin and commit', async () => {
+    // Stored, not run: what it leaves for later would have statements of its own.
+    await forum.app.app.jobs.stop();
+    await forum.reply('ada', id, 'Warm');
+    expect(await forum.app.statements(() => forum.reply('ada', id, 'Counted'))).toBeLessThanOrEqual(7);
   });
 });
