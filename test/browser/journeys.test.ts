@@ -30,10 +30,7 @@ describe.each([
   describe('somebody new', () => {
     let page: Page;
     let heard: readonly string[];
-    beforeAll(async () => {
-      page = await forum.open('guest', { javaScriptEnabled });
-      heard = listen(page);
-    });
+    beforeAll(async () => void (heard = listen(page = await forum.open('guest', { javaScriptEnabled }))));
     afterAll(() => page.context().close());
 
     test('signs up and is welcomed by name', async () => {
@@ -234,10 +231,7 @@ describe.each([
   describe('an administrator', () => {
     let page: Page;
     let heard: readonly string[];
-    beforeAll(async () => {
-      page = await forum.open('root', { javaScriptEnabled });
-      heard = listen(page);
-    });
+    beforeAll(async () => void (heard = listen(page = await forum.open('root', { javaScriptEnabled }))));
     afterAll(() => page.context().close());
 
     test('creates a category, and guests find it', async () => {
