@@ -28,6 +28,9 @@ export const TABLE: readonly Row[] = [
   ['GET /docs/style.css', any],
   ['POST /markdown/parse', any, () => ({ body: { content: '*x*' } })],
 
+  // Only a signature lets in, whoever sends it.
+  ['POST /webhooks', '401 401 401 401 401 401 401', () => ({ body: { said: 'something' } })],
+
   ['GET /categories', any],
   ['GET /categories/:id', any, () => id('general')],
   ['GET /discussions', any],
