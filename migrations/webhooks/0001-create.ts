@@ -3,7 +3,8 @@ import { Migration } from '#core';
 /** Ids grow with time, so they order the lists. */
 export default class Webhooks0001Create extends Migration {
   override up(): void {
-    // `held_until`: null while nobody has anything to send; else a process sends, or a job is stored that will. `retry_at`: a job is stored for then.
+    // `held_until`: until then a process, the holder, sends, or a job is about to; null while there is nothing to send. `added` counts
+    // what is added to what waits. `retry_at`: a job is stored for then.
     this.addSql(`create table webhook (
       id uuid primary key,
       name text not null,
@@ -19,6 +20,7 @@ export default class Webhooks0001Create extends Migration {
       last_status text,
       last_delivery_at timestamptz(3),
       created_at timestamptz(3) not null,
+      added integer not null default 0,
       holder uuid,
       held_until timestamptz(3),
       retry_at timestamptz(3)

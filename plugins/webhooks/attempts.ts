@@ -1,5 +1,6 @@
 import type { Clock, Secrets } from '#core';
-import type { Attempt, Held, Outcome } from './queue.ts';
+import type { Outcome } from './outcomes.ts';
+import type { Attempt, Endpoint } from './queue.ts';
 import type { Sender, Sent } from './sending.ts';
 import { keyOf, signedHeaders } from './signing.ts';
 
@@ -29,7 +30,7 @@ export class Attempts {
   }
 
   /** Rejects only when `stop` aborts. */
-  async make(webhook: Pick<Held, 'url' | 'secret' | 'oldSecret' | 'oldSecretUntil'>, attempt: Attempt, stop: AbortSignal): Promise<Outcome> {
+  async make(webhook: Endpoint, attempt: Attempt, stop: AbortSignal): Promise<Outcome> {
     const { clock, sender, service, version } = this.#parts;
     const { id: deliveryId, eventId, event, body } = attempt;
     const signed = signedHeaders({ service: service(), keys: this.#keys(webhook), eventId, deliveryId, event, body, at: clock.now() });
@@ -37,7 +38,7 @@ export class Attempts {
   }
 
   /** The newest first; the old one as long as it was promised. */
-  #keys({ secret, oldSecret, oldSecretUntil }: Pick<Held, 'secret' | 'oldSecret' | 'oldSecretUntil'>): readonly Buffer[] {
+  #keys({ secret, oldSecret, oldSecretUntil }: Endpoint): readonly Buffer[] {
     const { clock, secrets } = this.#parts;
     const sealed = oldSecret !== null && oldSecretUntil !== null && oldSecretUntil.getTime() > clock.now() ? [secret, oldSecret] : [secret];
     return sealed.map((text) => keyOf(secrets.open(text)));

@@ -2,6 +2,7 @@ import { HttpError, notFound, sql, type Clock, type Data, type RawBuilder } from
 import { badCursor, createId, decodeCursor, encodeCursor, isId, type Page } from '#plugins/api';
 import type { DeliveryRecord, Status } from '#plugins/webhooks';
 import type { Attempts } from './attempts.ts';
+import { record } from './outcomes.ts';
 import type { Queue } from './queue.ts';
 import type { WebhookRow, Webhooks } from './webhooks.ts';
 
@@ -77,7 +78,7 @@ export class History {
 
   /** Sends one attempt of something that means nothing, at once and whether or not the webhook is switched on, and resolves when it has ended. */
   async test({ id: webhookId, name, url, secret, oldSecret, oldSecretUntil }: WebhookRow, stop: AbortSignal): Promise<DeliveryRecord> {
-    const { data, clock, queue, webhooks, attempts } = this.#parts;
+    const { data, clock, webhooks, attempts } = this.#parts;
     const now = clock.now();
     const [id, eventId] = [createId(now), createId(now)];
     const [event, at] = ['webhook.test', new Date(now)];
@@ -88,7 +89,7 @@ export class History {
         values (${id}, ${webhookId}, ${eventId}, ${event}, 'pending', 1, 1, ${at})`);
     });
     const outcome = await attempts.make({ url, secret, oldSecret, oldSecretUntil }, { id, webhookId, eventId, event, body, attempt: 1, attempts: 1 }, stop);
-    await queue.record(webhookId, [outcome]);
+    await record({ data, clock }, webhookId, [outcome]);
     if (outcome.status === 'disabled') await webhooks.disable(webhookId, 'gone');
     return (await this.find(id)) ?? Promise.reject(notFound('The webhook was deleted meanwhile'));
   }
@@ -116,14 +117,13 @@ export class History {
     const found = await data.all(sql<{ webhookId: string; eventId: string; event: string }>`
       select d.webhook_id as "webhookId", d.event_id as "eventId", d.event from webhook_delivery d join webhook w on w.id = d.webhook_id and w.active
       where ${condition} group by d.webhook_id, d.event_id, d.event order by d.event_id, d.webhook_id limit ${MOST}`);
-    await queue.lock([...new Set(found.map(({ webhookId }) => webhookId))]);
+    await queue.wake([...new Set(found.map(({ webhookId }) => webhookId))]);
     const pairs = JSON.stringify(found);
     const waiting = await data.all(sql<{ webhookId: string; eventId: string }>`
       update webhook_delivery d set due_at = now() from json_to_recordset(${pairs}::json) as f("webhookId" uuid, "eventId" uuid)
       where d.webhook_id = f."webhookId" and d.event_id = f."eventId" and d.due_at is not null returning d.webhook_id as "webhookId", d.event_id as "eventId"`);
     const known = new Set(waiting.map(({ webhookId, eventId }) => `${webhookId} ${eventId}`));
     const added = await queue.add(found.filter(({ webhookId, eventId }) => !known.has(`${webhookId} ${eventId}`)));
-    await queue.wake([...new Set(waiting.map(({ webhookId }) => webhookId))]);
     return known.size + added;
   }
 }

@@ -1,16 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { messageOf, type Job, type Logger } from '#core';
+import { messageOf, type Clock, type Data, type Job, type Logger } from '#core';
 import type { Attempts } from './attempts.ts';
 import { Gathering } from './gathering.ts';
-import type { Attempt, Held, Outcome, Queue } from './queue.ts';
+import { record, type Outcome } from './outcomes.ts';
+import type { Attempt, Held, Queue } from './queue.ts';
 import type { Webhooks } from './webhooks.ts';
 
 /** Requests to one webhook at a time; one, as long as none of them arrives. */
 const WIDTH = 4;
+/** Milliseconds between two that did not arrive: an address that is dead costs the others next to nothing. */
+const PAUSE = 250;
 /** Milliseconds for which a job waits for its lane, so that quick ones need no second job and slow ones keep no other work from running. */
 const PATIENCE = 1_000;
 
 export interface LaneParts {
+  readonly data: Data;
+  readonly clock: Clock;
   readonly queue: Queue;
   readonly attempts: Attempts;
   readonly webhooks: Webhooks;
@@ -78,20 +83,23 @@ export class Lanes {
     const recording = new Gathering<Outcome>((outcomes) => this.#record(webhookId, outcomes));
     for (let width = WIDTH; ;) {
       signal.throwIfAborted();
-      const held = await queue.hold(webhookId);
+      const held = await queue.hold(webhookId, width);
       const elsewhere = held ? undefined : await queue.heldElsewhere(webhookId);
       if (elsewhere) return elsewhere;
       if (held) lane.until = held.until;
-      const due = held ? await queue.take(webhookId, width) : [];
-      if (!held || due.length === 0) {
-        if (await queue.release(webhookId)) return undefined;
-        continue;
-      }
-      const ended = await Promise.allSettled(due.map((attempt) => this.#attempt(held, attempt, recording)));
-      const failure = ended.find(({ status }) => status === 'rejected');
-      if (failure) throw (failure as PromiseRejectedResult).reason;
-      width = ended.some((attempt) => attempt.status === 'fulfilled' && attempt.value) ? WIDTH : 1;
+      const arrived = held === undefined || held.due.length === 0 || (await this.#round(held, recording));
+      if ((held?.due.length ?? 0) < width && (await queue.release(webhookId, held?.added))) return undefined;
+      width = arrived ? WIDTH : 1;
+      if (!arrived) await sleep(PAUSE, undefined, { signal });
     }
+  }
+
+  /** Whether anything arrived. What is under way has ended when this does, whatever goes wrong. */
+  async #round(held: Held, recording: Gathering<Outcome>): Promise<boolean> {
+    const ended = await Promise.allSettled(held.due.map((attempt) => this.#attempt(held, attempt, recording)));
+    const failure = ended.find(({ status }) => status === 'rejected');
+    if (failure) throw (failure as PromiseRejectedResult).reason;
+    return ended.some((attempt) => attempt.status === 'fulfilled' && attempt.value);
   }
 
   async #attempt(held: Held, attempt: Attempt, recording: Gathering<Outcome>): Promise<boolean> {
@@ -101,8 +109,8 @@ export class Lanes {
   }
 
   async #record(webhookId: string, outcomes: readonly Outcome[]): Promise<void> {
-    const { queue, webhooks } = this.#parts;
-    const failingSince = await queue.record(webhookId, outcomes);
+    const { webhooks } = this.#parts;
+    const failingSince = await record(this.#parts, webhookId, outcomes);
     if (outcomes.some(({ status }) => status === 'disabled')) await webhooks.disable(webhookId, 'gone');
     else if (failingSince) await webhooks.disableFailing(webhookId, failingSince);
   }

@@ -54,7 +54,7 @@ export default definePlugin({
     });
     const queue = new Queue({ data, clock, job, attempts: () => own['webhooks.retry_delays'].length + 1 });
     const webhooks = new Webhooks({ data, clock, secrets, queue, plugin });
-    const lanes = new Lanes({ queue, attempts, webhooks, job, log: plugin.log, signal: plugin.signal });
+    const lanes = new Lanes({ data, clock, queue, attempts, webhooks, job, log: plugin.log, signal: plugin.signal });
     const fanOut = new FanOut({ data, queue, categoriesOf: categoryFinder(access, discussions) });
     const history = new History({ data, clock, queue, webhooks, attempts });
     const receiving = new Receiving({ plugin, data, clock, protection });

@@ -1,9 +1,10 @@
 import { sql, type Clock, type Data, type Job } from '#core';
 import { createId } from '#plugins/api';
-import type { Status } from '#plugins/webhooks';
 
 /** Seconds for which a process that sends keeps others away; renewed before each round, which takes 15 at most. */
 const HOLD = 20;
+/** Seconds within which a stored job should have begun to send; after them another one may be stored. */
+const BEGIN = 5;
 /** Minutes after which what is due and was not taken is looked after. */
 const OVERDUE = 10;
 
@@ -19,13 +20,19 @@ export interface NewDelivery {
   readonly eventId: string;
   readonly event: string;
 }
-/** A webhook as sending needs it; secrets are sealed. */
-export interface Held {
+/** What a webhook's address is told with; secrets are sealed. */
+export interface Endpoint {
   readonly url: string;
   readonly secret: string;
   readonly oldSecret: string | null;
   readonly oldSecretUntil: Date | null;
+}
+/** A line that is this process's until then, and what of it is due. */
+export interface Held extends Endpoint {
   readonly until: Date;
+  /** Counts what was ever added to the line. */
+  readonly added: number;
+  readonly due: readonly Attempt[];
 }
 /** One attempt that is to be made. */
 export interface Attempt {
@@ -37,18 +44,6 @@ export interface Attempt {
   readonly attempt: number;
   readonly attempts: number;
 }
-/** How an attempt ended, as it is written down. */
-export interface Outcome {
-  readonly id: string;
-  readonly status: Status;
-  /** Seconds until the next attempt, and when that is. */
-  readonly delay?: number;
-  readonly next?: Date;
-  readonly responseStatus: number | undefined;
-  readonly durationMs: number;
-  readonly error: string | undefined;
-  readonly response: string | undefined;
-}
 type Due = Attempt & { readonly status: string };
 interface Line {
   readonly next: Date | null;
@@ -58,8 +53,8 @@ interface Line {
 }
 
 /**
- * Deliveries that wait, a line for each webhook. Whoever adds to a line that nobody holds stores a job that will empty it; whoever
- * empties it lets go of it only when nothing is due, under the webhook's row lock, so nothing is left behind. Times are the database's.
+ * Deliveries that wait, a line for each webhook. Whoever adds to a line that nobody is about to empty stores a job that will; whoever
+ * empties it lets go of it only when nothing was added meanwhile, so nothing is left behind. Times are the database's.
  */
 export class Queue {
   readonly #parts: QueueParts;
@@ -75,56 +70,66 @@ export class Queue {
     const { data, clock, attempts } = this.#parts;
     if (deliveries.length === 0) return 0;
     const rows = deliveries.map((delivery) => ({ ...delivery, id: createId(clock.now()) }));
-    const added = await data.transaction(async () => {
-      const open = await this.lock([...new Set(deliveries.map(({ webhookId }) => webhookId))]);
-      const kept = await data.all(sql<{ webhook_id: string }>`
+    return data.transaction(async () => {
+      const open = await this.wake([...new Set(deliveries.map(({ webhookId }) => webhookId))]);
+      const kept = await data.all(sql`
         insert into webhook_delivery (id, webhook_id, event_id, event, status, attempt, attempts, due_at, created_at)
         select d.id, d."webhookId", d."eventId", d.event, 'pending', 1, ${attempts()}::integer, now(), ${new Date(clock.now())}
         from json_to_recordset(${JSON.stringify(rows)}::json) as d(id uuid, "webhookId" uuid, "eventId" uuid, event text)
-        where d."webhookId" = any(${open}::uuid[]) order by d.id returning webhook_id`);
-      await this.wake(open);
+        where d."webhookId" = any(${open}::uuid[]) order by d.id returning 1`);
       return kept.length;
     });
-    return added;
   }
 
-  /** Has the lines of these webhooks emptied soon. Joins the transaction under way. */
-  wake(webhookIds: readonly string[]): Promise<void> {
+  /**
+   * Has the lines of these webhooks emptied soon. Joins the transaction under way, and keeps their rows locked until its end: always before
+   * those of their deliveries, and in order, so that nobody waits for each other. Resolves to those that are active.
+   */
+  wake(webhookIds: readonly string[]): Promise<readonly string[]> {
     const { data, job } = this.#parts;
     return data.transaction(async () => {
-      const idle = await data.all(sql<{ id: string }>`update webhook set held_until = now() where id = any(${webhookIds}::uuid[]) and held_until is null returning id`);
-      for (const { id } of idle) await job.add({ webhook: id });
+      const open = await data.all(sql<{ id: string; idle: boolean }>`
+        with own as materialized (select id, coalesce(held_until, '-infinity') <= now() as idle from webhook where id = any(${webhookIds}::uuid[]) and active
+          order by id for no key update)
+        update webhook w set added = w.added + 1, holder = case when own.idle then null else w.holder end,
+          held_until = case when own.idle then now() + make_interval(secs => ${BEGIN}) else w.held_until end
+        from own where w.id = own.id returning w.id, own.idle`);
+      for (const { id, idle } of open) if (idle) await job.add({ webhook: id });
+      return open.map(({ id }) => id);
     });
   }
 
   /** For one round: the webhook's line is this process's. Undefined when it is not to be had: another one's, or not active. */
-  hold(webhookId: string): Promise<Held | undefined> {
-    return this.#parts.data.one(sql<Held>`update webhook set holder = ${this.#holder}, held_until = now() + make_interval(secs => ${HOLD})
-      where id = ${webhookId} and active and (holder = ${this.#holder} or held_until is null or held_until <= now())
-      returning url, secret, old_secret as "oldSecret", old_secret_until as "oldSecretUntil", held_until as until`);
+  async hold(webhookId: string, limit: number): Promise<Held | undefined> {
+    // `added` is that of the statement's own view, as is what is due: what came while it waited for the row is in neither.
+    const held = await this.#parts.data.one(sql<Omit<Held, 'due'> & { readonly due: readonly Due[] }>`
+      with own as (
+        update webhook set holder = ${this.#holder}, held_until = now() + make_interval(secs => ${HOLD})
+        where id = ${webhookId} and active and (holder is null or holder = ${this.#holder} or held_until <= now()) returning id, held_until
+      ) select w.url, w.secret, w.old_secret as "oldSecret", w.old_secret_until as "oldSecretUntil", o.held_until as until, w.added, coalesce((
+        select json_agg(a order by a.due_at, a.id) from (
+          select d.id, d.webhook_id as "webhookId", d.event_id as "eventId", d.event, e.body, d.attempt, d.attempts, d.status, d.due_at
+          from webhook_delivery d join webhook_event e on e.id = d.event_id
+          where d.webhook_id = w.id and d.due_at <= now() order by d.due_at, d.id limit ${limit}
+        ) a), '[]') as due
+      from own o join webhook w on w.id = o.id`);
+    return held && { ...held, due: await this.#again(held.due) };
   }
 
-  /** What is due, the longest due first. A further attempt becomes a row of its own here. */
-  async take(webhookId: string, limit: number): Promise<readonly Attempt[]> {
-    const due = await this.#parts.data.all(sql<Due>`
-      select d.id, d.webhook_id as "webhookId", d.event_id as "eventId", d.event, e.body, d.attempt, d.attempts, d.status
-      from webhook_delivery d join webhook_event e on e.id = d.event_id
-      where d.webhook_id = ${webhookId} and d.due_at <= now() order by d.due_at, d.id limit ${limit}`);
-    const again = due.filter(({ status }) => status === 'retrying');
-    return again.length === 0 ? due : this.#again(due, again);
-  }
-
-  /** Lets go of a line in which nothing is due, and stores a job for what becomes due next. False: something is due. */
-  release(webhookId: string): Promise<boolean> {
+  /** Lets go of a line to which nothing was added since it was held. False: there is more to do. */
+  async release(webhookId: string, added?: number): Promise<boolean> {
     const { data, job } = this.#parts;
+    const empty = await data.all(sql`update webhook w set holder = null, held_until = null where id = ${webhookId} and active and added = ${added ?? -1}
+      and not exists (select 1 from webhook_delivery d where d.webhook_id = w.id and d.due_at is not null) returning 1`);
+    if (empty.length > 0) return true;
     return data.transaction(async () => {
-      const [open] = await this.lock([webhookId]);
-      if (!open) return this.cancel(webhookId).then(() => true);
+      const row = await data.one(sql<{ active: boolean }>`select active from webhook where id = ${webhookId} for no key update`);
+      if (!row?.active) return this.cancel(webhookId).then(() => true);
       // A statement of its own, so that it sees what was added while this waited for the lock.
-      const line = await data.one(sql<Line>`select min(d.due_at) as next, coalesce(min(d.due_at) <= now(), false) as due,
+      const line = (await data.one(sql<Line>`select min(d.due_at) as next, coalesce(min(d.due_at) <= now(), false) as due,
           case when w.retry_at > now() and w.retry_at <= min(d.due_at) then w.retry_at end as stored
-        from webhook w left join webhook_delivery d on d.webhook_id = w.id and d.due_at is not null where w.id = ${webhookId} group by w.id`);
-      if (!line || line.due) return !line;
+        from webhook w left join webhook_delivery d on d.webhook_id = w.id and d.due_at is not null where w.id = ${webhookId} group by w.id`))!;
+      if (line.due) return false;
       await data.all(sql`update webhook set holder = null, held_until = null, retry_at = ${line.stored ?? line.next}::timestamptz where id = ${webhookId}`);
       if (line.next && !line.stored) await job.add({ webhook: webhookId }, { at: line.next });
       return true;
@@ -142,7 +147,7 @@ export class Queue {
   /** When the line may be free again, while another process holds it. */
   async heldElsewhere(webhookId: string): Promise<Date | undefined> {
     const row = await this.#parts.data.one(sql<{ until: Date }>`select held_until as until from webhook
-      where id = ${webhookId} and active and held_until > now() and holder is distinct from ${this.#holder}`);
+      where id = ${webhookId} and active and held_until > now() and holder <> ${this.#holder}`);
     return row?.until;
   }
 
@@ -172,34 +177,11 @@ export class Queue {
     });
   }
 
-  /** Writes down how attempts of one webhook ended. Resolves to since when nothing has succeeded. */
-  async record(webhookId: string, outcomes: readonly Outcome[]): Promise<Date | undefined> {
-    const now = new Date(this.#parts.clock.now());
-    const succeeded = outcomes.some(({ status }) => status === 'delivered');
-    const row = await this.#parts.data.one(sql<{ since: Date | null }>`
-      with own as (
-        update webhook set last_status = ${outcomes.at(-1)!.status}, last_delivery_at = ${now},
-          failing_since = case when ${succeeded}::boolean then null else coalesce(failing_since, ${now}::timestamptz) end
-        where id = ${webhookId} returning failing_since as since
-      ), done as (
-        update webhook_delivery d set status = o.status, due_at = now() + make_interval(secs => o.delay), next_attempt_at = o.next,
-          response_status = o."responseStatus", duration_ms = o."durationMs", error = o.error, response = o.response
-        from own cross join json_to_recordset(${JSON.stringify(outcomes)}::json) as o(id uuid, status text, delay float8, next timestamptz,
-          "responseStatus" integer, "durationMs" integer, error text, response text)
-        where d.id = o.id and d.status in ('pending', 'disabled')
-      ) select since from own`);
-    return row?.since ?? undefined;
-  }
-
-  /** Those of the webhooks that are active, locked in order; always before their deliveries, so that nobody waits for each other. */
-  async lock(webhookIds: readonly string[]): Promise<readonly string[]> {
-    const rows = await this.#parts.data.all(sql<{ id: string; active: boolean }>`
-      select id, active from webhook where id = any(${webhookIds}::uuid[]) order by id for no key update`);
-    return rows.filter(({ active }) => active).map(({ id }) => id);
-  }
-
-  async #again(due: readonly Due[], again: readonly Due[]): Promise<readonly Attempt[]> {
+  /** A further attempt becomes a row of its own when it begins. */
+  async #again(due: readonly Due[]): Promise<readonly Attempt[]> {
     const { data, clock } = this.#parts;
+    const again = due.filter(({ status }) => status === 'retrying');
+    if (again.length === 0) return due;
     const rows = new Map(again.map(({ id, attempt, ...rest }) => [id, { ...rest, before: id, id: createId(clock.now()), attempt: attempt + 1 }]));
     const made = await data.all(sql<{ id: string }>`
       with own as materialized (select id from webhook where id = ${again[0]!.webhookId} for key share), before as (

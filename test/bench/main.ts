@@ -14,6 +14,7 @@ import { generator } from './load.ts';
 import { login, measureLists, measureReads } from './reads.ts';
 import { json, met, table, type Result } from './report.ts';
 import { measureStart } from './start.ts';
+import { measureWebhooks } from './webhooks.ts';
 import { measureWrites } from './writes.ts';
 
 /** `npm run bench [-- --quick] [-- --json]`: every goal beside its figure. On DATABASE_URL's server, else embedded. */
@@ -46,6 +47,7 @@ try {
     await add('memory', async () => [{ name: 'resident memory after the load', value: await forum.memory(), unit: 'MiB', ratio: undefined, goal: 220, atMost: true }]);
   }
   await add('live streams', () => measureLive(environment, prepared));
+  await add('webhooks', () => measureWebhooks(environment, prepared, quick));
   await add('durable listeners', () => measureDurable(environment, seconds));
   await add('starts', () => measureStart(environment, database !== undefined));
   await add('large data', () => measureLarge(server, quick));
