@@ -5,7 +5,7 @@ const HOUR = 3_600;
 
 export const settings = Type.Object({
   'site.service_name': Type.String({
-    default: 'Forum', pattern: '^[A-Za-z0-9-]+$', maxLength: 40, title: 'Name in webhook headers',
+    default: 'Forum', pattern: '^[A-Za-z0-9\\-]+$', maxLength: 40, title: 'Name in webhook headers',
     description: 'The middle word of X-Forum-Event, X-Forum-Delivery and X-Forum-Signature, as they are sent.',
   }),
   'webhooks.inbound_secret': Type.String({
