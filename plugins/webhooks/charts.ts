@@ -37,8 +37,8 @@ export function lines(label: string, series: readonly Series[], highest = Math.m
   const drawn = series.map(({ kind, values }) => {
     const step = WIDTH / Math.max(1, values.length);
     const points = values.map((value, index) => (value === null ? undefined : `${rounded((index + FILLED / 2) * step)} ${rounded(HEIGHT - 2 - (value / highest) * (HEIGHT - 4))}`));
-    // Of a move alone nothing is seen: a line of no length has round ends.
-    const path = points.flatMap((point, index) => (point === undefined ? [] : [points[index - 1] === undefined ? `M${point}h0` : `L${point}`])).join('');
+    // Of a move alone nothing is seen: each line begins with a short one.
+    const path = points.flatMap((point, index) => (point === undefined ? [] : [points[index - 1] === undefined ? `M${point}h4` : `L${point}`])).join('');
     return html`<path class="chart-line chart-${kind}" d="${path}"/>`;
   });
   return picture(label, drawn);
