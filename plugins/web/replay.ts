@@ -3,7 +3,7 @@ import { crc32 } from 'node:zlib';
 import type { Cache, Http, Request, Response } from '#core';
 import { accessTag, type Viewer } from '#plugins/access';
 import { accountTag, type Csrf, type Sessions } from '#plugins/accounts';
-import { RENDERED_HOLDS, renderedTag } from './api.ts';
+import { renderedTag } from './api.ts';
 import { hasNotice } from './cookies.ts';
 import { createNonce, type PageHeaders } from './headers.ts';
 import { KeptPage } from './kept.ts';
@@ -28,6 +28,15 @@ export interface ReplayParts {
   readonly seen: (req: IncomingMessage, path: string, viewer: Viewer | undefined, key: string | undefined) => void;
 }
 
+interface Keeping {
+  readonly tags: readonly string[];
+  /** `Cache.mark()` from before anything was read. */
+  readonly mark: number;
+  readonly preferences: Preferences;
+  readonly viewer: Viewer;
+  readonly seconds: number;
+}
+
 /** Pages kept as bytes and sent again: guests' without entering Express, members' as soon as it is known who asks. */
 export class Replay {
   readonly #parts: ReplayParts;
@@ -45,12 +54,12 @@ export class Replay {
   }
 
   /** Keeps what was made for this viewer, unless something it shows changed since `mark`. */
-  keep(req: IncomingMessage, text: string, { tags, mark, preferences, viewer }: { tags: readonly string[]; mark: number; preferences: Preferences; viewer: Viewer }): void {
+  keep(req: IncomingMessage, text: string, { tags, mark, preferences, viewer, seconds }: Keeping): void {
     const url = req.url ?? '/';
     if (url.length > LONGEST_URL) return;
     const page = new KeptPage(text, url);
     const own = viewer.id === undefined ? [] : [accountTag(viewer.id)];
-    this.#parts.cache.keep(this.#key(req, preferences, viewer), [...tags, ...own, accessTag, renderedTag], page, mark, { bytes: page.size, seconds: RENDERED_HOLDS / 1000 });
+    this.#parts.cache.keep(this.#key(req, preferences, viewer), [...tags, ...own, accessTag, renderedTag], page, mark, { bytes: page.size, seconds });
   }
 
   /** For a member, who is known by now: true when it has answered. */

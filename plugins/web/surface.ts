@@ -6,7 +6,7 @@ import {
 import { isGuest, type Viewer } from '#plugins/access';
 import type { Csrf, Sessions } from '#plugins/accounts';
 import type { Protection } from '#plugins/protection';
-import { redirect, type PageResult, type Redirect, type Retry, type View } from './api.ts';
+import { redirect, type PageResult, type Redirect, type Retry, type View, RENDERED_HOLDS } from './api.ts';
 import { hasNotice, leaveNotice, takeNotice } from './cookies.ts';
 import { errorView, failureJson, failureOf, plainFailure, wantsJson, type Failure } from './failure.ts';
 import { createNonce, type PageHeaders } from './headers.ts';
@@ -16,6 +16,9 @@ import { fillMarks } from './marks.ts';
 import type { Made, Pages } from './page.ts';
 import { readPreferences } from './preferences.ts';
 import { etagOf, VARY, type Replay } from './replay.ts';
+
+/** Seconds for which a page is kept that a slot was late for: without it, those who wait for the next one would make every slot late. */
+const PIECEMEAL = 1;
 
 export interface SurfaceParts {
   readonly pages: Pages;
@@ -168,8 +171,8 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
 
   #keep(req: Request, made: Made, what: { tags: readonly string[]; preferences: ReturnType<typeof readPreferences>; viewer: Viewer }): void {
     const pending = this.#pending.get(req);
-    if (!made.complete || !pending || req.method !== 'GET' || !onlyKnown(req, pending.route)) return;
-    this.#parts.replay.keep(req, made.text, { ...what, mark: pending.mark });
+    if (!pending || req.method !== 'GET' || !onlyKnown(req, pending.route)) return;
+    this.#parts.replay.keep(req, made.text, { ...what, mark: pending.mark, seconds: made.complete ? RENDERED_HOLDS / 1000 : PIECEMEAL });
   }
 
   #unchanged(req: Request, res: Response, etag: string): void {
