@@ -33,7 +33,10 @@ export class Paths<T> {
     // A path that some route spells out is never a parameter's value, whatever the method.
     const literal = METHODS.filter((other) => this.#routes.has(`${other} ${path}`));
     const found = literal.length === 0 || literal.includes(method) ? this.#router.find(method as HTTPMethod, path) : undefined;
-    if (!found) return { value: undefined, params: {}, allowed: literal.length > 0 ? literal : METHODS.filter((other) => this.#router?.find(other as HTTPMethod, path)) };
+    if (!found) {
+      const allowed = literal.length > 0 ? literal : METHODS.filter((other) => this.#router?.find(other as HTTPMethod, path));
+      return { value: undefined, params: {}, allowed };
+    }
     const { value, rest } = found.store as { value: T; rest: string | undefined };
     const { '*': below, ...named } = found.params;
     return { value, params: rest ? { ...named, [rest]: below } : named, allowed: [] };

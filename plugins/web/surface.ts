@@ -6,7 +6,7 @@ import {
 import { isGuest, type Viewer } from '#plugins/access';
 import type { Csrf, Sessions } from '#plugins/accounts';
 import type { Protection } from '#plugins/protection';
-import { redirect, type PageResult, type Redirect, type Retry, type View, RENDERED_HOLDS } from './api.ts';
+import { redirect, RENDERED_HOLDS, type PageResult, type Redirect, type Retry, type View } from './api.ts';
 import { hasNotice, leaveNotice, takeNotice } from './cookies.ts';
 import { errorView, failureJson, failureOf, plainFailure, wantsJson, type Failure } from './failure.ts';
 import { createNonce, type PageHeaders } from './headers.ts';
