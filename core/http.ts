@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { defineToken } from './ref.ts';
 
 /** What is known of a request before anything of it is read. A plugin provides it, which knows the proxies in between. */
@@ -9,6 +9,8 @@ export interface Http {
   secure(req: IncomingMessage): boolean;
   /** Identifies the request in logs and error answers. */
   idOf(req: IncomingMessage): string;
+  /** Sets the headers that protect an answer, on one that no surface gives. */
+  protect(res: ServerResponse): void;
   /** Aborts when the server starts to stop: answers that would go on for ever end themselves then, all others are waited for. */
   readonly closing: AbortSignal;
 }

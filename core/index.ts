@@ -2,7 +2,8 @@
 export { definePlugin, type Job, type JobDefinition, type Plugin, type PluginHandle } from './plugin.ts';
 export { defineToken, defineExtensionPoint, type Awaitable, type ExtensionPoint, type Services, type Token } from './ref.ts';
 export { defineAction, defineFilter, defineQuery, Hooks, type Action, type Delivery, type Durability, type Filter, type Hook, type Query } from './hooks.ts';
-export { defineCommand, type Command, type Console } from './cli/command.ts';
+export { commandLine, defineCommand, operated, type Command, type Console } from './cli/command.ts';
+export { Setup, type Beginning, type DatabaseReport, type Place, type Site } from './cli/setup.ts';
 export type { Extension } from './extensions.ts';
 export {
   Authorizer, definePermission, defineSurface, Routes,

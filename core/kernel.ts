@@ -6,7 +6,7 @@ import { createHandle, type Parts, type Scope } from './handle.ts';
 import { defineAction } from './hooks.ts';
 import type { Plugin } from './plugin.ts';
 import type { Token, Tokens } from './ref.ts';
-import { Authorizer, type Mount } from './routes.ts';
+import type { Mount } from './routes.ts';
 
 export type State = 'off' | 'active' | 'failed';
 
@@ -33,7 +33,7 @@ export class Kernel {
     this.graph = new Graph([...options.services.keys()]);
     for (const [token, service] of options.services) this.provide(token, service);
     options.hooks.own('kernel', [pluginChanged]);
-    options.routes.authorizer = () => this.service(Authorizer);
+    options.routes.service = (token) => this.service(token);
   }
 
   /** Makes plugins known without starting them. A bad definition throws, naming the plugin. */

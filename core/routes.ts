@@ -2,8 +2,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Static, TSchema } from 'typebox';
 import { HttpError, notFound, PluginError } from './errors.ts';
+import { Http } from './http.ts';
 import { Paths, type Match } from './paths.ts';
-import { createRef, defineToken, type Awaitable, type Ref } from './ref.ts';
+import { createRef, defineToken, type Awaitable, type Ref, type Token } from './ref.ts';
 import { check, parse } from './schema.ts';
 
 export type { Request, RequestHandler, Response } from 'express';
@@ -149,7 +150,7 @@ export class RouteRegistry implements Routes {
   #table: Table = [];
   /** Set before plugins start. */
   closing = new AbortController().signal;
-  authorizer: () => Authorizer | undefined = () => undefined;
+  service: <T>(token: Token<T>) => T | undefined = () => undefined;
 
   /** From here on the mount's routes answer; `replaced` (a paused mount of the same plugin) leaves in the same step. */
   publish(mount: Mount, replaced?: Mount): void {
@@ -166,8 +167,7 @@ export class RouteRegistry implements Routes {
 
   /** Resolves when the requests under way have ended, or after 5 s. */
   async drain(mount: Mount): Promise<void> {
-    const deadline = Date.now() + 5_000;
-    while (mount.pending > 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
+    for (const deadline = Date.now() + 5_000; mount.pending > 0 && Date.now() < deadline;) await new Promise((resolve) => setTimeout(resolve, 5));
   }
 
   list(): readonly RouteInfo[] {
@@ -204,7 +204,7 @@ export class RouteRegistry implements Routes {
       for (const middleware of behaviour.middleware ?? []) await through(middleware, req, res);
       if (res.headersSent) return true;
       exchange.actor = await behaviour.enter(req, res, found?.info);
-      if (!found) unmatched(res, allowed, req.method);
+      if (!found) this.#unmatched(res, allowed, req.method);
       else if (!(pause = found.mount.pause)) await this.#call(found, params, exchange, behaviour);
     } catch (error) {
       await behaviour.fail(exchange as Exchange<unknown>, error);
@@ -214,20 +214,28 @@ export class RouteRegistry implements Routes {
     return pause ? pause.then(() => this.#answer(req, res)) : true;
   }
 
+  #unmatched(res: Response, allowed: readonly string[], method: string): void {
+    if (allowed.length === 0) throw notFound();
+    const allow = [...allowed.flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : name)), 'OPTIONS'].join(', ');
+    if (method !== 'OPTIONS') throw new HttpError(405, `This address answers ${allow}`, { headers: { Allow: allow } });
+    this.service(Http)?.protect(res);
+    res.set('Allow', allow).status(204).end();
+  }
+
   async #call({ info, handler, mount }: Entry, raw: Match<Entry>['params'], exchange: Exchange<unknown>, behaviour: SurfaceBehaviour<any, any>): Promise<void> {
     mount.pending++;
     try {
       await behaviour.guard?.(exchange, info);
       if (info.keep && info.can === 'public' && behaviour.recall?.(exchange, info)) return;
       const params = info.params ? check(info.params, raw, { coerce: true }) : ({ ok: true, value: raw } as const);
-      if (!params.ok) throw notFound();
+      if (!params.ok || Object.values(raw).some((text) => text?.includes('\0'))) throw notFound();
       const call = { ...exchange, params: params.value as unknown, query: undefined as unknown, body: undefined as unknown, target: undefined as unknown };
       if (info.find) {
         call.target = await info.find(call);
         if (call.target === undefined) throw notFound();
       }
       const what = info.can === 'public' ? 'do this' : info.can.label;
-      if (info.can !== 'public' && !(await this.authorizer()?.allows(call.actor, info.can, call.target))) throw new HttpError(403, `You may not ${what}`);
+      if (info.can !== 'public' && !(await this.service(Authorizer)?.allows(call.actor, info.can, call.target))) throw new HttpError(403, `You may not ${what}`);
       if (info.allow && !(await info.allow(call))) throw new HttpError(403, `You may not ${what}${info.can === 'public' ? '' : ' here'}`);
       if (info.query) call.query = parse(info.query, { ...call.req.query }, { coerce: true });
       if (info.body) call.body = parse(info.body, await behaviour.body?.(call.req, call.res), { coerce: behaviour.coerce === true });
@@ -247,13 +255,6 @@ function compile(mounts: readonly Mount[]): Table {
     if (problem) throw new PluginError(plugin, `registers ${method.toUpperCase()} ${surface.prefix}${path}, which ${problem}`);
   }
   return table.toSorted((a, b) => b.surface.prefix.length - a.surface.prefix.length);
-}
-
-function unmatched(res: Response, allowed: readonly string[], method: string): void {
-  if (allowed.length === 0) throw notFound();
-  const allow = [...allowed.flatMap((name) => (name === 'GET' ? ['GET', 'HEAD'] : name)), 'OPTIONS'].join(', ');
-  if (method !== 'OPTIONS') throw new HttpError(405, `This address answers ${allow}`, { headers: { Allow: allow } });
-  res.set('Allow', allow).status(204).end();
 }
 
 /** Waits for a connect middleware to call `next`, or for the connection to end without it. */

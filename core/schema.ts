@@ -41,11 +41,11 @@ function problem(error: ErrorObject): FieldProblem {
   const path = error.instancePath.slice(1).replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~');
   const missing = error.keyword === 'required' ? String(error.params['missingProperty']) : '';
   const allowed = error.keyword === 'enum' ? `: ${(error.params['allowedValues'] as unknown[]).join(', ')}` : '';
-  const field = [path, missing].filter(Boolean).join('.') || 'body';
-  return { field, message: missing ? 'is required' : `${error.message ?? 'is not valid'}${allowed}` };
+  const empty = missing !== '' || /fewer than 1 characters|pattern "\\S"/.test(error.message ?? '');
+  return { field: [path, missing].filter(Boolean).join('.') || 'body', message: empty ? 'is required' : `${error.message ?? 'is not valid'}${allowed}` };
 }
 
-/** `ok` with a cleaned copy of the value (defaults filled in, unknown fields left out), or the problems found. No text of it holds U+0000. */
+/** `ok` with a cleaned copy of the value (defaults filled in, unknown fields left out; all text is whole Unicode without U+0000), or the problems found. */
 export type Checked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problems: readonly FieldProblem[] };
 
 /** Checks `value` against `schema`. Params, queries and forms arrive as text: they are checked with `coerce`. */
@@ -59,9 +59,9 @@ export function check<S extends TSchema>(schema: S, value: unknown, { coerce = f
   return faults.length > 0 ? { ok: false, problems: faults } : { ok: true, value: copy as Static<S> };
 }
 
-/** What no schema tells: a text with the one character that no PostgreSQL text can hold, a number that was written otherwise than in digits, as "1e1". */
+/** What no schema tells: a text that PostgreSQL cannot hold or read as JSON, a number that was written otherwise than in digits, as "1e1". */
 function faultsOf(value: unknown, given: unknown, field: string): readonly FieldProblem[] {
-  if (typeof value === 'string') return value.includes('\0') ? [{ field: field || 'body', message: 'must not contain the character U+0000' }] : [];
+  if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed() ? [] : [{ field: field || 'body', message: 'must be Unicode text without the character U+0000' }];
   if (typeof value === 'number') return typeof given === 'string' && !DIGITS.test(given) ? [{ field, message: 'must be written in plain digits' }] : [];
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, inner]) => faultsOf(inner, (Object(given) as Record<string, unknown>)[name], field ? `${field}.${name}` : name));

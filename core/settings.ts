@@ -22,7 +22,7 @@ export interface SettingInfo {
 /** Stored settings of all installed plugins, by full dotted key. */
 export interface Settings {
   get(key: string): unknown;
-  /** Checks all, stores all or none, and is in force in this process when it resolves. 400 naming each key that is wrong. */
+  /** Checks all, stores all or none, and is in force in this process when it resolves or, in a transaction, once that is committed. 400 naming each key that is wrong. */
   set(changes: Readonly<Record<string, unknown>>): Promise<void>;
   /** Back to the defaults. */
   reset(keys: readonly string[]): Promise<void>;
@@ -123,10 +123,10 @@ export class SettingsStore implements Settings {
     }));
   }
 
+  /** Nobody sees it before the commit of the transaction under way. */
   async #change(statement: Parameters<Data['all']>[0]): Promise<void> {
-    await this.#parts.data.all(statement);
-    await this.load();
-    await this.#parts.fleet.announce('settings');
+    const { data, fleet } = this.#parts;
+    await data.transaction(() => data.all(statement).then(() => data.batch()!.push(() => this.load(), () => fleet.announce('settings'))));
   }
 
   #problems(key: string, value: unknown): readonly FieldProblem[] {

@@ -35,9 +35,11 @@ const TICK = 50;
 export class Supervisor {
   readonly #log: Logger;
   readonly #tasks = new Map<string, Set<Task>>();
-  /** What to do with calls that have not ended by when they must have. */
+  /** What to do with calls that have not ended by when they must have, in milliseconds of `#lived`. */
   readonly #pending = new Map<() => void, number>();
   #timer: NodeJS.Timeout | undefined;
+  /** Milliseconds that the timer has counted, which deadlines go by: it counts none while the process is kept from running, which is no plugin's fault. */
+  #lived = 0;
   limits: SupervisionLimits = { deadline: 5_000, failures: 5, slow: 1_000 };
 
   constructor(log: Logger) {
@@ -58,13 +60,12 @@ export class Supervisor {
 
   /** Stops counting one task, or all of a plugin that stopped. */
   forget(plugin: string, task?: Task): void {
-    if (task) this.#tasks.get(plugin)?.delete(task);
-    else this.#tasks.delete(plugin);
+    void (task ? this.#tasks.get(plugin)?.delete(task) : this.#tasks.delete(plugin));
   }
 
   /**
-   * Calls `work`; returns its value, or a promise when it returned one. Throws (or rejects with) what it threw, or an
-   * error naming task and limit when the deadline passed. Synchronous work cannot be cut off, only counted.
+   * Returns what `work` returns, or throws what it throws, at once or as a promise, which rejects with an error naming task and limit
+   * when the deadline passed. Synchronous work cannot be cut off, only counted.
    */
   run<T>(task: Task, work: () => T | Promise<T>, deadline: number = this.limits.deadline): T | Promise<T> {
     const start = performance.now();
@@ -92,19 +93,18 @@ export class Supervisor {
 
   #wait<T>(task: Task, result: Promise<T>, start: number, deadline: number): Promise<T> {
     return new Promise((resolve, reject) => {
-      const end = (settle: () => void): void => void (this.#pending.delete(expire) && settle());
-      const fail = (error: unknown): void => end(() => reject(this.#failed(task, error, start)));
+      const fail = (error: unknown): void => void (this.#pending.delete(expire) && reject(this.#failed(task, error, start)));
       const expire = (): void => fail(new Error(`${task.task} did not finish within ${deadline} ms`));
-      this.#pending.set(expire, start + deadline);
       this.#timer ??= setInterval(() => this.#tick(), TICK).unref();
-      result.then((value) => end(() => resolve(this.#done(task, value, start))), fail);
+      this.#pending.set(expire, this.#lived + deadline + TICK);
+      result.then((value) => void (this.#pending.delete(expire) && resolve(this.#done(task, value, start))), fail);
     });
   }
 
   #tick(): void {
     if (this.#pending.size === 0) return this.close();
-    const now = performance.now();
-    for (const [expire, due] of this.#pending) if (due <= now) expire();
+    this.#lived += TICK;
+    for (const [expire, due] of this.#pending) if (due <= this.#lived) expire();
   }
 
   #done<T>(task: Task, value: T, start: number): T {
@@ -130,8 +130,7 @@ export class Supervisor {
 
   #count(task: Task, why: string): void {
     if (++task.inRow < this.limits.failures || task.guard || task.quarantined) return;
-    task.quarantined = true;
-    task.lastError = why;
+    Object.assign(task, { quarantined: true, lastError: why });
     this.#log.error({ plugin: task.plugin, task: task.task, why }, 'quarantined: it is skipped until an administrator releases it or the plugin restarts');
   }
 }

@@ -13,9 +13,9 @@ const CAPACITY = 16;
 /** Seconds before each further attempt, where a listener does not say. */
 const RETRY = [5, 300, 1_800, 7_200];
 /** Seconds until a row whose process has died is taken by another; renewed every third of it. */
-const LEASE = 30;
+const LEASE = 10;
 /** Renewals between two clean-ups: one in an hour. */
-const CLEAN_EVERY = 360;
+const CLEAN_EVERY = 1_080;
 /** Milliseconds that aborted work has to end by itself before it is put back. */
 const GRACE = 2_000;
 /** Milliseconds until the database is looked at again although nobody said so: it may not have answered, or a process died before it told. */

@@ -13,7 +13,7 @@ import type { Logger } from '../logger.ts';
 import type { Plugin } from '../plugin.ts';
 import { PluginControl, Plugins } from '../plugins.ts';
 import type { Token } from '../ref.ts';
-import { RouteRegistry, Routes } from '../routes.ts';
+import { RouteRegistry, Routes, type RequestHandler } from '../routes.ts';
 import { Type } from '../schema.ts';
 import { Secrets } from '../secrets.ts';
 import { Settings, SettingsStore } from '../settings.ts';
@@ -63,8 +63,10 @@ export interface App {
   readonly supervisor: Supervisor;
   /** A service of the kernel or of a running plugin. Throws, naming it, when nobody provides it. */
   service<T>(token: Token<T>): T;
-  /** Opens the port; resolves to the one in use. */
-  listen(): Promise<number>;
+  /** Opens the port, or takes over a server that has it open; resolves to the one in use. `gate` stands in front of the surfaces. */
+  listen(options?: { readonly gate?: RequestHandler | undefined; readonly open?: Server | undefined }): Promise<number>;
+  /** Gives the port away, with what comes in on it: `close` then leaves it open. Undefined when there is none. */
+  release(): Server | undefined;
   /** Refuses new connections, lets requests finish, puts jobs back, closes the data. Safe to call twice. */
   close(): Promise<void>;
 }
@@ -96,6 +98,12 @@ export async function createApp({ root, environment, configuration, log, clock =
     [Environment, environment], [Clock, clock], [Jobs, jobs], [Plugins, undefined],
   ]);
   const kernel = new Kernel({ log, supervisor, hooks, routes, extensions, settings, jobs, data, services });
+  // Before any plugin starts: some read a secret setting then, and that asks for a service.
+  const service = <T>(token: Token<T>): T => {
+    const found = kernel.service(token);
+    if (found === undefined) throw new ConfigurationError(`Nothing that runs provides "${token.id}"; is its plugin switched on?`);
+    return found;
+  };
   for (const plugin of await loading) kernel.install(plugin);
   const control = new PluginControl({ kernel, data, jobs, settings, fleet, supervisor, log, required: configuration.required, safeMode: environment.safeMode });
   kernel.provide(Plugins, control);
@@ -116,21 +124,21 @@ export async function createApp({ root, environment, configuration, log, clock =
   const checks = { database: () => data.one(sql`select 1`), ...(environment.redisUrl && { redis: async () => void (await kernel.service(Cache)?.redis?.ping()) }) };
   const resources = undo.move();
   let closed: Promise<void> | undefined;
-  const service = <T>(token: Token<T>): T => {
-    const found = kernel.service(token);
-    if (found === undefined) throw new ConfigurationError(`Nothing that runs provides "${token.id}"; is its plugin switched on?`);
-    return found;
-  };
   return {
     environment, configuration, log, data, settings, kernel, plugins: control, jobs, routes, hooks, extensions, supervisor,
     service,
     get cache() {
       return service(Cache);
     },
-    async listen() {
+    async listen({ gate, open } = {}) {
       await jobs.start();
-      server = await listen(createApplication({ routes, log, checks }), routes, environment);
+      server = await listen(createApplication({ routes, log, checks, gate }), routes, environment, open);
       return (server.address() as { port: number }).port;
+    },
+    release() {
+      const released = server;
+      server = undefined;
+      return released;
     },
     close: () => (closed ??= (async () => {
       closing.abort();

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import compression from 'compression';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
+import { Http } from '../http.ts';
 import type { Logger } from '../logger.ts';
-import type { RouteRegistry } from '../routes.ts';
+import type { RequestHandler, RouteRegistry } from '../routes.ts';
 
 /** How a dependency's health is asked, by name; used by GET /readyz. */
 export type Checks = Readonly<Record<string, () => Promise<unknown>>>;
@@ -14,27 +15,34 @@ interface Parts {
   readonly routes: RouteRegistry;
   readonly log: Logger;
   readonly checks: Checks;
+  /** In front of the surfaces. */
+  readonly gate?: RequestHandler | undefined;
 }
 
 /** The Express application: health, then the plugins' surfaces, then a last answer that depends on nothing. */
-export function createApplication({ routes, log, checks }: Parts): Express {
+export function createApplication({ routes, log, checks, gate }: Parts): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
   // Query strings stay flat: nested keys would be a way around the schemas.
   app.set('query parser', 'simple');
-  app.get('/healthz', (_req, res) => void res.json({ success: true }));
+  const bare = (res: Response): Response => {
+    routes.service(Http)?.protect(res);
+    return res;
+  };
+  app.get('/healthz', (_req, res) => void bare(res).json({ success: true }));
   app.get('/readyz', (_req, res, next) => {
-    readiness(checks).then((state) => res.status(state.success ? 200 : 503).json(state), next);
+    readiness(checks).then((state) => bare(res).status(state.success ? 200 : 503).json(state), next);
   });
   app.use(compression());
+  if (gate) app.use(gate);
   app.use(routes.middleware);
-  app.use((req, res) => void res.status(404).type('text/plain').send(`Nothing answers ${req.method} here.\n`));
+  app.use((req, res) => void bare(res).status(404).type('text/plain').send(`Nothing answers ${req.method} here.\n`));
   app.use((error: unknown, _req: Request, res: Response, next: NextFunction) => {
     const request = randomUUID();
     log.error({ error, request }, 'a request failed outside every surface');
     if (res.headersSent) return next(error);
-    res.status(500).type('text/plain').send(`Something went wrong. Request ${request}.\n`);
+    bare(res).status(500).type('text/plain').send(`Something went wrong. Request ${request}.\n`);
   });
   return app;
 }

@@ -1,3 +1,4 @@
+import { defineAction } from '../hooks.ts';
 import type { Services, Tokens } from '../ref.ts';
 import type { Static, TObject } from '../schema.ts';
 
@@ -29,6 +30,21 @@ export interface CommandDefinition<N extends Tokens, O extends TObject> {
 
 // `any` because a list of commands mixes types; `defineCommand` checks each one.
 export type Command = CommandDefinition<any, any>;
+
+/** In place of the id of the account that does something: somebody with a shell on the server gave a command. */
+export const commandLine = 'command line';
+
+/**
+ * What one of the kernel's own commands does to a setting or a plugin. `stayed`: what was begun before failed. Raised in the transaction of the
+ * change; before it where plugins start and stop, which no transaction holds.
+ */
+export const operated = defineAction<{
+  readonly done: 'set' | 'enabled' | 'disabled' | 'uninstalled' | 'stayed';
+  /** The key of the setting or the id of the plugin; never a value. */
+  readonly subject: string;
+  /** Plugins that stop with it. */
+  readonly others?: readonly string[];
+}>('kernel.operated');
 
 /** Something an operator can do from a shell: `npm run parley -- <name>`. It runs in the server where one is running. */
 export function defineCommand<N extends Tokens = {}, O extends TObject = TObject<{}>>(definition: CommandDefinition<N, O>): Command {

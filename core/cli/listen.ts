@@ -2,11 +2,13 @@ import { once } from 'node:events';
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { RouteRegistry } from '../routes.ts';
 
-/** Opens the port. Stored answers are tried before Express is entered. */
-export async function listen(app: RequestListener, routes: RouteRegistry, { host, port }: { host: string; port: number }): Promise<Server> {
-  const server = createServer((req, res) => {
+/** Opens the port, or goes on with a server that has it open. Stored answers are tried before Express is entered. */
+export async function listen(app: RequestListener, routes: RouteRegistry, { host, port }: { host: string; port: number }, open?: Server): Promise<Server> {
+  const answer: RequestListener = (req, res) => {
     if (!routes.replay(req, res)) app(req, res);
-  });
+  };
+  if (open) return open.removeAllListeners('request').on('request', answer);
+  const server = createServer(answer);
   // Longer than common proxies keep theirs, so that they never send into a closing connection.
   server.keepAliveTimeout = 65_000;
   server.listen(port, host);

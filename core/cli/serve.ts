@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path';
-import { createApp, type App, type AppOptions } from './app.ts';
-import { serveCommands } from './socket.ts';
+import type { App, AppOptions } from './app.ts';
+import { Running } from './running.ts';
 import { logStray } from './stray.ts';
 import { ConfigurationError, messageOf } from '../errors.ts';
 import type { Environment } from '../environment.ts';
@@ -25,47 +25,47 @@ export async function readOptions(variables: Readonly<Record<string, string | un
 
 /** Starts the server and keeps it until a signal ends it. `npm start`, and `npm run demo` with the argument `demo`. */
 export async function serve(): Promise<void> {
-  let app: App | undefined;
+  const running = new Running({
+    read: readOptions,
+    ...(process.argv[2] === 'demo' && { prepare: demo }),
+    print: (text) => void process.stdout.write(`\n${text}\n\n`),
+    failed,
+  });
+  stopOnSignals(running);
+  process.on('unhandledRejection', (reason) => {
+    if (!running.app) throw reason;
+    logStray(running.app, reason);
+  });
   try {
-    const options = await readOptions();
-    app = await createApp(options);
-    stopOnSignals(app);
-    process.on('unhandledRejection', (reason) => app && logStray(app, reason));
-    if (process.argv[2] === 'demo') await demo(app);
-    else if (app.settings.get('kernel.installed_at') === '') throw new ConfigurationError(NOT_INSTALLED);
-    const commands = await serveCommands(app);
-    const port = await app.listen();
-    process.once('exit', () => commands.close());
-    const { baseUrl, host } = app.environment;
-    options.log.info({ address: `http://${host}:${port}`, site: baseUrl, database: app.data.embedded ? 'embedded' : 'server' }, 'listening');
+    await running.open();
+    process.once('exit', () => void running.close());
   } catch (error) {
-    await app?.close();
-    if (!(error instanceof ConfigurationError)) throw error;
-    console.error(messageOf(error));
-    process.exitCode = 1;
+    await running.close();
+    failed(error);
   }
 }
 
-const NOT_INSTALLED = `Nothing is installed here yet. Install with
-
-  npm run parley -- install --admin-username NAME --admin-email ADDRESS --admin-password PASSWORD
-
-(add --demo for lifelike content), or try it out with: npm run demo`;
+/** What the operator can mend is one line; anything else ends the process with its stack. */
+function failed(error: unknown): void {
+  if (!(error instanceof ConfigurationError)) throw error;
+  console.error(messageOf(error));
+  process.exitCode = 1;
+}
 
 async function demo(app: App): Promise<void> {
   const { runCommand } = await import('./run.ts');
   await runCommand(app, ['demo']);
 }
 
-function stopOnSignals(app: App): void {
+function stopOnSignals(running: Running): void {
   let stopping = false;
   const stop = (signal: string): void => {
     if (stopping) return;
     stopping = true;
-    app.log.info({ signal }, 'stopping');
+    running.app?.log.info({ signal }, 'stopping');
     setTimeout(() => process.exit(1), STOP_LIMIT).unref();
-    app.close().then(() => process.exit(0), (error: unknown) => {
-      app.log.error({ error }, 'stopping failed');
+    running.close().then(() => process.exit(0), (error: unknown) => {
+      running.app?.log.error({ error }, 'stopping failed');
       process.exit(1);
     });
   };

@@ -1,11 +1,34 @@
-import { defineCommand, type Command } from '../command.ts';
+import type { App } from '../app.ts';
+import { defineCommand, operated, type Command } from '../command.ts';
 import { Plugins, type PluginInfo } from '../../plugins.ts';
 import { Type } from '../../schema.ts';
+import { Program } from '../program.ts';
 import { pluginNew } from './plugin-new.ts';
 
 const Id = { id: Type.String({ description: 'The plugin’s id, as `plugin list` shows it' }) };
 
 const stateOf = (plugin: PluginInfo): string => (plugin.state === 'active' ? 'on' : plugin.state);
+
+interface Operation {
+  readonly done: 'enabled' | 'disabled' | 'uninstalled';
+  readonly id: string;
+  readonly others?: readonly string[];
+  /** `work` says why without having begun: there is nothing to tell. */
+  readonly refused: boolean;
+}
+const find = (app: App, id: string): PluginInfo | undefined => app.plugins.list().find((plugin) => plugin.id === id);
+
+/** Tells it before it is done, since no transaction holds it, and afterwards where it failed. */
+async function operate<T>({ hooks }: App, { done, id, others = [], refused }: Operation, work: () => Promise<T>): Promise<T> {
+  if (refused) return work();
+  await hooks.emit(operated, { done, subject: id, others });
+  try {
+    return await work();
+  } catch (error) {
+    await hooks.emit(operated, { done: 'stayed', subject: id });
+    throw error;
+  }
+}
 
 const list = defineCommand({
   name: 'plugin list',
@@ -24,9 +47,9 @@ const enable = defineCommand({
   summary: 'Switches a plugin, and what it needs, on. It stays on.',
   positional: ['id'],
   options: Type.Object(Id),
-  needs: { plugins: Plugins },
-  async run({ plugins }, { id }, console) {
-    await plugins.enable(id);
+  needs: { app: Program },
+  async run({ app }, { id }, console) {
+    await operate(app, { done: 'enabled', id, refused: !find(app, id) }, () => app.plugins.enable(id));
     console.print(`${id} is on.`);
   },
 });
@@ -36,9 +59,12 @@ const disable = defineCommand({
   summary: 'Switches a plugin, and what needs it, off. Its data stays.',
   positional: ['id'],
   options: Type.Object(Id),
-  needs: { plugins: Plugins },
-  async run({ plugins }, { id }, console) {
-    const others = (await plugins.disable(id)).filter((stopped) => stopped !== id);
+  needs: { app: Program },
+  async run({ app }, { id }, console) {
+    const { required: refused = true, dependents = [] } = find(app, id) ?? {};
+    const running = dependents.filter((other) => app.kernel.active().includes(other));
+    const stopped = await operate(app, { done: 'disabled', id, others: running, refused }, () => app.plugins.disable(id));
+    const others = stopped.filter((other) => other !== id);
     console.print(`${id} is off.${others.length > 0 ? ` With it stopped: ${others.join(', ')}.` : ''}`);
   },
 });
@@ -48,9 +74,10 @@ const uninstall = defineCommand({
   summary: 'Removes the tables, settings and waiting work of a plugin that is off.',
   positional: ['id'],
   options: Type.Object(Id),
-  needs: { plugins: Plugins },
-  async run({ plugins }, { id }, console) {
-    await plugins.uninstall(id);
+  needs: { app: Program },
+  async run({ app }, { id }, console) {
+    const { state = 'active' } = find(app, id) ?? {};
+    await operate(app, { done: 'uninstalled', id, refused: state === 'active' }, () => app.plugins.uninstall(id));
     console.print(`${id} is uninstalled; its data is gone. Take its id out of config/forum.ts and delete plugins/${id}.`);
   },
 });

@@ -1,8 +1,9 @@
-import { defineCommand, type Command } from '../command.ts';
+import { defineCommand, operated, type Command } from '../command.ts';
 import { ConfigurationError } from '../../errors.ts';
 import { check, Type, type TSchema } from '../../schema.ts';
 import { Settings, type SettingInfo } from '../../settings.ts';
 import { RUN } from '../help.ts';
+import { Program } from '../program.ts';
 import { suggest } from '../suggest.ts';
 
 const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
@@ -67,10 +68,13 @@ const set = defineCommand({
     key: Type.String({ description: 'The full dotted key' }),
     value: Type.String({ description: 'JSON, or plain text where the setting is text' }),
   }),
-  needs: { settings: Settings },
-  async run({ settings }, { key, value }, console) {
+  needs: { app: Program },
+  async run({ app: { data, hooks, settings } }, { key, value }, console) {
     const setting = find(settings, key);
-    await settings.set({ [key]: valueOf(setting.schema, value) });
+    await data.transaction(async () => {
+      await settings.set({ [key]: valueOf(setting.schema, value) });
+      await hooks.emit(operated, { done: 'set', subject: key });
+    });
     console.print(setting.secret ? `${key} is set.` : `${key} = ${JSON.stringify(settings.get(key))}`);
   },
 });

@@ -9,14 +9,18 @@ import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 import { unaccent } from '@electric-sql/pglite/contrib/unaccent';
 import { MikroORM } from '@mikro-orm/pglite';
 import { ORM_OPTIONS, READERS } from './readers.ts';
+import { watchRoom } from './room.ts';
+import { statementSent } from './sent.ts';
+import { keepUp } from './upkeep.ts';
 import { ConfigurationError } from '../../errors.ts';
 import type { Backend } from '../../data.ts';
+import type { Logger } from '../../logger.ts';
 
 /** Milliseconds of statements after which the event loop gets a turn. */
 const TURN_EVERY = 2;
 
 /** PostgreSQL inside this process, its files under `folder/database`. Throws `ConfigurationError` when another process has it open. */
-export async function openEmbedded(folder: string): Promise<Backend> {
+export async function openEmbedded(folder: string, log: Logger): Promise<Backend> {
   const dataDir = join(folder, 'database');
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   await using undo = new AsyncDisposableStack();
@@ -25,13 +29,18 @@ export async function openEmbedded(folder: string): Promise<Backend> {
   const pglite = await PGlite.create({ dataDir, extensions: { citext, pg_trgm, unaccent }, parsers: READERS });
   undo.defer(() => pglite.close());
   await pglite.exec(`set timezone to 'UTC'`);
+  const run = async (statement: string) => (await pglite.exec(statement)).at(-1)!;
+  const room = undo.use(await watchRoom(run, dataDir));
+  undo.defer(keepUp(run, log));
 
   const usage = { statements: 0 };
   let turned = 0;
   /** What the ORM is handed in place of a session: counts, and takes several statements at once where there are no values. */
   const watch = (session: Pick<Transaction, 'query' | 'exec'>) => ({
     query: async (text: string, values: readonly unknown[], options?: object) => {
+      room.check(text);
       usage.statements++;
+      statementSent.publish(undefined);
       try {
         return values.length > 0 ? await session.query(text, [...values], options) : (await session.exec(text, options)).at(-1)!;
       } finally {

@@ -1,6 +1,8 @@
 import { MikroORM } from '@mikro-orm/postgresql';
-import type { Client, Pool } from 'pg';
+import type { Pool } from 'pg';
 import { ORM_OPTIONS, READERS } from './readers.ts';
+import { statementSent } from './sent.ts';
+import { inTime, Silence, type Connection, type Takeable } from './silence.ts';
 import { ConfigurationError, messageOf } from '../../errors.ts';
 import type { Backend } from '../../data.ts';
 import type { Logger } from '../../logger.ts';
@@ -13,11 +15,17 @@ const STALE = '0A000';
 const ALONE = 7_216_001;
 /** Milliseconds between attempts to take that lock again from a server that went away. */
 const AGAIN = 1_000;
+/**
+ * What each session sets. The server looks for the other end of a quiet connection as this process does: what a machine that vanished has locked
+ * is free again after 20 s.
+ */
+const SESSION = '-c timezone=UTC -c tcp_keepalives_idle=10 -c tcp_keepalives_interval=1 -c tcp_keepalives_count=10';
 const TAKEN = 'another process took this database while it was away; stop one of the two, or set REDIS_URL for both';
 
 /** What pg's pool has and its types leave out. */
-interface OpenPool extends Omit<Pool, 'options'> {
-  readonly Client: new (options: object) => Client;
+interface OpenPool extends Omit<Pool, 'options' | 'on' | 'connect'>, Takeable {
+  readonly Client: new (options: object) => Connection;
+  on(event: 'connect', run: (connection: Connection) => void): void;
   readonly options: { readonly types: { setTypeParser(type: number, read: (text: string) => unknown): void } };
 }
 type Done = (error: unknown, result?: unknown) => void;
@@ -31,7 +39,7 @@ export async function openPostgres(url: string, max: number, log: Logger): Promi
     driverOptions: {
       // Milliseconds: how long to wait for a connection, for one statement, and for a transaction that does nothing.
       connectionTimeoutMillis: 5_000, statement_timeout: 30_000, idle_in_transaction_session_timeout: 60_000,
-      idleTimeoutMillis: 30_000, keepAlive: true, application_name: 'parley', options: '-c timezone=UTC',
+      idleTimeoutMillis: 30_000, keepAlive: true, keepAliveInitialDelayMillis: 10_000, application_name: 'parley', options: SESSION,
       onPoolCreated: (created: OpenPool) => void (pool = created),
     },
   });
@@ -48,10 +56,19 @@ export async function openPostgres(url: string, max: number, log: Logger): Promi
     if (!names.has(text) && names.size < PREPARED) names.set(text, `p${++named}`);
     return names.get(text);
   };
+  const connect = (): Connection => new Client(options);
+  const silence = new Silence(connect, log);
+  silence.guard(open);
   open.on('connect', (connection) => {
-    const ask = connection.query.bind(connection) as Ask;
+    const send = connection.query.bind(connection) as Ask;
+    const asked = silence.watch(connection);
+    const ask: Ask = (...words) => {
+      asked();
+      return send(...words);
+    };
     connection.query = ((text: string, values: readonly unknown[] = [], done?: Done) => {
       usage.statements++;
+      statementSent.publish(undefined);
       // Without values it may be several statements, which cannot be prepared.
       const name = values.length > 0 ? nameOf(text) : undefined;
       if (name === undefined) return ask(text, values, done);
@@ -64,32 +81,37 @@ export async function openPostgres(url: string, max: number, log: Logger): Promi
       return done ? answer.then((result) => done(undefined, result), done) : answer;
     }) as typeof connection.query;
   });
-  const alone = keepAlone(() => new Client(options), log);
-  const close = (): Promise<void> => alone.release().then(() => orm.close(true));
+  const alone = keepAlone(connect, log);
+  const close = (): Promise<void> => alone.release().then(() => orm.close(true)).finally(() => silence.close());
   try {
     await client.connection().execute(() => Promise.resolve());
   } catch (error) {
     await close();
-    throw new ConfigurationError(`cannot use the database that DATABASE_URL names: ${messageOf(error)}; check the address, the name and the password`);
+    const remedy = 'check the address, the name and the password';
+    throw new ConfigurationError(`cannot use the database that DATABASE_URL names: ${messageOf(error)}; ${remedy}`, { cause: error });
   }
   const query: Backend['query'] = (text, values) => open.query(text, [...values]);
   return { embedded: false, orm, usage, query, claimAlone: alone.claim, forgetStatements: () => names.clear(), close };
 }
 
 /** The lock of `claimAlone`, held by a connection outside the pool. It is taken again when the server was away. */
-function keepAlone(connect: () => Client, log: Logger): { claim(): Promise<boolean>; release(): Promise<void> } {
-  let holder: Client | undefined;
+function keepAlone(connect: () => Connection, log: Logger): { claim(): Promise<boolean>; release(): Promise<void> } {
+  let holder: Connection | undefined;
   let timer: NodeJS.Timeout | undefined;
   const claim = async (): Promise<boolean> => {
     if (holder) return true;
     const client = connect();
     // A lost connection ends, too.
     client.on('error', () => undefined);
-    await client.connect();
-    const { rows } = await client.query<{ held: boolean }>(`select pg_try_advisory_lock(${ALONE}) as held`);
-    if (!rows[0]?.held) return client.end().then(() => false);
-    holder = client.once('end', lost);
-    return true;
+    const held = await inTime(client, async () => {
+      await client.connect();
+      const { rows: [row] } = await client.query(`select pg_try_advisory_lock(${ALONE}) as held`);
+      const { held } = row as { readonly held: boolean };
+      if (!held) await client.end();
+      return held;
+    });
+    if (held) holder = client.once('end', lost);
+    return held;
   };
   const lost = (): void => {
     holder = undefined;
@@ -97,7 +119,8 @@ function keepAlone(connect: () => Client, log: Logger): { claim(): Promise<boole
   };
   const release = async (): Promise<void> => {
     clearTimeout(timer);
-    await holder?.off('end', lost).end();
+    const leaving = holder?.off('end', lost);
+    if (leaving) await inTime(leaving, () => leaving.end());
   };
   return { claim, release };
 }

@@ -1,0 +1,127 @@
+import type { Server } from 'node:http';
+import { createApp, type App, type AppOptions } from './app.ts';
+import { createApplication } from './application.ts';
+import { inspectDatabase } from './database/inspect.ts';
+import { closeServer, listen } from './listen.ts';
+import { Setup, type DatabaseReport, type Place, type Site } from './setup.ts';
+import { serveCommands } from './socket.ts';
+import { ConfigurationError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import { RouteRegistry, type RequestHandler } from '../routes.ts';
+import type { Token } from '../ref.ts';
+
+export interface RunningOptions {
+  /** What the program is opened with; asked again at each opening. */
+  read(): Promise<AppOptions>;
+  /** Runs before the port is opened. */
+  readonly prepare?: (app: App) => Promise<void>;
+  /** Shows the operator what is no log line. */
+  print(text: string): void;
+  /** The program could not be opened anew. */
+  failed(error: unknown): void;
+}
+
+/** The program behind one port. It can be exchanged for another opening of itself without the port being given up. */
+export class Running implements Site {
+  readonly #options: RunningOptions;
+  #log: Logger | undefined;
+  #creating: Promise<App> | undefined;
+  #app: App | undefined;
+  /** While no program holds it. */
+  #server: Server | undefined;
+  #commands: { close(): void } | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(options: RunningOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined before the first opening and between two. */
+  get app(): App | undefined {
+    return this.#app;
+  }
+
+  /** Resolves to the port in use; undefined when `close` came first. Throws `ConfigurationError` where nothing is installed and nothing can set the site up. */
+  async open(): Promise<number | undefined> {
+    const options = await this.#read();
+    this.#creating = createApp(options);
+    const app = await this.#creating;
+    if (this.#closed) return undefined;
+    this.#app = app;
+    await this.#options.prepare?.(app);
+    this.#commands = await serveCommands(app);
+    const beginning = app.settings.get('kernel.installed_at') === '' ? setupOf(app).begin(this) : undefined;
+    const port = await app.listen({ gate: beginning?.gate, open: this.#server });
+    this.#server = undefined;
+    const { baseUrl, host } = app.environment;
+    app.log.info({ address: `http://${host}:${port}`, site: baseUrl, database: app.data.embedded ? 'embedded' : 'server' }, 'listening');
+    if (beginning) this.#options.print(beginning.notice);
+    return port;
+  }
+
+  async inspect(databaseUrl: string): Promise<DatabaseReport> {
+    return inspectDatabase(databaseUrl, (await this.#read()).log);
+  }
+
+  async elsewhere<T>(place: Place, work: (service: <S>(token: Token<S>) => S) => Promise<T>): Promise<T> {
+    const { environment, ...options } = await this.#read();
+    const app = await createApp({ ...options, environment: { ...environment, ...place } });
+    try {
+      return await work((token) => app.service(token));
+    } finally {
+      await app.close();
+    }
+  }
+
+  async reopen(meanwhile: RequestHandler): Promise<void> {
+    const app = this.#app;
+    if (!app || this.#closed) return;
+    try {
+      this.#server = await hold(app, meanwhile);
+      this.#app = undefined;
+      this.#commands?.close();
+      await app.close();
+      if (!this.#closed) await this.open();
+    } catch (error) {
+      await this.close();
+      this.#options.failed(error);
+    }
+  }
+
+  /** Safe to call twice. */
+  close(): Promise<void> {
+    return (this.#closed ??= (async () => {
+      this.#commands?.close();
+      const app = this.#app ?? (await this.#creating?.catch(() => undefined));
+      if (this.#server) await closeServer(this.#server);
+      await app?.close();
+    })());
+  }
+
+  /** One log for all openings. */
+  async #read(): Promise<AppOptions> {
+    const options = await this.#options.read();
+    return { ...options, log: (this.#log ??= options.log) };
+  }
+}
+
+function setupOf(app: App): Setup {
+  const setup = app.kernel.service(Setup);
+  if (!setup) throw new ConfigurationError(NOT_INSTALLED);
+  return setup;
+}
+
+/** The port without the program behind it: healthy, not ready. */
+async function hold(app: App, gate: RequestHandler): Promise<Server | undefined> {
+  const { environment, log } = app;
+  const open = app.release();
+  const routes = new RouteRegistry();
+  const checks = { program: () => Promise.reject(new Error('being opened')) };
+  return open && listen(createApplication({ routes, log, checks, gate }), routes, environment, open);
+}
+
+const NOT_INSTALLED = `Nothing is installed here yet. Install with
+
+  npm run parley -- install --admin-username NAME --admin-email ADDRESS --admin-password PASSWORD
+
+(add --demo for lifelike content), or try it out with: npm run demo`;
