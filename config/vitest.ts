@@ -18,7 +18,7 @@ const suites = leftOut(process.env, existsSync);
 const runs = (name: string): boolean => !suites.some((suite) => suite.name === name);
 
 /**
- * Two workers on a small machine: each embedded database takes some 400 MB. Files share their worker's modules, because
+ * Three workers, because tests wait for leases and timers a third of their time; each embedded database takes some 400 MB. Files share their worker's modules, because
  * loading them and warming up the embedded database takes longer than most files' tests; no module keeps state.
  */
 const shared = {
@@ -31,8 +31,8 @@ const shared = {
 
 export default defineConfig({
   test: {
-    globalSetup: 'config/tools/announce-suites.ts',
-    maxWorkers: 2,
+    globalSetup: ['config/tools/announce-suites.ts', 'config/tools/test-run.ts'],
+    maxWorkers: 3,
     projects: [
       { test: { ...shared, name: 'static', include: ['test/*.test.ts', 'config/tools/**/*.test.ts'], testTimeout: 180_000 } },
       { test: { ...shared, name: 'embedded', include: KERNEL_AND_PLUGINS, exclude: [SEVERAL], env: { PARLEY_TEST_DATABASE: 'embedded' } } },
