@@ -1,6 +1,7 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { createApp } from '../../core/cli/app.ts';
 import { readOptions } from '../../core/cli/serve.ts';
@@ -14,7 +15,8 @@ import { freePort } from './start.ts';
 /**
  * The forum under measurement, in a process of its own: the real application with limits raised, not removed. Messages:
  * `{ do: 'prepare', … }` fills the database, `{ do: 'record' }` and `{ do: 'recorded' }` bracket one request whose
- * statements the write baseline replays, `{ do: 'search' }` and `{ do: 'feeds' }` measure searches and feeds.
+ * statements the write baseline replays, `{ do: 'search' }` and `{ do: 'feeds' }` measure searches and feeds, `{ do: 'calm' }` waits until
+ * nothing is left of the work that was stored for later.
  */
 export interface Statement {
   readonly text: string;
@@ -52,6 +54,13 @@ const app = await createApp({
   log: createLogger({ level: 'warn', terminal: false }),
   configuration: { ...options.configuration, settings: { ...options.configuration.settings, ...Object.fromEntries(LIMITS.map((key) => [key, RAISED])), 'security.bcrypt_cost': 4 } },
 });
+/** What a load before has left for later is no part of what comes next. */
+async function calm(): Promise<true> {
+  const busy = async (): Promise<boolean> => (await app.jobs.report()).some(({ listener, waiting, running }) => !listener.includes('/job:') && waiting + running > 0);
+  while (await busy()) await sleep(100);
+  return true;
+}
+
 const port = await app.listen();
 process.once('SIGTERM', () => void app.close().then(() => process.exit(0)));
 process.on('message', (message: { do: string }) => {
@@ -59,6 +68,7 @@ process.on('message', (message: { do: string }) => {
     if (message.do === 'prepare') process.send?.(await prepare(app, message as never));
     if (message.do === 'search') process.send?.(await searchCosts(app));
     if (message.do === 'feeds') process.send?.(await feedCosts(app, port));
+    if (message.do === 'calm') process.send?.({ calm: await calm() });
     if (message.do === 'record') process.send?.({ recording: (recording = []) });
     if (message.do === 'recorded') {
       process.send?.({ statements: recording });

@@ -18,6 +18,7 @@ const PATIENCE = 10_000;
 /** What 2,000 open streams of a member cost a fresh process, and how soon all of them hear of a post. */
 export async function measureLive(environment: Readonly<Record<string, string>>, { discussions }: Prepared): Promise<readonly Result[]> {
   await using forum = await startChild('forum.ts', environment);
+  await forum.ask({ do: 'calm' });
   const member = await login(forum.url);
   const times: number[] = [];
   const sent = new Map<string, number>();

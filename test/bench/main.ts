@@ -17,8 +17,17 @@ import { measureStart } from './start.ts';
 import { measureWebhooks } from './webhooks.ts';
 import { measureWrites } from './writes.ts';
 
-/** `npm run bench [-- --quick] [-- --json]`: every goal beside its figure. On DATABASE_URL's server, else embedded. */
-const { values: { quick, json: asJson } } = parseArgs({ options: { quick: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } } });
+/**
+ * `npm run bench [-- --quick] [-- --json] [-- --only feeds --only webhooks]`: every goal beside its figure, or those of some parts. On DATABASE_URL's
+ * server, else embedded. With `--faults` nothing is measured; everything that may break is broken instead (`faults/main.ts`).
+ */
+if (process.argv.includes('--faults')) {
+  await import('./faults/main.ts');
+  process.exit();
+}
+const { values: { quick, json: asJson, only } } = parseArgs({
+  options: { quick: { type: 'boolean', default: false }, json: { type: 'boolean', default: false }, only: { type: 'string', multiple: true } },
+});
 const say = (line: string): void => void (asJson || console.log(line));
 const server = process.env['DATABASE_URL'];
 const seconds = quick ? 4 : 12;
@@ -29,8 +38,11 @@ const database = server ? await createDatabase(server) : undefined;
 const environment = { DATA_DIR: dataDir, DATABASE_URL: database?.url ?? '', REDIS_URL: '' };
 const results: Result[] = [];
 const add = async (what: string, measure: () => Promise<readonly Result[]>): Promise<void> => {
+  if (only && !only.includes(what)) return;
   say(`measuring ${what} …`);
-  results.push(...(await measure()));
+  const measured = await measure();
+  results.push(...measured);
+  say(table(measured));
 };
 
 try {
@@ -46,11 +58,11 @@ try {
     if (database) await add('writes', () => measureWrites(forum, database.url, prepared, member, seconds));
     await add('memory', async () => [{ name: 'resident memory after the load', value: await forum.memory(), unit: 'MiB', ratio: undefined, goal: 220, atMost: true }]);
   }
-  await add('live streams', () => measureLive(environment, prepared));
+  await add('streams', () => measureLive(environment, prepared));
   await add('webhooks', () => measureWebhooks(environment, prepared, quick));
-  await add('durable listeners', () => measureDurable(environment, seconds));
+  await add('durable', () => measureDurable(environment, seconds));
   await add('starts', () => measureStart(environment, database !== undefined));
-  await add('large data', () => measureLarge(server, quick));
+  await add('large', () => measureLarge(server, quick));
 } finally {
   await database?.drop();
   await rm(dataDir, { recursive: true, force: true });

@@ -27,6 +27,7 @@ const median = (values: readonly number[]): number => values.toSorted((a, b) => 
 export async function measureWebhooks(environment: Readonly<Record<string, string>>, { discussions }: Prepared, quick: boolean): Promise<readonly Result[]> {
   const events = quick ? 200 : 1_000;
   await using forum = await startChild('forum.ts', environment);
+  await forum.ask({ do: 'calm' });
   const admin = createClient(forum.url);
   await admin.login('bench-admin', MEMBER.password);
   const member = await login(forum.url);

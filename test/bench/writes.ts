@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { createId } from '#plugins/api';
 import type { Child } from './child.ts';
 import type { Prepared } from './data.ts';
 import type { Statement } from './forum.ts';
@@ -48,7 +49,7 @@ async function replay(databaseUrl: string, statements: readonly Statement[], pos
   let done = 0;
   const worker = async (at: number): Promise<void> => {
     for (let n = at; performance.now() < deadline; n += CONNECTIONS) {
-      const ids = new Map<unknown, string>([...made.map((id) => [id, crypto.randomUUID()] as const), [post.discussion_id, discussions[n % discussions.length]!]]);
+      const ids = new Map<unknown, string>([...made.map((id) => [id, createId(Date.now())] as const), [post.discussion_id, discussions[n % discussions.length]!]]);
       const within = (text: string): string => made.reduce((sofar, id) => sofar.replaceAll(id, ids.get(id)!), text);
       const fresh = (value: unknown): unknown => ids.get(value) ?? (Array.isArray(value) ? value.map(fresh) : typeof value === 'string' ? within(value) : value);
       const client = await pool.connect();

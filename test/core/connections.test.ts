@@ -4,7 +4,10 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openDatabase } from '../../core/cli/database/open.ts';
 import { sql, type Database } from '../../core/data.ts';
-import { onServer, openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts';
+import { messageOf } from '../../core/errors.ts';
+import { presentable } from '#plugins/protection';
+import { makeTestPlace, onServer, openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts';
+import { openLine, type RedisLine } from '../plugins/cache/redis-line.ts';
 
 let test: TestDatabase;
 let data: Database;
@@ -63,4 +66,92 @@ describe('a server', () => {
     await expect(connecting).rejects.toThrow(/^cannot use the database that DATABASE_URL names: .*check the address, the name and the password$/);
     await expect(connecting).rejects.not.toThrow('secret');
   });
+});
+
+describe.runIf(onServer)('a server that falls silent without closing anything', { concurrent: true }, () => {
+  /** A second way to the database, with at most two connections on it. */
+  const reach = async (url = test.url!): Promise<{ line: RedisLine; far: Database } & AsyncDisposable> => {
+    const line = await openLine(url);
+    const far = await openDatabase({ url: line.url, folder: test.folder, log: testLog, pool: 2 });
+    return { line, far, [Symbol.asyncDispose]: () => far.close().then(() => line.close()) };
+  };
+  const one = sql<{ one: number }>`select 1 as one`;
+
+  it('is waited for no longer than it takes to ask whether it is there, and what was under way fails as out of reach', async ({ expect }) => {
+    await using way = await reach();
+    const { line, far } = way;
+    await Promise.all([far.one(one), far.transaction(() => far.one(one))]);
+    line.silence();
+    const begun = performance.now();
+    const under = await Promise.allSettled([far.one(one), far.transaction(() => far.one(one))]);
+    expect(performance.now() - begun).toBeLessThan(12_000);
+    expect(under.map((result) => result.status === 'rejected' && presentable(result.reason)?.status)).toEqual([503, 503]);
+    const later = performance.now();
+    await expect(far.one(one)).rejects.toSatisfy((error) => presentable(error)?.status === 503);
+    await expect(far.transaction(() => far.one(one))).rejects.toSatisfy((error) => presentable(error)?.status === 503);
+    expect(performance.now() - later).toBeLessThan(100);
+    line.mend();
+    const all = (): Promise<unknown> => Promise.all([1, 2, 3].map(() => far.transaction(() => far.one(one))));
+    await vi.waitFor(async () => expect(await all()).toEqual([{ one: 1 }, { one: 1 }, { one: 1 }]), { timeout: 7_000 });
+  }, 30_000);
+
+  it('is waited for once where there is no connection yet, and not again until it answers', async ({ expect }) => {
+    await using way = await reach();
+    const { line, far } = way;
+    line.cut();
+    await expect(far.one(one)).rejects.toThrow();
+    line.mend();
+    line.silence();
+    await expect(far.one(one)).rejects.toThrow();
+    await vi.waitFor(async () => {
+      const begun = performance.now();
+      expect(await far.one(one).catch(messageOf)).toBe('the database server has fallen silent');
+      expect(performance.now() - begun).toBeLessThan(100);
+    }, { timeout: 12_000 });
+    line.mend();
+    await vi.waitFor(async () => expect(await far.one(one)).toEqual({ one: 1 }), { timeout: 7_000 });
+  }, 30_000);
+
+  it('leaves nothing locked by what was under way', async ({ expect }) => {
+    await using way = await reach();
+    const { line, far } = way;
+    const lock = sql`select pg_advisory_xact_lock(42)`;
+    const held = sql<{ held: boolean }>`select exists(select from pg_locks where locktype = 'advisory' and objid = 42) as held`;
+    await expect(far.transaction(async () => {
+      await far.all(lock);
+      line.silence();
+      await far.all(one);
+    })).rejects.toThrow('fallen silent');
+    expect(await data.one(held)).toEqual({ held: true });
+    line.mend();
+    await vi.waitFor(async () => expect(await data.one(held)).toEqual({ held: false }));
+  }, 30_000);
+
+  it('does not keep the process from closing its connections', async ({ expect }) => {
+    const place = await makeTestPlace();
+    const { line, far } = await reach(place.url);
+    expect(await far.claimAlone()).toBe(true);
+    line.silence();
+    const begun = performance.now();
+    await far.close();
+    expect(performance.now() - begun).toBeLessThan(6_000);
+    line.close();
+    await place.remove();
+  }, 15_000);
+
+  it('is not taken for silent while it works on a statement', async ({ expect }) => {
+    await using way = await reach();
+    expect(await way.far.one(sql`select 1 as one from pg_sleep(12)`)).toEqual({ one: 1 });
+  }, 20_000);
+
+  it('is noticed on a single connection, too, while others are answered', async ({ expect }) => {
+    await using way = await reach();
+    const { line, far } = way;
+    await far.one(one);
+    line.hush('everybody');
+    const unanswered = far.one(one);
+    expect(await far.one(one)).toEqual({ one: 1 });
+    await expect(unanswered).rejects.toThrow('fallen silent');
+    expect(await Promise.all([far.one(one), far.one(one)])).toEqual([{ one: 1 }, { one: 1 }]);
+  }, 20_000);
 });

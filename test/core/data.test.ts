@@ -96,7 +96,7 @@ describe('reading', () => {
   it('keeps the event loop alive under statements back to back', async () => {
     let turns = 0;
     const timer = setInterval(() => turns++, 0);
-    for (let n = 0; n < 200; n++) await data.all(sql`select 1`);
+    for (const end = performance.now() + 300; performance.now() < end;) await data.all(sql`select 1`);
     clearInterval(timer);
     expect(turns).toBeGreaterThan(10);
   });

@@ -32,6 +32,20 @@ const store = (): TestApp['app']['settings'] => running.app.settings;
 const about = (key: string) => store().list().find((setting) => setting.key === key);
 
 describe('a setting', () => {
+  test('that is set in a transaction is in force after its commit, and never where that is rolled back', async () => {
+    const set = (fails: boolean): Promise<void> => running.app.data.transaction(async () => {
+      await store().set({ 'lamp.brightness': 9 });
+      expect(running.app.service(Lamp).brightness()).toBe(5);
+      if (fails) throw new Error('changed our minds');
+    });
+    await expect(set(true)).rejects.toThrow('changed our minds');
+    expect([running.app.service(Lamp).brightness(), about('lamp.brightness')!.stored]).toEqual([5, false]);
+    await set(false);
+    expect(running.app.service(Lamp).brightness()).toBe(9);
+    await store().reset(['lamp.brightness']);
+    changes = [];
+  });
+
   test('has the value of the configuration file until the database holds one', async () => {
     expect(running.app.service(Lamp).brightness()).toBe(5);
     expect(about('lamp.brightness')).toMatchObject({ value: 5, default: 5, stored: false });

@@ -12,6 +12,8 @@ export interface RequestOptions {
   readonly json?: unknown;
   /** Sent as a urlencoded form. */
   readonly form?: Readonly<Record<string, string>>;
+  /** Sent as multipart/form-data, with `_csrf` as a browser without script would; bytes as they are, where the headers say what they are. */
+  readonly body?: FormData | Uint8Array<ArrayBuffer>;
 }
 
 /** A visitor: keeps cookies, follows nothing by itself, and sends the forgery token of the last page it saw. */
@@ -48,17 +50,17 @@ export function createClient(url: string, fixed: Readonly<Record<string, string>
 
   const client: Client = {
     cookies,
-    async request(method, path, { headers = {}, json, form } = {}) {
+    async request(method, path, { headers = {}, json, form, body: given } = {}) {
       const body = form ? new URLSearchParams(form).toString() : json === undefined ? undefined : JSON.stringify(json);
       const response = await fetch(url + path, {
         method, redirect: 'manual',
         headers: {
           ...(body !== undefined && { 'content-type': form ? 'application/x-www-form-urlencoded' : 'application/json' }),
           ...(cookies.size > 0 && { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') }),
-          ...(WRITES.has(method) && token !== undefined && !form && { 'x-csrf-token': token }),
+          ...(WRITES.has(method) && token !== undefined && !form && !(given instanceof FormData && given.has('_csrf')) && { 'x-csrf-token': token }),
           ...fixed, ...headers,
         },
-        ...(body !== undefined && { body }),
+        ...((body ?? given) !== undefined && { body: body ?? given! }),
       });
       remember(response.headers);
       const text = await response.text();

@@ -9,6 +9,7 @@ import { keepAssets, lendAssets } from './assets.ts';
 import { createClient, type Client } from './client.ts';
 import { makeTestPlace, onServer } from './database.ts';
 import { migrated } from './migrated.ts';
+import { countStatements, leaveOutBackground } from './statements.ts';
 
 export { createClient, type Answer, type Client } from './client.ts';
 
@@ -31,8 +32,10 @@ export interface TestApp extends AsyncDisposable {
   readonly lines: readonly LogLine[];
   /** A visitor with cookies of their own. */
   client(headers?: Readonly<Record<string, string>>): Client;
-  /** How many SQL statements `work` ran, begun when the background work of what was done before has ended. */
+  /** How many SQL statements `work` and its requests ran, begun when the background work of what was done before has ended. */
   statements(work: () => Promise<unknown>): Promise<number>;
+  /** The same with all that ran in the background meanwhile. */
+  allStatements(work: () => Promise<unknown>): Promise<number>;
   /** Resolves when the background work of what was done before has ended. */
   calm(): Promise<void>;
 }
@@ -78,12 +81,14 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
     await place.remove();
     throw error;
   });
+  leaveOutBackground(app);
   const url = `http://127.0.0.1:${await app.listen()}`;
   return {
     app, url, clock, lines,
     client: (headers) => createClient(url, headers),
     calm: () => calm(app),
-    async statements(work) {
+    statements: (work) => calm(app).then(() => countStatements(work)),
+    async allStatements(work) {
       await calm(app);
       const before = app.data.statements;
       await work();

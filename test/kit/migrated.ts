@@ -3,7 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import configuration from '../../config/forum.ts';
 import { loadPlugins } from '../../core/cli/loader.ts';
-import { migrateKernel, testLog, type Template } from './database.ts';
+import { migrateKernel } from './database.ts';
+import { testLog, type Template } from './template.ts';
 
 /** A database on which the migrations of the kernel and of every configured plugin have run, and nothing else has. */
 export function migrated(root: string): Template {

@@ -1,0 +1,83 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { openDatabase } from '../../core/cli/database/open.ts';
+import { testLog, type Template } from './template.ts';
+
+export interface ServerDatabase {
+  readonly url: string;
+  drop(): Promise<void>;
+}
+
+/** The environment variable that names the run of the tests to its workers. */
+const RUN = 'PARLEY_TEST_RUN';
+const PREFIX = 'parley_test_';
+
+/** A database on the server of TEST_DATABASE_URL, empty without a template; templates belong to a run. */
+export async function createServerDatabase(template?: Template): Promise<ServerDatabase> {
+  const name = `${PREFIX}${randomBytes(6).toString('hex')}`;
+  const from = template ? await made(template) : 'template1';
+  await onServer((server) => server.query(`create database ${name} template ${from}`));
+  // By its id an installation has its own part of Redis.
+  if (template) await onServer((database) => database.query('update installation set id = gen_random_uuid()'), urlOf(name));
+  const drop = (): Promise<void> => onServer(async (server) => void (await server.query(`drop database if exists ${name} with (force)`)));
+  return { url: urlOf(name), drop };
+}
+
+/** Begins a run of the tests: what is returned ends it and drops its templates. */
+export function beginRun(): () => Promise<void> {
+  const run = (process.env[RUN] = randomBytes(4).toString('hex'));
+  return () => onServer(async (server) => {
+    const { rows } = await server.query<{ name: string }>('select datname as name from pg_database where starts_with(datname, $1)', [`${PREFIX}${run}_`]);
+    for (const { name } of rows) await server.query(`drop database if exists ${name} with (force)`);
+  });
+}
+
+/** The database that others are copied from, made by whichever worker needs it first. */
+async function made(template: Template): Promise<string> {
+  const name = `${PREFIX}${process.env[RUN]}_${template.name}`;
+  await onServer(async (server) => {
+    await server.query('select pg_advisory_lock(hashtext($1))', [name]);
+    const { rowCount } = await server.query('select 1 from pg_database where datname = $1', [name]);
+    if (rowCount === 0) await make(server, name, template);
+  });
+  return name;
+}
+
+/** Under another name until it is whole. */
+async function make(server: pg.Client, name: string, { fill }: Template): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'parley-test-new-'));
+  await server.query(`create database ${name}_new`);
+  const database = await openDatabase({ url: urlOf(`${name}_new`), folder, log: testLog });
+  try {
+    await fill(database);
+  } finally {
+    await database.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+  await server.query(`alter database ${name}_new rename to ${name}`);
+}
+
+function addressOf(): string {
+  const server = process.env['TEST_DATABASE_URL'];
+  if (!server) throw new Error('TEST_DATABASE_URL is not set; it must name a PostgreSQL server where databases may be created');
+  return server;
+}
+
+function urlOf(database: string): string {
+  const url = new URL(addressOf());
+  url.pathname = `/${database}`;
+  return url.href;
+}
+
+async function onServer(work: (server: pg.Client) => Promise<unknown>, url = addressOf()): Promise<void> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    await work(client);
+  } finally {
+    await client.end();
+  }
+}

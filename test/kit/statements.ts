@@ -1,0 +1,39 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { subscribe } from 'node:diagnostics_channel';
+import type { App } from '../../core/cli/app.ts';
+
+interface Tally {
+  count: number;
+}
+
+/** On whose account what runs now is. */
+const accounts = new AsyncLocalStorage<Tally>();
+/** Of the count under way: requests that come in meanwhile are on its account. */
+let counting: Tally | undefined;
+
+subscribe('parley.statement', () => {
+  const tally = accounts.getStore();
+  if (tally) tally.count++;
+});
+subscribe('http.server.request.start', () => accounts.enterWith(counting ?? { count: 0 }));
+
+/** Whoever commits does not account for the durable work that begins then. */
+export function leaveOutBackground({ data }: App): void {
+  const { onCommit } = data;
+  data.onCommit = async (batch) => {
+    const begin = await onCommit?.(batch);
+    return begin && (() => accounts.exit(begin));
+  };
+}
+
+/** How many SQL statements `work`, and the requests that it makes, ran; what runs in the background meanwhile is left out. */
+export async function countStatements(work: () => Promise<unknown>): Promise<number> {
+  const tally = { count: 0 };
+  counting = tally;
+  try {
+    await accounts.run(tally, work);
+    return tally.count;
+  } finally {
+    counting = undefined;
+  }
+}
