@@ -1,4 +1,4 @@
-import { defineToken, type Permission } from '#core';
+import { defineAction, defineToken, type Permission } from '#core';
 
 /** The ladder of rights; a group stands on one of its steps. Banned members see what guests see and may do nothing. */
 export type Level = 'banned' | 'guest' | 'member' | 'moderator' | 'admin';
@@ -23,8 +23,26 @@ export const isGuest = (viewer: Viewer): boolean => viewer.id === undefined;
 export const isStaff = (viewer: Viewer): boolean => viewer.group.level === 'moderator' || viewer.group.level === 'admin';
 export const isAdmin = (viewer: Viewer): boolean => viewer.group.level === 'admin';
 
+/** Keeps a member from doing more than guests may, though not from reading what they may read. Ends by itself. */
+export interface Suspension {
+  readonly userId: string;
+  readonly until: Date;
+  /** What the member is told. */
+  readonly reason: string;
+}
+
 /** Whom something is for: everyone, those who are logged in, moderators and admins, or the named groups (and admins). */
 export type Audience = 'everyone' | 'members' | 'staff' | readonly string[];
+
+/** A group was made, renamed or moved to another step of the ladder. Raised, as below, in the transaction of the change. */
+export const groupSaved = defineAction<{ readonly group: { readonly id: string; readonly name: string; readonly level: Level }; readonly by?: string | undefined }>('access.group-saved');
+/** A permission was granted to a group, denied, or went back to its default (`allowed` is absent). */
+export const permissionDecided = defineAction<{
+  readonly groupId: string;
+  readonly permission: string;
+  readonly allowed?: boolean | undefined;
+  readonly by?: string | undefined;
+}>('access.permission-decided');
 
 /** Cache tag of whatever depends on groups and permission decisions. */
 export const accessTag = 'access';
@@ -47,11 +65,21 @@ export interface Access {
   findGroup(idOrName: string): Group | undefined;
   allows(viewer: Viewer, permission: Permission): boolean;
   admits(audience: Audience, viewer: Viewer): boolean;
-  /** Equal for viewers who may see and do the same: the group's id. Keys for what is shared between members. */
+  /** Whether the viewer stands on a higher step of the ladder than the group: only then may they act on those in it. */
+  outranks(viewer: Viewer, group: Group): boolean;
+  /** What keeps this member from writing now. */
+  suspension(userId: string | undefined): Suspension | undefined;
+  /** Those that last, the next to end first. */
+  suspensions(): readonly Suspension[];
+  /** In place of one that lasts. Who may is for the caller to check; admins are never held up by it. 400 for a moment that is past. */
+  suspend(suspension: Suspension): Promise<void>;
+  /** Before its time; harmless where there is none. */
+  release(userId: string): Promise<void>;
+  /** Equal for viewers who may see and do the same. Keys for what is shared between members. */
   signature(viewer: Viewer): string;
-  /** Grants or denies; `undefined` returns to the permission's default. 400 where the ladder forbids it: guests are given nothing, admins keep everything. */
-  decide(groupId: string, permission: Permission, allowed: boolean | undefined): Promise<void>;
+  /** Grants or denies; `undefined` returns to the permission's default. `by`, here and below: the account that does it, or `commandLine`. 400 where the ladder forbids it: guests are given nothing, admins keep everything. */
+  decide(groupId: string, permission: Permission, allowed: boolean | undefined, by?: string): Promise<void>;
   /** Creates, or renames and moves, a group. 400 for a taken name. */
-  saveGroup(group: { readonly id?: string; readonly name: string; readonly level: Level }): Promise<Group>;
+  saveGroup(group: { readonly id?: string; readonly name: string; readonly level: Level }, by?: string): Promise<Group>;
 }
 export const Access = defineToken<Access>('Access');

@@ -1,5 +1,6 @@
-import { Authorizer, Cache, Data, definePlugin } from '#core';
-import { Access, type Viewer } from '#plugins/access';
+import { Authorizer, Cache, Clock, Data, definePlugin } from '#core';
+import { Access, groupSaved, permissionDecided, type Viewer } from '#plugins/access';
+import { audited, auditRules } from '#plugins/audit';
 import { DecisionEntity, GroupEntity } from './entities.ts';
 import { AccessService } from './service.ts';
 
@@ -7,16 +8,22 @@ export default definePlugin({
   id: 'access',
   name: 'Groups and permissions',
   version: '1.0.0',
-  description: 'Groups on a ladder of rights, and what each may do.',
-  needs: { data: Data, cache: Cache },
+  description: 'Groups on a ladder of rights, what each may do, and who may not for a while.',
+  needs: { data: Data, cache: Cache, clock: Clock },
   provides: { access: Access, authorizer: Authorizer },
+  hooks: [groupSaved, permissionDecided],
   entities: [GroupEntity, DecisionEntity],
-  async setup({ data, cache }) {
-    const access = new AccessService(data, cache);
+  async setup({ data, cache, clock }, plugin) {
+    const access = new AccessService({ data, cache, clock, emit: plugin.emit });
+    plugin.extend(auditRules, audited(groupSaved, ['group.saved'], ({ group: { id, name, level }, by }) => (
+      { action: 'group.saved', actor: by, subject: { type: 'group', id }, details: { name, level } })));
+    plugin.extend(auditRules, audited(permissionDecided, ['permission.decided'], ({ groupId, permission, allowed, by }) => ({
+      action: 'permission.decided', actor: by, subject: { type: 'group', id: groupId }, details: { permission, ...(allowed !== undefined && { allowed }) },
+    })));
     await access.refresh();
     return {
       access,
-      authorizer: { allows: (actor, permission) => actor !== undefined && access.allows(actor as Viewer, permission) },
+      authorizer: { allows: (actor, permission) => actor !== undefined && access.admitted(actor as Viewer, permission) },
     };
   },
 });

@@ -1,5 +1,5 @@
-import { HttpError, InvalidInput, notFound, sql, type Cache, type Data, type Permission } from '#core';
-import { accessTag, type Access, type Audience, type Group, type Level, type Viewer } from '#plugins/access';
+import { HttpError, InvalidInput, notFound, sql, type Cache, type Clock, type Data, type Permission, type PluginHandle, type RawBuilder } from '#core';
+import { accessTag, groupSaved, permissionDecided, type Access, type Audience, type Group, type Level, type Suspension, type Viewer } from '#plugins/access';
 import { DecisionEntity, GroupEntity } from './entities.ts';
 
 /** The ladder, lowest first. */
@@ -13,26 +13,34 @@ interface Snapshot {
   readonly list: readonly Group[];
   readonly decisions: ReadonlyMap<string, boolean>;
   readonly guest: Viewer;
+  /** By member, the next to end first. */
+  readonly suspensions: ReadonlyMap<string, Suspension>;
+}
+
+export interface AccessParts {
+  readonly data: Data;
+  readonly cache: Cache;
+  readonly clock: Clock;
+  readonly emit: PluginHandle['emit'];
 }
 
 const rank = (level: Level): number => LEVELS.indexOf(level);
 const decisionKey = (groupId: string, permission: string): string => `${groupId} ${permission}`;
 
-function snapshotOf(groups: readonly Group[], decisions: Snapshot['decisions']): Snapshot {
+function snapshotOf(groups: readonly Group[], decisions: Snapshot['decisions'], suspensions: readonly Suspension[] = []): Snapshot {
   const list = groups.toSorted((a, b) => rank(a.level) - rank(b.level) || Number(b.builtIn) - Number(a.builtIn) || a.name.localeCompare(b.name) || (a.id < b.id ? -1 : 1));
   const byId = new Map(list.map((group) => [group.id, Object.freeze(group)]));
-  return { groups: byId, list, decisions, guest: Object.freeze({ id: undefined, username: undefined, group: byId.get('guest')! }) };
+  const guest = Object.freeze({ id: undefined, username: undefined, group: byId.get('guest')! });
+  return { groups: byId, list, decisions, guest, suspensions: new Map(suspensions.map((one) => [one.userId, one])) };
 }
 
-/** The groups and decisions of the database, held in memory. */
+/** The groups, decisions and suspensions of the database, held in memory. */
 export class AccessService implements Access {
-  readonly #data: Data;
-  readonly #cache: Cache;
+  readonly #parts: AccessParts;
   #now: Snapshot = snapshotOf(LEVELS.map((level) => ({ id: level, name: level, level, builtIn: true })), new Map());
 
-  constructor(data: Data, cache: Cache) {
-    this.#data = data;
-    this.#cache = cache;
+  constructor(parts: AccessParts) {
+    this.#parts = parts;
   }
 
   get guest(): Viewer {
@@ -40,10 +48,11 @@ export class AccessService implements Access {
   }
 
   refresh(): Promise<void> | undefined {
-    const held = this.#cache.peek<Snapshot>(KEY);
+    const held = this.#parts.cache.peek<Snapshot>(KEY);
     if (!held) return this.#read();
     this.#now = held;
-    return undefined;
+    // What was kept while a suspension lasted says what its member could not do: it goes with the end.
+    return this.#ended() ? this.#changed() : undefined;
   }
 
   groups(): readonly Group[] {
@@ -63,9 +72,25 @@ export class AccessService implements Access {
     return this.group(idOrName) ?? this.#now.list.find((group) => group.name.toLowerCase() === name);
   }
 
-  allows({ group }: Viewer, permission: Permission): boolean {
+  allows({ id, group }: Viewer, permission: Permission): boolean {
     if (group.level === 'banned') return false;
     if (group.id === 'admin') return true;
+    return this.#grants(this.suspension(id) ? this.groupOf('guest') : group, permission);
+  }
+
+  /** As `allows`; who would be allowed but for a suspension is told until when, and why, and who is banned that they are (403). */
+  admitted(viewer: Viewer, permission: Permission): boolean {
+    if (this.allows(viewer, permission)) return true;
+    if (viewer.group.level === 'banned' && this.#grants(this.groupOf('member'), permission)) {
+      throw new HttpError(403, 'You are banned: you see what guests see, and may not write', { code: 'banned' });
+    }
+    const suspension = this.suspension(viewer.id);
+    if (!suspension || !this.#grants(viewer.group, permission)) return false;
+    const { until, reason } = suspension;
+    throw new HttpError(403, `You are suspended until ${until.toISOString()}: ${reason}`, { code: 'suspended' });
+  }
+
+  #grants(group: Group, permission: Permission): boolean {
     const least = LEAST[permission.default] ?? 'admin';
     if (group.level === 'guest' && least !== 'guest') return false;
     return this.#now.decisions.get(decisionKey(group.id, permission.id)) ?? rank(group.level) >= rank(least);
@@ -78,29 +103,56 @@ export class AccessService implements Access {
     return audience === 'staff' ? group.level === 'moderator' : audience.includes(group.id);
   }
 
-  signature(viewer: Viewer): string {
-    return viewer.group.id;
+  outranks(viewer: Viewer, group: Group): boolean {
+    return rank(viewer.group.level) > rank(group.level);
   }
 
-  async decide(groupId: string, permission: Permission, allowed: boolean | undefined): Promise<void> {
+  suspension(userId: string | undefined): Suspension | undefined {
+    const found = userId === undefined ? undefined : this.#now.suspensions.get(userId);
+    return found && this.#lasts(found) ? found : undefined;
+  }
+
+  suspensions(): readonly Suspension[] {
+    return [...this.#now.suspensions.values()].filter((one) => this.#lasts(one));
+  }
+
+  async suspend({ userId, until, reason }: Suspension): Promise<void> {
+    if (until.getTime() <= this.#parts.clock.now()) throw new InvalidInput([{ field: 'until', message: 'must lie ahead' }]);
+    await this.#change(sql`insert into access_suspension (user_id, until, reason) values (${userId}, ${until}, ${reason})
+      on conflict (user_id) do update set until = excluded.until, reason = excluded.reason`);
+  }
+
+  async release(userId: string): Promise<void> {
+    await this.#change(sql`delete from access_suspension where user_id = ${userId}`);
+  }
+
+  signature({ id, group }: Viewer): string {
+    return this.suspension(id) ? `${group.id}:suspended` : group.id;
+  }
+
+  async decide(groupId: string, permission: Permission, allowed: boolean | undefined, by?: string): Promise<void> {
     const group = this.group(groupId);
     if (!group) throw notFound('There is no such group');
     this.#refuse(group, permission, allowed);
-    await this.#data.transaction(async (em) => {
+    await this.#parts.data.transaction(async (em) => {
       if (allowed === undefined) await em.nativeDelete(DecisionEntity, { groupId, permission: permission.id });
       else await em.upsert(DecisionEntity, { groupId, permission: permission.id, allowed });
+      await this.#parts.emit(permissionDecided, { groupId, permission: permission.id, allowed, by });
     });
     await this.#changed();
   }
 
-  async saveGroup({ id = crypto.randomUUID(), name, level }: { id?: string; name: string; level: Level }): Promise<Group> {
+  async saveGroup({ id = crypto.randomUUID(), name, level }: { id?: string; name: string; level: Level }, by?: string): Promise<Group> {
     const before = this.group(id);
     if (before?.builtIn && before.level !== level) throw new InvalidInput([{ field: 'level', message: 'of a built-in group cannot be changed' }]);
     const group: Group = { id, name: name.trim(), level, builtIn: before?.builtIn ?? false };
     if (group.name.length < 1 || group.name.length > 50) throw new InvalidInput([{ field: 'name', message: 'must have 1 to 50 characters' }]);
     const other = this.findGroup(group.name);
     if (other && other.id !== id) throw new InvalidInput([{ field: 'name', message: 'is taken by another group' }]);
-    await this.#data.transaction((em) => em.upsert(GroupEntity, group));
+    await this.#parts.data.transaction(async (em) => {
+      await em.upsert(GroupEntity, group);
+      await this.#parts.emit(groupSaved, { group: { id, name: group.name, level }, by });
+    });
     await this.#changed();
     return group;
   }
@@ -112,16 +164,38 @@ export class AccessService implements Access {
     if (group.level === 'banned' || (group.level === 'guest' && !guestMayHave)) throw new HttpError(400, `The group ${group.name} cannot be given a permission to ${permission.label}`);
   }
 
+  /** The purge waits for the commit of whatever transaction this is part of. */
+  async #change(statement: RawBuilder<unknown>): Promise<void> {
+    const { data, cache } = this.#parts;
+    await data.transaction(async () => {
+      await data.all(statement);
+      await cache.purge(accessTag);
+    });
+  }
+
   async #changed(): Promise<void> {
-    await this.#cache.purge(accessTag);
-    await this.refresh();
+    await this.#parts.cache.purge(accessTag);
+    await this.#read();
+  }
+
+  #lasts({ until }: Suspension): boolean {
+    return until.getTime() > this.#parts.clock.now();
+  }
+
+  /** Whether one has come to its end since the snapshot was read. */
+  #ended(): boolean {
+    const [next] = this.#now.suspensions.values();
+    return next !== undefined && !this.#lasts(next);
   }
 
   async #read(): Promise<void> {
-    this.#now = await this.#cache.remember(KEY, [accessTag], async () => {
-      const groups = await this.#data.all(sql<{ id: string; name: string; level: Level; builtIn: boolean }>`select id, name::text as name, level, built_in as "builtIn" from access_group order by id`);
-      const rows = await this.#data.all(sql<{ key: string; allowed: boolean }>`select group_id || ' ' || permission as key, allowed from access_decision order by group_id, permission`);
-      return snapshotOf(groups, new Map(rows.map(({ key, allowed }) => [key, allowed])));
+    const { data, cache, clock } = this.#parts;
+    this.#now = await cache.remember(KEY, [accessTag], async () => {
+      const groups = await data.all(sql<{ id: string; name: string; level: Level; builtIn: boolean }>`select id, name::text as name, level, built_in as "builtIn" from access_group order by id`);
+      const rows = await data.all(sql<{ key: string; allowed: boolean }>`select group_id || ' ' || permission as key, allowed from access_decision order by group_id, permission`);
+      const suspensions = await data.all(sql<Suspension>`
+        select user_id as "userId", until, reason from access_suspension where until > ${new Date(clock.now())} order by until, user_id`);
+      return snapshotOf(groups, new Map(rows.map(({ key, allowed }) => [key, allowed])), suspensions);
     });
   }
 }
