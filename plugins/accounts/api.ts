@@ -27,12 +27,42 @@ export interface Author {
   readonly avatar_url: string | null;
 }
 
-/** `user.registered`: somebody signed up. Raised at sign-up, also while their e-mail is not verified yet. */
-export const userRegistered = defineAction<{ readonly user: { readonly id: string; readonly username: string; readonly joined_at: string } }>('user.registered', {
+/** `user.registered`: somebody signed up. Raised at sign-up, also while their e-mail is not verified yet. `by`: who else made the account. */
+export const userRegistered = defineAction<{ readonly user: { readonly id: string; readonly username: string; readonly joined_at: string }; readonly by?: string }>('user.registered', {
   public: Type.Object({ user: Type.Object({ id: Type.String(), username: Type.String(), joined_at: Type.String() }) }),
 });
 /** Group, name, status, password or profile of an account changed, or it was removed. */
 export const userChanged = defineAction<{ readonly id: string }>('user.changed');
+
+/** Somebody changed an account; `by` is who, an account or `commandLine`, absent where the forum itself did. */
+interface Changed {
+  /** The account that it is about. */
+  readonly id: string;
+  readonly by?: string | undefined;
+}
+/** Where it came from: a client's network address. */
+type From = Readonly<{ address: string }>;
+/** A session of a member began: password and every further step were right. */
+export const loggedIn = defineAction<{ readonly id: string } & From>('account.logged-in');
+/** A password was not accepted, at login or (`confirming`) where a member had to give it again. `id` is absent where no account has the name. */
+export const loginRefused = defineAction<{ readonly id?: string | undefined; readonly confirming: boolean } & From>('account.login-refused');
+/** A member gave the password again in their session. */
+export const identityConfirmed = defineAction<{ readonly id: string } & From>('account.confirmed');
+export const loggedOut = defineAction<{ readonly id: string } & From>('account.logged-out');
+/** A session broke a rule: `fingerprint`, `address`, `idle`, `lifetime`, `permissions changed`, `account disabled` and the like. */
+export const sessionEnded = defineAction<{ readonly id: string; readonly cause: string } & From>('account.session-ended');
+/** Somebody ended sessions: one of their own, all of their own but the one they are in, or all. */
+export const sessionsRevoked = defineAction<Changed & { readonly which: 'one' | 'others' | 'all' }>('account.sessions-revoked');
+export const passwordChanged = defineAction<Changed>('account.password-changed');
+export const emailChanged = defineAction<Changed>('account.email-changed');
+export const tokenIssued = defineAction<Changed>('account.token-issued');
+export const tokenRevoked = defineAction<Changed>('account.token-revoked');
+/** `partOf`: the plugin to whose act it belongs, such as a ban, and which has told of that itself. */
+export const groupChanged = defineAction<Changed & { readonly from: string; readonly to: string; readonly partOf?: string | undefined }>('account.group-changed');
+export const statusChanged = defineAction<Changed & { readonly from: AccountStatus; readonly to: AccountStatus }>('account.status-changed');
+/** Somebody was shown the network addresses of these members. */
+export const addressesViewed = defineAction<{ readonly ids: readonly string[]; readonly by: string }>('account.addresses-viewed');
+
 /** Does this domain take mail? Asked at registration; without an answer the DNS is. */
 export const mailDomainAccepted = defineQuery<{ readonly domain: string }, boolean>('user.mail-domain-accepted');
 
@@ -50,6 +80,8 @@ export interface NewAccount {
   readonly joinedAt?: Date;
   /** Address at sign-up, kept once; 0.0.0.0 is not stored. */
   readonly ip?: string;
+  /** Who makes it for them: an account or `commandLine`. */
+  readonly by?: string | undefined;
 }
 
 /** Somebody who comes from elsewhere. Nobody can log in as them until a password is set. */
@@ -62,13 +94,26 @@ export interface ImportedAccount {
   readonly joinedAt?: Date;
 }
 
+/** What a new password must be, for forms that ask for one. */
+export interface PasswordPolicy {
+  /** Characters at least. */
+  readonly minimum: number;
+  /** For the `pattern` attribute. */
+  readonly pattern: string;
+  /** As a checklist beside the field; patterns are read with the `v` flag. */
+  readonly rules: readonly { readonly pattern: string; readonly label: string }[];
+}
+
 export interface Accounts {
+  readonly passwordPolicy: PasswordPolicy;
   /** Checks policy and uniqueness (400 naming the field) and raises `user.registered`. Reserved names and the MX look-up are the form's. */
   create(account: NewAccount): Promise<Account>;
   /** Held in memory; `undefined` also for a malformed id. */
   find(id: string): Promise<Account | undefined>;
   /** As whom these accounts would come in now, for work done on their behalf in the background; those that are not active are missing. One statement. */
   viewers(ids: readonly string[]): Promise<ReadonlyMap<string, Viewer>>;
+  /** Those of these accounts in which somebody can log in: active, with a password. One statement. */
+  enterable(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /** Where mail reaches these accounts; those that are not active are missing. One statement. Never to be shown or logged. */
   addresses(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** The ids of active accounts by username in lower case. One statement. */
@@ -81,16 +126,99 @@ export interface Accounts {
   searchNames(find: { readonly text: string; readonly limit: number; readonly offset: number }): Promise<readonly Account[]>;
   /** For administrators: whose name or address contains `text`, by name; `total` counts all of them. */
   search(find: { readonly text: string; readonly groupId?: string; readonly limit: number; readonly offset: number }): Promise<{ readonly accounts: readonly Account[]; readonly total: number }>;
-  /** Ends every session of the account at its next request. 404 for an unknown account, 400 for an unknown group. */
-  setGroup(id: string, groupId: string): Promise<void>;
-  /** Ends every session of the account. 400 when the policy refuses the password. */
-  setPassword(id: string, password: string): Promise<void>;
+  /**
+   * Ends every session of the account at its next request. 404 for an unknown account, 400 for an unknown group.
+   * `by`, here and below: the account that does it, or `commandLine`. `partOf`: the plugin that tells of it by itself.
+   */
+  setGroup(id: string, groupId: string, by?: string, partOf?: string): Promise<void>;
+  /** Ends every session of the account and tells its owner (`accountNotices`). 400 when the policy refuses the password. */
+  setPassword(id: string, password: string, by?: string): Promise<void>;
+  /** As `setPassword`, by an owner whom only a link in a mail let in: others may have known the old password, so the API token goes as well. */
+  resetPassword(id: string, password: string): Promise<void>;
+  /** Tells the owner at the old address (`accountNotices`). 400 naming `email` for what is no address or is taken, in any case. No session ends. */
+  setEmail(id: string, email: string, by?: string): Promise<void>;
+  /** The path or address of the picture; `undefined`: none. */
+  setAvatar(id: string, url: string | undefined): Promise<void>;
   /** Thousands at once in a few statements: no event, no mail, no policy. Resolves to their ids, in order. 400 for a name or address that is taken. */
   importAccounts(accounts: readonly ImportedAccount[]): Promise<readonly string[]>;
   /** Ends every session of the account. */
-  setStatus(id: string, status: AccountStatus): Promise<void>;
+  setStatus(id: string, status: AccountStatus, by?: string): Promise<void>;
+  /** Ends every session of the account, and nothing else. */
+  endSessions(id: string, by?: string): Promise<void>;
+  /**
+   * Takes from an account all that says who it was, and every way in; it stays, disabled, under a made-up name, so that what it wrote has an
+   * author. Nobody is told; there is no way back. Sessions are over, and go when personal data are erased. 404 for an unknown account.
+   */
+  anonymise(id: string): Promise<void>;
+  /** From where the member signed up and last logged in. Raises `account.addresses-viewed`; whoever shows it asks for `seeAddresses` first. */
+  networkAddresses(id: string, by: string): Promise<NetworkAddresses | undefined>;
 }
+export type NetworkAddresses = Readonly<Record<'registration' | 'lastLogin', string | undefined>>;
 export const Accounts = defineToken<Accounts>('Accounts');
+
+/** `reset`: the password, by a link in a mail. */
+export type AccountChange = 'password' | 'reset' | 'email';
+
+/**
+ * Follows what happened to an account: tells its owner by mail, for instance, or takes back what should not outlive it. Called in the
+ * transaction of the change, so that both happen or neither; what it throws undoes the change.
+ */
+export interface AccountNotice {
+  /** `to` is where to tell it: after a change of address, the old one. A first password is no change. */
+  changed(what: AccountChange, account: Account, to: string): Promise<void>;
+}
+export const accountNotices = defineExtensionPoint<AccountNotice>('accounts.notices');
+
+/**
+ * What a member must do between the right password and a session, such as giving a code. When it is required, no session begins: the
+ * browser gets a waiting state for ten minutes and is sent to `path`; a program is told `{ success: true, <name>: true }`.
+ * Failures there are counted by the step's own plugin.
+ */
+export interface LoginStep {
+  /** The key that programs get as true, such as `two_factor`. */
+  readonly name: string;
+  /** The page that asks; open to guests. */
+  readonly path: string;
+  /** Asked at each login and after each step, in the order of the list. What it throws refuses the login. */
+  required(account: Account): Promise<boolean>;
+}
+export const loginSteps = defineExtensionPoint<LoginStep>('accounts.login-steps');
+
+/** Who has given the right password in this browser and must do a step. */
+export interface Waiting {
+  readonly account: Account;
+  /** `name` of the step. */
+  readonly step: string;
+  /** A path of this site, where they wanted to go. */
+  readonly returnTo: string;
+}
+
+/** What programs are told after a step; `next` is the page of a further step while one is left, and then no session has begun. */
+export interface Entered {
+  readonly success: true;
+  readonly next?: string;
+  readonly [field: string]: unknown;
+}
+
+/**
+ * Whoever signs up by the form, or wants another address, must show first that the address is theirs. While that is required nobody is logged
+ * in by signing up, and the answer is the same whether the address was new or in use.
+ */
+export interface EmailConfirmation {
+  /** The key that programs get as true. */
+  readonly name: string;
+  /** Where browsers are sent after signing up; open to guests. */
+  readonly path: string;
+  /** Asked at each sign-up and each change of address. */
+  required(): boolean;
+  /** In the transaction that stores the account. */
+  begin(account: Pick<Account, 'id' | 'username' | 'email'>): Promise<void>;
+  /** Somebody signed up with the address of this member. */
+  taken(account: Account): Promise<void>;
+  /** A member wants this address. The one they have stays theirs until they have shown it. Throws 429. */
+  change(account: Account, email: string): Promise<void>;
+}
+export const emailConfirmations = defineExtensionPoint<EmailConfirmation>('accounts.email-confirmations');
 
 /** Login sessions and bearer tokens. */
 export interface Sessions {
@@ -109,8 +237,21 @@ export interface Sessions {
   bearer(token: string): Promise<Viewer | undefined>;
   /** True when the request carries a cookie that could be a session's: it must not be served as a guest's without asking. */
   hasCookie(header: string | undefined): boolean;
+  /** True when the member gave the password in this session within 15 minutes. */
+  confirmed(req: Request): boolean;
+  /** Who waits in this browser; `undefined` for everybody else, after ten minutes and once the session has begun. */
+  waiting(req: Request): Promise<Waiting | undefined>;
+  /**
+   * The step of this name is done: begins the waiting member's session, once, and resolves to the answer for programs. 401 when nobody
+   * waits (any more) or the browser waits for another step, so that no plugin can do another's.
+   */
+  enter(req: Request, res: Response, step: string): Promise<Entered>;
 }
 export const Sessions = defineToken<Sessions>('Sessions');
+
+/** Tells whoever made a request, on the next page that they see, why their session is over. `text` is a sentence for that. */
+export type SessionNotice = (req: Request, res: Response, text: string) => void;
+export const sessionNotices = defineExtensionPoint<SessionNotice>('accounts.session-notices');
 
 /** Forgery protection for members (bound to the session) and guests (bound to a signed cookie, no session). */
 export interface Csrf {
@@ -133,6 +274,15 @@ export interface UserField {
 }
 export const userFields = defineExtensionPoint<UserField>('accounts.user-fields');
 
+/**
+ * Which members keep from others when they were last here. They themselves, and those who may see addresses, see it all the same. Asked once for
+ * a whole list.
+ */
+export interface LastSeenRule {
+  hidden(ids: readonly string[]): Promise<ReadonlySet<string>>;
+}
+export const lastSeenRules = defineExtensionPoint<LastSeenRule>('accounts.last-seen-rules');
+
 /** A tab of the profile page, at /u/{username}/{id}; the first one also at /u/{username}. */
 export interface ProfileTab {
   readonly id: string;
@@ -146,3 +296,4 @@ export const profileTabs = defineExtensionPoint<ProfileTab>('accounts.profile-ta
 
 export const seeAddresses = definePermission('accounts.see-addresses', { label: 'see members’ e-mail and IP addresses', default: 'admin' });
 export const manageAccounts = definePermission('accounts.manage', { label: 'manage members', default: 'admin' });
+export const editProfile = definePermission('accounts.edit-profile', { label: 'change what others see of them', default: 'member' });

@@ -1,4 +1,4 @@
-import { ConfigurationError, defineCommand, InvalidInput, Type } from '#core';
+import { commandLine, ConfigurationError, defineCommand, InvalidInput, Type } from '#core';
 import { Access } from '#plugins/access';
 import { Accounts } from '#plugins/accounts';
 
@@ -37,7 +37,8 @@ const create = defineCommand({
   needs: { accounts: Accounts, access: Access },
   async run({ accounts, access }, options, console) {
     const account = await plainly(accounts.create({
-      username: options.name, email: options.email, password: options.password, ...(options.group !== undefined && { groupId: groupId(access, options.group) }),
+      username: options.name, email: options.email, password: options.password, by: commandLine,
+      ...(options.group !== undefined && { groupId: groupId(access, options.group) }),
     }));
     console.print(`Created ${account.username} in the group ${account.groupId}.`);
   },
@@ -52,7 +53,7 @@ const promote = defineCommand({
   needs: { accounts: Accounts, access: Access },
   async run({ accounts, access }, options, console) {
     const id = groupId(access, options.group);
-    await accounts.setGroup(await accountId(accounts, options.name), id);
+    await accounts.setGroup(await accountId(accounts, options.name), id, commandLine);
     console.print(`${options.name} is now in the group ${id}.`);
   },
 });
@@ -65,7 +66,7 @@ const resetPassword = defineCommand({
   options: Type.Object({ name, password }),
   needs: { accounts: Accounts },
   async run({ accounts }, options, console) {
-    await plainly(accounts.setPassword(await accountId(accounts, options.name), options.password));
+    await plainly(accounts.setPassword(await accountId(accounts, options.name), options.password, commandLine));
     console.print(`The password of ${options.name} is set.`);
   },
 });

@@ -1,7 +1,12 @@
 import { Type, type Static } from '#core';
-import { view, type Retry, type View } from '#plugins/web';
+import { troubleOf, view, type Retry, type View } from '#plugins/web';
 import { HONEYPOT, type Honeypot } from './honeypot.ts';
+import type { OwnSession } from './own-sessions.ts';
 import type { Passwords } from './passwords.ts';
+import type { TokenState } from './tokens.ts';
+
+/** The page of settings that all of these belong to. */
+export const SECURITY = '/settings/security';
 
 const Text = (maxLength: number) => Type.String({ minLength: 1, maxLength });
 
@@ -23,6 +28,9 @@ export const RegisterForm = Type.Object({
 });
 export type RegisterForm = Static<typeof RegisterForm>;
 
+export const ConfirmForm = Type.Object({ password: Text(1_024), return_to: Type.Optional(Type.String({ maxLength: 2_048 })) });
+export const EmailForm = Type.Object({ email: Text(254) });
+export const SessionForm = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{64}$' }) });
 export const PasswordForm = Type.Object({ current_password: Text(1_024), password: Text(1_024), password_confirmation: Type.Optional(Type.String()) });
 export const ProfileForm = Type.Object({ bio: Type.String({ maxLength: 1_000 }) });
 
@@ -39,10 +47,6 @@ const typed = ({ values, retry }: Shown, names: readonly string[]): Record<strin
   return Object.fromEntries(names.map((name) => [name, typeof from[name] === 'string' ? from[name] : '']));
 };
 
-const trouble = ({ retry }: Shown): object => ({
-  message: retry?.message, problems: retry?.problems ?? [], wrong: Object.fromEntries((retry?.problems ?? []).map(({ field, message }) => [field, message])),
-});
-
 /** Any spelling that forms and clients use for a ticked box. */
 export const ticked = (value: unknown): boolean => value === true || (typeof value === 'string' && !['', 'false', '0', 'off', 'no'].includes(value));
 
@@ -57,27 +61,45 @@ export class Forms {
   }
 
   login(shown: Shown): View {
-    const model = { ...typed(shown, ['identifier', 'return_to']), remember: ticked(shown.retry?.body['remember']), ...trouble(shown) };
+    const model = { ...typed(shown, ['identifier', 'return_to']), remember: ticked(shown.retry?.body['remember']), ...troubleOf(shown.retry) };
     return view('@accounts/login', { name: 'login', title: 'Log in', canonical: '/login', hidden: true }, model, shown.retry?.status ?? 200);
   }
 
   register(shown: Shown): View {
-    const model = { ...typed(shown, ['username', 'email', 'return_to']), stamp: this.#honeypot.stamp(), ...this.#policy(), ...trouble(shown) };
+    const model = { ...typed(shown, ['username', 'email', 'return_to']), stamp: this.#honeypot.stamp(), ...this.#policy(), ...troubleOf(shown.retry) };
     return view('@accounts/register', { name: 'register', title: 'Sign up', canonical: '/register', hidden: true }, model, shown.retry?.status ?? 200);
   }
 
-  profile(shown: Shown): View {
-    const model = { ...typed(shown, ['bio']), ...trouble(shown) };
+  /** `editable`: without it the member reads what others see of them. */
+  profile(shown: Shown & { readonly editable: boolean }): View {
+    const model = { ...typed(shown, ['bio']), editable: shown.editable, ...troubleOf(shown.retry) };
     return view('@accounts/settings-profile', { name: 'settings', title: 'Profile', hidden: true }, model, shown.retry?.status ?? 200);
   }
 
-  /** `token`: just made, shown this once. */
-  security(shown: Shown & { readonly hasToken: boolean; readonly token?: string }): View {
-    const model = { hasToken: shown.hasToken, token: shown.token, ...this.#policy(), ...trouble(shown) };
-    return view('@accounts/settings-security', { name: 'settings', title: 'Security', hidden: true }, model, shown.retry?.status ?? 200);
+  /** Asks a member for the password again. */
+  confirm(shown: Shown): View {
+    const model = { ...typed(shown, ['return_to']), ...troubleOf(shown.retry) };
+    return view('@accounts/login-confirm', { name: 'login', title: 'Confirm it is you', hidden: true }, model, shown.retry?.status ?? 200);
+  }
+
+  email(shown: Shown): View {
+    const model = { ...typed(shown, ['email']), ...troubleOf(shown.retry) };
+    return view('@accounts/settings-email', { name: 'settings', title: 'E-mail address', hidden: true, current: SECURITY }, model, shown.retry?.status ?? 200);
+  }
+
+  /** `token`: as it stands, if there is one; `fresh`: just made, shown this once. */
+  security(shown: Shown & { readonly email: string; readonly token: TokenState | undefined; readonly fresh?: string }): View {
+    const model = { email: shown.email, token: shown.token, fresh: shown.fresh, ...this.#policy(), ...troubleOf(shown.retry) };
+    return view('@accounts/settings-security', { name: 'settings', title: 'Security', hidden: true, current: SECURITY }, model, shown.retry?.status ?? 200);
+  }
+
+  sessions(shown: Shown & { readonly sessions: readonly OwnSession[] }): View {
+    const sessions = shown.sessions.map((session) => ({ ...session, startedAt: new Date(session.startedAt), seenAt: new Date(session.seenAt) }));
+    const model = { sessions, others: sessions.length > 1, ...troubleOf(shown.retry) };
+    return view('@accounts/settings-sessions', { name: 'settings', title: 'Sessions', hidden: true, current: SECURITY }, model, shown.retry?.status ?? 200);
   }
 
   #policy(): object {
-    return { policy: { pattern: this.#passwords.pattern, minimum: this.#passwords.minimum, rules: this.#passwords.rules } };
+    return { policy: this.#passwords.policy };
   }
 }

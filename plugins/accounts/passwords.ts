@@ -1,6 +1,7 @@
 import bcrypt from 'bcrypt';
 import { readFileSync } from 'node:fs';
 import type { FieldProblem } from '#core';
+import type { PasswordPolicy } from '#plugins/accounts';
 
 /** bcrypt reads no further; longer passwords are refused rather than cut. UTF-8 bytes. */
 const LONGEST = 72;
@@ -47,25 +48,20 @@ export class Passwords {
     this.#settings = settings;
   }
 
-  get minimum(): number {
-    return this.#settings['security.password_min_length'];
-  }
-
-  /** For the `pattern` attribute of password fields. */
-  get pattern(): string {
-    return `${CLASSES.map(({ pattern }) => `(?=.*${pattern})`).join('')}.{${this.minimum},}`;
-  }
-
-  /** The policy as a checklist beside the field. */
-  get rules(): readonly { readonly pattern: string; readonly label: string }[] {
-    return [{ pattern: `.{${this.minimum},}`, label: `at least ${this.minimum} characters` }, ...CLASSES.map(({ pattern, name }) => ({ pattern, label: name }))];
+  get policy(): PasswordPolicy {
+    const minimum = this.#minimum;
+    const length = { pattern: `.{${minimum},}`, label: `at least ${minimum} characters` };
+    return {
+      minimum, pattern: `${CLASSES.map(({ pattern }) => `(?=.*${pattern})`).join('')}${length.pattern}`,
+      rules: [length, ...CLASSES.map(({ pattern, name }) => ({ pattern, label: name }))],
+    };
   }
 
   /** `own`: names of the person, which must not be the password. */
   problems(password: string, own: readonly string[] = []): readonly FieldProblem[] {
     const missing = CHECKS.filter(({ expression }) => !expression.test(password)).map(({ name }) => name);
     const messages = [
-      ...([...password].length < this.minimum ? [`must have at least ${this.minimum} characters`] : []),
+      ...([...password].length < this.#minimum ? [`must have at least ${this.#minimum} characters`] : []),
       ...(Buffer.byteLength(password) > LONGEST ? [`must have at most ${LONGEST} bytes (letters with accents count as two or more)`] : []),
       ...(missing.length > 0 ? [`must contain ${missing.join(', ')}`] : []),
     ];
@@ -88,6 +84,10 @@ export class Passwords {
   /** True when the hash was made at a lower cost than the one in force. */
   outdated(hash: string): boolean {
     return bcrypt.getRounds(hash) < this.#settings['security.bcrypt_cost'];
+  }
+
+  get #minimum(): number {
+    return this.#settings['security.password_min_length'];
   }
 
   /** A well-formed hash of no known password, at the cost in force. */

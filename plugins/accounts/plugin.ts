@@ -1,73 +1,105 @@
-import { Cache, Clock, Data, definePlugin, Environment, Http, Secrets, Type } from '#core';
+import { Cache, Clock, Data, definePlugin, Environment, Fleet, Http, Secrets, Type } from '#core';
 import { Access } from '#plugins/access';
-import { Accounts, accountsTag, accountTag, Csrf, mailDomainAccepted, manageAccounts, profileTabs, seeAddresses, Sessions, userChanged, userFields, userRegistered } from '#plugins/accounts';
+import {
+  accountNotices, Accounts, accountsTag, accountTag, Csrf, editProfile, emailConfirmations, lastSeenRules, loginSteps, mailDomainAccepted, manageAccounts, profileTabs, seeAddresses, sessionNotices, Sessions,
+  userChanged, userFields, userRegistered,
+} from '#plugins/accounts';
 import { eventRules } from '#plugins/events';
 import { Limits } from '#plugins/limits';
+import { personalData } from '#plugins/privacy';
+import { addAuditRules, auditedHooks } from './audit-rules.ts';
 import { commands } from './commands.ts';
+import { addConfirmPages } from './confirm-pages.ts';
 import { Cookies } from './cookies.ts';
 import { CsrfService } from './csrf.ts';
+import { DatabaseSessions } from './database-sessions.ts';
 import { AccountEntity } from './entities.ts';
+import { Entrance } from './entrance.ts';
 import { registrationRule } from './event-rules.ts';
 import { Forms } from './forms.ts';
+import { HeldSessions } from './held-sessions.ts';
 import { Honeypot } from './honeypot.ts';
 import { Logins } from './login.ts';
 import { takesMail } from './mail-domain.ts';
+import { OwnSessions } from './own-sessions.ts';
 import { addPages } from './pages.ts';
 import { Passwords } from './passwords.ts';
+import { accountData } from './personal-data.ts';
 import { addProfile } from './profile.ts';
 import { UserRecords } from './records.ts';
+import { RedisSessions } from './redis-sessions.ts';
 import { Registration } from './registration.ts';
 import { addRoutes } from './routes.ts';
 import { AccountsService } from './service.ts';
-import { DatabaseSessions, RedisSessions } from './session-store.ts';
-import { SessionsService } from './sessions.ts';
+import { addSessionPages } from './session-pages.ts';
+import { SessionRules } from './session-rules.ts';
 import { addSettingsPages } from './settings-pages.ts';
 import { accountSettings } from './settings.ts';
+import { ApiTokens } from './tokens.ts';
+import { WaitingLogins } from './waiting.ts';
 
 export default definePlugin({
   id: 'accounts',
   name: 'Accounts',
   version: '1.0.0',
   description: 'Registration, login, sessions, API tokens and profiles.',
-  needs: { data: Data, cache: Cache, clock: Clock, http: Http, secrets: Secrets, environment: Environment, access: Access, limits: Limits },
+  needs: { data: Data, cache: Cache, fleet: Fleet, clock: Clock, http: Http, secrets: Secrets, environment: Environment, access: Access, limits: Limits },
   provides: { accounts: Accounts, sessions: Sessions, csrf: Csrf },
-  hooks: [userRegistered, userChanged, mailDomainAccepted],
-  extensionPoints: [userFields, profileTabs],
-  permissions: [seeAddresses, manageAccounts],
+  hooks: [userChanged, mailDomainAccepted, ...auditedHooks],
+  extensionPoints: [userFields, lastSeenRules, profileTabs, emailConfirmations, loginSteps, accountNotices, sessionNotices],
+  permissions: [seeAddresses, manageAccounts, editProfile],
   settings: accountSettings,
   entities: [AccountEntity],
   commands,
-  setup({ data, cache, clock, http, secrets, environment, access, limits }, plugin) {
-    const { settings, log } = plugin;
+  setup({ data, cache, fleet, clock, http, secrets, environment, access, limits }, plugin) {
+    const { settings, log, emit } = plugin;
     const { baseUrl } = environment;
     const passwords = new Passwords(settings);
-    const accounts = new AccountsService({
-      data, cache, clock, access, passwords,
-      registered: (user) => plugin.emit(userRegistered, { user }),
-      changed: (id) => plugin.emit(userChanged, { id }),
-    });
+    const notices = () => plugin.extensions(accountNotices).map(({ value }) => value);
+    const accounts = new AccountsService({ data, cache, clock, access, passwords, emit, notices });
     plugin.on(userChanged, ({ id }) => cache.purge(accountTag(id), accountsTag));
     plugin.on(userRegistered, () => cache.purge(accountsTag));
     plugin.extend(eventRules, registrationRule(data));
+    addAuditRules(plugin);
 
-    const store = cache.redis ? new RedisSessions({ redis: cache.redis, clock, prefix: 'session:' }) : new DatabaseSessions({ data, cache, clock });
-    if (store instanceof DatabaseSessions) plugin.job('clean-sessions', { schema: Type.Object({}), cron: '17 * * * *', run: async () => void (await store.clean()) });
+    const held = new HeldSessions(clock, fleet);
+    plugin.defer(held.stop);
+    const store = cache.redis ? new RedisSessions({ redis: cache.redis, clock, held }) : new DatabaseSessions({ data, cache, clock });
     const cookies = new Cookies(http, baseUrl);
-    const sessions = new SessionsService({ store, accounts, access, clock, http, cookies, secrets, settings, log });
     const csrf = new CsrfService({ secrets, cookies, baseUrl });
+    const users = new UserRecords({ data, access, fields: () => plugin.extensions(userFields), lastSeenRules: () => plugin.extensions(lastSeenRules) });
+    const tokens = new ApiTokens({ data, cache, clock, accounts, emit });
+    const rules = new SessionRules({ clock, http, settings });
+    const own = new OwnSessions({ store, rules, cache });
+    const waiting = new WaitingLogins({ data, clock, cookies });
+    const steps = () => plugin.extensions(loginSteps).map(({ value }) => value);
+    const sessions = new Entrance({
+      store, own, rules, accounts, tokens, access, clock, http, cookies, secrets, emit, log, waiting, csrf, users, steps,
+      notices: () => plugin.extensions(sessionNotices).map(({ value }) => value),
+    });
+    plugin.job('clean-sessions', {
+      schema: Type.Object({}), cron: '17 * * * *',
+      run: async () => {
+        await waiting.clean();
+        if (store instanceof DatabaseSessions) await store.clean();
+      },
+    });
 
     const honeypot = new Honeypot(secrets, clock);
+    const confirmation = () => plugin.extensions(emailConfirmations).map(({ value }) => value).find((one) => one.required());
     const registration = new Registration({
-      accounts, limits, honeypot, settings,
+      accounts, limits, honeypot, settings, confirmation,
       takesMail: async (domain) => (await plugin.query(mailDomainAccepted, { domain })) ?? takesMail(domain, { log }),
     });
-    const logins = new Logins({ accounts, passwords, limits, settings, log });
-    const users = new UserRecords({ data, access, fields: () => plugin.extensions(userFields) });
+    const logins = new Logins({ accounts, passwords, limits, settings, emit, log });
     const forms = new Forms(passwords, honeypot);
     addRoutes(plugin, users, clock);
-    addPages(plugin, { sessions, csrf, logins, registration, users, forms, http, environment });
-    addSettingsPages(plugin, { accounts, sessions, logins, forms, http });
+    addPages(plugin, { sessions, csrf, logins, registration, forms, http, environment });
+    addConfirmPages(plugin, { accounts, sessions, logins, forms, http, environment });
+    addSettingsPages(plugin, { access, accounts, sessions, tokens, logins, forms, http, confirmation });
+    addSessionPages(plugin, { accounts, sessions, own, forms });
     addProfile(plugin, users);
+    plugin.extend(personalData, accountData({ data, accounts, own }));
     return { accounts, sessions, csrf };
   },
 });

@@ -1,6 +1,6 @@
 import { sql, Type, type Data, type Extension, type Static } from '#core';
 import { nullable, Time } from '#plugins/api';
-import { seeAddresses, type UserField } from '#plugins/accounts';
+import { seeAddresses, type LastSeenRule, type UserField } from '#plugins/accounts';
 import type { Access, Viewer } from '#plugins/access';
 import { isId } from './identifier.ts';
 import { namesLike } from './names.ts';
@@ -34,16 +34,25 @@ export type User = Static<typeof own>;
 
 const COLUMNS = sql`id, username::text as username, email::text as email, avatar_url, group_id, bio, joined_at, last_seen_at, registration_ip, last_ip`;
 
+export interface RecordParts {
+  readonly data: Data;
+  readonly access: Access;
+  readonly fields: () => readonly Extension<UserField>[];
+  readonly lastSeenRules: () => readonly Extension<LastSeenRule>[];
+}
+
 /** Reads users for others' eyes: always from the database, so that `last_seen_at` is fresh. */
 export class UserRecords {
   readonly #data: Data;
   readonly #access: Access;
   readonly #fields: () => readonly Extension<UserField>[];
+  readonly #lastSeenRules: () => readonly Extension<LastSeenRule>[];
 
-  constructor({ data, access, fields }: { data: Data; access: Access; fields: () => readonly Extension<UserField>[] }) {
+  constructor({ data, access, fields, lastSeenRules }: RecordParts) {
     this.#data = data;
     this.#access = access;
     this.#fields = fields;
+    this.#lastSeenRules = lastSeenRules;
   }
 
   async find(id: string, viewer: Viewer): Promise<User | undefined> {
@@ -66,13 +75,21 @@ export class UserRecords {
     const ids = rows.map(({ id }) => id);
     const fields = await Promise.all((rows.length > 0 ? this.#fields() : []).map(async ({ value }) => [value.name, await value.loadMany(ids, viewer)] as const));
     const addresses = this.#access.allows(viewer, seeAddresses);
+    const hidden = addresses ? [] : await this.#hidden(ids.filter((id) => id !== viewer.id));
     return rows.map((row, index) => ({
       id: row.id, username: row.username, avatar_url: row.avatar_url,
       group: { id: row.group_id, name: this.#access.group(row.group_id)?.name ?? row.group_id },
-      bio: row.bio, joined_at: row.joined_at.toISOString(), last_seen_at: row.last_seen_at?.toISOString() ?? null,
+      bio: row.bio, joined_at: row.joined_at.toISOString(), last_seen_at: hidden.includes(row.id) ? null : row.last_seen_at?.toISOString() ?? null,
       ...((addresses || viewer.id === row.id) && { email: row.email }),
       ...(addresses && { registration_ip: row.registration_ip, last_ip: row.last_ip }),
       ...Object.fromEntries(fields.map(([name, values]) => [name, values[index]])),
     }));
+  }
+
+  /** Those of these members who keep to themselves when they were last here. */
+  async #hidden(ids: readonly string[]): Promise<readonly string[]> {
+    if (ids.length === 0) return [];
+    const sets = await Promise.all(this.#lastSeenRules().map(({ value }) => value.hidden(ids)));
+    return sets.flatMap((set) => [...set]);
   }
 }

@@ -1,12 +1,15 @@
-import { createHash } from 'node:crypto';
 import session from 'express-session';
-import { HttpError, type Clock, type Http, type Logger, type Request, type RequestHandler, type Response, type Secrets } from '#core';
+import { HttpError, type Clock, type Http, type Logger, type PluginHandle, type Request, type RequestHandler, type Response, type Secrets } from '#core';
 import type { Access, Viewer } from '#plugins/access';
-import type { Account, Sessions } from '#plugins/accounts';
+import { sessionEnded, type Account, type SessionNotice, type Sessions } from '#plugins/accounts';
 import type { Cookies } from './cookies.ts';
+import { deviceOf } from './device.ts';
 import { digest, randomToken } from './identifier.ts';
+import type { OwnSessions } from './own-sessions.ts';
 import type { AccountsService } from './service.ts';
-import { endOf, IDLE_TIMEOUT, type Login, type SessionStore, type Stored } from './session-store.ts';
+import { farewellOf, fingerprintOf, loginOf, type SessionRules } from './session-rules.ts';
+import { endOf, type Login, type SessionStore, type Stored } from './session-store.ts';
+import type { ApiTokens } from './tokens.ts';
 
 const COOKIE = 'parley.sid';
 /** Seconds after which a session gets a new id. */
@@ -16,37 +19,35 @@ const GRACE = 60_000;
 /** Milliseconds between two notes of when a member was last here. */
 const NOTE = 60_000;
 
-export interface SessionSettings {
-  readonly 'security.bind_ip': boolean;
-}
-
 export interface SessionsOptions {
   readonly store: SessionStore;
+  readonly own: OwnSessions;
+  readonly rules: SessionRules;
   readonly accounts: AccountsService;
+  readonly tokens: ApiTokens;
   readonly access: Access;
   readonly clock: Clock;
   readonly http: Http;
   readonly cookies: Cookies;
   readonly secrets: Secrets;
-  readonly settings: SessionSettings;
+  readonly emit: PluginHandle['emit'];
   readonly log: Logger;
+  notices(): readonly SessionNotice[];
 }
-
-/** The login of the request's session; undefined for guests, and before the middleware has run. */
-export const loginOf = (req: Request): Login | undefined => (req.session as unknown as Stored | undefined)?.login;
-
-const fingerprintOf = (req: Request): string =>
-  createHash('sha256').update(`${req.headers['user-agent'] ?? ''}\n${req.headers['accept-language'] ?? ''}`).digest('hex');
 
 /** What is stored of a session now. */
 const storedLogin = (store: SessionStore, id: string): Promise<Login | undefined> => new Promise((resolve, reject) => {
   void store.get(id, (error: unknown, session?: Stored | null) => (error ? reject(error as Error) : resolve(session?.login)));
 });
 
+const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
+const unconfirmed = (req: Request): boolean => (req.session as unknown as Stored | undefined)?.unconfirmed === true;
+
 /** Puts a fresh, empty session with a new id on the request. */
 const generate = (store: SessionStore, req: Request): void => (store as unknown as { generate(req: Request): void }).generate(req);
 
-export class SessionsService implements Sessions {
+/** Who makes a request, by the session that its cookie names. */
+export class SessionsService implements Omit<Sessions, 'waiting' | 'enter'> {
   readonly #options: SessionsOptions;
   readonly #run: Readonly<Record<'plain' | 'secure', RequestHandler>>;
   readonly #ended = new WeakSet<Request>();
@@ -69,8 +70,8 @@ export class SessionsService implements Sessions {
     // express-session asks this property whether it may send a Secure cookie; behind a proxy Express itself does not know.
     if (secure) Object.defineProperty(req, 'secure', { value: true, configurable: true });
     return this.#run[secure ? 'secure' : 'plain'](req, res, (error?: unknown) => {
-      if (!error) return next();
-      this.#options.log.error({ error }, 'sessions cannot be read');
+      if (!error && (READS.has(req.method) || !unconfirmed(req))) return next();
+      if (error) this.#options.log.error({ error }, 'sessions cannot be read');
       next(new HttpError(503, 'Sessions cannot be read at the moment; try again soon', { headers: { 'Retry-After': '5' } }));
     });
   };
@@ -83,8 +84,13 @@ export class SessionsService implements Sessions {
     return this.#ended.has(req);
   }
 
+  confirmed(req: Request): boolean {
+    const login = loginOf(req);
+    return login !== undefined && this.#options.rules.confirmed(login);
+  }
+
   async identify(req: Request, res: Response, { idle = false }: { readonly idle?: boolean } = {}): Promise<Viewer> {
-    const { access, accounts, cookies, store, log } = this.#options;
+    const { access, accounts, rules } = this.#options;
     await access.refresh();
     const login = loginOf(req);
     if (!login) {
@@ -92,33 +98,25 @@ export class SessionsService implements Sessions {
       return access.guest;
     }
     const account = await accounts.find(login.account);
-    const reason = this.#broken(login, account, req) ?? (await this.#replaced(login));
-    if (account && reason === undefined) {
-      if (!idle) await this.#continue(req, login);
-      return this.#viewer(account);
-    }
-    log.info({ account: login.account, reason }, 'a session was ended');
-    const id = req.sessionID;
-    Reflect.deleteProperty(req, 'session');
-    this.#ended.add(req);
-    cookies.clear(res, cookies.name(COOKIE, cookies.secure(req)), cookies.secure(req));
-    await store.remove(id);
-    return access.guest;
+    const reason = rules.broken(login, account, req) ?? (await this.#replaced(login));
+    if (!account || reason !== undefined) return this.#end(req, res, login, reason ?? 'account gone');
+    if (!idle && !(await this.#continue(req, login))) return this.#end(req, res, login, 'logged out');
+    return this.#viewer(account);
   }
 
   async again(req: Request): Promise<Viewer | undefined> {
-    const { access, accounts, store } = this.#options;
+    const { access, accounts, store, rules } = this.#options;
     await access.refresh();
     if (!loginOf(req)) return access.guest;
     const login = await storedLogin(store, req.sessionID);
     const account = login && (await accounts.find(login.account));
-    if (!account || (this.#broken(login, account, req) ?? (await this.#replaced(login))) !== undefined) return undefined;
+    if (!account || (rules.broken(login, account, req) ?? (await this.#replaced(login))) !== undefined) return undefined;
     return this.#viewer(account);
   }
 
   async bearer(token: string): Promise<Viewer | undefined> {
     await this.#options.access.refresh();
-    const account = await this.#options.accounts.ofToken(token);
+    const account = await this.#options.tokens.owner(token);
     return account?.status === 'active' ? this.#viewer(account) : undefined;
   }
 
@@ -131,46 +129,53 @@ export class SessionsService implements Sessions {
     else if (!req.session) await this.#open(req, res);
     if (before !== undefined) await store.remove(before);
     const now = clock.now();
-    const login: Login = {
-      account: account.id, version: account.permissionsVersion, fingerprint: fingerprintOf(req), address: http.addressOf(req), remember,
-      csrf: randomToken(), startedAt: now, issuedAt: now, seenAt: now,
-    };
-    await this.#keep(req, login);
+    await this.#keep(req, {
+      account: account.id, version: account.permissionsVersion,
+      fingerprint: fingerprintOf(req), address: http.addressOf(req), device: deviceOf(req.headers['user-agent']),
+      remember, csrf: randomToken(), startedAt: now, confirmedAt: now, issuedAt: now, seenAt: now,
+    });
     cookies.withdraw(res, cookies.name(COOKIE, cookies.secure(req)));
     return this.#viewer(account);
   }
 
   /** Logs out; harmless for guests. */
   async stop(req: Request, res: Response): Promise<void> {
+    const login = loginOf(req);
     if (!req.session) return;
     const id = req.sessionID;
     Reflect.deleteProperty(req, 'session');
     this.#clear(req, res);
     await this.#options.store.remove(id);
+    if (login) await this.#options.own.end(login.account, ({ csrf }) => csrf === login.csrf);
   }
 
-  /** Keeps this session after its own member changed what ends all others. */
-  async renew(req: Request, account: Account): Promise<void> {
-    const { store } = this.#options;
+  /** The member gave the password: the session goes on under a new id, and the old one is dead. */
+  async confirm(req: Request): Promise<void> {
     const login = loginOf(req);
-    if (!login) return;
-    const old = req.sessionID;
-    generate(store, req);
-    await store.remove(old);
-    await this.#keep(req, { ...login, version: account.permissionsVersion, issuedAt: this.#options.clock.now() });
+    if (login) await this.#reissue(req, { ...login, confirmedAt: this.#options.clock.now() }, ({ csrf }) => csrf === login.csrf);
   }
 
-  #broken(login: Login, account: Account | undefined, req: Request): string | undefined {
-    const { clock, http, settings } = this.#options;
-    const now = clock.now();
-    if (!account) return 'account gone';
-    if (account.status !== 'active') return 'account disabled';
-    if (account.permissionsVersion !== login.version) return 'permissions changed';
-    if (now >= endOf(login)) return 'lifetime';
-    if (!login.remember && now - login.seenAt >= IDLE_TIMEOUT * 1000) return 'idle';
-    if (login.fingerprint !== fingerprintOf(req)) return 'fingerprint';
-    if (settings['security.bind_ip'] && login.address !== http.addressOf(req)) return 'address';
-    return undefined;
+  /** After what ends every session of its member, this one goes on. `account`: as it is now. */
+  async keepOnly(req: Request, account: Account): Promise<void> {
+    const login = loginOf(req);
+    if (login) await this.#reissue(req, { ...login, version: account.permissionsVersion, confirmedAt: this.#options.clock.now() }, () => true);
+  }
+
+  /** The request goes on as a guest's. */
+  async #end(req: Request, res: Response, login: Login, cause: string): Promise<Viewer> {
+    const { access, emit, http, log, notices, store } = this.#options;
+    log.info({ account: login.account, reason: cause }, 'a session was ended');
+    const id = req.sessionID;
+    Reflect.deleteProperty(req, 'session');
+    this.#ended.add(req);
+    this.#clear(req, res);
+    // Of many requests that find it broken at once, one says so.
+    if (await store.remove(id)) {
+      const farewell = farewellOf(cause);
+      if (farewell !== undefined) for (const tell of notices()) tell(req, res, farewell);
+      await emit(sessionEnded, { id: login.account, cause, address: http.addressOf(req) });
+    }
+    return access.guest;
   }
 
   /** A replaced id is good for a moment only, and only while the session that took over lives. */
@@ -180,29 +185,34 @@ export class SessionsService implements Sessions {
     return (await this.#options.store.has(successor)) ? undefined : 'logged out';
   }
 
-  async #continue(req: Request, login: Login): Promise<void> {
+  /** False when the session was ended meanwhile. */
+  async #continue(req: Request, login: Login): Promise<boolean> {
     const { clock, accounts } = this.#options;
     const now = clock.now();
-    if (login.successor !== undefined) return;
+    if (login.successor !== undefined || unconfirmed(req)) return true;
     if (now - login.issuedAt >= REGENERATE_INTERVAL * 1000) return this.#regenerate(req, login);
-    if (now - login.seenAt < NOTE) return;
+    if (now - login.seenAt < NOTE) return true;
     login.seenAt = now;
     if (login.remember) req.session.cookie.maxAge = endOf(login) - now;
     await accounts.seen(login.account);
+    return true;
   }
 
   /** Requests that come together all bring the old id: the first of them renews it, the others use it as it is. */
-  async #regenerate(req: Request, login: Login): Promise<void> {
+  async #regenerate(req: Request, login: Login): Promise<boolean> {
     const { store, clock } = this.#options;
     const old = req.sessionID;
     const now = clock.now();
     for (const [id, time] of this.#renewed) if (now - time >= GRACE) this.#renewed.delete(id);
-    if (this.#renewed.has(old)) return;
+    if (this.#renewed.has(old)) return true;
     this.#renewed.set(old, now);
     const before = JSON.parse(JSON.stringify(req.session)) as Stored;
     generate(store, req);
     await this.#keep(req, { ...login, issuedAt: now, seenAt: now });
-    await store.write(old, { ...before, login: { ...login, successor: digest(req.sessionID), retiredAt: now } });
+    if (await store.write(old, { ...before, login: { ...login, successor: digest(req.sessionID), retiredAt: now } })) return true;
+    // Ended while it was renewed: what took over must not live on.
+    await store.remove(req.sessionID);
+    return false;
   }
 
   /** Saved now, not when the answer ends: the next request may come before that. */
@@ -210,8 +220,15 @@ export class SessionsService implements Sessions {
     const { store, clock } = this.#options;
     Object.assign(req.session, { login });
     if (login.remember) req.session.cookie.maxAge = endOf(login) - clock.now();
-    store.admit(req.sessionID);
-    await store.write(req.sessionID, req.session as unknown as Stored);
+    await store.create(req.sessionID, req.session as unknown as Stored);
+  }
+
+  /** A new id for the request's session, as `login` without what only a replaced one has; `over`: which of its member's sessions end. */
+  async #reissue(req: Request, login: Login, over: (login: Login) => boolean): Promise<void> {
+    const { clock, own, store } = this.#options;
+    generate(store, req);
+    await own.end(login.account, over);
+    await this.#keep(req, { ...login, issuedAt: clock.now(), successor: undefined, retiredAt: undefined });
   }
 
   /** express-session for a request that came without a cookie: gives it a session to fill. */

@@ -1,23 +1,34 @@
-import { HttpError, InvalidInput, type Http, type PluginHandle } from '#core';
+import { InvalidInput, type Http, type PluginHandle } from '#core';
+import type { Access, Viewer } from '#plugins/access';
+import { editProfile, type Account, type EmailConfirmation } from '#plugins/accounts';
 import { navigation, negotiated, pages, redirect, type Retry, type View } from '#plugins/web';
-import { PasswordForm, ProfileForm, type Forms } from './forms.ts';
+import { giveAgain } from './confirm-pages.ts';
+import { EmailForm, PasswordForm, ProfileForm, SECURITY, type Forms } from './forms.ts';
 import type { Logins } from './login.ts';
 import type { AccountsService } from './service.ts';
 import type { SessionsService } from './sessions.ts';
+import type { ApiTokens } from './tokens.ts';
 
 export interface SettingsParts {
+  readonly access: Access;
   readonly accounts: AccountsService;
   readonly sessions: SessionsService;
+  readonly tokens: ApiTokens;
   readonly logins: Logins;
   readonly forms: Forms;
   readonly http: Http;
+  /** How a new address is confirmed; undefined where it need not be. */
+  confirmation(): EmailConfirmation | undefined;
 }
 
 const PROFILE = '/settings/profile';
-const SECURITY = '/settings/security';
+const EMAIL = `${SECURITY}/email`;
+const MAILED = 'A mail is on its way to the new address. Follow its link; until then you keep the address that you have.';
+/** Nothing to show: mail goes where it went before. */
+const sameAddress = (account: Account, email: string): boolean => account.email.toLowerCase() === email.toLowerCase();
 
 /** What members change about themselves. Every route asks for a login, so `actor.id` is there. */
-export function addSettingsPages(plugin: PluginHandle, { accounts, sessions, logins, forms, http }: SettingsParts): void {
+export function addSettingsPages(plugin: PluginHandle, { access, accounts, sessions, tokens, logins, forms, http, confirmation }: SettingsParts): void {
   const login = { login: true };
   plugin.extend(navigation, { area: 'account', label: 'Settings', href: PROFILE, icon: 'settings' });
   plugin.extend(navigation, { area: 'settings', label: 'Profile', href: PROFILE });
@@ -25,37 +36,67 @@ export function addSettingsPages(plugin: PluginHandle, { accounts, sessions, log
 
   plugin.route(pages, { method: 'get', path: '/settings', can: 'public', options: login })(() => redirect(PROFILE));
 
-  plugin.route(pages, { method: 'get', path: PROFILE, can: 'public', options: login })(async ({ actor }) => forms.profile({ values: { bio: (await accounts.find(actor.id!))?.bio } }));
+  const mayEdit = (viewer: Viewer): boolean => access.allows(viewer, editProfile);
+  plugin.route(pages, { method: 'get', path: PROFILE, can: 'public', options: login })(async ({ actor }) =>
+    forms.profile({ values: { bio: (await accounts.find(actor.id!))?.bio }, editable: mayEdit(actor) }));
 
-  plugin.route(pages, { method: 'post', path: PROFILE, can: 'public', body: ProfileForm, options: { ...login, again: (retry: Retry) => forms.profile({ retry }) } })(async ({ actor, body }) => {
+  plugin.route(pages, {
+    method: 'post', path: PROFILE, can: editProfile, body: ProfileForm,
+    options: { ...login, again: (retry: Retry) => forms.profile({ retry, editable: true }) },
+  })(async ({ actor, body }) => {
     await accounts.setBio(actor.id!, body.bio.trim());
     return negotiated(redirect(PROFILE, { notice: 'Your profile is saved.' }), { success: true });
   });
 
-  const again = async (retry: Retry): Promise<View> => forms.security({ retry, hasToken: retry.actor.id !== undefined && (await accounts.hasToken(retry.actor.id)) });
+  const security = async (id: string | undefined, shown: { readonly retry?: Retry; readonly fresh?: string } = {}): Promise<View> => {
+    const [account, token] = id === undefined ? [] : await Promise.all([accounts.find(id), tokens.state(id)]);
+    return forms.security({ ...shown, email: account?.email ?? '', token });
+  };
+  const again = (retry: Retry): Promise<View> => security(retry.actor.id, { retry });
+  const confirm = { ...login, confirm: true };
 
-  plugin.route(pages, { method: 'get', path: SECURITY, can: 'public', options: login })(async ({ actor }) => forms.security({ hasToken: await accounts.hasToken(actor.id!) }));
+  plugin.route(pages, { method: 'get', path: SECURITY, can: 'public', options: login })(({ actor }) => security(actor.id));
 
-  plugin.route(pages, { method: 'post', path: `${SECURITY}/password`, can: 'public', body: PasswordForm, options: { ...login, again } })(async ({ actor, body, req }) => {
+  // The current password is part of the form: it is what `confirm` would ask for.
+  plugin.route(pages, {
+    method: 'post', path: `${SECURITY}/password`, can: 'public', body: PasswordForm, options: { ...login, again },
+  })(async ({ actor, body, req }) => {
+    const id = actor.id!;
     if (body.password_confirmation !== undefined && body.password_confirmation !== body.password) {
       throw new InvalidInput([{ field: 'password_confirmation', message: 'is not the same as the password' }]);
     }
-    await logins.check(actor.username!, body.current_password, http.addressOf(req)).catch((error: unknown) => {
-      throw error instanceof HttpError && error.status === 401 ? new InvalidInput([{ field: 'current_password', message: 'is not right' }]) : error;
-    });
-    await accounts.setPassword(actor.id!, body.password);
-    await sessions.renew(req, (await accounts.find(actor.id!))!);
+    await giveAgain(logins, (await accounts.find(id))!, { password: body.current_password, field: 'current_password', address: http.addressOf(req) });
+    await accounts.setPassword(id, body.password, id);
+    await sessions.keepOnly(req, (await accounts.find(id))!);
     return negotiated(redirect(SECURITY, { notice: 'Your password is changed. Your other sessions have ended.' }), { success: true });
   });
 
-  plugin.route(pages, { method: 'post', path: `${SECURITY}/api-token`, can: 'public', options: { ...login, again } })(async ({ actor, res }) => {
-    const token = await accounts.issueToken(actor.id!);
+  plugin.route(pages, { method: 'get', path: EMAIL, can: 'public', options: confirm })(async ({ actor }) =>
+    forms.email({ values: { email: (await accounts.find(actor.id!))?.email } }));
+
+  plugin.route(pages, {
+    method: 'post', path: EMAIL, can: 'public', body: EmailForm, options: { ...confirm, keeps: ['email'], again: (retry: Retry) => forms.email({ retry }) },
+  })(async ({ actor, body }) => {
+    const email = body.email.trim();
+    const account = (await accounts.find(actor.id!))!;
+    const confirming = sameAddress(account, email) ? undefined : confirmation();
+    if (confirming) {
+      accounts.checkEmail(email);
+      await confirming.change(account, email);
+      return negotiated(redirect(SECURITY, { notice: MAILED }), { success: true, [confirming.name]: true });
+    }
+    await accounts.setEmail(actor.id!, email, actor.id);
+    return negotiated(redirect(SECURITY, { notice: 'Your e-mail address is changed.' }), { success: true, email });
+  });
+
+  plugin.route(pages, { method: 'post', path: `${SECURITY}/api-token`, can: 'public', options: { ...confirm, again } })(async ({ actor, res }) => {
+    const token = await tokens.issue(actor.id!);
     res.set('Cache-Control', 'no-store');
-    return negotiated(forms.security({ hasToken: true, token }), { success: true, token });
+    return negotiated(await security(actor.id, { fresh: token }), { success: true, token });
   });
 
   plugin.route(pages, { method: 'post', path: `${SECURITY}/api-token/revoke`, can: 'public', options: { ...login, again } })(async ({ actor }) => {
-    await accounts.revokeToken(actor.id!);
+    await tokens.revoke(actor.id!);
     return negotiated(redirect(SECURITY, { notice: 'The token no longer works.' }), { success: true });
   });
 }

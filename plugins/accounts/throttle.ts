@@ -1,5 +1,4 @@
-import { HttpError } from '#core';
-import { retryAfter, type Allowance, type Bucket, type Limits } from '#plugins/limits';
+import { demand, type Bucket, type Limits } from '#plugins/limits';
 
 /**
  * Counts only failures, and yet never lets more attempts run at once than failures are left: otherwise a thousand guesses
@@ -37,7 +36,7 @@ export class FailureThrottle {
   async #enter(key: string, limit: number): Promise<void> {
     for (;;) {
       const allowance = await this.#limits.peek(this.#bucket, key, limit);
-      if (!allowance.allowed) throw tooMany(allowance);
+      demand(allowance, tooOften);
       const active = this.#active.get(key) ?? 0;
       if (active < allowance.remaining) return void this.#active.set(key, active + 1);
       await new Promise<void>((resolve) => this.#waiting.set(key, [...(this.#waiting.get(key) ?? []), resolve]));
@@ -54,9 +53,5 @@ export class FailureThrottle {
   }
 }
 
-/** 429 that says when to come back. */
-export function tooMany(allowance: Allowance): HttpError {
-  const seconds = retryAfter(allowance);
-  const wait = seconds < 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
-  return new HttpError(429, `Too many attempts. Try again in ${wait}.`, { headers: { 'Retry-After': String(seconds) } });
-}
+/** What is said to whoever has tried too often. */
+export const tooOften = (seconds: number): string => `Too many attempts. Try again in ${seconds < 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`}.`;

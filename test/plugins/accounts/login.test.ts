@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import bcrypt from 'bcrypt';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Data, Settings, sql } from '#core';
 import { Accounts } from '#plugins/accounts';
 import type { Answer, Client, TestApp } from '#test';
+import type { AccountsService } from '../../../plugins/accounts/service.ts';
 import { startForum } from './forum.ts';
 
 const PASSWORD = 'Quiet-harbour-42';
@@ -58,6 +60,14 @@ describe('logging in', () => {
     expect(wrong.status).toBe(401);
     expect(unknown.status).toBe(401);
     expect(unknown.body).toEqual({ ...wrong.body, ...(wrong.body.request_id && { request_id: unknown.body.request_id }) });
+  });
+
+  it('works as hard for a name that nobody has, or whose member has no password', async () => {
+    await forum.app.service(Accounts).importAccounts([{ username: 'Imported', email: 'imported@example.org' }]);
+    const compare = vi.spyOn(bcrypt, 'compare');
+    for (const name of ['ada', 'nobody', 'imported']) expect((await attempt(visitor(), name, 'Not-the-password-1')).status).toBe(401);
+    expect(compare.mock.calls.map(([, hash]) => /^\$2b\$04\$[./A-Za-z0-9]{53}$/.test(hash))).toEqual([true, true, true]);
+    compare.mockRestore();
   });
 
   it('refuses a password beyond 72 bytes even where its beginning is right', async () => {
@@ -129,6 +139,15 @@ describe('logging in', () => {
     expect((await old.get('/')).text).not.toContain('Ada');
   });
 
+  it('does not hash a password anew that was changed meanwhile', async () => {
+    const service = forum.app.service(Accounts) as unknown as AccountsService;
+    const account = await service.create({ username: 'Overtaken', email: 'overtaken@example.org', password: 'Plain-Sailing-42' });
+    const { passwordHash } = (await service.credentials('overtaken'))!;
+    await service.setPassword(account.id, 'Other-Sailing-43');
+    await service.rehash(account.id, passwordHash, passwordHash);
+    expect((await service.credentials('overtaken'))!.passwordHash).not.toBe(passwordHash);
+  });
+
   it('hashes the password anew when the cost has risen', async () => {
     const hashOf = async (): Promise<string> => (await forum.app.service(Data).one(sql<{ hash: string }>`select password_hash as hash from account where username = 'Fermi'`))!.hash;
     expect(await hashOf()).toMatch(/^\$2b\$04\$/);
@@ -145,6 +164,8 @@ describe('logging in', () => {
     expect(await last()).toBe('203.0.113.9');
     await attempt(visitor('0.0.0.0'), 'ada', PASSWORD);
     expect(await last()).toBe('203.0.113.9');
+    const signedUp = await forum.app.service(Data).one(sql<{ ip: string | null }>`select registration_ip as ip from account where username = 'Ada'`);
+    expect(signedUp).toEqual({ ip: null });
   });
 
   it('keeps passwords and tokens out of the log', () => {
@@ -167,7 +188,8 @@ describe('logging out', () => {
     expect((await client.get('/logout')).status).toBe(405);
     expect((await client.post('/logout', undefined, { 'x-csrf-token': 'wrong' })).status).toBe(403);
     expect((await client.get('/')).text).toContain('Ada');
-    expect((await client.submit('/logout')).status).toBe(303);
+    const answer = await client.submit('/logout');
+    expect([answer.status, answer.headers.get('clear-site-data')]).toEqual([303, '"cache"']);
     expect(client.cookies.has('parley.sid')).toBe(false);
     expect((await forum.client({ cookie: `parley.sid=${cookie}` }).get('/')).text).not.toContain('Ada');
   });

@@ -89,6 +89,30 @@ describe('signing up', () => {
     expect(fields(await register({ username: 'Jane', email: 'jane@example.org', password_confirmation: 'Other-harbour-42' }))).toEqual(['password_confirmation']);
   });
 
+  it('says at once all that is wrong, and by name', async () => {
+    const form = { username: 'x', email: 'nowhere', password: 'short', password_confirmation: 'longer' };
+    expect(new Set(fields(await register(form)))).toEqual(new Set(['username', 'email', 'password', 'password_confirmation']));
+    const page = await visitor().submit('/register', form);
+    expect(page.status).toBe(400);
+    expect(page.text).toContain('<a href="#f-email">E-mail: is not an e-mail address</a>');
+    expect(page.text).toContain('<a href="#f-password_confirmation">The same password again: is not the same as the password</a>');
+  });
+
+  it('says of a taken name together with the rest, and all that is wrong with one field beside it', async () => {
+    const form = { username: 'GRACE', email: 'grace@example.org', password: 'short', password_confirmation: 'short' };
+    // Whose address is in use is said to those alone whose tries are counted.
+    for (let n = 0; n < 4; n++) expect(fields(await register(form, visitor('198.51.100.250')))).toEqual(['password', 'password', 'username']);
+    expect(new Set(fields(await register({ ...form, password: PASSWORD, password_confirmation: PASSWORD })))).toEqual(new Set(['username', 'email']));
+    const { text } = await visitor().submit('/register', form);
+    const wrong = 'must have at least 10 characters; must contain an uppercase letter, a digit, a special character';
+    expect(text).toContain(`<p class="problem" id="f-password-problem">${wrong}</p>`);
+    expect(text).toContain('<p class="problem" id="f-username-problem">is taken</p>');
+  });
+
+  it('calls a field that is empty required', async () => {
+    expect((await register({ username: '', email: 'empty@example.org' })).body.details).toEqual([{ field: 'username', message: 'is required' }]);
+  });
+
   it('lets an address sign up three times an hour; what was plainly wrong does not count', async () => {
     const client = visitor();
     for (let n = 0; n < 4; n++) await register({ username: 'x', email: 'x' }, client);
@@ -121,6 +145,7 @@ describe('signing up', () => {
     await forum.app.service(Settings).set({ 'email.mx_validation': true });
     expect(fields(await register({ username: 'Lee', email: 'lee@nomail.example' }))).toEqual(['email']);
     expect((await register({ username: 'Lee', email: 'lee@mail.example' })).status).toBe(201);
+    expect(fields(await register({ username: 'lee', email: 'other@nomail.example' }))).toEqual(['username', 'email']);
     await forum.app.service(Settings).set({ 'email.mx_validation': false });
     expect((await register({ username: 'Mae', email: 'mae@nomail.example' })).status).toBe(201);
   });

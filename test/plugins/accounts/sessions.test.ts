@@ -63,6 +63,15 @@ describe('a session', () => {
     expect(await knows(client)).toBe(false);
   });
 
+  it('that is remembered keeps to every other rule', async () => {
+    const client = await login(true, { 'user-agent': 'one' });
+    expect(await knows(withCookie(client, { 'user-agent': 'two' }))).toBe(false);
+    expect(await knows(client)).toBe(false);
+    const again = await login(true);
+    await forum.app.service(Accounts).setGroup(ada.id, 'moderator');
+    expect(await knows(again)).toBe(false);
+  });
+
   it('that is remembered has a cookie that survives the browser', async () => {
     const client = forum.client();
     await client.csrf();
@@ -75,6 +84,15 @@ describe('a session', () => {
     expect(await knows(withCookie(client, { 'user-agent': 'one', 'accept-language': 'en' }))).toBe(true);
     expect(await knows(withCookie(client, { 'user-agent': 'one', 'accept-language': 'de' }))).toBe(false);
     expect(await rows()).toEqual([]);
+    expect(await knows(client)).toBe(false);
+  });
+
+  it('goes on with another fingerprint where that is switched off, and is bound to it again once it is on', async () => {
+    const client = await login(false, { 'user-agent': 'one', 'accept-language': 'en' });
+    await forum.app.service(Settings).set({ 'security.bind_fingerprint': false });
+    expect(await knows(withCookie(client, { 'user-agent': 'two', 'accept-language': 'de' }))).toBe(true);
+    await forum.app.service(Settings).set({ 'security.bind_fingerprint': true });
+    expect(await knows(withCookie(client, { 'user-agent': 'two', 'accept-language': 'de' }))).toBe(false);
     expect(await knows(client)).toBe(false);
   });
 
@@ -95,6 +113,48 @@ describe('a session', () => {
     const client = await login();
     await change(forum.app.service(Accounts));
     expect(await knows(client)).toBe(false);
+  });
+
+  describe('that ended by its rules', () => {
+    const WORDS = 'You were logged out because';
+    const reason = (text: string): string | undefined => /You were logged out ([^<]*)\./.exec(text)?.[1];
+
+    it.each([
+      ['because your browser or its languages changed, for your safety', async () => ({ 'user-agent': 'another' })],
+      ['because your network address changed, for your safety', async () => ({ 'x-forwarded-for': '192.0.2.9' })],
+      ['because you were away for a while, for your safety', async (): Promise<void> => void forum.clock.advance(HOUR)],
+      ['because your account is not active', async (): Promise<void> => forum.app.service(Accounts).setStatus(ada.id, 'disabled')],
+      ['because your password or group was changed or your sessions were ended, for your safety', async (): Promise<void> => forum.app.service(Accounts).endSessions(ada.id)],
+    ] as const)('says so once: %s', async (why, end) => {
+      const client = await login();
+      const answer = await client.get('/settings/profile', (await end()) ?? {});
+      expect([answer.status, answer.headers.get('location')]).toEqual([303, '/login?return_to=%2Fsettings%2Fprofile']);
+      expect(reason((await client.get('/login')).text)).toBe(why);
+      for (const path of ['/login', '/']) expect((await client.get(path)).text).not.toContain(WORDS);
+    });
+
+    it('says so on a page that guests may read, and to nobody else', async () => {
+      const client = await login(true);
+      forum.clock.advance(30 * 24 * HOUR);
+      expect(reason((await client.get('/categories')).text)).toBe('because your login was old, for your safety');
+      for (const other of [client, forum.client()]) expect((await other.get('/categories')).text).not.toContain(WORDS);
+    });
+
+    it('says so later where the page asked in the background', async () => {
+      const client = await login();
+      forum.clock.advance(HOUR);
+      expect((await client.get('/api/notifications/count')).status).toBe(401);
+      expect((await client.get('/login')).text).toContain(WORDS);
+    });
+
+    it('tells a stranger with its cookie nothing of the account, and nobody with a made-up one anything', async () => {
+      const client = await login();
+      await forum.app.service(Accounts).setStatus(ada.id, 'disabled');
+      const stranger = await withCookie(client, { 'user-agent': 'another' }).get('/login');
+      expect(reason(stranger.text)).toBe('because your browser or its languages changed, for your safety');
+      const madeUp = forum.client({ cookie: 'parley.sid=s%3Amade-up.signature' });
+      expect((await madeUp.get('/login')).text).not.toContain(WORDS);
+    });
   });
 
   it('that broke a rule leaves reads to a guest and refuses writes with 401', async () => {

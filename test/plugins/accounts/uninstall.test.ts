@@ -10,7 +10,7 @@ it.each(['accounts', 'access'])('%s leaves nothing behind when it is uninstalled
   const migrations = await loadMigrations(resolve(import.meta.dirname, '../../../migrations', plugin));
   const tables = async (): Promise<readonly string[]> => (await data.all(sql<{ name: string }>`select table_name as name from information_schema.tables where table_schema = 'public' and table_name similar to ${plugin === 'access' ? 'access_%' : 'account(s_%)?'} order by 1`)).map(({ name }) => name);
   const before = await tables();
-  expect(before).toHaveLength(2);
+  expect(before).toHaveLength(3);
   await kernel.disable(plugin);
   await data.migrateDown(plugin, migrations);
   expect(await tables()).toEqual([]);

@@ -1,0 +1,86 @@
+import { Store } from 'express-session';
+import { sql, type Cache, type Clock, type Data } from '#core';
+import { digest } from './identifier.ts';
+import { endOf, type Done, type Found, type Login, type SessionStore, type Stored, type StoredLogin } from './session-store.ts';
+
+const report = (work: Promise<unknown>, done: Done | undefined): void => void work.then(() => done?.(), (error: unknown) => done?.(error));
+
+/** Sessions in the database, read from memory until they change: without Redis there is only this process. */
+export class DatabaseSessions extends Store implements SessionStore {
+  readonly #data: Data;
+  readonly #cache: Cache;
+  readonly #clock: Clock;
+
+  constructor({ data, cache, clock }: { data: Data; cache: Cache; clock: Clock }) {
+    super();
+    this.#data = data;
+    this.#cache = cache;
+    this.#clock = clock;
+  }
+
+  override get(id: string, done: Found): void {
+    // Parsed anew for each request: express-session changes what it is given.
+    this.#read(digest(id)).then((text) => done(undefined, text === undefined ? null : (JSON.parse(text) as Stored)), done);
+  }
+
+  override set(id: string, session: Stored, done?: Done): void {
+    report(this.write(id, session), done);
+  }
+
+  override destroy(id: string, done?: Done): void {
+    report(this.remove(id), done);
+  }
+
+  async create(id: string, session: Stored): Promise<void> {
+    const { login } = session;
+    if (!login) return;
+    const key = digest(id);
+    await this.#data.all(sql`insert into accounts_session (key, account_id, data, expires_at)
+      values (${key}, ${login.account}, ${JSON.stringify(session)}::jsonb, ${new Date(endOf(login))})`);
+    await this.#cache.purge(tagOf(key));
+  }
+
+  async write(id: string, session: Stored): Promise<boolean> {
+    if (!session.login) return false;
+    const key = digest(id);
+    const changed = await this.#data.all(sql`update accounts_session set data = ${JSON.stringify(session)}::jsonb
+      where key = ${key} and data->'login'->'successor' is null returning key`);
+    await this.#cache.purge(tagOf(key));
+    return changed.length > 0;
+  }
+
+  async has(key: string): Promise<boolean> {
+    return (await this.#read(key)) !== undefined;
+  }
+
+  async of(account: string): Promise<readonly StoredLogin[]> {
+    return this.#data.all(sql<{ key: string; login: Login }>`select key, data->'login' as login from accounts_session where account_id = ${account}`);
+  }
+
+  async remove(id: string): Promise<boolean> {
+    return (await this.#delete([digest(id)])) > 0;
+  }
+
+  async removeKeys(keys: readonly string[]): Promise<void> {
+    if (keys.length > 0) await this.#delete(keys);
+  }
+
+  /** Deletes what is over; how many there were. */
+  async clean(): Promise<number> {
+    const gone = await this.#data.all(sql`delete from accounts_session where expires_at < ${new Date(this.#clock.now())} returning key`);
+    return gone.length;
+  }
+
+  async #delete(keys: readonly string[]): Promise<number> {
+    const gone = await this.#data.all(sql`delete from accounts_session where key = any(${keys}::text[]) returning key`);
+    await this.#cache.purge(...keys.map(tagOf));
+    return gone.length;
+  }
+
+  #read(key: string): Promise<string | undefined> {
+    return this.#cache.remember(tagOf(key), [tagOf(key)], async () =>
+      (await this.#data.one(sql<{ text: string }>`select data::text as text from accounts_session where key = ${key}`))?.text);
+  }
+}
+
+const tagOf = (key: string): string => `session:${key}`;

@@ -1,0 +1,87 @@
+import { sql, type Cache, type Clock, type Data, type PluginHandle } from '#core';
+import { accountTag, tokenIssued, tokenRevoked, userChanged, type Account } from '#plugins/accounts';
+import { digest, randomToken } from './identifier.ts';
+import type { AccountsService } from './service.ts';
+
+/** Milliseconds between two notes of when a token was used. */
+const NOTE = 60_000;
+
+export interface TokenParts {
+  readonly data: Data;
+  readonly cache: Cache;
+  readonly clock: Clock;
+  readonly accounts: AccountsService;
+  readonly emit: PluginHandle['emit'];
+}
+
+/** What a member sees of their token. */
+export interface TokenState {
+  /** Exact to a minute. */
+  readonly usedAt: Date | undefined;
+}
+
+/** Bearer tokens: one for each account, of which only a digest is kept. */
+export class ApiTokens {
+  readonly #parts: TokenParts;
+  /** By account, when its token was noted last. */
+  readonly #noted = new Map<string, number>();
+
+  constructor(parts: TokenParts) {
+    this.#parts = parts;
+  }
+
+  /** A new token in place of the old one. This is the only time it can be read. */
+  async issue(id: string): Promise<string> {
+    const token = `parley_${randomToken()}`;
+    await this.#replace(id, digest(token));
+    return token;
+  }
+
+  async revoke(id: string): Promise<void> {
+    await this.#replace(id, null);
+  }
+
+  /** `undefined` where there is no token. */
+  async state(id: string): Promise<TokenState | undefined> {
+    const row = await this.#parts.data.one(sql<{ usedAt: Date | null }>`
+      select api_token_used_at as "usedAt" from account where id = ${id} and api_token is not null`);
+    return row && { usedAt: row.usedAt ?? undefined };
+  }
+
+  /** The account of a token that was just used. Known tokens are held under the account's tag, unknown ones are not held at all. */
+  async owner(token: string): Promise<Account | undefined> {
+    if (!/^parley_[A-Za-z0-9_-]{43}$/.test(token)) return undefined;
+    const { cache, data, accounts } = this.#parts;
+    const hash = digest(token);
+    const key = `account-token:${hash}`;
+    const held = cache.peek<string>(key);
+    const since = cache.mark();
+    const id = held ?? (await data.one(sql<{ id: string }>`select id from account where api_token = ${hash}`))?.id;
+    if (id === undefined) return undefined;
+    if (held === undefined) cache.keep(key, [accountTag(id)], id, since);
+    await this.#note(id);
+    return accounts.find(id);
+  }
+
+  async #replace(id: string, hash: string | null): Promise<void> {
+    const { data, emit } = this.#parts;
+    await data.transaction(async () => {
+      const [changed] = await data.all(sql`update account set api_token = ${hash}, api_token_used_at = null
+        where id = ${id} and (api_token is not null or ${hash}::text is not null) returning id`);
+      if (!changed) return;
+      await emit(hash === null ? tokenRevoked : tokenIssued, { id, by: id });
+      await emit(userChanged, { id });
+    });
+    this.#noted.delete(id);
+  }
+
+  /** At most once a minute and process. Not announced: nothing that is held shows it. */
+  async #note(id: string): Promise<void> {
+    const { data, clock } = this.#parts;
+    const now = clock.now();
+    if (now - (this.#noted.get(id) ?? -NOTE) < NOTE) return;
+    for (const [other, time] of this.#noted) if (now - time >= NOTE) this.#noted.delete(other);
+    this.#noted.set(id, now);
+    await data.transaction(() => data.all(sql`update account set api_token_used_at = ${new Date(now)} where id = ${id}`));
+  }
+}

@@ -1,0 +1,94 @@
+import { sql, type Clock, type Data, type Request, type Response } from '#core';
+import type { Account } from '#plugins/accounts';
+import type { Cookies } from './cookies.ts';
+import { digest, randomToken } from './identifier.ts';
+import { fingerprintOf } from './session-rules.ts';
+
+const COOKIE = 'parley.waiting';
+/** Milliseconds in which all steps must be done. */
+const LIFETIME = 600_000;
+
+/** Somebody between the right password and a session. */
+export interface WaitingLogin {
+  readonly accountId: string;
+  /** The account's `permissionsVersion` when the password was right. */
+  readonly version: number;
+  readonly step: string;
+  /** The steps before it. */
+  readonly done: readonly string[];
+  readonly remember: boolean;
+  readonly returnTo: string;
+  readonly expiresAt: Date;
+}
+
+export interface NewWaiting {
+  readonly account: Account;
+  readonly step: string;
+  readonly remember: boolean;
+  readonly returnTo: string;
+}
+
+const COLUMNS = sql`account_id as "accountId", version, step, done, remember, return_to as "returnTo", expires_at as "expiresAt"`;
+
+/** Logins that wait for a further step, under the digest of a cookie that only the browser has which gave the password. It is no session. */
+export class WaitingLogins {
+  readonly #data: Data;
+  readonly #clock: Clock;
+  readonly #cookies: Cookies;
+
+  constructor({ data, clock, cookies }: { readonly data: Data; readonly clock: Clock; readonly cookies: Cookies }) {
+    this.#data = data;
+    this.#clock = clock;
+    this.#cookies = cookies;
+  }
+
+  /** Always under a new cookie; what waited in this browser before is over. */
+  async begin(req: Request, res: Response, { account, step, remember, returnTo }: NewWaiting): Promise<void> {
+    const token = randomToken();
+    const end = new Date(this.#clock.now() + LIFETIME);
+    const before = this.#keyOf(req);
+    await this.#data.transaction(async () => {
+      if (before !== undefined) await this.#data.all(sql`delete from accounts_waiting where key = ${before}`);
+      await this.#data.all(sql`insert into accounts_waiting (key, account_id, version, fingerprint, step, done, remember, return_to, expires_at)
+        values (${digest(token)}, ${account.id}, ${account.permissionsVersion}, ${fingerprintOf(req)}, ${step}, '{}', ${remember}, ${returnTo}, ${end})`);
+    });
+    const secure = this.#cookies.secure(req);
+    res.append('Set-Cookie', this.#cookies.line(this.#cookies.name(COOKIE, secure), token, secure));
+  }
+
+  async find(req: Request): Promise<WaitingLogin | undefined> {
+    const key = this.#keyOf(req);
+    return key === undefined ? undefined : this.#data.one(sql<WaitingLogin>`select ${COLUMNS} from accounts_waiting where ${this.#usable(key, req)}`);
+  }
+
+  /** It is over: of two requests that bring it at once, one gets it. */
+  async take(req: Request, res: Response): Promise<WaitingLogin | undefined> {
+    const key = this.#keyOf(req);
+    if (key === undefined) return undefined;
+    const [taken] = await this.#data.all(sql<WaitingLogin>`delete from accounts_waiting where ${this.#usable(key, req)} returning ${COLUMNS}`);
+    const secure = this.#cookies.secure(req);
+    this.#cookies.clear(res, this.#cookies.name(COOKIE, secure), secure);
+    return taken;
+  }
+
+  /** Goes on to a further step, in the same ten minutes; `done`: with the one that was just done. False when it is over. */
+  async advance(req: Request, step: string, done: readonly string[]): Promise<boolean> {
+    const key = this.#keyOf(req) ?? '';
+    const changed = await this.#data.all(sql`update accounts_waiting set step = ${step}, done = ${done}::text[] where ${this.#usable(key, req)} returning key`);
+    return changed.length > 0;
+  }
+
+  /** Deletes what nobody can use any more. */
+  async clean(): Promise<void> {
+    await this.#data.all(sql`delete from accounts_waiting where expires_at <= ${new Date(this.#clock.now())}`);
+  }
+
+  #usable(key: string, req: Request) {
+    return sql`key = ${key} and expires_at > ${new Date(this.#clock.now())} and fingerprint = ${fingerprintOf(req)}`;
+  }
+
+  #keyOf(req: Request): string | undefined {
+    const token = this.#cookies.read(req.headers.cookie, this.#cookies.name(COOKIE, this.#cookies.secure(req)));
+    return token === undefined || token === '' ? undefined : digest(token);
+  }
+}

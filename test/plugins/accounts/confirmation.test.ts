@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Accounts } from '#plugins/accounts';
+import type { Answer, Client, TestApp } from '#test';
+import { startForum } from './forum.ts';
+
+const PASSWORD = 'Quiet-harbour-42';
+const asJson = { accept: 'application/json' };
+const QUARTER = 900_000;
+
+describe('giving the password again', () => {
+  let forum: TestApp;
+  let username: string;
+  let client: Client;
+  let member = 0;
+  const visitor = (): Client => forum.client({ 'x-forwarded-for': `198.51.100.${++member}` });
+  const login = async (): Promise<Client> => {
+    const other = visitor();
+    await other.login(username, PASSWORD);
+    return other;
+  };
+  const confirm = (password = PASSWORD, more: object = {}): Promise<Answer> => client.post('/login/confirm', { password, ...more }, asJson);
+  const mayChange = async (who = client): Promise<boolean> => (await who.get('/settings/security/email')).status === 200;
+
+  beforeAll(async () => {
+    forum = await startForum({ settings: { 'security.trusted_proxies': ['127.0.0.1'] } });
+  });
+  beforeEach(async () => {
+    username = `Ada-${++member}`;
+    await forum.app.service(Accounts).create({ username, email: `${username}@example.org`, password: PASSWORD });
+    client = await login();
+  });
+  afterAll(() => forum[Symbol.asyncDispose]());
+
+  it('is not needed for fifteen minutes after logging in, then it is', async () => {
+    forum.clock.advance(QUARTER - 1);
+    expect(await mayChange()).toBe(true);
+    forum.clock.advance(1);
+    const answer = await client.get('/settings/security/email');
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/login/confirm?return_to=%2Fsettings%2Fsecurity%2Femail']);
+    expect((await client.get('/settings/security')).status).toBe(200);
+  });
+
+  it.each([
+    ['/settings/security/email', { email: 'other@example.org' }],
+    ['/settings/security/api-token', undefined],
+    ['/settings/security/sessions/revoke', { id: '0'.repeat(64) }],
+    ['/settings/security/sessions/revoke-others', undefined],
+  ])('is needed for POST %s, which says so and does nothing', async (path, body) => {
+    forum.clock.advance(QUARTER);
+    const answer = await client.post(path, body, asJson);
+    expect([answer.status, answer.body.success, answer.body.code]).toEqual([403, false, 'confirmation_needed']);
+    const headers = { referer: `${forum.url}/settings/security?a=b` };
+    const form = await client.request('POST', path, { form: { _csrf: await client.csrf('/'), ...body }, headers });
+    expect([form.status, form.headers.get('location')]).toEqual([303, '/login/confirm?return_to=%2Fsettings%2Fsecurity%3Fa%3Db']);
+    expect((await forum.app.service(Accounts).findByName(username))!.email).toBe(`${username}@example.org`);
+  });
+
+  it('loses no address that was typed before, and keeps it from everybody else', async () => {
+    forum.clock.advance(QUARTER);
+    const page = '/settings/security/email';
+    const send = async () => client.request('POST', page, { form: { _csrf: await client.csrf('/'), email: 'new-<boat>@example.org', code: '123456' }, headers: { referer: `${forum.url}${page}` } });
+    const sent = await send();
+    expect(sent.headers.get('location')).toBe('/login/confirm?return_to=%2Fsettings%2Fsecurity%2Femail');
+    const [kept = ''] = sent.headers.getSetCookie().filter((line) => line.startsWith('typed='));
+    expect(kept).toMatch(/^typed=v1\.[\w-]+; Max-Age=900; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax$/);
+    expect(kept).not.toContain('boat');
+    expect((await client.get('/settings/security')).text).not.toContain('boat');
+    await confirm();
+    const back = await client.get(page);
+    expect([back.status, back.headers.get('cache-control')]).toEqual([200, 'private, no-store']);
+    expect(back.text).toContain('value="new-&lt;boat&gt;@example.org"');
+    expect(back.text).toContain('Thank you. What you typed is still here: send it once more.');
+    expect((await client.get(page)).text).toContain(`value="${username}@example.org"`);
+
+    forum.clock.advance(QUARTER);
+    await send();
+    const typed = client.cookies.get('typed')!;
+    const other = visitor();
+    await forum.app.service(Accounts).create({ username: `${username}-2`, email: `${username}-2@example.org`, password: PASSWORD });
+    await other.login(`${username}-2`, PASSWORD);
+    for (const value of [typed, `${typed.slice(0, -4)}AAAA`, 'v1.x']) {
+      const answer = await other.get(page, { cookie: `${[...other.cookies].map((pair) => pair.join('=')).join('; ')}; typed=${value}` });
+      expect([answer.status, answer.text.includes('boat')]).toEqual([200, false]);
+    }
+  });
+
+  it('keeps no field that its form does not name', async () => {
+    forum.clock.advance(QUARTER);
+    for (const path of ['/settings/security/email', '/settings/security/api-token', '/settings/security/sessions/revoke']) {
+      const answer = await client.submit(path, { code: '123456', id: '0'.repeat(64), password: PASSWORD });
+      expect([path, answer.status, answer.headers.getSetCookie().some((line) => line.startsWith('typed='))]).toEqual([path, 303, false]);
+    }
+  });
+
+  it('counts for fifteen minutes more, in this session only', async () => {
+    const other = await login();
+    forum.clock.advance(QUARTER);
+    expect((await confirm()).body).toEqual({ success: true });
+    expect(await mayChange()).toBe(true);
+    expect(await mayChange(other)).toBe(false);
+    forum.clock.advance(QUARTER);
+    expect(await mayChange()).toBe(false);
+  });
+
+  it('gives the session a new id, and the old one is dead', async () => {
+    const cookie = client.cookies.get('parley.sid');
+    const token = await client.csrf('/');
+    forum.clock.advance(QUARTER);
+    await confirm();
+    expect(client.cookies.get('parley.sid')).not.toBe(cookie);
+    expect(await client.csrf('/')).toBe(token);
+    const old = forum.client({ 'x-forwarded-for': `198.51.100.${member}`, cookie: `parley.sid=${cookie}` });
+    expect((await old.get('/settings/security')).status).toBe(303);
+    expect((await client.get('/settings/security')).status).toBe(200);
+  });
+
+  it('says plainly that the password is wrong, keeps the form, and is throttled like a login', async () => {
+    forum.clock.advance(QUARTER);
+    const wrong = await confirm('Wrong-harbour-1');
+    expect([wrong.status, wrong.body.details]).toEqual([400, [{ field: 'password', message: 'is not right' }]]);
+    const form = await client.submit('/login/confirm', { password: 'Wrong-harbour-1', return_to: '/settings/security/email' });
+    expect(form.status).toBe(400);
+    expect(form.text).toContain('value="/settings/security/email"');
+    expect(form.text).not.toContain('Wrong-harbour-1');
+    for (let n = 2; n < 5; n++) expect((await confirm('Wrong-harbour-1')).status).toBe(400);
+    expect((await confirm()).status).toBe(429);
+    expect(await mayChange()).toBe(false);
+  });
+
+  it('leads back within this site only', async () => {
+    for (const [wish, place] of [['/settings/security/email', '/settings/security/email'], ['https://evil.example/', '/'], ['//evil.example', '/']] as const) {
+      const answer = await client.submit('/login/confirm', { password: PASSWORD, return_to: wish });
+      expect([answer.status, answer.headers.get('location')]).toEqual([303, place]);
+    }
+  });
+
+  it('comes with a change of password', async () => {
+    forum.clock.advance(QUARTER);
+    expect((await client.post('/settings/security/password', { current_password: PASSWORD, password: 'Next-harbour-43' }, asJson)).status).toBe(200);
+    expect(await mayChange()).toBe(true);
+  });
+
+  it('is for members, with a forgery token', async () => {
+    const guest = visitor();
+    await guest.csrf();
+    expect((await guest.get('/login/confirm')).headers.get('location')).toMatch(/^\/login\?/);
+    expect((await guest.post('/login/confirm', { password: PASSWORD }, asJson)).status).toBe(401);
+    expect((await client.post('/login/confirm', { password: PASSWORD }, { ...asJson, 'x-csrf-token': 'wrong' })).status).toBe(403);
+  });
+});

@@ -1,0 +1,44 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Accounts } from '#plugins/accounts';
+import { startApp, type Client, type TestApp } from '#test';
+
+const PASSWORD = 'Plain-Sailing-42';
+const asJson = { accept: 'application/json' };
+
+let first: TestApp;
+let second: TestApp;
+beforeAll(async () => {
+  first = await startApp({ realClock: true });
+  const { databaseUrl, redisUrl } = first.app.environment;
+  second = await startApp({ realClock: true, environment: { databaseUrl, redisUrl } });
+  await first.app.service(Accounts).create({ username: 'ada', email: 'ada@forum.test', password: PASSWORD });
+});
+afterAll(async () => {
+  await second?.[Symbol.asyncDispose]();
+  await first?.[Symbol.asyncDispose]();
+});
+
+const login = async (app: TestApp): Promise<Client> => {
+  const client = app.client();
+  await client.login('ada', PASSWORD);
+  return client;
+};
+const isIn = async (client: Client): Promise<boolean> => (await client.get('/settings/security')).status === 200;
+
+test('a session that was ended in one process is over in the other at its next request', async () => {
+  const here = await login(first);
+  const there = await login(second);
+  expect([await isIn(here), await isIn(there)]).toEqual([true, true]);
+  const { sessions } = (await here.get('/settings/security/sessions', asJson)).body as { sessions: readonly { id: string; current: boolean }[] };
+  expect(sessions).toHaveLength(2);
+  await here.post('/settings/security/sessions/revoke', { id: sessions.find(({ current }) => !current)!.id }, asJson);
+  expect([await isIn(here), await isIn(there)]).toEqual([true, false]);
+});
+
+test('ending all others reaches every process', async () => {
+  const here = await login(first);
+  const others = [await login(second), await login(first), await login(second)];
+  await here.post('/settings/security/sessions/revoke-others', undefined, asJson);
+  expect(await Promise.all(others.map(isIn))).toEqual([false, false, false]);
+  expect(await isIn(here)).toBe(true);
+});
