@@ -1,0 +1,58 @@
+import { defineExtensionPoint, definePermission, defineToken, type Action } from '#core';
+
+/** What somebody did, as it is kept. Never with secrets, tokens, passwords, e-mail addresses or what members wrote. */
+export interface AuditEntry<A extends string = string> {
+  /** What happened, in words with a dot such as `account.logged-in`; stable, since people filter by it. */
+  readonly action: A;
+  /** The account that did it, or `commandLine`; absent where nobody was logged in or the program did it by itself. */
+  readonly actor?: string | undefined;
+  /** What it was done to. */
+  readonly subject?: { readonly type: string; readonly id: string } | undefined;
+  /** The client's network address, where it matters. */
+  readonly address?: string | undefined;
+  /** Short facts, such as the keys of the settings that changed; texts are cut at 200 characters. */
+  readonly details?: Readonly<Record<string, string | number | boolean>>;
+}
+
+/** Which entry an action leaves. Added by the plugin that owns the hook; one rule for each hook. */
+export interface AuditRule<P = any> {
+  readonly hook: Action<P>;
+  /** All actions that its entries may have. What people read is `audit.<action>` in the texts of the plugin that adds the rule. */
+  readonly actions: readonly string[];
+  /** `undefined`: this one is not kept. Runs after the action, perhaps more than once, so it must only read the payload. */
+  entry(payload: P): AuditEntry | undefined;
+}
+export const auditRules = defineExtensionPoint<AuditRule>('audit.rules');
+
+/** A rule whose payload is typed by its hook, and whose entries have no other actions. */
+export const audited = <P, const A extends string>(
+  hook: Action<P>, actions: readonly A[], entry: (payload: P) => AuditEntry<NoInfer<A>> | undefined,
+): AuditRule<P> => ({ hook, actions, entry });
+
+/** An entry as administrators see it. */
+export interface AuditRecord {
+  readonly id: string;
+  readonly action: string;
+  /** Null where nobody was logged in, and `username` where the account is gone. */
+  readonly actor: { readonly id: string; readonly username: string | null } | null;
+  /** With `username` where it is an account that is there. */
+  readonly subject: { readonly type: string; readonly id: string; readonly username?: string } | null;
+  readonly address: string | null;
+  readonly details: Readonly<Record<string, string | number | boolean>>;
+  readonly created_at: string;
+}
+
+/** What a look at the whole log found. */
+export interface Verdict {
+  /** Entries that were looked at. */
+  readonly entries: number;
+  /** The position of the first one that is not as it was written, or before which some are missing. */
+  readonly broken: number | undefined;
+}
+export interface AuditLog {
+  /** Reads all of it, a part at a time, and recomputes every seal. */
+  verify(): Promise<Verdict>;
+}
+export const AuditLog = defineToken<AuditLog>('AuditLog');
+
+export const readAudit = definePermission('audit.read', { label: 'read the audit log', default: 'admin' });

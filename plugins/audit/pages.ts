@@ -1,0 +1,63 @@
+import { InvalidInput, Type, type PluginHandle, type Settings } from '#core';
+import { adminSections, type Admin } from '#plugins/admin';
+import { limitOf, pageFields, Paging } from '#plugins/api';
+import { auditRules, readAudit, type AuditRecord } from '#plugins/audit';
+import { negotiated, pages } from '#plugins/web';
+import { FORGOTTEN } from './forgetting.ts';
+import type { Reading } from './reading.ts';
+
+const PATH = '/admin/audit';
+const DAY = 86_400_000;
+const Text = Type.Optional(Type.String({ maxLength: 100 }));
+
+/** What people see of an entry's facts. */
+const factsOf = (details: AuditRecord['details']): string => Object.entries(details).map(([key, value]) => `${key}: ${String(value)}`).join(' · ');
+
+const shownOf = ({ details, subject, actor, ...entry }: AuditRecord, labels: ReadonlyMap<string, string>): object => ({
+  ...entry, label: labels.get(entry.action), facts: factsOf(details), actor: actor && { name: actor.username ?? actor.id, href: `${PATH}?actor=${actor.id}` },
+  subject: subject && {
+    text: `${subject.type} ${subject.username ?? subject.id}`, href: `${PATH}?${new URLSearchParams({ subject: `${subject.type}:${subject.id}` })}`,
+  },
+});
+
+export interface PageParts {
+  readonly admin: Admin;
+  readonly settings: Settings;
+  readonly reading: Reading;
+}
+
+/** `/admin/audit`. Looking at it leaves no entry. */
+export function addPages(plugin: PluginHandle, { admin, settings, reading }: PageParts): void {
+  /** Keys of texts by action; those of plugins that are switched off are missing. */
+  const labels = (): ReadonlyMap<string, string> => new Map([
+    [FORGOTTEN, `${plugin.id}:audit.${FORGOTTEN}`],
+    ...plugin.extensions(auditRules).flatMap(({ plugin: owner, value }) => value.actions.map((action) => [action, `${owner}:audit.${action}`] as const)),
+  ]);
+
+  plugin.extend(adminSections, { group: 'system' as const, label: 'Audit log', href: PATH }, -97);
+
+  plugin.route(pages, {
+    method: 'get', path: PATH, can: readAudit, options: { login: true },
+    query: Type.Object({ ...Paging, action: Text, actor: Text, subject: Text, from: Text, to: Text }),
+  })(async ({ query: { limit, offset, cursor, ...given } }) => {
+    const values = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, value.trim()]).filter(([, value]) => value !== ''));
+    const { action, actor, subject, from, to } = values;
+    const page = await reading.list({
+      action, actor, subject, from: momentOf('from', from), to: momentOf('to', to, DAY), limit: limitOf(settings, limit), offset, cursor,
+    });
+    const known = labels();
+    const actions = (await reading.actions()).map((name) => ({ value: name, label: known.get(name), current: name === action }));
+    const next = page.nextCursor && `${PATH}?${new URLSearchParams({ ...values, cursor: page.nextCursor })}`;
+    const view = admin.view('@audit/list', { title: 'Audit log', current: PATH }, { entries: page.items.map((entry) => shownOf(entry, known)), actions, values, next });
+    return negotiated(view, { success: true, entries: page.items, ...pageFields(page) });
+  });
+}
+
+/** A date is its first moment in UTC, `later` milliseconds after which it ends; any other text must be a moment. */
+function momentOf(field: string, text: string | undefined, later = 0): Date | undefined {
+  if (text === undefined) return undefined;
+  const isDate = /^\d{4}-\d{2}-\d{2}$/.test(text);
+  const at = new Date(text).getTime();
+  if (Number.isNaN(at)) throw new InvalidInput([{ field, message: 'is not a date, such as 2026-01-31' }]);
+  return new Date(isDate ? at + later : at);
+}

@@ -1,0 +1,49 @@
+import { Clock, Data, definePlugin, sealedStores, Secrets, Settings, Type } from '#core';
+import { Accounts } from '#plugins/accounts';
+import { Admin } from '#plugins/admin';
+import { AuditLog, auditRules, readAudit } from '#plugins/audit';
+import { collect } from './collecting.ts';
+import { verifyCommand } from './commands.ts';
+import { forget } from './forgetting.ts';
+import { addPages } from './pages.ts';
+import { Reading } from './reading.ts';
+import { Seals } from './seals.ts';
+import { verify } from './verifying.ts';
+import { Writing } from './writing.ts';
+
+export default definePlugin({
+  id: 'audit',
+  name: 'Audit log',
+  version: '1.0.0',
+  description: 'Who changed what, and who tried to.',
+  needs: { data: Data, clock: Clock, secrets: Secrets, settings: Settings, accounts: Accounts },
+  wants: { admin: Admin },
+  provides: { audit: AuditLog },
+  extensionPoints: [auditRules],
+  permissions: [readAudit],
+  commands: [verifyCommand],
+  settings: Type.Object({
+    'audit.days': Type.Integer({
+      default: 365, minimum: 0, maximum: 36_500, title: 'Days for which the audit log is kept', 'x-group': 'security',
+      description: '0 keeps it for ever; less than 30 counts as 30.',
+    }),
+  }),
+
+  setup({ data, clock, secrets, settings, accounts, admin }, plugin) {
+    const seals = new Seals({ data, secrets });
+    const writing = new Writing({ data, seals, log: plugin.log });
+    plugin.extend(sealedStores, seals);
+    collect(plugin, (id, entry) => writing.add(id, entry));
+    plugin.job('tend', {
+      schema: Type.Object({}), cron: '43 3 * * *',
+      run: async () => {
+        const { broken } = await verify(data, seals);
+        // Said before anything is forgotten: where it is broken, the evidence stays.
+        if (broken !== undefined) plugin.log.error({ audit: true, position: broken }, 'the audit log is not as it was written');
+        else await forget({ data, clock, writing }, plugin.settings['audit.days']);
+      },
+    });
+    if (admin) addPages(plugin, { admin, settings, reading: new Reading({ data, accounts }) });
+    return { audit: { verify: () => verify(data, seals) } };
+  },
+});

@@ -1,0 +1,82 @@
+import { commandLine, sql, type Data, type Logger } from '#core';
+import type { AuditEntry } from '#plugins/audit';
+import { BEGINNING, type Seals, type Unsealed } from './seals.ts';
+
+/** The advisory lock of the log's end; the number has no meaning. */
+const END = 7_216_102;
+const LONGEST = 200;
+
+/** The moment in an id of version 7: when the action was raised, however late it is written down. */
+const raisedAt = (id: string): Date => new Date(Number.parseInt(id.replace('-', '').slice(0, 12), 16));
+const short = <V>(value: V): V | string => (typeof value === 'string' && value.length > LONGEST ? `${value.slice(0, LONGEST - 1)}…` : value);
+
+function unsealed(id: string, { action, actor, subject, address, details = {} }: AuditEntry): Unsealed {
+  // Whoever has a shell on the server is no account.
+  const who = actor === commandLine ? { actor: null, facts: { by: commandLine } } : { actor: actor ?? null, facts: {} };
+  const facts = Object.fromEntries(Object.entries({ ...details, ...who.facts }).filter(([, value]) => value !== undefined).map(([key, value]) => [key, short(value)]));
+  const to = { subjectType: subject?.type ?? null, subjectId: subject?.id ?? null };
+  return { id, action, actor: who.actor, ...to, address: address ?? null, details: facts, createdAt: raisedAt(id) };
+}
+
+export interface WritingParts {
+  readonly data: Data;
+  readonly seals: Seals;
+  readonly log: Logger;
+}
+
+/** Adds entries at the end of the log, all that wait in one short transaction, each sealed together with the one before it. */
+export class Writing {
+  readonly #parts: WritingParts;
+  readonly #waiting: Unsealed[] = [];
+  /** The batch that gathers what waits. */
+  #next: Promise<void> | undefined;
+  /** Never rejects. */
+  #last: Promise<void> = Promise.resolve();
+
+  constructor(parts: WritingParts) {
+    this.#parts = parts;
+  }
+
+  /** Resolves when the entry is in the log. An id that is there already is left as it is. */
+  add(id: string, entry: AuditEntry): Promise<void> {
+    this.#waiting.push(unsealed(id, entry));
+    if (!this.#next) {
+      this.#next = this.#last.then(() => this.#write());
+      this.#last = this.#next.catch(() => undefined);
+    }
+    return this.#next;
+  }
+
+  /** In the transaction under way, which keeps others from the log's end until it ends. Resolves to those that were not there yet. */
+  async append(entries: readonly Unsealed[]): Promise<readonly Unsealed[]> {
+    const { data, seals } = this.#parts;
+    await this.hold();
+    const seal = await seals.open();
+    const known = await data.all(sql<{ id: string }>`select id from audit_entry where id = any(${entries.map(({ id }) => id)}::uuid[])`);
+    const fresh = entries.filter(({ id }) => !known.some((other) => other.id === id));
+    let previous = (await data.one(sql<{ seal: string }>`select seal from audit_entry order by position desc limit 1`))?.seal ?? BEGINNING;
+    const rows = fresh.map((entry) => {
+      const row = { ...entry, previous, seal: seal(entry, previous) };
+      previous = row.seal;
+      return row;
+    });
+    await data.all(sql`insert into audit_entry (id, action, actor, subject_type, subject_id, address, details, created_at, previous, seal)
+      select e.id, e.action, e.actor, e."subjectType", e."subjectId", e.address, e.details, e."createdAt", e.previous, e.seal
+      from rows from (json_to_recordset(${JSON.stringify(rows)}::json) as (id uuid, action text, actor uuid, "subjectType" text, "subjectId" text, address text,
+        details jsonb, "createdAt" timestamptz, previous text, seal text)) with ordinality as e order by e.ordinality`);
+    return fresh;
+  }
+
+  /** Held until the commit: seals and positions then have one order. The embedded database has one writer anyway. */
+  async hold(): Promise<void> {
+    const { data } = this.#parts;
+    if (!data.embedded) await data.all(sql`select pg_advisory_xact_lock(${END})`);
+  }
+
+  async #write(): Promise<void> {
+    this.#next = undefined;
+    const entries = this.#waiting.splice(0).sort((a, b) => (a.id < b.id ? -1 : 1));
+    const added = await this.#parts.data.transaction(() => this.append(entries));
+    for (const { details, createdAt, ...entry } of added) this.#parts.log.info({ audit: true, ...entry, details, at: createdAt.toISOString() }, entry.action);
+  }
+}

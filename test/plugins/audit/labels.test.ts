@@ -1,0 +1,29 @@
+import { describe, expect, test } from 'vitest';
+import { auditRules } from '#plugins/audit';
+import { Web } from '#plugins/web';
+import { useForum } from '../discussions/forum.ts';
+import { settled } from './settled.ts';
+
+const forum = useForum();
+
+describe('the names of actions', () => {
+  test('every action that can leave an entry has one, in the words of the plugin that owns it', () => {
+    const { app } = forum.app;
+    const web = app.service(Web);
+    const keys = app.extensions.read(auditRules).flatMap(({ plugin, value }) => value.actions.map((action) => `${plugin}:audit.${action}`));
+    expect(keys.length).toBeGreaterThan(70);
+    expect([...keys, 'audit:audit.audit.forgotten'].filter((key) => web.text(key) === key)).toEqual([]);
+    // Of one hook one rule, of one action one owner: otherwise people would not know which words they read.
+    const owners = Map.groupBy(app.extensions.read(auditRules).flatMap(({ plugin, value }) => value.actions.map((action) => ({ plugin, action }))), ({ action }) => action);
+    expect([...owners].filter(([, all]) => new Set(all.map(({ plugin }) => plugin)).size > 1)).toEqual([]);
+  });
+
+  test('are shown on the page and in its filter, which goes by the id', async () => {
+    await settled(forum.app);
+    const { text } = await forum.as.root.get('/admin/audit?action=account.logged-in');
+    expect(text).toContain('<h2>Logged in</h2>');
+    expect(text).toContain('<code>account.logged-in</code>');
+    expect(text).toMatch(/<option value="account\.logged-in" selected>Logged in \(account\.logged-in\)<\/option>/);
+    expect(text).not.toContain('<h2>Account made</h2>');
+  });
+});
