@@ -1,0 +1,20 @@
+import { commandLine, ConfigurationError, defineCommand, Type } from '#core';
+import { Accounts } from '#plugins/accounts';
+import { TwoFactor } from '#plugins/two-factor';
+
+const resetTwoFactor = defineCommand({
+  name: 'user reset-two-factor',
+  summary: 'Switch off the second factor of a member who has lost it',
+  example: 'user reset-two-factor ada',
+  positional: ['name'],
+  options: Type.Object({ name: Type.String({ title: 'Username' }) }),
+  needs: { accounts: Accounts, twoFactor: TwoFactor },
+  async run({ accounts, twoFactor }, { name }, console) {
+    const account = await accounts.findByName(name);
+    if (!account) throw new ConfigurationError(`There is no member "${name}"`);
+    const done = await twoFactor.reset(account.id, commandLine);
+    console.print(done ? `${account.username} logs in with the password alone now.` : `${account.username} has no second factor.`);
+  },
+});
+
+export const commands = [resetTwoFactor] as const;

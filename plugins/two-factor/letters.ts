@@ -1,0 +1,23 @@
+import type { Environment } from '#core';
+import type { Accounts } from '#plugins/accounts';
+import { letter, type Mail } from '#plugins/mail';
+import type { TwoFactorEvent } from '#plugins/two-factor';
+import type { Web } from '#plugins/web';
+
+export interface LetterParts {
+  readonly accounts: Pick<Accounts, 'addresses'>;
+  readonly environment: Environment;
+  readonly web: Web;
+  /** Undefined where nothing can be mailed. */
+  readonly mail: Mail | undefined;
+}
+
+/** Tells the owner of an account by mail what happened to its second factor: if it was not them, they must hear of it. */
+export async function tellOwner({ accounts, environment, web, mail }: LetterParts, accountId: string, event: TwoFactorEvent): Promise<void> {
+  const to = mail && (await accounts.addresses([accountId])).get(accountId);
+  if (!mail || to === undefined) return;
+  const subject = web.text(`two-factor:mail.${event}`);
+  const action = { label: web.text('two-factor:mail.look'), href: `${environment.baseUrl}/settings/security` };
+  const text = letter({ title: subject, paragraphs: [web.text('two-factor:mail.unless')], action, reason: web.text('two-factor:mail.reason') });
+  await mail.send({ to, subject, ...text });
+}

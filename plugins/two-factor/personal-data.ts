@@ -1,0 +1,15 @@
+import { sql, type Data } from '#core';
+import type { PersonalData } from '#plugins/privacy';
+import type { TwoFactorService } from './service.ts';
+
+/** Whether a member has a second factor; its secret and the codes are no data to take along. */
+export const twoFactorData = (data: Data, service: TwoFactorService): PersonalData => ({
+  name: 'two-factor login',
+  async *entries(accountId) {
+    const { enabled, codesLeft } = await service.state(accountId);
+    yield { path: 'two-factor.json', content: JSON.stringify({ enabled, backup_codes_left: codesLeft }, undefined, 2) };
+  },
+  async erase(accountId) {
+    await data.all(sql`delete from two_factor where account_id = ${accountId}`);
+  },
+});

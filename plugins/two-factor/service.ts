@@ -1,0 +1,161 @@
+import { HttpError, sql, type Clock, type Data, type SealedStore, type Secrets } from '#core';
+import type { TwoFactor, TwoFactorChange } from '#plugins/two-factor';
+import { digestOf, newBackupCodes, readCode } from './codes.ts';
+
+/** With its library, which is loaded when somebody first needs it. */
+const totp = () => import('./totp.ts');
+
+/** Who changes something about their own second factor, and from where. */
+export interface Member {
+  readonly id: string;
+  readonly address: string;
+}
+
+export interface State {
+  readonly enabled: boolean;
+  /** Backup codes that are left. */
+  readonly codesLeft: number;
+  /** The secret that waits for its first code. Of one that is in use nothing is shown again. */
+  readonly waiting: string | undefined;
+}
+
+export interface TwoFactorParts {
+  readonly data: Data;
+  readonly clock: Clock;
+  readonly secrets: Secrets;
+  /** Raises `two-factor.changed` and tells the member; inside the transaction of the change. */
+  changed(what: TwoFactorChange): Promise<void>;
+}
+
+interface Row {
+  readonly secret: string;
+  readonly enabled: boolean;
+  readonly codes: number;
+}
+
+/** Secrets and backup codes: the former sealed, of the latter only hashes. */
+export class TwoFactorService implements TwoFactor, SealedStore {
+  readonly #parts: TwoFactorParts;
+
+  constructor(parts: TwoFactorParts) {
+    this.#parts = parts;
+  }
+
+  async enabled(accountId: string): Promise<boolean> {
+    return (await this.#parts.data.one(sql`select 1 from two_factor where account_id = ${accountId} and enabled_at is not null`)) !== undefined;
+  }
+
+  /** Those of these accounts that have it on. One statement. */
+  async enabledAmong(accountIds: readonly string[]): Promise<ReadonlySet<string>> {
+    const rows = await this.#parts.data.all(sql<{ id: string }>`
+      select account_id as id from two_factor where account_id = any(${accountIds}::uuid[]) and enabled_at is not null`);
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  async state(accountId: string): Promise<State> {
+    const row = await this.#row(accountId);
+    return { enabled: row?.enabled ?? false, codesLeft: row?.codes ?? 0, waiting: row && !row.enabled ? this.#parts.secrets.open(row.secret) : undefined };
+  }
+
+  /** A fresh secret that counts once a code of it was given; one that waits already is forgotten. 409 where the second factor is on. */
+  async begin(accountId: string): Promise<string> {
+    const { data, secrets } = this.#parts;
+    const { newSecret } = await totp();
+    const secret = newSecret();
+    const row = await data.one(sql`insert into two_factor (account_id, secret) values (${accountId}, ${secrets.seal(secret)})
+      on conflict (account_id) do update set secret = excluded.secret, last_counter = 0 where two_factor.enabled_at is null returning account_id`);
+    if (!row) throw new HttpError(409, 'Two-factor login is on already; switch it off to set it up anew');
+    return secret;
+  }
+
+  /** Switches it on: the backup codes, which can be read this once, or undefined for a wrong code. */
+  async confirm({ id, address }: Member, typed: string): Promise<readonly string[] | undefined> {
+    const { data, clock } = this.#parts;
+    const row = await this.#row(id);
+    const counter = row && !row.enabled ? await this.#counter(typed, row.secret) : undefined;
+    if (!row || counter === undefined) return undefined;
+    return data.transaction(async () => {
+      const done = await data.one(sql`update two_factor set enabled_at = ${new Date(clock.now())}, last_counter = ${counter}
+        where account_id = ${id} and enabled_at is null and secret = ${row.secret} returning account_id`);
+      if (!done) return undefined;
+      await this.#parts.changed({ account: id, event: 'enabled', actor: id, address });
+      return this.#replaceCodes(id);
+    });
+  }
+
+  /** New backup codes in place of all old ones; undefined where the second factor is off. */
+  async renewCodes({ id, address }: Member): Promise<readonly string[] | undefined> {
+    const { data } = this.#parts;
+    return data.transaction(async () => {
+      const on = await data.one(sql`select 1 from two_factor where account_id = ${id} and enabled_at is not null for update`);
+      if (!on) return undefined;
+      await this.#parts.changed({ account: id, event: 'codes-renewed', actor: id, address });
+      return this.#replaceCodes(id);
+    });
+  }
+
+  /** Whether the code is right and was not used before; from here on it is. */
+  async accept({ id, address }: Member, typed: string): Promise<boolean> {
+    const { data } = this.#parts;
+    const given = readCode(typed);
+    if (!given) return false;
+    if (given.kind === 'time') {
+      const row = await this.#row(id);
+      const counter = row?.enabled ? await this.#counter(given.code, row.secret) : undefined;
+      if (counter === undefined) return false;
+      const used = await data.one(sql`update two_factor set last_counter = ${counter}
+        where account_id = ${id} and enabled_at is not null and last_counter < ${counter} returning 1`);
+      return used !== undefined;
+    }
+    return data.transaction(async () => {
+      const used = await data.one(sql`delete from two_factor_backup_code where account_id = ${id} and hash = ${digestOf(given.code)} returning 1`);
+      if (used) await this.#parts.changed({ account: id, event: 'code-used', actor: id, address });
+      return used !== undefined;
+    });
+  }
+
+  /** The member's own wish; whether they may was asked before. */
+  async disable({ id, address }: Member): Promise<void> {
+    await this.#remove({ account: id, event: 'disabled', actor: id, address });
+  }
+
+  reset(accountId: string, actor?: string): Promise<boolean> {
+    return this.#remove({ account: accountId, event: 'reset', ...(actor !== undefined && { actor }) });
+  }
+
+  async reseal(again: (sealed: string) => string): Promise<void> {
+    const { data } = this.#parts;
+    const rows = await data.all(sql<{ id: string; secret: string }>`select account_id as id, secret from two_factor order by account_id for update`);
+    const fresh = JSON.stringify(rows.map(({ id, secret }) => ({ id, secret: again(secret) })));
+    await data.all(sql`update two_factor t set secret = f.secret from json_to_recordset(${fresh}::json) as f(id uuid, secret text) where t.account_id = f.id`);
+  }
+
+  async #remove(what: TwoFactorChange): Promise<boolean> {
+    const { data } = this.#parts;
+    return data.transaction(async () => {
+      const removed = await data.one(sql`delete from two_factor where account_id = ${what.account} and enabled_at is not null returning 1`);
+      if (removed) await this.#parts.changed(what);
+      return removed !== undefined;
+    });
+  }
+
+  async #replaceCodes(accountId: string): Promise<readonly string[]> {
+    const { data } = this.#parts;
+    const codes = newBackupCodes();
+    await data.all(sql`delete from two_factor_backup_code where account_id = ${accountId}`);
+    await data.all(sql`insert into two_factor_backup_code (account_id, hash)
+      select ${accountId}::uuid, hash from unnest(${codes.map(digestOf)}::text[]) as hash`);
+    return codes;
+  }
+
+  async #counter(typed: string, sealed: string): Promise<number | undefined> {
+    const given = readCode(typed);
+    const { counterOf } = await totp();
+    return given?.kind === 'time' ? counterOf(given.code, this.#parts.secrets.open(sealed), this.#parts.clock.now()) : undefined;
+  }
+
+  #row(accountId: string): Promise<Row | undefined> {
+    return this.#parts.data.one(sql<Row>`select secret, enabled_at is not null as enabled,
+      (select count(*)::int from two_factor_backup_code c where c.account_id = t.account_id) as codes from two_factor t where account_id = ${accountId}`);
+  }
+}

@@ -1,0 +1,21 @@
+import { Secret, TOTP } from 'otpauth';
+
+/** What every authenticator app understands; some ignore other values without a word (RFC 6238). */
+const SCHEME = { algorithm: 'SHA1', digits: 6, period: 30 } as const;
+/** Time steps that a clock may be off, in either direction. */
+const WINDOW = 1;
+/** 160 bits, as RFC 4226 advises. */
+const SECRET_BYTES = 20;
+
+/** In base32, as people type it. */
+export const newSecret = (): string => new Secret({ size: SECRET_BYTES }).base32;
+
+/** The address that apps read from the QR code. */
+export const enrolmentUri = ({ secret, site, username }: { readonly secret: string; readonly site: string; readonly username: string }): string =>
+  new TOTP({ ...SCHEME, issuer: site, label: username, secret: Secret.fromBase32(secret) }).toString();
+
+/** The time step that `code` belongs to; undefined where it is none of those that count at `now`, in epoch milliseconds. */
+export function counterOf(code: string, secret: string, now: number): number | undefined {
+  const delta = TOTP.validate({ ...SCHEME, token: code, secret: Secret.fromBase32(secret), timestamp: now, window: WINDOW });
+  return delta === null ? undefined : TOTP.counter({ period: SCHEME.period, timestamp: now }) + delta;
+}

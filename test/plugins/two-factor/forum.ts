@@ -1,0 +1,71 @@
+import { Secret, TOTP } from 'otpauth';
+import { Accounts, type Account } from '#plugins/accounts';
+import type { Answer, Client, TestApp } from '#test';
+
+export const PASSWORD = 'Quiet-harbour-42';
+export const PAGE = '/settings/security/two-factor';
+export const asJson = { accept: 'application/json' };
+/** Milliseconds for which a code is shown. */
+export const STEP = 30_000;
+
+export const hasSession = (client: Client): boolean => [...client.cookies.keys()].some((name) => name.includes('sid'));
+export const give = (client: Client, code: string): Promise<Answer> => client.post('/login/two-factor', { code }, asJson);
+
+export interface Enrolled {
+  readonly account: Account;
+  readonly client: Client;
+  readonly secret: string;
+  readonly codes: readonly string[];
+}
+
+/** Members of one forum and their phones. */
+export class Members {
+  readonly #forum: TestApp;
+  #count = 0;
+
+  constructor(forum: TestApp) {
+    this.#forum = forum;
+  }
+
+  /** Comes from an address of their own, so that one test's tries are not another's. */
+  visitor(): Client {
+    return this.#forum.client({ 'x-forwarded-for': `198.51.100.${++this.#count}` });
+  }
+
+  create(groupId = 'member'): Promise<Account> {
+    const username = `Member-${++this.#count}`;
+    return this.#forum.app.service(Accounts).create({ username, email: `${username}@example.org`, password: PASSWORD, groupId });
+  }
+
+  async loggedIn(groupId?: string): Promise<{ readonly account: Account; readonly client: Client }> {
+    const [account, client] = [await this.create(groupId), this.visitor()];
+    await client.login(account.username, PASSWORD);
+    return { account, client };
+  }
+
+  /** A member who has it on, in a session of theirs, half a minute after its first code. */
+  async enrolled(): Promise<Enrolled> {
+    const { account, client } = await this.loggedIn();
+    const { secret } = (await client.post(`${PAGE}/begin`, {}, asJson)).body;
+    const codes = (await client.post(`${PAGE}/confirm`, { code: this.code(secret) }, asJson)).body.backup_codes;
+    this.#forum.clock.advance(STEP);
+    return { account, client, secret, codes };
+  }
+
+  /** Gives the password. */
+  async begin({ username }: Account, client = this.visitor()): Promise<{ readonly client: Client; readonly answer: Answer }> {
+    await client.csrf();
+    return { client, answer: await client.post('/login', { identifier: username, password: PASSWORD }, asJson) };
+  }
+
+  /** What the app on the member's phone shows, `steps` half minutes from now. */
+  code(secret: string, steps = 0): string {
+    const timestamp = this.#forum.clock.now() + steps * STEP;
+    return TOTP.generate({ secret: Secret.fromBase32(secret), algorithm: 'SHA1', digits: 6, period: 30, timestamp });
+  }
+
+  wrongCode(secret: string): string {
+    const near = [-2, -1, 0, 1, 2].map((steps) => this.code(secret, steps));
+    return ['000000', '111111', '222222', '333333', '444444', '555555'].find((code) => !near.includes(code))!;
+  }
+}

@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startApp, type TestApp } from '#test';
+import { linkIn, mailCount, nextMail } from '../recovery/forum.ts';
+import { asJson, give, hasSession, Members, PAGE, PASSWORD, STEP } from './forum.ts';
+
+let forum: TestApp;
+let members: Members;
+beforeAll(async () => {
+  forum = await startApp({ settings: { 'security.trusted_proxies': ['127.0.0.1'] } });
+  members = new Members(forum);
+});
+afterAll(() => forum[Symbol.asyncDispose]());
+
+describe('logging in', () => {
+  it('needs a code after the right password', async () => {
+    const { account, secret } = await members.enrolled();
+    const { client, answer } = await members.begin(account);
+    expect([answer.status, answer.body]).toEqual([200, { success: true, two_factor: true }]);
+    expect(hasSession(client)).toBe(false);
+    expect((await client.get('/settings/profile')).status).toBe(303);
+    const entered = await give(client, members.code(secret));
+    expect(entered.body).toMatchObject({ success: true, user: { username: account.username } });
+    expect((await client.get('/settings/profile')).status).toBe(200);
+  });
+
+  it('works without script, and goes on to where one came from', async () => {
+    const { account, secret } = await members.enrolled();
+    const client = members.visitor();
+    await client.csrf();
+    const answer = await client.submit('/login', { identifier: account.username, password: PASSWORD, return_to: '/notifications' });
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/login/two-factor']);
+    const asked = (await client.get('/login/two-factor')).text;
+    expect(asked).toContain('autocomplete="one-time-code"');
+    expect(asked).toContain('Lost your phone? Give one of the backup codes');
+    const wrong = await client.submit('/login/two-factor', { code: members.wrongCode(secret) });
+    expect(wrong.status).toBe(401);
+    expect(wrong.text).toContain('The code is wrong or was used before');
+    const right = await client.submit('/login/two-factor', { code: ` ${members.code(secret).slice(0, 3)} ${members.code(secret).slice(3)}` });
+    expect([right.status, right.headers.get('location')]).toEqual([303, '/notifications']);
+  });
+
+  it('takes each code once, and none that is older', async () => {
+    const { account, secret } = await members.enrolled();
+    const [first, second, third] = [members.visitor(), members.visitor(), members.visitor()];
+    for (const client of [first, second, third]) await members.begin(account, client);
+    const code = members.code(secret);
+    const answers = await Promise.all([give(first, code), give(second, code)]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 401]);
+    expect((await give(third, members.code(secret, -1))).status).toBe(401);
+    expect((await give(third, members.code(secret, 1))).status).toBe(200);
+  });
+
+  it('does not take the code that switched it on', async () => {
+    const { account, client } = await members.loggedIn();
+    const { secret } = (await client.post(`${PAGE}/begin`, {}, asJson)).body;
+    const code = members.code(secret);
+    await client.post(`${PAGE}/confirm`, { code }, asJson);
+    const { client: other } = await members.begin(account);
+    expect((await give(other, code)).status).toBe(401);
+  });
+
+  it('bears clocks that are half a minute off, not more', async () => {
+    const { account, secret } = await members.enrolled();
+    forum.clock.advance(5 * STEP);
+    for (const [steps, status] of [[-2, 401], [2, 401], [-1, 200], [1, 200]] as const) {
+      const client = members.visitor();
+      await members.begin(account, client);
+      expect((await give(client, members.code(secret, steps))).status).toBe(status);
+    }
+  });
+
+  it('takes each backup code once, however it is typed, and tells the member', async () => {
+    const { account, codes } = await members.enrolled();
+    const [first, second] = [members.visitor(), members.visitor()];
+    for (const client of [first, second]) await members.begin(account, client);
+    const code = codes[0]!.toUpperCase().replaceAll('-', ' ');
+    expect((await give(first, code)).status).toBe(200);
+    expect((await give(second, codes[0]!)).status).toBe(401);
+    expect((await give(second, codes[1]!)).status).toBe(200);
+    expect((await second.get(PAGE, asJson)).body).toMatchObject({ enabled: true, backup_codes_left: 8 });
+    expect((await nextMail(forum, account.email, 1)).headers['subject']).toBe('A backup code was used to confirm that it is you');
+  });
+
+  it('says the same of every code that is not right', async () => {
+    const [{ account, secret }, { codes: others }] = [await members.enrolled(), await members.enrolled()];
+    const { client } = await members.begin(account);
+    const answers = [await give(client, members.wrongCode(secret)), await give(client, others[0]!), await give(client, 'no code at all')];
+    for (const { status, body } of answers) expect([status, body.code, body.error]).toEqual([401, 'wrong_code', answers[0]!.body.error]);
+  });
+
+  it('takes five tries in 15 minutes for an account, from wherever they come, and then not even the right code', async () => {
+    const [victim, other] = [await members.enrolled(), await members.enrolled()];
+    const clients = [members.visitor(), members.visitor()];
+    for (const client of clients) await members.begin(victim.account, client);
+    const tries = await Promise.all(Array.from({ length: 10 }, (_, at) => give(clients[at % 2]!, members.wrongCode(victim.secret))));
+    expect(tries.filter(({ status }) => status === 401)).toHaveLength(5);
+    const refused = await give(clients[0]!, members.code(victim.secret));
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    const { client } = await members.begin(other.account);
+    expect((await give(client, members.code(other.secret))).status).toBe(200);
+  });
+
+  it('forgives wrong codes after a right one', async () => {
+    const { account, secret } = await members.enrolled();
+    for (let round = 0; round < 2; round++) {
+      forum.clock.advance(3 * STEP);
+      const client = members.visitor();
+      await members.begin(account, client);
+      for (let n = 0; n < 4; n++) expect((await give(client, members.wrongCode(secret))).status).toBe(401);
+      expect((await give(client, members.code(secret))).status).toBe(200);
+    }
+  });
+
+  it('asks nothing of whoever has not given the password', async () => {
+    const { secret } = await members.enrolled();
+    const client = members.visitor();
+    await client.csrf();
+    expect((await client.get('/login/two-factor')).headers.get('location')).toBe('/login');
+    const answer = await give(client, members.code(secret));
+    expect([answer.status, answer.body.code]).toEqual([401, 'login_needed']);
+  });
+
+  it('needs the code also after a new password was set by mail', async () => {
+    const { account } = await members.enrolled();
+    const client = members.visitor();
+    await client.csrf('/password/forgot');
+    const before = await mailCount(forum, account.email);
+    await client.post('/password/forgot', { email: account.email }, asJson);
+    const link = linkIn(await nextMail(forum, account.email, before));
+    expect((await client.post(link, { password: 'Louder-harbour-43' }, asJson)).status).toBe(200);
+    const answer = await client.post('/login', { identifier: account.username, password: 'Louder-harbour-43' }, asJson);
+    expect(answer.body).toEqual({ success: true, two_factor: true });
+  });
+});
