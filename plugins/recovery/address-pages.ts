@@ -1,0 +1,65 @@
+import type { Http, PluginHandle } from '#core';
+import type { Account, Accounts } from '#plugins/accounts';
+import { defineSlot, fill, negotiated, pages, redirect, slotFillings, troubleOf, view, type Negotiated, type Retry, type View, type Web } from '#plugins/web';
+import type { AddressChanges } from './address-changes.ts';
+import { goneLink, guarded, Token } from './reset-pages.ts';
+
+export interface AddressPageParts {
+  readonly changes: AddressChanges;
+  readonly accounts: Pick<Accounts, 'find'>;
+  readonly http: Http;
+  readonly web: Web;
+  /** The member reads mail at their address: they came by a link in it. */
+  proven(account: Account): Promise<void>;
+}
+
+const SECURITY = '/settings/security';
+const EMAIL = `${SECURITY}/email`;
+const head = (title: string) => ({ name: 'settings', title, hidden: true, current: SECURITY });
+
+/** For the link of another member. Only who asked for an address gets it, whoever reads the mail that went there. */
+function foreignLink(): Negotiated {
+  const error = 'Another member asked for this link; log in as that member to follow it';
+  return negotiated(view('@recovery/foreign', head('This link is not yours'), {}, 403), { success: false, error, code: 'forbidden' }, 403);
+}
+
+/** The page that the mail to a new address leads to, and a word about it where members see their address. */
+export function addAddressPages(plugin: PluginHandle, { changes, accounts, http, web, proven }: AddressPageParts): void {
+  plugin.extend(slotFillings, fill(defineSlot<object>('settings.security.email'), async (contexts, viewer) => {
+    const account = viewer.id === undefined ? undefined : await accounts.find(viewer.id);
+    const email = account && (await changes.wanted(account));
+    if (email === undefined) return [];
+    const notice = await web.fragment(viewer, '@recovery/pending', { email });
+    return contexts.map(() => notice);
+  }));
+
+  const changeView = async (token: string, account: Account, retry?: Retry): Promise<View> => {
+    const model = { action: `${EMAIL}/confirm/${token}`, username: account.username, email: await changes.wanted(account), ...troubleOf(retry) };
+    return view('@recovery/change', head('Confirm your new address'), model, retry?.status ?? 200);
+  };
+  const again = async (retry: Retry): Promise<View> => {
+    guarded(retry.res);
+    const { token = '' } = retry.params;
+    const account = await changes.find(token);
+    if (!account) return goneLink(EMAIL).page as View;
+    return account.id === retry.actor.id ? changeView(token, account, retry) : (foreignLink().page as View);
+  };
+
+  // Looking changes nothing: programs that check mails open what is in them.
+  const path = `${EMAIL}/confirm/:token`;
+  plugin.route(pages, { method: 'get', path, can: 'public', params: Token, options: { login: true } })(async ({ actor, params: { token }, res }) => {
+    guarded(res);
+    const account = await changes.find(token);
+    if (!account) return goneLink(EMAIL);
+    return account.id === actor.id ? changeView(token, account) : foreignLink();
+  });
+
+  plugin.route(pages, { method: 'post', path, can: 'public', params: Token, options: { login: true, again } })(async ({ actor, params: { token }, req, res }) => {
+    guarded(res);
+    const account = await changes.find(token);
+    if (account && account.id !== actor.id) return foreignLink();
+    if (!account || !(await changes.finish(token, http.addressOf(req)))) return goneLink(EMAIL);
+    await proven(account);
+    return negotiated(redirect(SECURITY, { notice: 'Your e-mail address is changed.' }), { success: true });
+  });
+}

@@ -1,0 +1,47 @@
+import type { Environment } from '#core';
+import { letter, type MailLink, type Message } from '#plugins/mail';
+import type { Web } from '#plugins/web';
+
+export interface LetterParts {
+  readonly environment: Environment;
+  readonly web: Web;
+}
+
+/** The mails of this plugin, in the site's own language. */
+export class Letters {
+  readonly #parts: LetterParts;
+
+  constructor(parts: LetterParts) {
+    this.#parts = parts;
+  }
+
+  reset(to: string, { token, username, lifetime }: { readonly token: string; readonly username: string; readonly lifetime: number }): Message {
+    return this.#letter(to, 'reset', { username, count: Math.round(lifetime / 60) }, `/password/reset/${token}`);
+  }
+
+  confirm(to: string, { token, username }: { readonly token: string; readonly username: string }): Message {
+    return this.#letter(to, 'confirm', { username }, `/register/confirm/${token}`);
+  }
+
+  change(to: string, { token, username }: { readonly token: string; readonly username: string }): Message {
+    return this.#letter(to, 'change', { username }, `/settings/security/email/confirm/${token}`);
+  }
+
+  /** Another member wants the address of this one. At most one mail a day for each. */
+  wanted(to: string, { id, username, day }: { readonly id: string; readonly username: string; readonly day: string }): Message {
+    return { ...this.#letter(to, 'wanted', { username }, '/settings/security'), key: `recovery.wanted:${id}:${day}` };
+  }
+
+  /** Somebody signed up with the address of a member. At most one a day for each. */
+  taken(to: string, { id, username, day }: { readonly id: string; readonly username: string; readonly day: string }): Message {
+    return { ...this.#letter(to, 'taken', { username }, '/password/forgot'), key: `recovery.taken:${id}:${day}` };
+  }
+
+  #letter(to: string, kind: string, values: Readonly<Record<string, unknown>>, path: string): Message {
+    const { web, environment } = this.#parts;
+    const subject = web.text(`recovery:mail.${kind}.title`, values);
+    const action: MailLink = { label: web.text(`recovery:mail.${kind}.action`, values), href: environment.baseUrl + path };
+    const paragraphs = [web.text(`recovery:mail.${kind}.text`, values)];
+    return { to, subject, ...letter({ title: subject, paragraphs, action, reason: web.text(`recovery:mail.${kind}.reason`, values) }) };
+  }
+}

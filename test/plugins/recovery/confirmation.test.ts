@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Settings } from '#core';
+import { Accounts } from '#plugins/accounts';
+import { startApp, type Answer, type Client, type TestApp } from '#test';
+import { asJson, linkIn, mailCount, NEW_PASSWORD, nextMail, PASSWORD } from './forum.ts';
+
+let forum: TestApp;
+let address = 0;
+let members = 0;
+const visitor = (from = `198.51.100.${++address}`): Client => forum.client({ 'x-forwarded-for': from });
+const switchOn = (on: boolean): Promise<void> => forum.app.service(Settings).set({ 'registration.email_verification': on });
+const hasSession = (client: Client): boolean => [...client.cookies.keys()].some((name) => name.includes('sid'));
+
+interface SignUp {
+  readonly username: string;
+  readonly email: string;
+}
+const newcomer = (): SignUp => ({ username: `Newcomer-${++members}`, email: `newcomer-${members}@example.org` });
+async function register(form: SignUp & { readonly password?: string }, client = visitor()): Promise<Answer> {
+  await client.csrf('/register');
+  return client.post('/register', { password: PASSWORD, ...form }, asJson);
+}
+async function logIn({ username }: SignUp, client = visitor(), password = PASSWORD): Promise<Answer> {
+  await client.csrf();
+  return client.post('/login', { identifier: username, password }, asJson);
+}
+async function confirm(link: string, client = visitor()): Promise<Answer> {
+  await client.csrf('/login');
+  return client.post(link, {}, asJson);
+}
+
+beforeAll(async () => {
+  forum = await startApp({ settings: { 'security.trusted_proxies': ['127.0.0.1'] } });
+});
+afterAll(() => forum[Symbol.asyncDispose]());
+beforeEach(() => switchOn(true));
+
+describe('with addresses confirmed', () => {
+  it('a new member is logged in only after the link of their mail was followed', async () => {
+    const [client, form] = [visitor(), newcomer()];
+    const answer = await register(form, client);
+    expect([answer.status, answer.body]).toEqual([201, { success: true, email_verification: true }]);
+    expect(hasSession(client)).toBe(false);
+    const waiting = await logIn(form, client);
+    expect([waiting.status, waiting.body]).toEqual([200, { success: true, email_verification: true }]);
+    expect(hasSession(client)).toBe(false);
+    expect((await confirm(linkIn(await nextMail(forum, form.email)))).body).toEqual({ success: true });
+    expect((await logIn(form)).body).toMatchObject({ success: true, user: { username: form.username } });
+  });
+
+  it('a browser is told to look into its mail, and what to do when it logs in too early', async () => {
+    const [client, form] = [visitor(), newcomer()];
+    await client.csrf('/register');
+    const answer = await client.submit('/register', { ...form, password: PASSWORD, password_confirmation: PASSWORD });
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/register/sent']);
+    expect((await client.get('/register/sent')).text).toContain('Look into your mail');
+    const early = await client.submit('/login', { identifier: form.username, password: PASSWORD });
+    expect([early.status, early.headers.get('location')]).toEqual([303, '/login/verify']);
+    expect((await client.get('/login/verify')).text).toContain('Send the mail again');
+    const link = linkIn(await nextMail(forum, form.email));
+    const page = await client.get(link);
+    expect(page.text).toContain(form.username);
+    expect([page.headers.get('referrer-policy'), page.headers.get('cache-control')]).toEqual(['no-referrer', expect.stringContaining('no-store')]);
+    expect((await client.submit(link)).headers.get('location')).toBe('/login');
+    const entered = await client.submit('/login/verify');
+    expect(entered.headers.get('location')).toBe('/');
+    expect((await client.get('/')).text).toContain(form.username);
+  });
+
+  it('opening the link changes nothing, and it works once', async () => {
+    const form = newcomer();
+    await register(form);
+    const link = linkIn(await nextMail(forum, form.email));
+    await visitor().get(link);
+    expect((await logIn(form)).body).toHaveProperty('email_verification');
+    expect((await confirm(link)).status).toBe(200);
+    expect((await confirm(link)).status).toBe(404);
+    expect((await visitor().get(link)).text).toContain('This link no longer works');
+  });
+
+  it('the link works for 24 hours, and another mail voids it', async () => {
+    const [form, late] = [newcomer(), newcomer()];
+    for (const one of [form, late]) await register(one);
+    const [first, tooLate] = [linkIn(await nextMail(forum, form.email)), linkIn(await nextMail(forum, late.email))];
+    const client = visitor();
+    await logIn(form, client);
+    expect((await client.post('/login/verify', {}, asJson)).body).toEqual({ success: true });
+    expect((await confirm(first)).status).toBe(404);
+    forum.clock.advance(86_399_000);
+    expect((await confirm(linkIn(await nextMail(forum, form.email, 1)))).status).toBe(200);
+    forum.clock.advance(1_000);
+    expect((await confirm(tooLate)).status).toBe(404);
+  });
+
+  it('the mail is sent again three times an hour at most, and only to whoever knows the password', async () => {
+    const form = newcomer();
+    await register(form);
+    const client = visitor();
+    await client.csrf();
+    expect((await client.post('/login/verify', {}, asJson)).status).toBe(401);
+    expect((await logIn(form, client, NEW_PASSWORD)).status).toBe(401);
+    expect((await client.post('/login/verify', {}, asJson)).status).toBe(401);
+    await logIn(form, client);
+    for (let n = 0; n < 3; n++) expect((await client.post('/login/verify', {}, asJson)).status).toBe(200);
+    expect((await client.post('/login/verify', {}, asJson)).status).toBe(429);
+  });
+
+  it('an address in use is answered like any other, and its owner is told once a day', async () => {
+    const owner = { username: 'Owner', email: 'owner@example.org' };
+    await forum.app.service(Accounts).create({ ...owner, password: PASSWORD });
+    const fresh = await register(newcomer());
+    for (let n = 0; n < 2; n++) {
+      const answer = await register({ username: `Thief-${n}`, email: 'OWNER@example.org' });
+      expect([answer.status, answer.body]).toEqual([fresh.status, fresh.body]);
+      expect(await forum.app.service(Accounts).findByName(`Thief-${n}`)).toBeUndefined();
+    }
+    const mail = await nextMail(forum, owner.email);
+    expect(mail.headers['subject']).toBe('You are a member already, Owner');
+    expect(await mailCount(forum, owner.email)).toBe(1);
+    expect((await logIn(owner)).body).toHaveProperty('user');
+  });
+
+  it('whoever signs up again before confirming gets another link', async () => {
+    const form = newcomer();
+    await register(form);
+    const first = linkIn(await nextMail(forum, form.email));
+    await register({ ...form, username: 'Another-name' });
+    expect((await confirm(linkIn(await nextMail(forum, form.email, 1)))).status).toBe(200);
+    expect((await confirm(first)).status).toBe(404);
+  });
+
+  it('a taken name is still said, without a word about the address', async () => {
+    const form = newcomer();
+    await register(form);
+    const answer = await register(form);
+    expect([answer.status, answer.body.details]).toEqual([400, [{ field: 'username', message: 'is taken' }]]);
+    const weak = await register({ ...form, password: 'Short-1' });
+    expect(weak.body.details).toEqual([{ field: 'password', message: 'must have at least 10 characters' }, { field: 'username', message: 'is taken' }]);
+  });
+
+  it('a new password by mail shows that the address is theirs, too', async () => {
+    const form = newcomer();
+    await register(form);
+    await nextMail(forum, form.email);
+    const client = visitor();
+    await client.csrf('/password/forgot');
+    await client.post('/password/forgot', { email: form.email }, asJson);
+    expect((await client.post(linkIn(await nextMail(forum, form.email, 1)), { password: NEW_PASSWORD }, asJson)).status).toBe(200);
+    expect((await logIn(form, visitor(), NEW_PASSWORD)).body).toHaveProperty('user');
+  });
+});
+
+describe('without', () => {
+  it('members from before, and those that the setting kept waiting, log in', async () => {
+    const waiting = newcomer();
+    await register(waiting);
+    await switchOn(false);
+    const before = newcomer();
+    expect((await register(before)).body).toMatchObject({ user: { username: before.username } });
+    expect((await logIn(waiting)).body).toHaveProperty('user');
+    await switchOn(true);
+    expect((await logIn(before)).body).toHaveProperty('user');
+    expect((await logIn(waiting)).body).toHaveProperty('email_verification');
+  });
+
+  it('an address in use is named', async () => {
+    await switchOn(false);
+    const form = newcomer();
+    await register(form);
+    expect((await register({ ...form, username: 'Somebody-else' })).body.details).toEqual([{ field: 'email', message: 'is in use by another member' }]);
+  });
+});

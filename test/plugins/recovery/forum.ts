@@ -1,0 +1,28 @@
+import { vi } from 'vitest';
+import type { TestApp } from '#test';
+import { mailsOf, type SentMail } from '../mail/forum.ts';
+
+export const PASSWORD = 'Quiet-harbour-42';
+export const NEW_PASSWORD = 'Louder-harbour-43';
+export const asJson = { accept: 'application/json' };
+const PATIENCE = { timeout: 20_000, interval: 50 };
+
+const sentTo = async (forum: TestApp, to: string): Promise<readonly SentMail[]> => (await mailsOf(forum)).filter(({ headers }) => headers['to'] === to);
+
+/** The mail that a member gets next, given how many they have. */
+export async function nextMail(forum: TestApp, to: string, before = 0): Promise<SentMail> {
+  return vi.waitFor(async () => {
+    const mail = (await sentTo(forum, to))[before];
+    if (!mail) throw new Error(`${to} got no mail`);
+    return mail;
+  }, PATIENCE);
+}
+
+/** How many mails went to an address, once the work that was begun has ended. */
+export async function mailCount(forum: TestApp, to: string): Promise<number> {
+  await forum.calm();
+  return (await sentTo(forum, to)).length;
+}
+
+/** The path of the link in a mail. */
+export const linkIn = (mail: SentMail): string => /http:\/\/forum\.test(\/(?:password\/reset|register\/confirm|settings\/security\/email\/confirm)\/[a-f0-9]{64})\b/.exec(mail.body)![1]!;
