@@ -1,0 +1,48 @@
+import { uploadFiles } from '#plugins/uploads';
+import { defineSlot, fill, pages, redirect, slotFillings, troubleOf, view, type Retry, type View } from '#plugins/web';
+import type { Viewer } from '#plugins/access';
+import { formOf, type PageServices } from './files-page.ts';
+import { extensionsOf, picturesOf } from './formats.ts';
+import { megabytes } from './intake.ts';
+import { spend } from './share.ts';
+
+const AVATAR = '/settings/avatar';
+const PROFILE = '/settings/profile';
+/** The end of the page on which members say who they are. */
+const profileEnd = defineSlot('settings.profile.end');
+
+/** A member's picture: a panel among what they say of themselves, and a page of its own for when it is refused. */
+export function avatarPage({ plugin, access, accounts, limits, web, intake, preparing, uploads }: PageServices): void {
+  const { settings } = plugin;
+
+  const model = async ({ id }: Viewer, retry?: Retry): Promise<object> => {
+    const account = id === undefined ? undefined : await accounts.find(id);
+    const kinds = extensionsOf(picturesOf(settings['uploads.types']));
+    return {
+      user: account && { username: account.username, avatar_url: account.avatarUrl }, accept: kinds.map((kind) => `.${kind}`).join(','), types: kinds.join(', '),
+      size: megabytes(settings['uploads.max_size']), ...troubleOf(retry),
+    };
+  };
+  const page = async (viewer: Viewer, retry?: Retry): Promise<View> =>
+    view('@uploads/avatar', { name: 'settings', title: 'Your picture', hidden: true, current: PROFILE }, { panel: await web.fragment(viewer, '@uploads/avatar-panel', await model(viewer, retry)), ...troubleOf(retry) }, retry?.status ?? 200);
+  const options = { login: true, again: (retry: Retry) => page(retry.actor, retry) };
+
+  plugin.extend(slotFillings, fill(profileEnd, async (contexts, viewer) => {
+    if (!access.allows(viewer, uploadFiles)) return contexts.map(() => undefined);
+    const panel = await web.fragment(viewer, '@uploads/avatar-panel', await model(viewer));
+    return contexts.map(() => panel);
+  }));
+
+  plugin.route(pages, { method: 'get', path: AVATAR, can: uploadFiles, options })(({ actor }) => page(actor));
+
+  plugin.route(pages, { method: 'post', path: AVATAR, can: uploadFiles, options: { ...options, multipart: formOf(intake) } })(async ({ actor, req }) => {
+    await spend(limits, actor, settings['uploads.rate_limit']);
+    await uploads.setAvatar(actor.id!, await preparing.avatar(req));
+    return redirect(PROFILE, { notice: 'Your new picture is shown from now on.' });
+  });
+
+  plugin.route(pages, { method: 'post', path: `${AVATAR}/remove`, can: 'public', options })(async ({ actor }) => {
+    await uploads.removeAvatar(actor.id!);
+    return redirect(PROFILE, { notice: 'Your picture is removed.' });
+  });
+}

@@ -1,0 +1,38 @@
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { sql, type Data } from '#core';
+import { inParts, jsonList, type PersonalData } from '#plugins/privacy';
+import type { UploadFiles } from './files.ts';
+import { pathName } from './names.ts';
+import type { Uploads } from './uploads.ts';
+
+interface Row {
+  readonly id: string;
+  readonly purpose: string;
+  readonly name: string;
+  readonly type: string;
+  readonly size: number;
+  readonly created_at: Date;
+}
+interface Parts {
+  readonly data: Data;
+  readonly files: UploadFiles;
+  readonly uploads: Uploads;
+}
+const FIRST = '00000000-0000-0000-0000-000000000000';
+
+/** A member's files, with their bytes. They go with the account, those in posts too: pictures show people. */
+export const uploadsData = ({ data, files, uploads }: Parts): PersonalData => ({
+  name: 'uploads',
+  async *entries(accountId) {
+    const rows = (): AsyncIterable<Row> => inParts<Row>((after, limit) => data.all(sql<Row>`select id, purpose, name, type, size, created_at from upload
+      where account_id = ${accountId} and id > ${after?.id ?? FIRST} order by id limit ${limit}`));
+    yield { path: 'uploads.json', content: jsonList(rows()) };
+    for await (const { id, name } of rows()) {
+      const path = files.pathOf(id);
+      // It may have been deleted since the list was begun.
+      if (await stat(path).catch(() => undefined)) yield { path: `uploads/${id}-${pathName(name)}`, content: createReadStream(path) };
+    }
+  },
+  erase: (accountId) => uploads.removeAll(accountId),
+});

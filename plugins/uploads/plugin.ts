@@ -1,0 +1,67 @@
+import { join } from 'node:path';
+import { Cache, Clock, Data, definePlugin, Environment, Http, Settings, Type } from '#core';
+import { Access } from '#plugins/access';
+import { Accounts } from '#plugins/accounts';
+import { audited, auditRules } from '#plugins/audit';
+import { Discussions, mirrors } from '#plugins/discussions';
+import { Limits } from '#plugins/limits';
+import { personalData } from '#plugins/privacy';
+import { Protection } from '#plugins/protection';
+import { manageUploads, uploadDeleted, uploadFiles } from '#plugins/uploads';
+import { Web } from '#plugins/web';
+import { avatarPage } from './avatar-page.ts';
+import { UploadFiles } from './files.ts';
+import { filesPage } from './files-page.ts';
+import { Intake } from './intake.ts';
+import { uploadsData } from './personal-data.ts';
+import { Pictures } from './pictures.ts';
+import { Preparing } from './preparing.ts';
+import { References } from './references.ts';
+import { uploadRoutes } from './routes.ts';
+import { uploadSettings } from './settings.ts';
+import { UploadStore } from './store.ts';
+import { serveFiles } from './surface.ts';
+import { Tidying } from './tidying.ts';
+import { Uploads } from './uploads.ts';
+
+export default definePlugin({
+  id: 'uploads',
+  name: 'Uploads',
+  version: '1.0.0',
+  description: 'Pictures and files in posts, and pictures of members.',
+  needs: {
+    data: Data, cache: Cache, clock: Clock, http: Http, environment: Environment, settings: Settings,
+    access: Access, accounts: Accounts, discussions: Discussions, limits: Limits, protection: Protection,
+  },
+  wants: { web: Web },
+  hooks: [uploadDeleted],
+  permissions: [uploadFiles, manageUploads],
+  settings: uploadSettings,
+  async setup({ data, cache, clock, http, environment, settings, access, accounts, discussions, limits, protection, web }, plugin) {
+    const { settings: own, log } = plugin;
+    const files = new UploadFiles(join(environment.dataDir, 'uploads'));
+    const quota = () => ({ files: own['uploads.member_files'], bytes: own['uploads.member_bytes'] });
+    const store = new UploadStore({ data, cache, clock, files, quota });
+    const uploads = new Uploads({ data, environment, accounts, store, plugin });
+    plugin.extend(personalData, uploadsData({ data, files, uploads }));
+    const intake = new Intake({ folder: files.incoming, maxSize: () => own['uploads.max_size'] });
+    const pictures = new Pictures({ maxPixels: () => own['uploads.max_pixels'], log });
+    const preparing = new Preparing({ intake, pictures, types: () => own['uploads.types'] });
+
+    const references = new References({ data, clock });
+    plugin.extend(mirrors, references);
+    await discussions.makeUp(plugin, references, 'upload_absence');
+    const tidying = new Tidying({ data, clock, accounts, store, files, unusedDays: () => own['uploads.unused_days'] });
+    plugin.job('tidy', { schema: Type.Object({}), cron: '23 4 * * *', run: (_none, { signal }) => tidying.run(signal) });
+
+    serveFiles(plugin, { http, protection, log, web, store, files });
+    uploadRoutes({ plugin, settings, access, intake, preparing, store, uploads });
+    plugin.extend(auditRules, audited(uploadDeleted, ['upload.deleted'], ({ upload, by }) => (by === upload.owner_id ? undefined : {
+      action: 'upload.deleted', actor: by, subject: { type: 'upload', id: upload.id }, details: { owner: upload.owner_id, type: upload.type, purpose: upload.purpose },
+    })));
+    if (!web) return;
+    const pages = { plugin, access, accounts, limits, web, intake, preparing, store, uploads, quota };
+    filesPage(pages);
+    avatarPage(pages);
+  },
+});

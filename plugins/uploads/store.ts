@@ -1,0 +1,131 @@
+import { HttpError, notFound, sql, type Cache, type Clock, type Data, type RawBuilder } from '#core';
+import { badCursor, createId, decodeCursor, encodeCursor, isId, type Page } from '#plugins/api';
+import type { Purpose } from '#plugins/uploads';
+import type { UploadFiles } from './files.ts';
+import { megabytes } from './intake.ts';
+import type { Prepared } from './preparing.ts';
+
+/** An upload as it is stored. */
+export interface Upload {
+  readonly id: string;
+  readonly accountId: string;
+  readonly purpose: Purpose;
+  readonly name: string;
+  readonly type: string;
+  readonly size: number;
+  readonly width: number | null;
+  readonly height: number | null;
+  readonly createdAt: Date;
+}
+export interface Quota {
+  readonly files: number;
+  readonly bytes: number;
+}
+interface StoreParts {
+  readonly data: Data;
+  readonly cache: Cache;
+  readonly clock: Clock;
+  readonly files: UploadFiles;
+  /** What one member may have. */
+  quota(): Quota;
+}
+const COLUMNS = sql.raw('id, account_id as "accountId", purpose, name, type, size, width, height, created_at as "createdAt"');
+/** Cache tag of one upload: purged when it is gone. */
+const tagOf = (id: string): string => `upload:${id}`;
+
+/** Which uploads there are, and whose. */
+export class UploadStore {
+  readonly #parts: StoreParts;
+
+  constructor(parts: StoreParts) {
+    this.#parts = parts;
+  }
+
+  /** Moves the file to its place, together with the row or not at all. 409 where a file for posts would be more than the member may have. */
+  async add(accountId: string, purpose: Purpose, { path, name, type, size, width, height }: Prepared): Promise<Upload> {
+    const { data, clock, files, quota } = this.#parts;
+    const most = quota();
+    let moved: string | undefined;
+    try {
+      return await data.transaction(async () => {
+        // One after the other for each member, so that they are counted right, and of two avatars the one with the greater id is the last.
+        await data.all(sql`select pg_advisory_xact_lock(hashtextextended(${`uploads:${accountId}`}, 0))`);
+        const now = clock.now();
+        const id = createId(now);
+        const room = purpose === 'avatar' ? sql`true` : sql`(select count(*) < ${most.files}::bigint and coalesce(sum(size), 0) + ${size}::bigint <= ${most.bytes}::bigint
+          from upload where account_id = ${accountId} and purpose = 'post')`;
+        const row = await data.one(sql<Upload>`
+          insert into upload (id, account_id, purpose, name, type, size, width, height, created_at, unused_since)
+          select ${id}::uuid, ${accountId}::uuid, ${purpose}::text, ${name}::text, ${type}::text, ${size}::integer, ${width ?? null}::integer, ${height ?? null}::integer,
+            ${new Date(now)}::timestamptz, ${purpose === 'post' ? new Date(now) : null}::timestamptz
+          where ${room} returning ${COLUMNS}`);
+        if (!row) throw new HttpError(409, `Your files may be ${most.files}, with ${megabytes(most.bytes)} together; delete some under Settings → Files first`);
+        await files.keep(id, path);
+        moved = id;
+        return row;
+      });
+    } catch (error) {
+      if (moved !== undefined) await files.remove([moved]);
+      throw error;
+    }
+  }
+
+  /** Held in memory; `undefined` also for a malformed id. */
+  async find(id: string): Promise<Upload | undefined> {
+    if (!isId(id)) return undefined;
+    const { data, cache } = this.#parts;
+    const key = tagOf(id.toLowerCase());
+    const held = cache.peek<Upload>(key);
+    if (held) return held;
+    const since = cache.mark();
+    const row = await data.one(sql<Upload>`select ${COLUMNS} from upload where id = ${id}`);
+    // What is not there is not held: anybody may ask for anything.
+    if (row) cache.keep(key, [key], row, since);
+    return row;
+  }
+
+  /** A member's uploads for posts, the newest first. */
+  async list(accountId: string, { limit, offset = 0, cursor }: { readonly limit: number; readonly offset?: number | undefined; readonly cursor?: string | undefined }): Promise<Page<Upload>> {
+    const before = cursor === undefined ? undefined : String(decodeCursor(cursor, 1)[0]);
+    if (before !== undefined && !isId(before)) throw badCursor();
+    const rows = await this.#parts.data.all(sql<Upload>`
+      select ${COLUMNS} from upload where account_id = ${accountId} and purpose = 'post'${before === undefined ? sql`` : sql` and id < ${before}::uuid`}
+      order by id desc limit ${limit + 1} offset ${offset}`);
+    const items = rows.slice(0, limit);
+    const hasMore = rows.length > limit;
+    return { items, hasMore, nextCursor: hasMore ? encodeCursor([items.at(-1)!.id]) : undefined };
+  }
+
+  /** What a member has, for posts. */
+  async used(accountId: string): Promise<Quota> {
+    const row = await this.#parts.data.one(sql<Quota>`
+      select count(*)::int as files, coalesce(sum(size), 0)::bigint as bytes from upload where account_id = ${accountId} and purpose = 'post'`);
+    return row!;
+  }
+
+  /** 404 where somebody else was quicker. `also` joins the transaction. */
+  async remove({ id }: Upload, also: () => Promise<void>): Promise<void> {
+    const gone = await this.removeWhere(sql`id = ${id}`, also);
+    if (gone.length === 0) throw notFound('There is no such file');
+  }
+
+  /** Resolves to the ids of those that were removed. Rows first: a file without a row is swept up later, a row without a file would be a dead link. */
+  async removeWhere(condition: RawBuilder<unknown>, also?: () => Promise<void>): Promise<readonly string[]> {
+    const { data, cache, files } = this.#parts;
+    const ids = await data.transaction(async () => {
+      const rows = await data.all(sql<{ id: string }>`delete from upload where ${condition} returning id`);
+      if (rows.length > 0) await also?.();
+      const gone = rows.map(({ id }) => id);
+      if (gone.length > 0) await cache.purge(...gone.map(tagOf));
+      return gone;
+    });
+    await files.remove(ids);
+    return ids;
+  }
+
+  /** Those of the ids that are known. One statement. */
+  async known(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const rows = await this.#parts.data.all(sql<{ id: string }>`select id from upload where id = any(${ids.filter(isId)}::uuid[])`);
+    return new Set(rows.map(({ id }) => id));
+  }
+}

@@ -1,0 +1,125 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test, vi } from 'vitest';
+import sharp from 'sharp';
+import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
+import { formWith, picture, send } from './forum.ts';
+
+const forum = useForum({ 'uploads.rate_limit': 1_000, 'uploads.max_size': 100_000 });
+const html = (text: string): string => text.replaceAll('&#x3D;', '=');
+const page = async (path: string, name: Name = 'ada'): Promise<string> => html(expectStatus(await forum.as[name].get(path), 200).text);
+
+/** Sends a form as a browser without script does. */
+async function submit(name: Name, path: string, bytes: Uint8Array | string, fileName: string, token?: string) {
+  const body = new FormData();
+  body.append('_csrf', token ?? (await forum.as[name].csrf('/settings/profile')));
+  for (const [key, value] of formWith(bytes, fileName)) body.append(key, value);
+  return forum.as[name].request('POST', path, { body });
+}
+const avatarOf = async (name: Name): Promise<string | null> => (await forum.guest.get(`/api/users/${forum.ids[name]}`)).body.user.avatar_url;
+const incoming = () => readdir(join(forum.app.app.environment.dataDir, 'uploads/incoming')).catch(() => []);
+
+describe('the page of one’s files', () => {
+  test('is for members, and among their settings', async () => {
+    expect((await forum.guest.get('/settings/uploads')).headers.get('location')).toBe('/login?return_to=%2Fsettings%2Fuploads');
+    expect(await page('/settings/profile')).toContain('href="/settings/uploads"');
+    expect(await page('/settings/profile', 'bad')).not.toContain('href="/settings/uploads"');
+    expect(await page('/settings/uploads')).toContain('You have uploaded nothing yet.');
+  });
+
+  test('takes a file, and gives the Markdown that shows it', async () => {
+    const answer = await submit('ada', '/settings/uploads', await picture('png'), 'A [boat] <x>.png');
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/settings/uploads']);
+    const text = await page('/settings/uploads');
+    expect(text).toContain('A [boat] x.png is uploaded.');
+    expect(text).toMatch(/value="!\[A \\\[boat\\\] x\]\(\/uploads\/[0-9a-f-]{36}\/a-boat-x\.png\)"/);
+    await submit('ada', '/settings/uploads', 'Words', 'words.txt');
+    expect(await page('/settings/uploads')).toMatch(/value="\[words\.txt\]\(\/uploads\/[0-9a-f-]{36}\/words\.txt\)"/);
+  });
+
+  test('comes back with what was wrong', async () => {
+    for (const [bytes, name, status, message] of [['MZ', 'x.exe', 400, 'must end in one of'], ['x'.repeat(100_001), 'x.txt', 413, 'at most 98 KiB'], ['', '', 400, 'choose a file']] as const) {
+      const answer = await submit('ada', '/settings/uploads', bytes, name);
+      expect([answer.status, html(answer.text).includes(message), html(answer.text).includes('enctype="multipart/form-data"')]).toEqual([status, true, true]);
+    }
+  });
+
+  test('takes nothing without a forgery token, and nothing stays of it', async () => {
+    expect((await submit('ada', '/settings/uploads', 'x', 'x.txt', 'wrong')).status).toBe(403);
+    expect((await submit('ada', '/settings/uploads', 'x', 'x.txt', '')).status).toBe(403);
+    expect((await submit('bad', '/settings/uploads', 'x', 'x.txt')).status).toBe(403);
+    await vi.waitUntil(async () => (await incoming()).length === 0, { timeout: 10_000 });
+  });
+
+  test('deletes one’s own files, and leaves those of others', async () => {
+    const { upload } = expectStatus(await send(forum.as.bob, 'x', 'x.txt'), 201).body;
+    await forum.as.ada.submit('/settings/uploads/delete', { id: upload.id });
+    expect((await forum.guest.get(new URL(upload.url).pathname)).status).toBe(200);
+    await forum.as.bob.submit('/settings/uploads/delete', { id: upload.id });
+    expect((await forum.guest.get(new URL(upload.url).pathname)).status).toBe(404);
+  });
+
+  test('has pages', async () => {
+    for (let at = 0; at < 51; at++) expectStatus(await send(forum.as.mia, 'x', `${at}.txt`), 201);
+    const [first, second] = [await page('/settings/uploads', 'mia'), await page('/settings/uploads?page=2', 'mia')];
+    expect([first.includes('50.txt'), first.includes('>0.txt'), second.includes('>0.txt')]).toEqual([true, false, true]);
+  });
+});
+
+describe('a member’s picture', () => {
+  test('is the middle as a square, shown wherever they are', async () => {
+    expect(await avatarOf('ada')).toBeNull();
+    const wide = await sharp({ create: { width: 90, height: 30, channels: 3, background: '#0000ff' } })
+      .composite([{ input: { create: { width: 30, height: 30, channels: 3, background: '#ff0000' } }, left: 30, top: 0 }]).png().toBuffer();
+    const answer = await submit('ada', '/settings/avatar', wide, 'me.png');
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/settings/profile']);
+    const url = (await avatarOf('ada'))!;
+    const { data, info } = await sharp(Buffer.from(await (await fetch(forum.app.url + url)).arrayBuffer())).raw().toBuffer({ resolveWithObject: true });
+    expect([info.width, info.height]).toEqual([256, 256]);
+    const edge = (128 * 256 + 3) * info.channels;
+    expect([data[edge]! > 200, data[edge + 2]! < 60]).toEqual([true, true]);
+    for (const path of ['/u/ada', '/settings/profile']) expect(await page(path)).toContain(`src="${url}" alt="" width="40" height="40"`);
+    expect(await page('/u/bob')).not.toContain(`avatar-xl" src`);
+  });
+
+  test('is replaced at once, and the one before is gone', async () => {
+    const before = (await avatarOf('ada'))!;
+    expect((await submit('ada', '/settings/avatar', await picture('jpeg'), 'me.jpg')).status).toBe(303);
+    const after = (await avatarOf('ada'))!;
+    expect([after === before, (await forum.guest.get(before)).status, (await forum.guest.get(after)).status]).toEqual([false, 404, 200]);
+  });
+
+  test('set twice at once leaves one that is there', async () => {
+    await Promise.all([submit('bob', '/settings/avatar', await picture('png'), 'a.png'), submit('bob', '/settings/avatar', await picture('gif'), 'b.gif')]);
+    expect((await forum.guest.get((await avatarOf('bob'))!)).status).toBe(200);
+  });
+
+  test('must be a picture', async () => {
+    for (const [bytes, name] of [['Words', 'me.txt'], ['%PDF-1.7', 'me.pdf'], ['not a picture', 'me.png']] as const) {
+      const answer = await submit('ada', '/settings/avatar', bytes, name);
+      expect([answer.status, html(answer.text).includes('id="f-file-problem"')]).toEqual([400, true]);
+    }
+    expect(await page('/settings/avatar')).toContain('action="/settings/avatar"');
+    expect((await forum.as.bad.get('/settings/avatar')).status).toBe(403);
+    expect((await forum.guest.get('/settings/avatar')).status).toBe(303);
+  });
+
+  test('is no file of posts: it is in no list, and takes none of one’s room', async () => {
+    expect((await forum.as.bob.get('/api/uploads')).body.uploads).toEqual([]);
+  });
+
+  test('is removed by its member, or by a moderator', async () => {
+    const url = (await avatarOf('ada'))!;
+    expect((await forum.as.ada.submit('/settings/avatar/remove')).status).toBe(303);
+    expect([await avatarOf('ada'), (await forum.guest.get(url)).status]).toEqual([null, 404]);
+    const other = (await avatarOf('bob'))!;
+    expectStatus(await forum.as.mia.delete(`/api/uploads/${other.split('/')[2]}`), 200);
+    expect([await avatarOf('bob'), (await forum.guest.get(other)).status]).toEqual([null, 404]);
+  });
+});
+
+test('where texts are written there is a way to the files', async () => {
+  const text = await page('/new');
+  expect(text).toMatch(/<x-upload[^>]+data-most="100000"/);
+  expect(text).toContain('href="/settings/uploads"');
+});

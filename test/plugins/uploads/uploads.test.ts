@@ -1,0 +1,165 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import sharp from 'sharp';
+import { expectStatus, useForum } from '../discussions/forum.ts';
+import { picture, send } from './forum.ts';
+
+const forum = useForum({ 'uploads.rate_limit': 1_000 });
+const pathOf = ({ url }: { readonly url: string }): string => new URL(url).pathname;
+let shown: any;
+
+beforeAll(async () => {
+  shown = expectStatus(await send(forum.as.ada, await picture('png'), 'Boats at “Sète”.png', { type: 'image/png' }), 201).body.upload;
+});
+
+describe('uploading', () => {
+  test('answers with what is stored', () => {
+    expect(shown).toMatchObject({ name: 'Boats at “Sète”.png', type: 'image/png', width: 40, height: 30, created_at: '2026-01-15T12:00:00.000Z' });
+    expect(shown.url).toBe(`http://forum.test/uploads/${shown.id}/boats-at-sete.png`);
+  });
+
+  test.each([['jpeg', 'jpg', 'image/jpeg'], ['gif', 'gif', 'image/gif'], ['webp', 'webp', 'image/webp'], ['avif', 'webp', 'image/webp']] as const)(
+    'takes %s', async (format, extension, type) => {
+      const { upload } = expectStatus(await send(forum.as.ada, await picture(format), `x.${format.toUpperCase()}`), 201).body;
+      expect(upload).toMatchObject({ name: `x.${extension}`, type, width: 40, height: 30 });
+      const bytes = Buffer.from(await (await fetch(forum.app.url + pathOf(upload))).arrayBuffer());
+      expect(await sharp(bytes).metadata()).toMatchObject({ format: type.split('/')[1], width: 40, height: 30 });
+    },
+  );
+
+  test('keeps what moves moving', async () => {
+    const frames = await Promise.all(['#ff0000', '#0000ff'].map((background) => sharp({ create: { width: 20, height: 10, channels: 3, background } }).png().toBuffer()));
+    const moving = await sharp(frames, { join: { animated: true } }).gif({ delay: [200, 300] }).toBuffer();
+    const { upload } = expectStatus(await send(forum.as.ada, moving, 'moving.gif'), 201).body;
+    expect(upload).toMatchObject({ width: 20, height: 10 });
+    const bytes = Buffer.from(await (await fetch(forum.app.url + pathOf(upload))).arrayBuffer());
+    expect(await sharp(bytes, { animated: true }).metadata()).toMatchObject({ pages: 2, delay: [200, 300] });
+  });
+
+  test('takes documents and texts as they are', async () => {
+    for (const [name, bytes, type] of [['a.pdf', '%PDF-1.7\nWords', 'application/pdf'], ['b.txt', 'Grüße\n', 'text/plain'], ['c.zip', 'PK\u0005\u0006'.padEnd(22, '\0'), 'application/zip']] as const) {
+      const { upload } = expectStatus(await send(forum.as.ada, Buffer.from(bytes), name), 201).body;
+      expect(upload).toMatchObject({ name, type, size: Buffer.byteLength(bytes), width: null, height: null });
+      expect((await forum.guest.get(pathOf(upload))).text).toBe(bytes);
+    }
+  });
+
+  test('is for members who may, with a forgery token', async () => {
+    const { ada, bad } = forum.as;
+    expect((await send(forum.guest, 'x', 'x.txt')).status).toBe(401);
+    expect((await send(bad, 'x', 'x.txt')).status).toBe(403);
+    expect((await send(ada, 'x', 'x.txt', { headers: { 'x-csrf-token': 'wrong' } })).body).toMatchObject({ code: 'csrf_failed' });
+  });
+
+  test('with a key answers a repetition with the first file, and another file with 409', async () => {
+    const headers = { 'idempotency-key': 'once' };
+    const first = expectStatus(await send(forum.as.ada, 'the same', 'x.txt', { headers }), 201);
+    const again = expectStatus(await send(forum.as.ada, 'the same', 'x.txt', { headers }), 201);
+    expect([again.body, again.headers.get('idempotency-replayed')]).toEqual([first.body, 'true']);
+    expect((await send(forum.as.ada, 'another', 'x.txt', { headers })).status).toBe(409);
+  });
+
+  test('is described as a form with a file', async () => {
+    const { paths } = (await forum.guest.get('/api/openapi.json')).body;
+    const { content } = paths['/api/uploads'].post.requestBody;
+    expect(content['multipart/form-data'].schema).toMatchObject({ properties: { file: { contentMediaType: 'application/octet-stream' } }, required: ['file'] });
+  });
+});
+
+describe('one’s list', () => {
+  test('has one’s own only, the newest first, in pages', async () => {
+    const { mia, bob } = forum.as;
+    for (const name of ['1.txt', '2.txt', '3.txt']) expectStatus(await send(mia, name, name), 201);
+    const first = expectStatus(await mia.get('/api/uploads?limit=2'), 200).body;
+    expect([first.uploads.map(({ name }: any) => name), first.count, first.hasMore]).toEqual([['3.txt', '2.txt'], 2, true]);
+    const second = (await mia.get(`/api/uploads?limit=2&cursor=${first.next_cursor}`)).body;
+    expect([second.uploads.map(({ name }: any) => name), second.hasMore]).toEqual([['1.txt'], false]);
+    expect((await bob.get('/api/uploads')).body).toMatchObject({ uploads: [], count: 0 });
+    expect((await mia.get('/api/uploads?cursor=nonsense')).status).toBe(400);
+    expect((await forum.guest.get('/api/uploads')).status).toBe(401);
+  });
+});
+
+describe('a file’s address', () => {
+  test('sends a picture to be shown in place, kept for ever, and harmless', async () => {
+    const { status, headers } = await forum.guest.get(pathOf(shown));
+    expect([status, headers.get('content-type'), headers.get('content-length')]).toEqual([200, 'image/png', String(shown.size)]);
+    expect(headers.get('content-disposition')).toBe(`inline; filename="Boats at _S_te_.png"; filename*=UTF-8''Boats%20at%20%E2%80%9CS%C3%A8te%E2%80%9D.png`);
+    expect(headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('content-security-policy')).toMatch(/(?=.*default-src 'none')(?=.*\bsandbox\b)/);
+    expect(headers.getSetCookie()).toEqual([]);
+  });
+
+  test('offers everything else as a download', async () => {
+    const { upload } = expectStatus(await send(forum.as.ada, '<script>alert(1)</script>', 'page.txt', { type: 'text/html' }), 201).body;
+    const { headers } = await forum.guest.get(pathOf(upload));
+    expect([headers.get('content-type'), headers.get('content-disposition')]).toEqual(['text/plain; charset=utf-8', `attachment; filename="page.txt"; filename*=UTF-8''page.txt`]);
+    expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
+  });
+
+  test('answers 304 to who has it, and HEAD without a body', async () => {
+    const etag = (await forum.guest.get(pathOf(shown))).headers.get('etag')!;
+    const known = await forum.guest.get(pathOf(shown), { 'if-none-match': etag });
+    expect([known.status, known.text]).toEqual([304, '']);
+    expect((await forum.guest.get(pathOf(shown), { 'if-none-match': '"other"' })).status).toBe(200);
+    const head = await forum.guest.request('HEAD', pathOf(shown));
+    expect([head.status, head.text, head.headers.get('content-length')]).toEqual([200, '', String(shown.size)]);
+  });
+
+  test.each(['/uploads', '/uploads/', '/uploads/x/y.png', '/uploads/00000000-0000-7000-8000-000000000000/x.png', '/uploads/..%2f..%2fetc%2fpasswd/x', '/uploads/x/%00'])(
+    '%s is not there', async (path) => {
+      const { status, headers } = await forum.guest.get(path);
+      expect([status, headers.get('cache-control')]).toEqual([404, 'no-store']);
+    },
+  );
+
+  test('what is not there is an ordinary page to a browser that opens it, as whoever asks', async () => {
+    const asPage = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
+    const dead = `/uploads/${shown.id}/invoice.png`;
+    for (const path of ['/uploads/x', dead]) {
+      const { status, text, headers } = await forum.as.ada.get(path, asPage);
+      expect([status, headers.get('content-type'), headers.get('cache-control')]).toEqual([404, 'text/html; charset=utf-8', 'private, no-store']);
+      expect(text).toMatch(/<h1>Nothing is here<\/h1>/);
+      expect(text).toContain('Account of ada');
+      const page = (await forum.as.ada.get('/nowhere', asPage)).headers;
+      const named = (from: Headers): readonly string[] => [...from.keys()].filter((name) => !['date', 'content-length'].includes(name)).toSorted();
+      expect(named(headers)).toEqual(named(page));
+      expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+    }
+    expect((await forum.guest.get(dead, asPage)).text).toContain('Log in');
+    // A picture that a page shows, and programs.
+    for (const accept of ['image/avif,image/webp,*/*;q=0.8', '*/*', 'application/json']) {
+      const answer = await forum.guest.get(dead, { accept });
+      expect([answer.status, answer.body.code, answer.headers.get('cache-control')]).toEqual([404, 'not_found', 'no-store']);
+    }
+  });
+
+  test('works under its own name only', async () => {
+    expect((await forum.guest.get(`/uploads/${shown.id}/invoice.png`)).status).toBe(404);
+    expect((await forum.guest.get(`/uploads/${shown.id}`)).status).toBe(404);
+    expect((await forum.guest.request('POST', pathOf(shown))).status).toBe(405);
+  });
+});
+
+describe('deleting', () => {
+  test('is for the owner and for moderators', async () => {
+    const made = async () => expectStatus(await send(forum.as.ada, 'x', 'x.txt'), 201).body.upload;
+    const [one, two] = [await made(), await made()];
+    expect((await forum.as.bob.delete(`/api/uploads/${one.id}`)).status).toBe(403);
+    expect((await forum.guest.delete(`/api/uploads/${one.id}`)).status).toBe(401);
+    expectStatus(await forum.as.ada.delete(`/api/uploads/${one.id}`), 200);
+    expectStatus(await forum.as.mia.delete(`/api/uploads/${two.id}`), 200);
+    for (const gone of [one, two]) {
+      expect((await forum.guest.get(pathOf(gone))).status).toBe(404);
+      expect((await forum.as.ada.delete(`/api/uploads/${gone.id}`)).status).toBe(404);
+    }
+    expect((await forum.as.ada.delete('/api/uploads/nonsense')).status).toBe(404);
+  });
+
+  test('takes the file from what is held in memory too', async () => {
+    const { upload } = expectStatus(await send(forum.as.ada, 'x', 'x.txt'), 201).body;
+    expect((await forum.guest.get(pathOf(upload))).status).toBe(200);
+    expectStatus(await forum.as.ada.delete(`/api/uploads/${upload.id}`), 200);
+    expect((await forum.guest.get(pathOf(upload))).status).toBe(404);
+  });
+});
