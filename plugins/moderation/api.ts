@@ -1,0 +1,35 @@
+import { defineAction, definePermission } from '#core';
+
+/** What moderators do, as their log names it. */
+export const ACTIONS = [
+  'post.edited', 'post.deleted', 'post.restored', 'discussion.renamed', 'discussion.moved', 'discussion.pinned', 'discussion.unpinned', 'discussion.locked',
+  'discussion.unlocked', 'discussion.deleted', 'discussion.restored', 'report.resolved', 'report.dismissed', 'member.warned', 'member.suspended',
+  'member.released', 'member.banned', 'member.unbanned',
+] as const;
+export type ActionName = (typeof ACTIONS)[number];
+
+/** One line of the moderators' log. */
+export interface ModerationEntry {
+  readonly id: string;
+  readonly action: ActionName;
+  readonly actor_id: string;
+  /** Whom it is about: the member, or whoever wrote what was changed. */
+  readonly user_id?: string | undefined;
+  /** With the title that it had then. */
+  readonly discussion?: { readonly id: string; readonly number: number; readonly title: string } | undefined;
+  readonly post?: { readonly id: string; readonly number: number } | undefined;
+  readonly report_id?: string | undefined;
+  /** May be empty. The member is told, but not what is said of reports. */
+  readonly reason: string;
+  /** The end of a suspension. */
+  readonly until?: string | undefined;
+  readonly created_at: string;
+}
+/** A moderator did something. Raised in the transaction that puts it into the log, once for each. */
+export const acted = defineAction<{ readonly entry: ModerationEntry }>('moderation.acted');
+
+/** A moderator noted something about a member, for other moderators; raised in the transaction that keeps the note. Never with the note. */
+export const memberNoted = defineAction<{ readonly userId: string; readonly by: string }>('moderation.member-noted');
+
+export const openModeration = definePermission('moderation.open', { label: 'see the moderators’ pages, log and notes on members', default: 'moderator' });
+export const restrainMembers = definePermission('moderation.restrain', { label: 'warn, suspend and ban members', default: 'moderator' });

@@ -1,0 +1,37 @@
+import { commandLine, sql, type Clock, type Data, type PluginHandle } from '#core';
+import type { Access } from '#plugins/access';
+import { groupChanged, type Accounts } from '#plugins/accounts';
+import type { Log } from './log.ts';
+
+/** As whose part the changes of group are raised that a ban from here makes: those are in the log already. */
+export const OWN = 'moderation';
+
+interface Parts {
+  readonly data: Data;
+  readonly clock: Clock;
+  readonly access: Access;
+  readonly accounts: Pick<Accounts, 'find'>;
+  readonly log: Log;
+}
+
+/** A member who is moved into the group of the banned elsewhere, such as in the admin panel, is banned as from here, and let go again in the same way. */
+export function noteBansElsewhere(plugin: PluginHandle, { data, clock, access, accounts, log }: Parts): void {
+  const isBanned = (groupId: string): boolean => access.group(groupId)?.level === 'banned';
+
+  plugin.on(groupChanged, async ({ id: userId, from, to, by, partOf }, { id }) => {
+    await access.refresh();
+    if (partOf === OWN || isBanned(from) === isBanned(to)) return;
+    await data.transaction(async () => {
+      const lasting = (await accounts.find(userId))?.groupId === to;
+      if (lasting && isBanned(to)) {
+        await data.all(sql`insert into moderation_ban (user_id, group_id) values (${userId}, ${from})
+          on conflict (user_id) do update set group_id = excluded.group_id`);
+      }
+      if (lasting && isBanned(from)) await data.all(sql`delete from moderation_ban where user_id = ${userId}`);
+      // A line of the log has an actor; what was done by a command is in the audit log alone.
+      if (by === undefined || by === commandLine) return;
+      const action = isBanned(to) ? 'member.banned' : 'member.unbanned';
+      await log.add({ id, action, actor_id: by, user_id: userId, reason: '', created_at: new Date(clock.now()).toISOString() });
+    });
+  }, { durable: true });
+}

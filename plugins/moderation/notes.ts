@@ -1,0 +1,49 @@
+import { sql, type Clock, type Data, type PluginHandle } from '#core';
+import type { Viewer } from '#plugins/access';
+import type { Accounts, Author } from '#plugins/accounts';
+import { createId } from '#plugins/api';
+import { memberNoted } from '#plugins/moderation';
+
+/** What a moderator noted about a member, for other moderators. */
+export interface StaffNote {
+  readonly id: string;
+  readonly author: Author | undefined;
+  readonly content: string;
+  readonly created_at: string;
+}
+interface NoteServices {
+  readonly plugin: PluginHandle;
+  readonly data: Data;
+  readonly clock: Clock;
+  readonly accounts: Pick<Accounts, 'authors'>;
+}
+/** Notes shown of one member. */
+const MOST = 100;
+
+/** Moderators' notes on members. Who may read and write them is checked by whoever calls. */
+export class StaffNotes {
+  readonly #services: NoteServices;
+
+  constructor(services: NoteServices) {
+    this.#services = services;
+  }
+
+  async add(userId: string, content: string, viewer: Viewer): Promise<void> {
+    const { plugin, data, clock } = this.#services;
+    const now = clock.now();
+    await data.transaction(async () => {
+      await data.all(sql`insert into moderation_note (id, user_id, author_id, content, created_at)
+        values (${createId(now)}, ${userId}, ${viewer.id}, ${content.trim()}, ${new Date(now)})`);
+      await plugin.emit(memberNoted, { userId, by: viewer.id ?? '' });
+    });
+  }
+
+  /** The newest first. */
+  async about(userId: string): Promise<readonly StaffNote[]> {
+    const { data, accounts } = this.#services;
+    const rows = await data.all(sql<{ id: string; author_id: string; content: string; created_at: Date }>`
+      select id, author_id, content, created_at from moderation_note where user_id = ${userId} order by id desc limit ${MOST}`);
+    const authors = await accounts.authors(rows.map((row) => row.author_id));
+    return rows.map((row) => ({ id: row.id, author: authors.get(row.author_id), content: row.content, created_at: row.created_at.toISOString() }));
+  }
+}

@@ -1,0 +1,33 @@
+import type { PluginHandle } from '#core';
+import type { Access } from '#plugins/access';
+import type { Accounts } from '#plugins/accounts';
+import type { Discussions } from '#plugins/discussions';
+import type { Reports } from '#plugins/reports';
+import type { Line, Log } from '../log.ts';
+import type { StaffNotes } from '../notes.ts';
+import type { Restraints } from '../restraints.ts';
+
+export interface PageServices {
+  readonly plugin: PluginHandle;
+  readonly access: Access;
+  readonly accounts: Accounts;
+  readonly discussions: Discussions;
+  readonly reports: Reports | undefined;
+  readonly log: Log;
+  readonly restraints: Restraints;
+  readonly notes: StaffNotes;
+}
+export const HOME = '/mod';
+export const LOG = '/mod/log';
+/** The moderators' page of a member. */
+export const memberPath = (username: string): string => `/mod/members/${encodeURIComponent(username)}`;
+
+/** A line of the log as templates show it. */
+export function lineModel(line: Line): object {
+  const { id, action, actor, member, discussion_number: discussion, post_number: post, title, report_id: report, reason, until, created_at: at } = line;
+  const href = discussion === null ? undefined : `/d/${discussion}${post === null ? '' : `/${post}`}`;
+  return {
+    id, action: `moderation:action.${action}`, actor, title, href, post, report: report === null ? undefined : `/mod/reports/${report}`, reason, until, at,
+    member, memberHref: member && memberPath(member.username),
+  };
+}

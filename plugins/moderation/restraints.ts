@@ -1,0 +1,101 @@
+import { HttpError, notFound, sql, type Clock, type Data } from '#core';
+import type { Access, Viewer } from '#plugins/access';
+import type { Account, Accounts } from '#plugins/accounts';
+import { createId } from '#plugins/api';
+import type { ActionName } from '#plugins/moderation';
+import { OWN } from './bans-elsewhere.ts';
+import type { Log } from './log.ts';
+
+interface RestraintServices {
+  readonly data: Data;
+  readonly clock: Clock;
+  readonly access: Access;
+  readonly accounts: Pick<Accounts, 'find' | 'setGroup'>;
+  readonly log: Log;
+}
+const DAY = 86_400_000;
+
+/** What moderators do to members. Whoever does it must stand above the member on the ladder of groups, so nobody acts on themselves. */
+export class Restraints {
+  readonly #services: RestraintServices;
+
+  constructor(services: RestraintServices) {
+    this.#services = services;
+  }
+
+  /** Whether the viewer stands above the member. */
+  above(viewer: Viewer, account: Account): boolean {
+    const { access } = this.#services;
+    const group = access.group(account.groupId);
+    return viewer.id !== account.id && group !== undefined && access.outranks(viewer, group);
+  }
+
+  banned({ groupId }: Account): boolean {
+    return this.#services.access.group(groupId)?.level === 'banned';
+  }
+
+  /** The member is told, and nothing else. */
+  warn(userId: string, reason: string, viewer: Viewer): Promise<void> {
+    return this.#act('member.warned', userId, { reason }, viewer, () => Promise.resolve());
+  }
+
+  /** In place of a suspension that lasts. */
+  suspend(userId: string, { days, reason }: { readonly days: number; readonly reason: string }, viewer: Viewer): Promise<void> {
+    const { access, clock } = this.#services;
+    const until = new Date(clock.now() + days * DAY);
+    return this.#act('member.suspended', userId, { reason, until }, viewer, async (account) => {
+      if (this.banned(account)) throw new HttpError(409, `${account.username} is banned, which goes further than a suspension`);
+      await access.suspend({ userId, until, reason: reason.trim() });
+    });
+  }
+
+  release(userId: string, reason: string, viewer: Viewer): Promise<void> {
+    const { access } = this.#services;
+    return this.#act('member.released', userId, { reason }, viewer, async ({ username }) => {
+      if (!access.suspension(userId)) throw new HttpError(409, `${username} is not suspended any more`);
+      await access.release(userId);
+    });
+  }
+
+  /** Ends every session of the member, who becomes one of the group of the banned. */
+  ban(userId: string, reason: string, viewer: Viewer): Promise<void> {
+    const { data, access, accounts } = this.#services;
+    return this.#act('member.banned', userId, { reason }, viewer, async (account) => {
+      if (this.banned(account)) throw new HttpError(409, `${account.username} is banned already`);
+      await data.all(sql`insert into moderation_ban (user_id, group_id) values (${userId}, ${account.groupId})
+        on conflict (user_id) do update set group_id = excluded.group_id`);
+      await access.release(userId);
+      await accounts.setGroup(userId, access.groupOf('banned').id, viewer.id, OWN);
+    });
+  }
+
+  /** Back to the group of before, if whoever lifts the ban stands above it; otherwise a member like others. */
+  unban(userId: string, reason: string, viewer: Viewer): Promise<void> {
+    const { data, access, accounts } = this.#services;
+    return this.#act('member.unbanned', userId, { reason }, viewer, async (account) => {
+      if (!this.banned(account)) throw new HttpError(409, `${account.username} is not banned any more`);
+      const before = await data.one(sql<{ groupId: string }>`delete from moderation_ban where user_id = ${userId} returning group_id as "groupId"`);
+      const group = access.group(before?.groupId ?? '');
+      await accounts.setGroup(userId, group && access.outranks(viewer, group) ? group.id : access.groupOf('member').id, viewer.id, OWN);
+    });
+  }
+
+  async #act(
+    action: ActionName, userId: string, { reason, until }: { readonly reason: string; readonly until?: Date }, viewer: Viewer,
+    work: (account: Account) => Promise<void>,
+  ): Promise<void> {
+    const { data, clock, accounts, log } = this.#services;
+    await data.transaction(async () => {
+      const account = await accounts.find(userId);
+      if (!account) throw notFound('There is no such member');
+      if (viewer.id === userId) throw new HttpError(403, 'Somebody else has to judge you');
+      if (!this.above(viewer, account)) throw new HttpError(403, `${account.username} is not below you; ask an administrator`);
+      await work(account);
+      const now = clock.now();
+      await log.add({
+        id: createId(now), action, actor_id: viewer.id ?? '', user_id: userId, reason: reason.trim(),
+        until: until?.toISOString(), created_at: new Date(now).toISOString(),
+      });
+    });
+  }
+}

@@ -1,0 +1,193 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { Access } from '#plugins/access';
+import { Accounts } from '#plugins/accounts';
+import type { Answer, Client } from '#test';
+import { useForum } from '../discussions/forum.ts';
+import { formWith, picture } from '../uploads/forum.ts';
+
+const PASSWORD = 'Plain-Sailing-42';
+const asJson = { accept: 'application/json' };
+const forum = useForum({ 'pro.enabled': true });
+let image: Buffer;
+
+interface Started {
+  readonly id: string;
+  readonly number: number;
+}
+/** A member with something of each kind of their own, and of others. */
+interface Person {
+  readonly name: string;
+  readonly id: string;
+  readonly client: Client;
+  readonly discussions: readonly [Started, Started];
+  readonly replies: readonly [string, string];
+  readonly upload: string;
+  readonly foreign: Started & { readonly postId: string };
+}
+type Body = object | ((person: Person) => object);
+interface Write {
+  /** As the routes are listed: `POST /api/posts/:id`. */
+  readonly route: string;
+  readonly path?: (person: Person) => string;
+  readonly body?: Body;
+  readonly file?: boolean;
+}
+
+const DONE: unknown = expect.toBeOneOf([200, 201, 303]);
+/** What others see. In this order all of it can be done by one member. */
+const VISIBLE: readonly Write[] = [
+  { route: 'POST /api/discussions', body: { title: 'Mine', content: 'x', category_id: 'general' } },
+  { route: 'PUT /api/discussions/:id', path: ({ discussions: [one] }) => `/api/discussions/${one.id}`, body: { title: 'Other' } },
+  { route: 'POST /api/posts', body: ({ foreign }) => ({ discussion_id: foreign.id, content: 'x' }) },
+  { route: 'PUT /api/posts/:id', path: ({ replies: [one] }) => `/api/posts/${one}`, body: { content: 'Other' } },
+  { route: 'POST /api/reactions/toggle', body: ({ foreign }) => ({ post_id: foreign.postId, reaction: 'like' }) },
+  { route: 'POST /api/reports', body: ({ foreign }) => ({ post_id: foreign.postId, reason: 'spam' }) },
+  { route: 'POST /api/subscriptions/toggle', body: ({ foreign }) => ({ discussion_id: foreign.id }) },
+  { route: 'POST /api/typing-indicator/typing', body: ({ foreign }) => ({ discussion_id: foreign.id }) },
+  { route: 'POST /api/typing-indicator/stop', body: ({ foreign }) => ({ discussion_id: foreign.id }) },
+  { route: 'POST /api/uploads', file: true },
+  { route: 'DELETE /api/uploads/:id', path: ({ upload }) => `/api/uploads/${upload}` },
+  { route: 'POST /new', body: { title: 'Mine', content: 'x', category_id: 'general' } },
+  { route: 'POST /d/:address/reply', path: ({ foreign }) => `/d/${foreign.number}/reply`, body: { content: 'y' } },
+  { route: 'POST /d/:address/edit', path: ({ discussions: [one] }) => `/d/${one.number}/edit`, body: { title: 'Another', category_id: 'general' } },
+  { route: 'POST /p/:id/edit', path: ({ replies: [one] }) => `/p/${one}/edit`, body: { content: 'Another' } },
+  { route: 'POST /p/:id/react', path: ({ foreign }) => `/p/${foreign.postId}/react`, body: { reaction: 'love' } },
+  { route: 'POST /p/:id/report', path: ({ foreign }) => `/p/${foreign.postId}/report`, body: { reason: 'spam' } },
+  { route: 'POST /subscriptions', body: ({ foreign }) => ({ discussion_id: foreign.id, level: 'tracking' }) },
+  { route: 'POST /settings/profile', body: { bio: 'Buy my ropes' } },
+  { route: 'POST /settings/avatar', file: true },
+  { route: 'POST /settings/uploads', file: true },
+  { route: 'POST /p/:id/delete', path: ({ replies: [one] }) => `/p/${one}/delete`, body: {} },
+  { route: 'DELETE /api/posts/:id', path: ({ replies: [, other] }) => `/api/posts/${other}` },
+  { route: 'POST /d/:address/delete', path: ({ discussions: [one] }) => `/d/${one.number}/delete`, body: {} },
+  { route: 'DELETE /api/discussions/:id', path: ({ discussions: [, other] }) => `/api/discussions/${other.id}` },
+];
+
+/** What concerns nobody else: their safety, what they read, taking back what is theirs, and leaving. In this order, ending with the logout. */
+const OWN: readonly (Write & { readonly status?: number })[] = [
+  { route: 'POST /api/presence/update', body: { page: '/' } },
+  { route: 'POST /api/markdown/parse', body: { content: '*x*' } },
+  { route: 'POST /api/notifications/mark-read' },
+  { route: 'POST /notifications/read', body: {} },
+  { route: 'POST /appearance', body: {} },
+  { route: 'POST /login/confirm', body: { password: PASSWORD } },
+  { route: 'POST /settings/notifications', body: {} },
+  { route: 'POST /settings/privacy', body: {} },
+  { route: 'POST /settings/avatar/remove' },
+  { route: 'POST /settings/uploads/delete', body: ({ upload }) => ({ id: upload }) },
+  { route: 'POST /settings/feeds', body: { name: 'Reader' } },
+  { route: 'POST /settings/feeds/revoke', status: 404, body: { id: '0190a000-0000-7000-8000-000000000000' } },
+  { route: 'POST /settings/security/two-factor/begin' },
+  { route: 'POST /settings/security/two-factor/confirm', status: 400, body: { code: '000000' } },
+  { route: 'POST /settings/security/two-factor/codes', status: 409 },
+  { route: 'POST /settings/security/two-factor/off', status: 400, body: { code: '000000' } },
+  { route: 'POST /settings/security/api-token' },
+  { route: 'POST /settings/security/api-token/revoke' },
+  { route: 'POST /settings/security/email', body: ({ name }) => ({ email: `${name}@elsewhere.test` }) },
+  { route: 'POST /settings/security/email/confirm/:token', status: 404, path: () => `/settings/security/email/confirm/${'a'.repeat(64)}`, body: {} },
+  { route: 'POST /settings/security/sessions/revoke', status: 404, body: { id: '0'.repeat(64) } },
+  { route: 'POST /settings/security/sessions/revoke-others' },
+  { route: 'POST /settings/security/password', body: { current_password: PASSWORD, password: 'Fair-Winds-4312' } },
+  { route: 'POST /settings/privacy/export' },
+  { route: 'POST /logout' },
+];
+/** Answered by a member's name, which the end of an account needs and which logs out: tried by itself. */
+const LEAVING = 'POST /settings/privacy/delete';
+/** For whoever is not logged in, or no person. */
+const FOR_OTHERS = new Set([
+  'POST /login', 'POST /login/two-factor', 'POST /login/verify', 'POST /register', 'POST /register/confirm/:token', 'POST /password/forgot',
+  'POST /password/reset/:token', 'POST /api/webhooks', 'POST /notifications/stop/:user/:kind/:signature',
+]);
+
+async function send(person: Person, { route, path, body, file }: Write): Promise<Answer> {
+  const [method = '', pattern = ''] = route.split(' ');
+  const to = path?.(person) ?? pattern;
+  if (file) return person.client.request(method, to, { body: formWith(image, 'boat.png'), headers: asJson });
+  const json = typeof body === 'function' ? (body as (person: Person) => object)(person) : body;
+  return person.client.request(method, to, { ...(json && { json }), headers: asJson });
+}
+
+let count = 0;
+async function person(): Promise<Person> {
+  const name = `deckhand${++count}`;
+  const { id } = await forum.app.app.service(Accounts).create({ username: name, email: `${name}@forum.test`, password: PASSWORD });
+  const client = forum.app.client();
+  await client.login(name, PASSWORD);
+  const foreign = await forum.start('ada', `For ${name}`);
+  const start = async (): Promise<Started> => (await client.post('/api/discussions', { title: `By ${name}`, content: 'x', category_id: 'general' })).body.discussion;
+  const reply = async (): Promise<string> => (await client.post('/api/posts', { discussion_id: foreign.id, content: 'Before' })).body.post.id;
+  const { upload } = (await client.request('POST', '/api/uploads', { body: formWith(image, 'own.png') })).body;
+  return { name, id, client, discussions: [await start(), await start()], replies: [await reply(), await reply()], upload: upload.id, foreign };
+}
+
+const RESTRAINTS = {
+  async suspended(): Promise<Person> {
+    const one = await person();
+    await forum.app.app.service(Access).suspend({ userId: one.id, until: new Date(forum.app.clock.now() + 86_400_000), reason: 'Rude words' });
+    return one;
+  },
+  async banned(): Promise<Person> {
+    const one = await person();
+    await forum.app.app.service(Accounts).setGroup(one.id, 'banned');
+    const client = forum.app.client();
+    await client.login(one.name, PASSWORD);
+    return { ...one, client };
+  },
+};
+
+beforeAll(async () => void (image = await picture()));
+
+test('the tables name every write that the forum offers to members', () => {
+  const least = new Set(['everyone', 'member']);
+  const offered = forum.app.app.routes.list()
+    .filter(({ method, surface, can }) => method !== 'get' && ['api', 'pages'].includes(surface.id) && (can === 'public' || least.has(can.default)))
+    .map(({ method, surface, path }) => `${method.toUpperCase()} ${surface.prefix.replace(/\/$/, '')}${path}`);
+  const named = [...VISIBLE, ...OWN].map(({ route }) => route);
+  expect([...named, LEAVING, ...FOR_OTHERS].toSorted()).toEqual(offered.toSorted());
+});
+
+test('a member like others may do all of it', async () => {
+  const one = await person();
+  const answers: unknown[] = [];
+  for (const write of VISIBLE) answers.push([write.route, (await send(one, write)).status]);
+  expect(answers).toEqual(VISIBLE.map(({ route }) => [route, DONE]));
+});
+
+describe.each(Object.entries(RESTRAINTS))('a %s member', (kind, make) => {
+  test('is refused whatever others would see, and told why', async () => {
+    const one = await make();
+    const answers: unknown[] = [];
+    for (const write of VISIBLE) {
+      const { status, body } = await send(one, write);
+      answers.push([write.route, status, typeof body?.error]);
+    }
+    expect(answers).toEqual(VISIBLE.map(({ route }) => [route, 403, 'string']));
+    const bio = await send(one, { route: 'POST /settings/profile', body: { bio: 'x' } });
+    expect([bio.body.code, bio.body.error]).toEqual([kind, expect.stringContaining(kind === 'banned' ? 'You are banned' : 'Rude words')]);
+    const profile = (await one.client.get('/settings/profile')).text;
+    expect(profile).toContain('You cannot change what others see of you');
+    expect(profile).not.toContain('action="/settings/profile"');
+    const page = async (): Promise<unknown> => {
+      const { status, text } = await one.client.submit('/settings/profile', { bio: 'x' });
+      return [status, text];
+    };
+    await expect.poll(page).toEqual([403, expect.stringContaining(kind === 'banned' ? 'You are banned' : 'Rude words')]);
+    expect((await forum.app.app.service(Accounts).find(one.id))?.bio).toBe('');
+  });
+
+  test('reads, keeps the account safe, takes the data along and logs out', async () => {
+    const one = await make();
+    for (const path of ['/', `/d/${one.foreign.number}`, `/u/${one.name}`, '/settings/security', '/settings/standing', '/settings/privacy', '/notifications']) {
+      expect([path, (await one.client.get(path)).status]).toEqual([path, expect.toBeOneOf([200, 301])]);
+    }
+    const answers: unknown[] = [];
+    for (const write of OWN) answers.push([write.route, (await send(one, write)).status]);
+    expect(answers).toEqual(OWN.map(({ route, status = DONE }) => [route, status]));
+  });
+
+  test('may leave', async () => {
+    const one = await make();
+    const answer = await send(one, { route: LEAVING, body: { username: one.name, mode: 'anonymise' } });
+    expect(answer.body ?? answer.text).toMatchObject({ success: true });
+  });
+});
