@@ -1,0 +1,42 @@
+import { sql, type Data } from '#core';
+
+/** What a member keeps out of others' sight. */
+export interface Choices {
+  /** Among those who are here they count as a guest. */
+  readonly presence: boolean;
+  readonly lastSeen: boolean;
+}
+
+/** Who hides what. */
+export class ChoiceStore {
+  readonly #data: Data;
+
+  constructor(data: Data) {
+    this.#data = data;
+  }
+
+  async of(accountId: string): Promise<Choices> {
+    const row = await this.#data.one(sql<Choices>`
+      select hide_presence as presence, hide_last_seen as "lastSeen" from privacy_choice where account_id = ${accountId}`);
+    return row ?? { presence: false, lastSeen: false };
+  }
+
+  async save(accountId: string, { presence, lastSeen }: Choices): Promise<void> {
+    await this.#data.transaction(() => this.#data.all(sql`insert into privacy_choice (account_id, hide_presence, hide_last_seen)
+      values (${accountId}, ${presence}, ${lastSeen})
+      on conflict (account_id) do update set hide_presence = excluded.hide_presence, hide_last_seen = excluded.hide_last_seen`));
+  }
+
+  /** Those of these members who hide it. One statement. */
+  async hiding(what: keyof Choices, accountIds: readonly string[]): Promise<ReadonlySet<string>> {
+    if (accountIds.length === 0) return new Set();
+    const column = sql.ref(what === 'presence' ? 'hide_presence' : 'hide_last_seen');
+    const rows = await this.#data.all(sql<{ id: string }>`
+      select account_id as id from privacy_choice where account_id = any(${accountIds}::uuid[]) and ${column}`);
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  async forget(accountId: string): Promise<void> {
+    await this.#data.all(sql`delete from privacy_choice where account_id = ${accountId}`);
+  }
+}

@@ -1,0 +1,26 @@
+import { commandLine, ConfigurationError, defineCommand, HttpError, Type } from '#core';
+import { Accounts } from '#plugins/accounts';
+import { Deletions } from '#plugins/privacy';
+
+const deleteUser = defineCommand({
+  name: 'user delete',
+  summary: 'Delete a member at once; what they wrote stays without their name',
+  example: 'user delete ada --remove',
+  positional: ['name'],
+  options: Type.Object({
+    name: Type.String({ title: 'Username' }), remove: Type.Boolean({ default: false, title: 'Delete what they wrote as well' }),
+  }),
+  needs: { accounts: Accounts, deletions: Deletions },
+  async run({ accounts, deletions }, { name, remove }, console) {
+    const account = await accounts.findByName(name);
+    if (!account) throw new ConfigurationError(`There is no member "${name}"`);
+    try {
+      await deletions.erase(account.id, remove ? 'remove' : 'anonymise', commandLine);
+    } catch (error) {
+      throw error instanceof HttpError ? new ConfigurationError(error.message, { cause: error }) : error;
+    }
+    console.print(`${account.username} is deleted${remove ? ', with all that they wrote' : ''}.`);
+  },
+});
+
+export const commands = [deleteUser] as const;

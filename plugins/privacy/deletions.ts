@@ -1,0 +1,161 @@
+import { HttpError, notFound, sql, type Clock, type Data, type Job, type PluginHandle } from '#core';
+import type { Account, Accounts } from '#plugins/accounts';
+import { accountErased, deletionCancelled, deletionRequested, personalData, type Deletions, type Mode } from '#plugins/privacy';
+import type { Administrators } from './administrators.ts';
+import type { ChoiceStore } from './choices.ts';
+import type { Letters } from './letters.ts';
+
+const DAY = 86_400_000;
+/** The advisory lock under which deletions begin and are asked for, so that of the last two administrators one stays; the number has no meaning. */
+const ONE_BY_ONE = 7_216_103;
+
+export interface DeletionParts {
+  readonly data: Data;
+  readonly clock: Clock;
+  readonly accounts: Accounts;
+  readonly administrators: Administrators;
+  readonly choices: ChoiceStore;
+  readonly letters: Letters;
+  readonly plugin: PluginHandle;
+  /** Looks for what is due, at once. */
+  readonly job: () => Job<Readonly<Record<string, never>>>;
+}
+/** A deletion that was asked for. */
+export interface Pending {
+  readonly accountId: string;
+  readonly mode: Mode;
+  readonly dueAt: Date;
+  readonly started: boolean;
+  readonly erased: boolean;
+}
+export interface Request {
+  readonly mode: Mode;
+  /** Days in which the member can come back. */
+  readonly days: number;
+  readonly by?: string | undefined;
+}
+
+const COLUMNS = sql<Pending>`account_id as "accountId", mode, due_at as "dueAt", started_at is not null as started, erased_at is not null as erased`;
+const dateOf = (at: Date): string => at.toISOString().slice(0, 10);
+
+/**
+ * Deletes accounts: first their name and all that lets anybody in, in one step; then, plugin by plugin and in parts, what is kept of them;
+ * and a day later once more what was still on its way then. Goes on where it was interrupted.
+ */
+export class AccountDeletions implements Deletions {
+  readonly #parts: DeletionParts;
+
+  constructor(parts: DeletionParts) {
+    this.#parts = parts;
+  }
+
+  /** When the account is due, if its member asked for that. */
+  find(accountId: string): Promise<Pending | undefined> {
+    return this.#parts.data.one(sql<Pending>`select ${COLUMNS} from privacy_deletion where account_id = ${accountId}`);
+  }
+
+  /** Ends all sessions of the account; the rest is done in the background. 409 for the only administrator. */
+  request(accountId: string, request: Request): Promise<Date> {
+    const { data, job } = this.#parts;
+    return data.transaction(async () => {
+      const due = await this.#note(accountId, request);
+      if (request.days === 0) await job().add({});
+      return due;
+    });
+  }
+
+  /** Harmless where nothing was asked for, or where it has begun. */
+  async cancel(accountId: string, by?: string): Promise<void> {
+    const { data, accounts, letters, plugin } = this.#parts;
+    await data.transaction(async () => {
+      const gone = await data.one(sql`delete from privacy_deletion where account_id = ${accountId} and started_at is null returning 1`);
+      const account = gone === undefined ? undefined : await accounts.find(accountId);
+      if (!account) return;
+      await plugin.emit(deletionCancelled, { id: accountId, by });
+      await letters.tell('cancelled', account);
+    });
+  }
+
+  async erase(accountId: string, mode: Mode, by?: string): Promise<void> {
+    await this.#parts.data.transaction(() => this.#note(accountId, { mode, days: 0, by }));
+    await this.#carryOut((await this.find(accountId))!, this.#parts.plugin.signal);
+  }
+
+  /** All that is due, one after the other. What fails stays, for the next time. */
+  async due(signal: AbortSignal): Promise<void> {
+    const { data, clock } = this.#parts;
+    const rows = await data.all(sql<Pending>`select ${COLUMNS} from privacy_deletion where due_at <= ${new Date(clock.now())} order by due_at, account_id`);
+    for (const pending of rows) if (!signal.aborted) await this.#carryOut(pending, signal);
+  }
+
+  async #note(accountId: string, { mode, days, by }: Request): Promise<Date> {
+    const { data, clock, accounts, administrators, letters, plugin } = this.#parts;
+    const now = clock.now();
+    const due = new Date(now + days * DAY);
+    await this.#alone();
+    const account = await accounts.find(accountId);
+    if (!account) throw notFound('There is no such member');
+    if (await administrators.isLast(account)) throw new HttpError(409, 'This is the only administrator; make somebody else one first');
+    await data.all(sql`insert into privacy_deletion (account_id, mode, requested_at, due_at) values (${accountId}, ${mode}, ${new Date(now)}, ${due})
+      on conflict (account_id) do update set mode = excluded.mode, due_at = excluded.due_at where privacy_deletion.started_at is null`);
+    await accounts.endSessions(accountId, by);
+    await plugin.emit(deletionRequested, { id: accountId, mode, due: due.toISOString(), by });
+    if (days > 0) await letters.tell('requested', account, { mode, date: dateOf(due) });
+    return due;
+  }
+
+  async #carryOut(pending: Pending, signal: AbortSignal): Promise<void> {
+    if (!pending.started && !(await this.#begin(pending))) return;
+    const complete = await this.#forget(pending, signal);
+    if (complete && !signal.aborted) await this.#end(pending);
+  }
+
+  /** The step from which there is no way back. False where it is not to be done (any more). */
+  #begin({ accountId, mode }: Pending): Promise<boolean> {
+    const { data, clock, accounts, administrators, letters } = this.#parts;
+    return data.transaction(async () => {
+      await this.#alone();
+      const account: Account | undefined = await accounts.find(accountId);
+      const row = await data.one(sql`update privacy_deletion set started_at = ${new Date(clock.now())}
+        where account_id = ${accountId} and started_at is null returning 1`);
+      if (!row || !account) return row !== undefined;
+      if (await administrators.isLast(account)) {
+        await data.all(sql`update privacy_deletion set started_at = null where account_id = ${accountId}`);
+        await this.cancel(accountId);
+        return false;
+      }
+      await letters.tell('erased', account, { mode });
+      await accounts.anonymise(accountId);
+      return true;
+    });
+  }
+
+  /** True when nothing failed. What one plugin cannot do keeps none of the others from it. */
+  async #forget({ accountId, mode }: Pending, signal: AbortSignal): Promise<boolean> {
+    const { plugin, choices } = this.#parts;
+    let complete = true;
+    await choices.forget(accountId);
+    for (const { plugin: owner, value } of plugin.extensions(personalData)) {
+      if (signal.aborted) return false;
+      await value.erase?.(accountId, mode, signal).catch((error: unknown) => {
+        complete = false;
+        plugin.log.error({ error, owner, data: value.name, account: accountId }, 'personal data could not be erased; it is tried again');
+      });
+    }
+    return complete;
+  }
+
+  async #end({ accountId, mode, erased }: Pending): Promise<void> {
+    const { data, clock, plugin } = this.#parts;
+    const now = clock.now();
+    await data.transaction(async () => {
+      if (erased) return void (await data.all(sql`delete from privacy_deletion where account_id = ${accountId}`));
+      await data.all(sql`update privacy_deletion set erased_at = ${new Date(now)}, due_at = ${new Date(now + DAY)} where account_id = ${accountId}`);
+      await plugin.emit(accountErased, { id: accountId, mode });
+    });
+  }
+
+  async #alone(): Promise<void> {
+    await this.#parts.data.all(sql`select pg_advisory_xact_lock(${ONE_BY_ONE})`);
+  }
+}

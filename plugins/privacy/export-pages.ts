@@ -1,0 +1,49 @@
+import { type Clock, type Http, type PluginHandle, type Response } from '#core';
+import { demand, type Bucket, type Limits } from '#plugins/limits';
+import { exportRequested, personalData, type PersonalFile } from '#plugins/privacy';
+import { DATA_POLICY, type Protection } from '#plugins/protection';
+import { pages, redirect, type Retry, type View } from '#plugins/web';
+import { PRIVACY } from './forms.ts';
+import type { PrivacySettings } from './settings.ts';
+
+const EXPORTS: Bucket = { name: 'privacy.exports', window: 86_400 };
+
+export interface ExportParts {
+  readonly clock: Clock;
+  readonly http: Http;
+  readonly limits: Limits;
+  readonly protection: Protection;
+  again(retry: Retry): Promise<View>;
+}
+
+/** A copy of all that a member has here, as a download that is made while it is sent. */
+export function addExportPages(plugin: PluginHandle<PrivacySettings>, { clock, http, limits, protection, again }: ExportParts): void {
+  const own = async function* (accountId: string): AsyncGenerator<PersonalFile, void> {
+    for (const { value } of plugin.extensions(personalData)) if (value.entries) yield* value.entries(accountId);
+  };
+  const spend = async (accountId: string): Promise<void> => {
+    const allowance = await limits.consume(EXPORTS, accountId, plugin.settings['privacy.export_rate_limit']);
+    demand(allowance, () => 'You have asked for your data several times today; come back tomorrow');
+  };
+  const head = (res: Response, id: string): void => {
+    for (const [name, value] of protection.headers(DATA_POLICY)) res.setHeader(name, value);
+    const day = new Date(clock.now()).toISOString().slice(0, 10);
+    res.set({
+      'Content-Type': 'application/zip', 'Content-Disposition': `attachment; filename="my-data-${day}.zip"`, 'Cache-Control': 'no-store', 'X-Request-Id': id,
+    });
+  };
+
+  plugin.route(pages, {
+    method: 'post', path: `${PRIVACY}/export`, can: 'public', summary: 'All that the member has here, as a ZIP.',
+    options: { login: true, confirm: true, again },
+  })(async ({ actor, req, res }) => {
+    const id = actor.id!;
+    await spend(id);
+    await plugin.emit(exportRequested, { id });
+    head(res, http.idOf(req));
+    const { sendArchive } = await import('./archive.ts');
+    await sendArchive(own(id), res, plugin.signal);
+    // The answer was sent: this is read by nobody.
+    return redirect(PRIVACY);
+  });
+}

@@ -1,0 +1,31 @@
+import { InvalidInput, Type } from '#core';
+import { MODES } from '#plugins/privacy';
+import { troubleOf, view, type PageHead, type Retry, type View } from '#plugins/web';
+import type { Choices } from './choices.ts';
+
+/** The page of settings that all of this belongs to. */
+export const PRIVACY = '/settings/privacy';
+
+export const ChoiceForm = Type.Object({ hide_presence: Type.Boolean({ default: false }), hide_last_seen: Type.Boolean({ default: false }) });
+export const DeletionForm = Type.Object({ username: Type.String({ maxLength: 100 }), mode: Type.Enum([...MODES]) });
+
+const HEAD: PageHead = { name: 'settings', title: 'Privacy', hidden: true, current: PRIVACY };
+
+/** What is there to be seen, the export, and the way to the end. */
+export function overview(choices: Choices, retry?: Retry): View {
+  return view('@privacy/settings', HEAD, { ...choices, ...troubleOf(retry) }, retry?.status ?? 200);
+}
+
+/** Asks what is to become of what the member wrote, and for their name, which nobody types by accident. */
+export function farewell(days: number, retry?: Retry): View {
+  const mode = MODES.find((one) => one === retry?.body['mode']) ?? 'anonymise';
+  const username = typeof retry?.body['username'] === 'string' ? retry.body['username'] : '';
+  return view('@privacy/delete', { ...HEAD, title: 'Delete my account' }, { days, mode, username, ...troubleOf(retry) }, retry?.status ?? 200);
+}
+
+/** 400 unless the member typed their own name, in any case. */
+export function demandName(typed: string, username: string | undefined): void {
+  if (typed.trim().toLowerCase() === username?.toLowerCase()) return;
+  throw new InvalidInput([{ field: 'username', message: 'is not your username' }]);
+}
+

@@ -1,0 +1,55 @@
+import type { Cache, PluginHandle } from '#core';
+import { accountsTag, accountTag, type Accounts } from '#plugins/accounts';
+import { presenceTag } from '#plugins/presence';
+import { navigation, negotiated, pages, redirect, type Retry, type View } from '#plugins/web';
+import type { ChoiceStore } from './choices.ts';
+import type { AccountDeletions } from './deletions.ts';
+import { ChoiceForm, DeletionForm, demandName, farewell, overview, PRIVACY } from './forms.ts';
+import type { PrivacySettings } from './settings.ts';
+
+export interface PageParts {
+  readonly cache: Cache;
+  readonly accounts: Accounts;
+  readonly choices: ChoiceStore;
+  readonly deletions: AccountDeletions;
+}
+const DELETE = `${PRIVACY}/delete`;
+
+/** The page as it stands for whoever asked; guests get here when their session ended while they typed. */
+export const pageOf = (choices: ChoiceStore) => async (id: string | undefined, retry?: Retry): Promise<View> =>
+  overview(id === undefined ? { presence: false, lastSeen: false } : await choices.of(id), retry);
+
+/** Where members choose what others see of them, and where they leave. */
+export function addPages(plugin: PluginHandle<PrivacySettings>, { cache, accounts, choices, deletions }: PageParts): void {
+  const page = pageOf(choices);
+  const days = (): number => plugin.settings['privacy.grace_days'];
+  plugin.extend(navigation, { area: 'settings', label: 'privacy:title', href: PRIVACY });
+
+  plugin.route(pages, { method: 'get', path: PRIVACY, can: 'public', options: { login: true } })(async ({ actor }) => {
+    const { presence, lastSeen } = await choices.of(actor.id!);
+    return negotiated(await page(actor.id), { success: true, hide_presence: presence, hide_last_seen: lastSeen });
+  });
+
+  plugin.route(pages, {
+    method: 'post', path: PRIVACY, can: 'public', body: ChoiceForm, options: { login: true, again: (retry: Retry) => page(retry.actor.id, retry) },
+  })(async ({ actor, body }) => {
+    const id = actor.id!;
+    await choices.save(id, { presence: body.hide_presence, lastSeen: body.hide_last_seen });
+    await cache.purge(accountTag(id), accountsTag, presenceTag);
+    return negotiated(redirect(PRIVACY, { notice: 'Your choices are saved.' }), { success: true });
+  });
+
+  const confirmed = { login: true, confirm: true };
+  plugin.route(pages, { method: 'get', path: DELETE, can: 'public', options: confirmed })(() => farewell(days()));
+
+  plugin.route(pages, {
+    method: 'post', path: DELETE, can: 'public', body: DeletionForm, options: { ...confirmed, keeps: ['mode', 'username'], again: (retry: Retry) => farewell(days(), retry) },
+  })(async ({ actor, body }) => {
+    const id = actor.id!;
+    demandName(body.username, (await accounts.find(id))?.username);
+    const due = await deletions.request(id, { mode: body.mode, days: days(), by: id });
+    const date = due.toISOString().slice(0, 10);
+    const notice = days() === 0 ? 'Your account is being deleted.' : `Your account will be deleted on ${date}. Log in before then to keep it.`;
+    return negotiated(redirect('/', { notice }), { success: true, due_at: due.toISOString() });
+  });
+}

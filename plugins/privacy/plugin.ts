@@ -1,0 +1,55 @@
+import { Cache, Clock, Data, definePlugin, Environment, Http, Type, type Job } from '#core';
+import { Access } from '#plugins/access';
+import { Accounts, lastSeenRules, loggedIn } from '#plugins/accounts';
+import { Limits } from '#plugins/limits';
+import { Mail } from '#plugins/mail';
+import { discretions } from '#plugins/presence';
+import { accountErased, deletionCancelled, deletionRequested, Deletions, exportRequested, personalData } from '#plugins/privacy';
+import { Protection } from '#plugins/protection';
+import { Web } from '#plugins/web';
+import { Administrators } from './administrators.ts';
+import { addAuditRules } from './audit-rules.ts';
+import { ChoiceStore } from './choices.ts';
+import { commands } from './commands.ts';
+import { AccountDeletions } from './deletions.ts';
+import { addExportPages } from './export-pages.ts';
+import { Letters } from './letters.ts';
+import { addPages, pageOf } from './pages.ts';
+import { privacySettings } from './settings.ts';
+
+export default definePlugin({
+  id: 'privacy',
+  name: 'Privacy',
+  version: '1.0.0',
+  description: 'Members take their data along, choose what others see of them, and delete their accounts.',
+  needs: {
+    data: Data, cache: Cache, clock: Clock, http: Http, environment: Environment, access: Access, accounts: Accounts, limits: Limits,
+    protection: Protection, web: Web,
+  },
+  wants: { mail: Mail },
+  provides: { deletions: Deletions },
+  hooks: [exportRequested, deletionRequested, deletionCancelled, accountErased],
+  extensionPoints: [personalData],
+  settings: privacySettings,
+  commands,
+  setup({ data, cache, clock, http, environment, access, accounts, limits, protection, web, mail }, plugin) {
+    const choices = new ChoiceStore(data);
+    plugin.extend(discretions, { hidden: (ids) => choices.hiding('presence', ids) });
+    plugin.extend(lastSeenRules, { hidden: (ids) => choices.hiding('lastSeen', ids) });
+
+    const administrators = new Administrators({ data, access, accounts });
+    const letters = new Letters({ environment, web, mail });
+    const deletions = new AccountDeletions({ data, clock, accounts, administrators, choices, letters, plugin, job: () => job });
+    // One at a time, over all processes: an account that is being erased is not to be begun again beside it.
+    const job: Job<Readonly<Record<string, never>>> = plugin.job('erase', {
+      schema: Type.Object({}), cron: '*/10 * * * *', key: () => 'erase', perKey: 1, run: (_none, { signal }) => deletions.due(signal),
+    });
+    plugin.on(loggedIn, ({ id }) => deletions.cancel(id, id));
+
+    addAuditRules(plugin);
+    addPages(plugin, { cache, accounts, choices, deletions });
+    const page = pageOf(choices);
+    addExportPages(plugin, { clock, http, limits, protection, again: (retry) => page(retry.actor.id, retry) });
+    return { deletions };
+  },
+});

@@ -1,0 +1,110 @@
+import { PassThrough, Writable } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { inParts, jsonList, type PersonalFile } from '#plugins/privacy';
+import { sendArchive } from '../../../plugins/privacy/archive.ts';
+import { unpack } from './forum.ts';
+
+const never = new AbortController().signal;
+const some = async function* (...files: readonly PersonalFile[]): AsyncGenerator<PersonalFile, void> {
+  yield* files;
+};
+const packed = async (files: AsyncIterable<PersonalFile>): Promise<ReadonlyMap<string, string>> => {
+  const out = new PassThrough();
+  const [bytes] = await Promise.all([buffer(out), sendArchive(files, out, never)]);
+  return unpack(bytes);
+};
+
+test('files are packed one after the other, empty ones too', async () => {
+  const content = async function* (): AsyncGenerator<string | Uint8Array, void> {
+    yield 'one, ';
+    yield Buffer.from('two');
+  };
+  const files = some({ path: 'a.txt', content: 'Ä' }, { path: 'b/c.txt', content: content() }, { path: 'd.txt', content: '' });
+  expect([...(await packed(files))]).toEqual([['a.txt', 'Ä'], ['b/c.txt', 'one, two'], ['d.txt', '']]);
+});
+
+test('a list is read in parts and is JSON, also when it is empty', async () => {
+  const asked: (number | undefined)[] = [];
+  const rows = inParts<{ id: number }>(async (after, limit) => {
+    asked.push(after?.id);
+    return Array.from({ length: Math.min(limit, 450 - (after?.id ?? 0)) }, (_, at) => ({ id: (after?.id ?? 0) + at + 1 }));
+  });
+  const files = await packed(some({ path: 'rows.json', content: jsonList(rows) }, { path: 'none.json', content: jsonList([]) }));
+  expect((JSON.parse(files.get('rows.json')!) as object[]).length).toBe(450);
+  expect([asked, JSON.parse(files.get('none.json')!)]).toEqual([[undefined, 200, 400], []]);
+});
+
+test('what fails ends it in the middle, and later files are not asked for', async () => {
+  let later = false;
+  const failing = async function* (): AsyncGenerator<string, void> {
+    yield 'begin';
+    throw new Error('the database is gone');
+  };
+  const files = async function* (): AsyncGenerator<PersonalFile, void> {
+    yield { path: 'a', content: failing() };
+    later = true;
+    yield { path: 'b', content: '' };
+  };
+  const out = new PassThrough().resume();
+  await expect(sendArchive(files(), out, never)).rejects.toThrow('the database is gone');
+  expect([later, out.writableFinished]).toEqual([false, false]);
+});
+
+test('a list of files that fails ends it as well', async () => {
+  const files = async function* (): AsyncGenerator<PersonalFile, void> {
+    yield { path: 'a', content: 'a' };
+    throw new Error('no list');
+  };
+  await expect(sendArchive(files(), new PassThrough().resume(), never)).rejects.toThrow('no list');
+});
+
+test('whoever goes away is no failure, and nothing is read any more', async () => {
+  let read = 0;
+  let released = false;
+  const endless = async function* (): AsyncGenerator<Buffer, void> {
+    try {
+      for (;;) {
+        read++;
+        yield Buffer.from(crypto.getRandomValues(new Uint8Array(50_000)));
+      }
+    } finally {
+      released = true;
+    }
+  };
+  let taken = 0;
+  const out = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      taken += chunk.length;
+      if (taken > 200_000) this.destroy();
+      done();
+    },
+  });
+  await sendArchive(some({ path: 'endless', content: endless() }), out, never);
+  await expect.poll(() => released).toBe(true);
+  const then = read;
+  await new Promise(setImmediate);
+  expect(read).toBe(then);
+});
+
+test('who takes nothing is waited for with little in memory', async () => {
+  let read = 0;
+  const endless = async function* (): AsyncGenerator<Buffer, void> {
+    for (;;) {
+      read++;
+      yield Buffer.from(crypto.getRandomValues(new Uint8Array(10_000)));
+    }
+  };
+  const stop = new AbortController();
+  const sending = sendArchive(some({ path: 'endless', content: endless() }), new Writable({ write: () => undefined }), stop.signal);
+  const still = async (): Promise<number> => {
+    for (let turns = 0, before = -1; turns < 50; before = read) {
+      turns = before === read ? turns + 1 : 0;
+      await new Promise(setImmediate);
+    }
+    return read;
+  };
+  expect(await still()).toBeLessThan(100);
+  stop.abort();
+  await expect(sending).rejects.toThrow('aborted');
+});

@@ -1,0 +1,236 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Data, sql } from '#core';
+import { Access } from '#plugins/access';
+import { Accounts } from '#plugins/accounts';
+import { expectStatus, useForum, type Forum } from '../discussions/forum.ts';
+import { picture, send } from '../uploads/forum.ts';
+import { confirm, exported, looked, PASSWORD, places } from './forum.ts';
+
+const DAY = 86_400_000;
+const JSON_ONLY = { accept: 'application/json' };
+const leave = (forum: Forum, name: 'ada' | 'bob' | 'root', mode: string, username: string = name) =>
+  forum.as[name].submit('/settings/privacy/delete', { username, mode });
+const pending = (forum: Forum) => forum.app.app.service(Data).all(sql<{ id: string }>`select account_id as id from privacy_deletion order by 1`);
+const mails = async (forum: Forum): Promise<readonly string[]> => {
+  const folder = join(forum.app.app.environment.dataDir, 'mail');
+  const names = await readdir(folder).catch(() => []);
+  return Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')));
+};
+
+describe('asking to be deleted', () => {
+  const forum = useForum();
+
+  test('is for members who have given their password lately', async () => {
+    expect((await forum.guest.get('/settings/privacy/delete')).headers.get('location')).toContain('/login?return_to=');
+    forum.app.clock.advance(16 * 60_000);
+    expect((await forum.as.ada.get('/settings/privacy/delete')).headers.get('location')).toContain('/login/confirm?return_to=');
+    expect((await leave(forum, 'ada', 'remove')).headers.get('location')).toContain('/login/confirm');
+    expect(await pending(forum)).toEqual([]);
+    const sent = { form: { _csrf: await forum.as.ada.csrf('/'), username: 'ada', mode: 'remove' }, headers: { referer: `${forum.app.url}/settings/privacy/delete` } };
+    await forum.as.ada.request('POST', '/settings/privacy/delete', sent);
+    await confirm(forum.as.ada);
+    const back = await forum.as.ada.get('/settings/privacy/delete');
+    expect([back.text.includes('value="ada"'), /value="remove" checked/.test(back.text)]).toEqual([true, true]);
+    expect(await pending(forum)).toEqual([]);
+  });
+
+  test('takes the member’s own name and one of two ways, and keeps what was typed', async () => {
+    const refused = await leave(forum, 'ada', 'remove', 'bob');
+    expect([refused.status, refused.text.includes('is not your username'), /value="remove" checked/.test(refused.text)]).toEqual([400, true, true]);
+    expect((await leave(forum, 'ada', 'burn')).status).toBe(400);
+    expect((await forum.as.ada.request('POST', '/settings/privacy/delete', { form: { username: 'ada', mode: 'remove' } })).status).toBe(403);
+    expect(await pending(forum)).toEqual([]);
+  });
+
+  test('is not for the only administrator', async () => {
+    await confirm(forum.as.root);
+    const refused = await leave(forum, 'root', 'anonymise');
+    expect([refused.status, refused.text.includes('only administrator')]).toEqual([409, true]);
+  });
+
+  test('logs the member out; whoever logs in again keeps the account', async () => {
+    const answer = await leave(forum, 'ada', 'remove', ' ADA ');
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/']);
+    expect((await forum.as.ada.get('/settings/privacy', JSON_ONLY)).status).toBe(401);
+    expect(await pending(forum)).toEqual([{ id: forum.ids.ada }]);
+    forum.app.clock.advance(6 * DAY);
+    await looked(forum.app);
+    expect((await forum.guest.get('/u/ada')).status).toBe(200);
+    await forum.as.ada.login('ada', PASSWORD);
+    expect(await pending(forum)).toEqual([]);
+    forum.app.clock.advance(2 * DAY);
+    await looked(forum.app);
+    expect((await forum.guest.get('/u/ada')).status).toBe(200);
+    await forum.app.calm();
+    expect((await mails(forum)).filter((mail) => /^Subject: Your account/m.test(mail))).toHaveLength(2);
+  });
+
+  test('leaves entries in the audit log', async () => {
+    const rows = await forum.app.app.service(Data).all(sql<{ action: string }>`
+      select action from audit_entry where subject_id = ${forum.ids.ada} and action like 'privacy.%' order by position`);
+    expect(rows.map(({ action }) => action)).toEqual(['privacy.deletion-requested', 'privacy.deletion-cancelled']);
+  });
+
+  test('is not for an administrator beside whom the others cannot log in or may not act', async () => {
+    const { app } = forum.app;
+    const accounts = app.service(Accounts);
+    const [traveller] = await accounts.importAccounts([{ username: 'traveller', email: 'traveller@forum.test', groupId: 'admin' }]);
+    const { id } = await accounts.create({ username: 'warden', email: 'warden@forum.test', password: PASSWORD, groupId: 'admin' });
+    await forum.as.root.login('root', PASSWORD);
+    const refused = async () => (await leave(forum, 'root', 'anonymise')).status;
+    await accounts.setStatus(id, 'disabled');
+    expect(await refused()).toBe(409);
+    await accounts.setStatus(id, 'active');
+    await app.service(Access).suspend({ userId: id, until: new Date(forum.app.clock.now() + DAY), reason: 'Away' });
+    expect(await refused()).toBe(409);
+    await app.service(Access).release(id);
+    await accounts.setGroup(id, 'banned');
+    expect(await refused()).toBe(409);
+    await accounts.setPassword(traveller!, PASSWORD);
+    expect(await refused()).toBe(303);
+    await forum.as.root.login('root', PASSWORD);
+    await accounts.setGroup(traveller!, 'member');
+    expect(await pending(forum)).toEqual([]);
+  });
+
+  test('lets one of two administrators go, not both', async () => {
+    await forum.app.app.service(Accounts).setGroup(forum.ids.mia, 'admin');
+    for (const name of ['root', 'mia'] as const) await forum.as[name].login(name, PASSWORD);
+    expect((await leave(forum, 'root', 'anonymise')).status).toBe(303);
+    const refused = await forum.as.mia.submit('/settings/privacy/delete', { username: 'mia', mode: 'anonymise' });
+    expect(refused.status).toBe(409);
+    // The other one is gone before it is due.
+    await forum.app.app.service(Accounts).setGroup(forum.ids.mia, 'member');
+    forum.app.clock.advance(8 * DAY);
+    await looked(forum.app);
+    expect([(await pending(forum)).length, (await forum.guest.get('/u/root')).status]).toEqual([0, 200]);
+  });
+});
+
+/** What a member leaves everywhere: texts that can be told from all others. */
+async function live(forum: Forum) {
+  const { ada, bob } = forum.as;
+  const alone = await forum.start('ada', 'Zebrafinch alone');
+  const shared = await forum.start('ada', 'Zebrafinch shared');
+  const reply = await forum.reply('bob', shared.id, 'Bob has an answer.');
+  const others = await forum.start('bob', 'Of Bob');
+  const own = await forum.reply('ada', others.id, 'The quokkatext is here.');
+  const gone = await forum.reply('ada', others.id, 'The quokkatext was deleted.');
+  expectStatus(await ada.put(`/api/posts/${own.id}`, { content: 'The quokkatext has changed.' }), 200);
+  expectStatus(await ada.put(`/api/discussions/${shared.id}`, { title: 'Zebrafinch shared again' }), 200);
+  expectStatus(await ada.delete(`/api/posts/${gone.id}`), 200);
+  expectStatus(await ada.post('/api/reactions/toggle', { post_id: others.postId, reaction: 'like' }), 200);
+  expectStatus(await bob.post('/api/reactions/toggle', { post_id: others.postId, reaction: 'like' }), 200);
+  expectStatus(await ada.post('/api/reports', { post_id: others.postId, reason: 'spam', note: 'A quokkatext of a report.' }), 201);
+  expectStatus(await forum.as.mia.put(`/api/discussions/${alone.id}`, { title: 'Zebrafinch moderated' }), 200);
+  const file = expectStatus(await send(ada, await picture(), 'quokkatext.png'), 201).body.upload;
+  await ada.submit('/settings/profile', { bio: 'A quokkatext of a life.' });
+  await ada.post('/api/presence/update', { page: '/' });
+  await forum.app.calm();
+  return { alone, shared, reply, others, own, file: new URL(file.url).pathname as string };
+}
+
+describe('a member who takes everything along', () => {
+  const forum = useForum({ 'privacy.grace_days': 0 });
+  let left: Awaited<ReturnType<typeof live>>;
+  let before: readonly (readonly string[])[];
+
+  beforeAll(async () => {
+    const accounts = forum.app.app.service(Accounts);
+    const member = await accounts.findByName('ada');
+    await accounts.setEmail(member!.id, 'wombatmail@forum.test');
+    left = await live(forum);
+    await confirm(forum.as.ada);
+    before = [await places(forum.app, 'quokkatext'), await places(forum.app, 'wombatmail')];
+    expectStatus(await leave(forum, 'ada', 'remove'), 303);
+    await looked(forum.app);
+    await forum.app.calm();
+    // And once more, for what was on its way.
+    forum.app.clock.advance(DAY + 1);
+    await looked(forum.app);
+    for (const name of ['bob', 'mia', 'root'] as const) await forum.as[name].login(name, PASSWORD);
+  });
+
+  test('leaves no word in the database', async () => {
+    expect([before[0]!.length > 5, before[1]]).toEqual([true, ['account.email']]);
+    expect(await places(forum.app, 'zebrafinch')).toEqual([]);
+    expect(await places(forum.app, 'quokkatext')).toEqual([]);
+    expect(await places(forum.app, 'wombatmail')).toEqual([]);
+    expect(await forum.app.app.service(Data).all(sql`select 1 from account where username = 'ada'`)).toEqual([]);
+    expect(await pending(forum)).toEqual([]);
+  });
+
+  test('leaves an id only where something is kept about nobody', async () => {
+    expect((await places(forum.app, forum.ids.ada)).map((place) => place.split('.')[0])).toEqual(expect.not.arrayContaining([
+      'accounts_session', 'api_answer', 'event_log', 'feed_token', 'notification_preference', 'reaction', 'subscription', 'upload', 'webhook_event',
+      'privacy_choice', 'mail_message',
+    ]));
+  });
+
+  test('is on no page and in no answer', async () => {
+    const paths = [
+      '/', '/discussions', `/d/${left.shared.number}`, `/d/${left.others.number}`, `/d/${left.others.number}/2`, '/search?q=quokkatext', '/online',
+      '/feed/rss', '/feed/atom', `/rss/user/${forum.ids.ada}`, '/sitemap.xml', '/mod/log', '/admin/users', '/api/discussions', '/api/events?limit=100',
+      `/api/discussions/${left.shared.id}`, `/api/discussions/${left.others.id}`, '/api/search?q=zebrafinch', `/api/users/${forum.ids.ada}`,
+      '/api/presence/visitors', '/api/users/search?q=ada',
+    ];
+    // What is asked for is repeated: "quokkatext" and "zebrafinch" alone say nothing.
+    const words = /zebrafinch (moderated|alone|shared)|quokkatext (is|was|has|of)|wombatmail|"ada"|>ada</i;
+    for (const visitor of [forum.guest, forum.as.bob, forum.as.mia, forum.as.root]) {
+      for (const path of paths) {
+        const answer = await visitor.get(path);
+        expect([path, answer.status < 500, words.exec(answer.text)?.[0]]).toEqual([path, true, undefined]);
+      }
+    }
+    expect((await forum.guest.get('/u/ada')).status).toBe(404);
+    expect((await forum.guest.get(left.file)).status).toBe(404);
+    expect([...(await exported(forum.app, forum.as.bob)).values()].join('\n')).not.toMatch(/zebrafinch|quokkatext|wombatmail|"ada"/i);
+  });
+
+  test('leaves what others wrote', async () => {
+    const { body } = expectStatus(await forum.guest.get(`/api/discussions/${left.shared.id}`), 200);
+    expect(body.discussion).toMatchObject({ title: 'Deleted discussion', content: '', author: { username: expect.stringMatching(/^deleted-/) as string } });
+    expect(body.posts).toMatchObject([{ number: 1, is_deleted: true }, { number: 2, content: 'Bob has an answer.' }]);
+    expect((await forum.guest.get(`/api/discussions/${left.alone.id}`)).status).toBe(404);
+    expect(expectStatus(await forum.guest.get(`/api/reactions/post/${left.others.postId}`), 200).body.reactions).toMatchObject([{ reaction: 'like', count: 1 }]);
+  });
+
+  test('cannot log in, and makes room for somebody of the same name and address', async () => {
+    const client = forum.app.client();
+    await client.csrf();
+    expect((await client.submit('/login', { identifier: 'ada', password: PASSWORD })).status).toBe(401);
+    const made = await forum.app.app.service(Accounts).create({ username: 'ada', email: 'wombatmail@forum.test', password: 'Another-Sailing-42' });
+    expect(made.id).not.toBe(forum.ids.ada);
+  });
+});
+
+describe('a member who only takes the name along', () => {
+  const forum = useForum();
+  let left: Awaited<ReturnType<typeof live>>;
+
+  beforeAll(async () => {
+    left = await live(forum);
+    await confirm(forum.as.ada);
+    expectStatus(await leave(forum, 'ada', 'anonymise'), 303);
+    forum.app.clock.advance(8 * DAY);
+    await looked(forum.app);
+  });
+
+  test('leaves what they wrote to nobody', async () => {
+    const { body } = expectStatus(await forum.guest.get(`/api/posts/${left.own.id}`), 200);
+    const author = { username: expect.stringMatching(/^deleted-[0-9a-f]{8}$/) as string, avatar_url: null };
+    expect(body.post).toMatchObject({ content: 'The quokkatext has changed.', author });
+    expect((await forum.guest.get('/u/ada')).status).toBe(404);
+    expect(await places(forum.app, 'ada@forum.test')).toEqual([]);
+    expect(await places(forum.app, 'quokkatext of a')).toEqual([]);
+    expect((await forum.app.app.service(Data).all(sql`select 1 from event_log where data::text like '%"ada"%'`))).toEqual([]);
+    expect((await forum.guest.get(left.file)).status).toBe(404);
+  });
+
+  test('is told that it is done', async () => {
+    await forum.app.calm();
+    expect((await mails(forum)).filter((mail) => /Subject: Your account is deleted/.test(mail))).toHaveLength(1);
+  });
+});
