@@ -1,0 +1,37 @@
+import { Clock, Data, definePlugin, Http, Type } from '#core';
+import { Admin } from '#plugins/admin';
+import { Limits } from '#plugins/limits';
+import { Protection, reportPaths } from '#plugins/protection';
+import { Counts } from './counts.ts';
+import { addPages } from './pages.ts';
+import { Receiving, reportSurface } from './receiving.ts';
+
+/** Milliseconds between writes, and days for which counts are kept. */
+const EVERY = 5_000;
+const DAYS = 30;
+
+export default definePlugin({
+  id: 'policy-reports',
+  name: 'Policy reports',
+  version: '1.0.0',
+  description: 'Counts what browsers refused to load or run on pages, as they tell.',
+  needs: { data: Data, clock: Clock, http: Http, limits: Limits, protection: Protection },
+  wants: { admin: Admin },
+  settings: Type.Object({
+    'security.report_rate_limit': Type.Integer({
+      default: 60, minimum: 1, title: 'Policy reports in a minute', 'x-group': 'limits', description: 'How many of one address are counted.',
+    }),
+  }),
+  setup({ data, clock, http, limits, protection, admin }, plugin) {
+    const counts = new Counts({ data, clock, log: plugin.log });
+    plugin.defer(counts.start(EVERY));
+    const rate = (): number => plugin.settings['security.report_rate_limit'];
+    plugin.surface(reportSurface, new Receiving({ http, limits, protection, log: plugin.log, rate }));
+    plugin.route(reportSurface, { method: 'post', path: '/', can: 'public', summary: 'What a browser refused to load or run on a page' })(
+      async ({ req }) => counts.add(await Receiving.read(req, protection)),
+    );
+    plugin.extend(reportPaths, reportSurface.prefix);
+    plugin.job('forget', { schema: Type.Object({}), cron: '33 3 * * *', run: () => counts.forget(DAYS) });
+    if (admin) addPages(plugin, { admin, counts, days: DAYS });
+  },
+});

@@ -1,0 +1,59 @@
+import { defineSurface, HttpError, messageOf, type Exchange, type Http, type Logger, type Request, type Response, type SurfaceBehaviour } from '#core';
+import { demand, type Bucket, type Limits } from '#plugins/limits';
+import { DATA_POLICY, type Protection } from '#plugins/protection';
+import { violationsIn, type Violation } from './violations.ts';
+
+/** Without sessions or forgery tokens: browsers send reports by themselves. */
+export const reportSurface = defineSurface<undefined>('policy-reports', { prefix: '/reports/csp' });
+
+/** Bytes of a report. */
+const LARGEST = 16 * 1024;
+const TYPES = ['application/csp-report', 'application/reports+json'];
+const REPORTS: Bucket = { name: 'policy_reports', window: 60 };
+
+export interface ReceivingParts {
+  readonly http: Http;
+  readonly limits: Limits;
+  readonly protection: Protection;
+  readonly log: Logger;
+  /** How many of one address are counted in a minute. */
+  rate(): number;
+}
+
+/** How reports come in: counted by address, with nothing in the answer. */
+export class Receiving implements SurfaceBehaviour<undefined> {
+  readonly #parts: ReceivingParts;
+
+  constructor(parts: ReceivingParts) {
+    this.#parts = parts;
+  }
+
+  /** What a report tells. Throws 400, 413 and 415. */
+  static async read(req: Request, protection: Protection): Promise<readonly Violation[]> {
+    const [type = ''] = (req.headers['content-type'] ?? '').toLowerCase().split(';');
+    if (!TYPES.includes(type.trim())) throw new HttpError(415, `Send the report as ${TYPES.join(' or ')}`);
+    return violationsIn(protection.json(await protection.bytes(req, LARGEST)));
+  }
+
+  async enter(req: Request): Promise<undefined> {
+    const { http, limits, rate } = this.#parts;
+    demand(await limits.consume(REPORTS, limits.addressKey(http.addressOf(req)), rate()), () => 'Too many reports; send the next one later');
+  }
+
+  succeed({ req, res }: Exchange<undefined>): void {
+    this.#head(req, res).status(204).end();
+  }
+
+  fail({ req, res }: Exchange<undefined>, error: unknown): void {
+    const { http, log } = this.#parts;
+    if (res.headersSent) return void res.destroy();
+    const { status, message, code, headers } = error instanceof HttpError ? error : new HttpError(500, 'Something went wrong on the server');
+    if (status >= 500) log.error({ error: messageOf(error), request: http.idOf(req) }, 'a report could not be taken');
+    this.#head(req, res).set({ ...headers }).status(status).json({ success: false, error: message, code, request_id: http.idOf(req) });
+  }
+
+  #head(req: Request, res: Response): Response {
+    for (const [name, value] of this.#parts.protection.headers(DATA_POLICY)) res.setHeader(name, value);
+    return res.set({ 'Cache-Control': 'no-store', 'X-Request-Id': this.#parts.http.idOf(req) });
+  }
+}
