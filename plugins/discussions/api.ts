@@ -1,9 +1,10 @@
 import {
-  defineAction, defineExtensionPoint, defineFilter, definePermission, defineToken, Type, type EntityManager, type RawBuilder, type Static, type TSchema,
+  defineAction, defineExtensionPoint, defineFilter, definePermission, defineToken, Type, type EntityManager, type PluginHandle, type RawBuilder, type Static, type TSchema,
 } from '#core';
 import type { Audience, Viewer } from '#plugins/access';
 import { Author } from '#plugins/accounts';
 import { nullable, Time, type Page } from '#plugins/api';
+import type { ModerationEntry } from '#plugins/moderation';
 import { defineSlot } from '#plugins/web';
 
 /** What an event says of a discussion and a post; also what integrators receive. */
@@ -28,6 +29,17 @@ export const postCreated = defineAction<PostPayload>('post.created', { public: T
 export const postUpdated = defineAction<PostPayload>('post.updated', { public: Type.Object({ post: PostEvent }) });
 export const postDeleted = defineAction<PostPayload>('post.deleted', { public: Type.Object({ post: Type.Pick(PostEvent, ['id', 'discussion_id', 'number']) }) });
 
+/** An administrator made or changed a category. */
+export const categorySaved = defineAction<{ readonly id: string; readonly name: string; readonly actor: string | undefined }>('category.saved');
+/** `into`: the category that took its discussions. */
+export const categoryDeleted = defineAction<{ readonly id: string; readonly into: string | undefined; readonly actor: string | undefined }>('category.deleted');
+
+/**
+ * A moderator changed what somebody else wrote; pinned, locked or restored, it may be their own. Raised in the transaction that does it, beside
+ * the action that says what changed.
+ */
+export const moderated = defineAction<{ readonly entry: ModerationEntry }>('discussion.moderated');
+
 /** Last word on what somebody is about to publish: throw `HttpError` to refuse, or return it changed. */
 export const draftAccepted = defineFilter<Draft, { readonly author: Viewer; readonly categoryId: string }>('discussion.draft', 'abort');
 /** Without a title: a reply or an edit. */
@@ -47,15 +59,8 @@ export interface Field {
   saveMany?(em: EntityManager, values: ReadonlyMap<string, unknown>): Promise<void>;
 }
 /** A post as whoever keeps a copy of it needs it. */
-export interface MirroredPost {
-  readonly id: string;
+export interface MirroredPost extends Readonly<Record<'id' | 'discussionId' | 'categoryId' | 'authorId' | 'title' | 'content' | 'html', string>> {
   readonly number: number;
-  readonly discussionId: string;
-  readonly categoryId: string;
-  readonly authorId: string;
-  readonly title: string;
-  readonly content: string;
-  readonly html: string;
   readonly createdAt: Date;
   /** Deleted by itself: it stays so when its discussion comes back. */
   readonly removed: boolean;
@@ -79,11 +84,7 @@ export const discussionFields = defineExtensionPoint<Field>('discussions.discuss
 export const postFields = defineExtensionPoint<Field>('discussions.post-fields');
 export const categoryFields = defineExtensionPoint<Field>('discussions.category-fields');
 
-export interface Category {
-  readonly id: string;
-  readonly slug: string;
-  readonly name: string;
-  readonly description: string;
+export interface Category extends Readonly<Record<'id' | 'slug' | 'name' | 'description', string>> {
   readonly parentId: string | null;
   /** Degrees on the colour wheel in steps of 15; lightness belongs to the theme. */
   readonly hue: number;
@@ -106,10 +107,10 @@ export interface Categories {
   find(idOrSlug: string, viewer: Viewer): Category | undefined;
   /** What the viewer may do in a category. */
   rights(category: Category, viewer: Viewer): CategoryRights;
-  /** Creates, or changes where an id is given. 400 naming the field. */
-  save(category: Partial<Category> & { readonly name: string }): Promise<Category>;
+  /** Creates, or changes where an id is given. 400 naming the field. `done`, here and below, runs in the transaction of the change. */
+  save(category: Partial<Category> & { readonly name: string }, done?: (saved: Category) => Promise<void>): Promise<Category>;
   /** Its discussions go to `moveTo`; without it only an empty category can be deleted (400). */
-  remove(id: string, moveTo?: string): Promise<void>;
+  remove(id: string, moveTo?: string, done?: () => Promise<void>): Promise<void>;
 }
 export const Categories = defineToken<Categories>('Categories');
 
@@ -161,13 +162,8 @@ export interface ListPage extends Omit<ListRequest, 'limit' | 'offset' | 'cursor
 }
 
 /** Which discussion something belongs to, and what decides who may see it and act on it. */
-export interface DiscussionHead {
-  readonly id: string;
+export interface DiscussionHead extends Readonly<Record<'id' | 'title' | 'slug' | 'categoryId' | 'authorId', string>> {
   readonly number: number;
-  readonly title: string;
-  readonly slug: string;
-  readonly categoryId: string;
-  readonly authorId: string;
   readonly locked: boolean;
   readonly pinned: boolean;
   /** Only moderators get to see a head with `deleted`. */
@@ -229,6 +225,11 @@ export interface Discussions {
   mirrored(after: string | undefined, limit: number, since?: string): Promise<readonly MirroredPost[]>;
   /** Where the copy of a mirror that stops now is to go on later. */
   mark(): Promise<string>;
+  /**
+   * For the setup of a plugin with a mirror: what was written while it was off comes to `mirror.posts` in a job of the plugin, `catch-up`. Marks
+   * are kept in `marks`, a table of the plugin with the column `since`.
+   */
+  makeUp(plugin: PluginHandle, mirror: Pick<Mirror, 'posts'>, marks: string): Promise<void>;
 }
 export const Discussions = defineToken<Discussions>('Discussions');
 

@@ -88,13 +88,17 @@ export class CategoryService implements Categories {
     return (id) => counts.get(id) ?? NOTHING;
   }
 
-  async save(category: Partial<Category> & { readonly name: string }): Promise<Category> {
-    const id = await this.#data.transaction(() => this.#write(category));
+  async save(category: Partial<Category> & { readonly name: string }, done?: (saved: Category) => Promise<void>): Promise<Category> {
+    const { id } = await this.#data.transaction(async () => {
+      const saved = await this.#write(category);
+      await done?.(saved);
+      return saved;
+    });
     await this.#changed();
     return this.#now.find((other) => other.id === id)!;
   }
 
-  async remove(id: string, moveTo?: string): Promise<void> {
+  async remove(id: string, moveTo?: string, done?: () => Promise<void>): Promise<void> {
     if (!this.#now.some((category) => category.id === id)) throw notFound('There is no such category');
     if (moveTo !== undefined && (moveTo === id || !this.#now.some((category) => category.id === moveTo))) {
       throw new InvalidInput([{ field: 'move_to', message: 'is not another category' }]);
@@ -106,6 +110,7 @@ export class CategoryService implements Categories {
         await this.#mirroring.category(em, id, moveTo);
       }
       await em.nativeDelete(CategoryEntity, { id });
+      await done?.();
     });
     await this.#changed();
   }
@@ -127,15 +132,15 @@ export class CategoryService implements Categories {
       on conflict (category_id, part) do update set discussions = category_count.discussions + excluded.discussions, posts = category_count.posts + excluded.posts`);
   }
 
-  /** Inside a transaction. Resolves to the id. */
-  async #write(changes: Partial<Category> & { readonly name: string }): Promise<string> {
+  /** Inside a transaction. */
+  async #write(changes: Partial<Category> & { readonly name: string }): Promise<Category> {
     const known = this.#now.find((category) => category.id === changes.id);
     if (changes.id !== undefined && !known) throw notFound('There is no such category');
     const now = new Date(this.#clock.now());
     const category = complete(changes, known, createId(now.getTime()), this.#now);
     this.#refuse(category);
     await this.#data.em().upsert(CategoryEntity, { ...category, createdAt: now, updatedAt: now }, { onConflictFields: ['id'], onConflictExcludeFields: ['createdAt'] });
-    return category.id;
+    return category;
   }
 
   #refuse(category: Category): void {

@@ -19,18 +19,18 @@ export async function addWhole(
   await addToCategory(data, categoryId, by, by * (replyCount + 1));
 }
 
-/** One reply more or less, for its author and the category. */
-export async function addReply(data: Data, authorId: string, categoryId: string, by: 1 | -1): Promise<void> {
+/** Replies more or (negative) less, for their author and the category. */
+export async function addReply(data: Data, authorId: string, categoryId: string, by: number): Promise<void> {
   await data.all(sql`update discussion_author set posts = posts + ${by} where user_id = ${authorId} and category_id = ${categoryId}`);
   await addToCategory(data, categoryId, 0, by);
 }
 
-/** A reply was deleted: the discussion's numbers and its last post follow. */
-export async function leave(data: Data, discussionId: string, authorId: string): Promise<void> {
-  const left = await data.one(sql<{ posts: number }>`update discussion_participant set posts = posts - 1
+/** Replies of one author were deleted: the discussion's numbers and its last post follow. */
+export async function leave(data: Data, discussionId: string, authorId: string, replies = 1): Promise<void> {
+  const left = await data.one(sql<{ posts: number }>`update discussion_participant set posts = posts - ${replies}
     where discussion_id = ${discussionId} and user_id = ${authorId} returning posts`);
   if (left?.posts === 0) await data.all(sql`delete from discussion_participant where discussion_id = ${discussionId} and user_id = ${authorId}`);
-  await recount(data, discussionId, { replies: -1, participants: left?.posts === 0 ? -1 : 0 });
+  await recount(data, discussionId, { replies: -replies, participants: left?.posts === 0 ? -1 : 0 });
 }
 
 /** A reply was restored. */

@@ -1,15 +1,16 @@
 import { HttpError, InvalidInput, sql, type Cache, type Clock, type Data, type EntityManager, type Environment, type PluginHandle } from '#core';
-import type { Viewer } from '#plugins/access';
 import type { Accounts } from '#plugins/accounts';
 import { discussionDeleted, discussionUpdated, postDeleted, postUpdated, tags, type DiscussionHead } from '#plugins/discussions';
 import type { CategoryService } from './categories.ts';
 import { addReply, addWhole, leave, rejoin } from './counters.ts';
+import { deedsBetween, type By, type Deeds, type State } from './deeds.ts';
 import type { Drafts } from './drafts.ts';
 import { DiscussionEntity, PostEntity } from './entities.ts';
 import { discussionEvent, postEvent } from './events.ts';
 import { slugOf } from './identifiers.ts';
 import type { Mirroring } from './mirroring.ts';
 import { countTag, headTag, type FoundPost } from './reading.ts';
+import type { Revisions } from './revisions.ts';
 import type { Rights } from './rights.ts';
 
 export interface EditingServices {
@@ -21,7 +22,9 @@ export interface EditingServices {
   readonly accounts: Pick<Accounts, 'authors'>;
   readonly categories: CategoryService;
   readonly drafts: Drafts;
+  readonly deeds: Deeds;
   readonly mirroring: Mirroring;
+  readonly revisions: Revisions;
   readonly rights: Rights;
 }
 /** What may be changed of a discussion; what is undefined stays. */
@@ -33,13 +36,17 @@ export interface Changes {
   readonly fields?: Readonly<Record<string, unknown>> | undefined;
 }
 interface StoredDiscussion {
-  id: string; number: number; title: string; slug: string; categoryId: string; authorId: string; replyCount: number;
+  id: string; number: number; title: string; slug: string; categoryId: string; authorId: string; firstPostId: string; replyCount: number;
   isPinned: boolean; isLocked: boolean; createdAt: Date; updatedAt: Date; deletedAt?: Date | null; deletedBy?: string | null;
 }
 
 interface StoredPost {
   id: string; number: number; content: string; html: string; authorId: string; createdAt: Date; deletedAt?: Date | null | undefined;
 }
+
+const stateOf = ({ title, categoryId, isPinned, isLocked }: StoredDiscussion): State => ({ title, categoryId, isPinned, isLocked });
+/** What was there before, if something else is there now. */
+const changed = (before: string, now: string): string | undefined => (before === now ? undefined : before);
 
 /** Changes to what was written. Whether the viewer may is checked by whoever calls, except for what only moderators may. */
 export class Editing {
@@ -49,8 +56,9 @@ export class Editing {
     this.#services = services;
   }
 
-  async change(head: DiscussionHead, changes: Changes, viewer: Viewer): Promise<void> {
-    const { rights, drafts, categories, mirroring } = this.#services;
+  async change(head: DiscussionHead, changes: Changes, by: By): Promise<void> {
+    const { rights, drafts, categories, mirroring, revisions, deeds } = this.#services;
+    const { viewer } = by;
     const staffOnly = changes.pinned !== undefined || changes.locked !== undefined;
     if (staffOnly && !rights.in(head.categoryId, viewer).moderate) throw new HttpError(403, 'Only moderators pin and lock discussions');
     const title = changes.title === undefined ? undefined : drafts.title(changes.title);
@@ -58,64 +66,73 @@ export class Editing {
     if (changes.categoryId !== undefined && !target) throw new InvalidInput([{ field: 'category_id', message: 'is not a category you can see' }]);
     if (target && target.id !== head.categoryId && !categories.rights(target, viewer).create) throw new HttpError(403, 'You may not start discussions in that category');
     const fields = drafts.fields(changes.fields ?? {}, viewer);
-    await this.#write(head, async (em, stored) => {
+    await this.#write(head, async (em, stored, now) => {
       if (target && target.id !== stored.categoryId) await this.#move(stored, target.id);
-      const mirrored = fields.length > 0 || (title ?? stored.title) !== stored.title || (target?.id ?? stored.categoryId) !== stored.categoryId;
+      const before = stateOf(stored);
       Object.assign(stored, { ...(title !== undefined && { title, slug: slugOf(title, 'discussion') }), ...(target && { categoryId: target.id }) });
       stored.isPinned = changes.pinned ?? stored.isPinned;
       stored.isLocked = changes.locked ?? stored.isLocked;
       for (const save of fields) await save(em, stored.id);
-      if (mirrored) await mirroring.discussion(em, stored);
+      const replaced = { title: changed(before.title, stored.title), categoryId: changed(before.categoryId, stored.categoryId) };
+      if (fields.length > 0 || replaced.title !== undefined || replaced.categoryId !== undefined) await mirroring.discussion(em, stored);
+      await revisions.keep(stored.firstPostId, replaced, by, now);
       await this.#announce(discussionUpdated, stored);
+      await deeds.tell(deedsBetween(before, stateOf(stored)), { authorId: stored.authorId, discussion: stored }, by);
     });
   }
 
   /** Takes it out of lists, feeds and search; a moderator can bring it back. */
-  async remove(head: DiscussionHead, viewer: Viewer): Promise<void> {
+  async remove(head: DiscussionHead, by: By): Promise<void> {
     await this.#write(head, async (em, stored, now) => {
       if (stored.deletedAt) return;
-      Object.assign(stored, { deletedAt: now, deletedBy: viewer.id ?? null });
+      Object.assign(stored, { deletedAt: now, deletedBy: by.viewer.id ?? null });
       await addWhole(this.#services.data, stored, stored.categoryId, -1);
       await this.#services.mirroring.discussion(em, stored);
       await this.#announce(discussionDeleted, stored);
+      await this.#services.deeds.tell(['discussion.deleted'], { authorId: stored.authorId, discussion: stored }, by);
     });
   }
 
-  async restore(head: DiscussionHead): Promise<void> {
+  async restore(head: DiscussionHead, by: By): Promise<void> {
     await this.#write(head, async (em, stored) => {
       if (!stored.deletedAt) return;
       Object.assign(stored, { deletedAt: null, deletedBy: null });
       await addWhole(this.#services.data, stored, stored.categoryId, 1);
       await this.#services.mirroring.discussion(em, stored);
       await this.#announce(discussionUpdated, stored);
+      await this.#services.deeds.tell(['discussion.restored'], { authorId: stored.authorId, discussion: stored }, by);
     });
   }
 
-  async edit({ row, discussion }: FoundPost, content: string, viewer: Viewer): Promise<void> {
-    const accepted = await this.#services.drafts.accept({ content }, viewer, discussion.categoryId);
+  async edit({ row, discussion }: FoundPost, content: string, by: By): Promise<void> {
+    const { drafts, revisions, deeds } = this.#services;
+    const accepted = await drafts.accept({ content }, by.viewer, discussion.categoryId);
     await this.#write(discussion, async (em, stored, now) => {
       const post = await em.findOneOrFail(PostEntity, { id: row.id });
+      if (post.content !== accepted.content) await revisions.keep(post.id, { content: post.content }, by, now);
       Object.assign(post, { content: accepted.content, html: accepted.html, updatedAt: now, editedAt: now });
       await this.#announcePost(em, postUpdated, post, stored);
+      await deeds.tell(['post.edited'], { authorId: post.authorId, discussion: stored, post }, by);
     });
   }
 
   /** Deleting a first post deletes its discussion. What lies in a deleted discussion counts for nobody until that comes back. */
-  async removePost({ row, discussion }: FoundPost, viewer: Viewer): Promise<void> {
-    if (row.number === 1) return this.remove(discussion, viewer);
+  async removePost({ row, discussion }: FoundPost, by: By): Promise<void> {
+    if (row.number === 1) return this.remove(discussion, by);
     await this.#write(discussion, async (em, stored, now) => {
       const post = await em.findOneOrFail(PostEntity, { id: row.id });
       if (post.deletedAt) return;
-      Object.assign(post, { deletedAt: now, deletedBy: viewer.id ?? null, updatedAt: now });
+      Object.assign(post, { deletedAt: now, deletedBy: by.viewer.id ?? null, updatedAt: now });
       await em.flush();
       await leave(this.#services.data, stored.id, post.authorId);
       if (!stored.deletedAt) await addReply(this.#services.data, post.authorId, stored.categoryId, -1);
       await this.#announcePost(em, postDeleted, post, stored);
+      await this.#services.deeds.tell(['post.deleted'], { authorId: post.authorId, discussion: stored, post }, by);
     });
   }
 
-  async restorePost({ row, discussion }: FoundPost): Promise<void> {
-    if (row.number === 1) return this.restore(discussion);
+  async restorePost({ row, discussion }: FoundPost, by: By): Promise<void> {
+    if (row.number === 1) return this.restore(discussion, by);
     await this.#write(discussion, async (em, stored, now) => {
       const post = await em.findOneOrFail(PostEntity, { id: row.id });
       if (!post.deletedAt) return;
@@ -124,6 +141,7 @@ export class Editing {
       await rejoin(this.#services.data, stored.id, post.authorId);
       if (!stored.deletedAt) await addReply(this.#services.data, post.authorId, stored.categoryId, 1);
       await this.#announcePost(em, postUpdated, post, stored);
+      await this.#services.deeds.tell(['post.restored'], { authorId: post.authorId, discussion: stored, post }, by);
     });
   }
 

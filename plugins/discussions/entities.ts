@@ -32,6 +32,7 @@ export const DiscussionEntity = defineEntity({
     slug: p.string(),
     categoryId: p.uuid().fieldName('category_id'),
     authorId: p.uuid().fieldName('author_id'),
+    firstPostId: p.uuid().fieldName('first_post_id'),
     replyCount: p.integer().fieldName('reply_count'),
     isPinned: p.boolean().fieldName('is_pinned'),
     isLocked: p.boolean().fieldName('is_locked'),

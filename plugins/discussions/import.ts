@@ -52,6 +52,8 @@ export class BatchImporter implements Importer {
       if (size >= BATCH) await send();
     }
     if (batch.length > 0) await send();
+    // Until the database looks by itself, its planner knows nothing of what came in.
+    if (total.posts > 0) await this.#data.all(sql`analyze`);
     await this.#cache.purge(tags.lists, tags.all);
     return total;
   }

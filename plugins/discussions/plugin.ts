@@ -3,27 +3,34 @@ import { Access } from '#plugins/access';
 import { Accounts, userChanged } from '#plugins/accounts';
 import { Admin } from '#plugins/admin';
 import {
-  Categories, categoryFields, discussionCreated, discussionDeleted, discussionFields, Discussions, discussionUpdated, draftAccepted, editPost, Importer, manageCategories,
-  mirrors, moderate, postCreated, postDeleted, postFields, postUpdated, startDiscussion, tags, writeReply,
+  Categories, categoryDeleted, categoryFields, categorySaved, discussionCreated, discussionDeleted, discussionFields, Discussions, discussionUpdated, draftAccepted, editPost,
+  Importer, manageCategories, mirrors, moderate, moderated, postCreated, postDeleted, postFields, postUpdated, startDiscussion, tags, writeReply,
 } from '#plugins/discussions';
 import { eventRules } from '#plugins/events';
 import { Limits } from '#plugins/limits';
 import { Markdown } from '#plugins/markdown';
 import { places } from '#plugins/presence';
+import { personalData } from '#plugins/privacy';
 import { Web } from '#plugins/web';
+import { Absences } from './absences.ts';
 import { Addresses } from './addresses.ts';
 import { CategoryService } from './categories.ts';
 import { Counts } from './counts.ts';
+import { Deeds } from './deeds.ts';
 import { Drafts } from './drafts.ts';
 import { Editing } from './editing.ts';
+import { Emptying } from './emptying.ts';
 import { CategoryEntity, DiscussionEntity, PostEntity } from './entities.ts';
+import { Erasing } from './erasing.ts';
 import { discussionRules } from './event-rules.ts';
 import { BatchImporter } from './import.ts';
 import { Mirroring } from './mirroring.ts';
 import { addPages } from './pages/index.ts';
+import { writtenData } from './personal-data.ts';
 import { placeOf } from './places.ts';
 import { Reading } from './reading.ts';
 import { Records } from './records.ts';
+import { Revisions } from './revisions.ts';
 import { Rights } from './rights.ts';
 import { categoryRoutes } from './routes/categories.ts';
 import { discussionRoutes } from './routes/discussions.ts';
@@ -43,12 +50,17 @@ export default definePlugin({
   needs: { data: Data, cache: Cache, clock: Clock, environment: Environment, settings: Settings, access: Access, accounts: Accounts, limits: Limits, markdown: Markdown },
   wants: { web: Web, admin: Admin },
   provides: { categories: Categories, discussions: Discussions, importer: Importer },
-  hooks: [discussionCreated, discussionUpdated, discussionDeleted, postCreated, postUpdated, postDeleted, draftAccepted],
+  hooks: [
+    discussionCreated, discussionUpdated, discussionDeleted, postCreated, postUpdated, postDeleted, draftAccepted, moderated, categorySaved, categoryDeleted,
+  ],
   extensionPoints: [mirrors, discussionFields, postFields, categoryFields],
   permissions: [startDiscussion, writeReply, editPost, moderate, manageCategories],
   settings: Type.Object({
     'posts.rate_limit': rate(20, 'Replies in ten minutes', 'How many one member may write; moderators five times as many.'),
     'discussions.rate_limit': rate(10, 'Discussions in an hour', 'How many one member may start; moderators five times as many.'),
+    'posts.public_history': Type.Boolean({
+      default: false, title: 'History for everybody', description: 'Whoever may read a post may read what it said before it was edited; otherwise its author and moderators.',
+    }),
   }),
   entities: [CategoryEntity, DiscussionEntity, PostEntity],
   async setup({ data, cache, clock, environment, settings, access, accounts, limits, markdown, web, admin }, plugin) {
@@ -60,8 +72,10 @@ export default definePlugin({
     const rights = new Rights({ access, categories, limits, rates: plugin.settings });
     const drafts = new Drafts(plugin, markdown);
     const writing = new Writing({ data, cache, clock, environment, plugin, categories, drafts, mirroring, reading, rights });
-    const editing = new Editing({ data, cache, clock, environment, plugin, accounts, categories, drafts, mirroring, rights });
-    const services = { plugin, settings, clock, categories, reading, records, rights, writing, editing, web };
+    const revisions = new Revisions({ data, accounts, categories });
+    const deeds = new Deeds({ plugin, clock });
+    const editing = new Editing({ data, cache, clock, environment, plugin, accounts, categories, drafts, deeds, mirroring, revisions, rights });
+    const services = { plugin, settings, clock, categories, reading, records, revisions, rights, writing, editing, web };
 
     discussionRoutes(services);
     postRoutes(services);
@@ -75,7 +89,12 @@ export default definePlugin({
     plugin.on(userChanged, () => cache.purge(tags.lists, tags.all));
     plugin.on(pluginChanged, () => cache.purge(tags.lists, tags.all));
     const addresses = new Addresses({ data, categories });
-    const discussions = createService({ plugin, reading, writing, mirroring, rights, categories, addresses });
+    const erasing = new Erasing({
+      data, cache, clock, access, accounts, editing, mirroring, emptying: new Emptying({ data, cache, clock, environment, plugin, mirroring }),
+      title: () => web?.text('discussions:erased.title') ?? 'Deleted discussion',
+    });
+    plugin.extend(personalData, writtenData(data, erasing));
+    const discussions = createService({ plugin, reading, writing, mirroring, rights, categories, addresses, absences: new Absences({ data, mirroring }) });
     return { categories, discussions, importer: new BatchImporter({ data, cache, mirroring, plugin }) };
   },
 });

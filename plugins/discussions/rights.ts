@@ -1,7 +1,7 @@
 import { HttpError } from '#core';
 import { isStaff, type Access, type Viewer } from '#plugins/access';
 import { editPost, moderate, startDiscussion, type CategoryRights, type DiscussionHead } from '#plugins/discussions';
-import { retryAfter, type Bucket, type Limits } from '#plugins/limits';
+import { demand, type Bucket, type Limits } from '#plugins/limits';
 import type { CategoryService } from './categories.ts';
 
 /** Settings of this plugin. */
@@ -10,6 +10,8 @@ export interface Rates {
   readonly 'posts.rate_limit': number;
   /** Discussions of one member in an hour. */
   readonly 'discussions.rate_limit': number;
+  /** Whether whoever may read a post may read what it said before. */
+  readonly 'posts.public_history': boolean;
 }
 const POSTS: Bucket = { name: 'posts', window: 600 };
 const DISCUSSIONS: Bucket = { name: 'discussions', window: 3_600 };
@@ -56,6 +58,11 @@ export class Rights {
     return viewer.id === authorId && !discussion.locked && !discussion.deleted && this.#access.allows(viewer, editPost);
   }
 
+  /** Read what something of `authorId` that the viewer may read said before. */
+  history(discussion: DiscussionHead, authorId: string, viewer: Viewer): boolean {
+    return viewer.id === authorId || this.#rates['posts.public_history'] || this.in(discussion.categoryId, viewer).moderate;
+  }
+
   /** Throws 403 with what stands in the way. */
   demandReply(discussion: DiscussionHead, viewer: Viewer): void {
     if (this.reply(discussion, viewer)) return;
@@ -69,9 +76,6 @@ export class Rights {
     const limit = isStaff(viewer) ? rate * STAFF : rate;
     const key = viewer.id ?? '';
     const allowance = this.#limits.consumeNow(bucket, key, limit) ?? (await this.#limits.consume(bucket, key, limit));
-    if (allowance.allowed) return;
-    const seconds = retryAfter(allowance);
-    const what = kind === 'post' ? 'posts' : 'discussions';
-    throw new HttpError(429, `You have written many ${what}; wait ${seconds} s before the next`, { headers: { 'Retry-After': String(seconds) } });
+    demand(allowance, (seconds) => `You have written many ${kind}s; wait ${seconds} s before the next`);
   }
 }

@@ -26,6 +26,9 @@ export const CategoryRecord = Type.Object({
   can: Type.Object({ view: Type.Boolean(), create: Type.Boolean(), reply: Type.Boolean(), moderate: Type.Boolean() }),
 });
 
+/** Why a moderator does it: kept in their log, and told to the author. */
+export const ReasonField = Type.Optional(Type.String({ maxLength: 500, description: 'Why, where a moderator changes what others wrote' }));
+
 export const PostPaging = { ...Paging, near: Type.Optional(Type.Integer({ minimum: 1, description: 'Open the page that has the post of this number' })) };
 
 const Audience = Type.Union([Type.String({ minLength: 1, maxLength: 64 }), Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 50 })], {

@@ -1,5 +1,6 @@
 import type { PluginHandle } from '#core';
 import { discussionFields, DiscussionRecord, type Discussions } from '#plugins/discussions';
+import type { Absences } from './absences.ts';
 import type { Addresses } from './addresses.ts';
 import { cards } from './cards.ts';
 import type { CategoryService } from './categories.ts';
@@ -18,10 +19,11 @@ interface Parts {
   readonly mirroring: Mirroring;
   readonly rights: Rights;
   readonly addresses: Addresses;
+  readonly absences: Absences;
 }
 
 /** What other plugins may ask for. */
-export const createService = ({ plugin, reading, writing, mirroring, rights, categories, addresses }: Parts): Discussions => ({
+export const createService = ({ plugin, reading, writing, mirroring, rights, categories, addresses, absences }: Parts): Discussions => ({
   record: withFields(plugin, discussionFields, DiscussionRecord),
   start: (viewer, draft) => writing.start(viewer, draft),
   reply: async (viewer, draft) => {
@@ -51,4 +53,5 @@ export const createService = ({ plugin, reading, writing, mirroring, rights, cat
   stretches: (size, viewer) => addresses.stretches(size, viewer),
   mirrored: (after, limit, since) => mirroring.mirrored(after, limit, since),
   mark: () => mirroring.mark(),
+  makeUp: (plugin, mirror, marks) => absences.makeUp(plugin, mirror, marks),
 });

@@ -1,7 +1,8 @@
 import { Type } from '#core';
 import type { Access, Audience } from '#plugins/access';
 import { adminSections, type Admin } from '#plugins/admin';
-import { manageCategories, type Category } from '#plugins/discussions';
+import { audited, auditRules } from '#plugins/audit';
+import { categoryDeleted, categorySaved, manageCategories, type Category } from '#plugins/discussions';
 import { negotiated, pages, redirect, type Retry, type View } from '#plugins/web';
 import { CategoryBody, plainCategory } from '../schemas.ts';
 import { queryOf, retyped, wrongs, type PageServices, type Typed } from './parts.ts';
@@ -24,6 +25,10 @@ const choiceOf = (audience: Audience): string => (typeof audience === 'string' ?
 /** /admin/categories. */
 export function adminPages({ plugin, categories }: PageServices, { admin, access }: { admin: Admin; access: Access }): void {
   plugin.extend(adminSections, { group: 'content' as const, label: 'Categories', href: '/admin/categories' });
+  const subject = (id: string): { readonly type: string; readonly id: string } => ({ type: 'category', id });
+  plugin.extend(auditRules, audited(categorySaved, ['category.saved'], ({ id, name, actor }) => ({ action: 'category.saved', actor, subject: subject(id), details: { name } })));
+  plugin.extend(auditRules, audited(categoryDeleted, ['category.deleted'], ({ id, into, actor }) => (
+    { action: 'category.deleted', actor, subject: subject(id), details: into === undefined ? {} : { into } })));
   const can = manageCategories;
 
   /** A form for the category of `typed`, or for a new one; below it the list. */
@@ -54,13 +59,13 @@ export function adminPages({ plugin, categories }: PageServices, { admin, access
     return negotiated(shown({ values: valuesOf(edited) }, edited), { success: true, categories: categories.all().map(plainCategory) });
   });
 
-  plugin.route(pages, { method: 'post', path: '/admin/categories/save', can, options: { login: true, again }, body: CategoryBody })(async ({ body }) => {
+  plugin.route(pages, { method: 'post', path: '/admin/categories/save', can, options: { login: true, again }, body: CategoryBody })(async ({ actor, body }) => {
     await categories.refresh();
     const category = await categories.save(strip({
       id: given(body.id), name: body.name, slug: given(body.slug), description: body.description, hue: body.hue, icon: body.icon, position: body.position,
       parentId: body.parent_id === undefined ? undefined : (given(body.parent_id) ?? null),
       view: audienceOf(body.view), create: audienceOf(body.create), reply: audienceOf(body.reply),
-    }));
+    }), ({ id, name }) => plugin.emit(categorySaved, { id, name, actor: actor.id }));
     plugin.log.info({ category: category.id, name: category.name }, 'a category was saved');
     const status = given(body.id) === undefined ? 201 : 200;
     return negotiated(redirect('/admin/categories', { notice: `Saved “${category.name}”.` }), { success: true, category: plainCategory(category) }, status);
@@ -68,9 +73,10 @@ export function adminPages({ plugin, categories }: PageServices, { admin, access
 
   plugin.route(pages, {
     method: 'post', path: '/admin/categories/delete', can, options: { login: true, again }, body: Type.Object({ id: Type.String(), move_to: Type.Optional(Type.String()) }),
-  })(async ({ body }) => {
+  })(async ({ actor, body }) => {
     await categories.refresh();
-    await categories.remove(body.id, given(body.move_to));
+    const into = given(body.move_to);
+    await categories.remove(body.id, into, () => plugin.emit(categoryDeleted, { id: body.id, into, actor: actor.id }));
     plugin.log.info({ category: body.id }, 'a category was deleted');
     return negotiated(redirect('/admin/categories', { notice: 'The category is gone.' }), { success: true });
   });

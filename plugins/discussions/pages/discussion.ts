@@ -32,7 +32,7 @@ export function discussionPages(services: PageServices): void {
     const [posts, [shown]] = await Promise.all([reading.postsBetween(head, range, actor), records.categories([category], actor)]);
     const model = {
       discussion: record, last: lastNumber, category: shown, posts: posts.map((post) => postModel(post, head, services, actor)),
-      pager: pagerOf(page, last, (number) => address(head, number)), tools: toolsOf(head, services, actor), ...endOf(head, services, actor),
+      pager: pagerOf(page, last, (number) => address(head, number)), tools: toolsOf(head, found.firstPostId, services, actor), ...endOf(head, services, actor),
     };
     const description = markdown.excerpt(record.content, 160);
     return view('@discussions/discussion', {
@@ -60,13 +60,13 @@ function endOf(head: DiscussionHead, { rights }: PageServices, viewer: Viewer): 
 }
 
 /** What the viewer may do with the discussion as a whole, as links and forms. */
-function toolsOf(head: DiscussionHead, { rights }: PageServices, viewer: Viewer): object | undefined {
+function toolsOf(head: DiscussionHead, firstPostId: string, { rights }: PageServices, viewer: Viewer): object | undefined {
   const { moderate } = rights.in(head.categoryId, viewer);
   if (!moderate && !rights.change(head, head.authorId, viewer)) return undefined;
   const base = `/d/${head.number}`;
   const flip = (action: string) => ({ action: `${base}/moderate`, fields: [{ name: 'action', value: action }] });
   return {
-    edit: `${base}/edit`, remove: head.deleted ? undefined : `${base}/delete`,
+    edit: `${base}/edit`, history: `/p/${firstPostId}/history`, remove: head.deleted ? undefined : `${base}/delete`,
     ...(moderate && {
       pin: flip(head.pinned ? 'unpin' : 'pin'), pinned: head.pinned, lock: flip(head.locked ? 'unlock' : 'lock'), locked: head.locked,
       restore: head.deleted && flip('restore'),

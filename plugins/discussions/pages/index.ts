@@ -7,6 +7,7 @@ import type { ViewCounts } from '../view-counts.ts';
 import { adminPages } from './admin.ts';
 import { discussionPages } from './discussion.ts';
 import { managePages, postPages } from './editing.ts';
+import { historyPages } from './history.ts';
 import { listPages } from './lists.ts';
 import type { PageServices } from './parts.ts';
 import { profileTabsOf } from './profile.ts';
@@ -28,6 +29,7 @@ export function addPages(services: PageServices, { counts, views, access, web, a
   writingPages(services);
   postPages(services);
   managePages(services);
+  historyPages(services);
   if (admin) adminPages(services, { admin, access });
 
   plugin.extend(navigation, { area: 'main', label: 'discussions:nav.discussions', href: '/', icon: 'discussions' }, -20);

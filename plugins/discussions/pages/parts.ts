@@ -2,7 +2,7 @@ import type { Request } from '#core';
 import { isGuest, type Viewer } from '#plugins/access';
 import type { ComposerSlot, DiscussionHead, PostRecord, PostStub } from '#plugins/discussions';
 import type { Markdown } from '#plugins/markdown';
-import { SafeHtml, type Retry } from '#plugins/web';
+import { SafeHtml, wrongIn, type Retry } from '#plugins/web';
 import { numberOf, postPath } from '../identifiers.ts';
 import type { RouteServices } from '../routes/discussions.ts';
 
@@ -29,7 +29,7 @@ export interface Typed {
 }
 export const retyped = ({ body, message, problems }: Retry): Typed => ({ values: body, message, problems });
 /** Problems by field, for the inputs. */
-export const wrongs = ({ problems = [] }: Typed): Readonly<Record<string, string>> => Object.fromEntries(problems.map(({ field, message }) => [field, message]));
+export const wrongs = ({ problems = [] }: Typed): Readonly<Record<string, string>> => wrongIn(problems);
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 interface ComposerGiven {
@@ -58,12 +58,15 @@ export function postModel(post: PostRecord | PostStub, head: DiscussionHead, { r
   const moderates = rights.in(head.categoryId, viewer).moderate;
   const url = postPath(head.number, post.number);
   if (!('author' in post) || post.is_deleted) {
-    return { id: post.id, number: post.number, is_deleted: true, url, actions: { restore: moderates && !head.deleted && `/p/${post.id}/restore` } };
+    // Those who may bring it back see what it said; to everybody else it is a stub.
+    const said = moderates && 'author' in post ? { author: post.author, html: new SafeHtml(post.html) } : {};
+    return { ...said, id: post.id, number: post.number, is_deleted: true, url, actions: { restore: moderates && !head.deleted && `/p/${post.id}/restore` } };
   }
   const mayChange = rights.change(head, post.author.id, viewer);
   const mayReply = rights.reply(head, viewer);
   const actions = {
     reply: mayReply && `/d/${head.number}/reply`, quote: mayReply && `/d/${head.number}/reply?quote=${post.id}`,
+    history: post.edited_at !== null && rights.history(head, post.author.id, viewer) && `/p/${post.id}/history`,
     edit: mayChange && `/p/${post.id}/edit`, delete: mayChange && `/p/${post.id}/delete`, more: !isGuest(viewer),
   };
   return { ...post, html: new SafeHtml(post.html), url, by_author: post.author.id === head.authorId && !post.is_first, actions };

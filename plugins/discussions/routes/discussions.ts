@@ -11,8 +11,9 @@ import { cards } from '../cards.ts';
 import { postWindow } from '../paging.ts';
 import { countTag, type Reading } from '../reading.ts';
 import type { Records } from '../records.ts';
+import type { Revisions } from '../revisions.ts';
 import type { Rights } from '../rights.ts';
-import { CategoryRecord, PostPaging, withFields } from '../schemas.ts';
+import { CategoryRecord, PostPaging, ReasonField, withFields } from '../schemas.ts';
 import type { Writing } from '../writing.ts';
 
 export interface RouteServices {
@@ -22,6 +23,7 @@ export interface RouteServices {
   readonly categories: CategoryService;
   readonly reading: Reading;
   readonly records: Records;
+  readonly revisions: Revisions;
   readonly rights: Rights;
   readonly writing: Writing;
   readonly editing: Editing;
@@ -95,19 +97,19 @@ export function discussionRoutes(services: RouteServices): void {
     method: 'put', path: '/discussions/:id', can: editPost, summary: 'Rename, move, retag, pin or lock a discussion', params: IdParams,
     body: withFields(plugin, discussionFields, Type.Object({
       title: Type.Optional(Type.String()), category_id: Type.Optional(Type.String({ maxLength: 100 })),
-      is_pinned: Type.Optional(Type.Boolean()), is_locked: Type.Optional(Type.Boolean()),
+      is_pinned: Type.Optional(Type.Boolean()), is_locked: Type.Optional(Type.Boolean()), reason: ReasonField,
     }), 'body'),
     result: Type.Object({ discussion: Discussion }), find, allow: ({ actor, target }) => rights.change(target, target.authorId, actor),
   })(async ({ actor, target, body }) => {
-    await editing.change(target, { title: body.title, categoryId: body.category_id, pinned: body.is_pinned, locked: body.is_locked, fields: body }, actor);
+    await editing.change(target, { title: body.title, categoryId: body.category_id, pinned: body.is_pinned, locked: body.is_locked, fields: body }, { viewer: actor, reason: body.reason });
     return { discussion: (await reading.discussion(target, actor))!.record };
   });
 
   plugin.route(api, {
     method: 'delete', path: '/discussions/:id', can: editPost, summary: 'Delete a discussion', params: IdParams, result: Type.Object({}),
-    find, allow: ({ actor, target }) => rights.change(target, target.authorId, actor),
-  })(async ({ actor, target }) => {
-    await editing.remove(target, actor);
+    query: Type.Object({ reason: ReasonField }), find, allow: ({ actor, target }) => rights.change(target, target.authorId, actor),
+  })(async ({ actor, target, query: { reason } }) => {
+    await editing.remove(target, { viewer: actor, reason });
     return {};
   });
 
@@ -115,7 +117,7 @@ export function discussionRoutes(services: RouteServices): void {
     method: 'post', path: '/discussions/:id/restore', can: moderate, summary: 'Bring a deleted discussion back', params: IdParams,
     result: Type.Object({ discussion: Discussion }), find,
   })(async ({ actor, target }) => {
-    await editing.restore(target);
+    await editing.restore(target, { viewer: actor });
     return { discussion: (await reading.discussion(target, actor))!.record };
   });
 }

@@ -1,13 +1,14 @@
 import { Type } from '#core';
 import type { Viewer } from '#plugins/access';
-import { api, IdParams } from '#plugins/api';
+import { api, IdParams, limitOf, listOf, pageFields, Paging } from '#plugins/api';
 import { editPost, moderate, postFields, PostRecord, PostStub, writeReply } from '#plugins/discussions';
 import type { FoundPost } from '../reading.ts';
-import { withFields } from '../schemas.ts';
+import { RevisionRecord } from '../revisions.ts';
+import { ReasonField, withFields } from '../schemas.ts';
 import { oneTags, type RouteServices } from './discussions.ts';
 
 /** /api/posts and what lies below it. */
-export function postRoutes({ plugin, reading, records, rights, writing, editing }: RouteServices): void {
+export function postRoutes({ plugin, settings, reading, records, revisions, rights, writing, editing }: RouteServices): void {
   const Post = withFields(plugin, postFields, PostRecord);
   const result = Type.Object({ post: Type.Union([Post, PostStub]) });
   const find = ({ actor, params }: { actor: Viewer; params: { id: string } }) => reading.findPost(params.id, actor);
@@ -35,24 +36,37 @@ export function postRoutes({ plugin, reading, records, rights, writing, editing 
   });
 
   plugin.route(api, {
-    method: 'put', path: '/posts/:id', can: editPost, summary: 'Edit a post', params: IdParams, body: Type.Object({ content: Type.String() }), result, find, allow,
+    method: 'put', path: '/posts/:id', can: editPost, summary: 'Edit a post', params: IdParams, result, find, allow,
+    body: Type.Object({ content: Type.String(), reason: ReasonField }),
   })(async ({ actor, target, body }) => {
-    await editing.edit(target, body.content, actor);
+    await editing.edit(target, body.content, { viewer: actor, reason: body.reason });
     return again(target, actor);
   });
 
   plugin.route(api, {
     method: 'delete', path: '/posts/:id', can: editPost, summary: 'Delete a post; the first one with its discussion', params: IdParams,
-    result: Type.Object({}), find, allow,
-  })(async ({ actor, target }) => {
-    await editing.removePost(target, actor);
+    query: Type.Object({ reason: ReasonField }), result: Type.Object({}), find, allow,
+  })(async ({ actor, target, query: { reason } }) => {
+    await editing.removePost(target, { viewer: actor, reason });
     return {};
   });
 
   plugin.route(api, {
     method: 'post', path: '/posts/:id/restore', can: moderate, summary: 'Bring a deleted post back', params: IdParams, result, find,
   })(async ({ actor, target }) => {
-    await editing.restorePost(target);
+    await editing.restorePost(target, { viewer: actor });
     return again(target, actor);
+  });
+
+  plugin.route(api, {
+    method: 'get', path: '/posts/:id/revisions', can: 'public', params: IdParams, query: Type.Object(Paging), result: listOf('revisions', RevisionRecord),
+    summary: 'What a post said before it was changed, the newest change first; for its author and moderators',
+    find: async (call) => {
+      const post = await find(call);
+      return post && rights.history(post.discussion, post.row.author_id, call.actor) ? post : undefined;
+    },
+  })(async ({ actor, target, query: { limit, ...query } }) => {
+    const page = await revisions.list(target.row.id, { ...query, limit: limitOf(settings, limit) }, actor);
+    return { revisions: [...page.items], ...pageFields(page) };
   });
 }
