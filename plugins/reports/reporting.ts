@@ -1,10 +1,10 @@
 import { HttpError, notFound, sql, type Clock, type Data, type PluginHandle, type RawBuilder } from '#core';
 import { isStaff, type Viewer } from '#plugins/access';
-import { createId, isId } from '#plugins/api';
+import { createId } from '#plugins/api';
 import type { Discussions } from '#plugins/discussions';
-import { retryAfter, type Bucket, type Limits } from '#plugins/limits';
+import { demand, type Bucket, type Limits } from '#plugins/limits';
 import { reportCreated, reportHandled, type Outcome, type Reason } from '#plugins/reports';
-import { columns, type ReportRow } from './rows.ts';
+import { columns, lockOpen, type ReportRow } from './rows.ts';
 
 /** Settings of this plugin. */
 export interface ReportSettings {
@@ -19,7 +19,7 @@ export interface ReportingServices {
   readonly data: Data;
   readonly clock: Clock;
   readonly limits: Limits;
-  readonly discussions: Pick<Discussions, 'findPost' | 'visible'>;
+  readonly discussions: Pick<Discussions, 'findPost'>;
   readonly plugin: PluginHandle<ReportSettings>;
 }
 
@@ -44,8 +44,11 @@ export class Reporting {
     const id = createId(now.getTime());
     const made = await data.transaction(async () => {
       const row = await data.one(sql<ReportRow>`
-        insert into report (id, post_id, discussion_id, reporter_id, reason, note, created_at)
-        values (${id}, ${post.id}, ${post.discussion.id}, ${viewer.id}, ${reason}, ${note.trim()}, ${now})
+        insert into report (id, post_id, discussion_id, reporter_id, author_id, reason, note, created_at, claimed_by, claimed_at)
+        select ${id}::uuid, ${post.id}::uuid, ${post.discussion.id}::uuid, ${viewer.id}::uuid, ${post.authorId}::uuid, ${reason}, ${note.trim()},
+          ${now}::timestamptz, other.claimed_by, other.claimed_at
+        from (select 1) as one left join lateral (
+          select claimed_by, claimed_at from report where post_id = ${post.id} and status = 'open' and claimed_by is not null order by id limit 1) other on true
         on conflict (post_id, reporter_id) where status = 'open' do nothing returning ${columns}`);
       if (row) await plugin.emit(reportCreated, { report: { id, post_id: post.id, reason, created_at: now.toISOString() } });
       return row;
@@ -55,20 +58,21 @@ export class Reporting {
     return row;
   }
 
-  /** If the viewer may see what was reported. */
-  async find(id: string, viewer: Viewer): Promise<ReportRow | undefined> {
-    return isId(id) ? this.#one(sql`id = ${id} and discussion_id in (${await this.#services.discussions.visible(viewer)})`) : undefined;
-  }
-
-  /** 409 when it was handled otherwise. */
-  async handle({ id }: ReportRow, { outcome, note = '' }: { outcome: Outcome; note?: string | undefined }, viewer: Viewer): Promise<ReportRow> {
+  /** All open reports of the post end with this one, which is resolved to. 409 when it was handled otherwise. */
+  async handle({ id, post_id: postId }: ReportRow, { outcome, note = '' }: { outcome: Outcome; note?: string | undefined }, viewer: Viewer): Promise<ReportRow> {
     const { data, clock, plugin } = this.#services;
+    const now = new Date(clock.now());
+    const by = { handler_id: viewer.id ?? '', note: note.trim(), handled_at: now.toISOString() };
     const handled = await data.transaction(async () => {
-      const row = await data.one(sql<ReportRow>`
-        update report set status = ${outcome}, handled_by = ${viewer.id}, handled_at = ${new Date(clock.now())}, handled_note = ${note.trim()}
-        where id = ${id} and status = 'open' returning ${columns}`);
-      if (row) await plugin.emit(reportHandled, { report: { id, post_id: row.post_id, discussion_id: row.discussion_id, reporter_id: row.reporter_id, outcome } });
-      return row;
+      const open = (await lockOpen(data, postId)).map((one) => one.id);
+      if (!open.includes(id)) return undefined;
+      const rows = await data.all(sql<ReportRow>`
+        update report set status = ${outcome}, handled_by = ${viewer.id}, handled_at = ${now}, handled_note = ${by.note}
+        where id = any(${open}::uuid[]) returning ${columns}`);
+      for (const { id: ended, post_id, discussion_id, reporter_id, author_id } of rows) {
+        await plugin.emit(reportHandled, { report: { id: ended, lead_id: id, post_id, discussion_id, reporter_id, author_id, outcome, ...by } });
+      }
+      return rows.find((one) => one.id === id);
     });
     const row = handled ?? (await this.#one(sql`id = ${id}`));
     if (!row) throw notFound('There is no such report');
@@ -85,8 +89,6 @@ export class Reporting {
     const { limits, plugin } = this.#services;
     const rate = plugin.settings['reports.rate_limit'];
     const allowance = await limits.consume(REPORTS, viewer.id ?? '', isStaff(viewer) ? rate * STAFF : rate);
-    if (allowance.allowed) return;
-    const seconds = retryAfter(allowance);
-    throw new HttpError(429, `You have reported many posts; wait ${seconds} s before the next`, { headers: { 'Retry-After': String(seconds) } });
+    demand(allowance, (seconds) => `You have reported many posts; wait ${seconds} s before the next`);
   }
 }

@@ -22,7 +22,7 @@ export function reportRoutes({ plugin, settings, reading, reporting }: RouteServ
     body: Type.Object({ post_id: Id, reason: Type.Enum([...REASONS]), note: Type.Optional(Note) }),
   })(async ({ actor, body: { post_id: postId, reason, note } }) => {
     const [made] = await reading.records([await reporting.report(actor, { postId, reason, note })]);
-    return { report: made! };
+    return { report: { ...made!, claimed_by: null, claimed_at: null } };
   });
 
   plugin.route(api, {
@@ -34,8 +34,8 @@ export function reportRoutes({ plugin, settings, reading, reporting }: RouteServ
   });
 
   plugin.route(api, {
-    method: 'put', path: '/reports/:id', can: handleReports, summary: 'Say that a report is dealt with', params: IdParams, result,
-    body: Type.Object({ status: Type.Enum([...OUTCOMES]), note: Type.Optional(Note) }), find: ({ actor, params }) => reporting.find(params.id, actor),
+    method: 'put', path: '/reports/:id', can: handleReports, summary: 'Say that a report is dealt with, and with it all open reports of its post', params: IdParams, result,
+    body: Type.Object({ status: Type.Enum([...OUTCOMES]), note: Type.Optional(Note) }), find: ({ actor, params }) => reading.find(params.id, actor),
   })(async ({ actor, target, body: { status: outcome, note } }) => {
     const [handled] = await reading.records([await reporting.handle(target, { outcome, note }, actor)]);
     return { report: handled! };

@@ -1,4 +1,4 @@
-import { sql } from '#core';
+import { sql, type Data } from '#core';
 import type { Reason, Status } from '#plugins/reports';
 
 /** A report as it is stored. */
@@ -7,12 +7,21 @@ export interface ReportRow {
   readonly post_id: string;
   readonly discussion_id: string;
   readonly reporter_id: string;
+  /** Whose post it is about. */
+  readonly author_id: string;
   readonly reason: Reason;
   readonly note: string;
   readonly status: Status;
   readonly created_at: Date;
+  readonly claimed_by: string | null;
+  readonly claimed_at: Date | null;
   readonly handled_by: string | null;
   readonly handled_at: Date | null;
   readonly handled_note: string;
 }
-export const columns = sql.raw('id, post_id, discussion_id, reporter_id, reason, note, status, created_at, handled_by, handled_at, handled_note');
+export const columns = sql.raw(`id, post_id, discussion_id, reporter_id, author_id, reason, note, status, created_at, claimed_by, claimed_at, handled_by,
+  handled_at, handled_note`);
+
+/** The open reports of a post, locked until the transaction ends: always in one order, so that two who do so wait for each other. */
+export const lockOpen = (data: Data, postId: string): Promise<readonly ReportRow[]> =>
+  data.all(sql<ReportRow>`select ${columns} from report where post_id = ${postId} and status = 'open' order by id for update`);

@@ -111,7 +111,7 @@ describe('the list', () => {
     const { report } = (await send('bob', reply.id)).body;
     await forum.as.mia.delete(`/api/posts/${reply.id}`);
     expect((await list()).reports[0].id).toBe(report.id);
-    expect((await forum.as.mia.get('/moderation/reports')).text).toContain('The post is deleted');
+    expect((await forum.as.mia.get('/mod/reports')).text).toContain('The post is deleted');
   });
 });
 
@@ -124,7 +124,10 @@ describe('handling a report', () => {
       ...report, status: 'resolved', handled_by: { id: forum.ids.mia, username: 'mia', avatar_url: null }, handled_at: expect.any(String), handled_note: 'Warned them.',
     }]);
     expect(raised.slice(before)).toEqual([{
-      action: 'report.handled', report: { id: report.id, post_id: report.post_id, discussion_id: report.discussion_id, reporter_id: forum.ids.bob, outcome: 'resolved' },
+      action: 'report.handled', report: {
+        id: report.id, lead_id: report.id, post_id: report.post_id, discussion_id: report.discussion_id, reporter_id: forum.ids.bob, author_id: forum.ids.ada, outcome: 'resolved',
+        handler_id: forum.ids.mia, note: 'Warned them.', handled_at: expect.any(String),
+      },
     }]);
     expect((await handle('root', report.id, 'resolved')).body).toEqual(answer.body);
     expect((await handle('root', report.id, 'dismissed')).status).toBe(409);
@@ -168,15 +171,15 @@ describe('without script', () => {
 
   test('moderators work through the open ones', async () => {
     const { report } = (await send('bob', await fresh(), { note: '<b>bold</b>' })).body;
-    const { text } = await forum.as.mia.get('/moderation/reports');
-    expect(text).toContain(`action="/moderation/reports/${report.id}"`);
+    const { text } = await forum.as.mia.get('/mod/reports');
+    expect(text).toContain(`action="/mod/reports/${report.id}"`);
     expect(text).toContain('&lt;b&gt;bold&lt;/b&gt;');
-    const done = await forum.as.mia.submit(`/moderation/reports/${report.id}`, { status: 'resolved', note: 'Done' });
-    expect([done.status, done.headers.get('location')]).toEqual([303, '/moderation/reports']);
-    expect((await forum.as.mia.get('/moderation/reports?status=resolved')).text).toContain('Done');
-    expect((await forum.as.root.submit(`/moderation/reports/${report.id}`, { status: 'dismissed' })).text).toContain('This report was resolved already');
-    expect((await forum.as.bob.get('/moderation/reports')).status).toBe(403);
-    expect((await forum.as.mia.get('/')).text).toContain('href="/moderation/reports"');
-    expect((await forum.as.bob.get('/')).text).not.toContain('href="/moderation/reports"');
+    const done = await forum.as.mia.submit(`/mod/reports/${report.id}`, { status: 'resolved', note: 'Done' });
+    expect([done.status, done.headers.get('location')]).toEqual([303, '/mod/reports']);
+    expect((await forum.as.mia.get('/mod/reports?status=resolved')).text).toContain('Done');
+    expect((await forum.as.root.submit(`/mod/reports/${report.id}`, { status: 'dismissed' })).text).toContain('This report was resolved already');
+    expect((await forum.as.bob.get('/mod/reports')).status).toBe(403);
+    expect((await forum.as.mia.get('/')).text).toContain('href="/mod/reports"');
+    expect((await forum.as.bob.get('/')).text).not.toContain('href="/mod/reports"');
   });
 });

@@ -1,0 +1,76 @@
+import { HttpError, sql, type Clock, type Data, type PluginHandle } from '#core';
+import type { Viewer } from '#plugins/access';
+import type { Accounts, Author } from '#plugins/accounts';
+import { createId } from '#plugins/api';
+import { reportWorkedOn } from '#plugins/reports';
+import { lockOpen, type ReportRow } from './rows.ts';
+
+/** What a moderator noted beside a report. */
+export interface ReportNote {
+  readonly id: string;
+  readonly author: Author | undefined;
+  readonly content: string;
+  readonly created_at: string;
+}
+interface ClaimServices {
+  readonly plugin: PluginHandle;
+  readonly data: Data;
+  readonly clock: Clock;
+  readonly accounts: Pick<Accounts, 'authors'>;
+}
+/** Notes shown on one page. */
+const MOST = 100;
+
+/** Who works on a report, and what moderators tell each other of it. Who may is checked by whoever calls. */
+export class Claims {
+  readonly #services: ClaimServices;
+
+  constructor(services: ClaimServices) {
+    this.#services = services;
+  }
+
+  /** With it all open reports of its post that nobody else works on. Of two moderators at once one gets it; the other is told who (409). */
+  async claim({ id, post_id: postId }: ReportRow, viewer: Viewer): Promise<void> {
+    const { data, clock } = this.#services;
+    await data.transaction(async () => {
+      const free = (await lockOpen(data, postId)).filter((row) => row.claimed_by === null || row.claimed_by === viewer.id).map((row) => row.id);
+      if (!free.includes(id)) throw new HttpError(409, 'Somebody else works on this report already, or has dealt with it');
+      await data.all(sql`update report set claimed_by = ${viewer.id}, claimed_at = ${new Date(clock.now())} where id = any(${free}::uuid[])`);
+      await this.#tell(id, 'claimed', viewer);
+    });
+  }
+
+  /** All of its post. Anybody may let go for a colleague who does not come back. */
+  async release({ id, post_id: postId }: ReportRow, viewer: Viewer): Promise<void> {
+    const { data } = this.#services;
+    await data.transaction(async () => {
+      const taken = (await lockOpen(data, postId)).filter((row) => row.claimed_by !== null).map((row) => row.id);
+      if (taken.length === 0) return;
+      await data.all(sql`update report set claimed_by = null, claimed_at = null where id = any(${taken}::uuid[])`);
+      await this.#tell(id, 'released', viewer);
+    });
+  }
+
+  async note({ id }: ReportRow, content: string, viewer: Viewer): Promise<void> {
+    const { data, clock } = this.#services;
+    const now = clock.now();
+    await data.transaction(async () => {
+      await data.all(sql`insert into report_note (id, report_id, author_id, content, created_at)
+        values (${createId(now)}, ${id}, ${viewer.id}, ${content.trim()}, ${new Date(now)})`);
+      await this.#tell(id, 'noted', viewer);
+    });
+  }
+
+  /** Beside any of these, the oldest first. */
+  async notes(reportIds: readonly string[]): Promise<readonly ReportNote[]> {
+    const { data, accounts } = this.#services;
+    const rows = await data.all(sql<{ id: string; author_id: string; content: string; created_at: Date }>`
+      select id, author_id, content, created_at from report_note where report_id = any(${reportIds}::uuid[]) order by id limit ${MOST}`);
+    const authors = await accounts.authors(rows.map((row) => row.author_id));
+    return rows.map((row) => ({ id: row.id, author: authors.get(row.author_id), content: row.content, created_at: row.created_at.toISOString() }));
+  }
+
+  #tell(report: string, what: 'claimed' | 'released' | 'noted', { id = '' }: Viewer): Promise<void> {
+    return this.#services.plugin.emit(reportWorkedOn, { report, by: id, what });
+  }
+}

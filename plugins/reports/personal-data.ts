@@ -1,0 +1,25 @@
+import { sql, type Data } from '#core';
+import { inParts, jsonList, type PersonalData } from '#plugins/privacy';
+
+interface Row {
+  readonly id: string;
+  readonly post_id: string;
+  readonly reason: string;
+  readonly note: string;
+  readonly status: string;
+  readonly created_at: Date;
+}
+const FIRST = '00000000-0000-0000-0000-000000000000';
+
+/** The reports that a member made; those about them are the moderators'. Without their words they stay, so that what was decided can be followed. */
+export const reportsData = (data: Data): PersonalData => ({
+  name: 'reports',
+  async *entries(accountId) {
+    const rows = inParts<Row>((after, limit) => data.all(sql<Row>`select id, post_id, reason, note, status, created_at from report
+      where reporter_id = ${accountId} and id > ${after?.id ?? FIRST} order by id limit ${limit}`));
+    yield { path: 'reports.json', content: jsonList(rows) };
+  },
+  async erase(accountId) {
+    await data.all(sql`update report set note = '' where reporter_id = ${accountId} and note <> ''`);
+  },
+});
