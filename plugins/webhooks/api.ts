@@ -17,6 +17,26 @@ export const DISABLED_REASONS = ['gone', 'failing'] as const;
 export type DisabledReason = (typeof DISABLED_REASONS)[number];
 export const webhookDisabled = defineAction<{ readonly webhook: { readonly id: string; readonly name: string; readonly reason: DisabledReason } }>('webhook.disabled');
 
+/** An administrator made a webhook or changed one. Only the host of its address: the rest may hold a key of the receiver's. */
+export const webhookSaved = defineAction<{
+  readonly actor: string | undefined;
+  readonly webhook: { readonly id: string; readonly name: string; readonly host: string; readonly active: boolean };
+}>('webhook.saved');
+export const webhookDeleted = defineAction<{
+  readonly actor: string | undefined;
+  readonly webhook: { readonly id: string; readonly name: string };
+}>('webhook.deleted');
+/** A webhook has a new secret. */
+export const webhookSecretRotated = defineAction<{ readonly actor: string | undefined; readonly webhook: { readonly id: string } }>('webhook.secret-rotated');
+/** Somebody is about to send a test, which goes out whether or not the webhook is switched on. */
+export const webhookTested = defineAction<{ readonly actor: string | undefined; readonly webhook: { readonly id: string } }>('webhook.tested');
+/** Deliveries are sent again, of one webhook or of all. */
+export const webhookRedelivered = defineAction<{
+  readonly actor: string | undefined;
+  readonly webhook: string | undefined;
+  readonly count: number;
+}>('webhook.redelivered');
+
 /**
  * How an attempt stands or ended. `retrying`: it failed and another one follows at `next_attempt_at`, or has followed; `failed`: it was the last;
  * `blocked`: the address may not be reached from here; `disabled`: the webhook was switched off instead, or answered 410.

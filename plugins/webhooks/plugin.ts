@@ -4,9 +4,13 @@ import { Accounts } from '#plugins/accounts';
 import { Admin } from '#plugins/admin';
 import { Categories, Discussions } from '#plugins/discussions';
 import { Notifications } from '#plugins/notifications';
+import { LAST, personalData } from '#plugins/privacy';
 import { Protection } from '#plugins/protection';
-import { manageWebhooks, webhookDisabled, webhookReceived } from '#plugins/webhooks';
+import {
+  manageWebhooks, webhookDeleted, webhookDisabled, webhookReceived, webhookRedelivered, webhookSaved, webhookSecretRotated, webhookTested,
+} from '#plugins/webhooks';
 import { Attempts } from './attempts.ts';
+import { addAuditRules } from './audit-rules.ts';
 import { categoryFinder } from './categories.ts';
 import { collect } from './collecting.ts';
 import { FanOut } from './fan-out.ts';
@@ -16,6 +20,7 @@ import { Lanes } from './lanes.ts';
 import { historyPages } from './pages/history.ts';
 import { listPages } from './pages/list.ts';
 import { statisticsPages } from './pages/statistics.ts';
+import { deliveriesData } from './personal-data.ts';
 import { Queue } from './queue.ts';
 import { Receiving } from './receiving.ts';
 import { Sender } from './sending.ts';
@@ -37,7 +42,7 @@ export default definePlugin({
     data: Data, clock: Clock, secrets: Secrets, settings: Settings, hooks: Hooks, environment: Environment, access: Access, accounts: Accounts, protection: Protection,
   },
   wants: { admin: Admin, notifications: Notifications, categories: Categories, discussions: Discussions },
-  hooks: [webhookReceived, webhookDisabled],
+  hooks: [webhookReceived, webhookDisabled, webhookSaved, webhookDeleted, webhookSecretRotated, webhookTested, webhookRedelivered],
   permissions: [manageWebhooks],
   settings: schema,
   async setup({ data, clock, secrets, settings, hooks, environment, access, accounts, protection, admin, notifications, categories, discussions }, plugin) {
@@ -62,7 +67,9 @@ export default definePlugin({
     await queue.begin();
     plugin.defer(() => lanes.end());
     plugin.extend(sealedStores, webhooks);
+    addAuditRules(plugin);
     collect(plugin, hooks, (raised) => fanOut.add(raised));
+    plugin.extend(personalData, deliveriesData(data), LAST);
     plugin.job('revive', { schema: Type.Object({}), cron: '*/10 * * * *', run: () => queue.revive() });
     plugin.job('tidy', {
       schema: Type.Object({}), cron: '13 3 * * *',
@@ -73,7 +80,7 @@ export default definePlugin({
     });
     if (notifications) tellWhenDisabled(plugin, { access, accounts, notifications });
     if (!admin) return;
-    const services = { plugin, admin, access, settings, hooks, guard, webhooks, history, statistics: new Statistics({ data, clock }), categories };
+    const services = { plugin, data, admin, access, settings, hooks, guard, webhooks, history, statistics: new Statistics({ data, clock }), categories };
     listPages(services);
     historyPages(services);
     statisticsPages(services);

@@ -59,14 +59,22 @@ export class Sender {
 
   async #post({ url, headers, body }: Sending, signal: AbortSignal): Promise<IncomingMessage> {
     const address = new URL(url);
-    const addresses = await this.#guard.addressesOf(address);
-    signal.throwIfAborted();
+    const addresses = await unlessAborted(signal, this.#guard.addressesOf(address));
     const request = (address.protocol === 'https:' ? secureRequest : plainRequest)(address, {
       method: 'POST', agent: false, signal, lookup: fixed(addresses),
       headers: { ...headers, 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(body)) },
     });
     return answerTo(request, body);
   }
+}
+
+/** Rejects when `signal` aborts, for work that cannot be told to stop, as the system's resolver. */
+async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  const { promise: aborted, reject } = Promise.withResolvers<never>();
+  const tell = (): void => reject(signal.reason as Error);
+  signal.addEventListener('abort', tell);
+  return Promise.race([work, aborted]).finally(() => signal.removeEventListener('abort', tell));
 }
 
 /** Stands in for the resolver, so that the connection goes where was checked. */

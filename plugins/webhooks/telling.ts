@@ -1,5 +1,5 @@
 import type { PluginHandle } from '#core';
-import type { Access } from '#plugins/access';
+import type { Access, Viewer } from '#plugins/access';
 import type { Accounts } from '#plugins/accounts';
 import { notificationTypes, type Notifications } from '#plugins/notifications';
 import { manageWebhooks, webhookDisabled } from '#plugins/webhooks';
@@ -16,7 +16,8 @@ export interface TellingParts {
 
 /** Tells those who manage webhooks that one was switched off. */
 export function tellWhenDisabled(plugin: PluginHandle, { access, accounts, notifications }: TellingParts): void {
-  plugin.extend(notificationTypes, { type: TYPE, label: 'webhooks:tell.disabled', sentence: 'webhooks:says.disabled', mailed: true });
+  const visible = (viewer: Viewer): boolean => access.allows(viewer, manageWebhooks);
+  plugin.extend(notificationTypes, { type: TYPE, label: 'webhooks:tell.disabled', sentence: 'webhooks:says.disabled', mailed: true, visible });
 
   plugin.on(webhookDisabled, async ({ webhook: { id, name } }, { id: key }) => {
     const groups = access.groups().filter((group) => access.allows({ id: undefined, username: undefined, group }, manageWebhooks));

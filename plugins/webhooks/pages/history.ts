@@ -1,7 +1,7 @@
 import { InvalidInput, notFound, Type } from '#core';
 import { limitOf, pageFields, Paging, type Page } from '#plugins/api';
-import { manageWebhooks, STATUSES, type DeliveryRecord } from '#plugins/webhooks';
-import { negotiated, pages, redirect, type View } from '#plugins/web';
+import { manageWebhooks, STATUSES, webhookRedelivered, type DeliveryRecord } from '#plugins/webhooks';
+import { negotiated, pages, redirect, troubleOf, type Retry, type View } from '#plugins/web';
 import { subscribable } from '../collecting.ts';
 import type { DeliveryDetails } from '../history.ts';
 import { badgeOf, by, ROOT, tabs, type PageServices } from './parts.ts';
@@ -10,7 +10,7 @@ const PATH = `${ROOT}/history`;
 const Moment = Type.String({ maxLength: 40 });
 
 /** What was sent, and sending it again. */
-export function historyPages({ plugin, admin, settings, hooks, webhooks, history }: PageServices): void {
+export function historyPages({ plugin, data, admin, settings, hooks, webhooks, history }: PageServices): void {
   const can = manageWebhooks;
   const rowOf = (delivery: DeliveryRecord, names: ReadonlyMap<string, string>): object => ({
     ...delivery, href: `${PATH}?delivery_id=${delivery.id}`, webhook: names.get(delivery.webhook_id), badge: badgeOf(delivery.status), label: `webhooks:status.${delivery.status}`,
@@ -21,7 +21,7 @@ export function historyPages({ plugin, admin, settings, hooks, webhooks, history
     const model = { tabs: tabs(PATH), delivery: rowOf(delivery, new Map([[delivery.webhook_id, webhook]])), body, response, active, back: `${PATH}?webhook_id=${delivery.webhook_id}` };
     return admin.view('@webhooks/delivery', { title: 'Webhooks', current: ROOT }, model);
   };
-  const listView = async (page: Page<DeliveryRecord>, values: Readonly<Record<string, string>>): Promise<View> => {
+  const listView = async (page: Page<DeliveryRecord>, values: Readonly<Record<string, string>>, retry?: Retry): Promise<View> => {
     const rows = await webhooks.list();
     const names = new Map(rows.map(({ id, name }) => [id, name]));
     const choices = (texts: readonly { readonly value: string; readonly label: string }[]): readonly object[] => [{ value: '', label: '–' }, ...texts];
@@ -30,6 +30,7 @@ export function historyPages({ plugin, admin, settings, hooks, webhooks, history
       tabs: tabs(PATH), deliveries: page.items.map((delivery) => rowOf(delivery, names)), values,
       webhooks: choices(rows.map(({ id, name }) => ({ value: id, label: name }))), statuses: choices(STATUSES.map((value) => ({ value, label: value }))),
       events: choices([...subscribable(hooks), 'webhook.test'].map((value) => ({ value, label: value }))),
+      range: retry?.body, ...troubleOf(retry),
       next: page.nextCursor && `${PATH}?${new URLSearchParams([...asked, ['cursor', page.nextCursor]])}`,
     };
     return admin.view('@webhooks/history', { title: 'Webhooks', current: ROOT }, model);
@@ -53,8 +54,14 @@ export function historyPages({ plugin, admin, settings, hooks, webhooks, history
     return negotiated(await listView(page, { webhook_id: webhookId, status, event }), { success: true, deliveries: page.items, ...pageFields(page) });
   });
 
+  const again = async (retry: Retry): Promise<View> => {
+    const asked = retry.body['webhook_id'];
+    const webhookId = typeof asked === 'string' && asked !== '' && (await webhooks.find(asked)) ? asked : '';
+    const page = await history.list({ limit: limitOf(settings, undefined), ...(webhookId !== '' && { webhookId }) });
+    return listView(page, { webhook_id: webhookId, status: '', event: '' }, retry);
+  };
   plugin.route(pages, {
-    method: 'post', path: `${ROOT}/redeliver`, can, options: { login: true },
+    method: 'post', path: `${ROOT}/redeliver`, can, options: { login: true, again },
     body: Type.Object({
       delivery_id: Type.Optional(Type.String({ maxLength: 64 })), webhook_id: Type.Optional(Type.String({ maxLength: 64 })), from: Type.Optional(Moment), to: Type.Optional(Moment),
     }),
@@ -62,7 +69,11 @@ export function historyPages({ plugin, admin, settings, hooks, webhooks, history
     if (id === undefined && from === undefined) throw new InvalidInput([{ field: 'delivery_id', message: 'is required, or `from` and `to` for all that did not arrive between them' }]);
     if (webhookId && !(await webhooks.find(webhookId))) throw notFound('There is no such webhook');
     const range = { ...(webhookId && { webhookId }), from: momentOf('from', from), to: momentOf('to', to || '9999-12-31') };
-    const count = id === undefined ? await history.redeliverAll(range) : await history.redeliver(id);
+    const count = await data.transaction(async () => {
+      const found = id === undefined ? await history.redeliverAll(range) : await history.redeliver(id);
+      if (found > 0) await plugin.emit(webhookRedelivered, { actor: actor.id, webhook: webhookId || undefined, count: found });
+      return found;
+    });
     plugin.log.info({ ...by(actor), count }, 'deliveries are sent again');
     return negotiated(redirect(PATH, { notice: count === 0 ? 'There is nothing to send again.' : `${count} on the way again.` }), { success: true, count });
   });

@@ -1,7 +1,7 @@
 import { InvalidInput, notFound, Type } from '#core';
 import { pageFields, pageOf } from '#plugins/api';
 import { adminSections } from '#plugins/admin';
-import { manageWebhooks } from '#plugins/webhooks';
+import { manageWebhooks, webhookDeleted, webhookSaved, webhookSecretRotated, webhookTested } from '#plugins/webhooks';
 import { negotiated, pages, redirect, type Retry, type View } from '#plugins/web';
 import { seeingAll } from '../categories.ts';
 import { subscribable } from '../collecting.ts';
@@ -19,7 +19,7 @@ type Values = Readonly<Record<string, unknown>>;
 const list = (value: readonly string[] | string): readonly string[] => (typeof value === 'string' ? [value] : value).filter((text) => text !== '');
 
 /** /admin/webhooks, and what is done to one of them. */
-export function listPages({ plugin, admin, access, hooks, guard, webhooks, history, categories }: PageServices): void {
+export function listPages({ plugin, data, admin, access, hooks, guard, webhooks, history, categories }: PageServices): void {
   plugin.extend(adminSections, { group: 'integrations' as const, label: 'Webhooks', href: ROOT });
   const can = manageWebhooks;
   const found = async (id: string): Promise<WebhookRow> => (await webhooks.find(id)) ?? Promise.reject(notFound('There is no such webhook'));
@@ -92,7 +92,12 @@ export function listPages({ plugin, admin, access, hooks, guard, webhooks, histo
       categories: body.categories === undefined ? (before?.categories ?? []) : await checkedCategories(list(body.categories)),
       name: body.name?.trim() || before?.name || (URL.parse(url)?.host ?? url), active: body.active ?? before?.active ?? true,
     };
-    const { webhook, secret } = before ? { webhook: await webhooks.change(before.id, draft), secret: undefined } : await webhooks.create(draft);
+    const { webhook, secret } = await data.transaction(async () => {
+      const made = before ? { webhook: await webhooks.change(before.id, draft), secret: undefined } : await webhooks.create(draft);
+      const { id, name, url: target, active } = made.webhook;
+      await plugin.emit(webhookSaved, { actor: actor.id, webhook: { id, name, host: URL.parse(target)?.host ?? '', active } });
+      return made;
+    });
     plugin.log.info({ ...by(actor), webhook: webhook.id, active: webhook.active }, 'a webhook was saved');
     const json = { success: true, webhook: recordOf(webhook) };
     if (secret === undefined) return negotiated(redirect(`${ROOT}?id=${webhook.id}`, { notice: `Saved “${webhook.name}”.` }), json);
@@ -101,19 +106,27 @@ export function listPages({ plugin, admin, access, hooks, guard, webhooks, histo
 
   plugin.route(pages, { method: 'post', path: `${ROOT}/rotate-secret`, can, options: { login: true }, body: Id })(async ({ actor, body }) => {
     const webhook = await found(body.id);
-    const secret = await webhooks.rotate(webhook.id);
+    const secret = await data.transaction(async () => {
+      await plugin.emit(webhookSecretRotated, { actor: actor.id, webhook: { id: webhook.id } });
+      return webhooks.rotate(webhook.id);
+    });
     plugin.log.info({ ...by(actor), webhook: webhook.id }, 'a webhook has a new secret');
     return negotiated(secretView(webhook, secret, 'webhooks:secret.rotated'), { success: true, secret });
   });
 
-  plugin.route(pages, { method: 'post', path: `${ROOT}/test`, can, options: { login: true }, body: Id })(async ({ body }) => {
-    const delivery = await history.test(await found(body.id), plugin.signal);
+  plugin.route(pages, { method: 'post', path: `${ROOT}/test`, can, options: { login: true }, body: Id })(async ({ actor, body }) => {
+    const webhook = await found(body.id);
+    await plugin.emit(webhookTested, { actor: actor.id, webhook: { id: webhook.id } });
+    const delivery = await history.test(webhook, plugin.signal);
     return negotiated(redirect(`${ROOT}/history?delivery_id=${delivery.id}`), { success: true, delivery });
   });
 
   plugin.route(pages, { method: 'post', path: `${ROOT}/delete`, can, options: { login: true }, body: Id })(async ({ actor, body }) => {
     const webhook = await found(body.id);
-    await webhooks.remove(webhook.id);
+    await data.transaction(async () => {
+      await webhooks.remove(webhook.id);
+      await plugin.emit(webhookDeleted, { actor: actor.id, webhook: { id: webhook.id, name: webhook.name } });
+    });
     plugin.log.info({ ...by(actor), webhook: webhook.id }, 'a webhook was deleted');
     return negotiated(redirect(ROOT, { notice: `“${webhook.name}” is gone, with all it sent.` }), { success: true });
   });

@@ -1,4 +1,4 @@
-import type { Hooks, PluginHandle, Request, Settings } from '#core';
+import type { Data, Hooks, PluginHandle, Request, Settings } from '#core';
 import type { Access } from '#plugins/access';
 import type { Admin } from '#plugins/admin';
 import type { Categories } from '#plugins/discussions';
@@ -9,6 +9,7 @@ import type { Webhooks } from '../webhooks.ts';
 
 export interface PageServices {
   readonly plugin: PluginHandle;
+  readonly data: Data;
   readonly admin: Admin;
   readonly access: Access;
   readonly settings: Settings;

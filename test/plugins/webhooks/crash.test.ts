@@ -17,6 +17,8 @@ let receiver: Receiver;
 let token = '';
 let secret = '';
 let count = 0;
+/** How many of what was received were found to be rightly signed. */
+let verified = 0;
 /** The titles of all that was answered with 201. */
 const answered: string[] = [];
 
@@ -51,7 +53,9 @@ const titles = (): ReadonlySet<string> => new Set(receiver.received.map(({ body 
 
 /** All that arrived is rightly signed, and what arrived twice was the same both times. */
 function expectTrue(): void {
-  for (const request of receiver.received) verify(secret, request);
+  // Each soon after it came: what is older than five minutes counts as forged.
+  for (const request of receiver.received.slice(verified)) verify(secret, request);
+  verified = receiver.received.length;
   const pairs = new Set(receiver.received.map(({ headers, body }) => `${headers['webhook-id']} ${body.data.discussion.title}`));
   expect(pairs.size).toBe(titles().size);
 }

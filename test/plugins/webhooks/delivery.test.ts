@@ -174,7 +174,13 @@ describe('a receiver', () => {
     expect(await forum.history(`webhook_id=${webhook.id}&status=pending`)).toEqual([]);
     await until(async () => expect((await forum.root.get('/api/notifications')).body.notifications)
       .toContainEqual(expect.objectContaining({ type: 'webhook_disabled', title: 'Gone for good', url: `http://forum.test/admin/webhooks?id=${webhook.id}` })));
-    for (const client of [forum.ada, forum.mia]) expect((await client.get('/api/notifications')).text).not.toContain('webhook_disabled');
+    for (const client of [forum.ada, forum.mia]) {
+      expect((await client.get('/api/notifications')).text).not.toContain('webhook_disabled');
+      // It is no choice of theirs either.
+      expect((await client.get('/settings/notifications')).text).not.toContain('webhook_disabled');
+      expect((await client.submit('/settings/notifications', { 'channels[webhook_disabled]': 'off' })).status).toBe(303);
+    }
+    expect((await forum.root.get('/settings/notifications')).text).toContain('webhook_disabled');
   });
 
   test('that has not taken anything for five days is switched off, one that took something in between is not', async () => {

@@ -65,6 +65,14 @@ describe('sending', () => {
     expect(receiver.received[0]!.headers['host']).toBe(`no-such-name.invalid:${port}`);
   });
 
+  test('does not wait for name servers that fall silent', async () => {
+    const silent = guardOf([], { resolve: () => new Promise(() => undefined) });
+    const stop = new AbortController();
+    const under = new Sender(silent).send(sending('http://example.org/'), stop.signal);
+    stop.abort(new Error('the plugin stops'));
+    await expect(under).rejects.toThrow('the plugin stops');
+  });
+
   test('tells who stops it from what fails', async () => {
     await using receiver = await startReceiver({});
     const stop = new AbortController();
