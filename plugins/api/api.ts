@@ -1,13 +1,21 @@
-import { defineSurface, HttpError, InvalidInput, Type, type Request, type Response, type Settings, type TSchema } from '#core';
+import { defineSurface, HttpError, InvalidInput, Type, type Request, type Response, type RouteInfo, type Settings, type TSchema } from '#core';
 import type { Viewer } from '#plugins/access';
 
 /**
  * The JSON surface. Handlers return the answer's named keys; `success: true` is added. Reads of `options`:
  * `csrf: false` for a route exempt from the forgery token, `login: true` for a public route that needs a member,
  * `bucket: Bucket & { limit: setting key }` for a route with a rate of its own, outside the general one, `idle: true` for what pages
- * ask by themselves: it does not keep a session alive, `raw: true` for a route that reads any JSON as the bytes that were sent.
+ * ask by themselves: it does not keep a session alive, `raw: true` for a route that reads any JSON as the bytes that were sent,
+ * `multipart: Multipart` for a route that takes a file.
  */
 export const api = defineSurface<Viewer, object>('api', { prefix: '/api' });
+
+/**
+ * The option `multipart` of a route here or among the pages: reads a body of multipart/form-data, in place of the surface, into what the
+ * route's `body` describes. Called before any transaction begins; more than once for a request, with the same result.
+ */
+export type Multipart = (req: Request) => Promise<unknown>;
+export const multipartOf = (route: Pick<RouteInfo, 'options'> | undefined): Multipart | undefined => route?.options['multipart'] as Multipart | undefined;
 
 const BEARER = /^Bearer(?:\s+(.*))?$/i;
 
@@ -59,6 +67,18 @@ export function createId(at: number): string {
   else if (++sequence > 0xfff) [time, sequence] = [time + 1, 0];
   const moment = time.toString(16).padStart(12, '0');
   return `${moment.slice(0, 8)}-${moment.slice(8)}-7${sequence.toString(16).padStart(3, '0')}-${random.slice(19)}`;
+}
+
+const POOL = Buffer.alloc(16_384);
+let drawn = POOL.length;
+
+/** Random bytes as text, for what is made with most answers: drawn many at a time, because each draw costs more than its bytes. */
+export function randomText(bytes: number, encoding: 'base64' | 'base64url'): string {
+  if (drawn + bytes > POOL.length) {
+    crypto.getRandomValues(POOL);
+    drawn = 0;
+  }
+  return POOL.toString(encoding, drawn, (drawn += bytes));
 }
 
 /** Words of a title or name for its address, at most 80 characters, or `fallback` where it has none; letters of every script stay, Latin ones lose their accents. */

@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Cache, Clock, Request, Response, RouteInfo } from '#core';
 import { answersTag, isFresh, takesGzip } from '#plugins/api';
+import type { HeaderPair } from '#plugins/protection';
 import { etagOf, JSON_TYPE, PRIVATE, VARY } from './answers.ts';
 import type { OwnBucket } from './rates.ts';
 
@@ -29,16 +30,18 @@ export class KeptAnswer {
   readonly etag: string;
   readonly plain: Buffer;
   readonly terms: Terms;
+  readonly protection: readonly HeaderPair[];
   /** Names and values in turn, as `writeHead` takes them. */
   readonly head: readonly string[];
   readonly zippedHead: readonly string[];
   #zipped: Buffer | undefined;
 
-  constructor(plain: Buffer, protection: readonly string[], terms: Terms) {
+  constructor(plain: Buffer, protection: readonly HeaderPair[], terms: Terms) {
     this.plain = plain;
     this.terms = terms;
+    this.protection = protection;
     this.etag = etagOf(plain);
-    this.head = [...protection, 'Content-Type', JSON_TYPE, 'Cache-Control', PRIVATE, 'Vary', VARY, 'ETag', this.etag];
+    this.head = [...protection.flat(), 'Content-Type', JSON_TYPE, 'Cache-Control', PRIVATE, 'Vary', VARY, 'ETag', this.etag];
     this.zippedHead = [...this.head, 'Content-Encoding', 'gzip'];
     if (plain.length < WORTH_COMPRESSING) return;
     // In the background: until it is done the answer goes out as it is.
@@ -74,11 +77,14 @@ interface Keeping {
 export class KeptAnswers {
   readonly #cache: Cache;
   readonly #clock: Clock;
+  readonly #protection: () => readonly HeaderPair[];
   readonly #names = new Map<string, readonly string[]>();
 
-  constructor(cache: Cache, clock: Clock) {
+  /** `protection`: the headers in force; an answer with others is not kept any longer. */
+  constructor(cache: Cache, clock: Clock, protection: () => readonly HeaderPair[]) {
     this.#cache = cache;
     this.#clock = clock;
+    this.#protection = protection;
   }
 
   find(url: string, caller = ''): KeptAnswer | undefined {
@@ -86,7 +92,8 @@ export class KeptAnswers {
     const path = mark < 0 ? url : url.slice(0, mark);
     const names = mark < 0 ? [] : this.#names.get(path);
     const kept = names && this.#cache.peek<KeptAnswer>(keyOf(caller, path, mark < 0 ? '' : url.slice(mark + 1), names));
-    return kept?.terms.until !== undefined && kept.terms.until <= this.#clock.now() ? undefined : kept;
+    if (kept?.protection !== this.#protection()) return undefined;
+    return kept.terms.until !== undefined && kept.terms.until <= this.#clock.now() ? undefined : kept;
   }
 
   keep(url: string, route: RouteInfo, answer: KeptAnswer, { tags, mark, caller }: Keeping): void {

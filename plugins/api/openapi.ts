@@ -1,4 +1,4 @@
-import { MAX_PAGE } from '#plugins/api';
+import { MAX_PAGE, multipartOf } from '#plugins/api';
 import type { RouteInfo, TSchema } from '#core';
 import { components, FAILURES, headersOf } from './components.ts';
 import { creates } from './repeats.ts';
@@ -74,7 +74,9 @@ function operation(route: RouteInfo): Operation {
     ...(content && {
       requestBody: {
         required,
-        content: { 'application/json': { schema: content }, ...(options['form'] === true && { 'application/x-www-form-urlencoded': { schema: content } }) },
+        content: multipartOf(route)
+          ? { 'multipart/form-data': { schema: content } }
+          : { 'application/json': { schema: content }, ...(options['form'] === true && { 'application/x-www-form-urlencoded': { schema: content } }) },
       },
     }),
     responses: responses(route),

@@ -3,9 +3,11 @@ import { Access } from '#plugins/access';
 import { Csrf, Sessions } from '#plugins/accounts';
 import { answersTag, api } from '#plugins/api';
 import { Limits } from '#plugins/limits';
+import { LAST, personalData } from '#plugins/privacy';
 import { Protection } from '#plugins/protection';
 import { printOpenApi } from './commands.ts';
 import { addDocuments } from './documents.ts';
+import { answersData } from './personal-data.ts';
 import { Rates } from './rates.ts';
 import { Repeats } from './repeats.ts';
 import { ApiSurface } from './surface.ts';
@@ -39,6 +41,7 @@ export default definePlugin({
     const rates = new Rates({ limits, http, settings });
     const repeats = new Repeats(data, clock);
     plugin.job('clean-answers', { schema: Type.Object({}), cron: '41 3 * * *', run: () => repeats.clean() });
+    plugin.extend(personalData, answersData(data), LAST);
     plugin.surface(api, new ApiSurface({ access, sessions, csrf, rates, repeats, cache, clock, http, settings, environment, protection, log: plugin.log }));
 
     plugin.route(api, {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { HttpError, type Http, type RouteInfo, type Settings } from '#core';
+import type { HttpError, Http, RouteInfo, Settings } from '#core';
 import { isStaff, type Viewer } from '#plugins/access';
-import { retryAfter, type Allowance, type Bucket, type Limits } from '#plugins/limits';
+import { tooMany, type Allowance, type Bucket, type Limits } from '#plugins/limits';
 
 /** One bucket for the whole prefix, per member or per address. */
 const GENERAL: Bucket = { name: 'api', window: 60 };
@@ -64,7 +64,4 @@ export function showRate(res: ServerResponse, { limit, remaining, resetAt }: All
 export const rateHeaders = ({ limit, remaining, resetAt }: Allowance): string[] =>
   ['X-RateLimit-Limit', String(limit), 'X-RateLimit-Remaining', String(remaining), 'X-RateLimit-Reset', seconds(resetAt)];
 
-export function tooMany(allowance: Allowance): HttpError {
-  const wait = retryAfter(allowance);
-  return new HttpError(429, `Too many requests; try again in ${wait} s`, { headers: { 'Retry-After': String(wait) } });
-}
+export const tooManyCalls = (allowance: Allowance): HttpError => tooMany(allowance, (seconds) => `Too many requests; try again in ${seconds} s`);

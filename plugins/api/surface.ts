@@ -5,7 +5,7 @@ import {
 } from '#core';
 import { accessTag, isGuest, type Access, type Viewer } from '#plugins/access';
 import { accountTag, type Csrf, type Sessions } from '#plugins/accounts';
-import { bearerOf, loginNeeded } from '#plugins/api';
+import { bearerOf, loginNeeded, multipartOf } from '#plugins/api';
 import type { Allowance } from '#plugins/limits';
 import { DATA_POLICY, type Protection } from '#plugins/protection';
 import { JSON_TYPE, send, successBytes, VARY } from './answers.ts';
@@ -13,7 +13,7 @@ import { Conformance } from './conformance.ts';
 import { envelope, presentable } from './failures.ts';
 import { KeptAnswer, KeptAnswers, sendKept } from './kept.ts';
 import { allowOrigin } from './origins.ts';
-import { bucketOf, showRate, tooMany, type Rates } from './rates.ts';
+import { bucketOf, showRate, tooManyCalls, type Rates } from './rates.ts';
 import type { Repeats } from './repeats.ts';
 import { Replay } from './replay.ts';
 
@@ -61,7 +61,7 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
 
   constructor(parts: ApiParts) {
     this.#parts = parts;
-    this.#kept = new KeptAnswers(parts.cache, parts.clock);
+    this.#kept = new KeptAnswers(parts.cache, parts.clock, () => parts.protection.headers(DATA_POLICY));
     this.#conformance = parts.environment.production ? undefined : new Conformance(parts.log);
     const refuse = (req: IncomingMessage, res: ServerResponse, refusal: Allowance | Error): void => this.#refuse(req, res, refusal);
     this.#replay = new Replay({ kept: this.#kept, sessions: parts.sessions, rates: parts.rates, http: parts.http, refuse });
@@ -83,7 +83,7 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     const allowance = await rates.count(req, viewer, route);
     showRate(res, allowance);
     if (!viewer) throw badToken();
-    if (!allowance.allowed) throw tooMany(allowance);
+    if (!allowance.allowed) throw tooManyCalls(allowance);
     return viewer;
   }
 
@@ -106,6 +106,8 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
   }
 
   body(req: Request): Promise<unknown> {
+    const multipart = multipartOf(this.#under.get(req)?.route);
+    if (multipart) return multipart(req);
     return this.#parts.protection.body(req, { form: this.#under.get(req)?.route?.options['form'] === true });
   }
 
@@ -120,7 +122,7 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
       const own = actor.id === undefined ? [] : [accountTag(actor.id)];
       const keeping = { tags: [...tags, ...own, accessTag], mark: under.mark, caller: callerOf(actor) };
       const terms = { bucket: bucketOf(route), until: res.locals['holdsUntil'] as number | undefined };
-      this.#kept.keep(req.originalUrl, route, new KeptAnswer(body, this.#parts.protection.headers(DATA_POLICY).flat(), terms), keeping);
+      this.#kept.keep(req.originalUrl, route, new KeptAnswer(body, this.#parts.protection.headers(DATA_POLICY), terms), keeping);
     }
     this.#conformance?.success(body, route);
     send(req, res, { status: route.status, type: JSON_TYPE, body });
@@ -153,7 +155,7 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
   #refuse(req: IncomingMessage, res: ServerResponse, refusal: Allowance | Error): void {
     this.#protect(req, res);
     if (!(refusal instanceof Error)) showRate(res, refusal);
-    this.#fail(req, res, refusal instanceof Error ? refusal : tooMany(refusal));
+    this.#fail(req, res, refusal instanceof Error ? refusal : tooManyCalls(refusal));
   }
 
   #protect(req: IncomingMessage, res: ServerResponse): void {

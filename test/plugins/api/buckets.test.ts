@@ -6,11 +6,11 @@ const world = useWorld({ 'presence.rate_limit': 7, 'markdown.rate_limit': 6, 'se
 /** What may be done how often before an administrator says otherwise. */
 const DEFAULTS = {
   'api.rate_limit_user': 120, 'api.rate_limit_ip': 60, 'posts.rate_limit': 20, 'discussions.rate_limit': 10, 'presence.rate_limit': 60, 'markdown.rate_limit': 60,
-  'login.rate_limit': 5, 'login.account_rate_limit': 10, 'registration.rate_limit': 3,
+  'login.rate_limit': 5, 'login.account_rate_limit': 10, 'registration.rate_limit': 3, 'password_reset.rate_limit': 3,
 };
 /** Routes that count outside the general bucket, with the bucket they share. */
 const OWN: Readonly<Record<string, string>> = {
-  'POST /markdown/parse': 'markdown.rate_limit', 'GET /search': 'search.rate_limit',
+  'POST /markdown/parse': 'markdown.rate_limit', 'POST /uploads': 'uploads.rate_limit', 'GET /search': 'search.rate_limit',
   'POST /presence/update': 'presence.rate_limit', 'GET /presence/stats': 'presence.rate_limit', 'GET /presence/visitors': 'presence.rate_limit', 'GET /presence/bots': 'presence.rate_limit',
   'POST /typing-indicator/typing': 'presence.rate_limit', 'POST /typing-indicator/stop': 'presence.rate_limit', 'GET /typing-indicator/status': 'presence.rate_limit',
 };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createId, isId } from '#plugins/api';
+import { createId, isId, randomText } from '#plugins/api';
 
 describe('ids', () => {
   test('sort in the order they were made, however many in one millisecond', () => {
@@ -12,5 +12,19 @@ describe('ids', () => {
   test('sort by the moment they are for, whenever they were made', () => {
     const [later, earlier] = [createId(1_800_000_000_000), createId(1_700_000_000_000)];
     expect(earlier < later).toBe(true);
+  });
+});
+
+describe('random text', () => {
+  test('is of as many bytes as were asked for, and never the same', () => {
+    const texts = Array.from({ length: 2_000 }, (_, at) => randomText(at % 2 === 0 ? 16 : 32, 'base64url'));
+    expect(new Set(texts).size).toBe(2_000);
+    expect(new Set(texts.map((text) => Buffer.from(text, 'base64url').length))).toEqual(new Set([16, 32]));
+  });
+
+  test('shares no bytes with another', () => {
+    const bytes = Array.from({ length: 2_000 }, (_, at) => Buffer.from(randomText(at % 2 === 0 ? 16 : 32, 'base64'), 'base64').toString('hex'));
+    const parts = bytes.flatMap((text) => text.match(/.{16}/g)!);
+    expect(new Set(parts).size).toBe(parts.length);
   });
 });

@@ -8,6 +8,7 @@ export interface Things {
   deletedPost(): Promise<string>;
   tag(): Promise<string>;
   report(): Promise<string>;
+  upload(): Promise<string>;
   readonly ada: string;
 }
 
@@ -45,6 +46,7 @@ export const TABLE: readonly Row[] = [
   ['PUT /posts/:id', '401 401 403 403 200 200 200', async ({ post }) => ({ ...id(await post()), body: { content: 'y' } })],
   ['DELETE /posts/:id', '401 401 403 403 200 200 200', async ({ post }) => id(await post())],
   ['POST /posts/:id/restore', '401 401 404 404 404 200 200', async ({ deletedPost }) => id(await deletedPost())],
+  ['GET /posts/:id/revisions', '404 401 404 404 200 200 200', async ({ post }) => id(await post())],
 
   ['GET /users/search', any, () => ({ query: { q: 'ada' } })],
   ['GET /users/:id', any, ({ ada }) => id(ada)],
@@ -69,8 +71,12 @@ export const TABLE: readonly Row[] = [
   ['GET /users/reactions', any, ({ ada }) => ({ query: { user_id: ada } })],
   ['POST /reports', '401 401 403 201 201 201 201', async ({ post }) => ({ body: { post_id: await post(), reason: 'spam' } })],
   ['GET /reports', '401 401 403 403 403 200 200'],
-  ['PUT /reports/:id', '401 401 403 403 403 200 200', async ({ report }) => ({ ...id(await report()), body: { status: 'resolved' } })],
+  ['PUT /reports/:id', '401 401 403 403 404 200 200', async ({ report }) => ({ ...id(await report()), body: { status: 'resolved' } })],
   ['GET /search', any, () => ({ query: { q: 'boats' } })],
+  ['GET /uploads', '401 401 200 200 200 200 200'],
+  // Whoever may is told that a file is missing.
+  ['POST /uploads', '401 401 403 415 415 415 415', () => ({ body: {} })],
+  ['DELETE /uploads/:id', '401 401 403 403 200 200 200', async ({ upload }) => id(await upload())],
   ['GET /presence/stats', any],
   ['GET /presence/visitors', any],
   ['GET /presence/bots', any],

@@ -25,6 +25,7 @@ const things: Things = {
     return 'boats';
   },
   report: async () => (await world.must('ada', 'POST', '/reports', { body: { post_id: await things.post(), reason: 'spam' } })).report.id,
+  upload: () => world.upload('ada'),
   get ada() {
     return world.ids.ada;
   },

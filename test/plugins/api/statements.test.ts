@@ -16,6 +16,7 @@ const LISTS: readonly Row[] = [
   ['GET /discussions', undefined],
   ['GET /discussions/:id', undefined, ({ discussion }) => ({ params: { id: discussion } })],
   ['GET /discussions/:id/posts', undefined, ({ discussion }) => ({ params: { id: discussion } })],
+  ['GET /posts/:id/revisions', 'bob', ({ post }) => ({ params: { id: post } })],
   ['GET /users/search', undefined, () => ({ query: { q: 'a' } })],
   ['GET /users/discussions', 'ada'],
   ['GET /users/posts', 'ada'],
@@ -28,6 +29,7 @@ const LISTS: readonly Row[] = [
   ['GET /reactions/post/:post_id', undefined, ({ post }) => ({ params: { post_id: post } })],
   ['GET /users/reactions', 'ada'],
   ['GET /reports', 'mia'],
+  ['GET /uploads', 'ada'],
   ['GET /typing-indicator/status', undefined, ({ discussion }) => ({ query: { discussion_id: discussion } })],
   ['GET /presence/visitors', undefined],
   ['GET /presence/bots', undefined],
@@ -45,7 +47,9 @@ beforeAll(async () => {
   for (let at = 0; at < MANY; at++) {
     const { post } = await fill(`Number ${at}`);
     await world.must('ada', 'POST', '/reactions/toggle', { body: { post_id: post, reaction: 'like' } });
+    await world.upload('ada');
     await world.must('ada', 'POST', '/reports', { body: { post_id: post, reason: 'spam' } });
+    await world.must(at % 2 ? 'bob' : 'mia', 'PUT', '/posts/:id', { params: { id: made.post }, body: { content: `Otherwise ${at}` } });
     await world.must(at % 2 ? 'ada' : 'mia', 'POST', '/posts', { body: { discussion_id: made.discussion, content: `Word ${at} @bob` } });
   }
 }, 120_000);

@@ -27,10 +27,12 @@ export interface World {
   call(who: Name | undefined, method: string, path: string, ask?: Ask, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   /** As `call`, and throws unless it succeeds. */
   must(who: Name, method: string, path: string, ask?: Ask): Promise<any>;
+  /** Uploads a file and resolves to its id. */
+  upload(who: Name): Promise<string>;
 }
 
 /** Beside the limits that every test relaxes. */
-const LENIENT = Object.fromEntries(['presence', 'search', 'reports'].map((name) => [`${name}.rate_limit`, 100_000]));
+const LENIENT = Object.fromEntries(['presence', 'search', 'reports', 'uploads'].map((name) => [`${name}.rate_limit`, 100_000]));
 
 /** Streams go on until whoever asked leaves. */
 export const isStream = ({ options }: RouteInfo): boolean => options['document'] === 'text/event-stream';
@@ -84,6 +86,13 @@ async function open(settings: Readonly<Record<string, unknown>>): Promise<World>
       const answer = await world.call(who, method, path, ask);
       if (answer.status > 299) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text.slice(0, 300)}`);
       return answer.body;
+    },
+    async upload(who) {
+      const body = new FormData();
+      body.append('file', new Blob([`Of ${who}`]), 'words.txt');
+      const answer = await client.request('POST', '/api/uploads', { body, headers: { authorization: `Bearer ${tokens[who]}` } });
+      if (answer.status > 299) throw new Error(`uploading answered ${answer.status}: ${answer.text.slice(0, 300)}`);
+      return answer.body.upload.id as string;
     },
   };
   return world;

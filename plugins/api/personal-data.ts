@@ -1,0 +1,10 @@
+import { sql, type Data } from '#core';
+import type { PersonalData } from '#plugins/privacy';
+
+/** Answers that are kept for requests which may come again. */
+export const answersData = (data: Data): PersonalData => ({
+  name: 'kept answers',
+  async erase(accountId) {
+    await data.all(sql`delete from api_answer where account_id = ${accountId}`);
+  },
+});
