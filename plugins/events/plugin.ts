@@ -1,6 +1,8 @@
 import { Cache, Clock, Data, definePlugin, Fleet, Hooks, Settings, sql, Type } from '#core';
 import { EventLog, eventRules, eventsTag } from '#plugins/events';
+import { LAST, personalData } from '#plugins/privacy';
 import { collect } from './collecting.ts';
+import { eventsData } from './personal-data.ts';
 import { Reading } from './reading.ts';
 import { addRoutes } from './routes.ts';
 import { Tail } from './tail.ts';
@@ -32,6 +34,7 @@ export default definePlugin({
       tail.added();
     };
     collect(plugin, hooks, new Writing(data, added));
+    plugin.extend(personalData, eventsData(data, cache), LAST);
     plugin.job('forget', {
       schema: Type.Object({}), cron: '23 3 * * *',
       run: async () => {

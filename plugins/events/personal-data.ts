@@ -1,0 +1,12 @@
+import { sql, type Cache, type Data } from '#core';
+import { eventsTag } from '#plugins/events';
+import type { PersonalData } from '#plugins/privacy';
+
+/** Entries that name a member leave the log: that something of theirs was deleted names nobody, and stays. */
+export const eventsData = (data: Data, cache: Cache): PersonalData => ({
+  name: 'event log',
+  async erase(accountId) {
+    await data.all(sql`delete from event_log where data::text like ${`%"${accountId}"%`}`);
+    await cache.purge(eventsTag);
+  },
+});
