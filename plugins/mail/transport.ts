@@ -1,6 +1,6 @@
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createTransport, type SendMailOptions } from 'nodemailer';
+import type { SendMailOptions, Transporter } from 'nodemailer';
 
 /** Takes a mail on its way. What it throws names no address and no text. */
 export interface Transport {
@@ -30,16 +30,26 @@ const PATIENCE = { dnsTimeout: 10_000, connectionTimeout: 10_000, greetingTimeou
 /** Connections to the server at a time. */
 const CONNECTIONS = 2;
 
+/** The library is loaded with the first mail, because it takes long and much memory. */
+function opened(options: object): { readonly mailer: () => Promise<Transporter>; readonly close: () => void } {
+  let opening: Promise<Transporter> | undefined;
+  return {
+    mailer: () => (opening ??= import('nodemailer').then(({ createTransport }) => createTransport({ ...CLOSED, ...options }))),
+    close: () => void opening?.then((mailer) => mailer.close()),
+  };
+}
+
 /** Over the network. */
 export function smtpTransport(url: string): Transport {
-  const server = createTransport({ ...CLOSED, ...PATIENCE, url, pool: true, maxConnections: CONNECTIONS, maxRequeues: 0 });
+  const { mailer, close } = opened({ ...PATIENCE, url, pool: true, maxConnections: CONNECTIONS, maxRequeues: 0 });
   return {
     async deliver(_id, mail) {
+      const server = await mailer();
       await server.sendMail(mail).catch((error: unknown) => {
         throw failureOf(error as Failure);
       });
     },
-    close: () => server.close(),
+    close,
   };
 }
 
@@ -52,9 +62,10 @@ function failureOf({ code = 'unknown', responseCode, command }: Failure): Error 
 
 /** Into files, one for each mail, readable by the server's user only. */
 export function folderTransport(folder: string): Transport {
-  const composer = createTransport({ ...CLOSED, streamTransport: true, buffer: true, newline: 'windows' });
+  const { mailer, close } = opened({ streamTransport: true, buffer: true, newline: 'windows' });
   return {
     async deliver(id, mail) {
+      const composer = await mailer();
       const { message } = await composer.sendMail(mail);
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const file = join(folder, `${id}.eml`);
@@ -62,7 +73,7 @@ export function folderTransport(folder: string): Transport {
       await writeFile(`${file}.new`, message, { mode: 0o600 });
       await rename(`${file}.new`, file);
     },
-    close: () => composer.close(),
+    close,
   };
 }
 
