@@ -1,4 +1,5 @@
 import { defineAction, defineExtensionPoint, defineToken, Type, type Static } from '#core';
+import type { Viewer } from '#plugins/access';
 import { Author } from '#plugins/accounts';
 import { nullable, Time } from '#plugins/api';
 
@@ -21,6 +22,8 @@ export interface NotificationType {
   readonly sentence: string;
   /** Whether it is e-mailed at once before the member chooses. */
   readonly mailed: boolean;
+  /** Who has it among their preferences. Default: everyone. Synchronous. */
+  visible?(viewer: Viewer): boolean;
 }
 export const notificationTypes = defineExtensionPoint<NotificationType>('notifications.types');
 

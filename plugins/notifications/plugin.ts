@@ -5,6 +5,7 @@ import { Categories, Discussions, mirrors, postUpdated } from '#plugins/discussi
 import { Live, signals } from '#plugins/live';
 import { Mail } from '#plugins/mail';
 import { Notifications, notificationTypes, unreadChanged } from '#plugins/notifications';
+import { personalData } from '#plugins/privacy';
 import { Subscriptions } from '#plugins/subscriptions';
 import { Web } from '#plugins/web';
 import { batches } from './batches.ts';
@@ -13,6 +14,7 @@ import { Letters } from './letters.ts';
 import { addMailing } from './mailing.ts';
 import { Follower } from './mirror.ts';
 import { addPages } from './pages.ts';
+import { notificationsData } from './personal-data.ts';
 import { PreferenceStore } from './preferences.ts';
 import { Reading } from './reading.ts';
 import { addRoutes } from './routes.ts';
@@ -80,6 +82,9 @@ export default definePlugin({
     addSources(plugin, { environment, accounts, discussions, subscriptions, notifications, sight });
     addRoutes(plugin, { settings, reading });
     addSettings(plugin, { preferences, letters, types });
+    plugin.extend(personalData, notificationsData({
+      data, preferences, visible: async (id) => sight.categories((await accounts.viewers([id])).get(id) ?? access.guest),
+    }));
     if (web) addPages(plugin, { cache, discussions, reading, web, types });
     return { notifications };
   },

@@ -1,8 +1,9 @@
 import { notFound, Type, type PluginHandle, type Static } from '#core';
-import { CHANNELS, DIGESTS, type NotificationType } from '#plugins/notifications';
-import { navigation, negotiated, pages, redirect, view, type View } from '#plugins/web';
+import type { Viewer } from '#plugins/access';
+import { CHANNELS, DIGESTS, type Channel, type Digest, type NotificationType } from '#plugins/notifications';
+import { navigation, negotiated, pages, redirect, troubleOf, view, type Retry, type View } from '#plugins/web';
 import { DIGEST, type Letters } from './letters.ts';
-import type { PreferenceStore } from './preferences.ts';
+import type { Preferences, PreferenceStore } from './preferences.ts';
 
 export interface SettingsParts {
   readonly preferences: PreferenceStore;
@@ -20,23 +21,30 @@ const Stop = Type.Object({ user: Type.String(), kind: Type.String(), signature: 
 export function addSettings(plugin: PluginHandle, { preferences, letters, types }: SettingsParts): void {
   plugin.extend(navigation, { area: 'settings', label: 'notifications:title', href: SETTINGS });
   const options = { login: true };
+  const offered = (actor: Viewer): readonly NotificationType[] => types().filter((one) => one.visible?.(actor) ?? true);
   const channels = CHANNELS.filter((channel) => channel !== 'mail' || letters !== undefined);
 
-  plugin.route(pages, { method: 'get', path: SETTINGS, can: 'public', options })(async ({ actor }) => {
-    const chosen = (await preferences.of([actor.id!]))(actor.id!);
-    const kinds = types().map(({ type, label }) => {
+  // A guest gets here with what they chose when their session has ended meanwhile.
+  const stored = async ({ id }: Viewer): Promise<Preferences> => (await preferences.of(id === undefined ? [] : [id]))(id ?? '');
+  const page = (actor: Viewer, chosen: Preferences, retry?: Retry): View => {
+    const kinds = offered(actor).map(({ type, label }) => {
       const current = preferences.channel(chosen, type);
       const choices = channels.map((value) => ({ value, label: `notifications:channel.${value}`, current: value === current }));
       return { name: `channels[${type}]`, label, channels: choices };
     });
     const digests = letters && DIGESTS.map((value) => ({ value, label: `notifications:digest.${value}`, current: value === chosen.digest }));
-    const plain = { channels: Object.fromEntries(types().map(({ type }) => [type, preferences.channel(chosen, type)])), digest: chosen.digest };
-    const page = view('@notifications/settings', { name: 'settings', title: 'Notifications', hidden: true }, { kinds, digests });
-    return negotiated(page, { success: true, ...plain });
+    return view('@notifications/settings', { name: 'settings', title: 'Notifications', hidden: true }, { kinds, digests, ...troubleOf(retry) }, retry?.status ?? 200);
+  };
+  const again = async (retry: Retry): Promise<View> => page(retry.actor, rechosen(await stored(retry.actor), retry.body), retry);
+
+  plugin.route(pages, { method: 'get', path: SETTINGS, can: 'public', options })(async ({ actor }) => {
+    const chosen = await stored(actor);
+    const plain = { channels: Object.fromEntries(offered(actor).map(({ type }) => [type, preferences.channel(chosen, type)])), digest: chosen.digest };
+    return negotiated(page(actor, chosen), { success: true, ...plain });
   });
 
-  plugin.route(pages, { method: 'post', path: SETTINGS, can: 'public', options, body: Choice })(async ({ actor, body }) => {
-    const known = Object.entries(body.channels ?? {}).filter(([name]) => types().some(({ type }) => type === name));
+  plugin.route(pages, { method: 'post', path: SETTINGS, can: 'public', options: { ...options, again }, body: Choice })(async ({ actor, body }) => {
+    const known = Object.entries(body.channels ?? {}).filter(([name]) => offered(actor).some(({ type }) => type === name));
     await preferences.save(actor.id!, { channels: Object.fromEntries(known), digest: body.digest });
     return negotiated(redirect(SETTINGS, { notice: 'Saved.' }), { success: true });
   });
@@ -58,4 +66,10 @@ export function addSettings(plugin: PluginHandle, { preferences, letters, types 
     await preferences.save(userId, kind === DIGEST ? { digest: 'none' } : { channels: { [kind]: 'site' } });
     return stopView(kind, true, req.path);
   });
+}
+
+/** What is stored, with what was chosen in a form that was refused. */
+function rechosen({ channels, digest }: Preferences, { channels: typed, digest: wish }: Readonly<Record<string, unknown>>): Preferences {
+  const chosen = Object.entries(typeof typed === 'object' && typed !== null ? typed : {}).filter((entry): entry is [string, Channel] => CHANNELS.includes(entry[1] as Channel));
+  return { channels: { ...channels, ...Object.fromEntries(chosen) }, digest: DIGESTS.find((one): one is Digest => one === wish) ?? digest };
 }

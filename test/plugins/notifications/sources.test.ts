@@ -21,13 +21,16 @@ const raiser = definePlugin({
     react = (name, post, author, reaction = 'like') =>
       plugin.emit(reactionAdded, { reaction, emoji: '👍', post_id: post.id, discussion_id: post.discussion_id, author_id: forum.ids[author], actor: { id: forum.ids[name], username: name } });
     handle = (id, post, reporter) =>
-      plugin.emit(reportHandled, { report: { id, post_id: post.id, discussion_id: post.discussion_id, reporter_id: forum.ids[reporter], outcome: 'resolved' as const } });
+      plugin.emit(reportHandled, { report: {
+        id, lead_id: id, post_id: post.id, discussion_id: post.discussion_id, reporter_id: forum.ids[reporter], author_id: forum.ids.ada, outcome: 'resolved' as const,
+        handler_id: forum.ids.mia, note: '', handled_at: '2026-01-15T12:00:00.000Z',
+      } });
   },
 });
 
 beforeAll(async () => {
   const { app } = forum.app;
-  for (const { id } of app.service(Plugins).list()) if (id === 'reactions' || id === 'reports') await app.kernel.disable(id);
+  for (const { id } of app.service(Plugins).list()) if (id === 'moderation' || id === 'reactions' || id === 'reports') await app.kernel.disable(id);
   await install(forum.app, raiser);
 });
 beforeEach(async () => {
