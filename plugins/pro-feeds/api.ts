@@ -1,4 +1,4 @@
-import { Type, type Static } from '#core';
+import { defineAction, Type, type Static } from '#core';
 import { nullable, Time } from '#plugins/api';
 
 /** A token that opens feeds and nothing else, as its member sees it. The token itself is shown once, when it is made. */
@@ -9,3 +9,7 @@ export const FeedTokenRecord = Type.Object({
   created_at: Time, last_used_at: nullable(Time),
 });
 export type FeedTokenRecord = Static<typeof FeedTokenRecord>;
+
+/** A member made an address of feeds with a token in it. */
+export const feedTokenMade = defineAction<{ readonly actor: string; readonly id: string }>('feed-token.made');
+export const feedTokenRevoked = defineAction<{ readonly actor: string; readonly id: string }>('feed-token.revoked');

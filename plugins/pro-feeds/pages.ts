@@ -3,7 +3,7 @@ import type { Viewer } from '#plugins/access';
 import { Id } from '#plugins/api';
 import type { Categories } from '#plugins/discussions';
 import { feedPath, FORMATS } from '#plugins/feeds';
-import { navigation, negotiated, pages, redirect, view, type Retry, type View } from '#plugins/web';
+import { navigation, negotiated, pages, redirect, troubleOf, view, type Retry, type View } from '#plugins/web';
 import type { FeedTokens } from './tokens.ts';
 
 export interface PageParts {
@@ -39,8 +39,7 @@ export function addPages(plugin: PluginHandle, { tokens, categories, environment
     const model = {
       tokens: list, categories: visible.map(({ id, name }) => ({ value: id, label: name })),
       addresses: token && FORMATS.map((format) => ({ format: NAMES[format], address: `${environment.baseUrl}${feedPath(format)}?token=${token}` })),
-      values: retry?.body ?? {}, chosen: [retry?.body['category_ids'] ?? []].flat(), message: retry?.message, problems: retry?.problems ?? [],
-      wrong: Object.fromEntries((retry?.problems ?? []).map(({ field, message }) => [field, message])),
+      values: retry?.body ?? {}, chosen: [retry?.body['category_ids'] ?? []].flat(), ...troubleOf(retry),
     };
     return view('@pro-feeds/settings', { name: 'settings', title: 'Feeds', hidden: true }, model, retry?.status ?? 200);
   };

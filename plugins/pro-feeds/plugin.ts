@@ -1,9 +1,13 @@
 import { Clock, Data, definePlugin, Environment, Type } from '#core';
-import { Accounts, Sessions } from '#plugins/accounts';
+import { accountNotices, Accounts, Sessions } from '#plugins/accounts';
+import { audited, auditRules } from '#plugins/audit';
 import { Categories } from '#plugins/discussions';
 import { feedIdentities } from '#plugins/feeds';
+import { personalData } from '#plugins/privacy';
+import { feedTokenMade, feedTokenRevoked } from '#plugins/pro-feeds';
 import { tokenIdentity } from './identity.ts';
 import { addPages } from './pages.ts';
+import { feedTokensData } from './personal-data.ts';
 import { FeedTokens } from './tokens.ts';
 
 export default definePlugin({
@@ -12,6 +16,7 @@ export default definePlugin({
   version: '1.0.0',
   description: 'Feeds with what their reader may see, by a token in the address.',
   needs: { data: Data, clock: Clock, environment: Environment, accounts: Accounts, sessions: Sessions, categories: Categories },
+  hooks: [feedTokenMade, feedTokenRevoked],
   settings: Type.Object({
     'pro.enabled': Type.Boolean({
       default: false, title: 'Feeds by token', 'x-group': 'feeds',
@@ -20,8 +25,13 @@ export default definePlugin({
   }),
   setup({ data, clock, environment, accounts, sessions, categories }, plugin) {
     const enabled = (): boolean => plugin.settings['pro.enabled'];
-    const tokens = new FeedTokens({ data, clock });
+    const tokens = new FeedTokens({ data, clock, plugin });
     plugin.extend(feedIdentities, tokenIdentity({ tokens, accounts, sessions, enabled }));
+    // Whoever had the account before its owner came back by a link in a mail may have made some.
+    plugin.extend(accountNotices, { changed: async (what, { id }) => (what === 'reset' ? tokens.revokeAll(id) : undefined) });
+    plugin.extend(auditRules, audited(feedTokenMade, ['feed-token.made'], ({ actor, id }) => ({ action: 'feed-token.made', actor, subject: { type: 'feed-token', id } })));
+    plugin.extend(auditRules, audited(feedTokenRevoked, ['feed-token.revoked'], ({ actor, id }) => ({ action: 'feed-token.revoked', actor, subject: { type: 'feed-token', id } })));
     addPages(plugin, { tokens, categories, environment, enabled });
+    plugin.extend(personalData, feedTokensData(data, tokens));
   },
 });

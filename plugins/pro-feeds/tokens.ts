@@ -1,7 +1,7 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { HttpError, sql, type Clock, type Data } from '#core';
+import { hash, randomBytes } from 'node:crypto';
+import { HttpError, sql, type Clock, type Data, type PluginHandle } from '#core';
 import { createId, isId } from '#plugins/api';
-import type { FeedTokenRecord } from '#plugins/pro-feeds';
+import { feedTokenMade, feedTokenRevoked, type FeedTokenRecord } from '#plugins/pro-feeds';
 
 /** Tokens one member may have. */
 const MOST = 20;
@@ -22,16 +22,16 @@ type Made = Readonly<{ id: string; token: string }>;
 /** Whose token it is, and for which categories. */
 type Known = Readonly<{ accountId: string; categoryIds: Scope }>;
 
-const digest = (token: string): string => createHash('sha256').update(token).digest('hex');
-
 /** Tokens that open feeds and nothing else. Only a hash of each is kept. */
 export class FeedTokens {
   readonly #data: Data;
   readonly #clock: Clock;
+  readonly #plugin: PluginHandle;
 
-  constructor({ data, clock }: { readonly data: Data; readonly clock: Clock }) {
+  constructor({ data, clock, plugin }: { readonly data: Data; readonly clock: Clock; readonly plugin: PluginHandle }) {
     this.#data = data;
     this.#clock = clock;
+    this.#plugin = plugin;
   }
 
   /** The newest first. */
@@ -51,24 +51,38 @@ export class FeedTokens {
       // One after the other for each member, so that they are counted right.
       await this.#data.all(sql`select pg_advisory_xact_lock(hashtextextended(${`feed-tokens:${accountId}`}, 0))`);
       const row = await this.#data.one(sql`insert into feed_token (id, account_id, name, hash, category_ids, created_at)
-        select ${made.id}::uuid, ${accountId}::uuid, ${name}, ${digest(made.token)}, ${categoryIds ? JSON.stringify(categoryIds) : null}::jsonb,
+        select ${made.id}::uuid, ${accountId}::uuid, ${name}, ${hash('sha256', made.token)}, ${categoryIds ? JSON.stringify(categoryIds) : null}::jsonb,
           ${new Date(now)}::timestamptz
         where (select count(*) from feed_token where account_id = ${accountId}) < ${MOST} returning id`);
       if (!row) throw new HttpError(409, `You have ${MOST} feed addresses; revoke one first`);
+      await this.#plugin.emit(feedTokenMade, { actor: accountId, id: made.id });
     });
     return made;
   }
 
   /** False where the member has no such token. */
   async revoke(accountId: string, id: string): Promise<boolean> {
-    return isId(id) && (await this.#data.one(sql`delete from feed_token where id = ${id} and account_id = ${accountId} returning id`)) !== undefined;
+    if (!isId(id)) return false;
+    return this.#data.transaction(async () => {
+      const row = await this.#data.one(sql`delete from feed_token where id = ${id} and account_id = ${accountId} returning id`);
+      if (row) await this.#plugin.emit(feedTokenRevoked, { actor: accountId, id });
+      return row !== undefined;
+    });
+  }
+
+  /** All of the member's. Joins the transaction under way. */
+  async revokeAll(accountId: string): Promise<void> {
+    await this.#data.transaction(async () => {
+      const rows = await this.#data.all(sql<Pick<Row, 'id'>>`delete from feed_token where account_id = ${accountId} returning id`);
+      for (const { id } of rows) await this.#plugin.emit(feedTokenRevoked, { actor: accountId, id });
+    });
   }
 
   /** Notes, to the minute, that it was used. */
   async find(token: string): Promise<Known | undefined> {
     if (!TOKEN.test(token)) return undefined;
     const row = await this.#data.one(sql<Pick<Row, 'id' | 'category_ids' | 'last_used_at'> & { readonly account_id: string }>`
-      select id, account_id, category_ids, last_used_at from feed_token where hash = ${digest(token)}`);
+      select id, account_id, category_ids, last_used_at from feed_token where hash = ${hash('sha256', token)}`);
     if (!row) return undefined;
     const now = this.#clock.now();
     if (now - (row.last_used_at?.getTime() ?? 0) >= NOTE) await this.#data.all(sql`update feed_token set last_used_at = ${new Date(now)} where id = ${row.id}`);

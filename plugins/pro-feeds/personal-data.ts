@@ -1,0 +1,15 @@
+import { sql, type Data } from '#core';
+import type { PersonalData } from '#plugins/privacy';
+import type { FeedTokens } from './tokens.ts';
+
+/** What a member called the addresses of their feeds; the tokens in them are known to nobody. */
+export const feedTokensData = (data: Data, tokens: FeedTokens): PersonalData => ({
+  name: 'feed tokens',
+  async *entries(accountId) {
+    const list = (await tokens.of(accountId)).map(({ name, created_at, last_used_at }) => ({ name, created_at, last_used_at }));
+    yield { path: 'feed-tokens.json', content: JSON.stringify(list, undefined, 2) };
+  },
+  async erase(accountId) {
+    await data.all(sql`delete from feed_token where account_id = ${accountId}`);
+  },
+});
