@@ -1,7 +1,8 @@
 import { Type } from '#core';
 import { adminSections, type Admin } from '#plugins/admin';
-import { manageReactions, type ReactionType } from '#plugins/reactions';
-import { negotiated, pages, redirect, type Retry, type View } from '#plugins/web';
+import { audited, auditRules } from '#plugins/audit';
+import { manageReactions, reactionTypeSaved, type ReactionType } from '#plugins/reactions';
+import { negotiated, pages, redirect, troubleOf, type Retry, type View } from '#plugins/web';
 import type { RouteServices } from './routes.ts';
 import type { ReactionTypes } from './types.ts';
 
@@ -14,6 +15,8 @@ const Body = Type.Object({
 /** /admin/reactions. */
 export function adminPages({ plugin }: Pick<RouteServices, 'plugin'>, { admin, types }: { admin: Admin; types: ReactionTypes }): void {
   plugin.extend(adminSections, { group: 'content' as const, label: 'Reactions', href: '/admin/reactions' });
+  plugin.extend(auditRules, audited(reactionTypeSaved, ['reaction-type.saved'], ({ slug, enabled, actor }) => (
+    { action: 'reaction-type.saved', actor, subject: { type: 'reaction-type', id: slug }, details: { enabled } })));
   const can = manageReactions;
   const options = { login: true } as const;
 
@@ -21,7 +24,7 @@ export function adminPages({ plugin }: Pick<RouteServices, 'plugin'>, { admin, t
   const shown = (edited: ReactionType | undefined, retry?: Retry): View => {
     const model = {
       types: types.all(), edited, values: retry?.body ?? edited ?? { position: types.all().length, enabled: true },
-      message: retry?.message, problems: retry?.problems, wrong: Object.fromEntries((retry?.problems ?? []).map(({ field, message }) => [field, message])),
+      ...troubleOf(retry),
     };
     return admin.view('@reactions/admin', { title: 'Reactions', hidden: true, current: '/admin/reactions' }, model);
   };
@@ -34,9 +37,9 @@ export function adminPages({ plugin }: Pick<RouteServices, 'plugin'>, { admin, t
     return negotiated(shown(types.all().find(({ slug }) => slug === query.slug)), { success: true, reactions: types.all() });
   });
 
-  plugin.route(pages, { method: 'post', path: '/admin/reactions/save', can, options: { ...options, again }, body: Body })(async ({ body }) => {
+  plugin.route(pages, { method: 'post', path: '/admin/reactions/save', can, options: { ...options, again }, body: Body })(async ({ actor, body }) => {
     await types.refresh();
-    const { type, created } = await types.save(body);
+    const { type, created } = await types.save(body, ({ slug, enabled }) => plugin.emit(reactionTypeSaved, { slug, enabled, actor: actor.id }));
     plugin.log.info({ reaction: type.slug }, 'a kind of reaction was saved');
     return negotiated(redirect('/admin/reactions', { notice: `Saved “${type.label}”.` }), { success: true, reaction: type }, created ? 201 : 200);
   });

@@ -26,6 +26,9 @@ export const reactionAdded = defineAction<{
   readonly actor: { readonly id: string; readonly username: string };
 }>('reaction.added');
 
+/** An administrator made or changed a kind of reaction. */
+export const reactionTypeSaved = defineAction<{ readonly slug: string; readonly enabled: boolean; readonly actor: string | undefined }>('reaction-type.saved');
+
 export interface Reactions {
   /** By position, then by slug. */
   types(): readonly ReactionType[];

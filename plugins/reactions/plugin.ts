@@ -3,11 +3,13 @@ import { Access } from '#plugins/access';
 import { Accounts } from '#plugins/accounts';
 import { Admin } from '#plugins/admin';
 import { Discussions, postFields } from '#plugins/discussions';
-import { manageReactions, react, reactionAdded, Reactions } from '#plugins/reactions';
+import { personalData } from '#plugins/privacy';
+import { manageReactions, react, reactionAdded, Reactions, reactionTypeSaved } from '#plugins/reactions';
 import { Web } from '#plugins/web';
 import { adminPages } from './admin.ts';
 import { reactionsField } from './field.ts';
 import { reactionPages } from './pages.ts';
+import { reactionsData } from './personal-data.ts';
 import { reactionRoutes } from './routes.ts';
 import { ReactionService } from './service.ts';
 import { ReactionTypes } from './types.ts';
@@ -20,13 +22,14 @@ export default definePlugin({
   needs: { data: Data, cache: Cache, clock: Clock, settings: Settings, access: Access, accounts: Accounts, discussions: Discussions },
   wants: { web: Web, admin: Admin },
   provides: { reactions: Reactions },
-  hooks: [reactionAdded],
+  hooks: [reactionAdded, reactionTypeSaved],
   permissions: [react, manageReactions],
   async setup({ data, cache, clock, settings, access, accounts, discussions, web, admin }, plugin) {
     const types = new ReactionTypes({ data, cache });
     await types.open();
     const reactions = new ReactionService({ plugin, data, cache, clock, access, discussions, types });
     plugin.extend(postFields, reactionsField(reactions, data));
+    plugin.extend(personalData, reactionsData({ data, cache }));
 
     const services = { plugin, settings, accounts, discussions, reactions };
     reactionRoutes(services);

@@ -56,8 +56,8 @@ export class ReactionTypes {
     return this.#now.find(({ slug, emoji }) => slug === slugOrEmoji || plain(emoji) === plain(slugOrEmoji));
   }
 
-  /** Creates the kind, or changes the one of this slug. 400 naming the field. */
-  async save(changes: TypeChanges): Promise<{ readonly type: ReactionType; readonly created: boolean }> {
+  /** Creates the kind, or changes the one of this slug. 400 naming the field. `done` runs in the transaction of the change. */
+  async save(changes: TypeChanges, done?: (type: ReactionType) => Promise<void>): Promise<{ readonly type: ReactionType; readonly created: boolean }> {
     const { slug, emoji = '', label = '', position, enabled } = changes;
     const known = this.#now.find((type) => type.slug === slug);
     const next = Math.max(-1, ...this.#now.map((other) => other.position)) + 1;
@@ -66,7 +66,10 @@ export class ReactionTypes {
       enabled: enabled ?? known?.enabled ?? true,
     };
     this.#refuse(type);
-    await this.#write(type);
+    await this.#data.transaction(async () => {
+      await this.#write(type);
+      await done?.(type);
+    });
     await this.#changed();
     return { type, created: !known };
   }
