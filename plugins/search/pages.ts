@@ -1,6 +1,6 @@
 import { HttpError, Type, type Http, type PluginHandle, type Request } from '#core';
 import { isStaff, type Viewer } from '#plugins/access';
-import { retryAfter, type Limits } from '#plugins/limits';
+import { demand, type Limits } from '#plugins/limits';
 import { SEARCH_TYPES, type Search, type SearchResult, type SearchType } from '#plugins/search';
 import { defineSlot, fill, pagerOf, pages, SafeHtml, slotFillings, view, type Web } from '#plugins/web';
 import { LONGEST, readQuery } from './query.ts';
@@ -33,9 +33,7 @@ export function addPages(plugin: PluginHandle<{ readonly 'search.rate_limit': nu
   const spend = async (req: Request, viewer: Viewer): Promise<void> => {
     const limit = plugin.settings['search.rate_limit'] * (isStaff(viewer) ? 5 : 1);
     const allowance = await limits.consume(BUCKET, viewer.id === undefined ? `ip:${limits.addressKey(http.addressOf(req))}` : `user:${viewer.id}`, limit);
-    if (allowance.allowed) return;
-    const wait = String(retryAfter(allowance));
-    throw new HttpError(429, `You have searched a lot; wait ${wait} s before the next search`, { headers: { 'Retry-After': wait } });
+    demand(allowance, (seconds) => `You have searched a lot; wait ${seconds} s before the next search`);
   };
   const find = async (req: Request, viewer: Viewer, { q, type, page }: Asked): Promise<Shown> => {
     try {
