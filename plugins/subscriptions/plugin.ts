@@ -2,9 +2,11 @@ import { Cache, Clock, Data, definePlugin, Settings, Type } from '#core';
 import { Access } from '#plugins/access';
 import { Accounts } from '#plugins/accounts';
 import { discussionCreated, Discussions, postCreated } from '#plugins/discussions';
+import { personalData } from '#plugins/privacy';
 import { follow, LEVELS, Subscriptions, type Level } from '#plugins/subscriptions';
 import { Web } from '#plugins/web';
 import { addPages } from './pages.ts';
+import { subscriptionsData } from './personal-data.ts';
 import { addRoutes } from './routes.ts';
 import { SubscriptionService } from './service.ts';
 
@@ -29,6 +31,7 @@ export default definePlugin({
     plugin.on(discussionCreated, ({ discussion }) => subscriptions.begin(discussion.id, discussion.author.id, plugin.settings['subscriptions.when_starting']));
     plugin.on(postCreated, ({ post }) => subscriptions.begin(post.discussion_id, post.author.id, plugin.settings['subscriptions.when_replying']));
     addRoutes(plugin, { settings, accounts, discussions, subscriptions });
+    plugin.extend(personalData, subscriptionsData(data));
     if (web) addPages(plugin, { access, discussions, subscriptions, web });
     return { subscriptions };
   },

@@ -1,0 +1,22 @@
+import { sql, type Data } from '#core';
+import { inParts, jsonList, type PersonalData } from '#plugins/privacy';
+
+interface Row {
+  readonly discussion_id: string;
+  readonly level: string;
+  readonly created_at: Date;
+}
+const FIRST = '00000000-0000-0000-0000-000000000000';
+
+/** What a member follows and has muted. */
+export const subscriptionsData = (data: Data): PersonalData => ({
+  name: 'subscriptions',
+  async *entries(accountId) {
+    const rows = inParts<Row>((after, limit) => data.all(sql<Row>`select discussion_id, level, created_at from subscription
+      where user_id = ${accountId} and discussion_id > ${after?.discussion_id ?? FIRST} order by discussion_id limit ${limit}`));
+    yield { path: 'subscriptions.json', content: jsonList(rows) };
+  },
+  async erase(accountId) {
+    await data.all(sql`delete from subscription where user_id = ${accountId}`);
+  },
+});
