@@ -1,7 +1,8 @@
 import { Type } from '#core';
 import { adminSections, type Admin } from '#plugins/admin';
-import { manageTags, type Tag } from '#plugins/tags';
-import { negotiated, pagerOf, pages, redirect, type Retry, type View } from '#plugins/web';
+import { audited, auditRules } from '#plugins/audit';
+import { manageTags, tagDeleted, tagSaved, type Tag } from '#plugins/tags';
+import { negotiated, pagerOf, pages, redirect, troubleOf, type Retry, type View } from '#plugins/web';
 import type { TagServices } from './routes.ts';
 
 const PAGE = 50;
@@ -14,6 +15,9 @@ const Body = Type.Object({
 /** /admin/tags. */
 export function adminPages({ plugin, tags, counts }: TagServices, admin: Admin): void {
   plugin.extend(adminSections, { group: 'content' as const, label: 'Tags', href: '/admin/tags' });
+  plugin.extend(auditRules, audited(tagSaved, ['tag.saved'], ({ id, name, actor }) => ({ action: 'tag.saved', actor, subject: { type: 'tag', id }, details: { name } })));
+  plugin.extend(auditRules, audited(tagDeleted, ['tag.deleted'], ({ id, into, actor }) => (
+    { action: 'tag.deleted', actor, subject: { type: 'tag', id }, details: into === undefined ? {} : { into } })));
   const can = manageTags;
   const options = { login: true } as const;
 
@@ -28,7 +32,7 @@ export function adminPages({ plugin, tags, counts }: TagServices, admin: Admin):
     const pager = pagerOf(Math.min(page, last), last, (number) => (number > 1 ? `/admin/tags?page=${number}` : '/admin/tags'));
     const model = {
       tags: tags.all().slice((pager.page - 1) * PAGE, pager.page * PAGE), pager, edited, values: retry?.body ?? edited ?? {},
-      message: retry?.message, problems: retry?.problems, wrong: Object.fromEntries((retry?.problems ?? []).map(({ field, message }) => [field, message])),
+      ...troubleOf(retry),
     };
     return admin.view('@tags/admin', { title: 'Tags', hidden: true, current: '/admin/tags' }, model);
   };
@@ -45,7 +49,8 @@ export function adminPages({ plugin, tags, counts }: TagServices, admin: Admin):
   plugin.route(pages, { method: 'post', path: '/admin/tags/save', can, options: { ...options, again }, body: Body })(async ({ actor, body }) => {
     await tags.refresh();
     const id = given(body.id);
-    const saved = await tags.save({ id, name: body.name, slug: given(body.slug), hue: body.hue });
+    const saved = await tags.save({ id, name: body.name, slug: given(body.slug), hue: body.hue }, (changed) => (
+      plugin.emit(tagSaved, { id: changed.id, name: changed.name, actor: actor.id })));
     plugin.log.info({ tag: saved.id, name: saved.name }, 'a tag was saved');
     const [tag] = await counts.records([saved], actor);
     return negotiated(redirect('/admin/tags', { notice: `Saved “${saved.name}”.` }), { success: true, tag }, id === undefined ? 201 : 200);
@@ -54,9 +59,10 @@ export function adminPages({ plugin, tags, counts }: TagServices, admin: Admin):
   plugin.route(pages, {
     method: 'post', path: '/admin/tags/delete', can, options: { ...options, again },
     body: Type.Object({ id: Type.String(), merge_into: Type.Optional(Type.String()) }),
-  })(async ({ body }) => {
+  })(async ({ actor, body }) => {
     await tags.refresh();
-    await tags.remove(body.id, given(body.merge_into?.trim()));
+    const into = given(body.merge_into?.trim());
+    await tags.remove(body.id, into, () => plugin.emit(tagDeleted, { id: body.id, into, actor: actor.id }));
     plugin.log.info({ tag: body.id }, 'a tag was deleted');
     return negotiated(redirect('/admin/tags', { notice: 'The tag is gone.' }), { success: true });
   });

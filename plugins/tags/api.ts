@@ -1,4 +1,4 @@
-import { definePermission, defineToken, Type, type RawBuilder, type Static } from '#core';
+import { defineAction, definePermission, defineToken, Type, type RawBuilder, type Static } from '#core';
 
 /** A tag as the API shows it. `discussion_count` counts what the caller may see. */
 export const TagRecord = Type.Object({
@@ -29,6 +29,11 @@ export interface Tags {
   discussionsWith(tagId: string): RawBuilder<unknown>;
 }
 export const Tags = defineToken<Tags>('Tags');
+
+/** An administrator made, renamed or coloured a tag. Those that writers make by using them raise nothing. */
+export const tagSaved = defineAction<{ readonly id: string; readonly name: string; readonly actor: string | undefined }>('tag.saved');
+/** `into`: the tag that took its discussions. */
+export const tagDeleted = defineAction<{ readonly id: string; readonly into: string | undefined; readonly actor: string | undefined }>('tag.deleted');
 
 /** Cache tag of whatever shows names of tags. */
 export const tagsTag = 'tags';

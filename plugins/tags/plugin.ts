@@ -2,13 +2,14 @@ import { Cache, Clock, Data, definePlugin, Settings, Type } from '#core';
 import { Access } from '#plugins/access';
 import { Admin } from '#plugins/admin';
 import { Categories, discussionFields, Discussions, mirrors } from '#plugins/discussions';
-import { createTags, manageTags, Tags } from '#plugins/tags';
+import { personalData } from '#plugins/privacy';
+import { createTags, manageTags, tagDeleted, Tags, tagSaved } from '#plugins/tags';
 import { Web } from '#plugins/web';
-import { Absence } from './absence.ts';
 import { adminPages } from './admin.ts';
 import { Assignments } from './assignments.ts';
 import { TagCounts } from './counts.ts';
 import { tagPages, tagSlots } from './pages.ts';
+import { tagsData } from './personal-data.ts';
 import { tagRoutes } from './routes.ts';
 import { TagService } from './service.ts';
 
@@ -20,6 +21,7 @@ export default definePlugin({
   needs: { data: Data, cache: Cache, clock: Clock, settings: Settings, access: Access, categories: Categories, discussions: Discussions },
   wants: { web: Web, admin: Admin },
   provides: { tags: Tags },
+  hooks: [tagSaved, tagDeleted],
   permissions: [createTags, manageTags],
   settings: Type.Object({
     'tags.max': Type.Integer({ default: 5, minimum: 0, maximum: 20, title: 'Tags of a discussion', description: 'How many it may have at most.' }),
@@ -33,16 +35,12 @@ export default definePlugin({
     plugin.extend(discussionFields, assignments.field());
     const mirror = assignments.mirror();
     plugin.extend(mirrors, mirror);
-    const absence = new Absence({ data, discussions, mirror });
-    const catchUp = plugin.job('catch-up', {
-      schema: Type.Object({ since: Type.String() }), run: ({ since }: { since: string }, { signal }) => absence.catchUp(since, signal),
-    });
-    await absence.end((since) => catchUp.add({ since }));
-    plugin.defer(() => absence.begin());
+    await discussions.makeUp(plugin, mirror, 'tag_absence');
 
     const services = { plugin, settings, clock, tags, counts, discussions, web };
     tagRoutes(services);
     tagPages(services);
+    plugin.extend(personalData, tagsData(data));
     if (web) tagSlots(services, { assignments, web, max });
     if (admin) adminPages(services, admin);
     return { tags };

@@ -61,22 +61,27 @@ export class TagService implements Tags {
     return found;
   }
 
-  async save(changes: TagChanges): Promise<Tag> {
+  /** `done`, here and below, runs in the transaction of the change. */
+  async save(changes: TagChanges, done?: (tag: Tag) => Promise<void>): Promise<Tag> {
     const known = this.#now.find(({ id }) => id === changes.id);
     if (changes.id !== undefined && !known) throw notFound('There is no such tag');
     const name = nameOf(changes.name, 'name');
     const slug = changes.slug ?? known?.slug ?? slugOf(name, 'tag');
     this.#refuse(known, name, slug);
     const hue = changes.hue ?? known?.hue ?? hueOf(name);
-    const saved = await this.#data.one(sql<Tag>`${known
-      ? sql`update tag set name = ${name}, key = ${keyOf(name)}, slug = ${slug}, hue = ${hue} where id = ${known.id}`
-      : sql`insert into tag (name, key, slug, hue) values (${name}, ${keyOf(name)}, ${slug}, ${hue})`} returning id, slug, name, hue`);
+    const saved = await this.#data.transaction(async () => {
+      const row = await this.#data.one(sql<Tag>`${known
+        ? sql`update tag set name = ${name}, key = ${keyOf(name)}, slug = ${slug}, hue = ${hue} where id = ${known.id}`
+        : sql`insert into tag (name, key, slug, hue) values (${name}, ${keyOf(name)}, ${slug}, ${hue})`} returning id, slug, name, hue`);
+      await done?.(row!);
+      return row!;
+    });
     await this.#changed();
-    return saved!;
+    return saved;
   }
 
   /** What has it loses it, or gets `into` (an id, slug or name) instead. */
-  async remove(id: string, into: string | undefined): Promise<void> {
+  async remove(id: string, into: string | undefined, done?: () => Promise<void>): Promise<void> {
     const target = into === undefined ? undefined : (this.find(into) ?? this.#now.find(({ name }) => keyOf(name) === keyOf(into)));
     if (into !== undefined && (!target || target.id === id)) throw new InvalidInput([{ field: 'merge_into', message: 'is not another tag' }]);
     await this.#data.transaction(async () => {
@@ -88,6 +93,7 @@ export class TagService implements Tags {
       await this.#data.all(sql`delete from discussion_tag where tag_id = ${id}`);
       await this.#data.all(sql`delete from tag_count where tag_id = ${id}`);
       await this.#data.all(sql`delete from tag where id = ${id}`);
+      await done?.();
     });
     await this.#changed();
   }
