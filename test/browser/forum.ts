@@ -105,11 +105,17 @@ async function react({ client }: TestApp): Promise<void> {
   await mia.post('/api/reports', { post_id: second, reason: 'spam', note: 'The same keel bolts in every discussion.' });
 }
 
-/** An address of ada's own for a feed reader. */
+/** What ada has of her own: an address for a feed reader, and files. */
 async function follow({ client }: TestApp): Promise<void> {
   const ada = client();
   await ada.login('ada', PASSWORD);
   await ada.post('/settings/feeds', { name: 'Reader on the boat' }, { accept: 'application/json' });
+  const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
+  for (const [bytes, name] of [[Buffer.from(dot, 'base64'), 'A very small boat on a very large lake.png'], [Buffer.from('Oars'), 'packing-list.txt']] as const) {
+    const body = new FormData();
+    body.append('file', new Blob([bytes]), name);
+    await ada.request('POST', '/api/uploads', { body });
+  }
 }
 
 /** Something unread for ada, in a discussion that no test opens as her. */

@@ -120,7 +120,7 @@ describe.each([
     test('says something about themselves', async () => {
       await choose(page, `Account of ${name}`, 'Settings');
       await page.getByLabel('About you').fill('I sail *a little*.');
-      await page.getByRole('button', { name: 'Save' }).click();
+      await page.getByRole('button', { name: 'Save', exact: true }).click();
       expect(await shown(page, 'Your profile is saved.')).toBe(true);
       await page.goto(`/u/${name}`);
       expect(await shown(page, 'I sail *a little*.')).toBe(true);

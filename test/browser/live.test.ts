@@ -16,7 +16,7 @@ async function reply(name: Person, content: string, number = '1'): Promise<void>
 
 describe('the bell of an open page', () => {
   test('shows and says that there is something to read, and forgets it once that is read elsewhere', async () => {
-    const page = await forum.open('root');
+    const page = await forum.open('bob');
     // Whoever wrote first in a discussion watches it.
     await page.goto('/new?category=general&title=Bells');
     await page.getByLabel('Your text').fill('Ours is brass.');
@@ -26,7 +26,7 @@ describe('the bell of an open page', () => {
     await page.goto('/categories');
     for (const element of ['x-live', 'x-notifications-bell']) await page.locator(`${element}:defined`).waitFor({ state: 'attached' });
     expect(await page.locator('.bell-count').isVisible()).toBe(false);
-    await reply('bob', 'Mine is bronze.', number);
+    await reply('mia', 'Mine is bronze.', number);
     const bell = page.getByRole('banner').getByRole('link', { name: 'Notifications, unread: 1' });
     await bell.waitFor();
     expect(await bell.textContent()).toBe('1');

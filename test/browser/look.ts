@@ -1,15 +1,20 @@
+import { readFileSync } from 'node:fs';
 import { mkdtemp } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AxeBuilder } from '@axe-core/playwright';
+import type { Result, RunOptions } from 'axe-core';
 import { chromium, type Browser, type LaunchOptions, type Page } from 'playwright-core';
 
-/** Chromium of the machine, with nothing in it that wants the network. Close it. */
+/**
+ * Chromium of the machine, with nothing in it that wants the network. Close it. Its language is that of the windows: what a page sends when it is
+ * closed no longer knows that of its window, and a session that changes its language ends.
+ */
 export const openBrowser = (options: LaunchOptions = {}): Promise<Browser> =>
   chromium.launch({
     ...options,
     executablePath: process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--accept-lang=en'],
   });
 
 /** One page, seen once. */
@@ -42,8 +47,10 @@ export interface LookOptions {
   readonly before?: (page: Page) => Promise<void>;
 }
 
-/** The rules of axe that every page keeps. */
-const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+/** The rules of axe that every page keeps. Only violations are described in full. */
+const RULES: RunOptions = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'], resultTypes: ['violations'] };
+/** axe as a page runs it, which takes as long to read as it takes to judge: each page reads it once. */
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** Opens every path in every scheme and width, and reports what was seen. */
 export async function look(options: LookOptions): Promise<readonly Sight[]> {
@@ -94,11 +101,17 @@ async function see(page: Page, { options, path, scheme, width, folder }: Seeing)
 
 /** axe's findings on the page as it is now, as "rule: where". */
 export async function judge(page: Page): Promise<readonly string[]> {
-  // Pages have no frames of other sites: the simple mode does without a second window. Only violations are described in full.
-  const axe = new AxeBuilder({ page }).options({ resultTypes: ['violations'] }).withTags(TAGS).setLegacyMode();
+  if (!(await page.evaluate("'axe' in window"))) await page.evaluate(AXE);
   // What is out of view is laid out only when it comes near: places measured before would not be those that people see.
-  await page.evaluate("{ const all = new CSSStyleSheet(); all.replaceSync('* { content-visibility: visible !important }'); document.adoptedStyleSheets = [all]; }");
-  const { violations } = await axe.analyze();
-  await page.evaluate('document.adoptedStyleSheets = []');
+  const violations = await page.evaluate<readonly Result[]>(`(async () => {
+    const all = new CSSStyleSheet();
+    all.replaceSync('* { content-visibility: visible !important }');
+    document.adoptedStyleSheets = [all];
+    // Colours on their way from one scheme to the other are nobody's to read.
+    await Promise.all(document.getAnimations().filter((one) => one instanceof CSSTransition).map((one) => one.finished.catch(() => undefined)));
+    const { violations } = await axe.run(document, ${JSON.stringify(RULES)});
+    document.adoptedStyleSheets = [];
+    return violations;
+  })()`);
   return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.join(' ')} ${node.failureSummary?.split('\n')[1]?.trim() ?? ''}`));
 }

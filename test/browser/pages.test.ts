@@ -1,11 +1,13 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { Secrets, type RouteInfo } from '#core';
+import { Secrets, Settings, type RouteInfo } from '#core';
 import { Discussions } from '#plugins/discussions';
 import { Access } from '#plugins/access';
+import { Reports } from '#plugins/reports';
 import { Tags } from '#plugins/tags';
+import { linkIn, nextMail } from '../plugins/recovery/forum.ts';
 import { listen, lostMarks, movesSideways, moving, settle, spaceText, walkFocus } from './checks.ts';
-import { useForum, type Visitor } from './forum.ts';
+import { PASSWORD, useForum, type Visitor } from './forum.ts';
 import { judge } from './look.ts';
 
 const FULL = process.env['PARLEY_FULL'] === '1';
@@ -19,11 +21,13 @@ let routes: readonly RouteInfo[];
 let filled: Readonly<Record<string, Addresses>>;
 /** Pages that are not there, or closed. */
 const MISSING: Addresses = { guest: ['/no-such-page'], ada: ['/admin'] };
-const missing = Object.values(MISSING).flat();
+const NO_ADDRESS = '/settings/security/email/confirm/no-such-link';
+const missing = [...Object.values(MISSING).flat(), '/password/reset/no-such-link', NO_ADDRESS];
 /** Pages that look otherwise with a question in their address. */
 const ASKED: Addresses = {
   guest: ['/search?q=bilge', '/search?q=bilge&type=posts', '/search?q=ada&type=users', '/search?q=gyroscope', '/search?q=author:'],
-  ada: ['/notifications?unread=true', '/notifications?page=2'], mia: ['/moderation/reports?status=resolved'], root: ['/admin/reactions?slug=like'],
+  ada: ['/notifications?unread=true', '/notifications?page=2'], mia: ['/mod/reports?status=resolved', '/mod/log?actor=mia'],
+  root: ['/admin/reactions?slug=like', '/admin/audit?action=account.logged-in&actor=ada', '/admin/audit?actor=nobody-here'],
 };
 
 beforeAll(async () => {
@@ -34,15 +38,16 @@ beforeAll(async () => {
   const by = (name: string): string => `/d/${items.find(({ author }) => author.username === name)!.number}`;
   const long = new URL(items.find(({ number }) => number === 1)!.url).pathname;
   const locked = new URL(items.find(({ is_locked }) => is_locked)!.url).pathname;
-  const api = await forum.open('ada');
-  await api.goto(`${by('ada')}/delete`);
-  const post = new URL((await api.locator('form[action$="/delete"]').getAttribute('action')) ?? '', forum.url).pathname;
-  await api.context().close();
   const { posts } = (await forum.app.client().get('/api/discussions/1/posts')).body as { posts: readonly { id: string }[] };
+  // In every discussion the people here take turns.
+  const own = `/p/${posts[4]!.id}`;
+  await change(own);
+  const { items: reports } = await app.service(Reports).list({ status: 'open', limit: 1 }, admin);
   const tags = app.service(Tags);
   await tags.refresh();
   const [tag] = tags.all();
   const stop = `${forum.people.ada.id}/reply/${app.service(Secrets).sign('notifications.unsubscribe', `${forum.people.ada.id} reply`)}`;
+  const links = await linksInMails();
   const settings = app.settings.list().map(({ schema, plugin }) => (schema as { 'x-group'?: string })['x-group'] ?? plugin);
   const groups = [...new Set(settings)].filter((group) => group !== 'hidden');
   filled = {
@@ -52,16 +57,47 @@ beforeAll(async () => {
     '/d/:address/reply': { ada: ['/d/1/reply'] },
     '/d/:address/edit': { ada: [`${by('ada')}/edit`] },
     '/d/:address/delete': { ada: [`${by('ada')}/delete`] },
-    '/p/:id/edit': { ada: [post.replace(/delete$/, 'edit')] },
-    '/p/:id/delete': { ada: [post] },
+    '/p/:id/edit': { ada: [`${own}/edit`] },
+    '/p/:id/delete': { ada: [`${own}/delete`] },
     '/p/:id/report': { ada: [`/p/${posts[1]!.id}/report`] },
+    '/p/:id/history': { ada: [`${own}/history`] },
+    '/mod/reports/:id': { mia: [`/mod/reports/${reports[0]!.id}`] },
+    '/mod/members/:username': { mia: ['/mod/members/ada'] },
     '/t/:slug': { guest: [`/t/${tag!.slug}`], root: [`/admin/tags?id=${tag!.id}`] },
     '/notifications/stop/:user/:kind/:signature': { guest: [`/notifications/stop/${stop}`] },
+    '/password/reset/:token': { guest: [links.reset, '/password/reset/no-such-link'] },
+    '/register/confirm/:token': { guest: [links.confirm] },
+    '/settings/security/email/confirm/:token': { ada: [links.address, NO_ADDRESS] },
     '/u/:username': { guest: ['/u/ada', '/u/zoe'], ada: ['/u/ada'] },
     '/u/:username/:tab': { guest: ['/u/ada/posts', '/u/zoe/posts'] },
     '/admin/settings/:group': { root: groups.map((group) => `/admin/settings/${group}`) },
   };
 }, 120_000);
+
+/** A post of ada's gets a history. */
+async function change(post: string): Promise<void> {
+  const ada = forum.app.client();
+  await ada.login('ada', PASSWORD);
+  const { status } = await ada.submit(`${post}/edit`, { content: 'Sealed with tar, and looked at again after a winter.' });
+  if (status !== 303) throw new Error(`${post} was not changed: ${status}`);
+}
+
+/** Where mails lead those who have forgotten their password, those who have just signed up, and those who want another address. */
+async function linksInMails(): Promise<{ readonly reset: string; readonly confirm: string; readonly address: string }> {
+  const guest = forum.app.client();
+  await guest.csrf();
+  await guest.post('/password/forgot', { email: forum.people.bob.email });
+  const setting = 'registration.email_verification';
+  await forum.app.app.service(Settings).set({ [setting]: true });
+  await guest.post('/register', { username: 'newcomer', email: 'newcomer@forum.test', password: PASSWORD });
+  const ada = forum.app.client();
+  await ada.login('ada', PASSWORD);
+  await ada.post('/settings/security/email', { email: 'ada@elsewhere.test' });
+  await forum.app.app.service(Settings).set({ [setting]: false });
+  const addresses = [forum.people.bob.email, 'newcomer@forum.test', 'ada@elsewhere.test'] as const;
+  const [reset = '', confirm = '', address = ''] = await Promise.all(addresses.map(async (to) => linkIn(await nextMail(forum.app, to))));
+  return { reset, confirm, address };
+}
 
 /** Who opens a page without parameters. */
 const LEAST: Readonly<Record<string, readonly Visitor[]>> = { moderator: ['mia'], admin: ['root'] };

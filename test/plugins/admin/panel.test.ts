@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => forum[Symbol.asyncDispose]());
 const json = { accept: 'application/json' };
 const READS = ['/admin', '/admin/settings', '/admin/settings/api', '/admin/plugins', '/admin/users', '/admin/jobs'];
-const WRITES = ['/admin/settings/save', '/admin/settings/reset', '/admin/plugins/enable', '/admin/plugins/disable', '/admin/plugins/release', '/admin/users/save', '/admin/jobs/retry'];
+const WRITES = ['/admin/settings/save', '/admin/settings/reset', '/admin/plugins/enable', '/admin/plugins/disable', '/admin/plugins/release', '/admin/users/save', '/admin/users/end-sessions', '/admin/jobs/retry'];
 
 describe('the panel', () => {
   it('sends guests to log in and back', async () => {
@@ -131,6 +131,14 @@ describe('/admin/users', () => {
     expect((await ada.get('/admin/users?q=otto')).text).toContain('Enable');
     await ada.post('/admin/users/save', { id: forum.accounts.otto.id, status: 'active' }, json);
     await forum.session('otto');
+  });
+
+  it('logs a member out everywhere', async () => {
+    const [ada, mira] = [await forum.session('ada'), await forum.session('mira')];
+    const answer = await ada.submit('/admin/users/end-sessions', { id: forum.accounts.mira.id });
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/admin/users?q=mira']);
+    expect((await mira.get('/settings/profile')).status).toBe(303);
+    expect((await ada.post('/admin/users/end-sessions', { id: 'nobody' }, json)).status).toBe(404);
   });
 
   it('does not let administrators lock themselves out, and knows no unknown member, group or status', async () => {

@@ -117,6 +117,16 @@ describe('POST /admin/settings/save', () => {
 });
 
 describe('POST /admin/settings/reset', () => {
+  it('does not call a stored value different that is the default', async () => {
+    const said = async () => (await page()).split('Differs from the default').length;
+    const before = await said();
+    await forum.app.service(Settings).set({ 'boats.length': 6, 'boats.place': { north: 50, east: -5 } });
+    expect(await said()).toBe(before);
+    await forum.app.service(Settings).set({ 'boats.length': 7 });
+    expect(await said()).toBe(before + 1);
+    await forum.app.service(Settings).set({ 'boats.length': 6 });
+  });
+
   it('goes back to the default, offered where a value differs from it', async () => {
     await forum.app.service(Settings).set({ 'boats.length': 12 });
     expect(await page()).toMatch(/formaction="\/admin\/settings\/reset"[^>]* name="key" value="boats.length"/);

@@ -1,6 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { redisUrl, useCaches, type Process } from './caches.ts';
 import { openLine, type RedisLine } from './redis-line.ts';
@@ -81,6 +82,24 @@ describe.runIf(redisUrl)('without Redis for a while', () => {
     await a.cache.purge('a');
     line.mend();
     await serves(b, undefined);
+  });
+
+  it('that has fallen silent, commands wait two seconds at first and then not at all, and all is well once it is heard again', async () => {
+    const b = await startBehind();
+    const { line } = b;
+    await hold(b);
+    line.silence();
+    const begun = performance.now();
+    await expect(b.cache.redis!.get('anything')).rejects.toThrow(/timed out|timeout|writeable|closed|retries/i);
+    expect(performance.now() - begun).toBeLessThan(3_000);
+    // The next connection is taken and not answered either.
+    await sleep(500);
+    for (let at = 0; at < 5; at++) await expect(b.cache.redis!.get('anything')).rejects.toThrow(/timed out|timeout|writeable|closed|retries/i);
+    expect(performance.now() - begun).toBeLessThan(4_000);
+    line.mend();
+    await soon(() => expect(b.current()).toBe(true));
+    expect(await b.cache.redis!.get('anything')).toBeNull();
+    expect(b.cache.peek('page')).toBeUndefined();
   });
 
   it('shares no load that may be older than a purge it could not hear of', async () => {

@@ -39,6 +39,11 @@ describe('the demonstration', () => {
     expect(Math.round((Date.now() - grete!.joinedAt.getTime()) / 86_400_000)).toBe(content.members.find(({ username }) => username === 'grete')!.joined_days_ago);
   });
 
+  test('has one administrator, whose login is printed', async () => {
+    const { accounts } = await site.app.service(Accounts).search({ text: '', groupId: 'admin', limit: 10, offset: 0 });
+    expect(accounts.map(({ username }) => username)).toEqual(['ingrid']);
+  });
+
   test('brings every discussion with all its posts into its category', async () => {
     const { body } = await site.client().get('/api/categories');
     for (const { slug } of content.categories) {

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Logger } from '#core';
-import { retryAfter, type Bucket } from '#plugins/limits';
+import type { HttpError, Logger } from '#core';
+import { demand, type Bucket } from '#plugins/limits';
 import { LimitsService } from '../../../plugins/limits/service.ts';
 
 const log: Logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined, child: () => log };
@@ -33,8 +33,24 @@ describe.each(places)('a bucket counted $place', ({ open }) => {
     const answers = [];
     for (let n = 0; n < 4; n++) answers.push(await limits.consume(bucket, 'ada', 3));
     expect(answers.map(({ allowed, remaining, limit }) => [allowed, remaining, limit])).toEqual([[true, 2, 3], [true, 1, 3], [true, 0, 3], [false, 0, 3]]);
-    expect(retryAfter(answers[3]!)).toBeGreaterThan(0);
-    expect(retryAfter(answers[3]!)).toBeLessThanOrEqual(60);
+  });
+
+  it('refuses with 429, and says the same seconds in its message and in Retry-After', async () => {
+    demand(await limits.consume(bucket, 'ada', 1), () => 'never said');
+    const refused = await limits.consume(bucket, 'ada', 1);
+    let error: unknown;
+    try {
+      demand(refused, (seconds) => `wait ${seconds} s`);
+    } catch (thrown) {
+      error = thrown;
+    }
+    expect(error).toMatchObject({ status: 429, code: 'rate_limited', headers: { 'Retry-After': expect.stringMatching(/^(?:[1-9]|[1-5]\d|60)$/) } });
+    expect((error as HttpError).message).toBe(`wait ${(error as HttpError).headers['Retry-After']} s`);
+  });
+
+  it('says at least one second, even of a bucket that is full again by now', () => {
+    const past = { limit: 1, remaining: 0, resetAt: Date.now() - 5_000, allowed: false };
+    expect(() => demand(past, (seconds) => `wait ${seconds} s`)).toThrow('wait 1 s');
   });
 
   it('counts each key and each bucket by itself', async () => {
@@ -85,10 +101,11 @@ describe('while Redis is away', () => {
     expect(limits.consumeNow(bucket, 'ada', 1)).toBeUndefined();
   });
 
-  it('a bucket that fails closed refuses', async () => {
+  it('a bucket that fails closed refuses, and says when to come back', async () => {
     const closed = { ...bucket, name: 'login', failClosed: true };
-    expect(await limits.peek(closed, 'ada', 10)).toMatchObject({ allowed: false });
-    expect(await limits.consume(closed, 'ada', 10)).toMatchObject({ allowed: false });
-    await limits.reset(closed, 'ada');
+    const refusal = { status: 503, headers: { 'Retry-After': '30' } };
+    await expect(limits.peek(closed, 'ada', 10)).rejects.toMatchObject(refusal);
+    await expect(limits.consume(closed, 'ada', 10)).rejects.toMatchObject(refusal);
+    await expect(limits.reset(closed, 'ada')).rejects.toMatchObject(refusal);
   });
 });

@@ -9,7 +9,7 @@ interface Seen {
   readonly secure: boolean;
 }
 
-const proxies = new TrustedProxies(new AbortController().signal);
+const proxies = new TrustedProxies({ closing: new AbortController().signal, protect: () => undefined });
 const server = createServer((req, res) => {
   const seen: Seen = { address: proxies.addressOf(req), secure: proxies.secure(req) };
   res.end(JSON.stringify(seen));
@@ -93,7 +93,7 @@ describe('the client address', () => {
 
 describe('the list of trusted proxies', () => {
   it('refuses an entry that is no address and no range, names it, and stays as it was', () => {
-    const list = new TrustedProxies(new AbortController().signal);
+    const list = new TrustedProxies({ closing: new AbortController().signal, protect: () => undefined });
     list.set(['192.0.2.1']);
     for (const entry of ['', 'proxy', '10.0.0.0/33', '::/129', '10.0.0.0/', '10.0.0.0/8/8', '10.0.0.0/-1', '10.0.0/8', '::ffff:10.0.0.0/90']) {
       expect(() => list.set(['10.0.0.1', entry]), entry).toThrow(InvalidInput);
@@ -103,7 +103,7 @@ describe('the list of trusted proxies', () => {
   });
 
   it('knows a range however it is written', () => {
-    const list = new TrustedProxies(new AbortController().signal);
+    const list = new TrustedProxies({ closing: new AbortController().signal, protect: () => undefined });
     list.set([' 10.1.2.3/8 ', '::ffff:172.16.0.0/108', '2001:DB8::/32']);
     for (const proxy of ['10.200.0.1', '::ffff:10.0.0.1', '172.31.255.1', '2001:db8:ffff::1']) expect(claimed(list, proxy), proxy).toBe('198.51.100.1');
     for (const other of ['11.0.0.1', '172.32.0.1', '2001:db9::1']) expect(claimed(list, other), other).toBe(other);

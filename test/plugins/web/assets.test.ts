@@ -43,7 +43,7 @@ describe('files for browsers', () => {
   });
   it('cannot run what a picture contains', async () => {
     const { headers } = await app.client().get(found(/\/assets\/t\/default@[\w-]{10}\/img\/icon\.svg/));
-    expect(headers.get('content-security-policy')).toMatch(/^sandbox; default-src 'none'/);
+    expect(headers.get('content-security-policy')).toMatch(/^sandbox;default-src 'none'/);
     expect(headers.get('x-content-type-options')).toBe('nosniff');
   });
   it('are not found under another hash, outside their tree, or without a hash for themes', async () => {

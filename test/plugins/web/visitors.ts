@@ -41,6 +41,9 @@ export const visitors = definePlugin({
         again: async () => undefined,
         bearer: async () => undefined,
         hasCookie: (header) => header?.includes('session=') ?? false,
+        confirmed: () => true,
+        waiting: async () => undefined,
+        enter: async () => ({ success: true as const }),
       },
     };
   },

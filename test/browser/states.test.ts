@@ -1,0 +1,116 @@
+import { TOTP } from 'otpauth';
+import type { Page } from 'playwright-core';
+import sharp from 'sharp';
+import { expect, test } from 'vitest';
+import { listen, movesSideways, spaceText, walkFocus } from './checks.ts';
+import { logIn, PASSWORD, useForum } from './forum.ts';
+import { judge } from './look.ts';
+
+const forum = useForum();
+
+/** What is wrong with the page as it stands. Unlike an address, a state is not opened anew for each look. */
+async function lookAt(page: Page, name: string): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    for (const [width, height] of [[320, 700], [1280, 900]] as const) {
+      await page.setViewportSize({ width, height });
+      await page.evaluate('document.activeElement?.blur(), scrollTo(0, 0)');
+      found.push(...(await judge(page)).map((one) => `${name} ${colorScheme} ${width}: ${one}`));
+      if (await movesSideways(page)) found.push(`${name} ${width}: moves sideways`);
+    }
+  }
+  await page.setViewportSize({ width: 320, height: 700 });
+  found.push(...[...(await spaceText(page)), ...(await walkFocus(page))].map((one) => `${name}, cut or unseen: ${one}`));
+  return found;
+}
+/** But for answers that refuse, which some of the states are about. */
+const complaints = (heard: readonly string[]): readonly string[] => heard.filter((line) => !/the server responded with a status of 4\d\d/.test(line));
+const press = (page: Page, name: string): Promise<void> => page.getByRole('main').getByRole('button', { name, exact: true }).click();
+
+test('a refused sign-up names each field, and keeps what was typed', async () => {
+  const page = await forum.open('guest');
+  const heard = listen(page);
+  await page.goto('/register');
+  await page.getByLabel('Username').fill('x');
+  await page.getByLabel('E-mail').fill('nowhere@forum.test');
+  await page.getByLabel('Password', { exact: true }).fill('short');
+  await page.getByLabel('The same password again').fill('longer');
+  await page.evaluate('document.querySelector("main form").noValidate = true');
+  await press(page, 'Sign up');
+  await page.getByRole('alert').getByRole('link', { name: 'The same password again: is not the same' }).click();
+  expect(await page.evaluate('document.activeElement.id')).toBe('f-password_confirmation');
+  expect(await page.getByLabel('E-mail').inputValue()).toBe('nowhere@forum.test');
+  expect([...(await lookAt(page, 'refused sign-up')), ...complaints(heard)]).toEqual([]);
+  await page.context().close();
+}, 120_000);
+
+test('the size of text that somebody chose is the size they get', async () => {
+  const page = await forum.open('guest');
+  const size = (): Promise<string> => page.evaluate('getComputedStyle(document.documentElement).fontSize');
+  await page.goto('/settings/appearance');
+  const usual = await size();
+  await page.getByRole('radio', { name: 'Larger' }).check();
+  await press(page, 'Save');
+  await page.locator('[data-text=larger]').waitFor();
+  expect([usual, await size()]).toEqual(['16px', '20px']);
+  expect([await page.getByRole('heading', { level: 1 }).textContent(), await page.locator('.page-head p').count()]).toEqual(['Appearance', 0]);
+  expect(await lookAt(page, 'larger text')).toEqual([]);
+  await page.context().close();
+}, 120_000);
+
+test('two-factor login: its key, its backup codes and its question', async () => {
+  const page = await forum.open('bob');
+  const heard = listen(page);
+  const found: string[] = [];
+  await page.goto('/settings/security/two-factor');
+  await press(page, 'Set it up');
+  const secret = (await page.locator('p.secret').textContent())!.replace(/\s/g, '');
+  found.push(...(await lookAt(page, 'key')));
+  await page.getByLabel('Code', { exact: true }).fill(new TOTP({ secret }).generate());
+  await press(page, 'Switch it on');
+  const code = (await page.locator('.two-factor-codes li').first().textContent())!;
+  found.push(...(await lookAt(page, 'backup codes')));
+  await page.context().close();
+
+  const elsewhere = await forum.open('guest');
+  await elsewhere.goto('/login');
+  await elsewhere.getByLabel('Username or e-mail').fill('bob');
+  await elsewhere.getByLabel('Password', { exact: true }).fill(PASSWORD);
+  await press(elsewhere, 'Log in');
+  await elsewhere.getByLabel(/Code of your app/).fill('000000');
+  await press(elsewhere, 'Log in');
+  await elsewhere.getByRole('alert').waitFor();
+  found.push(...(await lookAt(elsewhere, 'question')));
+  await elsewhere.getByLabel(/Code of your app/).fill(code);
+  await press(elsewhere, 'Log in');
+  await elsewhere.getByRole('button', { name: 'Account of bob' }).waitFor();
+  expect([...found, ...complaints(heard)]).toEqual([]);
+  await elsewhere.context().close();
+}, 180_000);
+
+test('a picture in the profile, and what a suspended member and their moderator see', async () => {
+  const zoe = await forum.open('guest');
+  const heard = listen(zoe);
+  const found: string[] = [];
+  await logIn(zoe, 'zoe');
+  await zoe.goto('/settings/profile');
+  const buffer = await sharp({ create: { width: 90, height: 50, channels: 3, background: '#2a7' } }).png().toBuffer();
+  await zoe.getByLabel('New picture').setInputFiles({ name: 'boat.png', mimeType: 'image/png', buffer });
+  await press(zoe, 'Save picture');
+  await zoe.getByText('This picture is shown').waitFor();
+  found.push(...(await lookAt(zoe, 'profile with a picture')));
+
+  const mia = await forum.open('mia');
+  await mia.goto('/mod/members/zoe');
+  await mia.getByLabel('Reason').fill('An-unbroken-word-that-is-longer-than-a-narrow-screen-and-goes-on');
+  await press(mia, 'Suspend');
+  await mia.getByText('The member is suspended.').waitFor();
+  found.push(...(await lookAt(mia, 'suspended, as moderators see it')));
+  for (const path of ['/', '/settings/standing']) {
+    await zoe.goto(path);
+    found.push(...(await lookAt(zoe, `${path} of a suspended member`)));
+  }
+  expect([...found, ...complaints(heard)]).toEqual([]);
+  await Promise.all([zoe, mia].map((page) => page.context().close()));
+}, 180_000);

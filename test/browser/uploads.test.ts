@@ -1,0 +1,71 @@
+import type { Locator, Page } from 'playwright-core';
+import sharp from 'sharp';
+import { describe, expect, test } from 'vitest';
+import { listen } from './checks.ts';
+import { useForum } from './forum.ts';
+
+const forum = useForum();
+const picture = (): Promise<Buffer> => sharp({ create: { width: 60, height: 40, channels: 3, background: '#c04010' } }).png().toBuffer();
+const text = (page: Page): Locator => page.getByLabel('Your text');
+const SHOWN = /^!\[boat\]\(\/uploads\/[0-9a-f-]{36}\/boat\.png\)\n$/;
+
+/** Hands a file to the writing field as the browser does when one is pasted or dropped. */
+const hand = (page: Page, event: 'paste' | 'drop', bytes: Buffer): Promise<void> => page.evaluate(`{
+  const data = new DataTransfer();
+  data.items.add(new File([Uint8Array.from(atob('${bytes.toString('base64')}'), (one) => one.charCodeAt(0))], 'boat.png', { type: 'image/png' }));
+  const area = document.querySelector('x-composer textarea');
+  area.focus();
+  area.dispatchEvent('${event}' === 'paste' ? new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true })
+    : new DragEvent('drop', { dataTransfer: data, bubbles: true, cancelable: true }));
+}`);
+async function write(): Promise<Page> {
+  const page = await forum.open('bob');
+  await page.goto('/d/1/reply');
+  await page.getByRole('button', { name: 'Add pictures or files' }).waitFor();
+  return page;
+}
+
+describe('a picture in a text', () => {
+  test('is chosen, and then in the post', async () => {
+    const page = await write();
+    const said = listen(page);
+    await page.locator('x-upload input[type="file"]').setInputFiles({ name: 'boat.png', mimeType: 'image/png', buffer: await picture() });
+    await expect.poll(() => text(page).inputValue()).toMatch(SHOWN);
+    await page.getByRole('button', { name: 'Post reply' }).click();
+    const shown = page.locator('.post img[alt="boat"]').first();
+    await shown.waitFor();
+    await shown.scrollIntoViewIfNeeded();
+    await expect.poll(() => page.evaluate(`document.querySelector('.post img[alt="boat"]').naturalWidth`)).toBe(60);
+    expect(said).toEqual([]);
+    await page.context().close();
+  });
+
+  test.each(['paste', 'drop'] as const)('comes by %s', async (event) => {
+    const page = await write();
+    await hand(page, event, await picture());
+    await expect.poll(() => text(page).inputValue()).toMatch(SHOWN);
+    await page.context().close();
+  });
+
+  test('that cannot be taken leaves no trace in the text, and says why', async () => {
+    const page = await write();
+    await text(page).fill('Before');
+    await page.locator('x-upload input[type="file"]').setInputFiles({ name: 'boat.png', mimeType: 'image/png', buffer: Buffer.from('no picture') });
+    await page.locator('x-upload .problem', { hasText: 'boat.png could not be uploaded.' }).waitFor();
+    expect((await text(page).inputValue()).trim()).toBe('Before');
+    await page.locator('x-upload input[type="file"]').setInputFiles({ name: 'large.png', mimeType: 'image/png', buffer: Buffer.alloc(6 * 1024 ** 2) });
+    await page.locator('x-upload .problem', { hasText: 'large.png is larger than 5 MiB.' }).waitFor();
+    await page.context().close();
+  });
+});
+
+test('without script there is a page with a form, and the Markdown to copy', async () => {
+  const page = await forum.open('bob', { javaScriptEnabled: false });
+  await page.goto('/d/1/reply');
+  await page.goto((await page.getByRole('link', { name: 'Upload a file and copy its address' }).getAttribute('href'))!);
+  await page.getByLabel('File', { exact: true }).setInputFiles({ name: 'boat.png', mimeType: 'image/png', buffer: await picture() });
+  await page.getByRole('button', { name: 'Upload' }).click();
+  await page.getByText('boat.png is uploaded.').waitFor();
+  expect(await page.getByLabel('Markdown of boat.png').first().inputValue()).toMatch(/^!\[boat\]\(/);
+  await page.context().close();
+});
