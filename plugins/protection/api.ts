@@ -1,4 +1,4 @@
-import { defineExtensionPoint, defineToken, type Request } from '#core';
+import { defineExtensionPoint, defineToken, HttpError, type Request } from '#core';
 
 /** A header's name and value. */
 export type HeaderPair = readonly [name: string, value: string];
@@ -16,11 +16,14 @@ export interface ForeignSource {
 }
 export const foreignSources = defineExtensionPoint<ForeignSource>('protection.sources');
 
+/** Where browsers tell what a page's policy kept from being loaded or run: a path of this site. The first one counts. */
+export const reportPaths = defineExtensionPoint<string>('protection.report-paths');
+
 /** What every surface does alike: the headers that protect its answers, and how it reads bodies. */
 export interface Protection {
   /** The protecting headers with this policy. The same list until something changes, so it may be kept per policy. */
   headers(policy: Policy): readonly HeaderPair[];
-  /** `policy` with the foreign sources of all plugins added. */
+  /** A page's `policy` with the foreign sources of all plugins, and where it is reported to, added. */
   open(policy: Policy): Policy;
   /** Counts changes: what was made from headers of an earlier count is out of date. */
   readonly version: number;
@@ -30,9 +33,42 @@ export interface Protection {
    * object. Throws 400, 413 (over 1 MiB) or 415.
    */
   body(req: Request, options: { readonly form: boolean }): Promise<unknown>;
-  /** The body as it came, where what was signed is the bytes; in place of `body`. Throws 413. */
-  bytes(req: Request): Promise<Buffer>;
+  /** The body as it came, where what was signed is the bytes or its type is another; in place of `body`. Throws 413 above `largest` (default: 1 MiB). */
+  bytes(req: Request, largest?: number): Promise<Buffer>;
   /** What `body` makes of JSON. Throws 400. */
   json(bytes: Buffer): unknown;
 }
 export const Protection = defineToken<Protection>('Protection');
+
+// Connection failures of node, of PostgreSQL (class 08, shutting down, starting, too many), of the pool, and of Redis; and what is right when it
+// is tried again: a statement that took too long, two transactions that waited for each other.
+const AWAY = new Set([
+  'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENOTFOUND', '57P01', '57P02', '57P03', '53300', '57014', '40001', '40P01',
+]);
+const AWAY_SAYS = new RegExp([
+  'connection terminated', 'timeout exceeded when trying to connect', 'cannot use a pool after',
+  "stream isn't writeable", 'connection is closed', 'command timed out', 'max retries per request',
+].join('|'), 'i');
+/** The system's and PostgreSQL's words for a full disk. */
+const FULL = new Set(['ENOSPC', 'EDQUOT', '53100']);
+/** Seconds after which to ask again: a connection comes back by itself, room has to be made by somebody. */
+const RETRY = { away: '5', full: '60' };
+
+/**
+ * What may be shown of anything thrown: 503 where the data could not be reached, 507 where there is no room for more. Both say nothing about
+ * the request, which may be sent again. `undefined`: nothing may be shown, it is a fault of ours and to be logged.
+ */
+export function presentable(error: unknown): HttpError | undefined {
+  if (error instanceof HttpError) return error;
+  for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
+    const code = String((at as { code?: unknown }).code ?? '');
+    if (FULL.has(code)) {
+      const headers = { 'Retry-After': RETRY.full };
+      return new HttpError(507, 'There is no room left to store this; try again later', { code: 'storage_full', headers, cause: error });
+    }
+    if (AWAY.has(code) || /^08...$/.test(code) || AWAY_SAYS.test(at.message)) {
+      return new HttpError(503, 'The forum cannot reach its data at the moment; try again soon', { headers: { 'Retry-After': RETRY.away }, cause: error });
+    }
+  }
+  return undefined;
+}

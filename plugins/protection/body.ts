@@ -9,24 +9,24 @@ const CHARSETS = ['utf-8', 'utf8', 'us-ascii'];
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 export async function readBody(req: Request, form: boolean): Promise<unknown> {
-  const declared = declaredLength(req);
+  const declared = declaredLength(req, LARGEST);
   if (declared === 0 || (Number.isNaN(declared) && req.headers['transfer-encoding'] === undefined)) return {};
   const parse = parserOf(req, form);
-  const bytes = await collect(req);
+  const bytes = await collect(req, LARGEST);
   return bytes.length === 0 ? {} : parse(decoded(bytes));
 }
 
-export async function readBytes(req: Request): Promise<Buffer> {
-  declaredLength(req);
-  return collect(req);
+export async function readBytes(req: Request, largest = LARGEST): Promise<Buffer> {
+  declaredLength(req, largest);
+  return collect(req, largest);
 }
 
 export const readJson = (bytes: Buffer): unknown => parseJson(decoded(bytes));
 
 /** `NaN` where the client does not say. */
-function declaredLength(req: Request): number {
+function declaredLength(req: Request, largest: number): number {
   const declared = Number(req.headers['content-length'] ?? Number.NaN);
-  if (declared > LARGEST) throw tooLarge();
+  if (declared > largest) throw tooLarge(largest);
   return declared;
 }
 
@@ -40,12 +40,12 @@ function parserOf({ headers }: Request, form: boolean): (source: string) => unkn
   throw new HttpError(415, `Send the body as ${form ? 'application/json or application/x-www-form-urlencoded' : 'application/json'}, in UTF-8 and not compressed`);
 }
 
-async function collect(req: Request): Promise<Buffer> {
+async function collect(req: Request, largest: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of req as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > LARGEST) throw tooLarge();
+    if (length > largest) throw tooLarge(largest);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, length);
@@ -79,4 +79,5 @@ const deeperThan = (levels: number, value: unknown): boolean =>
 
 const malformed = (message: string): InvalidInput => new InvalidInput([{ field: 'body', message }]);
 // The rest of the body is not read, so the connection cannot be used again.
-const tooLarge = (): HttpError => new HttpError(413, 'A body may have at most 1 MiB', { headers: { Connection: 'close' } });
+const tooLarge = (largest: number): HttpError =>
+  new HttpError(413, `A body may have at most ${largest === LARGEST ? '1 MiB' : `${largest / 1024} KiB`}`, { headers: { Connection: 'close' } });

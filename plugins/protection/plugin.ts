@@ -1,7 +1,7 @@
-import { definePlugin, Environment, Http, messageOf, Routes, Type, type Request } from '#core';
-import { foreignSources, Protection, type HeaderPair, type Policy } from './api.ts';
+import { definePlugin, Environment, Http, messageOf, pluginChanged, Routes, Type, type Request } from '#core';
+import { DATA_POLICY, foreignSources, Protection, reportPaths, type HeaderPair, type Policy } from './api.ts';
 import { readBody, readBytes, readJson } from './body.ts';
-import { collectHeaders } from './headers.ts';
+import { collectHeaders, reportingTo, type HeaderOptions } from './headers.ts';
 import { TrustedProxies } from './proxies.ts';
 
 export default definePlugin({
@@ -11,11 +11,15 @@ export default definePlugin({
   description: 'The headers that protect every answer, which proxies are believed, and how request bodies are read.',
   needs: { environment: Environment, routes: Routes },
   provides: { protection: Protection, http: Http },
-  extensionPoints: [foreignSources],
+  extensionPoints: [foreignSources, reportPaths],
   settings: Type.Object({
     'security.trusted_proxies': Type.Array(Type.String(), {
       default: [], title: 'Trusted proxies', 'x-group': 'security', 'x-danger': true,
       description: 'Addresses or CIDR ranges whose forwarded-for headers are believed.',
+    }),
+    'security.hsts_subdomains': Type.Boolean({
+      default: false, title: 'Hosts below this one have https too', 'x-group': 'security', 'x-danger': true,
+      description: 'Browsers then open every host below this one over https alone, for two years. Only while the site is served over https.',
     }),
     'security.upgrade_insecure': Type.Boolean({
       default: true, title: 'Ask browsers to use https', 'x-group': 'security', 'x-danger': true,
@@ -24,7 +28,10 @@ export default definePlugin({
   }),
 
   setup({ environment, routes }, plugin) {
-    const http = new TrustedProxies(routes.closing);
+    const http = new TrustedProxies({
+      closing: routes.closing,
+      protect: (res) => protection.headers(DATA_POLICY).forEach(([name, value]) => res.setHeader(name, value)),
+    });
     const trust = (): void => http.set(plugin.settings['security.trusted_proxies']);
     try {
       trust();
@@ -34,7 +41,10 @@ export default definePlugin({
     }
     plugin.onSettings((keys) => (keys.includes('security.trusted_proxies') ? trust() : undefined));
 
-    const secure = environment.baseUrl.startsWith('https:');
+    const options = (): HeaderOptions => ({
+      secure: environment.baseUrl.startsWith('https:'),
+      subdomains: plugin.settings['security.hsts_subdomains'], upgrade: plugin.settings['security.upgrade_insecure'],
+    });
     const bodies = new WeakMap<Request, Promise<unknown>>();
     let made = new WeakMap<Policy, readonly HeaderPair[]>();
     let version = 0;
@@ -43,6 +53,13 @@ export default definePlugin({
       version++;
     };
     plugin.onSettings(refresh);
+    // Who is told of refused content comes and goes with its plugin.
+    let [told] = plugin.extensions(reportPaths);
+    plugin.on(pluginChanged, () => {
+      const [now] = plugin.extensions(reportPaths);
+      if (now !== told) refresh();
+      told = now;
+    });
 
     const protection: Protection = {
       get version() {
@@ -51,12 +68,14 @@ export default definePlugin({
       refresh,
       headers(policy) {
         let headers = made.get(policy);
-        if (!headers) made.set(policy, (headers = collectHeaders(policy, { secure, upgrade: plugin.settings['security.upgrade_insecure'] })));
+        if (!headers) made.set(policy, (headers = collectHeaders(policy, options())));
         return headers;
       },
       open(policy) {
         const added = Map.groupBy(plugin.extensions(foreignSources), ({ value }) => value.directive);
-        return { ...policy, ...Object.fromEntries([...added].map(([name, list]) => [name, [...(policy[name] ?? []), ...list.flatMap(({ value }) => value.hosts())]])) };
+        const opened = [...added].map(([name, list]) => [name, [...(policy[name] ?? []), ...list.flatMap(({ value }) => value.hosts())]] as const);
+        const [path] = plugin.extensions(reportPaths);
+        return { ...policy, ...Object.fromEntries(opened), ...(path && reportingTo(path.value)) };
       },
       body(req, { form }) {
         let body = bodies.get(req);

@@ -28,32 +28,35 @@ function normal(text: string): string | undefined {
 const PROCESS = crypto.randomUUID().slice(0, 8);
 let counter = 0;
 
+/** Kept with the request itself: a WeakMap would cost the collector more than all the rest of a guest's page. */
+const ADDRESS = Symbol('address');
+const ID = Symbol('id');
+interface Known extends IncomingMessage {
+  [ADDRESS]?: string;
+  [ID]?: string;
+}
+
 const header = (req: IncomingMessage, name: string): string => String(req.headers[name] ?? '');
 
 /** Sees requests through the proxies that the operator trusts. */
 export class TrustedProxies implements Http {
   readonly closing: AbortSignal;
+  readonly protect: Http['protect'];
   #ranges: readonly [Address, number][] = [];
-  #known = new WeakMap<IncomingMessage, string>();
-  readonly #ids = new WeakMap<IncomingMessage, string>();
 
-  constructor(closing: AbortSignal) {
+  constructor({ closing, protect }: Pick<Http, 'closing' | 'protect'>) {
     this.closing = closing;
+    this.protect = protect;
   }
 
   /** Single addresses or CIDR ranges, IPv4 and IPv6. Throws `InvalidInput` naming the entry that is neither, and keeps the list it had. */
   set(entries: readonly string[]): void {
     this.#ranges = entries.map(rangeIn);
-    this.#known = new WeakMap();
   }
 
   /** Who sent the request; what forwarded headers say counts only when the connecting address is trusted. 0.0.0.0 once the connection is gone. */
-  addressOf(req: IncomingMessage): string {
-    const known = this.#known.get(req);
-    if (known !== undefined) return known;
-    const address = this.#find(req);
-    this.#known.set(req, address);
-    return address;
+  addressOf(req: Known): string {
+    return (req[ADDRESS] ??= this.#find(req));
   }
 
   /** Whether the client's own connection was encrypted, as far as the nearest trusted proxy says. */
@@ -62,10 +65,8 @@ export class TrustedProxies implements Http {
     return this.#trusts(req.socket.remoteAddress ?? '') && header(req, 'x-forwarded-proto').split(',').at(-1)?.trim() === 'https';
   }
 
-  idOf(req: IncomingMessage): string {
-    let id = this.#ids.get(req);
-    if (id === undefined) this.#ids.set(req, (id = `${PROCESS}-${(++counter).toString(36)}`));
-    return id;
+  idOf(req: Known): string {
+    return (req[ID] ??= `${PROCESS}-${(++counter).toString(36)}`);
   }
 
   /** X-Real-IP comes before CF-Connecting-IP because proxies that set the first let a client's own copy of the second through. */
