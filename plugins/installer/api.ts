@@ -1,4 +1,4 @@
-import { defineToken } from '#core';
+import { defineAction, defineToken } from '#core';
 
 /** Called with one short line whenever there is something new to show. */
 export type Progress = (line: string) => void;
@@ -13,16 +13,33 @@ export interface Installation {
   readonly joinedAt?: Date;
   /** Fill the forum with lifelike content as well. */
   readonly demo?: boolean;
+  /** Further settings, by key. */
+  readonly settings?: Readonly<Record<string, unknown>>;
+  /** `commandLine` where no visitor installs. */
+  readonly by?: string;
+  /** Addresses that no environment variable names, kept in DATA_DIR for the next start. */
+  readonly place?: KeptPlace;
+}
+/** What DATA_DIR/config.json may hold beside the time of the installation. */
+export interface KeptPlace {
+  readonly database_url?: string;
+  readonly redis_url?: string;
 }
 
 /** Makes a forum of an empty database, once. */
 export interface Installer {
   /** True from the moment an installation is complete. */
   readonly installed: boolean;
-  /** 409 when there is a forum already; 400 naming what is wrong with the administrator. One that broke off can be run again. */
+  /**
+   * 409 when there is a forum already, or another process is about to make one; 400 naming what is wrong with the administrator.
+   * One that broke off can be run again.
+   */
   install(installation: Installation, progress: Progress): Promise<void>;
 }
 export const Installer = defineToken<Installer>('Installer');
+
+/** The forum was installed, by its first administrator or, `by`, by a command. */
+export const forumInstalled = defineAction<{ readonly administrator: string; readonly demo: boolean; readonly by?: string | undefined }>('forum.installed');
 
 /** Fills a forum that was just installed. Provided by whoever has content; asked for by the installer only. */
 export interface DemoContent {

@@ -1,4 +1,4 @@
-import { defineCommand, Environment, Type } from '#core';
+import { commandLine, defineCommand, Environment, Type } from '#core';
 import { Installer } from '#plugins/installer';
 
 /** Installs without a browser. */
@@ -16,7 +16,7 @@ export const install = defineCommand({
   needs: { installer: Installer, environment: Environment },
   async run({ installer, environment }, options, console) {
     const { 'admin-username': username, 'admin-email': email, 'admin-password': password, 'site-name': siteName, demo } = options;
-    await installer.install({ username, email, password, demo, ...(siteName !== undefined && { siteName }) }, (line) => console.progress(line));
+    await installer.install({ username, email, password, demo, by: commandLine, ...(siteName !== undefined && { siteName }) }, (line) => console.progress(line));
     console.print(`Installed. Start with "npm start", then log in as ${username} at ${environment.baseUrl}/login`);
   },
 });

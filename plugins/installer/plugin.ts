@@ -1,17 +1,64 @@
-import { Clock, definePlugin, Settings } from '#core';
+import { readFile } from 'node:fs/promises';
+import { Clock, Data, definePlugin, Environment, Http, Settings, Setup, type RequestHandler } from '#core';
 import { Accounts } from '#plugins/accounts';
-import { DemoContent, Installer } from '#plugins/installer';
+import { audited, auditRules } from '#plugins/audit';
+import { RedisProbe } from '#plugins/cache';
+import { DemoContent, forumInstalled, Installer } from '#plugins/installer';
+import { Protection } from '#plugins/protection';
+import { Web } from '#plugins/web';
 import { install } from './commands.ts';
+import { Configuration } from './configuration.ts';
+import { Forms, TIMEZONES } from './forms.ts';
+import { createMeanwhile } from './meanwhile.ts';
+import { Probes, type Text } from './probes.ts';
+import { addRoutes } from './routes.ts';
 import { InstallerService } from './service.ts';
+import { SetupService } from './setup.ts';
+import { InstallerSurface, installerSurface } from './surface.ts';
+import { Visits } from './visits.ts';
 
 export default definePlugin({
   id: 'installer',
   name: 'Installer',
   version: '1.0.0',
-  description: 'Makes a forum of an empty database, once.',
-  needs: { accounts: Accounts, settings: Settings, clock: Clock },
+  description: 'Makes a forum of an empty database, once: in a browser or from a shell.',
+  needs: {
+    accounts: Accounts, clock: Clock, data: Data, environment: Environment, http: Http, protection: Protection, redis: RedisProbe, settings: Settings, web: Web,
+  },
   wants: { demo: DemoContent },
-  provides: { installer: Installer },
+  provides: { installer: Installer, setup: Setup },
+  hooks: [forumInstalled],
   commands: [install],
-  setup: ({ accounts, settings, clock, demo }) => ({ installer: new InstallerService({ accounts, settings, clock, demo }) }),
+
+  async setup({ accounts, clock, data, environment, http, protection, redis, settings, web, demo }, plugin) {
+    const configuration = new Configuration(environment.dataDir);
+    const installer = new InstallerService({
+      data, accounts, settings, clock, configuration, demo,
+      completed: (administrator, filled, by) => plugin.emit(forumInstalled, { administrator, demo: filled, by }),
+    });
+    plugin.extend(auditRules, audited(forumInstalled, ['forum.installed'], ({ administrator, demo: filled, by = administrator }) => (
+      { action: 'forum.installed', actor: by, subject: { type: 'account', id: administrator }, details: { demo: filled } })));
+
+    const text: Text = (key, values) => web.text(`installer:${key}`, values);
+    const language = (): string => String(settings.get('site.locale'));
+    const style = await readFile(new URL('./installer.css', import.meta.url), 'utf8');
+    const configured = (await configuration.installedAt()) === undefined ? undefined : configuration.path;
+    const meanwhile = (): RequestHandler => createMeanwhile({ text, language: language(), style, http });
+    const visits = new Visits();
+    plugin.on(forumInstalled, () => visits.end());
+    const setup = new SetupService({
+      installer, visits, environment, protection, http, configured, meanwhile,
+      failed: (error) => plugin.log.error({ error }, 'an installation broke off'),
+    });
+    const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+    const forms = new Forms({
+      text, environment, demo: demo !== undefined, policy: () => accounts.passwordPolicy, languages: () => web.languages,
+      defaults: { siteName: () => String(settings.get('site.name')), language, timezone: TIMEZONES.includes(own) ? own : 'UTC' },
+    });
+    const probes = new Probes({ text, inspect: (url) => setup.site.inspect(url), redis: (url) => redis.probe(url) });
+    const shared = { setup, visits, http, text, language };
+    plugin.surface(installerSurface, new InstallerSurface({ ...shared, protection, web, log: plugin.log, installed: () => installer.installed }));
+    addRoutes(plugin, { ...shared, forms, probes, environment, languages: () => web.languages, style });
+    return { installer, setup };
+  },
 });

@@ -1,16 +1,26 @@
-import { HttpError, type Clock, type Settings } from '#core';
+import { HttpError, sql, type Clock, type Data, type Settings } from '#core';
 import type { Accounts } from '#plugins/accounts';
 import type { DemoContent, Installation, Installer, Progress } from '#plugins/installer';
+import { alone, busy } from './alone.ts';
+import type { Configuration } from './configuration.ts';
 
 export interface InstallerOptions {
+  readonly data: Data;
   readonly accounts: Accounts;
   readonly settings: Settings;
   readonly clock: Clock;
+  readonly configuration: Configuration;
   readonly demo: DemoContent | undefined;
+  /** Raises `forum.installed`. */
+  completed(administrator: string, demo: boolean, by: string | undefined): Promise<void>;
 }
+
+/** What every new forum begins with, whatever the defaults of a later version may be. */
+const FIRST_SETTINGS = { 'security.password_min_length': 10 } as const;
 
 export class InstallerService implements Installer {
   readonly #options: InstallerOptions;
+  #busy = false;
 
   constructor(options: InstallerOptions) {
     this.#options = options;
@@ -21,22 +31,55 @@ export class InstallerService implements Installer {
   }
 
   async install(installation: Installation, progress: Progress): Promise<void> {
-    const { settings, clock, demo } = this.#options;
-    if (this.installed) throw new HttpError(409, 'There is a forum here already; nothing was changed. To begin anew, point DATA_DIR or DATABASE_URL at an empty place');
-    if (installation.demo && !demo) throw new HttpError(409, 'Nothing here has demo content to offer; put "demo" into config/forum.ts and switch it on, or install without --demo');
-    if (installation.siteName !== undefined) await settings.set({ 'site.name': installation.siteName });
-    await this.#administrator(installation);
-    if (installation.demo) await demo!.fill(progress);
-    // Last: what broke off before this line can simply be run again.
-    await settings.set({ 'kernel.installed_at': new Date(clock.now()).toISOString() });
+    if (installation.demo && !this.#options.demo) throw new HttpError(409, NO_CONTENT);
+    await this.exclusively(() => alone(this.#options.data, () => this.#install(installation, progress)));
   }
 
-  /** Who was made by an attempt that broke off gets the password of this one. */
-  async #administrator({ username, email, password, bio, joinedAt }: Installation): Promise<void> {
+  /** Runs `work` while nothing is installed and nobody else in this process installs: 409 otherwise. */
+  async exclusively<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#busy) throw busy();
+    if (this.installed) throw taken();
+    this.#busy = true;
+    try {
+      return await work();
+    } finally {
+      this.#busy = false;
+    }
+  }
+
+  async #install(installation: Installation, progress: Progress): Promise<void> {
+    const { settings, clock, configuration, demo, completed } = this.#options;
+    if (await this.#installedElsewhere()) throw taken();
+    await settings.set({ ...FIRST_SETTINGS, ...installation.settings, ...(installation.siteName !== undefined && { 'site.name': installation.siteName }) });
+    const administrator = await this.#administrator(installation);
+    if (installation.demo) await demo!.fill(progress);
+    // After a crash between these lines the next start must open the same data; only the last line makes the file a forum's.
+    if (installation.place) await configuration.add(installation.place);
+    const installedAt = new Date(clock.now()).toISOString();
+    await settings.set({ 'kernel.installed_at': installedAt });
+    await configuration.add({ installed_at: installedAt });
+    await completed(administrator, installation.demo === true, installation.by);
+  }
+
+  /** What another process stored a moment ago may not have been announced here yet. */
+  async #installedElsewhere(): Promise<boolean> {
+    return (await this.#options.data.one(sql`select 1 from setting where key = 'kernel.installed_at'`)) !== undefined;
+  }
+
+  /** Who was made by an attempt that broke off gets the password of this one. Resolves to their id. */
+  async #administrator({ username, email, password, bio, joinedAt, by }: Installation): Promise<string> {
     const { accounts } = this.#options;
     const found = await accounts.findByName(username);
-    if (!found) return void (await accounts.create({ username, email, password, groupId: 'admin', ...(bio !== undefined && { bio }), ...(joinedAt && { joinedAt }) }));
-    await accounts.setPassword(found.id, password);
-    await accounts.setGroup(found.id, 'admin');
+    if (!found) {
+      const { id } = await accounts.create({ username, email, password, groupId: 'admin', by, ...(bio !== undefined && { bio }), ...(joinedAt && { joinedAt }) });
+      return id;
+    }
+    await accounts.setPassword(found.id, password, by);
+    await accounts.setGroup(found.id, 'admin', by);
+    return found.id;
   }
 }
+
+const NO_CONTENT = 'Nothing here has demo content to offer; put "demo" into config/forum.ts and switch it on, or install without --demo';
+const TAKEN = 'There is a forum here already; nothing was changed. To begin anew, point DATA_DIR or DATABASE_URL at an empty place';
+const taken = (): HttpError => new HttpError(409, TAKEN);

@@ -1,0 +1,28 @@
+import type { Http, Request, RequestHandler, Response } from '#core';
+import { DATA_POLICY, type Protection } from '#plugins/protection';
+
+export interface GateOptions {
+  readonly protection: Protection;
+  readonly http: Http;
+  readonly installed: () => boolean;
+}
+
+/** Seconds after which a program may ask again. */
+const LATER = '30';
+const below = (path: string, prefix: string): boolean => path === prefix || path.startsWith(`${prefix}/`);
+
+/** Until there is a forum, only the installer is let through: pages lead to it, programs are told to come later. */
+export function createGate({ protection, http, installed }: GateOptions): RequestHandler {
+  return (req, res, next) => {
+    if (installed() || below(req.path, '/install')) return next();
+    for (const [name, value] of protection.headers(DATA_POLICY)) res.setHeader(name, value);
+    res.set({ 'Cache-Control': 'no-store', 'X-Request-Id': http.idOf(req) });
+    if (below(req.path, '/api')) return unavailable(req, res, http, { error: 'Nothing is installed here yet', seconds: LATER });
+    res.redirect(302, '/install');
+  };
+}
+
+/** 503 with the API's failure envelope. */
+export function unavailable(req: Request, res: Response, http: Http, { error, seconds }: { readonly error: string; readonly seconds: string }): void {
+  res.status(503).set('Retry-After', seconds).json({ success: false, error, code: 'unavailable', request_id: http.idOf(req) });
+}

@@ -1,0 +1,96 @@
+import {
+  ConfigurationError, HttpError, messageOf,
+  type Beginning, type Environment, type Http, type Place, type RequestHandler, type Setup, type Site,
+} from '#core';
+import { Installer, type Installation } from '#plugins/installer';
+import type { Protection } from '#plugins/protection';
+import { Attempt } from './attempt.ts';
+import { busy } from './alone.ts';
+import { createGate } from './gate.ts';
+import type { InstallerService } from './service.ts';
+import type { Visits } from './visits.ts';
+
+export interface SetupOptions {
+  readonly installer: InstallerService;
+  readonly visits: Visits;
+  readonly environment: Environment;
+  readonly protection: Protection;
+  readonly http: Http;
+  /** DATA_DIR/config.json says that there is a forum, whatever the database says. */
+  readonly configured: string | undefined;
+  /** Answers while the program is opened anew on other data. */
+  readonly meanwhile: () => RequestHandler;
+  /** Told what went wrong when nobody waited for it any more. */
+  failed(error: unknown): void;
+}
+
+/** Leads from an empty place to a forum. */
+export class SetupService implements Setup {
+  readonly #options: SetupOptions;
+  #site: Site | undefined;
+  #attempt: Attempt | undefined;
+
+  constructor(options: SetupOptions) {
+    this.#options = options;
+  }
+
+  begin(site: Site): Beginning {
+    const { installer, visits, environment: { baseUrl }, protection, http, configured } = this.#options;
+    this.#site = site;
+    const notice = configured === undefined ? invitation(`${baseUrl}/install?token=${visits.invite()}`) : emptied(configured);
+    return { notice, gate: createGate({ protection, http, installed: () => installer.installed }) };
+  }
+
+  /** There is a forum, or there was one: nobody may install from a browser. */
+  get closed(): boolean {
+    return this.#options.installer.installed || this.#options.configured !== undefined;
+  }
+
+  /** The installation under way, or the last one where it broke off after its beginning. */
+  get attempt(): Attempt | undefined {
+    return this.#attempt;
+  }
+
+  /** The runner; before `begin` there is nobody who could ask. */
+  get site(): Site {
+    if (!this.#site) throw new HttpError(409, 'This server was not started to be set up');
+    return this.#site;
+  }
+
+  /**
+   * Resolves at the end, or once demo content is being written, which then goes on by itself. Throws what the installer refuses, and
+   * 409 where the data at `place` cannot be used.
+   */
+  async install(installation: Installation, place: Place): Promise<void> {
+    if (this.#attempt && this.#attempt.failure === undefined) throw busy();
+    const attempt = new Attempt(this.#options.failed);
+    this.#attempt = attempt;
+    try {
+      await attempt.begin((progress) => this.#run(installation, place, progress));
+    } catch (error) {
+      this.#attempt = undefined;
+      throw error instanceof ConfigurationError ? new HttpError(409, messageOf(error)) : error;
+    }
+  }
+
+  async #run(installation: Installation, place: Place, progress: (line: string) => void): Promise<void> {
+    const { installer, environment, meanwhile } = this.#options;
+    const { site } = this;
+    const elsewhere = place.databaseUrl !== environment.databaseUrl;
+    if (elsewhere) await installer.exclusively(() => site.elsewhere(place, (service) => service(Installer).install(installation, progress)));
+    else await installer.install(installation, progress);
+    if (!elsewhere && place.redisUrl === environment.redisUrl) return;
+    // Not awaited: the request that asked for it must be answered before the program closes.
+    setImmediate(() => void site.reopen(meanwhile()));
+  }
+}
+
+const invitation = (link: string): string => `Nothing is installed here yet. Open this link in a browser to set the forum up:
+
+  ${link}
+
+The first browser that sends a step of the form has the installation to itself; then the link is over, and a restart prints a new one.
+Without a browser: npm run parley -- install --help`;
+
+const emptied = (file: string): string => `${file} says that a forum was installed here, but there is none in the database.
+Look at DATABASE_URL and DATA_DIR. To begin anew, delete that file and start again, or: npm run parley -- install --help`;

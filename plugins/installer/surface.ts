@@ -1,0 +1,131 @@
+import {
+  defineSurface, HttpError,
+  type Exchange, type FieldProblem, type Http, type Logger, type Request, type Response, type RouteInfo, type SurfaceBehaviour,
+} from '#core';
+import { DATA_POLICY, type Protection } from '#plugins/protection';
+import { html, type Redirect, type Web } from '#plugins/web';
+import { closedSheet, framed, linkSheet, sheet, usedSheet, type Sheet } from './pages.ts';
+import type { Text } from './probes.ts';
+import type { SetupService } from './setup.ts';
+import { isOwn, type Visit, type Visits } from './visits.ts';
+
+/** A form that was refused. */
+export interface Retry {
+  readonly visit: Visit;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly problems: readonly FieldProblem[];
+  readonly message: string;
+  readonly status: number;
+}
+
+/** A style sheet, as it is sent. */
+export interface StyleSheet {
+  readonly kind: 'style';
+  readonly text: string;
+}
+
+/**
+ * Pages of the installer. Reads of `options`: `open: true` for what needs no set-up link, `always: true` for what is there after the
+ * installation too, `again: (retry: Retry) => Sheet` so that a refused form keeps what was typed.
+ */
+export const installerSurface = defineSurface<Visit | undefined, Sheet | Redirect | StyleSheet>('installer', { prefix: '/install' });
+
+/** Nothing but the own style sheet and forms; `upgrade-insecure-requests` would break a site that has no https yet. */
+export const HEADERS: Readonly<Record<string, string>> = {
+  'Content-Security-Policy': "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'self'; frame-ancestors 'none'",
+  'X-Frame-Options': 'DENY', 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer', 'X-XSS-Protection': '0',
+  'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Resource-Policy': 'same-origin', 'Cache-Control': 'no-store',
+};
+
+export interface SurfaceParts {
+  readonly setup: SetupService;
+  readonly visits: Visits;
+  readonly protection: Protection;
+  readonly http: Http;
+  readonly log: Logger;
+  readonly web: Pick<Web, 'leaveNotice'>;
+  readonly text: Text;
+  readonly language: () => string;
+  readonly installed: () => boolean;
+}
+
+const LINK_NEEDED = 'link_needed';
+export const linkNeeded = (): HttpError => new HttpError(401, 'Open the link that the server printed', { code: LINK_NEEDED });
+const LINK_USED = 'link_used';
+export const linkUsed = (): HttpError => new HttpError(403, 'The set-up link was used in another browser; restart the server for a new one', { code: LINK_USED });
+const CLOSED = 'already_installed';
+
+/** How the installer protects, succeeds and fails. */
+export class InstallerSurface implements SurfaceBehaviour<Visit | undefined, Sheet | Redirect | StyleSheet> {
+  readonly coerce = true;
+  readonly #parts: SurfaceParts;
+  readonly #routes = new WeakMap<Request, RouteInfo>();
+
+  constructor(parts: SurfaceParts) {
+    this.#parts = parts;
+  }
+
+  enter(req: Request, res: Response, route: RouteInfo | undefined): Visit | undefined {
+    const { setup, visits, http, protection } = this.#parts;
+    for (const [name, value] of protection.headers(DATA_POLICY)) res.setHeader(name, value);
+    res.set({ ...HEADERS, 'X-Request-Id': http.idOf(req) });
+    if (route?.options['always'] === true) return undefined;
+    if (setup.closed) throw new HttpError(403, 'There is a forum here already', { code: CLOSED });
+    const visit = visits.of(req);
+    if (!visit && visits.taken) throw linkUsed();
+    if (!visit && route?.options['open'] !== true) throw linkNeeded();
+    return visit;
+  }
+
+  async guard({ req, actor: visit }: Exchange<Visit | undefined>, route: RouteInfo): Promise<void> {
+    if (req.method !== 'POST') return;
+    this.#routes.set(req, route);
+    const body = (await this.body(req)) as Readonly<Record<string, unknown>>;
+    if (!visit || !isOwn(visit, body['_csrf'])) throw new HttpError(403, 'The form’s token is missing or too old', { code: 'csrf_failed' });
+  }
+
+  body(req: Request): Promise<unknown> {
+    return this.#parts.protection.body(req, { form: true });
+  }
+
+  succeed({ req, res }: Exchange<Visit | undefined>, result: Sheet | Redirect | StyleSheet): void {
+    if (result.kind === 'style') return void res.type('css').send(result.text);
+    if (result.notice !== undefined) this.#parts.web.leaveNotice(req, res, result.notice);
+    if (result.kind === 'redirect') return res.redirect(result.status, result.to);
+    this.#send(res, result);
+  }
+
+  async fail({ req, res, actor }: Exchange<Visit | undefined>, error: unknown): Promise<void> {
+    const { log, http, text } = this.#parts;
+    const failure = error instanceof HttpError ? error : new HttpError(500, text('failed', { request: http.idOf(req) }), { cause: error });
+    if (failure.status >= 500) log.error({ error, request: http.idOf(req), path: req.path }, 'the installer failed');
+    if (res.headersSent) return void res.destroy();
+    res.set({ ...failure.headers });
+    this.#send(res, (actor && (await this.#again(req, actor, failure))) ?? this.#told(failure));
+  }
+
+  /** A refused form with what was typed. */
+  async #again(req: Request, visit: Visit, { status, code, details, message }: HttpError): Promise<Sheet | undefined> {
+    // Whoever came too late has nothing to send again.
+    if (code === LINK_USED) return undefined;
+    const again = this.#routes.get(req)?.options['again'] as ((retry: Retry) => Sheet) | undefined;
+    const body = await this.body(req).catch(() => undefined);
+    if (!again || typeof body !== 'object' || body === null) return undefined;
+    const { text } = this.#parts;
+    const said = code === 'csrf_failed' ? text('expired') : details.length > 0 ? text('problem') : message;
+    return { ...again({ visit, body: body as Readonly<Record<string, unknown>>, problems: details, message: said, status }), status };
+  }
+
+  #told({ status, code, message }: HttpError): Sheet {
+    const { text, installed } = this.#parts;
+    if (code === LINK_NEEDED) return linkSheet(text);
+    if (code === LINK_USED) return usedSheet(text);
+    if (code === CLOSED) return closedSheet(text, installed());
+    return sheet(text('failed.title'), html`<p>${status === 404 ? text('missing') : message}</p>`, { status });
+  }
+
+  #send(res: Response, page: Sheet): void {
+    if (page.next !== undefined) res.set('Refresh', `2; url=${page.next}`);
+    res.status(page.status).type('html').send(framed(page, this.#parts.text, this.#parts.language()).toString());
+  }
+}

@@ -1,0 +1,92 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+
+/** What was typed in earlier steps. Passwords stay here and are never sent back. */
+export interface Answers {
+  site_name?: string;
+  locale?: string;
+  timezone?: string;
+  database?: 'embedded' | 'server';
+  /** What was typed, also where the embedded database is chosen. */
+  database_url?: string;
+  redis_url?: string;
+  smtp_url?: string;
+  username?: string;
+  email?: string;
+  demo?: boolean;
+}
+
+/** A browser that opened the set-up link. */
+export interface Visit {
+  /** For its forms. */
+  readonly csrf: string;
+  readonly answers: Answers;
+  /** The steps it has been through, by id. */
+  readonly done: Set<string>;
+}
+
+/** Browsers at a time; the one that came first is forgotten for one more. */
+const MOST = 20;
+const COOKIE = 'parley.install';
+const FOUND = new RegExp(`(?:^|;\\s*)${COOKIE.replace('.', '\\.')}=([A-Za-z0-9_-]{43})(?:;|$)`);
+
+const secret = (): string => randomBytes(32).toString('base64url');
+
+/** The set-up link and who came through it. Of link and cookies only hashes are kept, and nothing outlives the process. */
+export class Visits {
+  #link: string | undefined;
+  #owner: Visit | undefined;
+  readonly #visits = new Map<string, Visit>();
+
+  /** A token for the set-up link; one made before no longer counts. This is the only time it can be read. */
+  invite(): string {
+    this.end();
+    const token = secret();
+    this.#link = hash('sha256', token);
+    return token;
+  }
+
+  /** The Set-Cookie value for a browser with the right token; undefined for a wrong one. */
+  admit(token: string, { secure }: { readonly secure: boolean }): string | undefined {
+    if (this.#link === undefined || !timingSafeEqual(Buffer.from(hash('sha256', token)), Buffer.from(this.#link))) return undefined;
+    if (this.#visits.size >= MOST) this.#visits.delete([...this.#visits.keys()][0]!);
+    const cookie = secret();
+    this.#visits.set(hash('sha256', cookie), { csrf: secret(), answers: {}, done: new Set() });
+    // Not `Strict`: the link may be opened from a page of a chat or of a console in the browser.
+    return `${COOKIE}=${cookie}; Path=/install; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
+  }
+
+  of({ headers: { cookie = '' } }: IncomingMessage): Visit | undefined {
+    const [, value] = FOUND.exec(cookie) ?? [];
+    return value === undefined ? undefined : this.#visits.get(hash('sha256', value));
+  }
+
+  /** Somebody has the installation to themselves: the link lets nobody in any more. */
+  get taken(): boolean {
+    return this.#owner !== undefined;
+  }
+
+  /**
+   * Gives the installation to the first browser that gets on with it: the link and all other visits end. False for one that came later.
+   * Opening the link takes nothing, since programs that preview links open them too.
+   */
+  take(visit: Visit): boolean {
+    if (this.#owner) return this.#owner === visit;
+    this.#owner = visit;
+    this.#link = undefined;
+    for (const [key, other] of this.#visits) if (other !== visit) this.#visits.delete(key);
+    return true;
+  }
+
+  /** The link and every visit end. */
+  end(): void {
+    this.#link = undefined;
+    this.#owner = undefined;
+    this.#visits.clear();
+  }
+}
+
+/** Whether a form's token is the visit's, in constant time. */
+export function isOwn({ csrf }: Visit, given: unknown): boolean {
+  return typeof given === 'string' && given.length === csrf.length && timingSafeEqual(Buffer.from(hash('sha256', given)), Buffer.from(hash('sha256', csrf)));
+}
