@@ -107,10 +107,22 @@ export interface Retry {
   readonly status: number;
 }
 
+/** What `partials/problems` and fields show of a refused form: `wrong` is by field. Nothing for a form that is shown for the first time. */
+export const troubleOf = (retry: Pick<Retry, 'message' | 'problems'> | undefined) => ({
+  message: retry?.message, problems: retry?.problems ?? [], wrong: wrongIn(retry?.problems ?? []),
+});
+
+/** By field, all that is wrong with it. */
+export const wrongIn = (problems: readonly FieldProblem[]): Readonly<Record<string, string>> =>
+  Object.fromEntries([...Map.groupBy(problems, ({ field }) => field)].map(([field, own]) => [field, own.map(({ message }) => message).join('; ')]));
+
 /**
  * The surface of pages: everything without a longer prefix. Forms are urlencoded (JSON is accepted too) and carry
  * `_csrf`. Reads of `options`: `login: true` for what only members may open (guests are sent to /login and back),
- * `again: (retry: Retry) => View` so that a refused form keeps what was typed.
+ * `confirm: true` beside it for what the password must have been given for within 15 minutes (members are sent to /login/confirm
+ * and back; programs get 403 `confirmation_needed`), `multipart: Multipart` for a form with a file (its fields, `_csrf` among them),
+ * `again: (retry: Retry) => View` so that a refused form keeps what was typed, and with `confirm` `keeps: readonly string[]`, the
+ * fields that it keeps on the way to the password and back: no secrets.
  */
 export const pages: Surface<Viewer, PageResult> = defineSurface<Viewer, PageResult>('pages', { prefix: '/' });
 
@@ -140,6 +152,13 @@ export interface NavigationItem {
   readonly icon?: string;
   /** Asked for each page; default: everyone sees it. Must be synchronous. */
   visible?(viewer: Viewer): boolean;
+  /** A number beside it, none for zero: what waits for the viewer. */
+  readonly count?: NavigationCount;
+}
+/** Read for each page that is made; pages that show it are kept under its tags too, which are purged whenever it may have changed. */
+export interface NavigationCount {
+  readonly tags: readonly string[];
+  of(viewer: Viewer): Promise<number>;
 }
 export const navigation = defineExtensionPoint<NavigationItem>('web.navigation');
 
@@ -162,6 +181,12 @@ export interface Web {
   fragment(viewer: Viewer, template: string, model: object): Promise<SafeHtml>;
   /** A text (`plugin:key`) in the site's own language, for what is no page, such as mails; `count` chooses the plural. */
   text(key: string, values?: Readonly<Record<string, unknown>>): string;
+  /** The page of what went wrong, for surfaces that have no pages; false, without an answer, where it is no browser that opens a page. */
+  fail(req: Request, res: Response, error: unknown): Promise<boolean>;
+  /** Leaves a sentence for the next page that this browser opens, as `redirect` does: for surfaces that have no such pages. */
+  leaveNotice(req: Request, res: Response, text: string): void;
+  /** Ids of the languages that are installed. */
+  readonly languages: readonly string[];
   /** The address of a plugin's public or client file, with its tree's hash. */
   asset(plugin: string, path: string): string;
   /** View model of a form for a JSON Schema, with values and problems, for the `form/schema` partial. */

@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
@@ -44,13 +44,12 @@ export const BUILDER = '1';
 export async function build(sources: readonly Source[], cache: string): Promise<readonly Asset[]> {
   const made = await readBuilt(cache);
   if (made) return Promise.all(sources.map((source) => load(source, cache)));
-  const work = `${cache}.${process.pid}.new`;
-  await rm(work, { recursive: true, force: true });
-  await mkdir(work, { recursive: true });
+  await mkdir(dirname(cache), { recursive: true });
+  const work = await mkdtemp(`${cache}.new-`);
   await modules(sources.filter((source) => source.module), work);
   for (const source of sources) if (!source.module && SMALLER.has(extensionOf(source.path))) await shrink(source, work);
   await writeFile(join(work, '.built'), '');
-  // Another process may have finished first: its result is the same.
+  // Another one may have finished first: its result is the same.
   await rename(work, cache).catch(() => rm(work, { recursive: true, force: true }));
   return Promise.all(sources.map((source) => load(source, cache)));
 }
@@ -84,8 +83,9 @@ async function smallerStyle(text: string): Promise<string> {
 
 async function write(file: string, body: Buffer): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
-  const brotli = await compress.brotli(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: body.length } });
-  await Promise.all([writeFile(file, body), writeFile(`${file}.gz`, await compress.gzip(body, { level: 9 })), writeFile(`${file}.br`, brotli)]);
+  const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: body.length };
+  const [zipped, brotli] = await Promise.all([compress.gzip(body, { level: 9 }), compress.brotli(body, { params })]);
+  await Promise.all([writeFile(file, body), writeFile(`${file}.gz`, zipped), writeFile(`${file}.br`, brotli)]);
 }
 
 async function load(source: Source, cache: string): Promise<Asset> {

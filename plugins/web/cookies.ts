@@ -10,13 +10,13 @@ export function cookieOf(header: string | undefined, name: string): string | und
 const NOTICE = 'notice';
 /** Characters; a notice is one sentence. */
 const LONGEST = 300;
-/** Milliseconds within which the next page must come. */
+/** The next page of a redirect comes at once. */
 const WAITS = 60_000;
 
-/** Leaves a sentence for the next page this browser opens. */
-export function leaveNotice(res: Response, text: string, secure: boolean): void {
+/** Leaves a sentence for the next page this browser opens. `waits`: milliseconds within which that must be. */
+export function leaveNotice(res: Response, text: string, { secure, waits = WAITS }: { readonly secure: boolean; readonly waits?: number }): void {
   const value = Buffer.from(text.slice(0, LONGEST)).toString('base64url');
-  res.cookie(NOTICE, value, { path: '/', maxAge: WAITS, httpOnly: true, sameSite: 'lax', secure });
+  res.cookie(NOTICE, value, { path: '/', maxAge: waits, httpOnly: true, sameSite: 'lax', secure });
 }
 
 /** Such a page is not like everyone's. */
@@ -27,5 +27,17 @@ export function takeNotice(header: string | undefined, res: Response): string | 
   const value = cookieOf(header, NOTICE);
   if (!value) return undefined;
   res.clearCookie(NOTICE, { path: '/' });
-  return Buffer.from(value, 'base64url').toString().slice(0, LONGEST);
+  return textOf(value);
 }
+
+/** What this very answer was leaving for the next page, which shows it now instead. */
+export function withdrawNotice(res: Response): string | undefined {
+  const lines = [res.getHeader('Set-Cookie') ?? []].flat().map(String);
+  const left = lines.find((line) => line.startsWith(`${NOTICE}=`));
+  if (left === undefined) return undefined;
+  res.removeHeader('Set-Cookie');
+  for (const line of lines) if (line !== left) res.append('Set-Cookie', line);
+  return textOf(cookieOf(left, NOTICE) ?? '');
+}
+
+const textOf = (value: string): string => Buffer.from(value, 'base64url').toString().slice(0, LONGEST);

@@ -1,5 +1,6 @@
-import { HttpError, type FieldProblem, type Request } from '#core';
+import type { FieldProblem, Request } from '#core';
 import { isGuest, type Viewer } from '#plugins/access';
+import { presentable } from '#plugins/protection';
 import { escapeHtml, view, type View } from './api.ts';
 import type { Locale } from './locales.ts';
 
@@ -12,10 +13,11 @@ export interface Failure {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Anything thrown; what is not an `HttpError` is a fault of ours and says nothing. */
+/** Anything thrown; what may not be shown is a fault of ours and says nothing. */
 export function failureOf(error: unknown): Failure {
-  if (!(error instanceof HttpError)) return { status: 500, code: 'internal_error', message: 'Something went wrong on the server', details: [], headers: {} };
-  const { status, code, message, details, headers } = error;
+  const shown = presentable(error);
+  if (!shown) return { status: 500, code: 'internal_error', message: 'Something went wrong on the server', details: [], headers: {} };
+  const { status, code, message, details, headers } = shown;
   return { status, code, message, details, headers };
 }
 
@@ -27,20 +29,35 @@ export function failureJson({ message, code, details }: Failure, requestId: stri
 /** True for programs: JSON is asked for and a page is not. */
 export const wantsJson = (req: Request): boolean => req.accepts(['html', 'json']) === 'json';
 
-/** What cannot be helped by saying it as the thrower put it: these have a text of their own. */
-const OWN_TEXT = new Set([404, 403, 500, 503]);
+/** True for browsers that open a page, as opposed to programs that take anything. */
+export const opensPage = (req: Request): boolean => !wantsJson(req) && (req.headers.accept ?? '').includes('text/html');
 
-/** The error page in the theme. */
-export function errorView(failure: Failure, { locale, viewer, url, requestId }: { locale: Locale; viewer: Viewer; url: string; requestId: string }): View {
+/** What cannot be helped by saying it as the thrower put it: these have a text of their own. */
+const OWN_TEXT = new Set([404, 403, 500, 503, 507]);
+
+/** For whom and for what an error page is; `back` is the page that a refused form stands on. */
+export interface ErrorPlace {
+  readonly locale: Locale;
+  readonly viewer: Viewer;
+  readonly url: string;
+  readonly back: string;
+  readonly requestId: string;
+}
+
+/** The error page in the theme. A form that its route cannot show again says that its page was too old, and where that is. */
+export function errorView(failure: Failure, { locale, viewer, url, back, requestId }: ErrorPlace): View {
   const { status, message, headers } = failure;
   const guest = isGuest(viewer);
-  const titleKey = `web:error.${status}`;
+  const expired = failure.code === 'csrf_failed';
+  const titleKey = expired ? 'web:error.expired' : `web:error.${status}`;
   const title = locale.text(titleKey);
-  const own = OWN_TEXT.has(status) ? locale.text(`web:error.${status}.${status === 403 && guest ? 'guest' : 'text'}`) : message;
+  const ownKey = expired ? 'web:error.expired.text' : `web:error.${status}.${status === 403 && guest ? 'guest' : 'text'}`;
+  const own = OWN_TEXT.has(status) ? locale.text(ownKey) : message;
   const model = {
     status, requestId, title: title === titleKey ? locale.text('web:error.500') : title, message: own,
     retryAfter: headers['Retry-After'] === undefined ? undefined : Number(headers['Retry-After']),
-    login: guest && (status === 401 || status === 403) ? url : undefined,
+    login: guest && !expired && (status === 401 || status === 403) ? url : undefined,
+    back: expired ? back : undefined,
   };
   return view('@web/error', { name: 'error', title: model.title, hidden: true }, model, status);
 }

@@ -1,5 +1,5 @@
-import { randomFillSync } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
+import { randomText } from '#plugins/api';
 import { DATA_POLICY, type Policy, type Protection } from '#plugins/protection';
 import { NONCE_MARK } from './marks.ts';
 
@@ -44,14 +44,5 @@ export class PageHeaders {
   }
 }
 
-const POOL = Buffer.alloc(16 * 256);
-let used = POOL.length;
-
-/** 16 random bytes in base64 for one answer; drawn many at a time, because each draw costs more than its bytes. */
-export function createNonce(): string {
-  if (used === POOL.length) {
-    randomFillSync(POOL);
-    used = 0;
-  }
-  return POOL.toString('base64', used, (used += 16));
-}
+/** For one answer. */
+export const createNonce = (): string => randomText(16, 'base64');

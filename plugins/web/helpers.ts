@@ -48,7 +48,7 @@ const toDate = (value: unknown): Date | undefined => {
 const truthy = (value: unknown): boolean => (Array.isArray(value) ? value.length > 0 : Boolean(value));
 const textOf = (value: unknown): string => (value === undefined || value === null ? '' : String(value));
 
-const FORM_ATTRIBUTES = new Set(['class', 'id', 'role', 'name', 'autocomplete', 'aria-label', 'data-enhance']);
+const FORM_ATTRIBUTES = new Set(['class', 'id', 'role', 'name', 'autocomplete', 'aria-label', 'data-enhance', 'enctype']);
 
 interface Person {
   readonly username?: string;

@@ -7,6 +7,15 @@ type Messages = ReadonlyMap<string, Message>;
 /** Languages written from right to left. */
 const RIGHT_TO_LEFT = new Set(['ar', 'dv', 'fa', 'he', 'ku', 'ps', 'sd', 'ug', 'ur', 'yi']);
 
+/** A zone that this machine knows, else UTC. */
+const knownZone = (zone: string): string => (zone === 'UTC' || Intl.supportedValuesOf('timeZone').includes(zone) ? zone : 'UTC');
+
+interface Formats {
+  readonly zone: string;
+  readonly date: Intl.DateTimeFormat;
+  readonly day: Intl.DateTimeFormat;
+}
+
 /** One language of the pages: texts by `plugin:key`, plurals, numbers and times. English fills what a translation lacks. */
 export class Locale {
   readonly id: string;
@@ -15,18 +24,17 @@ export class Locale {
   readonly #plural: Intl.PluralRules;
   readonly #number: Intl.NumberFormat;
   readonly #relative: Intl.RelativeTimeFormat;
-  readonly #date: Intl.DateTimeFormat;
-  readonly #day: Intl.DateTimeFormat;
+  readonly #zone: () => string;
+  #formats: Formats | undefined;
 
-  constructor(id: string, messages: (owner: string, id: string) => Messages) {
+  constructor(id: string, messages: (owner: string, id: string) => Messages, zone: () => string) {
     this.id = id;
     this.direction = RIGHT_TO_LEFT.has(id.split('-')[0] ?? id) ? 'rtl' : 'ltr';
     this.#messages = messages;
     this.#plural = new Intl.PluralRules(id);
     this.#number = new Intl.NumberFormat(id);
     this.#relative = new Intl.RelativeTimeFormat(id, { numeric: 'auto', style: 'short' });
-    this.#date = new Intl.DateTimeFormat(id, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
-    this.#day = new Intl.DateTimeFormat(id, { dateStyle: 'long', timeZone: 'UTC' });
+    this.#zone = zone;
   }
 
   /** `key` is `owner:name`; a key without a text anywhere is shown as it is, so that it is noticed. `count` chooses the plural. */
@@ -43,13 +51,13 @@ export class Locale {
     return this.#number.format(value);
   }
 
-  /** Absolute, in UTC: the page's script shows the reader's own time. */
+  /** Absolute, in the site's time zone and naming it: the page's script shows the reader's own time. */
   date(value: Date): string {
-    return `${this.#date.format(value)} UTC`;
+    return this.#dates.date.format(value);
   }
 
   day(value: Date): string {
-    return this.#day.format(value);
+    return this.#dates.day.format(value);
   }
 
   relative(value: Date, now: number): string {
@@ -57,6 +65,15 @@ export class Locale {
     const unit = UNITS.find(({ least }) => Math.abs(seconds) >= least) ?? { name: 'second' as const, size: 1 };
     if (unit.name === 'second') return this.#relative.format(0, 'second');
     return this.#relative.format(Math.trunc(seconds / unit.size), unit.name);
+  }
+
+  /** Made anew when the site's time zone changes. */
+  get #dates(): Formats {
+    const zone = this.#zone();
+    if (this.#formats?.zone === zone) return this.#formats;
+    const day = { year: 'numeric', month: 'long', day: 'numeric', timeZone: knownZone(zone) } as const;
+    const date = new Intl.DateTimeFormat(this.id, { ...day, hour: 'numeric', minute: '2-digit', timeZoneName: 'short' });
+    return (this.#formats = { zone, date, day: new Intl.DateTimeFormat(this.id, day) });
   }
 
   #show(value: unknown): string {
@@ -80,12 +97,17 @@ const NONE: Messages = new Map();
 export class Locales {
   readonly #folders: (owner: string) => readonly string[];
   readonly #offered: ReadonlySet<string>;
+  readonly #zone: () => string;
   readonly #files = new Map<string, Messages>();
   readonly #locales = new Map<string, Locale>();
 
-  /** `folders(owner)`: a plugin's or (`theme`) the chain's folders, the last one's texts winning. Offered is what `base` speaks. */
-  constructor(folders: (owner: string) => readonly string[], base: string) {
+  /**
+   * `folders(owner)`: a plugin's or (`theme`) the chain's folders, the last one's texts winning. Offered is what `base` speaks.
+   * `zone`: in which times are told; read live.
+   */
+  constructor(folders: (owner: string) => readonly string[], base: string, zone: () => string = () => 'UTC') {
     this.#folders = folders;
+    this.#zone = zone;
     const names = folders(base).flatMap((folder) => (existsSync(join(folder, 'locales')) ? readdirSync(join(folder, 'locales')) : []));
     this.#offered = new Set(['en', ...names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -5))]);
   }
@@ -98,7 +120,7 @@ export class Locales {
   get(id: string): Locale {
     const known = this.#offered.has(id) ? id : 'en';
     let locale = this.#locales.get(known);
-    if (!locale) this.#locales.set(known, (locale = new Locale(known, (owner, language) => this.#messages(owner, language))));
+    if (!locale) this.#locales.set(known, (locale = new Locale(known, (owner, language) => this.#messages(owner, language), this.#zone)));
     return locale;
   }
 

@@ -39,13 +39,15 @@ export interface LookOptions {
   readonly plugins: readonly Contributor[];
   readonly assets: Assets;
   readonly scope: () => Scope;
+  /** The site's time zone. */
+  readonly zone: () => string;
 }
 
 const WEB = 'web';
 const ELEMENT = /^x-[a-z0-9-]+\.js$/;
 
 /** Throws `ConfigurationError` or `TemplateError` when the theme cannot be used. */
-export function createLook({ theme, themeFolders, plugins, assets, scope }: LookOptions): Look {
+export function createLook({ theme, themeFolders, plugins, assets, scope, zone }: LookOptions): Look {
   const chain = loadChain(theme, themeFolders);
   const tokens = chainTokens(chain);
   const folders = new Map(plugins.map(({ id, folder }) => [id, folder]));
@@ -64,7 +66,7 @@ export function createLook({ theme, themeFolders, plugins, assets, scope }: Look
   return {
     theme, templates, client, boot: `${web}boot.js`,
     hash: createHash('sha256').update(`${trees.map((tree) => tree.base).join()} ${templatesStamp(chain, plugins)}`).digest('base64url').slice(0, 10),
-    locales: new Locales((owner) => (owner === 'theme' ? chain.toReversed().map((own) => own.folder) : [folders.get(owner) ?? []].flat()), 'theme'),
+    locales: new Locales((owner) => (owner === 'theme' ? chain.toReversed().map((own) => own.folder) : [folders.get(owner) ?? []].flat()), 'theme', zone),
     icons: chainIcons(chain),
     sheets: [
       `${sheet.base}tokens.css`,

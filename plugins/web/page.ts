@@ -24,6 +24,14 @@ export interface Made {
   readonly text: string;
   /** False when a plugin's part is missing: such a page must not be kept. */
   readonly complete: boolean;
+  /** Under which it is kept besides those of its route. */
+  readonly tags: readonly string[];
+}
+
+interface Navigation {
+  readonly areas: Readonly<Record<NavigationItem['area'], readonly object[]>>;
+  readonly complete: boolean;
+  readonly tags: readonly string[];
 }
 
 export interface PageParts {
@@ -35,6 +43,8 @@ export interface PageParts {
   readonly navigation: () => readonly Extension<NavigationItem>[];
   readonly sidebar: () => readonly Extension<SidebarSection>[];
   readonly feeds: () => readonly Extension<(head: PageHead) => Awaitable<readonly PageFeed[]>>[];
+  /** Makes the look of the day; `worn` is the one of before. */
+  dress(worn: Look | undefined): Look;
   /** The picture of a member, for the bar. */
   avatarOf(viewer: Viewer): Promise<string | null>;
 }
@@ -43,6 +53,7 @@ export interface PageParts {
 export class Pages {
   readonly #parts: PageParts;
   #look: Look | undefined;
+  #outdated = true;
   #scope: Scope | undefined;
 
   constructor(parts: PageParts) {
@@ -56,20 +67,22 @@ export class Pages {
   };
 
   get look(): Look {
-    if (!this.#look) throw new Error('the theme has not been loaded yet');
+    if (!this.#look || this.#outdated) this.#look = this.#parts.dress(this.#look);
+    this.#outdated = false;
     return this.#look;
   }
 
-  use(look: Look): void {
-    this.#look = look;
+  /** The next page is made with a new look. */
+  renew(): void {
+    this.#outdated = true;
   }
 
   async page({ template, head: own, model, frame }: View, setting: Setting): Promise<Made> {
     const { look } = this;
     const feeds = await this.#feeds(own);
     const head = { ...own, feeds: feeds.list };
-    const [navigation, sidebar, avatar] = [this.#navigation(setting, head), await this.#sidebar(setting, head), await this.#parts.avatarOf(setting.viewer)];
-    const data = { ...this.#data(setting, avatar), navigation, sidebar: sidebar.sections, page: pageData(head, setting) };
+    const [navigation, sidebar, avatar] = [await this.#navigation(setting, head), await this.#sidebar(setting, head), await this.#parts.avatarOf(setting.viewer)];
+    const data = { ...this.#data(setting, avatar), navigation: navigation.areas, sidebar: sidebar.sections, page: pageData(head, setting) };
     const places = new SlotPlaces();
     const text = this.#within(setting, places, head, () => {
       const inner = new SafeHtml(look.templates.get(template)(model, { data }));
@@ -77,7 +90,8 @@ export class Pages {
       return look.templates.get('layout')({ body, model }, { data });
     });
     const filled = await places.fill(text, this.#parts.fillings(), setting.viewer, this.#parts.attempt);
-    return { text: squeeze(filled.text), complete: filled.complete && sidebar.complete && feeds.complete };
+    const complete = filled.complete && navigation.complete && sidebar.complete && feeds.complete;
+    return { text: squeeze(filled.text), complete, tags: navigation.tags };
   }
 
   /** A template by itself. Its forms come without a forgery token: the page's script puts the page's own in. */
@@ -87,7 +101,7 @@ export class Pages {
     const data = { ...this.#data(setting, null), page: { name: 'fragment' } };
     const text = this.#within(setting, places, undefined, () => look.templates.get(template)(model, { data }));
     const filled = await places.fill(text, this.#parts.fillings(), setting.viewer, this.#parts.attempt);
-    return { text: squeeze(filled.text), complete: filled.complete };
+    return { text: squeeze(filled.text), complete: filled.complete, tags: [] };
   }
 
   #within(setting: Setting, places: SlotPlaces, head: PageHead | undefined, render: () => string): string {
@@ -121,12 +135,18 @@ export class Pages {
     };
   }
 
-  #navigation({ viewer, locale, url }: Setting, head: PageHead): Record<NavigationItem['area'], object[]> {
-    const items = this.#parts.navigation().map(({ value }) => value).filter((item) => item.visible?.(viewer) ?? true);
+  async #navigation({ viewer, locale, url }: Setting, head: PageHead): Promise<Navigation> {
+    const items = this.#parts.navigation().filter(({ value }) => value.visible?.(viewer) ?? true);
+    const counts = await Promise.all(items.map(async ({ plugin, value: { count, label } }) =>
+      (count ? this.#parts.attempt(plugin, `number of ${label}`, () => count.of(viewer), SLOT_BUDGET) : 0)));
     const path = head.current ?? url.split('?')[0];
-    const of = (area: NavigationItem['area']): object[] =>
-      items.filter((item) => item.area === area).map(({ label, href, icon }) => ({ label: localised(locale, label), href, icon, current: href === path }));
-    return { main: of('main'), account: of('account'), settings: of('settings'), footer: of('footer'), moderation: of('moderation') };
+    const shown = items.map(({ value: { area, label, href, icon } }, at) =>
+      ({ area, item: { label: localised(locale, label), href, icon, count: counts[at], current: href === path } }));
+    const of = (area: NavigationItem['area']): object[] => shown.filter((one) => one.area === area).map(({ item }) => item);
+    return {
+      areas: { main: of('main'), account: of('account'), settings: of('settings'), footer: of('footer'), moderation: of('moderation') },
+      complete: counts.every((count) => count !== undefined), tags: items.flatMap(({ value }) => value.count?.tags ?? []),
+    };
   }
 
   async #feeds(head: PageHead): Promise<{ readonly list: readonly PageFeed[]; readonly complete: boolean }> {

@@ -1,34 +1,34 @@
 import { join } from 'node:path';
 import type { IncomingMessage } from 'node:http';
-import { Cache, Clock, definePlugin, Environment, Http, pluginChanged, Plugins, Type } from '#core';
+import { Cache, Clock, definePlugin, Environment, Http, pluginChanged, Plugins, Routes, Secrets } from '#core';
 import { Access, type Viewer } from '#plugins/access';
-import { Accounts, Csrf, Sessions } from '#plugins/accounts';
+import { Accounts, Csrf, sessionNotices, Sessions } from '#plugins/accounts';
 import { Protection } from '#plugins/protection';
-import { navigation, pageFeeds, pages as pageSurface, pageWatchers, redirect, renderedTag, SafeHtml, sidebarSections, slotFillings, Web } from './api.ts';
+import { navigation, pageFeeds, pages as pageSurface, pageWatchers, renderedTag, SafeHtml, sidebarSections, slotFillings, Web } from './api.ts';
+import { addAppearance } from './appearance.ts';
 import { Assets } from './assets.ts';
+import { leaveNotice } from './cookies.ts';
+import { createUsableLook, keepDressed } from './dressing.ts';
 import { formModel } from './forms.ts';
 import { PageHeaders } from './headers.ts';
-import { safeUrl } from './helpers.ts';
 import type { Locale } from './locales.ts';
-import { createLook } from './look.ts';
+import type { Look } from './look.ts';
 import { Pages } from './page.ts';
-import { NO_PREFERENCES, readPreferences, toPreferences, writePreferences } from './preferences.ts';
+import { NO_PREFERENCES } from './preferences.ts';
 import { Replay } from './replay.ts';
 import { ASSET_PATH, assetBehaviour, assetSurface, serveAsset } from './serve.ts';
 import { webSettings } from './settings.ts';
 import { PageSurface } from './surface.ts';
-import { ROOT_THEME } from './themes.ts';
+import { TypedForms } from './typed.ts';
 
-const word = Type.Optional(Type.String({ maxLength: 20 }));
-const Appearance = Type.Object({ scheme: word, contrast: word, density: word, text: word, return_to: Type.Optional(Type.String({ maxLength: 500 })) });
-
+const DAY = 86_400_000;
 const THEMES = join(import.meta.dirname, '../../themes');
 
 export default definePlugin({
   id: 'web',
   name: 'Pages',
   description: 'The page surface: themes, templates, slots, forms and assets.',
-  needs: { Access, Accounts, Cache, Clock, Csrf, Environment, Http, Plugins, Protection, Sessions },
+  needs: { Access, Accounts, Cache, Clock, Csrf, Environment, Http, Plugins, Protection, Routes, Secrets, Sessions },
   provides: { Web },
   extensionPoints: [slotFillings, navigation, sidebarSections, pageFeeds, pageWatchers],
   settings: webSettings,
@@ -42,57 +42,47 @@ export default definePlugin({
       const page = { path, viewer: viewer ?? services.Access.guest, address: http.addressOf(req), userAgent: String(req.headers['user-agent'] ?? ''), key };
       for (const { value } of plugin.extensions(pageWatchers)) value.seen(page);
     };
+    const dress = (worn: Look | undefined): Look => {
+      const running = plugins.list().flatMap(({ id, state, folder }) => (folder && (state === 'active' || id === plugin.id) ? [{ id, folder }] : []));
+      const own = running.some(({ id }) => id === plugin.id) ? running : [{ id: plugin.id, folder: import.meta.dirname }, ...running];
+      const options = { themeFolders: [THEMES, join(environment.dataDir, 'themes')], plugins: own, assets, scope: pages.scope, zone: () => settings['site.timezone'] };
+      return createUsableLook({ ...options, theme: settings['site.theme'] }, worn, log);
+    };
     const pages = new Pages({
+      dress,
       siteName: () => settings['site.name'], baseUrl: environment.baseUrl, now: () => services.Clock.now(), attempt: plugin.attempt,
       fillings: () => plugin.extensions(slotFillings), navigation: () => plugin.extensions(navigation), sidebar: () => plugin.extensions(sidebarSections),
       feeds: () => plugin.extensions(pageFeeds),
       avatarOf: async ({ id }) => (id === undefined ? null : ((await services.Accounts.find(id))?.avatarUrl ?? null)),
     });
 
-    // One after the other, and waited for at the stop: nothing is written into a data directory that was let go of.
-    let warming = Promise.resolve();
-    const warm = async (): Promise<void> => {
-      if (!plugin.signal.aborted) await assets.warm().catch((error: unknown) => log.error({ error }, 'old browser files could not be cleared away'));
-    };
-    plugin.defer(() => warming);
-    const dress = (): void => {
-      const running = plugins.list().flatMap(({ id, state, folder }) => (folder && (state === 'active' || id === plugin.id) ? [{ id, folder }] : []));
-      const own = running.some(({ id }) => id === plugin.id) ? running : [{ id: plugin.id, folder: import.meta.dirname }, ...running];
-      const options = { themeFolders: [THEMES, join(environment.dataDir, 'themes')], plugins: own, assets, scope: pages.scope };
-      try {
-        pages.use(createLook({ ...options, theme: settings['site.theme'] }));
-      } catch (error) {
-        if (settings['site.theme'] === ROOT_THEME) throw error;
-        log.error({ error, theme: settings['site.theme'] }, 'the theme cannot be used; pages fall back to the default one');
-        pages.use(createLook({ ...options, theme: ROOT_THEME }));
-      }
-      setImmediate(() => (warming = warming.then(warm)));
-    };
-    dress();
+    // A theme that cannot be used at all is found out now.
+    void pages.look;
+    const renew = keepDressed(plugin, pages, assets);
+    renew();
     plugin.on(pluginChanged, ({ id }) => {
-      if (id !== plugin.id) dress();
+      if (id !== plugin.id) renew();
     });
     plugin.onSettings(async (keys) => {
-      if (keys.includes('site.theme')) dress();
+      if (keys.includes('site.theme')) renew();
       await cache.purge(renderedTag);
     });
 
-    const { Sessions: sessions, Csrf: csrf, Access: { guest } } = services;
-    const parts = { pages, headers, protection: services.Protection, http, cache, environment, log, localeOf, seen, sessions, csrf, guest };
+    const { Sessions: sessions, Csrf: csrf, Access: access } = services;
+    const parts = { pages, headers, protection: services.Protection, http, cache, environment, log, localeOf, seen, sessions, csrf, access, guest: access.guest };
     const replay = new Replay({ ...parts, lookHash: () => pages.look.hash });
-    plugin.surface(pageSurface, new PageSurface({ ...parts, replay }));
-    plugin.surface(assetSurface, assetBehaviour(assets));
+    const typed = new TypedForms({ secrets: services.Secrets, http });
+    const surface = new PageSurface({ ...parts, replay, typed, routes: services.Routes });
+    plugin.surface(pageSurface, surface);
+    const files = { assets, protection: services.Protection };
+    plugin.surface(assetSurface, assetBehaviour(files));
 
     plugin.route(assetSurface, { method: 'get', path: ASSET_PATH, can: 'public', summary: 'A file for browsers.' })(
-      ({ req, res, params }) => serveAsset(assets, req, res, params),
+      ({ req, res, params }) => serveAsset(files, req, res, params),
     );
-    plugin.route(pageSurface, {
-      method: 'post', path: '/appearance', can: 'public', summary: 'Sets how pages look on this device.',
-      body: Appearance,
-    })(({ req, res, body: { return_to: back = '/', ...chosen } }) => {
-      writePreferences(res, toPreferences({ ...readPreferences(req.headers.cookie), ...chosen }), http.secure(req));
-      return redirect(safeUrl(back).startsWith('/') ? safeUrl(back) : '/');
-    });
+    // Whoever was away comes back much later than to the next page of a form.
+    plugin.extend(sessionNotices, (req, res, text) => leaveNotice(res, text, { secure: http.secure(req), waits: DAY }));
+    addAppearance(plugin, http);
 
     return {
       Web: {
@@ -101,6 +91,11 @@ export default definePlugin({
           return new SafeHtml((await pages.fragment(template, model, setting)).text);
         },
         text: (key, values) => pages.look.locales.get(settings['site.locale']).text(key, values),
+        fail: (req, res, error) => surface.failFor(req, res, error),
+        leaveNotice: (req, res, sentence) => leaveNotice(res, sentence, { secure: http.secure(req) }),
+        get languages() {
+          return pages.look.locales.offered;
+        },
         asset: (owner, path) => pages.look.asset(`@${owner}/${path}`),
         form: (schema, values, problems = []) => {
           const locale = pages.look.locales.get(settings['site.locale']);

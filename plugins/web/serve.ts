@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { defineSurface, HttpError, notFound, type Request, type Response, type SurfaceBehaviour } from '#core';
+import type { Policy, Protection } from '#plugins/protection';
 import type { Assets, Tree } from './assets.ts';
 import type { Asset } from './build.ts';
 
@@ -12,17 +13,28 @@ const FOR_EVER = 31_536_000;
 /** Seconds for the addresses without one, which stand in posts. */
 const A_WHILE = 300;
 
+const FILE_POLICY: Policy = { 'default-src': ["'none'"], 'frame-ancestors': ["'self'"] };
+/** A picture that is opened by itself must not run what it may contain. */
+const DRAWING_POLICY: Policy = { sandbox: [], 'default-src': ["'none'"], 'style-src': ["'unsafe-inline'"], 'frame-ancestors': ["'self'"] };
+
 const ADDRESS = /^\/assets\/([a-z])\/([^/?]+)\/([^?]*)/;
 
 const accepts = (req: IncomingMessage, coding: string): boolean => String(req.headers['accept-encoding'] ?? '').includes(coding);
 
-function send(req: IncomingMessage, res: ServerResponse, tree: Tree, asset: Asset, hashed: boolean): void {
+interface Sending {
+  readonly tree: Tree;
+  readonly asset: Asset;
+  /** Whether the address changes with the file. */
+  readonly hashed: boolean;
+  readonly protection: Protection;
+}
+
+function send(req: IncomingMessage, res: ServerResponse, { tree, asset, hashed, protection }: Sending): void {
   const etag = `"${tree.hash}"`;
   const cache = hashed ? `public, max-age=${FOR_EVER}, immutable` : `public, max-age=${A_WHILE}`;
-  const headers: Record<string, string | number> = { 'Cache-Control': cache, ETag: etag, 'X-Content-Type-Options': 'nosniff', 'Cross-Origin-Resource-Policy': 'same-origin' };
+  const protecting = protection.headers(asset.path.endsWith('.svg') ? DRAWING_POLICY : FILE_POLICY);
+  const headers: Record<string, string | number> = { ...Object.fromEntries(protecting), 'Cache-Control': cache, ETag: etag };
   if (asset.gzip) headers['Vary'] = 'Accept-Encoding';
-  // A picture that is opened by itself must not run what it may contain.
-  headers['Content-Security-Policy'] = asset.path.endsWith('.svg') ? "sandbox; default-src 'none'; style-src 'unsafe-inline'" : "default-src 'none'";
   if (req.headers['if-none-match'] === etag) return void res.writeHead(304, headers).end();
   const coding = asset.brotli && accepts(req, 'br') ? 'br' : asset.gzip && accepts(req, 'gzip') ? 'gzip' : undefined;
   const body = coding === 'br' ? asset.brotli : coding === 'gzip' ? asset.gzip : asset.body;
@@ -35,20 +47,28 @@ function send(req: IncomingMessage, res: ServerResponse, tree: Tree, asset: Asse
 /** Unhashed addresses exist for plugins only: what posts show must survive an update. */
 const allowed = (kind: string, name: string): boolean => kind === 'p' || name.includes('@');
 
-export async function serveAsset(assets: Assets, req: Request, res: Response, { kind = '', tree: name = '', path = '' }: Readonly<Record<string, string>>): Promise<void> {
+export interface ServeParts {
+  readonly assets: Assets;
+  readonly protection: Protection;
+}
+
+type Address = Readonly<Record<string, string>>;
+
+export async function serveAsset({ assets, protection }: ServeParts, req: Request, res: Response, address: Address): Promise<void> {
+  const { kind = '', tree: name = '', path = '' } = address;
   const tree = allowed(kind, name) ? assets.find(kind, name) : undefined;
   const asset = tree?.paths.has(path) ? await tree.file(path) : undefined;
   if (!tree || !asset) throw notFound();
-  send(req, res, tree, asset, name.includes('@'));
+  send(req, res, { tree, asset, hashed: name.includes('@'), protection });
 }
 
-export const assetBehaviour = (assets: Assets): SurfaceBehaviour<undefined> => ({
+export const assetBehaviour = ({ assets, protection }: ServeParts): SurfaceBehaviour<undefined> => ({
   replay: (req, res) => {
     const [, kind = '', name = '', path = ''] = ADDRESS.exec(req.url ?? '') ?? [];
     const tree = allowed(kind, name) ? assets.find(kind, name) : undefined;
     const asset = tree?.peek(path);
     if (!tree || !asset) return false;
-    send(req, res, tree, asset, name.includes('@'));
+    send(req, res, { tree, asset, hashed: name.includes('@'), protection });
     return true;
   },
   enter: () => undefined,
@@ -56,6 +76,7 @@ export const assetBehaviour = (assets: Assets): SurfaceBehaviour<undefined> => (
   fail: ({ res }, error) => {
     const status = error instanceof HttpError ? error.status : 500;
     const text = status === 404 ? 'There is no such file.\n' : status === 500 ? 'The file could not be made.\n' : `${(error as Error).message}\n`;
-    res.status(status).set('Cache-Control', 'no-store').set('X-Content-Type-Options', 'nosniff').type('text/plain').send(text);
+    for (const [header, value] of protection.headers(FILE_POLICY)) res.setHeader(header, value);
+    res.status(status).set('Cache-Control', 'no-store').type('text/plain').send(text);
   },
 });

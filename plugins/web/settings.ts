@@ -6,5 +6,6 @@ export const webSettings = Type.Object({
   'site.name': Type.String({ default: 'Parley', minLength: 1, maxLength: 60, title: 'Name', 'x-group': 'site' }),
   'site.description': Type.String({ default: '', maxLength: 300, title: 'Description', description: 'One sentence for search engines and feeds.', 'x-group': 'site' }),
   'site.locale': Type.String({ default: 'en', title: 'Language', description: 'For visitors whose own language is not offered.', 'x-group': 'site' }),
+  'site.timezone': Type.String({ default: 'UTC', maxLength: 64, title: 'Time zone', description: 'Such as Europe/Lisbon: in which pages tell times where no script shows the reader’s own.', 'x-group': 'site' }),
   'site.theme': Type.String({ default: ROOT_THEME, title: 'Theme', 'x-group': 'appearance' }),
 });

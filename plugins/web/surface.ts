@@ -1,14 +1,16 @@
 import type { IncomingMessage } from 'node:http';
 import {
   HttpError,
-  type Cache, type Environment, type Exchange, type Http, type Logger, type Request, type RequestHandler, type Response, type RouteInfo, type SurfaceBehaviour,
+  type Cache, type Environment, type Exchange, type Http, type Logger, type Request, type RequestHandler, type Response, type RouteInfo, type Routes, type SurfaceBehaviour,
 } from '#core';
-import { isGuest, type Viewer } from '#plugins/access';
+import { isGuest, type Access, type Viewer } from '#plugins/access';
 import type { Csrf, Sessions } from '#plugins/accounts';
+import { multipartOf } from '#plugins/api';
 import type { Protection } from '#plugins/protection';
+import { formRoute, pageAbove, pageOf, pathParams, READS } from './addresses.ts';
 import { redirect, RENDERED_HOLDS, type PageResult, type Redirect, type Retry, type View } from './api.ts';
-import { hasNotice, leaveNotice, takeNotice } from './cookies.ts';
-import { errorView, failureJson, failureOf, plainFailure, wantsJson, type Failure } from './failure.ts';
+import { hasNotice, leaveNotice, takeNotice, withdrawNotice } from './cookies.ts';
+import { errorView, failureJson, failureOf, opensPage, plainFailure, wantsJson, type Failure } from './failure.ts';
 import { createNonce, type PageHeaders } from './headers.ts';
 import { pageHash } from './kept.ts';
 import type { Locale } from './locales.ts';
@@ -16,6 +18,7 @@ import { fillMarks } from './marks.ts';
 import type { Made, Pages } from './page.ts';
 import { readPreferences } from './preferences.ts';
 import { etagOf, VARY, type Replay } from './replay.ts';
+import type { TypedForms } from './typed.ts';
 
 /** Seconds for which a page is kept that a slot was late for: without it, those who wait for the next one would make every slot late. */
 const PIECEMEAL = 1;
@@ -23,8 +26,11 @@ const PIECEMEAL = 1;
 export interface SurfaceParts {
   readonly pages: Pages;
   readonly replay: Replay;
+  readonly routes: Routes;
+  readonly typed: TypedForms;
   readonly headers: PageHeaders;
   readonly protection: Protection;
+  readonly access: Access;
   readonly sessions: Sessions;
   readonly csrf: Csrf;
   readonly http: Http;
@@ -42,7 +48,8 @@ interface Pending {
   route?: RouteInfo;
 }
 
-const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
+/** Least levels of permissions whose pages show nothing that members may not see. */
+const MEMBERS = new Set(['everyone', 'member']);
 
 /** How pages authenticate, are protected, succeed and fail. */
 export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
@@ -71,9 +78,11 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     if (pending) pending.route = route;
     const write = !READS.has(req.method);
     if (isGuest(actor) && (route.options['login'] === true || (write && sessions.ended(req)))) throw new HttpError(401, 'Log in to go on', { code: 'login_needed' });
-    if (!write || route.options['csrf'] === false || csrf.valid(req)) return;
-    const given = ((await this.body(req)) as Readonly<Record<string, unknown>> | null)?.['_csrf'];
-    if (typeof given !== 'string' || !csrf.valid(req, given)) throw new HttpError(403, 'The form’s token is missing or too old; load the page again', { code: 'csrf_failed' });
+    if (write && route.options['csrf'] !== false && !csrf.valid(req)) {
+      const given = ((await this.body(req)) as Readonly<Record<string, unknown>> | null)?.['_csrf'];
+      if (typeof given !== 'string' || !csrf.valid(req, given)) throw new HttpError(403, 'The form’s token is missing or too old; load the page again', { code: 'csrf_failed' });
+    }
+    if (route.options['confirm'] === true && !sessions.confirmed(req)) throw new HttpError(403, 'Give your password again at /login/confirm to go on', { code: UNCONFIRMED });
   }
 
   recall({ req, res, actor }: Exchange<Viewer>): boolean {
@@ -81,6 +90,8 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
   }
 
   body(req: Request): Promise<unknown> {
+    const multipart = multipartOf(this.#pending.get(req)?.route);
+    if (multipart) return multipart(req);
     return this.#parts.protection.body(req, { form: true });
   }
 
@@ -90,6 +101,8 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
       return this.succeed(exchange, result.page, route, undefined);
     }
     if (result.kind === 'redirect') return this.#redirect(exchange, result);
+    const typed = exchange.req.method === 'GET' ? await this.#retyped(exchange) : undefined;
+    if (typed) return this.#show(exchange, typed, { notice: this.#parts.localeOf(exchange.req).text('web:form.confirmed') });
     await this.#show(exchange, result, { tags });
     if (result.status === 200 && exchange.req.method === 'GET') this.#parts.seen(exchange.req, exchange.req.originalUrl, exchange.actor, this.#keyOf(exchange));
   }
@@ -106,26 +119,62 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     const { log, http } = this.#parts;
     const failure = failureOf(error);
     const requestId = http.idOf(req);
-    if (failure.status >= 500) log.error({ error, request: requestId, path: req.path }, 'a page failed');
+    if (failure.status >= 500) log.error({ error, request: requestId, path: this.#loggedPath(req) }, 'a page failed');
     if (res.headersSent) return void res.destroy();
+    const exchange = { req, res, actor };
+    // The address of a form that was sent is in the address bar; whoever loads it again is led to the page that it belongs to.
+    if (failure.status === 405 && READS.has(req.method) && opensPage(req)) return this.#redirect(exchange, redirect(pageAbove(this.#parts.routes.list(), req.path)));
     res.set({ ...failure.headers });
     if (wantsJson(req)) return void this.#json(req, res, failure.status, failureJson(failure, requestId));
-    const exchange = { req, res, actor };
     if (failure.status === 401 && READS.has(req.method) && isGuest(actor)) return this.#redirect(exchange, redirect(`/login?return_to=${encodeURIComponent(req.originalUrl)}`));
+    if (failure.code === UNCONFIRMED) return this.#toConfirm(exchange);
     if (await this.#again(exchange, failure)) return;
     try {
-      await this.#show(exchange, errorView(failure, { locale: this.#parts.localeOf(req), viewer: actor, url: req.originalUrl, requestId }), {});
+      await this.#show(exchange, errorView(failure, { locale: this.#parts.localeOf(req), viewer: actor, url: req.originalUrl, back: pageOf(req), requestId }), {});
     } catch (cause) {
       log.error({ error: cause, request: requestId }, 'the error page failed too');
       this.#send(req, res, failure.status, plainFailure(failure, requestId), '');
     }
   }
 
+  /** For other surfaces: answers with the page of what went wrong where a browser opens a page; false for all others, who get no answer here. */
+  async failFor(req: Request, res: Response, error: unknown): Promise<boolean> {
+    if (!opensPage(req)) return false;
+    const entered = new Promise<void>((resolve, reject) => {
+      void this.#parts.sessions.middleware(req, res, (problem?: unknown) => (problem ? reject(problem as Error) : resolve()));
+    });
+    // Who asks is only for the page's frame.
+    const actor = await entered.then(() => this.enter(req, res)).catch(() => this.#parts.guest);
+    await this.fail({ req, res, actor }, error);
+    return true;
+  }
+
+  /** The way to the password and back; what was typed and is no secret waits for the return. */
+  async #toConfirm(exchange: Exchange<Viewer>): Promise<void> {
+    const { req, res, actor } = exchange;
+    const back = pageOf(req);
+    const fields = this.#pending.get(req)?.route?.options['keeps'] as readonly string[] | undefined;
+    if (fields && !READS.has(req.method)) {
+      const body = await this.body(req).catch(() => undefined);
+      this.#parts.typed.leave(req, res, actor, { page: back.split('?', 1)[0]!, action: req.path, body, fields });
+    }
+    this.#redirect(exchange, redirect(`/login/confirm?return_to=${encodeURIComponent(back)}`));
+  }
+
+  /** The form that was left to give the password, as it was when it was sent. */
+  async #retyped({ req, res, actor }: Exchange<Viewer>): Promise<View | undefined> {
+    const typed = this.#parts.typed.take(req, res, actor);
+    const route = typed && formRoute(this.#parts.routes.list(), typed.action);
+    const again = route?.options['again'] as Again | undefined;
+    if (!route || !again || !this.#mayReturn(req, actor, route)) return undefined;
+    return again({ req, res, actor, params: pathParams(route.path, typed.action), body: typed.body, problems: [], message: '', status: 200 });
+  }
+
   /** A refused form is shown again with what was typed, where its route knows how. */
   async #again({ req, res, actor }: Exchange<Viewer>, failure: Failure): Promise<boolean> {
     const route = this.#pending.get(req)?.route;
-    const again = route?.options['again'] as ((retry: Retry) => View | Promise<View>) | undefined;
-    if (!route || !again || failure.status >= 500 || failure.status === 404) return false;
+    const again = route?.options['again'] as Again | undefined;
+    if (!route || !again || failure.status >= 500 || failure.status === 404 || !this.#mayReturn(req, actor, route)) return false;
     const locale = this.#parts.localeOf(req);
     const body = await this.body(req).then((value) => value as Readonly<Record<string, unknown>>, () => undefined);
     if (typeof body !== 'object' || body === null) return false;
@@ -135,15 +184,31 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
       await this.#show({ req, res, actor }, { ...shown, status: failure.status }, {});
       return true;
     } catch (error) {
-      this.#parts.log.warn({ error, path: req.path, plugin: route.plugin }, 'a refused form could not be shown again');
+      this.#parts.log.warn({ error, path: this.#loggedPath(req), plugin: route.plugin }, 'a refused form could not be shown again');
       return false;
     }
   }
 
+  /**
+   * A form stands on a page that not everybody may see. Whoever was logged in a moment ago gets back what they typed, but nothing that
+   * belongs to staff.
+   */
+  #mayReturn(req: Request, actor: Viewer, { can, options }: RouteInfo): boolean {
+    const { access, sessions } = this.#parts;
+    if (isGuest(actor)) return can === 'public' || MEMBERS.has(can.default);
+    return (options['confirm'] !== true || sessions.confirmed(req)) && (can === 'public' || access.allows(actor, can));
+  }
+
+  /** A parameter `:token` lets somebody in, so it stays out of the log. */
+  #loggedPath(req: Request): string {
+    const pattern = this.#pending.get(req)?.route?.path;
+    return pattern?.includes('/:token') ? pattern : req.path;
+  }
+
   #redirect({ req, res }: Exchange<Viewer>, { to, status, notice }: Redirect): void {
-    if (notice !== undefined) leaveNotice(res, notice, this.#parts.http.secure(req));
-    this.#protect(req, res, undefined);
-    res.set('Cache-Control', 'no-store');
+    if (notice !== undefined) leaveNotice(res, notice, { secure: this.#parts.http.secure(req) });
+    this.#parts.headers.protect(res);
+    res.set({ 'Cache-Control': 'no-store', 'X-Request-Id': this.#parts.http.idOf(req) });
     // Scripts are told where to go instead of following: over plain http `upgrade-insecure-requests` would send them to
     // https, and fetching the next page would use up its notice.
     if (req.headers['x-enhance'] === undefined) return res.redirect(status, to);
@@ -155,16 +220,19 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     res.set({ 'X-Request-Id': this.#parts.http.idOf(req), 'Cache-Control': 'no-store', Vary: 'Accept' }).status(status).json(json);
   }
 
-  async #show({ req, res, actor }: Exchange<Viewer>, page: View, { tags }: { tags?: readonly string[] | undefined }): Promise<void> {
+  /** `notice`: beside what was left for the next page. */
+  async #show({ req, res, actor }: Exchange<Viewer>, page: View, { tags, notice: own }: { tags?: readonly string[] | undefined; notice?: string }): Promise<void> {
     const { pages, csrf } = this.#parts;
     const preferences = readPreferences(req.headers.cookie);
-    const special = hasNotice(req.headers.cookie);
-    const notice = special ? takeNotice(req.headers.cookie, res) : undefined;
-    const made = await pages.page(page, { viewer: actor, locale: this.#parts.localeOf(req), preferences, url: req.originalUrl, notice });
+    // What a form left for its next page says more than that the session is over.
+    const notice = own ?? takeNotice(req.headers.cookie, res) ?? withdrawNotice(res);
+    const special = notice !== undefined || hasNotice(req.headers.cookie);
+    const made = await pages.page(page, { viewer: actor, locale: this.#parts.localeOf(req), preferences, url: pageOf(req), notice });
     const token = csrf.token(req, res);
-    if (tags && !special && page.status === 200) this.#keep(req, made, { tags, preferences, viewer: actor });
-    // What answers a form may be shown this once only, such as a new token.
-    const etag = page.status === 200 && !special && READS.has(req.method) ? etagOf(pageHash(made.text), token) : '';
+    if (tags && !special && page.status === 200) this.#keep(req, made, { tags: [...tags, ...made.tags], preferences, viewer: actor });
+    // What answers a form, or a route that said so, may be shown this once only, such as a new token.
+    const once = !READS.has(req.method) || res.getHeader('Cache-Control') === 'no-store';
+    const etag = page.status === 200 && !special && !once ? etagOf(pageHash(made.text), token) : '';
     if (etag !== '' && req.headers['if-none-match'] === etag) return this.#unchanged(req, res, etag);
     this.#send(req, res, page.status, made.text, token, etag);
   }
@@ -189,29 +257,26 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
 
   #protect(req: Request, res: Response, nonce: string | undefined): void {
     const lines = this.#parts.headers.forPage(nonce);
+    // A route may be stricter than others about what its address gives away.
+    const referrer = res.getHeader(REFERRER);
     for (let index = 0; index < lines.length; index += 2) res.setHeader(lines[index] ?? '', lines[index + 1] ?? '');
+    if (referrer !== undefined) res.setHeader(REFERRER, referrer);
     res.setHeader('X-Request-Id', this.#parts.http.idOf(req));
   }
 }
 
+const REFERRER = 'Referrer-Policy';
+
+type Again = (retry: Retry) => View | Promise<View>;
+
 /** What a form says when it comes back for reasons that lie outside it. */
 const AGAIN: Readonly<Record<string, string>> = { csrf_failed: 'web:form.expired', login_needed: 'web:form.session' };
+
+/** The code of a request that a lately given password is missing for. */
+const UNCONFIRMED = 'confirmation_needed';
 
 /** A page is kept only under the queries it reads, or a made-up parameter would fill the memory with copies. */
 function onlyKnown(req: Request, route: RouteInfo | undefined): boolean {
   const known = Object.keys((route?.query?.['properties' as keyof typeof route.query] as object | undefined) ?? {});
   return Object.keys(req.query).every((name) => known.includes(name));
 }
-
-function pathParams(pattern: string, path: string): Record<string, string> {
-  const [names, values] = [pattern.split('/'), path.split('/')];
-  const pairs = names.flatMap((name, index) => (name.startsWith(':') ? [[name.slice(1), safeDecode(values[index] ?? '')]] : []));
-  return Object.fromEntries(pairs) as Record<string, string>;
-}
-const safeDecode = (text: string): string => {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-};
