@@ -1,4 +1,4 @@
-import { defineExtensionPoint, definePermission, defineToken } from '#core';
+import { defineAction, defineExtensionPoint, definePermission, defineToken } from '#core';
 import type { PageHead, View } from '#plugins/web';
 
 /** May open the admin panel at all. */
@@ -20,6 +20,26 @@ export interface AdminTile {
   value(): Promise<{ readonly text: string; readonly state?: 'good' | 'warning' | 'bad' }>;
 }
 export const adminTiles = defineExtensionPoint<AdminTile>('admin.tiles');
+
+/** Somebody stored settings, or took them back to their defaults; raised in the transaction of the change. Never with the values. */
+export const settingsChanged = defineAction<{
+  readonly actor: string | undefined;
+  readonly keys: readonly string[];
+  readonly reset: boolean;
+}>('admin.settings-changed');
+/** A plugin is about to be switched; what goes wrong then is a `pluginStayed`. `others`: what stops with it. */
+export const pluginSwitched = defineAction<{
+  readonly actor: string | undefined;
+  readonly plugin: string;
+  readonly on: boolean;
+  readonly others: readonly string[];
+}>('admin.plugin-switched');
+/** A plugin could not be switched: it stays as it was. */
+export const pluginStayed = defineAction<{ readonly actor: string | undefined; readonly plugin: string }>('admin.plugin-stayed');
+/** What a plugin had set aside is about to run again. */
+export const pluginReleased = defineAction<{ readonly actor: string | undefined; readonly plugin: string }>('admin.plugin-released');
+/** Background work that had failed was put back. */
+export const workRetried = defineAction<{ readonly actor: string | undefined; readonly listener: string; readonly count: number }>('admin.work-retried');
 
 /** The panel's shell around a plugin's own admin page. */
 export interface Admin {

@@ -1,10 +1,10 @@
-import { Type, type Jobs } from '#core';
-import { administer, adminSections } from '#plugins/admin';
+import { Type, type Data, type Jobs } from '#core';
+import { administer, adminSections, workRetried } from '#plugins/admin';
 import { negotiated, pages, redirect } from '#plugins/web';
 import { by, type Parts } from './parts.ts';
 
 /** `/admin/jobs`: durable work by listener, and another chance for what failed. */
-export function addJobs({ plugin, panel }: Parts, { jobs }: { jobs: Jobs }): void {
+export function addJobs({ plugin, panel }: Parts, { data, jobs }: { data: Data; jobs: Jobs }): void {
   plugin.extend(adminSections, { group: 'system' as const, label: 'Background work', href: '/admin/jobs' }, -98);
 
   plugin.route(pages, { method: 'get', path: '/admin/jobs', can: administer, options: { login: true } })(async () => {
@@ -15,7 +15,11 @@ export function addJobs({ plugin, panel }: Parts, { jobs }: { jobs: Jobs }): voi
   plugin.route(pages, {
     method: 'post', path: '/admin/jobs/retry', can: administer, options: { login: true }, body: Type.Object({ listener: Type.String({ maxLength: 200 }) }),
   })(async ({ actor, body: { listener } }) => {
-    const count = await jobs.retry(listener);
+    const count = await data.transaction(async () => {
+      const found = await jobs.retry(listener);
+      if (found > 0) await plugin.emit(workRetried, { actor: actor.id, listener, count: found });
+      return found;
+    });
     plugin.log.info({ ...by(actor), listener, count }, 'failed work was put back');
     return negotiated(redirect('/admin/jobs', { notice: `${count} put back.` }), { success: true, count });
   });

@@ -72,12 +72,21 @@ export function addMembers({ plugin, panel }: Parts, { accounts, access }: { acc
     if (id === actor.id && (moved || switched)) {
       throw new InvalidInput([{ field: 'id', message: 'is your own account; ask another administrator to change it' }]);
     }
-    if (moved) await accounts.setGroup(id, group.id);
-    if (switched) await accounts.setStatus(id, status);
+    if (moved) await accounts.setGroup(id, group.id, actor.id);
+    if (switched) await accounts.setStatus(id, status, actor.id);
     const change = { ...(moved && { from: account.groupId, to: group.id }), ...(switched && { status }) };
     if (moved || switched) plugin.log.info({ ...by(actor), target: id, ...change }, 'a member was changed');
     const saved = (await accounts.find(id)) ?? account;
     const back = addressOf({ text: saved.username, groupId: '', page: 1 })(1);
     return negotiated(redirect(back, { notice: `Saved ${saved.username}.` }), { success: true, user: plain(saved) });
+  });
+
+  plugin.route(pages, {
+    method: 'post', path: '/admin/users/end-sessions', can, options: { login: true, again }, body: Type.Object({ id: Type.String() }),
+  })(async ({ actor, body: { id } }) => {
+    await accounts.endSessions(id, actor.id);
+    const { username } = (await accounts.find(id))!;
+    const back = addressOf({ text: username, groupId: '', page: 1 })(1);
+    return negotiated(redirect(back, { notice: `${username} is logged out everywhere.` }), { success: true });
   });
 }

@@ -1,8 +1,11 @@
 import { Data, definePlugin, Environment, Jobs, Plugins, Settings } from '#core';
 import { Access } from '#plugins/access';
 import { Accounts } from '#plugins/accounts';
-import { Admin, administer, adminSections, adminTiles } from '#plugins/admin';
+import {
+  Admin, administer, adminSections, adminTiles, pluginReleased, pluginStayed, pluginSwitched, settingsChanged, workRetried,
+} from '#plugins/admin';
 import { navigation, Web } from '#plugins/web';
+import { addAuditRules } from './audit-rules.ts';
 import { addDashboard } from './dashboard.ts';
 import { addJobs } from './jobs.ts';
 import { addMembers } from './members.ts';
@@ -17,6 +20,7 @@ export default definePlugin({
   description: 'Settings, plugins, members and background work, for administrators.',
   needs: { access: Access, accounts: Accounts, web: Web, settings: Settings, plugins: Plugins, jobs: Jobs, data: Data, environment: Environment },
   provides: { admin: Admin },
+  hooks: [settingsChanged, pluginSwitched, pluginStayed, pluginReleased, workRetried],
   permissions: [administer],
   extensionPoints: [adminSections, adminTiles],
 
@@ -28,9 +32,10 @@ export default definePlugin({
     }, 50);
     addDashboard(parts, { plugins, jobs, data, environment });
     addMembers(parts, { accounts, access });
-    addSettings(parts, { settings, plugins, web });
+    addSettings(parts, { data, settings, plugins, web });
     addPlugins(parts, { plugins });
-    addJobs(parts, { jobs });
+    addJobs(parts, { data, jobs });
+    addAuditRules(plugin);
     return { admin: panel };
   },
 });

@@ -1,5 +1,6 @@
 import { notFound, Type, type PluginInfo, type Plugins } from '#core';
-import { administer, adminSections } from '#plugins/admin';
+import type { Viewer } from '#plugins/access';
+import { administer, adminSections, pluginReleased, pluginStayed, pluginSwitched } from '#plugins/admin';
 import { negotiated, pages, redirect } from '#plugins/web';
 import { by, type Parts } from './parts.ts';
 
@@ -38,6 +39,17 @@ export function addPlugins({ plugin, panel }: Parts, { plugins }: { plugins: Plu
     return found;
   };
 
+  /** Plugins start and stop outside of any transaction, so that it is done is said before, and where it fails that too. */
+  const switching = async <T>(actor: Viewer, { id, ...how }: { id: string; on: boolean; others: readonly string[] }, work: () => Promise<T>): Promise<T> => {
+    await plugin.emit(pluginSwitched, { actor: actor.id, plugin: id, ...how });
+    try {
+      return await work();
+    } catch (error) {
+      await plugin.emit(pluginStayed, { actor: actor.id, plugin: id });
+      throw error;
+    }
+  };
+
   plugin.route(pages, { method: 'get', path: '/admin/plugins', can, options: { login: true } })(() => {
     const all = plugins.list();
     const json = { success: true, plugins: all.map(({ folder: _folder, ...info }) => info) };
@@ -47,22 +59,25 @@ export function addPlugins({ plugin, panel }: Parts, { plugins }: { plugins: Plu
   const body = Type.Object({ id: Type.String() });
   plugin.route(pages, { method: 'post', path: '/admin/plugins/enable', can, options: { login: true }, body })(async ({ actor, body: { id } }) => {
     const { name } = known(id);
-    await plugins.enable(id);
+    await switching(actor, { id, on: true, others: [] }, () => plugins.enable(id));
     plugin.log.info({ ...by(actor), target: id }, 'a plugin was switched on');
     return negotiated(redirect('/admin/plugins', { notice: `${name} is on.` }), { success: true });
   });
 
   plugin.route(pages, { method: 'post', path: '/admin/plugins/disable', can, options: { login: true }, body })(async ({ actor, body: { id } }) => {
-    const { name } = known(id);
-    const stopped = await plugins.disable(id);
+    const { name, required, dependents } = known(id);
+    const running = plugins.list().filter(({ state }) => state === 'active').map((one) => one.id);
+    const others = dependents.filter((other) => running.includes(other));
+    // One that has to stay on is refused, and nothing is begun.
+    const stopped = await (required ? plugins.disable(id) : switching(actor, { id, on: false, others }, () => plugins.disable(id)));
     plugin.log.info({ ...by(actor), target: id, stopped }, 'a plugin was switched off');
-    const others = stopped.filter((other) => other !== id);
     const notice = `${name} is off${others.length > 0 ? `, and with it ${others.join(', ')}` : ''}. What it stored is kept.`;
     return negotiated(redirect('/admin/plugins', { notice }), { success: true, stopped });
   });
 
-  plugin.route(pages, { method: 'post', path: '/admin/plugins/release', can, options: { login: true }, body })(({ actor, body: { id } }) => {
+  plugin.route(pages, { method: 'post', path: '/admin/plugins/release', can, options: { login: true }, body })(async ({ actor, body: { id } }) => {
     const { name } = known(id);
+    await plugin.emit(pluginReleased, { actor: actor.id, plugin: id });
     plugins.release(id);
     plugin.log.info({ ...by(actor), target: id }, 'what a plugin had set aside was released');
     return negotiated(redirect('/admin/plugins', { notice: `All parts of ${name} run again.` }), { success: true });

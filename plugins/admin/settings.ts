@@ -1,5 +1,5 @@
-import { InvalidInput, notFound, Type, type Plugins, type SettingInfo, type Settings } from '#core';
-import { administer, adminSections } from '#plugins/admin';
+import { InvalidInput, notFound, Type, type Data, type Plugins, type SettingInfo, type Settings } from '#core';
+import { administer, adminSections, settingsChanged } from '#plugins/admin';
 import { negotiated, pages, redirect, type Retry, type View, type Web } from '#plugins/web';
 import { by, type Parts } from './parts.ts';
 import { fromForm, groupOf, isSecret, isShown } from './setting-values.ts';
@@ -16,8 +16,19 @@ const plain = (setting: SettingInfo): object => ({
   ...(!isSecret(setting) && { value: setting.value, default: setting.default }),
 });
 
+/** What is stored may be the default all the same, as the installation writes it down. */
+const differs = (setting: SettingInfo): boolean =>
+  setting.stored && (isSecret(setting) || JSON.stringify(setting.value) !== JSON.stringify(setting.default));
+
+interface SettingServices {
+  readonly data: Data;
+  readonly settings: Settings;
+  readonly plugins: Plugins;
+  readonly web: Web;
+}
+
 /** `/admin/settings` and its groups: forms made from the settings' schemas. */
-export function addSettings({ plugin, panel }: Parts, { settings, plugins, web }: { settings: Settings; plugins: Plugins; web: Web }): void {
+export function addSettings({ plugin, panel }: Parts, { data, settings, plugins, web }: SettingServices): void {
   plugin.extend(adminSections, { group: 'system' as const, label: 'Settings', href: '/admin/settings' }, -100);
   const can = administer;
   const shown = (): readonly SettingInfo[] => settings.list().filter(isShown);
@@ -31,7 +42,7 @@ export function addSettings({ plugin, panel }: Parts, { settings, plugins, web }
     // A stored secret is shown as set, never as what it is.
     const values = Object.fromEntries(own.map((setting) => [setting.key, isSecret(setting) ? (setting.stored ? 'set' : '') : setting.value]));
     const form = web.form(schema, { ...values, ...typed?.body }, typed?.problems ?? []) as Form;
-    const changed = new Set(own.filter(({ stored }) => stored).map(({ key }) => key));
+    const changed = new Set(own.filter(differs).map(({ key }) => key));
     const groups = form.groups.map(({ title, fields }) => ({
       title: form.groups.length > 1 ? title : undefined,
       fields: fields.map((field) => ({ field, danger: field.danger, changed: changed.has(field.name.replace('[]', '')), key: field.name.replace('[]', '') })),
@@ -41,7 +52,7 @@ export function addSettings({ plugin, panel }: Parts, { settings, plugins, web }
 
   plugin.route(pages, { method: 'get', path: '/admin/settings', can, options: { login: true } })(() => {
     const groups = [...Map.groupBy(shown(), groupOf)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([group, own]) => ({
-      title: nameOf(group), href: pathOf(group), changed: own.filter(({ stored }) => stored).length,
+      title: nameOf(group), href: pathOf(group), changed: own.filter(differs).length,
       names: own.map(({ schema, key }) => (schema as { title?: string }).title ?? key).join(', '),
     }));
     return negotiated(panel.view('@admin/settings', { title: 'Settings' }, { groups }), { success: true, settings: shown().map(plain) });
@@ -62,8 +73,12 @@ export function addSettings({ plugin, panel }: Parts, { settings, plugins, web }
     const unknown = Object.keys(sent).filter((key) => !shown().some((setting) => setting.key === key));
     if (unknown.length > 0) throw new InvalidInput(unknown.map((field) => ({ field, message: 'is not a setting of any installed plugin' })));
     const changes = req.is('json') ? sent : fromForm(sent, shown());
-    await settings.set(changes);
-    if (Object.keys(changes).length > 0) plugin.log.info({ ...by(actor), settings: Object.keys(changes) }, 'settings were changed');
+    const keys = Object.keys(changes);
+    await data.transaction(async () => {
+      await settings.set(changes);
+      if (keys.length > 0) await plugin.emit(settingsChanged, { actor: actor.id, keys, reset: false });
+    });
+    if (keys.length > 0) plugin.log.info({ ...by(actor), settings: keys }, 'settings were changed');
     const saved = shown().filter(({ key }) => key in changes).map(plain);
     const group = groupIn(body);
     const back = redirect(group === '' ? '/admin/settings' : pathOf(group), { notice: saved.length > 0 ? 'Saved.' : 'Nothing was changed.' });
@@ -75,7 +90,10 @@ export function addSettings({ plugin, panel }: Parts, { settings, plugins, web }
   })(async ({ actor, body }) => {
     const setting = shown().find(({ key }) => key === body.key);
     if (!setting) throw notFound('There is no such setting');
-    await settings.reset([setting.key]);
+    await data.transaction(async () => {
+      await settings.reset([setting.key]);
+      await plugin.emit(settingsChanged, { actor: actor.id, keys: [setting.key], reset: true });
+    });
     plugin.log.info({ ...by(actor), settings: [setting.key] }, 'settings were reset');
     return negotiated(redirect(pathOf(groupOf(setting)), { notice: 'Back to the default.' }), { success: true });
   });
