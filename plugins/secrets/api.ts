@@ -1,8 +1,14 @@
-import { defineToken } from '#core';
+import { defineAction, defineToken } from '#core';
 
 /** The root key behind the kernel's `Secrets`. */
 export interface RootKey {
-  /** Makes a new one and seals every stored secret with it. Throws `ConfigurationError` where the key comes from SECRET_KEY. */
-  rotate(): Promise<void>;
+  /**
+   * Makes a new one and seals every stored secret with it. Throws `ConfigurationError` where the key comes from SECRET_KEY and, without
+   * `force`, while a plugin that may have sealed something does not run: it could not open that any more.
+   */
+  rotate(options?: { readonly force?: boolean | undefined }): Promise<void>;
 }
 export const RootKey = defineToken<RootKey>('RootKey');
+
+/** There is a new root key: somebody with a shell on the server made it. */
+export const rootKeyRotated = defineAction<object>('secrets.root-key-rotated');

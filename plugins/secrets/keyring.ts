@@ -1,5 +1,6 @@
-import { createCipheriv, createDecipheriv, createHmac, createSecretKey, hkdfSync, randomBytes, timingSafeEqual, type KeyObject } from 'node:crypto';
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 import { ConfigurationError, type Secrets } from '#core';
+import { createHmacSha256 } from './hmac.ts';
 
 /** The root can be replaced while everything runs. Each purpose has a key of its own (HKDF-SHA256). */
 export interface Keyring extends Secrets {
@@ -13,19 +14,18 @@ const VERSION = 'v1';
 export function createKeyring(root: string, previous?: string): Keyring {
   let keyOf = keysOf(root);
   let rings = previous === undefined ? [keyOf] : [keyOf, keysOf(previous)];
-  const signed = (key: KeyObject, text: string): string => createHmac('sha256', key).update(text).digest('base64url');
   return {
-    sign: (purpose, text) => signed(keyOf(purpose), text),
-    verify: (purpose, text, signature) => rings.some((ring) => equal(signed(ring(purpose), text), signature)),
+    sign: (purpose, text) => keyOf(purpose).sign(text),
+    verify: (purpose, text, signature) => rings.some((ring) => equal(ring(purpose).sign(text), signature)),
     seal(text) {
       const nonce = randomBytes(12);
-      const cipher = createCipheriv('aes-256-gcm', keyOf('seal'), nonce, { authTagLength: 16 });
+      const cipher = createCipheriv('aes-256-gcm', keyOf('seal').bytes, nonce, { authTagLength: 16 });
       const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
       return `${VERSION}.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')}`;
     },
     open(sealed) {
       for (const ring of rings) {
-        const text = opened(ring('seal'), sealed);
+        const text = opened(ring('seal').bytes, sealed);
         if (text !== undefined) return text;
       }
       throw new ConfigurationError('A stored secret cannot be opened: SECRET_KEY is not the one it was sealed with, or it was changed. Restore the old key.');
@@ -37,13 +37,19 @@ export function createKeyring(root: string, previous?: string): Keyring {
   };
 }
 
+interface PurposeKey {
+  readonly bytes: Buffer;
+  sign(text: string): string;
+}
+
 /** Purposes are words in the code, never input, so that the keys kept here stay few. */
-function keysOf(root: string): (purpose: string) => KeyObject {
-  const keys = new Map<string, KeyObject>();
+function keysOf(root: string): (purpose: string) => PurposeKey {
+  const keys = new Map<string, PurposeKey>();
   return (purpose) => {
     const kept = keys.get(purpose);
     if (kept) return kept;
-    const key = createSecretKey(Buffer.from(hkdfSync('sha256', root, 'parley', purpose, 32)));
+    const bytes = Buffer.from(hkdfSync('sha256', root, 'parley', purpose, 32));
+    const key = { bytes, sign: createHmacSha256(bytes) };
     keys.set(purpose, key);
     return key;
   };
@@ -54,7 +60,7 @@ function equal(expected: string, given: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-function opened(key: KeyObject, sealed: string): string | undefined {
+function opened(key: Buffer, sealed: string): string | undefined {
   const [version, packed = ''] = sealed.split('.');
   if (version !== VERSION) return undefined;
   try {

@@ -1,16 +1,19 @@
-import { Data, defineCommand, definePlugin, Environment, sealedStores, Secrets, Settings, Type } from '#core';
-import { RootKey } from '#plugins/secrets';
+import { commandLine, ConfigurationError, Data, defineCommand, definePlugin, Environment, Plugins, sealedStores, Secrets, Settings, Type } from '#core';
+import { audited, auditRules } from '#plugins/audit';
+import { RootKey, rootKeyRotated } from '#plugins/secrets';
 import { loadKeyring } from './root-key.ts';
 import { rotate } from './rotation.ts';
 
 const secretRotate = defineCommand({
   name: 'secret rotate',
   summary: 'Makes a new root key and seals every stored secret with it.',
-  options: Type.Object({}),
+  options: Type.Object({
+    force: Type.Boolean({ default: false, description: 'Also while plugins are off; what they have sealed is lost' }),
+  }),
   needs: { rootKey: RootKey },
-  async run({ rootKey }, _options, console) {
-    await rootKey.rotate();
-    console.print('There is a new root key. Other processes of this site must be started anew; links and forms made before no longer count.');
+  async run({ rootKey }, { force }, console) {
+    await rootKey.rotate({ force });
+    console.print('There is a new root key. Other processes of this site must be started anew; then members log in again, and links and forms made before no longer count.');
   },
 });
 
@@ -19,14 +22,23 @@ export default definePlugin({
   name: 'Secrets',
   version: '1.0.0',
   description: 'Seals what must not be read in the database, and signs what visitors bring back.',
-  needs: { data: Data, environment: Environment, settings: Settings },
+  needs: { data: Data, environment: Environment, settings: Settings, plugins: Plugins },
   provides: { secrets: Secrets, rootKey: RootKey },
+  hooks: [rootKeyRotated],
   extensionPoints: [sealedStores],
   commands: [secretRotate],
 
-  async setup({ data, environment, settings }, plugin) {
+  async setup({ data, environment, settings, plugins }, plugin) {
     const keyring = await loadKeyring(environment.secretKey, environment.dataDir);
-    const parts = { keyring, data, settings, environment, stores: () => plugin.extensions(sealedStores) };
-    return { secrets: keyring, rootKey: { rotate: () => rotate(parts) } };
+    const rotated = (): Promise<void> => plugin.emit(rootKeyRotated, {});
+    const parts = { keyring, data, settings, environment, rotated, stores: () => plugin.extensions(sealedStores) };
+    plugin.extend(auditRules, audited(rootKeyRotated, ['root-key.rotated'], () => ({ action: 'root-key.rotated', actor: commandLine })));
+    const rotateRoot: RootKey['rotate'] = async ({ force = false } = {}) => {
+      // One that does not run cannot seal its texts anew, and the key that opens them will be gone.
+      const away = plugins.list().filter(({ needs, state }) => needs.includes(plugin.id) && state !== 'active').map(({ id }) => id);
+      if (away.length > 0 && !force) throw new ConfigurationError(`What these plugins have sealed would be lost, since they do not run: ${away.join(', ')}. Switch them on first, or use --force`);
+      await rotate(parts);
+    };
+    return { secrets: keyring, rootKey: { rotate: rotateRoot } };
   },
 });

@@ -11,6 +11,8 @@ export interface RotationParts {
   readonly settings: Settings;
   readonly environment: Environment;
   stores(): readonly Extension<SealedStore>[];
+  /** In the transaction that seals anew. */
+  rotated(): Promise<void>;
 }
 
 /** Seals everything anew with a new root key. Whenever it breaks off, what is stored can be opened with one of the two keys kept. */
@@ -34,10 +36,11 @@ export async function rotate({ keyring, environment: { dataDir, secretKey }, ...
   await rename(next, kept);
 }
 
-async function reseal(keyring: Keyring, { data, settings, stores }: Pick<RotationParts, 'data' | 'settings' | 'stores'>): Promise<void> {
+async function reseal(keyring: Keyring, { data, settings, stores, rotated }: Pick<RotationParts, 'data' | 'settings' | 'stores' | 'rotated'>): Promise<void> {
   await data.transaction(async () => {
     const sealed = settings.list().filter(({ secret, stored }) => stored && secret);
     await settings.set(Object.fromEntries(sealed.map(({ key }) => [key, settings.get(key)])));
     for (const { value: store } of stores()) await store.reseal((text) => keyring.seal(keyring.open(text)));
+    await rotated();
   });
 }
