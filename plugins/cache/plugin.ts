@@ -1,5 +1,7 @@
 import { Cache, Data, definePlugin, Environment, Fleet } from '#core';
+import { RedisProbe } from '#plugins/cache';
 import { openCache } from './open.ts';
+import { probe } from './redis.ts';
 
 export default definePlugin({
   id: 'cache',
@@ -7,12 +9,12 @@ export default definePlugin({
   version: '1.0.0',
   description: 'What each process remembers, exact over all of them where REDIS_URL is set.',
   needs: { data: Data, environment: Environment, fleet: Fleet },
-  provides: { cache: Cache },
+  provides: { cache: Cache, probe: RedisProbe },
 
   async setup({ data, environment, fleet }, plugin) {
     const namespace = `parley:${await data.identity()}`;
     const { cache, close } = await openCache({ url: environment.redisUrl, namespace, fleet, log: plugin.log, afterCommit: () => data.batch() });
     plugin.defer(close);
-    return { cache };
+    return { cache, probe: { probe } };
   },
 });

@@ -1,4 +1,4 @@
-import { defineToken } from '#core';
+import { defineToken, HttpError } from '#core';
 
 export interface Allowance {
   readonly limit: number;
@@ -15,7 +15,7 @@ export interface Bucket {
   /** Seconds. */
   readonly window: number;
   /**
-   * What to do while Redis is configured but away: false counts in this process (the default), true refuses. For
+   * What to do while Redis is configured but away: false counts in this process (the default), true refuses with 503. For
    * logins, where counting per process would multiply the guesses.
    */
   readonly failClosed?: boolean;
@@ -35,5 +35,13 @@ export interface Limits {
 }
 export const Limits = defineToken<Limits>('Limits');
 
-/** Whole seconds until the bucket is full again, at least 1: the value of `Retry-After`. */
-export const retryAfter = ({ resetAt }: Allowance, now = Date.now()): number => Math.max(1, Math.ceil((resetAt - now) / 1000));
+/** 429 that says when to come back; `says` makes its message of the whole seconds until then, at least 1. */
+export function tooMany({ resetAt }: Allowance, says: (seconds: number) => string): HttpError {
+  const seconds = Math.max(1, Math.ceil((resetAt - Date.now()) / 1000));
+  return new HttpError(429, says(seconds), { headers: { 'Retry-After': String(seconds) } });
+}
+
+/** Throws what `tooMany` makes, unless it is allowed. */
+export function demand(allowance: Allowance, says: (seconds: number) => string): void {
+  if (!allowance.allowed) throw tooMany(allowance, says);
+}

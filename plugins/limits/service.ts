@@ -1,10 +1,10 @@
 import { RateLimiterMemory, RateLimiterRedis, type RateLimiterAbstract, type RateLimiterRes } from 'rate-limiter-flexible';
-import { messageOf, type Cache, type Logger } from '#core';
+import { HttpError, messageOf, type Cache, type Logger } from '#core';
 import type { Allowance, Bucket, Limits } from '#plugins/limits';
 import { addressKey } from './address-key.ts';
 
-/** Milliseconds a bucket that fails closed refuses for, before the caller may ask again. */
-const AWAY = 30_000;
+/** Seconds after which to ask a bucket again that fails closed and cannot count. */
+const AWAY = '30';
 
 /** The parts of the package's memory store that its asynchronous methods are thin covers of. */
 interface Counters {
@@ -20,9 +20,11 @@ class MemoryBucket extends RateLimiterMemory {
 }
 
 /** Counts never refuse by themselves: the limit comes with each question, so a changed setting holds at once. */
-function allowance(limit: number, found: RateLimiterRes | null, taking: boolean): Allowance {
+function allowance({ window }: Bucket, limit: number, found: RateLimiterRes | null, taking: boolean): Allowance {
   const used = found?.consumedPoints ?? 0;
-  return { limit, remaining: Math.max(0, limit - used), resetAt: Date.now() + Math.max(0, found?.msBeforeNext ?? 0), allowed: taking ? used <= limit : used < limit };
+  // No window is longer than itself, which it would seem to be after the clock was set back.
+  const left = Math.min(window * 1_000, Math.max(0, found?.msBeforeNext ?? 0));
+  return { limit, remaining: Math.max(0, limit - used), resetAt: Date.now() + left, allowed: taking ? used <= limit : used < limit };
 }
 
 export class LimitsService implements Limits {
@@ -38,29 +40,29 @@ export class LimitsService implements Limits {
   }
 
   consume(bucket: Bucket, key: string, limit: number): Promise<Allowance> {
-    return this.#ask(limit, async () => allowance(limit, await this.#limiter(bucket).penalty(key, 1), true));
+    return this.#ask(async () => allowance(bucket, limit, await this.#limiter(bucket).penalty(key, 1), true));
   }
 
   consumeNow(bucket: Bucket, key: string, limit: number): Allowance | undefined {
     const limiter = this.#limiter(bucket);
-    return limiter instanceof MemoryBucket ? allowance(limit, limiter.take(key), true) : undefined;
+    return limiter instanceof MemoryBucket ? allowance(bucket, limit, limiter.take(key), true) : undefined;
   }
 
   peek(bucket: Bucket, key: string, limit: number): Promise<Allowance> {
-    return this.#ask(limit, async () => allowance(limit, await this.#limiter(bucket).get(key), false));
+    return this.#ask(async () => allowance(bucket, limit, await this.#limiter(bucket).get(key), false));
   }
 
   async reset(bucket: Bucket, key: string): Promise<void> {
-    await this.#ask(0, async () => allowance(0, (await this.#limiter(bucket).delete(key), null), false));
+    await this.#ask(() => this.#limiter(bucket).delete(key));
   }
 
   /** Only a bucket that fails closed gets here with an error: the others are insured. */
-  async #ask(limit: number, question: () => Promise<Allowance>): Promise<Allowance> {
+  async #ask<T>(question: () => Promise<T>): Promise<T> {
     try {
       return await question();
     } catch (error) {
       this.#log.warn({ why: messageOf(error) }, 'Redis does not count; buckets that fail closed refuse until it is back');
-      return { limit, remaining: 0, resetAt: Date.now() + AWAY, allowed: false };
+      throw new HttpError(503, 'This cannot be allowed while attempts cannot be counted; try again soon', { headers: { 'Retry-After': AWAY }, cause: error });
     }
   }
 
