@@ -1,11 +1,9 @@
-import { defineCommand, Environment, Secrets, Type } from '#core';
+import { commandLine, defineCommand, Environment, Secrets, Type } from '#core';
 import { Accounts } from '#plugins/accounts';
-import { Categories, Importer } from '#plugins/discussions';
+import { Seeder } from '#plugins/demo';
 import { Installer } from '#plugins/installer';
-import { Markdown } from '#plugins/markdown';
 import { readContent } from './content.ts';
 import { createLogins, loginNames, memberEmail } from './logins.ts';
-import { seed } from './seed.ts';
 
 const demo = defineCommand({
   name: 'demo',
@@ -18,7 +16,7 @@ const demo = defineCommand({
       const admin = (await readContent()).members.find(({ username }) => username === loginNames[0])!;
       const joinedAt = new Date(Date.now() - admin.joined_days_ago * 86_400_000);
       const { username, bio } = admin;
-      await installer.install({ username, email: memberEmail(username), password: logins.password(username), siteName: 'The Slipway', demo: true, bio, joinedAt }, (line) => console.progress(line));
+      await installer.install({ username, email: memberEmail(username), password: logins.password(username), siteName: 'The Slipway', demo: true, bio, joinedAt, by: commandLine }, (line) => console.progress(line));
     }
     const found = (await Promise.all(loginNames.map((name) => accounts.findByName(name)))).filter((account) => account?.email === memberEmail(account?.username ?? ''));
     if (found.length === 0) return console.print(`There is a forum of your own here: ${environment.baseUrl}`);
@@ -37,8 +35,8 @@ const seedCommand = defineCommand({
     posts: Type.Integer({ default: 1_000, minimum: 0, maximum: 100_000_000, description: 'How many posts in all, the first of each discussion included' }),
     users: Type.Integer({ default: 50, minimum: 1, maximum: 1_000_000, description: 'How many members to write them' }),
   }),
-  needs: { accounts: Accounts, categories: Categories, importer: Importer, markdown: Markdown },
-  run: (services, options, console) => seed(services, options, console),
+  needs: { seeder: Seeder },
+  run: ({ seeder }, options, console) => seeder.seed(options, console),
 });
 
 /** `demo` and `seed`. */

@@ -1,12 +1,15 @@
-import { Clock, definePlugin, Secrets } from '#core';
+import { Clock, commandLine, definePlugin, Secrets } from '#core';
 import { Access } from '#plugins/access';
 import { Accounts } from '#plugins/accounts';
+import { audited, auditRules } from '#plugins/audit';
+import { contentSeeded, Seeder } from '#plugins/demo';
 import { Categories, Discussions, Importer } from '#plugins/discussions';
 import { DemoContent } from '#plugins/installer';
 import { Markdown } from '#plugins/markdown';
 import { commands } from './commands.ts';
 import { Filler } from './fill.ts';
 import { createLogins } from './logins.ts';
+import { seed } from './seed.ts';
 
 export default definePlugin({
   id: 'demo',
@@ -14,7 +17,21 @@ export default definePlugin({
   version: '1.0.0',
   description: 'A lifelike community to look around in, and load made by machine.',
   needs: { access: Access, accounts: Accounts, categories: Categories, discussions: Discussions, importer: Importer, markdown: Markdown, clock: Clock, secrets: Secrets },
-  provides: { demo: DemoContent },
+  provides: { demo: DemoContent, seeder: Seeder },
+  hooks: [contentSeeded],
   commands,
-  setup: ({ secrets, ...services }) => ({ demo: new Filler({ ...services, logins: createLogins(secrets) }) }),
+  setup({ secrets, ...services }, plugin) {
+    plugin.extend(auditRules, audited(contentSeeded, ['forum.seeded'], ({ discussions, posts, users }) => (
+      { action: 'forum.seeded', actor: commandLine, details: { discussions, posts, users } })));
+    return {
+      demo: new Filler({ ...services, logins: createLogins(secrets) }),
+      seeder: {
+        // Said before, since it is written in many transactions.
+        async seed(amounts, console) {
+          await plugin.emit(contentSeeded, amounts);
+          await seed(services, amounts, console);
+        },
+      },
+    };
+  },
 });

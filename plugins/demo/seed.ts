@@ -1,5 +1,6 @@
 import { ConfigurationError, type Console } from '#core';
 import type { Accounts } from '#plugins/accounts';
+import type { Amounts } from '#plugins/demo';
 import type { Categories, ImportedDiscussion, Importer } from '#plugins/discussions';
 import type { Markdown } from '#plugins/markdown';
 import { Random } from './random.ts';
@@ -11,13 +12,6 @@ export interface SeedServices {
   readonly importer: Importer;
   readonly markdown: Markdown;
 }
-export interface Amounts {
-  readonly discussions: number;
-  /** First posts included; every discussion has at least its first. */
-  readonly posts: number;
-  readonly users: number;
-}
-
 interface Paragraph {
   readonly content: string;
   readonly html: string;
