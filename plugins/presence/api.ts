@@ -43,6 +43,12 @@ export interface Place {
 }
 export const places = defineExtensionPoint<Place>('presence.places');
 
+/** Which members do not want to be named among those who are here: they count as before, and are shown as guests are. Asked once for a whole list. */
+export interface Discretion {
+  hidden(ids: readonly string[]): Promise<ReadonlySet<string>>;
+}
+export const discretions = defineExtensionPoint<Discretion>('presence.discretions');
+
 /** Cache tag of what shows who is here. */
 export const presenceTag = 'presence';
 

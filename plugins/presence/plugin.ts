@@ -1,7 +1,7 @@
 import { Cache, Clock, definePlugin, Http, pluginChanged, Routes, Secrets, Settings } from '#core';
 import { Accounts } from '#plugins/accounts';
 import { Live, signals } from '#plugins/live';
-import { places, Presence, presenceTag } from '#plugins/presence';
+import { discretions, places, Presence, presenceTag } from '#plugins/presence';
 import { pageWatchers, Web } from '#plugins/web';
 import { announce, SIGNAL } from './announcer.ts';
 import { presencePages } from './pages.ts';
@@ -21,7 +21,7 @@ export default definePlugin({
   needs: { cache: Cache, clock: Clock, http: Http, routes: Routes, secrets: Secrets, settings: Settings, accounts: Accounts },
   wants: { live: Live, web: Web },
   provides: { presence: Presence },
-  extensionPoints: [places],
+  extensionPoints: [places, discretions],
   settings: presenceSettings,
   setup({ cache, clock, http, routes, secrets, settings, accounts, live, web }, plugin) {
     const { log } = plugin;
@@ -29,7 +29,9 @@ export default definePlugin({
     const whereabouts = new Whereabouts(plugin, routes);
     const changed = (): void => void cache.purge(presenceTag);
     const sightings = new Sightings({ visits, whereabouts, secrets, log, changed: cache.redis ? () => undefined : changed });
-    const presence = new PresenceService({ visits, sightings, whereabouts, accounts });
+    const presence = new PresenceService({
+      visits, sightings, whereabouts, accounts, discretions: () => plugin.extensions(discretions).map(({ value }) => value),
+    });
 
     plugin.extend(pageWatchers, sightings);
     plugin.defer(() => sightings.flush());

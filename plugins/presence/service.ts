@@ -2,7 +2,7 @@ import { HttpError } from '#core';
 import type { Viewer } from '#plugins/access';
 import type { Accounts } from '#plugins/accounts';
 import { decodePosition, encodeCursor, type Page } from '#plugins/api';
-import type { BotRecord, Part, Presence, PresenceStatistics, VisitorRecord } from '#plugins/presence';
+import type { BotRecord, Discretion, Part, Presence, PresenceStatistics, VisitorRecord } from '#plugins/presence';
 import type { Sightings } from './sightings.ts';
 import type { Kind, Visitor, Visits } from './visits.ts';
 import type { Whereabouts } from './whereabouts.ts';
@@ -12,6 +12,7 @@ interface Parts {
   readonly sightings: Sightings;
   readonly whereabouts: Whereabouts;
   readonly accounts: Pick<Accounts, 'authors'>;
+  discretions(): readonly Discretion[];
 }
 
 /** What is known of visitors, for others' eyes. What this process has seen counts at once. */
@@ -29,16 +30,25 @@ export class PresenceService implements Presence {
 
   async visitors(part: Part, viewer: Viewer): Promise<Page<VisitorRecord>> {
     const { items, ...page } = await this.#page(['member', 'guest'], part);
-    const [authors, names] = await Promise.all([
-      this.#parts.accounts.authors(items.flatMap(({ kind, id }) => (kind === 'member' ? [id] : []))), this.#names(items, viewer),
-    ]);
-    return { ...page, items: items.map(({ id, at }, index) => ({ user: authors.get(id) ?? null, page: names[index] ?? null, last_seen_at: timeOf(at) })) };
+    const members = items.flatMap(({ kind, id }) => (kind === 'member' ? [id] : []));
+    const [authors, hidden, names] = await Promise.all([this.#parts.accounts.authors(members), this.#hidden(members), this.#names(items, viewer)]);
+    return {
+      ...page,
+      items: items.map(({ id, at }, index) => ({
+        user: (hidden.has(id) ? undefined : authors.get(id)) ?? null, page: names[index] ?? null, last_seen_at: timeOf(at),
+      })),
+    };
   }
 
   async bots(part: Part, viewer: Viewer): Promise<Page<BotRecord>> {
     const { items, ...page } = await this.#page(['bot'], part);
     const names = await this.#names(items, viewer);
     return { ...page, items: items.map(({ id, at }, index) => ({ name: id, page: names[index] ?? null, last_seen_at: timeOf(at) })) };
+  }
+
+  async #hidden(members: readonly string[]): Promise<ReadonlySet<string>> {
+    const sets = members.length === 0 ? [] : await Promise.all(this.#parts.discretions().map((one) => one.hidden(members)));
+    return new Set(sets.flatMap((set) => [...set]));
   }
 
   async #page(kinds: readonly Kind[], { limit, offset = 0, cursor }: Part): Promise<Page<Visitor>> {
