@@ -4,14 +4,11 @@ import type { Limits } from '#plugins/limits';
 import type { Mail } from '#plugins/mail';
 import { emailConfirmed } from '#plugins/recovery';
 import type { Letters } from './letters.ts';
-import { Links } from './links.ts';
+import { CONFIRMATION_LIFETIME, Links } from './links.ts';
 import { CONFIRMATIONS, take } from './rates.ts';
 import type { RecoverySettings } from './settings.ts';
 
-/** Seconds: as for the address of a sign-up. */
-const LIFETIME = 86_400;
-
-export interface AddressChangeParts {
+export interface AddressParts {
   readonly plugin: PluginHandle<RecoverySettings>;
   readonly data: Data;
   readonly clock: Clock;
@@ -23,13 +20,13 @@ export interface AddressChangeParts {
 
 /** The addresses that members want, each theirs once the link that went there was followed. */
 export class AddressChanges {
-  readonly #parts: AddressChangeParts;
+  readonly #parts: AddressParts;
   readonly #links: Links<Account>;
 
-  constructor(parts: AddressChangeParts) {
+  constructor(parts: AddressParts) {
     this.#parts = parts;
     this.#links = new Links({
-      ...parts, purpose: 'address', lifetime: () => LIFETIME,
+      ...parts, purpose: 'address', lifetime: () => CONFIRMATION_LIFETIME,
       // Whoever had the account before a new password must not get it back by an address that they asked for.
       boundTo: ({ permissionsVersion, email }) => `${permissionsVersion} ${email.toLowerCase()}`,
     });
@@ -80,6 +77,6 @@ export class AddressChanges {
   async clean(): Promise<void> {
     const { data, clock } = this.#parts;
     await this.#links.clean();
-    await data.all(sql`delete from recovery_address where since <= ${new Date(clock.now() - LIFETIME * 1_000)}`);
+    await data.all(sql`delete from recovery_address where since <= ${new Date(clock.now() - CONFIRMATION_LIFETIME * 1_000)}`);
   }
 }

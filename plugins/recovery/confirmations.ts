@@ -1,25 +1,11 @@
-import { sql, type Clock, type Data, type PluginHandle } from '#core';
-import type { Account, Accounts, EmailConfirmation } from '#plugins/accounts';
-import type { Limits } from '#plugins/limits';
-import type { Mail } from '#plugins/mail';
+import { sql } from '#core';
+import type { Account, EmailConfirmation } from '#plugins/accounts';
 import { emailConfirmed } from '#plugins/recovery';
-import type { AddressChanges } from './address-changes.ts';
-import type { Letters } from './letters.ts';
-import { Links } from './links.ts';
+import type { AddressChanges, AddressParts } from './address-changes.ts';
+import { CONFIRMATION_LIFETIME, Links } from './links.ts';
 import { CONFIRMATIONS, take } from './rates.ts';
-import type { RecoverySettings } from './settings.ts';
 
-/** Seconds: a mail may be read only the next day. */
-const LIFETIME = 86_400;
-
-export interface ConfirmationParts {
-  readonly plugin: PluginHandle<RecoverySettings>;
-  readonly data: Data;
-  readonly clock: Clock;
-  readonly limits: Limits;
-  readonly accounts: Accounts;
-  readonly mail: Mail;
-  readonly letters: Letters;
+export interface ConfirmationParts extends AddressParts {
   readonly changes: Pick<AddressChanges, 'begin'>;
 }
 type Newcomer = Pick<Account, 'id' | 'username' | 'email'>;
@@ -33,7 +19,7 @@ export class Confirmations implements EmailConfirmation {
 
   constructor(parts: ConfirmationParts) {
     this.#parts = parts;
-    this.#links = new Links({ ...parts, purpose: 'confirm', lifetime: () => LIFETIME, boundTo: ({ email }) => email.toLowerCase() });
+    this.#links = new Links({ ...parts, purpose: 'confirm', lifetime: () => CONFIRMATION_LIFETIME, boundTo: ({ email }) => email.toLowerCase() });
   }
 
   required(): boolean {

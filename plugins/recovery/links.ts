@@ -2,6 +2,8 @@ import { hash, randomBytes } from 'node:crypto';
 import { sql, type Clock, type Data } from '#core';
 import type { Account, Accounts } from '#plugins/accounts';
 
+/** Seconds for which a link that confirms an address works: a mail may be read only the next day. */
+export const CONFIRMATION_LIFETIME = 86_400;
 /** Checked before anything is looked up: what is no token costs no statement. */
 const TOKEN = /^[a-f0-9]{64}$/;
 
