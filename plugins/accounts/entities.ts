@@ -11,6 +11,7 @@ export const AccountEntity = defineEntity({
     passwordHash: p.string().fieldName('password_hash'),
     /** SHA-256 of the bearer token. */
     apiToken: p.string().fieldName('api_token').nullable(),
+    apiTokenUsedAt: p.datetime().fieldName('api_token_used_at').nullable(),
     permissionsVersion: p.integer().fieldName('permissions_version').default(1),
     registrationIp: p.string().fieldName('registration_ip').nullable(),
     lastIp: p.string().fieldName('last_ip').nullable(),

@@ -122,10 +122,9 @@ export class AccountsService extends AccountReader implements Accounts {
       // Not made of the id: nobody may find out by trying whose account it was.
       const username = `deleted-${randomBytes(4).toString('hex')}`;
       Object.assign(account, {
-        username, email: `${username}-${id}@deleted.invalid`, passwordHash: NO_PASSWORD, apiToken: null, registrationIp: null, lastIp: null,
+        username, email: `${username}-${id}@deleted.invalid`, passwordHash: NO_PASSWORD, apiToken: null, apiTokenUsedAt: null, registrationIp: null, lastIp: null,
         bio: '', avatarUrl: null, groupId: 'member', lastSeenAt: null, status: 'disabled', permissionsVersion: account.permissionsVersion + 1,
       });
-      return this.#options.data.all(sql`update account set api_token_used_at = null where id = ${id}`);
     });
   }
 
@@ -195,7 +194,7 @@ export class AccountsService extends AccountReader implements Accounts {
   }
 
   async #newPassword(id: string, password: string, { by, what }: { readonly by: string | undefined; readonly what: 'password' | 'reset' }): Promise<void> {
-    const { data, passwords, emit } = this.#options;
+    const { passwords, emit } = this.#options;
     const owner = await this.find(id);
     const problems = passwords.problems(password, owner ? [owner.username, owner.email.split('@')[0]!] : []);
     if (problems.length > 0) throw new InvalidInput(problems);
@@ -205,8 +204,7 @@ export class AccountsService extends AccountReader implements Accounts {
       Object.assign(account, { passwordHash, permissionsVersion: account.permissionsVersion + 1 });
       await emit(passwordChanged, { id, by });
       if (what === 'reset' && account.apiToken) {
-        account.apiToken = null;
-        await data.all(sql`update account set api_token_used_at = null where id = ${id}`);
+        Object.assign(account, { apiToken: null, apiTokenUsedAt: null });
         await emit(tokenRevoked, { id, by });
       }
       if (!first) await this.#notify(what, account, account.email);

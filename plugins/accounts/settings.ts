@@ -1,4 +1,4 @@
-import { Type, type Static } from '#core';
+import { Type } from '#core';
 
 export const accountSettings = Type.Object({
   'security.password_min_length': Type.Integer({ default: 10, minimum: 8, maximum: 64, title: 'Shortest password', description: 'Characters a password must have at least.', 'x-group': 'security' }),
@@ -10,4 +10,3 @@ export const accountSettings = Type.Object({
   'registration.rate_limit': Type.Integer({ default: 3, minimum: 1, title: 'Registrations per address', description: 'In an hour.', 'x-group': 'limits' }),
   'email.mx_validation': Type.Boolean({ default: true, title: 'Check mail domains', description: 'Refuses addresses at registration whose domain takes no mail.', 'x-group': 'email' }),
 });
-export type AccountSettings = Static<typeof accountSettings>;
