@@ -44,7 +44,8 @@ export default definePlugin({
     const job: Job<Readonly<Record<string, never>>> = plugin.job('erase', {
       schema: Type.Object({}), cron: '*/10 * * * *', key: () => 'erase', perKey: 1, run: (_none, { signal }) => deletions.due(signal),
     });
-    plugin.on(loggedIn, ({ id }) => deletions.cancel(id, id));
+    // Lost, it would cost somebody the account they came back to.
+    plugin.on(loggedIn, ({ id }) => deletions.cancel(id, id), { durable: true });
 
     addAuditRules(plugin);
     addPages(plugin, { cache, accounts, choices, deletions });
