@@ -46,11 +46,6 @@ export class Assets {
     return tree;
   }
 
-  unmount(kind: TreeKind, owner: string): void {
-    this.#trees.delete(`${kind}/${owner}`);
-    this.#before.delete(`${kind}/${owner}`);
-  }
-
   /** `name` is `owner@hash`, or only the owner for the address that never changes. */
   find(kind: string, name: string): Tree | undefined {
     const [owner = '', hash] = name.split('@');

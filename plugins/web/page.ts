@@ -81,7 +81,7 @@ export class Pages {
     const { look } = this;
     const feeds = await this.#feeds(own);
     const head = { ...own, feeds: feeds.list };
-    const [navigation, sidebar, avatar] = [await this.#navigation(setting, head), await this.#sidebar(setting, head), await this.#parts.avatarOf(setting.viewer)];
+    const [navigation, sidebar, avatar] = await Promise.all([this.#navigation(setting, head), this.#sidebar(setting, head), this.#parts.avatarOf(setting.viewer)]);
     const data = { ...this.#data(setting, avatar), navigation: navigation.areas, sidebar: sidebar.sections, page: pageData(head, setting) };
     const places = new SlotPlaces();
     const text = this.#within(setting, places, head, () => {
