@@ -10,7 +10,7 @@ import { unaccent } from '@electric-sql/pglite/contrib/unaccent';
 import { MikroORM } from '@mikro-orm/pglite';
 import { ORM_OPTIONS, READERS } from './readers.ts';
 import { watchRoom } from './room.ts';
-import { statementSent } from './sent.ts';
+import { statementSent } from './statement-channel.ts';
 import { keepUp } from './upkeep.ts';
 import { ConfigurationError } from '../../errors.ts';
 import type { Backend } from '../../data.ts';

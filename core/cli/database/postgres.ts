@@ -1,7 +1,7 @@
 import { MikroORM } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
 import { ORM_OPTIONS, READERS } from './readers.ts';
-import { statementSent } from './sent.ts';
+import { statementSent } from './statement-channel.ts';
 import { inTime, Silence, type Connection, type Takeable } from './silence.ts';
 import { ConfigurationError, messageOf } from '../../errors.ts';
 import type { Backend } from '../../data.ts';
