@@ -12,6 +12,7 @@ import { migrated } from './migrated.ts';
 import { countStatements, leaveOutBackground } from './statements.ts';
 
 export { createClient, type Answer, type Client } from './client.ts';
+export { leastOf } from './statements.ts';
 
 export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error';

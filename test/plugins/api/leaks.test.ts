@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest';
 import type { RouteInfo } from '#core';
+import { leastOf } from '#test';
 import { isStream, nameOf, useWorld, type Ask, type Name } from './world.ts';
 
 const world = useWorld();
@@ -140,15 +141,11 @@ describe('what a caller may not see', () => {
       for (const who of ['ada', undefined] as const) {
         const answered = async (ask: Ask) => {
           let answer = '';
-          const counts: number[] = [];
-          // The least of several: the first fills memories, and background work has statements of its own now and then.
-          for (let tries = 0; tries < 4; tries++) {
-            counts.push(await world.app.statements(async () => {
-              const { status, text } = await world.call(who, ...partsOf(route), ask);
-              answer = `${status} ${comparable(text)}`;
-            }));
-          }
-          return { answer, statements: Math.min(...counts) };
+          const statements = await leastOf(() => world.app.statements(async () => {
+            const { status, text } = await world.call(who, ...partsOf(route), ask);
+            answer = `${status} ${comparable(text)}`;
+          }));
+          return { answer, statements };
         };
         const [seen, missing] = [await answered(hiddenAsk()), await answered(absentAsk)];
         expect(seen).toEqual(missing);

@@ -72,7 +72,7 @@ describe('many rows take no more statements than few do for', () => {
         });
         return [statements, rows];
       };
-      // Background work has statements of its own now and then, so the least of several tries counts; each has a page of its own, which nothing holds yet.
+      // What is kept in memory is read anew by whichever comes first, so the least of several tries counts; each has a page of its own, which nothing holds yet.
       const least = async (limits: readonly number[]): Promise<readonly [number, number]> => {
         const found: (readonly [number, number])[] = [];
         for (const limit of limits) found.push(await count(limit));

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { definePlugin } from '#core';
 import { Access } from '#plugins/access';
 import { react, reactionAdded } from '#plugins/reactions';
-import type { Client } from '#test';
+import { leastOf, type Client } from '#test';
 import { expectStatus, install, useForum, type Happening } from '../discussions/forum.ts';
 
 const forum = useForum();
@@ -150,15 +150,10 @@ describe('a page of posts', () => {
   test('asks the database once for all reactions, however many posts', async () => {
     const { id } = await forum.start('ada', 'Long');
     for (let count = 0; count < 12; count++) await toggle(forum.as.bob, (await forum.reply('bob', id, `Reply ${count}`)).id, 'like');
-    // The least of several tries: what listeners do in the background about the reactions above counts too.
-    const asked = async (limit: number): Promise<number> => {
-      const counts: number[] = [];
-      for (let time = 0; time < 4; time++) {
-        await forum.app.app.cache.purge(`discussion:${id}`);
-        counts.push(await forum.app.statements(() => forum.as.ada.get(`/api/discussions/${id}?limit=${limit}`)));
-      }
-      return Math.min(...counts);
-    };
+    const asked = (limit: number) => leastOf(async () => {
+      await forum.app.app.cache.purge(`discussion:${id}`);
+      return forum.app.statements(() => forum.as.ada.get(`/api/discussions/${id}?limit=${limit}`));
+    });
     expect(await asked(12)).toBe(await asked(3));
   });
 

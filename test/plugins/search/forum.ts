@@ -63,10 +63,3 @@ export function expectStatus(answer: Answer, status: number): Answer {
   if (answer.status !== status) throw new Error(`expected ${status}, got ${answer.status}: ${answer.text.slice(0, 500)}`);
   return answer;
 }
-
-/** The least of several measurements: work in the background may add to one. */
-export async function leastOf(measure: () => Promise<number>): Promise<number> {
-  const values: number[] = [];
-  for (let round = 0; round < 6; round++) values.push(await measure());
-  return Math.min(...values);
-}

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { Access } from '#plugins/access';
 import { Categories, Discussions } from '#plugins/discussions';
-import { expectStatus, leastOf, useForum } from './forum.ts';
+import { leastOf } from '#test';
+import { expectStatus, useForum } from './forum.ts';
 
 const forum = useForum();
 

@@ -2,7 +2,8 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { Access } from '#plugins/access';
 import { Categories, Importer } from '#plugins/discussions';
 import { Search } from '#plugins/search';
-import { expectStatus, leastOf, useForum } from './forum.ts';
+import { leastOf } from '#test';
+import { expectStatus, useForum } from './forum.ts';
 
 const forum = useForum();
 

@@ -1,6 +1,7 @@
 import { Secret, TOTP } from 'otpauth';
+import { afterAll, beforeAll } from 'vitest';
 import { Accounts, type Account } from '#plugins/accounts';
-import type { Answer, Client, TestApp } from '#test';
+import { startApp, type Answer, type Client, type TestApp } from '#test';
 
 export const PASSWORD = 'Quiet-harbour-42';
 export const PAGE = '/settings/security/two-factor';
@@ -18,23 +19,31 @@ export interface Enrolled {
   readonly codes: readonly string[];
 }
 
+/** One forum for a test file, and its members. */
+export function useMembers(): Members {
+  const members = new Members();
+  beforeAll(async () => void (members.forum = await startApp({ settings: { 'security.trusted_proxies': ['127.0.0.1'] } })));
+  afterAll(() => members.forum[Symbol.asyncDispose]());
+  return members;
+}
+
 /** Members of one forum and their phones. */
 export class Members {
-  readonly #forum: TestApp;
+  forum!: TestApp;
   #count = 0;
 
-  constructor(forum: TestApp) {
-    this.#forum = forum;
+  constructor(forum?: TestApp) {
+    if (forum) this.forum = forum;
   }
 
   /** Comes from an address of their own, so that one test's tries are not another's. */
   visitor(): Client {
-    return this.#forum.client({ 'x-forwarded-for': `198.51.100.${++this.#count}` });
+    return this.forum.client({ 'x-forwarded-for': `198.51.100.${++this.#count}` });
   }
 
   create(groupId = 'member'): Promise<Account> {
     const username = `Member-${++this.#count}`;
-    return this.#forum.app.service(Accounts).create({ username, email: `${username}@example.org`, password: PASSWORD, groupId });
+    return this.forum.app.service(Accounts).create({ username, email: `${username}@example.org`, password: PASSWORD, groupId });
   }
 
   async loggedIn(groupId?: string): Promise<{ readonly account: Account; readonly client: Client }> {
@@ -48,7 +57,7 @@ export class Members {
     const { account, client } = await this.loggedIn();
     const { secret } = (await client.post(`${PAGE}/begin`, {}, asJson)).body;
     const codes = (await client.post(`${PAGE}/confirm`, { code: this.code(secret) }, asJson)).body.backup_codes;
-    this.#forum.clock.advance(STEP);
+    this.forum.clock.advance(STEP);
     return { account, client, secret, codes };
   }
 
@@ -60,7 +69,7 @@ export class Members {
 
   /** What the app on the member's phone shows, `steps` half minutes from now. */
   code(secret: string, steps = 0): string {
-    const timestamp = this.#forum.clock.now() + steps * STEP;
+    const timestamp = this.forum.clock.now() + steps * STEP;
     return TOTP.generate({ secret: Secret.fromBase32(secret), algorithm: 'SHA1', digits: 6, period: 30, timestamp });
   }
 

@@ -1,15 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startApp, type TestApp } from '#test';
+import { describe, expect, it } from 'vitest';
 import { linkIn, mailCount, nextMail } from '../recovery/forum.ts';
-import { asJson, give, hasSession, Members, PAGE, PASSWORD, STEP } from './forum.ts';
+import { asJson, give, hasSession, PAGE, PASSWORD, STEP, useMembers } from './forum.ts';
 
-let forum: TestApp;
-let members: Members;
-beforeAll(async () => {
-  forum = await startApp({ settings: { 'security.trusted_proxies': ['127.0.0.1'] } });
-  members = new Members(forum);
-});
-afterAll(() => forum[Symbol.asyncDispose]());
+const members = useMembers();
 
 describe('logging in', () => {
   it('needs a code after the right password', async () => {
@@ -61,7 +54,7 @@ describe('logging in', () => {
 
   it('bears clocks that are half a minute off, not more', async () => {
     const { account, secret } = await members.enrolled();
-    forum.clock.advance(5 * STEP);
+    members.forum.clock.advance(5 * STEP);
     for (const [steps, status] of [[-2, 401], [2, 401], [-1, 200], [1, 200]] as const) {
       const client = members.visitor();
       await members.begin(account, client);
@@ -78,7 +71,7 @@ describe('logging in', () => {
     expect((await give(second, codes[0]!)).status).toBe(401);
     expect((await give(second, codes[1]!)).status).toBe(200);
     expect((await second.get(PAGE, asJson)).body).toMatchObject({ enabled: true, backup_codes_left: 8 });
-    expect((await nextMail(forum, account.email, 1)).headers['subject']).toBe('A backup code was used to confirm that it is you');
+    expect((await nextMail(members.forum, account.email, 1)).headers['subject']).toBe('A backup code was used to confirm that it is you');
   });
 
   it('says the same of every code that is not right', async () => {
@@ -104,7 +97,7 @@ describe('logging in', () => {
   it('forgives wrong codes after a right one', async () => {
     const { account, secret } = await members.enrolled();
     for (let round = 0; round < 2; round++) {
-      forum.clock.advance(3 * STEP);
+      members.forum.clock.advance(3 * STEP);
       const client = members.visitor();
       await members.begin(account, client);
       for (let n = 0; n < 4; n++) expect((await give(client, members.wrongCode(secret))).status).toBe(401);
@@ -125,9 +118,9 @@ describe('logging in', () => {
     const { account } = await members.enrolled();
     const client = members.visitor();
     await client.csrf('/password/forgot');
-    const before = await mailCount(forum, account.email);
+    const before = await mailCount(members.forum, account.email);
     await client.post('/password/forgot', { email: account.email }, asJson);
-    const link = linkIn(await nextMail(forum, account.email, before));
+    const link = linkIn(await nextMail(members.forum, account.email, before));
     expect((await client.post(link, { password: 'Louder-harbour-43' }, asJson)).status).toBe(200);
     const answer = await client.post('/login', { identifier: account.username, password: 'Louder-harbour-43' }, asJson);
     expect(answer.body).toEqual({ success: true, two_factor: true });

@@ -1,23 +1,17 @@
 import { Secret } from 'otpauth';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { Data, sql } from '#core';
 import { Accounts } from '#plugins/accounts';
 import type { AuditRecord } from '#plugins/audit';
 import { RootKey } from '#plugins/secrets';
 import { TwoFactor } from '#plugins/two-factor';
-import { startApp, type TestApp } from '#test';
+import { startApp } from '#test';
 import { commands } from '../../../plugins/two-factor/commands.ts';
 import { settled } from '../audit/settled.ts';
 import { nextMail } from '../recovery/forum.ts';
-import { asJson, give, Members, PAGE } from './forum.ts';
+import { asJson, give, Members, PAGE, useMembers } from './forum.ts';
 
-let forum: TestApp;
-let members: Members;
-beforeAll(async () => {
-  forum = await startApp({ settings: { 'security.trusted_proxies': ['127.0.0.1'] } });
-  members = new Members(forum);
-});
-afterAll(() => forum[Symbol.asyncDispose]());
+const members = useMembers();
 
 describe('setting it up', () => {
   it('shows the key as a picture and as text, and switches on with the first code', async () => {
@@ -39,7 +33,7 @@ describe('setting it up', () => {
     const later = await client.get(PAGE);
     expect(later.text).toContain('10 backup codes are left');
     expect(later.text).not.toMatch(/class="secret/);
-    expect((await nextMail(forum, account.email)).headers['subject']).toBe('Two-factor login is on');
+    expect((await nextMail(members.forum, account.email)).headers['subject']).toBe('Two-factor login is on');
   });
 
   it('gives programs the key, with the site and the member in its address', async () => {
@@ -64,7 +58,7 @@ describe('setting it up', () => {
     await client.submit(`${PAGE}/begin`);
     const refused = () => client.submit(`${PAGE}/confirm`, { _csrf: 'wrong', code: '000000' });
     expect((await refused()).text).toContain('class="secret"');
-    forum.clock.advance(900_000);
+    members.forum.clock.advance(900_000);
     const answer = await refused();
     expect(answer.status).toBe(403);
     expect(answer.text).not.toMatch(/class="secret"|<svg xmlns=/);
@@ -85,7 +79,7 @@ describe('setting it up', () => {
   it('is for members only, who have given their password lately', async () => {
     expect((await members.visitor().get(PAGE)).headers.get('location')).toContain('/login?return_to=');
     const { client } = await members.loggedIn();
-    forum.clock.advance(15 * 60_000);
+    members.forum.clock.advance(15 * 60_000);
     expect((await client.get(PAGE)).headers.get('location')).toContain('/login/confirm');
     for (const path of ['begin', 'confirm', 'codes', 'off']) {
       expect((await client.post(`${PAGE}/${path}`, { code: '123456' }, asJson)).body.code).toBe('confirmation_needed');
@@ -110,17 +104,17 @@ describe('having it', () => {
     expect((await client.submit(`${PAGE}/off`, { code: members.code(secret) })).headers.get('location')).toBe('/settings/security');
     expect((await members.begin(account)).answer.body).toHaveProperty('user');
     expect((await client.post(`${PAGE}/codes`, {}, asJson)).status).toBe(409);
-    expect((await forum.app.service(Data).all(sql`select 1 from two_factor where account_id = ${account.id}`))).toEqual([]);
-    expect((await nextMail(forum, account.email, 1)).headers['subject']).toBe('Two-factor login is off');
+    expect((await members.forum.app.service(Data).all(sql`select 1 from two_factor where account_id = ${account.id}`))).toEqual([]);
+    expect((await nextMail(members.forum, account.email, 1)).headers['subject']).toBe('Two-factor login is off');
   });
 
   it('is stored sealed and hashed, and nothing of it is logged', async () => {
     const { account, secret, codes } = await members.enrolled();
     const { client } = await members.begin(account);
     await give(client, codes[0]!);
-    const data = forum.app.service(Data);
+    const data = members.forum.app.service(Data);
     const rows = [await data.all(sql`select t::text as text from two_factor t`), await data.all(sql`select c::text as text from two_factor_backup_code c`)];
-    const kept = JSON.stringify([rows, forum.lines]);
+    const kept = JSON.stringify([rows, members.forum.lines]);
     for (const word of [secret, ...codes, ...codes.map((code) => code.replaceAll('-', ''))]) expect(kept).not.toContain(word);
   });
 });
@@ -130,14 +124,14 @@ describe('for members who have lost it', () => {
     const { account } = await members.enrolled();
     const printed: string[] = [];
     const run = (name: string): Promise<void> | void => commands[0].run(
-      { accounts: forum.app.service(Accounts), twoFactor: forum.app.service(TwoFactor) }, { name },
+      { accounts: members.forum.app.service(Accounts), twoFactor: members.forum.app.service(TwoFactor) }, { name },
       { terminal: false, columns: 80, print: (line) => void printed.push(line), progress: () => undefined },
     );
     await run(account.username.toUpperCase());
     await run(account.username);
     expect(printed).toEqual([`${account.username} logs in with the password alone now.`, `${account.username} has no second factor.`]);
     expect((await members.begin(account)).answer.body).toHaveProperty('user');
-    expect((await nextMail(forum, account.email, 1)).headers['subject']).toBe('Your two-factor login was switched off by an administrator');
+    expect((await nextMail(members.forum, account.email, 1)).headers['subject']).toBe('Your two-factor login was switched off by an administrator');
     await expect(run('nobody')).rejects.toThrow('There is no member "nobody"');
   });
 
@@ -160,7 +154,7 @@ describe('for members who have lost it', () => {
     const { client: guessing } = await members.begin(account);
     await give(guessing, members.wrongCode(secret));
     await admin.post('/admin/users/reset-two-factor', { id: account.id }, asJson);
-    await settled(forum);
+    await settled(members.forum);
     const { entries } = (await admin.get('/admin/audit?limit=100', asJson)).body as { entries: readonly AuditRecord[] };
     const about = entries.filter(({ action, subject }) => action.startsWith('two-factor.') && subject?.id === account.id).toReversed();
     expect(about.map(({ action, actor }) => [action, actor?.id])).toEqual([
@@ -175,7 +169,7 @@ describe('for members who have lost it', () => {
     for (const caller of [client, moderator]) expect((await caller.post('/admin/users/reset-two-factor', { id: account.id }, asJson)).status).toBe(403);
     expect((await members.visitor().post('/admin/users/reset-two-factor', { id: account.id }, asJson)).status).toBe(401);
     expect((await admin.post('/admin/users/reset-two-factor', { id: own.id }, asJson)).status).toBe(400);
-    forum.clock.advance(15 * 60_000);
+    members.forum.clock.advance(15 * 60_000);
     expect((await admin.post('/admin/users/reset-two-factor', { id: account.id }, asJson)).body.code).toBe('confirmation_needed');
     expect((await members.begin(account)).answer.body).toHaveProperty('two_factor');
   });

@@ -130,7 +130,7 @@ describe('posts', () => {
     const { id } = await start('Something');
     const reply = (content: string) => forum.app.statements(async () => void expectStatus(await forum.as.ada.post('/api/posts', { discussion_id: id, content }), 201));
     await reply('Warm');
-    // What background work has changed is read anew now and then, so the least of several tries counts: of enough for both to have met a quiet moment.
+    // What background work has changed is read anew by whichever comes first, so the least of several tries counts: of enough for both to have met a quiet moment.
     const [one, many]: [number[], number[]] = [[], []];
     while (many.length < 8 || (Math.min(...many) > Math.min(...one) && many.length < 40)) {
       one.push(await reply(`[x](${files[0]!.path})`));
