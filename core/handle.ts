@@ -53,11 +53,8 @@ export function createHandle(plugin: Plugin, { undo, abort, mount }: Scope, { lo
       if (!points.has(point.id)) throw new PluginError(id, `reads the list "${point.id}" without listing it under \`extensionPoints\` in plugin.ts`);
       return extensions.read(point);
     },
-    attempt: async (other, name, work, deadline) => {
-      const task = supervisor.named(other, name);
-      // What it throws was logged and counted by the supervisor.
-      return task.quarantined ? undefined : Promise.try(() => supervisor.run(task, work, deadline)).catch(() => undefined);
-    },
+    // What it throws was logged and counted by the supervisor.
+    attempt: (other, name, work, deadline) => Promise.try(() => supervisor.run(supervisor.named(other, name), work, deadline)).catch(() => undefined),
     job: (name, definition) => {
       const { job, stop } = jobs.define(id, name, definition);
       undo.defer(stop);

@@ -142,10 +142,10 @@ export class HookBus implements Hooks {
   async filter<V, C>(hook: Filter<V, C>, start: V, context: C): Promise<V> {
     let value = start;
     for (const { task, run } of this.#chains.get(hook.id) ?? []) {
-      if (task.quarantined) continue;
       try {
         const result = this.#supervisor.run(task, () => kept(run(value, context), hook.id));
-        value = (result instanceof Promise ? await result : result) as V;
+        const next = result instanceof Promise ? await result : result;
+        if (next !== undefined) value = next as V;
       } catch (error) {
         if (hook.failure === 'abort') throw error;
       }
@@ -155,7 +155,6 @@ export class HookBus implements Hooks {
 
   async query<I, R>(hook: Query<I, R>, input: I): Promise<R | undefined> {
     for (const { task, run } of this.#chains.get(hook.id) ?? []) {
-      if (task.quarantined) continue;
       // What it throws was logged and counted by the supervisor; the next listener is asked.
       const answer = await Promise.try(() => this.#supervisor.run(task, () => run(input))).catch(() => undefined);
       if (answer !== undefined) return answer as R;
@@ -171,7 +170,7 @@ export class HookBus implements Hooks {
   /** Awaited by emittery. An action never fails whoever raised it. */
   #hear(task: Task, run: () => unknown): Promise<void> | undefined {
     try {
-      const result = task.quarantined ? undefined : this.#supervisor.run(task, run);
+      const result = this.#supervisor.run(task, run);
       return result instanceof Promise ? result.catch(() => undefined) : undefined;
     } catch {
       return undefined; // Logged and counted by the supervisor.

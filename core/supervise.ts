@@ -23,13 +23,17 @@ export interface Task {
   failures: number;
   inRow: number;
   quarantined: boolean;
+  /** From when on one that is quarantined may try again, in milliseconds of the process. */
+  again: number;
   lastError: string | undefined;
 }
 
-export type TaskReport = Readonly<Omit<Task, 'guard' | 'inRow'>>;
+export type TaskReport = Readonly<Omit<Task, 'guard' | 'inRow' | 'again'>>;
 
 /** How often deadlines are looked at, in milliseconds: one timer for all of them costs less than one each. */
 const TICK = 50;
+/** Milliseconds after which what is quarantined is tried once more: what was slow because the database was shall not stay away for good. */
+const RETRY = 60_000;
 
 /** Runs plugin code under a deadline, counts what it costs, and sets aside what keeps failing. */
 export class Supervisor {
@@ -48,7 +52,7 @@ export class Supervisor {
 
   /** A new task of a plugin, kept until `forget`. */
   task(plugin: string, name: string, guard = false): Task {
-    const task: Task = { plugin, task: name, guard, calls: 0, time: 0, failures: 0, inRow: 0, quarantined: false, lastError: undefined };
+    const task: Task = { plugin, task: name, guard, calls: 0, time: 0, failures: 0, inRow: 0, quarantined: false, again: 0, lastError: undefined };
     this.#tasks.set(plugin, (this.#tasks.get(plugin) ?? new Set()).add(task));
     return task;
   }
@@ -65,10 +69,12 @@ export class Supervisor {
 
   /**
    * Returns what `work` returns, or throws what it throws, at once or as a promise, which rejects with an error naming task and limit
-   * when the deadline passed. Synchronous work cannot be cut off, only counted.
+   * when the deadline passed. Synchronous work cannot be cut off, only counted. `undefined` for a task that is set aside.
    */
-  run<T>(task: Task, work: () => T | Promise<T>, deadline: number = this.limits.deadline): T | Promise<T> {
+  run<T>(task: Task, work: () => T | Promise<T>, deadline: number = this.limits.deadline): T | Promise<T> | undefined {
     const start = performance.now();
+    if (task.quarantined && start < task.again) return undefined;
+    task.again = start + RETRY; // One call tries; the others go on without it.
     try {
       const result = work();
       return result instanceof Promise ? this.#wait(task, result, start, deadline) : this.#done(task, result, start);
@@ -78,7 +84,7 @@ export class Supervisor {
   }
 
   report(): readonly TaskReport[] {
-    return [...this.#tasks.values()].flatMap((tasks) => [...tasks].map(({ guard: _guard, inRow: _inRow, ...report }) => report));
+    return [...this.#tasks.values()].flatMap((tasks) => [...tasks].map(({ guard: _guard, inRow: _inRow, again: _again, ...report }) => report));
   }
 
   /** Lets what was quarantined of a plugin run again. */
@@ -111,8 +117,8 @@ export class Supervisor {
     const took = performance.now() - start;
     task.calls++;
     task.time += took;
-    if (took < this.limits.slow) task.inRow = 0;
-    else this.#count(task, `took ${Math.round(took)} ms`);
+    if (took >= this.limits.slow) this.#count(task, `took ${Math.round(took)} ms`);
+    else [task.inRow, task.quarantined] = [0, false];
     return value;
   }
 
@@ -122,15 +128,14 @@ export class Supervisor {
     // A refusal meant for the caller is what a guard is for; it has not failed.
     if (error instanceof HttpError && error.status < 500) return error;
     task.failures++;
-    task.lastError = messageOf(error);
     this.#log.error({ plugin: task.plugin, task: task.task, error }, 'plugin code failed');
-    this.#count(task, task.lastError);
+    this.#count(task, (task.lastError = messageOf(error)));
     return error;
   }
 
   #count(task: Task, why: string): void {
     if (++task.inRow < this.limits.failures || task.guard || task.quarantined) return;
     Object.assign(task, { quarantined: true, lastError: why });
-    this.#log.error({ plugin: task.plugin, task: task.task, why }, 'quarantined: it is skipped until an administrator releases it or the plugin restarts');
+    this.#log.error({ plugin: task.plugin, task: task.task, why }, 'quarantined: it is skipped, but for one try a minute, until it works, an administrator releases it or the plugin restarts');
   }
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { defineAction, defineFilter, definePlugin, defineQuery, defineToken, type Plugin, type PluginHandle } from '#core';
 import { startApp, type TestApp } from '#test';
 
@@ -102,6 +102,28 @@ describe('quarantine', () => {
     expect(quarantined()).toBe(false);
     await service().tune('A');
     expect(calls).toBe(3);
+  });
+
+  test('once a minute it may try again, one call alone, and it is back when it works', async () => {
+    let [calls, broken] = [0, true];
+    await using listeners = await listening((plugin) => plugin.on(tuned, (text) => {
+      calls++;
+      if (broken) throw new Error('out of tune');
+      return `${text}!`;
+    }));
+    const quarantined = (): boolean | undefined => running.app.plugins.list().find(({ id }) => id === listeners.ids[0])?.tasks[0]?.quarantined;
+    for (let time = 0; time < 4; time++) await service().tune('A');
+    expect([calls, quarantined()]).toEqual([2, true]);
+    const now = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 61_000);
+    try {
+      expect([await service().tune('A'), await service().tune('A'), calls, quarantined()]).toEqual(['A', 'A', 3, true]);
+      broken = false;
+      expect([await service().tune('A'), calls]).toEqual(['A', 3]);
+      now.mockReturnValue(performance.now() + 61_000);
+      expect([await service().tune('A'), await service().tune('A'), calls, quarantined()]).toEqual(['A!', 'A!', 5, false]);
+    } finally {
+      now.mockRestore();
+    }
   });
 
   test('a success in between begins the count anew', async () => {
