@@ -22,4 +22,4 @@ EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 # Not through npm: the signal to stop must reach the server itself.
-CMD ["node", "--max-semi-space-size=4", "--heap-growing-percent=30", "core/main.ts"]
+CMD ["node", "--min-semi-space-size=8", "--max-semi-space-size=8", "--memory-saver-mode", "--heap-growing-percent=30", "--initial-old-space-size=64", "core/main.ts"]

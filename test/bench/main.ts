@@ -48,6 +48,8 @@ const add = async (what: string, measure: () => Promise<readonly Result[]>): Pro
 try {
   await add('hooks', measureHooks);
   let prepared: Prepared;
+  // The very first start strips the types of every module and keeps the compiler that does it, some 20 MiB, until it ends.
+  await (await startChild('forum.ts', environment))[Symbol.asyncDispose]();
   {
     await using forum = await startChild('forum.ts', environment);
     prepared = await forum.ask<Prepared>({ do: 'prepare', ...SMALL });
