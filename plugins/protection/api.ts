@@ -46,7 +46,7 @@ const AWAY = new Set([
   'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENOTFOUND', '57P01', '57P02', '57P03', '53300', '57014', '40001', '40P01',
 ]);
 const AWAY_SAYS = new RegExp([
-  'connection terminated', 'timeout exceeded when trying to connect', 'cannot use a pool after',
+  'connection terminated', 'not queryable', 'timeout exceeded when trying to connect', 'cannot use a pool after',
   "stream isn't writeable", 'connection is closed', 'command timed out', 'max retries per request',
 ].join('|'), 'i');
 /** The system's and PostgreSQL's words for a full disk. */

@@ -20,20 +20,23 @@ afterAll(() => test.drop());
 const happened = defineAction<{ n: number; key?: string }>('thing.happened');
 const supervisor = new Supervisor(testLog);
 let jobs: JobQueue;
-const told: string[] = [];
+let told: readonly string[];
 /** The other processes: what they are told, and how one of them tells. */
 let tell: () => unknown = () => undefined;
-const fleet: WorkerParts['fleet'] = {
-  announce: async (topic) => void told.push(topic),
+const fleetOf = (said: string[]): WorkerParts['fleet'] => ({
+  announce: async (topic) => void said.push(topic),
   listen: (_topic, run) => {
     tell = () => run(undefined);
     return () => undefined;
   },
-};
+});
 let bus: HookBus;
 beforeEach(async () => {
   await data.all(sql`delete from job`);
-  jobs = new JobQueue({ data, supervisor, log: testLog, fleet });
+  // A list of its own: what the queue of the test before still has to say comes later.
+  const said: string[] = [];
+  told = said;
+  jobs = new JobQueue({ data, supervisor, log: testLog, fleet: fleetOf(said) });
   bus = new HookBus(supervisor, { batch: () => data.batch(), store: (action, payload, batch) => jobs.store(action, payload, batch) });
   bus.own('owner', [happened]);
 });
@@ -88,7 +91,6 @@ describe('storing', () => {
 
   it('is told to the other processes once it is kept, and only then', async () => {
     hear('a');
-    told.length = 0;
     await expect(data.transaction(async () => {
       await bus.emit(happened, { n: 1 });
       throw new Error('no');

@@ -1,0 +1,19 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { Data, sql } from '#core';
+import { presentable } from '#plugins/protection';
+import { startApp } from '#test';
+
+test('a statement on a connection that broke before it was sent is told as out of reach, like those that were on their way', async () => {
+  await using forum = await startApp();
+  const data = forum.app.service(Data);
+  const told = async (pause: number): Promise<number | undefined> => {
+    const broken = data.transaction(async () => {
+      await data.all(sql`select pg_terminate_backend(pg_backend_pid())`).catch(() => undefined);
+      await sleep(pause);
+      await data.all(sql`select 1`);
+    });
+    return presentable(await broken.then(() => undefined, (error: unknown) => error))?.status;
+  };
+  expect([await told(0), await told(100)]).toEqual([503, 503]);
+});
