@@ -44,8 +44,7 @@ export default definePlugin({
     const job: Job<Readonly<Record<string, never>>> = plugin.job('erase', {
       schema: Type.Object({}), cron: '*/10 * * * *', key: () => 'erase', perKey: 1, run: (_none, { signal }) => deletions.due(signal),
     });
-    // Lost, it would cost somebody the account they came back to.
-    plugin.on(loggedIn, ({ id }) => deletions.cancel(id, id), { durable: true });
+    plugin.on(loggedIn, ({ id }) => deletions.cancel(id, id));
 
     addAuditRules(plugin);
     addPages(plugin, { cache, accounts, choices, deletions });

@@ -59,7 +59,6 @@ describe('asking to be deleted', () => {
     await looked(forum.app);
     expect((await forum.guest.get('/u/ada')).status).toBe(200);
     await forum.as.ada.login('ada', PASSWORD);
-    await forum.app.calm();
     expect(await pending(forum)).toEqual([]);
     forum.app.clock.advance(2 * DAY);
     await looked(forum.app);
