@@ -57,7 +57,8 @@ export class Graph {
   }
 
   #with(relation: 'needs' | 'wants', id: string): string[] {
-    const uses = (plugin: Plugin): boolean => plugin.id !== id && ids(plugin[relation]).some((token) => this.#providers.get(token) === id);
+    const own = new Set(ids(this.get(id).provides));
+    const uses = (plugin: Plugin): boolean => plugin.id !== id && own.size > 0 && ids(plugin[relation]).some((token) => own.has(token));
     return this.all().filter(uses).map((plugin) => plugin.id);
   }
 }

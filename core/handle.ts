@@ -53,8 +53,7 @@ export function createHandle(plugin: Plugin, { undo, abort, mount }: Scope, { lo
       if (!points.has(point.id)) throw new PluginError(id, `reads the list "${point.id}" without listing it under \`extensionPoints\` in plugin.ts`);
       return extensions.read(point);
     },
-    // What it throws was logged and counted by the supervisor.
-    attempt: (other, name, work, deadline) => Promise.try(() => supervisor.run(supervisor.named(other, name), work, deadline)).catch(() => undefined),
+    attempt: (other, name, work, deadline) => supervisor.attempt(supervisor.named(other, name), work, deadline),
     job: (name, definition) => {
       const { job, stop } = jobs.define(id, name, definition);
       undo.defer(stop);

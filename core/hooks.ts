@@ -121,7 +121,7 @@ export class HookBus implements Hooks {
   listen(plugin: string, hook: Hook, run: Run, { order = 0 }: ListenOptions = {}): () => void {
     const guard = hook.kind === 'filter' && hook.failure === 'abort';
     const task = this.#supervisor.task(plugin, `${hook.kind} ${hook.id}`, guard);
-    const stop = hook.kind === 'action' ? this.#actions.on(hook.id, ({ data }) => this.#hear(task, () => run(data))) : this.#chain(hook, { task, order, run });
+    const stop = hook.kind === 'action' ? this.#actions.on(hook.id, ({ data }) => this.#supervisor.attempt(task, () => run(data)) as Promise<void>) : this.#chain(hook, { task, order, run });
     return () => {
       stop();
       this.#supervisor.forget(plugin, task);
@@ -155,8 +155,7 @@ export class HookBus implements Hooks {
 
   async query<I, R>(hook: Query<I, R>, input: I): Promise<R | undefined> {
     for (const { task, run } of this.#chains.get(hook.id) ?? []) {
-      // What it throws was logged and counted by the supervisor; the next listener is asked.
-      const answer = await Promise.try(() => this.#supervisor.run(task, () => run(input))).catch(() => undefined);
+      const answer = await this.#supervisor.attempt(task, () => run(input));
       if (answer !== undefined) return answer as R;
     }
     return undefined;
@@ -165,16 +164,6 @@ export class HookBus implements Hooks {
   /** For the leak check and the admin page. */
   count(): number {
     return this.#actions.listenerCount() + [...this.#chains.values()].reduce((n, chain) => n + chain.length, 0);
-  }
-
-  /** Awaited by emittery. An action never fails whoever raised it. */
-  #hear(task: Task, run: () => unknown): Promise<void> | undefined {
-    try {
-      const result = this.#supervisor.run(task, run);
-      return result instanceof Promise ? result.catch(() => undefined) : undefined;
-    } catch {
-      return undefined; // Logged and counted by the supervisor.
-    }
   }
 
   #chain(hook: Hook, listener: Listener): () => void {

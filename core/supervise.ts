@@ -83,6 +83,11 @@ export class Supervisor {
     }
   }
 
+  /** As `run`, for whoever goes on without the task: what it throws is logged and counted, and `undefined`. */
+  attempt<T>(task: Task, work: () => T | Promise<T>, deadline?: number): Promise<T | undefined> {
+    return Promise.try(() => this.run(task, work, deadline)).catch(() => undefined);
+  }
+
   report(): readonly TaskReport[] {
     return [...this.#tasks.values()].flatMap((tasks) => [...tasks].map(({ guard: _guard, inRow: _inRow, again: _again, ...report }) => report));
   }

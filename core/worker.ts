@@ -242,9 +242,11 @@ export class Worker {
     if (!listener || this.#state === 'stopped') return this.#note(job, { end: 'back' });
     const running: Running = { job, listener, controller: new AbortController() };
     const { signal } = running.controller;
+    // What breaks off because it was told to has not failed: the supervisor does not hear of it.
     const work = async (): Promise<unknown> => listener.run(job.payload as never, { id: job.id, attempt: job.attempt, signal });
-    const failed = (error: unknown): void => this.#end(running, signal.aborted ? 'back' : 'failed', messageOf(error));
-    this.#running.set(running, Promise.try(() => this.#parts.supervisor.run(listener.task, work, Infinity)).then(() => this.#end(running, 'done'), failed));
+    const brokenOff = (error: unknown): unknown => (signal.aborted ? this.#end(running, 'back') : Promise.reject(error as Error));
+    const attempt = Promise.try(() => this.#parts.supervisor.run(listener.task, () => work().catch(brokenOff), Infinity));
+    this.#running.set(running, attempt.then(() => this.#end(running, 'done'), (error: unknown) => this.#end(running, 'failed', messageOf(error))));
   }
 
   /** `back`: the attempt does not count. */

@@ -1,5 +1,5 @@
 import { readdir } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { MigrationClass } from '../data.ts';
 import { chainOf, PluginError } from '../errors.ts';
@@ -8,7 +8,7 @@ import type { Plugin } from '../plugin.ts';
 
 /** What config/forum.ts exports. */
 export interface AppConfiguration {
-  /** Plugin ids in start order: a folder under plugins/, or a module specifier of a package. */
+  /** Plugin ids in start order, each a folder under plugins/. */
   readonly plugins: readonly string[];
   /** Ids that can never be switched off from the panel; safe mode starts only these and what they need. */
   readonly required: readonly string[];
@@ -23,20 +23,30 @@ export async function loadPlugins(root: string, ids: readonly string[], log: Log
 }
 
 async function loadPlugin(root: string, id: string): Promise<Plugin> {
-  const folder = join(root, 'plugins', id);
+  const file = pluginFile(root, id);
   const [module, migrations] = await Promise.all([
-    import(pathToFileURL(join(folder, 'plugin.ts')).href) as Promise<{ default?: Plugin }>,
+    import(pathToFileURL(file).href) as Promise<{ default?: Plugin }>,
     loadMigrations(join(root, 'migrations', id)),
   ]);
   const plugin = module.default;
   if (!plugin?.id || !plugin.setup) throw new PluginError(id, 'has no `export default definePlugin({ id, … })` in its plugin.ts');
   if (plugin.id !== id) throw new PluginError(id, `calls itself "${plugin.id}"; id and folder must be the same`);
-  return { ...plugin, folder, ...(migrations.length > 0 && { migrations }) };
+  return { ...plugin, folder: dirname(file), ...(migrations.length > 0 && { migrations }) };
 }
 
-/** The migrations of a folder by file name: 0001-create.ts before 0002-…; none where there is no folder. */
+/** The module that defines a plugin. */
+export function pluginFile(root: string, id: string): string {
+  return join(root, 'plugins', id, 'plugin.ts');
+}
+
+/** What the migrations of a folder export, in order; none where there is no folder. */
 export async function loadMigrations(folder: string): Promise<readonly MigrationClass[]> {
+  const files = await migrationFiles(folder);
+  return Promise.all(files.map(async (file) => ((await import(pathToFileURL(file).href)) as { default: MigrationClass }).default));
+}
+
+/** By file name: 0001-create.ts before 0002-… */
+export async function migrationFiles(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder).catch(() => [] as string[]);
-  const files = names.filter((name) => /^\d{4}-.*\.ts$/.test(name)).sort();
-  return Promise.all(files.map(async (name) => ((await import(pathToFileURL(join(folder, name)).href)) as { default: MigrationClass }).default));
+  return names.filter((name) => /^\d{4}-.*\.ts$/.test(name)).sort().map((name) => join(folder, name));
 }

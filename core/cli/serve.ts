@@ -1,4 +1,4 @@
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import type { App, AppOptions } from './app.ts';
 import { Running } from './running.ts';
 import { logStray } from './stray.ts';
@@ -6,12 +6,10 @@ import { ConfigurationError, messageOf } from '../errors.ts';
 import type { Environment } from '../environment.ts';
 import type { AppConfiguration } from './loader.ts';
 import { createLogger } from './logger.ts';
+import { ROOT } from './root.ts';
 
 /** How long a stop may take before the process ends anyway, in milliseconds. */
 const STOP_LIMIT = 9_000;
-
-/** The project's root: the folder above core/. */
-export const ROOT = resolve(import.meta.dirname, '../..');
 
 /** Environment and configuration as config/ gives them. Throws `ConfigurationError` with every problem. */
 export async function readOptions(variables: Readonly<Record<string, string | undefined>> = process.env): Promise<AppOptions> {

@@ -13,7 +13,7 @@ export interface FormParts {
   /** Ids of the languages that are installed. */
   readonly languages: () => readonly string[];
   readonly demo: boolean;
-  readonly defaults: { readonly siteName: () => string; readonly language: () => string; readonly timezone: string };
+  readonly defaults: { readonly siteName: () => string; readonly language: () => string; readonly timezone: () => string };
 }
 
 /** How a step is shown: the first time, after a test, or when it was refused. */
@@ -27,8 +27,14 @@ export interface Shown {
 /** By field. */
 type Texts = Readonly<Record<string, string>>;
 
-/** What this machine knows as time zones. */
-export const TIMEZONES: readonly string[] = [...new Set(['UTC', ...Intl.supportedValuesOf('timeZone')])];
+/** What this machine knows as time zones. Asked for only where a form is shown: it costs 20 ms. */
+const timezones = (): readonly string[] => [...new Set(['UTC', ...Intl.supportedValuesOf('timeZone')])];
+
+/** `zone` where this machine knows it, else UTC. */
+export const knownTimezone = (zone: string): string => (timezones().includes(zone) ? zone : 'UTC');
+
+/** The one this machine runs in. */
+export const ownTimezone = (): string => knownTimezone(Intl.DateTimeFormat().resolvedOptions().timeZone);
 
 /** The pages of the steps, with what was typed so far. */
 export class Forms {
@@ -43,12 +49,12 @@ export class Forms {
     const { site_name: name, locale, timezone } = visit.answers;
     const named = new Intl.DisplayNames([defaults.language()], { type: 'language' });
     const offered = languages().map((id) => ({ value: id, label: named.of(id) ?? id }));
-    const zones = TIMEZONES.map((zone) => ({ value: zone, label: zone.replaceAll('_', ' ') }));
+    const zones = timezones().map((zone) => ({ value: zone, label: zone.replaceAll('_', ' ') }));
     const typed = { name: 'site_name', value: name ?? defaults.siteName(), required: true, maxlength: 60 };
     return this.#step('site', visit, shown, { site_name: text('site.name') }, (wrong) => html`
 ${field({ ...typed, label: text('site.name'), help: text('site.name-help'), problem: wrong['site_name'] })}
 ${select('locale', text('site.locale'), offered, locale ?? defaults.language(), text('site.locale-help'))}
-${select('timezone', text('site.timezone'), zones, timezone ?? defaults.timezone)}
+${select('timezone', text('site.timezone'), zones, timezone ?? defaults.timezone())}
 ${this.#submit('continue')}`);
   }
 

@@ -8,7 +8,7 @@ import { Protection } from '#plugins/protection';
 import { Web } from '#plugins/web';
 import { install } from './commands.ts';
 import { Configuration } from './configuration.ts';
-import { Forms, TIMEZONES } from './forms.ts';
+import { Forms, ownTimezone } from './forms.ts';
 import { createMeanwhile } from './meanwhile.ts';
 import { Probes, type Text } from './probes.ts';
 import { addRoutes } from './routes.ts';
@@ -50,10 +50,9 @@ export default definePlugin({
       installer, visits, environment, protection, http, configured, meanwhile,
       failed: (error) => plugin.log.error({ error }, 'an installation broke off'),
     });
-    const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
     const forms = new Forms({
       text, environment, demo: demo !== undefined, policy: () => accounts.passwordPolicy, languages: () => web.languages,
-      defaults: { siteName: () => String(settings.get('site.name')), language, timezone: TIMEZONES.includes(own) ? own : 'UTC' },
+      defaults: { siteName: () => String(settings.get('site.name')), language, timezone: ownTimezone },
     });
     const probes = new Probes({ text, inspect: (url) => setup.site.inspect(url), redis: (url) => redis.probe(url) });
     const shared = { setup, visits, http, text, language };

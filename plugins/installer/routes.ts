@@ -2,7 +2,7 @@ import { InvalidInput, messageOf, Type, type Environment, type FieldProblem, typ
 import { redirect, type Redirect } from '#plugins/web';
 import type { Attempt } from './attempt.ts';
 import { unmasked } from './fields.ts';
-import { TIMEZONES, type Forms, type Shown } from './forms.ts';
+import { knownTimezone, type Forms, type Shown } from './forms.ts';
 import { failedSheet, pathOf, progressSheet, STEPS, type Sheet, type Step } from './pages.ts';
 import type { Finding, Probes, Text } from './probes.ts';
 import type { SetupService } from './setup.ts';
@@ -110,9 +110,8 @@ function elsewhere(visit: Visit, step: Step, attempt: Attempt | undefined): Redi
 function saveSite(parts: RouteParts, visit: Visit, body: Static<typeof SiteForm>): Redirect {
   const { languages, language } = parts;
   const { site_name: name, locale = '', timezone = '' } = body;
-  const zone = TIMEZONES.includes(timezone) ? timezone : 'UTC';
   const chosen = languages().includes(locale) ? locale : language();
-  Object.assign(visit.answers, { site_name: name.trim() || name, locale: chosen, timezone: zone } satisfies Answers);
+  Object.assign(visit.answers, { site_name: name.trim() || name, locale: chosen, timezone: knownTimezone(timezone) } satisfies Answers);
   finish(parts, visit, 'site');
   return redirect(pathOf('services'));
 }

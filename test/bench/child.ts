@@ -1,8 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import manifest from '../../package.json' with { type: 'json' };
 
 const START = manifest.scripts.start.split(' ');
@@ -21,7 +20,7 @@ export interface Child extends AsyncDisposable {
 
 /** Starts a module of this folder as a process of its own; resolves once it listens. Compiled code is kept and young objects get little room, as `npm start` does. */
 export async function startChild(module: string, environment: Readonly<Record<string, string>> = {}): Promise<Child> {
-  const child: ChildProcess = fork(resolve(import.meta.dirname, module), [], { env: { ...process.env, ...START_ENVIRONMENT, NODE_ENV: 'production', NODE_COMPILE_CACHE: join(tmpdir(), 'parley-bench-compiled'), ...environment }, stdio: ['ignore', 'ignore', 'inherit', 'ipc'], execArgv: [...START_FLAGS] });
+  const child: ChildProcess = fork(resolve(import.meta.dirname, module), [], { env: { ...process.env, ...START_ENVIRONMENT, NODE_ENV: 'production', ...environment }, stdio: ['ignore', 'ignore', 'inherit', 'ipc'], execArgv: [...START_FLAGS] });
   const [{ port }] = (await Promise.race([once(child, 'message'), once(child, 'exit').then(() => Promise.reject(new Error(`${module} ended before it listened`)))])) as [{ port: number }];
   return {
     url: `http://127.0.0.1:${port}`,

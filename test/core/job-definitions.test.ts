@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { sql, type Database } from '../../core/data.ts';
 import type { Delivery } from '../../core/hooks.ts';
@@ -37,6 +38,21 @@ describe('a job', () => {
     expect(await job.cancel(id)).toBe(false);
     await data.transaction(async () => expect(await job.cancel(await job.add({}, { at }))).toBe(true));
     expect(await data.all(sql`select id from job`)).toEqual([]);
+  });
+
+  it('that breaks off because the process stops is put back, and no failure of its plugin', async () => {
+    const begun = Promise.withResolvers<void>();
+    const run = async (_: unknown, { signal }: Delivery): Promise<void> => {
+      begun.resolve();
+      await once(signal, 'abort').then(() => Promise.reject(signal.reason as Error));
+    };
+    const { job } = jobs.define('obedient', 'long', { schema: Type.Object({}), run });
+    await jobs.start();
+    await job.add({});
+    await begun.promise;
+    await jobs.stop();
+    expect(await data.all(sql`delete from job returning attempt, error`)).toEqual([{ attempt: 0, error: null }]);
+    expect(supervisor.report().filter(({ plugin }) => plugin === 'obedient')).toMatchObject([{ failures: 0, lastError: undefined }]);
   });
 
   it('with a cron expression runs when that is due, and once for all that was missed', async () => {

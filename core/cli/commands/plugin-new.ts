@@ -1,14 +1,14 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { defineCommand, type Console } from '../command.ts';
 import { ConfigurationError } from '../../errors.ts';
 import { Type } from '../../schema.ts';
 import { RUN } from '../help.ts';
+import { ROOT } from '../root.ts';
 
-const ROOT = resolve(import.meta.dirname, '../../..');
 /** A real plugin about polls. Its files end in `.txt` so that no tool takes them for code of this program. */
 const TEMPLATE = join(import.meta.dirname, '../template');
 
