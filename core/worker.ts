@@ -244,7 +244,7 @@ export class Worker {
     const { signal } = running.controller;
     // What breaks off because it was told to has not failed: the supervisor does not hear of it.
     const work = async (): Promise<unknown> => listener.run(job.payload as never, { id: job.id, attempt: job.attempt, signal });
-    const brokenOff = (error: unknown): unknown => (signal.aborted ? this.#end(running, 'back') : Promise.reject(error as Error));
+    const brokenOff = (thrown: unknown): unknown => (signal.aborted ? this.#end(running, 'back') : Promise.reject(thrown as Error));
     const attempt = Promise.try(() => this.#parts.supervisor.run(listener.task, () => work().catch(brokenOff), Infinity));
     this.#running.set(running, attempt.then(() => this.#end(running, 'done'), (error: unknown) => this.#end(running, 'failed', messageOf(error))));
   }

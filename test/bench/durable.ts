@@ -2,9 +2,9 @@ import { startChild } from './child.ts';
 import type { Result } from './report.ts';
 
 export interface DurableFigures {
-  /** Transactions per second that raise an action nobody hears durably, and with two durable listeners. */
-  readonly without: number;
-  readonly with: number;
+  /** Transactions per second with two durable listeners, and what part of the rate they cost. */
+  readonly stored: number;
+  readonly cost: number;
   /** Milliseconds from commit to start, the median. */
   readonly start: number;
 }
@@ -14,7 +14,7 @@ export async function measureDurable(environment: Readonly<Record<string, string
   await using child = await startChild('durable-child.ts', environment);
   const figures = await child.ask<DurableFigures>({ seconds });
   return [
-    { name: 'storing the work of two durable listeners', value: figures.with, unit: 'transactions/s', ratio: 1 - figures.with / figures.without, goal: 0.35, atMost: true },
+    { name: 'storing the work of two durable listeners', value: figures.stored, unit: 'transactions/s', ratio: figures.cost, goal: 0.35, atMost: true },
     { name: 'commit to start of a durable listener, median', value: figures.start, unit: 'ms', ratio: undefined, goal: 10, atMost: true },
   ];
 }

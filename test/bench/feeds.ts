@@ -5,6 +5,7 @@ import { sql } from '#core';
 import { Access } from '#plugins/access';
 import { Discussions, tags } from '#plugins/discussions';
 import type { Child } from './child.ts';
+import { median } from './median.ts';
 import { AGENT, besideBare } from './reads.ts';
 import type { Result } from './report.ts';
 
@@ -55,5 +56,3 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   await work();
   return performance.now() - start;
 }
-
-const median = (times: readonly number[]): number => times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)]!;

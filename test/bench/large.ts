@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { startChild, type Child } from './child.ts';
 import type { Amounts, Prepared } from './data.ts';
 import { createDatabase } from './database.ts';
+import { median } from './median.ts';
 import type { Result } from './report.ts';
 import type { FeedCosts } from './feeds.ts';
 import type { SearchCosts } from './search.ts';
@@ -49,7 +50,7 @@ async function costsOf(server: string | undefined, amounts: Amounts & { readonly
   try {
     await using forum = await startChild('forum.ts', { DATA_DIR: dataDir, DATABASE_URL: database?.url ?? '', REDIS_URL: '' });
     const prepared = await forum.ask<Prepared>({ do: 'prepare', ...amounts });
-    const list = (query: string): Promise<number> => median(forum, `/api/discussions?limit=${PAGE}${query}`);
+    const list = (query: string): Promise<number> => requestTime(forum, `/api/discussions?limit=${PAGE}${query}`);
     const middle = Math.ceil(amounts.long / 2);
     return {
       first: await list(''),
@@ -57,7 +58,7 @@ async function costsOf(server: string | undefined, amounts: Amounts & { readonly
       page500: amounts.discussions > PAGES * PAGE ? await list(`&cursor=${await cursorOf(forum, PAGES)}`) : NaN,
       search: amounts.discussions > FAR ? await forum.ask<SearchCosts>({ do: 'search' }) : { search: NaN, lookup: NaN },
       feeds: await forum.ask<FeedCosts>({ do: 'feeds' }),
-      opening: await median(forum, `/api/discussions/${prepared.long}?near=${middle}`),
+      opening: await requestTime(forum, `/api/discussions/${prepared.long}?near=${middle}`),
     };
   } finally {
     await database?.drop();
@@ -66,7 +67,7 @@ async function costsOf(server: string | undefined, amounts: Amounts & { readonly
 }
 
 /** Milliseconds of one request, the median, with everything held in memory dropped before each. */
-async function median(forum: Child, path: string): Promise<number> {
+async function requestTime(forum: Child, path: string): Promise<number> {
   const times: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     await forum.ask({ do: 'forget' });
@@ -76,7 +77,7 @@ async function median(forum: Child, path: string): Promise<number> {
     times.push(performance.now() - start);
     if (!response.ok) throw new Error(`${path} answered ${response.status}`);
   }
-  return times.toSorted((a, b) => a - b)[ROUNDS / 2]!;
+  return median(times);
 }
 
 async function cursorOf(forum: Child, page: number): Promise<string> {

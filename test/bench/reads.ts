@@ -1,6 +1,7 @@
 import { startChild, type Child } from './child.ts';
 import { MEMBER, type Prepared } from './data.ts';
 import { load } from './load.ts';
+import { median } from './median.ts';
 import type { Result } from './report.ts';
 
 /** Sent with every request, the login's too: a session is bound to them. */
@@ -30,8 +31,6 @@ export async function login(url: string): Promise<Member> {
 
 /** Turns taken with the baseline: what else the machine does meanwhile meets both alike. */
 const TURNS = 4;
-
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
 /** What a visitor reads, and how fast it should be. */
 export interface Read {

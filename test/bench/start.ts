@@ -3,15 +3,20 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { resolve } from 'node:path';
 import { START_ENVIRONMENT, START_FLAGS } from './child.ts';
+import { median } from './median.ts';
 import type { Result } from './report.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-/** Seconds from the start of the process to the first answered request of an installed forum; the second start, so compiled code and assets are there. */
+/** How many starts are measured. */
+const STARTS = 3;
+
+/** Seconds from the start of the process to the first answered request of an installed forum, the median; from the second start on, so compiled code and assets are there. */
 export async function measureStart(environment: Readonly<Record<string, string>>, onServer: boolean): Promise<readonly Result[]> {
   await startAndAsk(environment);
-  const took = await startAndAsk(environment);
-  return [{ name: 'second start to the first answer', value: took, unit: 's', ratio: undefined, goal: onServer ? 1.5 : 4, atMost: true }];
+  const times: number[] = [];
+  while (times.length < STARTS) times.push(await startAndAsk(environment));
+  return [{ name: 'second start to the first answer', value: median(times), unit: 's', ratio: undefined, goal: onServer ? 1.5 : 4, atMost: true }];
 }
 
 async function startAndAsk(environment: Readonly<Record<string, string>>): Promise<number> {

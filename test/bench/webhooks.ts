@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { createClient, type Client } from '../kit/client.ts';
 import { startChild } from './child.ts';
 import { MEMBER, type Prepared } from './data.ts';
+import { median } from './median.ts';
 import { login, type Member } from './reads.ts';
 import type { Result } from './report.ts';
 
@@ -21,7 +22,6 @@ interface Run {
   readonly post: number;
 }
 
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
 /** Eight webhooks that answer, each to hear of many posts: with one more whose address is dead and one that hangs, and without them. */
 export async function measureWebhooks(environment: Readonly<Record<string, string>>, { discussions }: Prepared, quick: boolean): Promise<readonly Result[]> {

@@ -9,6 +9,8 @@ import type { Logger } from '../../logger.ts';
 
 /** How many different statements are prepared on each connection; those beyond are sent as they are. */
 const PREPARED = 500;
+/** Characters above which a statement is not prepared: it has as many values as it was given rows, and will hardly come again. */
+const LONGEST = 8_000;
 /** PostgreSQL's code for a prepared statement whose result changed, as after another process's migration. */
 const STALE = '0A000';
 /** The advisory lock of a process that must be alone on its database; the number has no meaning. */
@@ -53,7 +55,7 @@ export async function openPostgres(url: string, max: number, log: Logger): Promi
   const names = new Map<string, string>();
   let named = 0;
   const nameOf = (text: string): string | undefined => {
-    if (!names.has(text) && names.size < PREPARED) names.set(text, `p${++named}`);
+    if (!names.has(text) && names.size < PREPARED && text.length <= LONGEST) names.set(text, `p${++named}`);
     return names.get(text);
   };
   const connect = (): Connection => new Client(options);
