@@ -150,6 +150,8 @@ export interface Accounts {
    * author. Nobody is told; there is no way back. Sessions are over, and go when personal data are erased. 404 for an unknown account.
    */
   anonymise(id: string): Promise<void>;
+  /** Whether somebody has logged in as the account since then. */
+  loggedInSince(id: string, moment: Date): Promise<boolean>;
   /** From where the member signed up and last logged in. Raises `account.addresses-viewed`; whoever shows it asks for `seeAddresses` first. */
   networkAddresses(id: string, by: string): Promise<NetworkAddresses | undefined>;
 }

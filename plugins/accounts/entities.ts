@@ -21,5 +21,6 @@ export const AccountEntity = defineEntity({
     status: p.string().$type<AccountStatus>().default('active'),
     joinedAt: p.datetime().fieldName('joined_at'),
     lastSeenAt: p.datetime().fieldName('last_seen_at').nullable(),
+    lastLoginAt: p.datetime().fieldName('last_login_at').nullable(),
   },
 });

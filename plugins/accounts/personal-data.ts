@@ -12,6 +12,7 @@ interface Row {
   readonly avatar: string | null;
   readonly joined_at: Date;
   readonly last_seen_at: Date | null;
+  readonly last_login_at: Date | null;
   readonly registration_ip: string | null;
   readonly last_ip: string | null;
   readonly has_api_token: boolean;
@@ -32,7 +33,7 @@ export const accountData = ({ data, accounts, own }: Parts): PersonalData => ({
   name: 'account',
   async *entries(accountId) {
     const row = await data.one(sql<Row>`select id, username::text as username, email::text as email, group_id as "group", bio, avatar_url as avatar, joined_at,
-      last_seen_at, registration_ip, last_ip, api_token is not null as has_api_token, api_token_used_at from account where id = ${accountId}`);
+      last_seen_at, last_login_at, registration_ip, last_ip, api_token is not null as has_api_token, api_token_used_at from account where id = ${accountId}`);
     const account = await accounts.find(accountId);
     if (!row || !account) return;
     yield { path: 'account.json', content: pretty(row) };

@@ -122,7 +122,7 @@ export class AccountsService extends AccountReader implements Accounts {
       // Not made of the id: nobody may find out by trying whose account it was.
       const username = `deleted-${randomBytes(4).toString('hex')}`;
       Object.assign(account, {
-        username, email: `${username}-${id}@deleted.invalid`, passwordHash: NO_PASSWORD, apiToken: null, apiTokenUsedAt: null, registrationIp: null, lastIp: null,
+        username, email: `${username}-${id}@deleted.invalid`, passwordHash: NO_PASSWORD, apiToken: null, apiTokenUsedAt: null, registrationIp: null, lastIp: null, lastLoginAt: null,
         bio: '', avatarUrl: null, groupId: 'member', lastSeenAt: null, status: 'disabled', permissionsVersion: account.permissionsVersion + 1,
       });
     });
@@ -152,11 +152,15 @@ export class AccountsService extends AccountReader implements Accounts {
     return { registration: row.registration ?? undefined, lastLogin: row.lastLogin ?? undefined };
   }
 
+  async loggedInSince(id: string, moment: Date): Promise<boolean> {
+    return (await this.#options.data.one(sql`select 1 from account where id = ${id} and last_login_at > ${moment}`)) !== undefined;
+  }
+
   /** A session has begun: the address where it changed. */
   async recordLogin(id: string, ip: string): Promise<void> {
-    const address = storedAddress(ip);
+    const [now, address] = [new Date(this.#options.clock.now()), storedAddress(ip)];
     await this.#options.data.transaction((em) =>
-      em.nativeUpdate(AccountEntity, { id }, { lastSeenAt: new Date(this.#options.clock.now()), ...(address !== null && { lastIp: address }) }));
+      em.nativeUpdate(AccountEntity, { id }, { lastSeenAt: now, lastLoginAt: now, ...(address !== null && { lastIp: address }) }));
   }
 
   /** The same password under a hash of the cost in force, unless it was changed meanwhile. No session ends. */

@@ -97,7 +97,7 @@ export class AccountDeletions implements Deletions {
     if (!account) throw notFound('There is no such member');
     if (await administrators.isLast(account)) throw new HttpError(409, 'This is the only administrator; make somebody else one first');
     await data.all(sql`insert into privacy_deletion (account_id, mode, requested_at, due_at) values (${accountId}, ${mode}, ${new Date(now)}, ${due})
-      on conflict (account_id) do update set mode = excluded.mode, due_at = excluded.due_at where privacy_deletion.started_at is null`);
+      on conflict (account_id) do update set mode = excluded.mode, requested_at = excluded.requested_at, due_at = excluded.due_at where privacy_deletion.started_at is null`);
     await accounts.endSessions(accountId, by);
     await plugin.emit(deletionRequested, { id: accountId, mode, due: due.toISOString(), by });
     if (days > 0) await letters.tell('requested', account, { mode, date: dateOf(due) });
@@ -110,18 +110,22 @@ export class AccountDeletions implements Deletions {
     if (complete && !signal.aborted) await this.#end(pending);
   }
 
-  /** The step from which there is no way back. False where it is not to be done (any more). */
+  /**
+   * The step from which there is no way back. False where it is not to be done (any more). A login cancels a deletion when it happens; here it is
+   * asked for once more, since nobody may have heard of it: the plugin was off, or the process died.
+   */
   #begin({ accountId, mode }: Pending): Promise<boolean> {
     const { data, clock, accounts, administrators, letters } = this.#parts;
     return data.transaction(async () => {
       await this.#alone();
       const account: Account | undefined = await accounts.find(accountId);
-      const row = await data.one(sql`update privacy_deletion set started_at = ${new Date(clock.now())}
-        where account_id = ${accountId} and started_at is null returning 1`);
+      const row = await data.one(sql<{ requestedAt: Date }>`update privacy_deletion set started_at = ${new Date(clock.now())}
+        where account_id = ${accountId} and started_at is null returning requested_at as "requestedAt"`);
       if (!row || !account) return row !== undefined;
-      if (await administrators.isLast(account)) {
+      const cameBack = await accounts.loggedInSince(accountId, row.requestedAt);
+      if (cameBack || (await administrators.isLast(account))) {
         await data.all(sql`update privacy_deletion set started_at = null where account_id = ${accountId}`);
-        await this.cancel(accountId);
+        await this.cancel(accountId, cameBack ? accountId : undefined);
         return false;
       }
       await letters.tell('erased', account, { mode });

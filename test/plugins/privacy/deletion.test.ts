@@ -73,6 +73,21 @@ describe('asking to be deleted', () => {
     expect(rows.map(({ action }) => action)).toEqual(['privacy.deletion-requested', 'privacy.deletion-cancelled']);
   });
 
+  test('is over for whoever logs in again while nobody hears of it', async () => {
+    const { plugins } = forum.app.app;
+    await forum.as.bob.login('bob', PASSWORD);
+    await leave(forum, 'bob', 'remove');
+    expect(await pending(forum)).toEqual([{ id: forum.ids.bob }]);
+    forum.app.clock.advance(DAY);
+    await plugins.disable('privacy');
+    await forum.as.bob.login('bob', PASSWORD);
+    await plugins.enable('privacy');
+    expect(await pending(forum)).toEqual([{ id: forum.ids.bob }]);
+    forum.app.clock.advance(7 * DAY);
+    await looked(forum.app);
+    expect([await pending(forum), (await forum.guest.get('/u/bob')).status]).toEqual([[], 200]);
+  });
+
   test('is not for an administrator beside whom the others cannot log in or may not act', async () => {
     const { app } = forum.app;
     const accounts = app.service(Accounts);
