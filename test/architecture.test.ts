@@ -3,7 +3,6 @@ import { boundaries } from '../config/tools/checks/boundaries.ts';
 import { budget } from '../config/tools/checks/budget.ts';
 import type { Check } from '../config/tools/checks/check.ts';
 import { finished } from '../config/tools/checks/finished.ts';
-import { CHECKS } from '../config/tools/checks/index.ts';
 import { lint } from '../config/tools/checks/lint.ts';
 import { names } from '../config/tools/checks/names.ts';
 import { plugins } from '../config/tools/checks/plugins.ts';
@@ -13,7 +12,7 @@ import { snippets } from '../config/tools/checks/snippets.ts';
 import { types } from '../config/tools/checks/types.ts';
 import { vocabulary } from '../config/tools/checks/vocabulary.ts';
 import { environmentRows } from '../config/tools/reference/environment.ts';
-import { plant, ROOT } from './architecture/plant.ts';
+import { plant } from './architecture/plant.ts';
 
 const lines = (count: number): string => 'export {};\n'.repeat(count);
 
@@ -21,12 +20,6 @@ async function findings(check: Check, files: Readonly<Record<string, string>>): 
   using tree = plant(files);
   return await check.run(tree.root);
 }
-
-describe('the repository', () => {
-  test.each(CHECKS.map((check) => [check.name, check] as const))('%s', async (_name, check) => {
-    expect(await check.run(ROOT)).toEqual([]);
-  });
-});
 
 describe('each check catches what it is for', () => {
   test('types: a value of the wrong type, in the server and in the browser', async () => {

@@ -276,10 +276,7 @@ export interface UserField {
 }
 export const userFields = defineExtensionPoint<UserField>('accounts.user-fields');
 
-/**
- * Which members keep from others when they were last here. They themselves, and those who may see addresses, see it all the same. Asked once for
- * a whole list.
- */
+/** Which members keep from others when they were last here; they themselves, and those who may see addresses, see it all the same. Asked once for a list. */
 export interface LastSeenRule {
   hidden(ids: readonly string[]): Promise<ReadonlySet<string>>;
 }

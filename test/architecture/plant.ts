@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 
 /** The repository's own root. */
-export const ROOT = resolve(import.meta.dirname, '../..');
+const ROOT = resolve(import.meta.dirname, '../..');
 
 const CONFIGURATION = ['package.json', 'tsconfig.json', '.oxlintrc.json', '.dependency-cruiser.mjs', 'config/tools/tsconfig.browser.json'];
 

@@ -38,13 +38,15 @@ function transactionOf(statements: readonly Statement[], sign: RegExp): readonly
   return own.slice(own.slice(0, written).findLastIndex(bound) + 1, end < 0 ? undefined : end);
 }
 
-/** The id of a work that is left for later, in the list of them. */
-const WORK = /"id":"([0-9a-f-]{36})","listener"/g;
+/** The works that are left for later, by which their statement is known, and how many values each has there: the first is its id. */
+const WORKS = /^insert into job /;
+const VALUES = 5;
 
 /** Transactions per second of the same statements with ids of other posts, works and discussions in place of the recorded ones. */
 async function replay(databaseUrl: string, statements: readonly Statement[], post: { id: string; discussion_id: string }, discussions: readonly string[], seconds: number): Promise<number> {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: POOL });
-  const made = [post.id, ...new Set(statements.flatMap(({ values }) => values).flatMap((value) => [...String(value).matchAll(WORK)].map(([, id = '']) => id)))];
+  const works = statements.filter(({ text }) => WORKS.test(text)).flatMap(({ values }) => values.filter((_, at) => at % VALUES === 0));
+  const made = [post.id, ...new Set(works.map(String))];
   const deadline = performance.now() + seconds * 1_000;
   let done = 0;
   const worker = async (at: number): Promise<void> => {
