@@ -38,8 +38,8 @@ interface Work {
   readonly at: Date | undefined;
 }
 
-/** Works in one statement: five parameters each, of which PostgreSQL takes 65,535. */
-const TOGETHER = 10_000;
+/** Works in one statement: five parameters each, of which the embedded database takes 32,767. */
+const TOGETHER = 5_000;
 
 /** Keeps durable work in one table: stored with the transaction that caused it, run at least once, in whichever process has room. */
 export class JobQueue implements Jobs {

@@ -128,6 +128,12 @@ describe('storing', () => {
     await bus.emit(happened, { n: 1 });
     expect(data.statements).toBe(before);
   });
+
+  it('takes more work in one transaction than one statement can', async () => {
+    hear('a');
+    await data.transaction(() => Promise.all(Array.from({ length: 10_001 }, (_, n) => bus.emit(happened, { n }))));
+    expect(await data.one(sql`select count(*) as kept, max((payload->>'n')::integer) as last from job`)).toEqual({ kept: 10_001, last: 10_000 });
+  });
 });
 
 describe('running', () => {
