@@ -3,16 +3,23 @@ import type { Page } from 'playwright-core';
 import sharp from 'sharp';
 import { expect, test } from 'vitest';
 import { listen, movesSideways, spaceText, walkFocus } from './checks.ts';
-import { logIn, PASSWORD, useForum } from './forum.ts';
+import { logIn, PASSWORD, useForum, type Visitor } from './forum.ts';
 import { judge } from './look.ts';
 
 const forum = useForum();
+
+/** A window that asks for less motion from the start: a change of mind while one page turns into the next breaks that off, and the browser says so. */
+async function open(visitor: Visitor): Promise<Page> {
+  const page = await forum.open(visitor);
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  return page;
+}
 
 /** What is wrong with the page as it stands. Unlike an address, a state is not opened anew for each look. */
 async function lookAt(page: Page, name: string): Promise<readonly string[]> {
   const found: string[] = [];
   for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    await page.emulateMedia({ colorScheme });
     for (const [width, height] of [[320, 700], [1280, 900]] as const) {
       await page.setViewportSize({ width, height });
       await page.evaluate('document.activeElement?.blur(), scrollTo(0, 0)');
@@ -29,7 +36,7 @@ const complaints = (heard: readonly string[]): readonly string[] => heard.filter
 const press = (page: Page, name: string): Promise<void> => page.getByRole('main').getByRole('button', { name, exact: true }).click();
 
 test('a refused sign-up names each field, and keeps what was typed', async () => {
-  const page = await forum.open('guest');
+  const page = await open('guest');
   const heard = listen(page);
   await page.goto('/register');
   await page.getByLabel('Username').fill('x');
@@ -46,7 +53,7 @@ test('a refused sign-up names each field, and keeps what was typed', async () =>
 }, 120_000);
 
 test('the size of text that somebody chose is the size they get', async () => {
-  const page = await forum.open('guest');
+  const page = await open('guest');
   const size = (): Promise<string> => page.evaluate('getComputedStyle(document.documentElement).fontSize');
   await page.goto('/settings/appearance');
   const usual = await size();
@@ -60,7 +67,7 @@ test('the size of text that somebody chose is the size they get', async () => {
 }, 120_000);
 
 test('two-factor login: its key, its backup codes and its question', async () => {
-  const page = await forum.open('bob');
+  const page = await open('bob');
   const heard = listen(page);
   const found: string[] = [];
   await page.goto('/settings/security/two-factor');
@@ -73,7 +80,7 @@ test('two-factor login: its key, its backup codes and its question', async () =>
   found.push(...(await lookAt(page, 'backup codes')));
   await page.context().close();
 
-  const elsewhere = await forum.open('guest');
+  const elsewhere = await open('guest');
   await elsewhere.goto('/login');
   await elsewhere.getByLabel('Username or e-mail').fill('bob');
   await elsewhere.getByLabel('Password', { exact: true }).fill(PASSWORD);
@@ -90,7 +97,7 @@ test('two-factor login: its key, its backup codes and its question', async () =>
 }, 180_000);
 
 test('a picture in the profile, and what a suspended member and their moderator see', async () => {
-  const zoe = await forum.open('guest');
+  const zoe = await open('guest');
   const heard = listen(zoe);
   const found: string[] = [];
   await logIn(zoe, 'zoe');
@@ -101,7 +108,7 @@ test('a picture in the profile, and what a suspended member and their moderator 
   await zoe.getByText('This picture is shown').waitFor();
   found.push(...(await lookAt(zoe, 'profile with a picture')));
 
-  const mia = await forum.open('mia');
+  const mia = await open('mia');
   await mia.goto('/mod/members/zoe');
   await mia.getByLabel('Reason').fill('An-unbroken-word-that-is-longer-than-a-narrow-screen-and-goes-on');
   await press(mia, 'Suspend');
