@@ -58,7 +58,7 @@ export class Graph {
 
   #with(relation: 'needs' | 'wants', id: string): string[] {
     const own = new Set(ids(this.get(id).provides));
-    const uses = (plugin: Plugin): boolean => plugin.id !== id && own.size > 0 && ids(plugin[relation]).some((token) => own.has(token));
+    const uses = (plugin: Plugin): boolean => plugin.id !== id && ids(plugin[relation]).some((token) => own.has(token));
     return this.all().filter(uses).map((plugin) => plugin.id);
   }
 }

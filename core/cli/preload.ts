@@ -9,9 +9,13 @@ import { ROOT } from './root.ts';
  * Never fails: whoever then imports what cannot be loaded tells of it.
  */
 export async function preload(): Promise<void> {
+  await importTogether().catch(() => undefined);
+}
+
+async function importTogether(): Promise<void> {
   const { default: { plugins } } = (await import(join(ROOT, 'config/forum.ts'))) as { default: AppConfiguration };
   const migrations = await Promise.all(['kernel', ...plugins].map((id) => migrationFiles(join(ROOT, 'migrations', id))));
   const files = [join(import.meta.dirname, 'serve.ts'), join(ROOT, 'config/environment.ts'), ...plugins.map((id) => pluginFile(ROOT, id)), ...migrations.flat()];
   const source = files.map((file) => `import ${JSON.stringify(pathToFileURL(file).href)};`).join('\n');
-  await import(`data:text/javascript,${encodeURIComponent(source)}`).catch(() => undefined);
+  await import(`data:text/javascript,${encodeURIComponent(source)}`);
 }

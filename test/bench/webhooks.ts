@@ -22,7 +22,6 @@ interface Run {
   readonly post: number;
 }
 
-
 /** Eight webhooks that answer, each to hear of many posts: with one more whose address is dead and one that hangs, and without them. */
 export async function measureWebhooks(environment: Readonly<Record<string, string>>, { discussions }: Prepared, quick: boolean): Promise<readonly Result[]> {
   const events = quick ? 200 : 1_000;
