@@ -1,9 +1,10 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { EntitySchema, MikroORM } from '@mikro-orm/core';
 import type { Migration } from '@mikro-orm/migrations';
 import type { AbstractSqlDriver, SqlEntityManager } from '@mikro-orm/sql';
 import { sql, type ControlledTransaction, type Kysely, type RawBuilder } from 'kysely';
-import { PluginError, messageOf } from './errors.ts';
+import { PluginError, chainOf, messageOf } from './errors.ts';
 import type { Batch } from './hooks.ts';
 import type { Logger } from './logger.ts';
 import { defineToken } from './ref.ts';
@@ -26,7 +27,8 @@ export interface Data {
   em(): EntityManager;
   /**
    * Runs work in a transaction (a nested call joins the one under way), flushes the em, commits, then sends the actions
-   * raised meanwhile and resolves when their listeners have settled. A throw rolls back and drops the actions.
+   * raised meanwhile and resolves when their listeners have settled. A throw rolls back and drops the actions. What the server rolls back for the
+   * sake of another transaction runs again, at most twice: work must not do outside of the database what cannot be done again.
    */
   transaction<T>(work: (em: EntityManager) => Promise<T>): Promise<T>;
   readonly inTransaction: boolean;
@@ -56,8 +58,8 @@ export interface Backend {
   /** Outside transactions, past the ORM's client: for reads. */
   query(text: string, values: readonly unknown[]): Promise<{ rows: unknown[] }>;
   claimAlone(): Promise<boolean>;
-  /** Statements are prepared anew: a migration may have changed what they return. */
-  forgetStatements(): void;
+  /** After each migration: it may have changed what prepared statements return, and made types that the driver has to learn. */
+  migrated(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -71,6 +73,10 @@ interface Scope {
 
 /** The advisory lock under which one process at a time migrates; the number has no meaning. */
 const MIGRATING = 7_216_002;
+/** Milliseconds within which to try again what the server rolled back; at random, so that the same two do not meet again. */
+const AGAIN = [50, 250];
+/** PostgreSQL's codes for what it rolled back because of other transactions: two that waited for each other, or could not be put in an order. */
+const ROLLED_BACK = new Set<unknown>(['40001', '40P01']);
 const REMEDY = {
   up: 'nothing of it was kept; correct it and enable the plugin again',
   down: 'nothing of it was removed; correct its `down` and uninstall again',
@@ -82,6 +88,7 @@ export class Database implements Data {
   readonly #backend: Backend;
   readonly #client: Kysely<unknown>;
   readonly #log: Logger;
+  #underWay = 0;
   readonly #ambient = new AsyncLocalStorage<Scope | undefined>();
   readonly #tables = new Map<string, { owner: string | undefined; definition: EntityDefinition }>();
   /** The job queue's: runs in every transaction after the flush, and may throw; what it resolves to is called right after the commit. */
@@ -96,6 +103,11 @@ export class Database implements Data {
 
   get inTransaction(): boolean {
     return this.#scope !== undefined;
+  }
+
+  /** How much the database has to do or to wait with: transactions, and statements outside of them. */
+  get underWay(): number {
+    return this.#underWay;
   }
 
   get statements(): number {
@@ -113,9 +125,11 @@ export class Database implements Data {
   async transaction<T>(work: (em: EntityManager) => Promise<T>): Promise<T> {
     const outer = this.#scope;
     if (outer) return work(outer.em);
-    const batch: Batch = [];
-    // The connection is given back whatever happens; a transaction of the ORM keeps one whose `begin`, `commit` or `rollback` failed.
-    const result = await this.#client.connection().execute((connection) => this.#run(connection, batch, work));
+    const { result, batch } = await this.#again(async () => {
+      const fresh: Batch = [];
+      // The connection is given back whatever happens; a transaction of the ORM keeps one whose `begin`, `commit` or `rollback` failed.
+      return { result: await this.#client.connection().execute((connection) => this.#run(connection, fresh, work)), batch: fresh };
+    });
     await this.outside(async () => {
       for (const send of batch) await send();
     });
@@ -132,7 +146,7 @@ export class Database implements Data {
       const transaction = this.#scope?.transaction;
       if (transaction) return (await query.execute(transaction)).rows;
       const { sql: text, parameters } = query.compile(this.#client);
-      return (await this.#backend.query(text, parameters)).rows as T[];
+      return (await this.#again(() => this.#backend.query(text, parameters))).rows as T[];
     } catch (error) {
       throw this.#backend.orm.em.getPlatform().getExceptionConverter().convertException(error as Error);
     }
@@ -173,6 +187,11 @@ export class Database implements Data {
     for (const table of this.#tables.values()) if (table.owner === plugin) table.owner = undefined;
   }
 
+  /** Whether the database takes no writes at the moment, as a standby or one whose disk is full. */
+  async readOnly(): Promise<boolean> {
+    return (await this.one(sql<{ on: boolean }>`select current_setting('transaction_read_only') = 'on' as on`))!.on;
+  }
+
   /** False when another process has claimed this database alone. Held until `close`, always true on the embedded one. */
   claimAlone(): Promise<boolean> {
     return this.#backend.claimAlone();
@@ -189,6 +208,24 @@ export class Database implements Data {
   get #scope(): Scope | undefined {
     const scope = this.#ambient.getStore();
     return scope?.open ? scope : undefined;
+  }
+
+  async #again<T>(work: () => Promise<T>): Promise<T> {
+    this.#underWay++;
+    try {
+      for (const most of AGAIN) {
+        try {
+          return await work();
+        } catch (error) {
+          if (!wasRolledBack(error)) throw error;
+          this.#log.info({ error: chainOf(error) }, 'the database rolled work back for the sake of other work; it is tried again');
+        }
+        await delay(Math.random() * most);
+      }
+      return await work();
+    } finally {
+      this.#underWay--;
+    }
   }
 
   async #run<T>(connection: Kysely<unknown>, batch: Batch, work: (em: EntityManager) => Promise<T>): Promise<T> {
@@ -237,10 +274,14 @@ export class Database implements Data {
         });
       } catch (error) {
         throw new PluginError(plugin, `migration "${migration.name}" failed: ${messageOf(error)}; ${REMEDY[direction]}`, { cause: error });
-      } finally {
-        this.#backend.forgetStatements();
       }
+      await this.#backend.migrated();
     }
     return ran;
   }
+}
+
+function wasRolledBack(error: unknown): boolean {
+  for (let at = error; at instanceof Error; at = at.cause) if (ROLLED_BACK.has((at as { readonly code?: unknown }).code)) return true;
+  return false;
 }

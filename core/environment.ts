@@ -11,8 +11,28 @@ export interface Environment {
   readonly databaseUrl: string | undefined;
   readonly redisUrl: string | undefined;
   readonly secretKey: string | undefined;
+  /** Where mails are handed in; without it each becomes a file. */
+  readonly smtpUrl: string | undefined;
+  /** The address that mails come from; without it noreply@ and the site's host. */
+  readonly mailFrom: string | undefined;
+  /** Addresses and CIDR ranges whose forwarded-for headers are believed. */
+  readonly trustedProxies: readonly string[];
+  /** Exact names and addresses of hosts inside the network that requests may be sent to all the same. */
+  readonly allowedHosts: readonly string[];
+  /** Ports of public hosts that requests may be sent to. */
+  readonly allowedPorts: readonly number[];
+  /** Names of the variables that were set, here or in DATA_DIR/config.json. */
+  readonly given: ReadonlySet<string>;
   readonly safeMode: boolean;
+  /** Steps below the cost in force at which passwords are hashed, so that tests are quick: no variable sets it, and in production it counts for nothing. */
+  readonly quickHashes?: number;
   readonly production: boolean;
+  /** Seconds between the order to stop and the closing of the port, in which GET /readyz answers 503. */
+  readonly drainSeconds: number;
+  /** Seconds within which a request must have come in as a whole. */
+  readonly requestSeconds: number;
+  /** Connections at a time; further ones are closed. */
+  readonly maxConnections: number;
   /** This program's version, as `GET /api/version` gives it. */
   readonly version: string;
 }

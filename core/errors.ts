@@ -24,6 +24,8 @@ export interface HttpErrorOptions extends ErrorOptions {
   readonly code?: string;
   readonly details?: readonly FieldProblem[];
   readonly headers?: Readonly<Record<string, string>>;
+  /** Said in place of the message to those who run the site. */
+  readonly operators?: string;
 }
 
 const CODES: Readonly<Record<number, string>> = {
@@ -38,13 +40,15 @@ export class HttpError extends Error {
   readonly code: string;
   readonly details: readonly FieldProblem[];
   readonly headers: Readonly<Record<string, string>>;
+  readonly operators: string | undefined;
 
-  constructor(status: number, message: string, { code, details = [], headers = {}, ...options }: HttpErrorOptions = {}) {
+  constructor(status: number, message: string, { code, details = [], headers = {}, operators, ...options }: HttpErrorOptions = {}) {
     super(message, options);
     this.status = status;
     this.code = code ?? CODES[status] ?? 'error';
     this.details = details;
     this.headers = headers;
+    this.operators = operators;
   }
 }
 

@@ -1,28 +1,46 @@
 import { PluginError } from './errors.ts';
-import type { Plugin } from './plugin.ts';
+import { faultOf, type Plugin } from './plugin.ts';
 import type { Token, Tokens } from './ref.ts';
 
 const KERNEL = 'the kernel';
 const ids = (tokens: Tokens | undefined): string[] => Object.values(tokens ?? {}).map((token: Token<unknown>) => token.id);
+
+const owned = ({ extensionPoints, permissions, commands }: Plugin): string[] => [
+  ...[...(extensionPoints ?? []), ...(permissions ?? [])].map(({ kind, id }) => `${kind} "${id}"`), ...(commands ?? []).map(({ name }) => `command "${name}"`),
+];
 
 /** Who provides what, who needs whom. Pure: it looks only at definitions, never runs `setup`. */
 export class Graph {
   readonly #plugins = new Map<string, Plugin>();
   /** By token, the plugin's id. */
   readonly #providers: Map<string, string>;
+  /** By what no two plugins may define, the plugin's id. */
+  readonly #owners = new Map<string, string>();
 
   /** `builtIn` are the services that the kernel itself provides. */
   constructor(builtIn: readonly Token<any>[] = []) {
     this.#providers = new Map(builtIn.map(({ id }) => [id, KERNEL]));
   }
 
-  add(plugin: Plugin): void {
+  /** Throws, naming the plugin, for one that cannot stand beside those that were added before. */
+  check(plugin: Plugin): void {
     if (this.#plugins.has(plugin.id)) throw new PluginError(plugin.id, 'is installed twice; remove one of the two from the configuration');
+    const fault = faultOf(plugin);
+    if (fault) throw fault;
     for (const token of ids(plugin.provides)) {
       const other = this.#providers.get(token);
       if (other) throw new PluginError(plugin.id, `provides "${token}", which ${other === KERNEL ? other : `plugin "${other}"`} already provides; keep one`);
     }
+    for (const what of owned(plugin)) {
+      const other = this.#owners.get(what);
+      if (other) throw new PluginError(plugin.id, `defines the ${what}, which plugin "${other}" defines already; give it another id`);
+    }
+  }
+
+  add(plugin: Plugin): void {
+    this.check(plugin);
     for (const token of ids(plugin.provides)) this.#providers.set(token, plugin.id);
+    for (const what of owned(plugin)) this.#owners.set(what, plugin.id);
     this.#plugins.set(plugin.id, plugin);
   }
 
@@ -54,6 +72,13 @@ export class Graph {
   /** The plugins that use a service of `id` when it is there. */
   wanting(id: string): string[] {
     return this.#with('wants', id);
+  }
+
+  /** `id` and all that hold a service of it, needed or only wanted, directly or not. */
+  holders(id: string): ReadonlySet<string> {
+    const found = new Set([id]);
+    for (const current of found) for (const other of [...this.#with('needs', current), ...this.#with('wants', current)]) found.add(other);
+    return found;
   }
 
   #with(relation: 'needs' | 'wants', id: string): string[] {

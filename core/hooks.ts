@@ -1,17 +1,17 @@
 import Emittery from 'emittery';
 import type { TSchema } from 'typebox';
-import { PluginError } from './errors.ts';
+import { chainOf, HttpError, PluginError } from './errors.ts';
 import { createRef, defineToken, type Awaitable, type Ref } from './ref.ts';
 import type { Supervisor, Task } from './supervise.ts';
 
-/** Something happened. Listeners run in parallel after the commit; what they throw is logged, never raised. */
+/** Something happened. Listeners run in parallel after the commit, and only those that ask for it are waited for; what they throw is logged, never raised. */
 export interface Action<P> extends Ref<'action', P> {
   /** What integrators may receive of the payload; without it the action stays inside. */
   readonly public: TSchema | undefined;
 }
 /** A value on its way through. Listeners run in order, each gets the last one's result. */
 export interface Filter<V, C> extends Ref<'filter', (value: V, context: C) => V> {
-  /** What a throwing listener does: `skip` keeps the value it was given, `abort` raises. */
+  /** What a listener that throws or hangs does: `skip` keeps the value it was given, `abort` refuses with 503, unless it threw a refusal of its own. */
   readonly failure: 'skip' | 'abort';
 }
 /** A question. Listeners run in order until one answers something other than `undefined`. */
@@ -28,6 +28,11 @@ export const defineQuery = <I, R>(id: string): Query<I, R> => createRef('query',
 export interface ListenOptions {
   /** Lower runs earlier; equal keeps the order in which plugins started. Default 0. */
   readonly order?: number;
+  /**
+   * Of an action: whoever raised it goes on, and answers, only when this listener has ended or met its deadline. For what the very next request
+   * must find done, such as dropping what a cache holds. Everything else runs beside the answer. Default false.
+   */
+  readonly awaited?: boolean;
 }
 
 /** How a durable listener's work is kept, retried and limited. Its handler must be idempotent: it runs at least once. */
@@ -118,17 +123,21 @@ export class HookBus implements Hooks {
     return [...this.#owners.values()];
   }
 
-  listen(plugin: string, hook: Hook, run: Run, { order = 0 }: ListenOptions = {}): () => void {
-    const guard = hook.kind === 'filter' && hook.failure === 'abort';
-    const task = this.#supervisor.task(plugin, `${hook.kind} ${hook.id}`, guard);
-    const stop = hook.kind === 'action' ? this.#actions.on(hook.id, ({ data }) => this.#supervisor.attempt(task, () => run(data)) as Promise<void>) : this.#chain(hook, { task, order, run });
+  listen(plugin: string, hook: Hook, run: Run, { order = 0, awaited = false }: ListenOptions = {}): () => void {
+    const task = this.#supervisor.task(plugin, `${hook.kind} ${hook.id}`, hook.kind === 'filter' && hook.failure === 'abort' ? 'refuse' : 'skip');
+    // What a listener returns is waited for, so whoever is not to be awaited returns nothing.
+    const hear = ({ data }: { readonly data: unknown }): Promise<void> | undefined => {
+      const ended = this.#supervisor.attempt(task, () => run(data)) as Promise<void>;
+      return awaited ? ended : undefined;
+    };
+    const stop = hook.kind === 'action' ? this.#actions.on(hook.id, hear) : this.#chain(hook, { task, order, run });
     return () => {
       stop();
       this.#supervisor.forget(plugin, task);
     };
   }
 
-  /** Resolves when every listener has settled or met its deadline. Inside a transaction it only queues. */
+  /** Resolves when every listener that is to be awaited has settled or met its deadline. Inside a transaction it only queues. */
   emit<P>(hook: Action<P>, payload: P): Promise<void> {
     const batch = this.#outbox.batch();
     const stored = this.#outbox.store(hook.id, payload, batch);
@@ -141,20 +150,20 @@ export class HookBus implements Hooks {
 
   async filter<V, C>(hook: Filter<V, C>, start: V, context: C): Promise<V> {
     let value = start;
-    for (const { task, run } of this.#chains.get(hook.id) ?? []) {
+    for (const { task, run } of this.#listeners(hook)) {
       try {
         const result = this.#supervisor.run(task, () => kept(run(value, context), hook.id));
         const next = result instanceof Promise ? await result : result;
         if (next !== undefined) value = next as V;
       } catch (error) {
-        if (hook.failure === 'abort') throw error;
+        if (hook.failure === 'abort') throw refusal(task, error);
       }
     }
     return value;
   }
 
   async query<I, R>(hook: Query<I, R>, input: I): Promise<R | undefined> {
-    for (const { task, run } of this.#chains.get(hook.id) ?? []) {
+    for (const { task, run } of this.#listeners(hook)) {
       const answer = await this.#supervisor.attempt(task, () => run(input));
       if (answer !== undefined) return answer as R;
     }
@@ -166,11 +175,24 @@ export class HookBus implements Hooks {
     return this.#actions.listenerCount() + [...this.#chains.values()].reduce((n, chain) => n + chain.length, 0);
   }
 
-  #chain(hook: Hook, listener: Listener): () => void {
-    const read = (): readonly Listener[] => this.#chains.get(hook.id) ?? [];
-    this.#chains.set(hook.id, [...read(), listener].sort((a, b) => a.order - b.order));
-    return () => void this.#chains.set(hook.id, read().filter((other) => other !== listener));
+  #listeners({ kind, id }: Hook): readonly Listener[] {
+    return this.#chains.get(`${kind} ${id}`) ?? NONE;
   }
+
+  #chain(hook: Hook, listener: Listener): () => void {
+    const set = (listeners: readonly Listener[]): void => void this.#chains.set(`${hook.kind} ${hook.id}`, listeners);
+    set([...this.#listeners(hook), listener].sort((a, b) => a.order - b.order));
+    return () => set(this.#listeners(hook).filter((other) => other !== listener));
+  }
+}
+
+const NONE: readonly Listener[] = [];
+
+/** What a check threw for the caller to see, or that it cannot check at all, which names the plugin to those who can switch it off. */
+function refusal({ plugin, task }: Task, error: unknown): HttpError {
+  if (error instanceof HttpError) return error;
+  const operators = `The plugin "${plugin}" could not check this, so it was refused: ${chainOf(error)} (${task}). Mend it, or switch it off`;
+  return new HttpError(503, 'This cannot be checked at the moment, so it was not accepted; try again in a minute', { headers: { 'Retry-After': '60' }, operators, cause: error });
 }
 
 /** `undefined` from a filter is a forgotten `return`: better a named error than a vanished value. */

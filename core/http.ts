@@ -5,7 +5,7 @@ import { defineToken } from './ref.ts';
 export interface Http {
   /** The client's address, spelled in one way. */
   addressOf(req: IncomingMessage): string;
-  /** Whether the client's own connection was encrypted. */
+  /** Whether the client's own connection is encrypted: where the site's address is https, all are. Cookies are made and read by this. */
   secure(req: IncomingMessage): boolean;
   /** Identifies the request in logs and error answers. */
   idOf(req: IncomingMessage): string;

@@ -79,16 +79,22 @@ export class JobQueue implements Jobs {
   define<P>(plugin: string, id: string, definition: JobDefinition<P>): { readonly job: Job<P>; readonly stop: () => Promise<void> } {
     const name = `${plugin}/job:${id}`;
     const cron = definition.cron === undefined ? undefined : readCron(plugin, definition.cron);
-    const stop = this.#add(name, plugin, `job ${id}`, { run: definition.run, durability: definition, cron });
+    const textOf = (payload: P): string => {
+      const checked = check(definition.schema, payload);
+      if (checked.ok) return JSON.stringify(checked.value);
+      const problems = checked.problems.map(({ field, message }) => `${field} ${message}`).join(', ');
+      throw new PluginError(plugin, `adds a job "${id}" whose payload does not fit its schema: ${problems}`);
+    };
+    const run: Listener['run'] = (payload, attempt) => definition.run(payload, { ...attempt, continueWith: async (rest) => attempt.continueWith(textOf(rest)) });
+    const stop = this.#add(name, plugin, `job ${id}`, { run, durability: definition, cron });
     const job: Job<P> = {
-      add: async (payload, { at } = {}) => {
-        const checked = check(definition.schema, payload);
-        if (!checked.ok) {
-          const problems = checked.problems.map(({ field, message }) => `${field} ${message}`).join(', ');
-          throw new PluginError(plugin, `adds a job "${id}" whose payload does not fit its schema: ${problems}`);
-        }
+      add: async (payload, { at, once = false } = {}) => {
+        const text = textOf(payload);
+        const listener = this.#listeners.get(name)!;
+        const stored = once ? await this.#stored(listener, this.#key(listener, payload)) : undefined;
+        if (stored !== undefined) return stored;
         const jobId = orderedId();
-        await this.#keep(this.#parts.data.batch(), [this.#listeners.get(name)!], jobId, payload, JSON.stringify(checked.value), at);
+        await this.#keep(this.#parts.data.batch(), [listener], jobId, payload, text, at);
         return jobId;
       },
       cancel: async (jobId) => {
@@ -116,8 +122,8 @@ export class JobQueue implements Jobs {
   /** A schedule that only waits for its next moment is no work. */
   report(): Promise<readonly JobReport[]> {
     return this.#parts.data.all(sql<JobReport>`select listener,
-        count(*) filter (where failed_at is null and (owner is null or run_at <= now()))::integer as waiting,
-        count(*) filter (where owner is not null and run_at > now())::integer as running, count(*) filter (where failed_at is not null)::integer as failed,
+        count(*) filter (where failed_at is null and (owner is null or leased_until <= now()))::integer as waiting,
+        count(*) filter (where owner is not null and leased_until > now())::integer as running, count(*) filter (where failed_at is not null)::integer as failed,
         min(run_at) filter (where failed_at is null and owner is null) as oldest,
         (array_agg(error order by failed_at desc nulls last, id) filter (where error is not null))[1] as error
       from job where cron is null or owner is not null or run_at <= now() or error is not null group by listener order by listener`);
@@ -132,8 +138,7 @@ export class JobQueue implements Jobs {
   #add(name: string, plugin: string, task: string, how: Omit<Listener, 'name' | 'plugin' | 'task'>): () => Promise<void> {
     if (this.#listeners.has(name)) throw new PluginError(plugin, `registers "${name}" twice; give one of them an \`id\` or another name`);
     const { supervisor } = this.#parts;
-    // As a guard it is never set aside: setting aside is what the retries are for, and skipping would lose work.
-    const listener: Listener = { name, plugin, ...how, task: supervisor.task(plugin, task, true) };
+    const listener: Listener = { name, plugin, ...how, task: supervisor.task(plugin, task, 'retry') };
     this.#listeners.set(name, listener);
     this.#worker.expect(listener);
     return () => {
@@ -150,6 +155,13 @@ export class JobQueue implements Jobs {
     return undefined;
   }
 
+  /** The id of a job with this key that has not ended. */
+  async #stored({ name }: Listener, key: string | undefined): Promise<string | undefined> {
+    const row = await this.#parts.data.one(sql<{ id: string }>`select id from job
+      where listener = ${name} and key is not distinct from ${key}::text and failed_at is null order by run_at, id limit 1`);
+    return row?.id;
+  }
+
   #key({ plugin, name, durability }: Listener, payload: unknown): string | undefined {
     try {
       return durability.key?.(payload as never);
@@ -159,10 +171,13 @@ export class JobQueue implements Jobs {
     }
   }
 
-  /** In the transaction under way. Plain values: a list made from JSON costs the server twice as much. */
+  /**
+   * In the transaction under way. Plain values: a list made from JSON costs the server twice as much. Never before this very moment, not even that of the
+   * transaction's begin: who takes work need not look at what was due long ago.
+   */
   async #insert(works: readonly Work[]): Promise<void> {
     for (let at = 0; at < works.length; at += TOGETHER) {
-      const rows = works.slice(at, at + TOGETHER).map((work) => sql`(${work.id}, ${work.listener}, ${work.key}, ${work.payload}, coalesce(${work.at}::timestamptz, now()))`);
+      const rows = works.slice(at, at + TOGETHER).map((work) => sql`(${work.id}, ${work.listener}, ${work.key}, ${work.payload}, greatest(${work.at}::timestamptz, clock_timestamp()))`);
       await this.#parts.data.all(sql`insert into job (id, listener, key, payload, run_at) values ${sql.join(rows)}`);
     }
   }

@@ -4,9 +4,10 @@ import { chainOf, PluginError } from './errors.ts';
 import { Graph } from './graph.ts';
 import { createHandle, type Parts, type Scope } from './handle.ts';
 import { defineAction } from './hooks.ts';
-import type { Plugin } from './plugin.ts';
+import { unusable, type Plugin } from './plugin.ts';
 import type { Token, Tokens } from './ref.ts';
 import type { Mount } from './routes.ts';
+import { inTime } from './supervise.ts';
 
 export type State = 'off' | 'active' | 'failed';
 
@@ -23,7 +24,10 @@ export interface KernelOptions extends Parts {
 export class Kernel {
   readonly graph: Graph;
   readonly #parts: KernelOptions;
+  /** In the order in which they started. */
   readonly #running = new Map<string, Scope>();
+  /** Stopped, and on their way back. */
+  readonly #returning = new Set<string>();
   readonly #failures = new Map<string, unknown>();
   readonly #provided = new Map<string, unknown>();
   #queue: Promise<unknown> = Promise.resolve();
@@ -36,12 +40,20 @@ export class Kernel {
     options.routes.service = (token) => this.service(token);
   }
 
-  /** Makes plugins known without starting them. A bad definition throws, naming the plugin. */
+  /** Makes a plugin known without starting it. One whose definition cannot be used is known too, and fails with the reason when it shall start. */
   install(plugin: Plugin): void {
-    const { settings } = this.#parts;
-    this.graph.add(plugin);
+    const { settings, log } = this.#parts;
+    settings.move(plugin.movedSettings ?? {});
+    try {
+      this.graph.check(plugin);
+      if (plugin.settings) settings.define(plugin.id, plugin.settings);
+      this.graph.add(plugin);
+    } catch (error) {
+      log.error({ plugin: plugin.id, error }, 'cannot be used as it is defined');
+      if (!this.graph.all().some(({ id }) => id === plugin.id)) this.graph.add(unusable(plugin, error));
+      return;
+    }
     if (!plugin.settings) return;
-    settings.define(plugin.id, plugin.settings);
     settings.watch(plugin.id, (keys) => {
       // Not awaited: whoever changed the setting may itself be a request of this plugin, which the restart waits for.
       if (keys.some((key) => 'x-restart' in (plugin.settings!.properties as Record<string, object>)[key]!)) void this.restart(plugin.id);
@@ -49,7 +61,7 @@ export class Kernel {
   }
 
   state(id: string): State {
-    if (this.#running.has(id)) return 'active';
+    if (this.#running.has(id) || this.#returning.has(id)) return 'active';
     return this.#failures.has(id) ? 'failed' : 'off';
   }
 
@@ -75,7 +87,7 @@ export class Kernel {
     return this.#serially(async () => {
       const order = this.graph.startOrder(id).filter((step) => !this.#running.has(step));
       for (const step of order) await this.#start(step);
-      for (const step of order) await this.#restart(this.graph.wanting(step).filter((other) => !order.includes(other)));
+      await this.#cycle(order.flatMap((step) => this.graph.wanting(step)).filter((other) => !order.includes(other)));
       return order;
     });
   }
@@ -83,17 +95,25 @@ export class Kernel {
   /** Stops `id` and whatever needs it, dependents first; resolves to the ids stopped, in order. */
   disable(id: string): Promise<readonly string[]> {
     return this.#serially(async () => {
-      const stopped = this.graph.stopOrder(id).filter((step) => this.#running.has(step));
-      for (const step of stopped) await this.#stop(step);
+      const stopped = await this.#cycle([id], this.graph.stopOrder(id));
       this.#failures.delete(id);
-      for (const step of stopped) await this.#restart(this.graph.wanting(step));
       return stopped;
+    });
+  }
+
+  /** As `disable`, for a plugin that harms the process: it is failed with this reason until somebody switches it on anew. */
+  fail(id: string, reason: unknown): Promise<readonly string[]> {
+    return this.#serially(async () => {
+      if (!this.#running.has(id)) return [];
+      // Before it stops, so that whoever hears of the stop finds the reason.
+      this.#failures.set(id, reason);
+      return this.#cycle([id], this.graph.stopOrder(id));
     });
   }
 
   /** Stops and starts `id` and its dependents; requests that come meanwhile wait. */
   restart(id: string): Promise<void> {
-    return this.#serially(() => this.#restart([id]));
+    return this.#serially(async () => void (await this.#cycle([id])));
   }
 
   /** Stops everything, dependents first. */
@@ -102,16 +122,19 @@ export class Kernel {
   }
 
   async #start(id: string, replaced?: Mount): Promise<void> {
-    const { hooks, routes, data } = this.#parts;
+    const { hooks, routes, data, supervisor } = this.#parts;
     const plugin = this.graph.get(id);
-    const mount: Mount = { plugin: id, entries: [], surfaces: [], pending: 0, pause: undefined };
-    const scope: Scope = { undo: new AsyncDisposableStack(), abort: new AbortController(), mount };
+    const mount: Mount = { plugin: id, entries: [], surfaces: [], pending: 0, pause: undefined, withdrawn: false };
+    const scope: Scope = { undo: new AsyncDisposableStack(), offers: new DisposableStack(), abort: new AbortController(), mount };
+    supervisor.begin(id);
     try {
+      if (plugin.fault !== undefined) throw plugin.fault;
       scope.undo.defer(hooks.own(id, plugin.hooks ?? []));
       if (plugin.migrations?.length) await data.migrate(id, plugin.migrations);
       if (plugin.entities?.length) await data.discover(id, plugin.entities);
-      const returned = await plugin.setup(this.#resolve(plugin, scope.undo), createHandle(plugin, scope, this.#parts));
-      this.#publish(plugin, returned ?? {}, scope.undo);
+      const setup = async (): Promise<unknown> => plugin.setup(this.#resolve(plugin, scope.undo), createHandle(plugin, scope, this.#parts));
+      const returned = await inTime(setup, supervisor.limits.setup, 'its setup');
+      this.#publish(plugin, (returned ?? {}) as Record<string, unknown>, scope.undo);
       routes.publish(mount, replaced);
       this.#running.set(id, scope);
       this.#failures.delete(id);
@@ -121,44 +144,54 @@ export class Kernel {
       this.#failures.set(id, error);
       throw new PluginError(id, `failed to start: ${chainOf(error)}`, { cause: error });
     } finally {
+      this.#returning.delete(id);
       await hooks.emit(pluginChanged, { id, state: this.state(id) });
     }
   }
 
-  /** The routes of a plugin that restarts stay in the table, waiting for its return. */
+  /** It counts as running, so that its views and texts are there, until nobody asks for them any more. */
   async #stop(id: string): Promise<void> {
     const { hooks, routes } = this.#parts;
     const scope = this.#running.get(id)!;
-    this.#running.delete(id);
+    const returns = scope.mount.pause !== undefined;
     scope.abort.abort();
-    if (!scope.mount.pause) routes.withdraw(scope.mount);
+    // The routes of a plugin that restarts stay in the table, waiting for its return.
+    if (!returns) routes.withdraw(scope.mount);
     await routes.drain(scope.mount);
     await this.#end(id, scope);
-    await hooks.emit(pluginChanged, { id, state: this.state(id) });
+    this.#running.delete(id);
+    if (returns) this.#returning.add(id);
+    else await hooks.emit(pluginChanged, { id, state: this.state(id) });
   }
 
-  async #end(id: string, { undo, abort }: Scope): Promise<void> {
+  async #end(id: string, { undo, offers, abort }: Scope): Promise<void> {
+    const { supervisor, log } = this.#parts;
     abort.abort();
+    offers.dispose();
+    await supervisor.idle(id);
     await undo.disposeAsync().catch((error: unknown) => {
-      this.#parts.log.error({ plugin: id, error }, 'stopping failed in part; what it left may need a restart of the process');
+      log.error({ plugin: id, error }, 'stopping failed in part; what it left may need a restart of the process');
     });
-    this.#parts.supervisor.forget(id);
+    supervisor.forget(id);
   }
 
-  /** Whoever needs a restarted plugin is restarted with it, or it would keep the old service. */
-  async #restart(ids: readonly string[]): Promise<void> {
-    for (const id of ids) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      const steps = this.graph.stopOrder(id).filter((step) => this.#running.has(step));
-      const mounts = steps.map((step) => this.#running.get(step)!.mount);
-      for (const mount of mounts) mount.pause = promise;
-      for (const step of steps) await this.#stop(step);
-      for (const mount of mounts.toReversed()) {
-        const fail = (error: unknown): void => this.#parts.log.error({ plugin: mount.plugin, error }, 'did not come back from a restart');
-        await this.#start(mount.plugin, mount).catch(fail);
-      }
-      resolve();
+  /**
+   * Stops these plugins and whoever holds a service of theirs, which would be the old one: those that came last first. Then all but `leaving`
+   * start again. Resolves to those that left.
+   */
+  async #cycle(ids: readonly string[], leaving: readonly string[] = []): Promise<readonly string[]> {
+    const holders = new Set(ids.flatMap((id) => [...this.graph.holders(id)]));
+    const steps = this.active().filter((id) => holders.has(id)).toReversed();
+    const returning = steps.filter((id) => !leaving.includes(id)).map((id) => this.#running.get(id)!.mount);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    for (const mount of returning) mount.pause = promise;
+    for (const step of steps) await this.#stop(step);
+    for (const mount of returning.toReversed()) {
+      const fail = (error: unknown): void => this.#parts.log.error({ plugin: mount.plugin, error }, 'did not come back from a restart');
+      await this.#start(mount.plugin, mount).catch(fail);
     }
+    resolve();
+    return steps.filter((id) => leaving.includes(id));
   }
 
   #resolve(plugin: Plugin, undo: AsyncDisposableStack): Record<string, unknown> {

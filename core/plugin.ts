@@ -1,22 +1,32 @@
 import type { Command } from './cli/command.ts';
 import type { EntityDefinition, MigrationClass } from './data.ts';
+import { PluginError } from './errors.ts';
 import type { Action, Durability, Delivery, Filter, Hook, Listen, Query } from './hooks.ts';
 import type { Logger } from './logger.ts';
 import type { Awaitable, ExtensionPoint, Services, Tokens } from './ref.ts';
 import type { Handler, Permission, RouteDefinition, Surface, SurfaceBehaviour } from './routes.ts';
 import type { Static, TObject, TSchema } from './schema.ts';
 import type { Extension } from './extensions.ts';
+import type { SettingsCheck } from './settings.ts';
 
 /** Background work of one plugin, kept in the database until it has run. */
 export interface JobDefinition<P> extends Durability<P> {
   readonly schema: TSchema;
-  run(payload: P, delivery: Delivery): Awaitable<void>;
+  run(payload: P, delivery: JobDelivery<P>): Awaitable<void>;
   /** A cron expression in UTC; one process fires it, with an empty object as payload. */
   readonly cron?: string;
 }
+/** One attempt at a job. */
+export interface JobDelivery<P> extends Delivery {
+  /**
+   * When this attempt has ended well, the same job runs once more, with what is left to do. Joins the transaction under way: what was done in it is not
+   * done again, wherever the process stops.
+   */
+  continueWith(rest: P): Promise<void>;
+}
 export interface Job<P> {
-  /** Joins the transaction under way. Resolves to the job's id. */
-  add(payload: P, options?: { readonly at?: Date }): Promise<string>;
+  /** Joins the transaction under way. Resolves to the job's id. `once`: to that of one with the same key, where one waits or runs already. */
+  add(payload: P, options?: { readonly at?: Date; readonly once?: boolean }): Promise<string>;
   /** True when it was still waiting. */
   cancel(id: string): Promise<boolean>;
 }
@@ -33,6 +43,8 @@ export interface PluginHandle<S = unknown> {
   readonly settings: S;
   /** Runs after a change of one of the plugin's settings, with the keys that changed. */
   onSettings(run: (keys: readonly string[]) => Awaitable<void>): void;
+  /** Looks at values of the plugin's own settings before they are stored, and for `doctor` at those in force; what it finds refuses them. */
+  checkSettings(run: SettingsCheck): void;
 
   readonly on: Listen;
   emit<P>(action: Action<P>, payload: P): Promise<void>;
@@ -70,6 +82,10 @@ export interface PluginDefinition<N extends Tokens, W extends Tokens, P extends 
   readonly description?: string;
   /** Where its files are; set by the loader for plugins it reads from disk. */
   readonly folder?: string;
+  /** It defends accounts or what is known of them: administrators are told when it is switched off. */
+  readonly defends?: boolean;
+  /** Why it cannot be used; set by the loader for plugins that could not be read, so that they are known and say so. */
+  readonly fault?: unknown;
   /** Services this plugin cannot run without. */
   readonly needs?: N;
   /** Services it uses when they are there. It is restarted when one comes or goes. */
@@ -83,6 +99,8 @@ export interface PluginDefinition<N extends Tokens, W extends Tokens, P extends 
   readonly permissions?: readonly Permission[];
   /** An object schema whose properties are full dotted keys, each with a default. */
   readonly settings?: S;
+  /** Settings of earlier versions, by the environment variable in their place. What is stored of them is not read; start and `doctor` say so. */
+  readonly movedSettings?: Readonly<Record<string, string>>;
   readonly entities?: readonly EntityDefinition[];
   /** Run in order, each once, when the plugin is enabled. First-party plugins keep theirs in migrations/<id>/. */
   readonly migrations?: readonly MigrationClass[];
@@ -92,6 +110,24 @@ export interface PluginDefinition<N extends Tokens, W extends Tokens, P extends 
 
 // `any` because the kernel holds plugins of unrelated types; `definePlugin` checks each one.
 export type Plugin = PluginDefinition<any, any, any, any>;
+
+/** What is wrong with the shape of a definition; undefined for one that can be put together with others. */
+export function faultOf(plugin: Plugin): PluginError | undefined {
+  const broken = (['provides', 'needs', 'wants', 'hooks', 'extensionPoints', 'permissions'] as const)
+    .find((list) => Object.values((plugin[list] ?? {}) as object).some((ref: { readonly id?: unknown } | undefined) => typeof ref?.id !== 'string'));
+  if (broken) return new PluginError(plugin.id, `lists something undefined under \`${broken}\`; two modules that import each other may be why`);
+  const isCommand = (one: Partial<Command> | undefined): boolean => typeof one?.name === 'string' && typeof one.run === 'function';
+  if (plugin.commands && !(Array.isArray(plugin.commands) && plugin.commands.every(isCommand))) return new PluginError(plugin.id, 'lists something under `commands` that `defineCommand` did not make');
+  if (plugin.settings !== undefined && typeof plugin.settings.properties !== 'object') return new PluginError(plugin.id, 'has `settings` that are not a `Type.Object`');
+  return undefined;
+}
+
+/** What is left of a plugin that cannot be used: it is listed, and failed with its reason. */
+export const unusable = ({ id, name, version, description, folder, migrations }: Omit<Plugin, 'setup'>, fault: unknown): Plugin => ({
+  id, fault, setup: () => Promise.reject(fault as Error),
+  ...(name !== undefined && { name }), ...(version !== undefined && { version }), ...(description !== undefined && { description }),
+  ...(folder !== undefined && { folder }), ...(migrations && { migrations }),
+});
 
 export function definePlugin<N extends Tokens = {}, W extends Tokens = {}, P extends Tokens = {}, S extends TObject = TObject<{}>>(
   definition: PluginDefinition<N, W, P, S>,

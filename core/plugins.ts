@@ -4,7 +4,7 @@ import type { Fleet } from './fleet.ts';
 import type { Parts } from './handle.ts';
 import type { Kernel, State } from './kernel.ts';
 import { defineToken } from './ref.ts';
-import type { TaskReport } from './supervise.ts';
+import type { BlockReport, TaskReport } from './supervise.ts';
 
 export interface PluginInfo {
   readonly id: string;
@@ -18,10 +18,14 @@ export interface PluginInfo {
   readonly problem: string | undefined;
   /** May not be switched off from the panel. */
   readonly required: boolean;
+  /** Defends accounts or what is known of them. */
+  readonly defends: boolean;
   readonly needs: readonly string[];
   readonly dependents: readonly string[];
   readonly folder: string | undefined;
   readonly tasks: readonly TaskReport[];
+  /** How often it kept the whole process from running; undefined for never. */
+  readonly blocks: BlockReport | undefined;
 }
 
 /** Which plugins run, in this process and, through the database, in all of them. */
@@ -57,16 +61,16 @@ export class PluginControl implements Plugins {
   constructor(options: PluginControlOptions) {
     const { fleet, required, kernel: { graph } } = options;
     this.#options = options;
-    this.#required = new Set(graph.all().flatMap(({ id }) => (required.includes(id) ? graph.startOrder(id) : [])));
+    this.#required = new Set(graph.all().flatMap(({ id }) => (required.includes(id) ? [...this.#needs(id), id] : [])));
     fleet.listen('plugins', () => this.reconcile());
   }
 
   list(): readonly PluginInfo[] {
     const { kernel, kernel: { graph }, supervisor } = this.#options;
     const tasks = Map.groupBy(supervisor.report(), (task) => task.plugin);
-    return graph.all().map(({ id, name = id, version = '', description = '', folder }) => ({
-      id, name, version, description, folder, wanted: !this.#off.has(id), state: kernel.state(id), problem: this.#problem(id), required: this.#required.has(id),
-      needs: this.#needs(id), dependents: graph.stopOrder(id).slice(0, -1), tasks: tasks.get(id) ?? [],
+    return graph.all().map(({ id, name = id, version = '', description = '', folder, defends = false }) => ({
+      id, name, version, description, folder, wanted: !this.#off.has(id), state: kernel.state(id), problem: this.#problem(id), required: this.#required.has(id), defends,
+      needs: this.#needs(id), dependents: graph.stopOrder(id).slice(0, -1), tasks: tasks.get(id) ?? [], blocks: supervisor.blocks(id),
     }));
   }
 
@@ -106,6 +110,16 @@ export class PluginControl implements Plugins {
 
   release(id: string): void {
     this.#options.supervisor.release(id);
+  }
+
+  /** Whether it has to stay on. */
+  required(id: string): boolean {
+    return this.#required.has(id);
+  }
+
+  /** Switches one off that harms this process, with what needs it, until somebody switches it on anew. */
+  async fail(id: string, reason: unknown): Promise<void> {
+    await this.#options.kernel.fail(id, reason);
   }
 
   /** Makes what runs what should run. What failed is not tried again until somebody switches it on anew. */

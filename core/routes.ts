@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Static, TSchema } from 'typebox';
-import { HttpError, notFound, PluginError } from './errors.ts';
+import { HttpError, InvalidInput, notFound, PluginError } from './errors.ts';
 import { Http } from './http.ts';
 import { Paths, type Match } from './paths.ts';
 import { createRef, defineToken, type Awaitable, type Ref, type Token } from './ref.ts';
@@ -42,6 +42,12 @@ export interface Exchange<Actor> {
   readonly actor: Actor;
 }
 
+/** What the handler sees of a request's address: the values that were checked, and nothing that was left out of them. */
+export interface Addressed {
+  readonly params: unknown;
+  readonly query: unknown;
+}
+
 /** How a surface behaves; its owner sets it with `plugin.surface(ref, behaviour)`. Called in the order written here. */
 export interface SurfaceBehaviour<Actor, Out = unknown> {
   /** Synchronous short cut before everything else: true when it has answered from stored bytes. */
@@ -51,8 +57,8 @@ export interface SurfaceBehaviour<Actor, Out = unknown> {
   enter(req: Request, res: Response, route: RouteInfo | undefined): Awaitable<Actor>;
   /** Login and forgery checks, before anything is looked up. */
   guard?(exchange: Exchange<Actor>, route: RouteInfo): Awaitable<void>;
-  /** Reads of routes with `keep` that are public: true when it has answered with what it kept for this very caller. */
-  recall?(exchange: Exchange<Actor>, route: RouteInfo): boolean;
+  /** Reads of routes with `keep` that are public: true when it has answered with what it kept for this very caller under what the handler would see. */
+  recall?(call: Exchange<Actor> & Addressed, route: RouteInfo): boolean;
   /** The request body as a value; called once, when a route wants one. */
   body?(req: Request, res: Response): Awaitable<unknown>;
   /** True when bodies are forms, whose values arrive as text. */
@@ -60,7 +66,7 @@ export interface SurfaceBehaviour<Actor, Out = unknown> {
   /** Around the handler, when all checks have passed: its result, or undefined to let it simply run. Once an answer was sent, `succeed` is left out. */
   around?(call: Exchange<Actor> & { readonly body: unknown }, route: RouteInfo, handler: () => Promise<Out>): Promise<Out> | undefined;
   /** `tags`: what the route's `keep` said; undefined when the answer must not be kept. */
-  succeed(exchange: Exchange<Actor>, result: Out, route: RouteInfo, tags: readonly string[] | undefined): Awaitable<void>;
+  succeed(call: Exchange<Actor> & Addressed, result: Out, route: RouteInfo, tags: readonly string[] | undefined): Awaitable<void>;
   fail(exchange: Exchange<Actor | undefined>, error: unknown): Awaitable<void>;
 }
 
@@ -139,6 +145,8 @@ export interface Mount {
   pending: number;
   /** Set while the plugin restarts: requests that come meanwhile wait for it. */
   pause: Promise<void> | undefined;
+  /** Out of the table for good: requests that had found a route of it look again. */
+  withdrawn: boolean;
 }
 
 /** The longest prefix first. */
@@ -151,6 +159,8 @@ export class RouteRegistry implements Routes {
   /** Set before plugins start. */
   closing = new AbortController().signal;
   service: <T>(token: Token<T>) => T | undefined = () => undefined;
+  /** Runs a handler's work until it first waits; set by whoever notices that it takes long. */
+  stretch: <T>(plugin: string, what: string, work: () => T) => T = (_plugin, _what, work) => work();
 
   /** From here on the mount's routes answer; `replaced` (a paused mount of the same plugin) leaves in the same step. */
   publish(mount: Mount, replaced?: Mount): void {
@@ -161,6 +171,7 @@ export class RouteRegistry implements Routes {
 
   /** Out of the table at once. */
   withdraw(mount: Mount): void {
+    mount.withdrawn = true;
     this.#mounts = this.#mounts.filter((other) => other !== mount);
     this.#table = compile(this.#mounts);
   }
@@ -196,8 +207,9 @@ export class RouteRegistry implements Routes {
     const { surface, behaviour, mount, paths } = at;
     const path = req.path.slice(surface.prefix === '/' ? 0 : surface.prefix.length) || '/';
     const { value: found, params, allowed } = paths.find(req.method === 'HEAD' ? 'GET' : req.method, path);
-    let pause = mount.pause ?? found?.mount.pause;
+    const pause = mount.pause ?? found?.mount.pause;
     if (pause) return pause.then(() => this.#answer(req, res));
+    let again: Promise<void> | undefined;
     const exchange = { req, res, actor: undefined as unknown };
     mount.pending++;
     try {
@@ -205,13 +217,13 @@ export class RouteRegistry implements Routes {
       if (res.headersSent) return true;
       exchange.actor = await behaviour.enter(req, res, found?.info);
       if (!found) this.#unmatched(res, allowed, req.method);
-      else if (!(pause = found.mount.pause)) await this.#call(found, params, exchange, behaviour);
+      else if (!(again = found.mount.withdrawn ? Promise.resolve() : found.mount.pause)) await this.#call(found, params, exchange, behaviour);
     } catch (error) {
       await behaviour.fail(exchange as Exchange<unknown>, error);
     } finally {
       mount.pending--;
     }
-    return pause ? pause.then(() => this.#answer(req, res)) : true;
+    return again ? again.then(() => this.#answer(req, res)) : true;
   }
 
   #unmatched(res: Response, allowed: readonly string[], method: string): void {
@@ -226,10 +238,12 @@ export class RouteRegistry implements Routes {
     mount.pending++;
     try {
       await behaviour.guard?.(exchange, info);
-      if (info.keep && info.can === 'public' && behaviour.recall?.(exchange, info)) return;
       const params = info.params ? check(info.params, raw, { coerce: true }) : ({ ok: true, value: raw } as const);
       if (!params.ok || Object.values(raw).some((text) => text?.includes('\0'))) throw notFound();
-      const call = { ...exchange, params: params.value as unknown, query: undefined as unknown, body: undefined as unknown, target: undefined as unknown };
+      const query = info.query ? check(info.query, { ...exchange.req.query }, { coerce: true }) : ({ ok: true, value: undefined } as const);
+      const addressed: Addressed = { params: params.value, query: query.ok ? query.value : undefined };
+      if (info.keep && info.can === 'public' && query.ok && behaviour.recall?.({ ...exchange, ...addressed }, info)) return;
+      const call = { ...exchange, ...addressed, body: undefined as unknown, target: undefined as unknown };
       if (info.find) {
         call.target = await info.find(call);
         if (call.target === undefined) throw notFound();
@@ -237,9 +251,10 @@ export class RouteRegistry implements Routes {
       const what = info.can === 'public' ? 'do this' : info.can.label;
       if (info.can !== 'public' && !(await this.service(Authorizer)?.allows(call.actor, info.can, call.target))) throw new HttpError(403, `You may not ${what}`);
       if (info.allow && !(await info.allow(call))) throw new HttpError(403, `You may not ${what}${info.can === 'public' ? '' : ' here'}`);
-      if (info.query) call.query = parse(info.query, { ...call.req.query }, { coerce: true });
+      if (!query.ok) throw new InvalidInput(query.problems);
       if (info.body) call.body = parse(info.body, await behaviour.body?.(call.req, call.res), { coerce: behaviour.coerce === true });
-      const result = await (behaviour.around?.(call, info, async () => handler(call)) ?? handler(call));
+      const handle = (): unknown => this.stretch(info.plugin, `${info.method} ${info.path}`, () => handler(call));
+      const result = await (behaviour.around?.(call, info, async () => handle()) ?? handle());
       if (!call.res.headersSent) await behaviour.succeed(call, result, info, info.keep?.(call));
     } finally {
       mount.pending--;
@@ -249,6 +264,10 @@ export class RouteRegistry implements Routes {
 
 function compile(mounts: readonly Mount[]): Table {
   const table: Table = mounts.flatMap((mount) => mount.surfaces.map((own) => ({ ...own, mount, paths: new Paths<Entry>() })));
+  for (const [at, { surface, mount }] of table.entries()) {
+    const other = table.slice(0, at).find(({ surface: { id, prefix } }) => id === surface.id || prefix === surface.prefix);
+    if (other) throw new PluginError(mount.plugin, `answers on the surface "${surface.id}" under ${surface.prefix}, which plugin "${other.mount.plugin}" does already; keep one`);
+  }
   for (const entry of mounts.flatMap((mount) => mount.entries)) {
     const { plugin, surface, method, path } = entry.info;
     const problem = table.find((other) => other.surface.id === surface.id)?.paths.add(method.toUpperCase(), path, entry);

@@ -5,6 +5,8 @@ import { InvalidInput, type FieldProblem } from './errors.ts';
 
 export { Type, type Static, type TObject, type TSchema } from 'typebox';
 
+/** Problems of one value that are told; more than anybody reads, and than an answer should hold. */
+const MOST_PROBLEMS = 100;
 const DIGITS = /^-?\d+(\.\d*[1-9])?$/;
 const KEYWORDS = ['x-secret', 'x-restart', 'x-order', 'x-group', 'x-danger', 'x-markdown'];
 
@@ -55,9 +57,9 @@ export function check<S extends TSchema>(schema: S, value: unknown, { coerce = f
   let validate = compiled[kind].get(key);
   if (!validate) compiled[kind].set(key, (validate = (coerce ? coercing : exact).compile(closed(schema) as TSchema)));
   const copy = structuredClone(value);
-  if (!validate(copy)) return { ok: false, problems: (validate.errors ?? []).map(problem) };
+  if (!validate(copy)) return { ok: false, problems: (validate.errors ?? []).slice(0, MOST_PROBLEMS).map(problem) };
   const faults = faultsOf(copy, value, '');
-  return faults.length > 0 ? { ok: false, problems: faults } : { ok: true, value: copy as Static<S> };
+  return faults.length > 0 ? { ok: false, problems: faults.slice(0, MOST_PROBLEMS) } : { ok: true, value: copy as Static<S> };
 }
 
 /** What no schema tells: a text that PostgreSQL cannot hold or read as JSON, a number that was written otherwise than in digits, as "1e1". */

@@ -43,6 +43,13 @@ interface Watcher {
   readonly run: (keys: readonly string[]) => Awaitable<void>;
 }
 
+/** Says what a schema cannot: which of these values, by key, cannot be used, and why. */
+export type SettingsCheck = (values: Readonly<Record<string, unknown>>) => Awaitable<readonly FieldProblem[]>;
+interface Checker {
+  readonly plugin: string;
+  readonly run: SettingsCheck;
+}
+
 /** A default at a schema's root can fill in nothing, and ajv refuses it there. */
 const bare = (schema: TSchema): TSchema => Object.fromEntries(Object.entries(schema).filter(([keyword]) => keyword !== 'default'));
 
@@ -50,6 +57,8 @@ const bare = (schema: TSchema): TSchema => Object.fromEntries(Object.entries(sch
 export class SettingsStore implements Settings {
   readonly #definitions = new Map<string, Omit<SettingInfo, 'key' | 'value' | 'stored'>>();
   readonly #watchers = new Set<Watcher>();
+  readonly #moved = new Map<string, string>();
+  readonly #checkers = new Set<Checker>();
   readonly #parts: SettingsParts;
   #stored = new Map<string, unknown>();
 
@@ -70,17 +79,31 @@ export class SettingsStore implements Settings {
     }
   }
 
+  /** All of a plugin's, or none where one of them cannot be. */
   define(plugin: string, schema: TObject): void {
+    const defined: Array<[string, Omit<SettingInfo, 'key' | 'value' | 'stored'>]> = [];
     for (const [key, property] of Object.entries(schema.properties as Record<string, TSchema & { default?: unknown; 'x-secret'?: boolean }>)) {
       const other = this.#definitions.get(key);
       if (other) throw new PluginError(plugin, `defines the setting "${key}", which belongs to "${other.plugin}"; choose another key`);
       const secret = property['x-secret'] === true;
       if (property.default === undefined && !secret) throw new PluginError(plugin, `defines the setting "${key}" without a default; give it one`);
       const configured = this.#parts.configured?.[key];
-      this.#definitions.set(key, { plugin, schema: property, secret, default: configured ?? property.default });
-      const problems = configured === undefined ? [] : this.#problems(key, configured).map(({ message }) => message);
+      const definition = { plugin, schema: property, secret, default: configured ?? property.default };
+      const problems = configured === undefined ? [] : problemsOf(key, definition, configured).map(({ message }) => message);
       if (problems.length > 0) throw new PluginError(plugin, `has a bad setting "${key}" in the configuration file: ${problems.join(', ')}`);
+      defined.push([key, definition]);
     }
+    for (const [key, definition] of defined) this.#definitions.set(key, definition);
+  }
+
+  /** Keys that are settings no more, by the environment variable in their place. */
+  move(settings: Readonly<Record<string, string>>): void {
+    for (const [key, variable] of Object.entries(settings)) this.#moved.set(key, variable);
+  }
+
+  /** Those of which the database still holds a value, which is not read. */
+  moved(): readonly { readonly key: string; readonly variable: string }[] {
+    return [...this.#moved].filter(([key]) => this.#stored.has(key)).map(([key, variable]) => ({ key, variable }));
   }
 
   /** An object whose properties always read the value in force. */
@@ -96,6 +119,19 @@ export class SettingsStore implements Settings {
     return () => void this.#watchers.delete(watcher);
   }
 
+  guard(plugin: string, run: SettingsCheck): () => void {
+    const checker = { plugin, run };
+    this.#checkers.add(checker);
+    return () => void this.#checkers.delete(checker);
+  }
+
+  /** What is wrong with the values in force: a stored one may have been usable when it was stored. */
+  async problems(): Promise<readonly FieldProblem[]> {
+    const shown = this.list().filter(({ secret }) => !secret);
+    const values = Object.fromEntries(shown.map(({ key, value }) => [key, value]));
+    return [...shown.flatMap(({ key, value }) => this.#problems(key, value)), ...(await this.#refusals(values))];
+  }
+
   get(key: string): unknown {
     const { secret, default: fallback } = this.#definitions.get(key) ?? {};
     const stored = this.#stored.get(key);
@@ -106,6 +142,8 @@ export class SettingsStore implements Settings {
   async set(changes: Readonly<Record<string, unknown>>): Promise<void> {
     const problems = Object.entries(changes).flatMap(([key, value]) => this.#problems(key, value));
     if (problems.length > 0) throw new InvalidInput(problems);
+    const refused = await this.#refusals(changes);
+    if (refused.length > 0) throw new InvalidInput(refused);
     const kept = (key: string, value: unknown): unknown => (this.#definitions.get(key)!.secret ? this.#parts.secrets().seal(String(value)) : value);
     const rows = Object.entries(changes).map(([key, value]) => ({ key, value: kept(key, value) }));
     await this.#change(sql`insert into setting (key, value, updated_at) select r.key, coalesce(r.value, 'null'), now()
@@ -129,10 +167,23 @@ export class SettingsStore implements Settings {
     await data.transaction(() => data.all(statement).then(() => data.batch()!.push(() => this.load(), () => fleet.announce('settings'))));
   }
 
+  /** What the plugins that these settings belong to say of them. */
+  async #refusals(values: Readonly<Record<string, unknown>>): Promise<readonly FieldProblem[]> {
+    const problems: FieldProblem[] = [];
+    for (const { plugin, run } of this.#checkers) {
+      const own = Object.fromEntries(Object.entries(values).filter(([key]) => this.#definitions.get(key)?.plugin === plugin));
+      if (Object.keys(own).length > 0) problems.push(...(await run(own)));
+    }
+    return problems;
+  }
+
   #problems(key: string, value: unknown): readonly FieldProblem[] {
     const definition = this.#definitions.get(key);
-    if (!definition) return [{ field: key, message: 'is not a setting of any installed plugin' }];
-    const result = check(bare(definition.schema), value);
-    return result.ok ? [] : result.problems.map(({ message }) => ({ field: key, message }));
+    return definition ? problemsOf(key, definition, value) : [{ field: key, message: 'is not a setting of any installed plugin' }];
   }
+}
+
+function problemsOf(field: string, { schema }: Pick<SettingInfo, 'schema'>, value: unknown): readonly FieldProblem[] {
+  const result = check(bare(schema), value);
+  return result.ok ? [] : result.problems.map(({ message }) => ({ field, message }));
 }

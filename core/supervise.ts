@@ -1,7 +1,8 @@
 import { HttpError, messageOf } from './errors.ts';
 import type { Logger } from './logger.ts';
+import type { Awaitable } from './ref.ts';
 
-/** Limits of one plugin's listener, slot or job before it is cut off or set aside. */
+/** Limits of one plugin's listener, slot or job before it is cut off or quarantined. */
 export interface SupervisionLimits {
   /** Milliseconds an asynchronous call may take. */
   readonly deadline: number;
@@ -9,14 +10,21 @@ export interface SupervisionLimits {
   readonly failures: number;
   /** Milliseconds above which a call counts as slow; `failures` slow calls in a row quarantine too. */
   readonly slow: number;
+  /** Milliseconds a plugin's `setup` may take. */
+  readonly setup: number;
 }
+
+/**
+ * What happens to the callers of a task that has failed too often in a row: they go on without it (`skip`), they get an error at once
+ * (`refuse`, for what checks: going on without it would let through what it refuses), or nothing changes (`retry`, for what is tried again anyway).
+ */
+export type FailurePolicy = 'skip' | 'refuse' | 'retry';
 
 /** One supervised thing: a listener, a slot's filling, a job. Counters are plain fields because they are on every hot path. */
 export interface Task {
   readonly plugin: string;
   readonly task: string;
-  /** A guard is never set aside: skipping it would let through what it refuses. */
-  readonly guard: boolean;
+  readonly policy: FailurePolicy;
   calls: number;
   /** Milliseconds, summed over all calls. */
   time: number;
@@ -26,34 +34,82 @@ export interface Task {
   /** From when on one that is quarantined may try again, in milliseconds of the process. */
   again: number;
   lastError: string | undefined;
+  /** Its plugin has stopped: it is no longer called, and what still runs of it counts for nothing. */
+  ended: boolean;
 }
 
-export type TaskReport = Readonly<Omit<Task, 'guard' | 'inRow' | 'again'>>;
+export interface TaskReport extends Readonly<Pick<Task, 'plugin' | 'task' | 'calls' | 'time' | 'failures' | 'quarantined' | 'lastError'>> {
+  /** The last calls of a check failed: whatever it checks is refused. */
+  readonly refusing: boolean;
+}
+
+/** How often a plugin kept the whole process from running, and for how long, in milliseconds. */
+export interface BlockReport {
+  readonly count: number;
+  readonly longest: number;
+  /** What ran the last time. */
+  readonly task: string;
+}
+
+/** A call under way: it fails when the clock reaches `due`, and is no longer waited for when `last` is reached. */
+interface Pending {
+  readonly task: Task;
+  readonly due: number;
+  readonly last: number;
+  readonly expire: (counts: boolean) => void;
+}
 
 /** How often deadlines are looked at, in milliseconds: one timer for all of them costs less than one each. */
 const TICK = 50;
 /** Milliseconds after which what is quarantined is tried once more: what was slow because the database was shall not stay away for good. */
-const RETRY = 60_000;
+const RETRY = { skip: 60_000, refuse: 2_000, retry: 0 } as const;
+/** Milliseconds beyond its deadline for which a call is waited for while the process is busy; it is left out then, which is nobody's failure. */
+const PATIENCE = 5_000;
+/** Milliseconds without a turn of the event loop from which on everybody notices. */
+const BLOCK = 50;
+/** Milliseconds between two log lines about blocks of one plugin, or about what it left behind. */
+const REMIND = 60_000;
 
-/** Runs plugin code under a deadline, counts what it costs, and sets aside what keeps failing. */
+/** Runs plugin code under a deadline, counts what it costs, and quarantines what keeps failing. */
 export class Supervisor {
   readonly #log: Logger;
   readonly #tasks = new Map<string, Set<Task>>();
-  /** What to do with calls that have not ended by when they must have, in milliseconds of `#lived`. */
-  readonly #pending = new Map<() => void, number>();
+  readonly #ended = new Set<string>();
+  readonly #pending = new Set<Pending>();
+  /** Tasks whose call ended when the next tick was overdue already. */
+  readonly #overdue = new Set<Task>();
+  readonly #blocks = new Map<string, { count: number; longest: number; task: string; told: number }>();
+  /** What plugins that are off left behind: how often it threw since that was last told, and when that was. */
+  readonly #left = new Map<string, { readonly times: number; readonly told: number }>();
   #timer: NodeJS.Timeout | undefined;
-  /** Milliseconds that the timer has counted, which deadlines go by: it counts none while the process is kept from running, which is no plugin's fault. */
+  #watching = false;
+  /** Milliseconds that the timer has counted: none while the process is kept from running, which is no plugin's fault. */
   #lived = 0;
-  limits: SupervisionLimits = { deadline: 5_000, failures: 5, slow: 1_000 };
+  /**
+   * Milliseconds that plugin code has had to itself, which deadlines go by. It counts only while the event loop had nothing to do, so that many
+   * visitors make nobody late, and the statements under way share it, as they share the database.
+   */
+  #clock = 0;
+  /** As of the last tick: the loop's idle milliseconds, the moment, and the milliseconds of blocks whose plugin is known. */
+  #seen = { idle: 0, at: 0, blocked: 0 };
+  /** How many statements the database works on. */
+  load: () => number = () => 0;
+  limits: SupervisionLimits = { deadline: 5_000, failures: 5, slow: 1_000, setup: 30_000 };
 
   constructor(log: Logger) {
     this.#log = log;
   }
 
+  /** A plugin starts: its tasks count from here on. */
+  begin(plugin: string): void {
+    this.#ended.delete(plugin);
+  }
+
   /** A new task of a plugin, kept until `forget`. */
-  task(plugin: string, name: string, guard = false): Task {
-    const task: Task = { plugin, task: name, guard, calls: 0, time: 0, failures: 0, inRow: 0, quarantined: false, again: 0, lastError: undefined };
-    this.#tasks.set(plugin, (this.#tasks.get(plugin) ?? new Set()).add(task));
+  task(plugin: string, name: string, policy: FailurePolicy = 'skip'): Task {
+    const ended = this.#ended.has(plugin);
+    const task: Task = { plugin, task: name, policy, calls: 0, time: 0, failures: 0, inRow: 0, quarantined: false, again: 0, lastError: undefined, ended };
+    if (!ended) this.#tasks.set(plugin, (this.#tasks.get(plugin) ?? new Set()).add(task));
     return task;
   }
 
@@ -62,23 +118,55 @@ export class Supervisor {
     return [...(this.#tasks.get(plugin) ?? [])].find(({ task }) => task === name) ?? this.task(plugin, name);
   }
 
-  /** Stops counting one task, or all of a plugin that stopped. */
+  /** Ends one task, or all of a plugin that stopped. */
   forget(plugin: string, task?: Task): void {
-    void (task ? this.#tasks.get(plugin)?.delete(task) : this.#tasks.delete(plugin));
+    const tasks = this.#tasks.get(plugin);
+    for (const one of task ? [task] : (tasks ?? [])) {
+      one.ended = true;
+      tasks?.delete(one);
+    }
+    if (task) return;
+    this.#tasks.delete(plugin);
+    this.#blocks.delete(plugin);
+    this.#ended.add(plugin);
+  }
+
+  /** Something that a plugin left behind threw. How often it did since this was last told; undefined where it is too soon to tell again. */
+  left(plugin: string): number | undefined {
+    const now = performance.now();
+    const { times, told } = this.#left.get(plugin) ?? { times: 0, told: -Infinity };
+    const tell = now - told >= REMIND;
+    this.#left.set(plugin, tell ? { times: 0, told: now } : { times: times + 1, told });
+    return tell ? times + 1 : undefined;
+  }
+
+  /** Resolves when no call of the plugin that has a deadline is under way, or after the common deadline. */
+  async idle(plugin: string): Promise<void> {
+    const busy = (): boolean => [...this.#pending].some(({ task, due }) => task.plugin === plugin && due !== Infinity);
+    for (const end = performance.now() + this.limits.deadline; busy() && performance.now() < end;) await new Promise((resolve) => setTimeout(resolve, 5));
   }
 
   /**
    * Returns what `work` returns, or throws what it throws, at once or as a promise, which rejects with an error naming task and limit
-   * when the deadline passed. Synchronous work cannot be cut off, only counted. `undefined` for a task that is set aside.
+   * when the deadline passed. Synchronous work cannot be cut off, only counted. `undefined` for a task that is quarantined or has ended;
+   * one that refuses throws instead.
    */
   run<T>(task: Task, work: () => T | Promise<T>, deadline: number = this.limits.deadline): T | Promise<T> | undefined {
     const start = performance.now();
-    if (task.quarantined && start < task.again) return undefined;
-    task.again = start + RETRY; // One call tries; the others go on without it.
+    if (task.ended) return undefined;
+    if (task.quarantined && start < task.again) {
+      if (task.policy === 'refuse') throw new Error(`${task.task} failed ${task.inRow} times in a row, the last time: ${task.lastError}`);
+      return undefined;
+    }
+    task.again = start + RETRY[task.policy]; // One call tries; the others go on without it.
     try {
       const result = work();
-      return result instanceof Promise ? this.#wait(task, result, start, deadline) : this.#done(task, result, start);
+      const stretch = performance.now() - start;
+      if (stretch >= BLOCK) this.#blocked(task.plugin, task.task, stretch);
+      return result instanceof Promise ? this.#wait(task, result, start, stretch, deadline) : this.#done(task, result, stretch, stretch);
     } catch (error) {
+      const stretch = performance.now() - start;
+      if (stretch >= BLOCK) this.#blocked(task.plugin, task.task, stretch);
       throw this.#failed(task, error, start);
     }
   }
@@ -88,8 +176,34 @@ export class Supervisor {
     return Promise.try(() => this.run(task, work, deadline)).catch(() => undefined);
   }
 
+  /** Returns what `work` returns; notes the plugin where that kept the process from running. */
+  stretch<T>(plugin: string, what: string, work: () => T): T {
+    const start = performance.now();
+    try {
+      return work();
+    } finally {
+      const stretch = performance.now() - start;
+      if (stretch >= BLOCK) this.#blocked(plugin, what, stretch);
+    }
+  }
+
   report(): readonly TaskReport[] {
-    return [...this.#tasks.values()].flatMap((tasks) => [...tasks].map(({ guard: _guard, inRow: _inRow, again: _again, ...report }) => report));
+    return [...this.#tasks.values()].flatMap((tasks) => [...tasks].map(({ plugin, task, policy, calls, time, failures, inRow, quarantined, lastError }) => ({
+      plugin, task, calls, time, failures, quarantined: quarantined && policy === 'skip', refusing: policy === 'refuse' && inRow > 0, lastError,
+    })));
+  }
+
+  /** Undefined for a plugin that never kept the process from running. */
+  blocks(plugin: string): BlockReport | undefined {
+    const found = this.#blocks.get(plugin);
+    return found && { count: found.count, longest: found.longest, task: found.task };
+  }
+
+  /** Counts a failure that happened where no caller could be told, such as in a promise that nobody awaited. */
+  note(plugin: string, name: string, error: unknown): void {
+    const task = this.named(plugin, name);
+    task.failures++;
+    task.lastError = messageOf(error);
   }
 
   /** Lets what was quarantined of a plugin run again. */
@@ -97,41 +211,97 @@ export class Supervisor {
     for (const task of this.#tasks.get(plugin) ?? []) Object.assign(task, { quarantined: false, inRow: 0 });
   }
 
+  /** Notices from here on when the process was kept from running, also by what nobody awaits. */
+  watch(): void {
+    this.#watching = true;
+    this.#start();
+  }
+
   close(): void {
+    this.#watching = false;
+    this.#pause();
+  }
+
+  #wait<T>(task: Task, result: Promise<T>, start: number, stretch: number, deadline: number): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#start();
+      const from = this.#clock;
+      const end = (): boolean => {
+        if (performance.now() - this.#seen.at >= TICK + BLOCK) this.#overdue.add(task);
+        return this.#pending.delete(pending);
+      };
+      const expire = (counts: boolean): void => {
+        const error = new Error(`${task.task} did not finish within ${deadline} ms`);
+        if (end()) reject(counts ? this.#failed(task, error, start) : error);
+      };
+      const due = from + Math.max(0, deadline - stretch) + TICK;
+      const pending: Pending = { task, due, last: this.#lived + deadline + PATIENCE, expire };
+      this.#pending.add(pending);
+      result.then(
+        (value) => void (end() && resolve(this.#done(task, value, performance.now() - start, stretch + this.#clock - from))),
+        (error: unknown) => void (end() && reject(this.#failed(task, error, start))),
+      );
+    });
+  }
+
+  #start(): void {
+    if (this.#timer) return;
+    this.#seen = { idle: performance.nodeTiming.idleTime, at: performance.now(), blocked: 0 };
+    this.#timer = setInterval(() => this.#tick(), TICK).unref();
+  }
+
+  #pause(): void {
+    this.#overdue.clear();
     clearInterval(this.#timer);
     this.#timer = undefined;
   }
 
-  #wait<T>(task: Task, result: Promise<T>, start: number, deadline: number): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const fail = (error: unknown): void => void (this.#pending.delete(expire) && reject(this.#failed(task, error, start)));
-      const expire = (): void => fail(new Error(`${task.task} did not finish within ${deadline} ms`));
-      this.#timer ??= setInterval(() => this.#tick(), TICK).unref();
-      this.#pending.set(expire, this.#lived + deadline + TICK);
-      result.then((value) => void (this.#pending.delete(expire) && resolve(this.#done(task, value, start))), fail);
-    });
-  }
-
   #tick(): void {
-    if (this.#pending.size === 0) return this.close();
+    if (this.#pending.size === 0 && !this.#watching) return this.#pause();
+    const seen = { idle: performance.nodeTiming.idleTime, at: performance.now(), blocked: 0 };
+    const late = seen.at - this.#seen.at - TICK;
+    const idle = seen.idle - this.#seen.idle;
+    // Busy all the time, and with nothing that is known: whoever was at work then, if it was one plugin alone.
+    if (late >= BLOCK && idle < TICK && this.#seen.blocked < late / 2) this.#unexplained(late);
+    this.#overdue.clear();
+    this.#seen = seen;
     this.#lived += TICK;
-    for (const [expire, due] of this.#pending) if (due <= this.#lived) expire();
+    this.#clock += Math.min(idle, TICK) / Math.max(1, this.load());
+    for (const { due, last, expire } of this.#pending) if (due <= this.#clock || last <= this.#lived) expire(due <= this.#clock);
   }
 
-  #done<T>(task: Task, value: T, start: number): T {
-    const took = performance.now() - start;
+  #unexplained(late: number): void {
+    const [first, ...others] = new Map([...[...this.#pending].map(({ task }) => task), ...this.#overdue].map((task) => [task.plugin, task])).values();
+    if (first && others.length === 0) this.#blocked(first.plugin, first.task, late);
+  }
+
+  #blocked(plugin: string, task: string, took: number): void {
+    const longest = Math.round(took);
+    const before = this.#blocks.get(plugin) ?? { count: 0, longest: 0, task, told: -Infinity };
+    const now = performance.now();
+    const tell = now - before.told >= REMIND;
+    this.#seen.blocked += took;
+    this.#blocks.set(plugin, { count: before.count + 1, longest: Math.max(before.longest, longest), task, told: tell ? now : before.told });
+    if (tell) this.#log.warn({ plugin, task, milliseconds: longest }, 'kept the whole process from running; long work belongs into a worker or into pieces');
+  }
+
+  #done<T>(task: Task, value: T, took: number, own: number): T {
     task.calls++;
     task.time += took;
-    if (took >= this.limits.slow) this.#count(task, `took ${Math.round(took)} ms`);
+    if (own >= this.limits.slow && task.policy === 'skip') this.#count(task, `took ${Math.round(took)} ms`);
     else [task.inRow, task.quarantined] = [0, false];
     return value;
   }
 
   #failed(task: Task, error: unknown, start: number): unknown {
+    if (task.ended) return error;
     task.calls++;
     task.time += performance.now() - start;
-    // A refusal meant for the caller is what a guard is for; it has not failed.
-    if (error instanceof HttpError && error.status < 500) return error;
+    // A refusal meant for the caller is what a check is for; it has not failed.
+    if (error instanceof HttpError && error.status < 500) {
+      if (task.policy === 'refuse') [task.inRow, task.quarantined] = [0, false];
+      return error;
+    }
     task.failures++;
     this.#log.error({ plugin: task.plugin, task: task.task, error }, 'plugin code failed');
     this.#count(task, (task.lastError = messageOf(error)));
@@ -139,8 +309,24 @@ export class Supervisor {
   }
 
   #count(task: Task, why: string): void {
-    if (++task.inRow < this.limits.failures || task.guard || task.quarantined) return;
+    if (++task.inRow < this.limits.failures || task.policy === 'retry' || task.quarantined) return;
     Object.assign(task, { quarantined: true, lastError: why });
-    this.#log.error({ plugin: task.plugin, task: task.task, why }, 'quarantined: it is skipped, but for one try a minute, until it works, an administrator releases it or the plugin restarts');
+    this.#log.error({ plugin: task.plugin, task: task.task, why }, QUARANTINED[task.policy]);
+  }
+}
+
+const QUARANTINED = {
+  skip: 'quarantined: it is skipped, but for one try a minute, until it works, an administrator releases it or the plugin restarts',
+  refuse: 'refuses everything it checks, but for one try every two seconds, until it works or the plugin is switched off',
+} as const;
+
+/** Rejects, naming `what`, when `work` has not ended after so many milliseconds. What it does later is nobody's concern. */
+export async function inTime<T>(work: () => Awaitable<T>, milliseconds: number, what: string): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new Error(`${what} did not finish within ${milliseconds} ms`)), milliseconds);
+  try {
+    return await Promise.race([Promise.try(work), promise]);
+  } finally {
+    clearTimeout(timer);
   }
 }

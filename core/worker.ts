@@ -1,15 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cron } from 'croner';
-import { sql, type Database } from './data.ts';
+import { sql, type Database, type RawBuilder } from './data.ts';
 import { messageOf } from './errors.ts';
 import type { Fleet } from './fleet.ts';
 import type { Delivery, Durability } from './hooks.ts';
 import type { Logger } from './logger.ts';
 import type { Supervisor, Task } from './supervise.ts';
 
+/** How many of one listener run at a time in one process, where it does not say. */
+const DEFAULT_LIMIT = 4;
 /** How many run at a time in one process, all listeners together. */
 const CAPACITY = 16;
+/** How many a listener may hold that do not run yet, and for how many milliseconds they may keep it busy: what is quick is not fetched one by one. */
+const AHEAD = { works: 64, time: 50 };
+/**
+ * Milliseconds before the latest work that was taken at which the next look begins. Between them and now lies what was stored a moment earlier in a transaction that
+ * took a moment longer; what lies before has run, and reading past its remains would take longer and longer.
+ */
+const MARGIN = 2_000;
+/** What part of its time a process may spend on looking at everything, in case something came late all the same. */
+const WHOLE_LOOKS = 0.02;
 /** Seconds before each further attempt, where a listener does not say. */
 const RETRY = [5, 300, 1_800, 7_200];
 /** Seconds until a row whose process has died is taken by another; renewed every third of it. */
@@ -33,6 +44,12 @@ export interface WorkerParts {
   readonly fleet: Pick<Fleet, 'announce' | 'listen'>;
 }
 
+/** One run of what was taken. */
+export interface Attempt extends Delivery {
+  /** Puts what is left to do, as JSON, in the place of the payload. Throws where another process has taken the work. */
+  continueWith(rest: string): Promise<void>;
+}
+
 /** Somebody whose work is kept in the database under `name`. */
 export interface Listener {
   readonly name: string;
@@ -40,7 +57,7 @@ export interface Listener {
   /** Whose raising is heard; a job hears none. */
   readonly action?: string;
   // `never` because the queue carries payloads of unrelated types; hooks and jobs give each its type back.
-  readonly run: (payload: never, delivery: Delivery) => unknown;
+  readonly run: (payload: never, attempt: Attempt) => unknown;
   readonly durability: Durability<never>;
   readonly cron?: Cron | undefined;
   readonly task: Task;
@@ -56,13 +73,26 @@ interface Claimed {
   /** Where it is the one row of a schedule: it is put back for the next moment when it has run. */
   readonly cron: string | null;
   /** When it was due. */
-  readonly run_at: string;
+  readonly run_at: Date;
 }
 
-interface Running {
+/** Taken by this process: it runs, or does as soon as its listener has room. */
+interface Held {
   readonly job: Claimed;
   readonly listener: Listener;
   readonly controller: AbortController;
+  /** Of its end, which never rejects; undefined while it does not run. */
+  end: Promise<void> | undefined;
+  /** There is something left to do: it is put back instead of taken out when it has ended well. */
+  continues: boolean;
+}
+
+/** What is known of a listener's work from taking and running it. */
+interface Pace {
+  /** Where the next look begins, in epoch milliseconds of the database's clock. */
+  from: number;
+  /** Milliseconds that one takes, on the average of the latest; unknown at first. */
+  takes: number;
 }
 
 /** Takes what is due and has a listener here, runs it, and writes down how it ended. */
@@ -73,8 +103,11 @@ export class Worker {
   readonly #owner = randomUUID();
   /** Rows `j` that are among `d` and have not been taken by another process meanwhile. */
   readonly #mine = sql`j.id = d.id and j.listener = d.listener and j.attempt = d.attempt and j.owner = ${this.#owner}`;
-  /** What runs, each with the promise of its end, which never rejects. */
-  readonly #running = new Map<Running, Promise<void>>();
+  /** In the order in which it was taken. */
+  readonly #held = new Set<Held>();
+  readonly #paces = new WeakMap<Listener, Pace>();
+  /** When everything is looked at again, in milliseconds of `performance.now`. */
+  #wholeAgain = 0;
   /** What has ended and is not written down yet. */
   readonly #ended: object[] = [];
   readonly #unscheduled = new Set<Listener>();
@@ -93,7 +126,7 @@ export class Worker {
 
   async start(): Promise<void> {
     // The embedded database has one process: whatever was running when it opened belongs to a dead one.
-    if (this.#parts.data.embedded) await this.#parts.data.all(sql`update job set owner = null, run_at = now() where owner is not null`);
+    if (this.#parts.data.embedded) await this.#parts.data.all(sql`update job set owner = null, leased_until = null, run_at = now() where owner is not null`);
     this.#state = 'started';
     this.#parts.fleet.listen('jobs', () => void this.#pump());
     this.#renewal = setInterval(() => void this.#renew(), (LEASE * 1_000) / 3).unref();
@@ -126,13 +159,14 @@ export class Worker {
 
   /** Aborts what runs (of one listener, or all), gives it 2 s to end by itself, and resolves when what did not is put back. */
   async release(listener?: Listener): Promise<void> {
-    const ending = [...this.#running].filter(([running]) => !listener || running.listener === listener);
-    for (const [{ controller }] of ending) controller.abort(new Error('its plugin stops'));
+    const ending = [...this.#held].filter((held) => !listener || held.listener === listener);
+    for (const held of ending) if (held.end === undefined) this.#end(held, 'back');
+    for (const { controller } of ending) controller.abort(new Error('its plugin stops'));
     const limit = new AbortController();
     const over = delay(GRACE, undefined, { signal: limit.signal }).catch(() => undefined);
-    await Promise.race([Promise.all(ending.map(([, end]) => end)), over]);
+    await Promise.race([Promise.all(ending.flatMap(({ end }) => end ?? [])), over]);
     limit.abort();
-    for (const [running] of ending) this.#end(running, 'back');
+    for (const held of ending) this.#end(held, 'back');
     await this.#pump();
   }
 
@@ -167,8 +201,8 @@ export class Worker {
         select * from json_to_recordset(${JSON.stringify(this.#ended)}::json)
           as d(id uuid, listener text, attempt integer, "end" text, delay float8, error text, next timestamptz)
       ), done as (delete from job j using d where d.end = 'done' and d.next is null and ${this.#mine})
-      update job j set owner = null, id = case when d.next is null then j.id else gen_random_uuid() end,
-        attempt = case when d.next is null then j.attempt - (d.end = 'back')::integer else 0 end,
+      update job j set owner = null, leased_until = null, id = case when d.next is null then j.id else gen_random_uuid() end,
+        attempt = case when d.next is null and d.end <> 'rest' then j.attempt - (d.end = 'back')::integer else 0 end,
         run_at = coalesce(d.next, now() + make_interval(secs => coalesce(d.delay, 0))),
         failed_at = case when d.end = 'failed' and d.next is null and d.delay is null then now() end,
         error = case when d.end = 'back' then j.error else d.error end
@@ -188,75 +222,141 @@ export class Worker {
     for (const listener of listeners) this.#unscheduled.delete(listener);
   }
 
-  /** Begins what is due and has room; resolves to the milliseconds until there may be more. */
+  /** Takes what is due and has room; resolves to the milliseconds until there may be more. */
   async #take(): Promise<number> {
-    const busy = Map.groupBy(this.#running.keys(), ({ listener }) => listener);
-    const openings = [...this.#listeners.values()].map((listener) => {
-      const { limit = 4, perKey } = listener.durability;
-      return { listener: listener.name, free: Math.max(0, limit - (busy.get(listener)?.length ?? 0)), perKey };
-    });
-    if (this.#running.size >= CAPACITY) return LOOK_AGAIN;
-    const { jobs, wait } = await this.#claim(openings);
-    for (const job of jobs) this.#begin(job);
-    // Behind works of a key that is full now there may be works of other keys.
-    if (jobs.some(({ key }) => key !== null)) this.#again = true;
-    return Math.ceil(wait ?? LOOK_AGAIN) + 1;
+    const begun = performance.now();
+    const whole = begun >= this.#wholeAgain;
+    const looks = [...this.#listeners.values()].map((listener) => ({ listener: listener.name, from: new Date(whole ? 0 : this.#paceOf(listener).from) }));
+    // The first of each listener by its index: nothing grows with how much waits.
+    const next = await this.#parts.data.all(sql<{ listener: string; wait: number }>`
+      select o.listener, extract(epoch from n.run_at - now())::float8 * 1000 as wait
+      from json_to_recordset(${JSON.stringify(looks)}::json) as o(listener text, "from" timestamptz) cross join lateral
+        (select run_at from job where listener = o.listener and failed_at is null and owner is null and run_at >= o."from" and run_at < 'infinity'
+          order by run_at limit 1) n`);
+    for (const { listener: name } of next.filter(({ wait }) => wait <= 0)) {
+      const listener = this.#listeners.get(name);
+      const room = listener ? this.#roomOf(listener) : 0;
+      if (!listener || room <= 0) continue;
+      const jobs = await this.#claim(listener, room, whole ? 0 : this.#paceOf(listener).from);
+      for (const job of jobs) this.#hold(job);
+      this.#fill();
+      // There may be more, and behind works of a key that is full now works of other keys.
+      if (jobs.length > 0) this.#again = true;
+    }
+    if (whole) this.#wholeAgain = performance.now() + Math.max(LOOK_AGAIN, (performance.now() - begun) / WHOLE_LOOKS);
+    return Math.ceil(Math.min(LOOK_AGAIN, ...next.map(({ wait }) => wait).filter((wait) => wait > 0))) + 1;
   }
 
-  /** Takes due rows, oldest first, and says in how many milliseconds the next becomes due. One statement, so nothing falls between. */
-  async #claim(openings: readonly { readonly perKey: number | undefined }[]): Promise<{ jobs: Claimed[]; wait: number | null }> {
-    const claim = sql<{ jobs: Claimed[]; wait: number | null }>`
-      with opening as (
-        select * from json_to_recordset(${JSON.stringify(openings)}::json) as o(listener text, free integer, "perKey" integer)
-      ), busy as (
-        select listener, key, count(*)::integer as n from job where owner is not null and key is not null and run_at > now() group by listener, key
-      ), due as (
-        select d.*, o."perKey", row_number() over (partition by d.listener, d.key order by d.run_at, d.id) as nth
-        from opening o cross join lateral (
-          select j.id, j.listener, j.key, j.run_at from job j
-          where j.listener = o.listener and j.failed_at is null and j.run_at <= now() and (o."perKey" is null or j.key is null
-            or not exists (select 1 from busy b where b.listener = j.listener and b.key = j.key and b.n >= o."perKey"))
-          order by j.run_at, j.id limit o.free for update of j skip locked
-        ) d
-      ), chosen as (
-        select d.id, d.listener, d.run_at from due d left join busy b on b.listener = d.listener and b.key = d.key
-        where d.key is null or d."perKey" is null or d.nth + coalesce(b.n, 0) <= d."perKey" order by d.run_at, d.id limit ${CAPACITY - this.#running.size}
-      ), claimed as (
-        update job j set owner = ${this.#owner}, attempt = j.attempt + 1, run_at = now() + make_interval(secs => ${LEASE})
-        from chosen c where j.id = c.id and j.listener = c.listener returning j.id, j.listener, j.key, j.payload, j.attempt, j.cron, c.run_at
+  /** How many more of a listener's works this process may take. */
+  #roomOf(listener: Listener): number {
+    const { limit = DEFAULT_LIMIT, perKey } = listener.durability;
+    const held = this.#held.values().filter((one) => one.listener === listener).toArray().length;
+    // Of one key another process might have room.
+    const ahead = perKey === undefined ? Math.min(AHEAD.works, Math.floor((limit * AHEAD.time) / this.#paceOf(listener).takes)) : 0;
+    const running = this.#held.values().filter(({ end }) => end !== undefined).toArray().length;
+    return Math.min(limit + ahead - held, ahead > 0 ? Infinity : CAPACITY - running);
+  }
+
+  #paceOf(listener: Listener): Pace {
+    const known = this.#paces.get(listener);
+    if (known) return known;
+    const pace = { from: 0, takes: Infinity };
+    this.#paces.set(listener, pace);
+    return pace;
+  }
+
+  /** Takes due rows of one listener, oldest first. */
+  async #claim(listener: Listener, room: number, from: number): Promise<readonly Claimed[]> {
+    const { data } = this.#parts;
+    const { perKey } = listener.durability;
+    if (perKey === undefined) return this.#claimed(listener, this.#due(listener, room, from, sql`true`));
+    const open = sql`j.key is null or j.key not in (select b.key from busy b where b.n >= ${perKey})`;
+    const keyed = sql`
+      with busy as materialized (
+        select key, count(*)::integer as n from job where listener = ${listener.name} and owner is not null and key is not null and leased_until > now() group by key
       )
-      select coalesce((select json_agg(c order by c.run_at, c.id) from claimed c), '[]') as jobs,
-        (select extract(epoch from min(n.run_at) - now())::float8 * 1000 from opening o cross join lateral
-          (select run_at from job where listener = o.listener and failed_at is null and run_at > now() order by run_at limit 1) n) as wait`;
-    if (this.#parts.data.embedded || openings.every(({ perKey }) => perKey === undefined)) return (await this.#parts.data.one(claim))!;
+      select r.id from (
+        select d.*, row_number() over (partition by d.key order by d.run_at, d.id) as nth from (${this.#due(listener, room, 0, sql`(${open})`)}) d
+      ) r left join busy b on b.key = r.key where r.key is null or r.nth + coalesce(b.n, 0) <= ${perKey}`;
+    if (data.embedded) return this.#claimed(listener, keyed);
     // Two processes that count one key at the same moment would both find room for one more.
-    return this.#parts.data.transaction(async () => {
-      await this.#parts.data.all(sql`select pg_advisory_xact_lock(${CLAIMING})`);
-      return (await this.#parts.data.one(claim))!;
+    return data.transaction(async () => {
+      await data.all(sql`select pg_advisory_xact_lock(${CLAIMING})`);
+      return this.#claimed(listener, keyed);
     });
   }
 
-  #begin(job: Claimed): void {
+  /** The bound is a part of the text, in a few sizes only: with a value in its place the server would plan for a tenth of the table. */
+  #due({ name }: Listener, room: number, from: number, condition: RawBuilder<unknown>): RawBuilder<unknown> {
+    const bound = sql.lit(2 ** Math.floor(Math.log2(room)));
+    return sql`select j.id, j.key, j.run_at from job j where j.listener = ${name} and j.failed_at is null and j.owner is null and j.run_at <= now()
+      and j.run_at >= ${new Date(from)} and ${condition} order by j.run_at, j.id limit ${bound} for update of j skip locked`;
+  }
+
+  async #claimed(listener: Listener, due: RawBuilder<unknown>): Promise<readonly Claimed[]> {
+    const jobs = await this.#parts.data.all(sql<Claimed>`update job j set owner = ${this.#owner}, attempt = j.attempt + 1, leased_until = now() + make_interval(secs => ${LEASE})
+      from (${due}) d where j.id = d.id and j.listener = ${listener.name} returning j.id, j.listener, j.key, j.payload, j.attempt, j.cron, j.run_at`);
+    const pace = this.#paceOf(listener);
+    for (const { run_at: due } of jobs) pace.from = Math.max(pace.from, due.getTime() - MARGIN);
+    return jobs.toSorted((a, b) => a.run_at.getTime() - b.run_at.getTime() || (a.id < b.id ? -1 : 1));
+  }
+
+  #hold(job: Claimed): void {
     const listener = this.#listeners.get(job.listener);
     // It was stopped while the row was being taken.
     if (!listener || this.#state === 'stopped') return this.#note(job, { end: 'back' });
-    const running: Running = { job, listener, controller: new AbortController() };
-    const { signal } = running.controller;
-    // What breaks off because it was told to has not failed: the supervisor does not hear of it.
-    const work = async (): Promise<unknown> => listener.run(job.payload as never, { id: job.id, attempt: job.attempt, signal });
-    const brokenOff = (thrown: unknown): unknown => (signal.aborted ? this.#end(running, 'back') : Promise.reject(thrown as Error));
-    const attempt = Promise.try(() => this.#parts.supervisor.run(listener.task, () => work().catch(brokenOff), Infinity));
-    this.#running.set(running, attempt.then(() => this.#end(running, 'done'), (error: unknown) => this.#end(running, 'failed', messageOf(error))));
+    this.#held.add({ job, listener, controller: new AbortController(), end: undefined, continues: false });
   }
 
-  /** `back`: the attempt does not count. */
-  #end(running: Running, end: 'done' | 'failed' | 'back', error?: string): void {
+  /** Begins what is held and has room to run. */
+  #fill(): void {
+    let running = 0;
+    const busy = new Map<Listener, number>();
+    for (const { listener, end } of this.#held) {
+      if (end === undefined) continue;
+      running++;
+      busy.set(listener, (busy.get(listener) ?? 0) + 1);
+    }
+    for (const held of this.#held) {
+      if (running >= CAPACITY) return;
+      const own = busy.get(held.listener) ?? 0;
+      if (held.end !== undefined || own >= (held.listener.durability.limit ?? DEFAULT_LIMIT)) continue;
+      busy.set(held.listener, own + 1);
+      running++;
+      this.#begin(held);
+    }
+  }
+
+  #begin(held: Held): void {
+    const { job, listener, controller: { signal } } = held;
+    const begun = performance.now();
+    // What breaks off because it was told to has not failed: the supervisor does not hear of it.
+    const continueWith = async (rest: string): Promise<void> => {
+      const { id, attempt } = job;
+      const [row] = await this.#parts.data.all(sql`update job set payload = ${rest}::jsonb
+        where id = ${id} and listener = ${listener.name} and attempt = ${attempt} and owner = ${this.#owner} returning id`);
+      if (!row) throw new Error('another process has taken this work');
+      held.continues = true;
+    };
+    const work = async (): Promise<unknown> => listener.run(job.payload as never, { id: job.id, attempt: job.attempt, signal, continueWith });
+    const brokenOff = (thrown: unknown): unknown => (signal.aborted ? this.#end(held, 'back') : Promise.reject(thrown as Error));
+    const attempt = Promise.try(() => this.#parts.supervisor.run(listener.task, () => work().catch(brokenOff), Infinity));
+    held.end = attempt.then(() => this.#end(held, held.continues ? 'rest' : 'done'), (error: unknown) => this.#end(held, 'failed', messageOf(error))).finally(() => {
+      const pace = this.#paceOf(listener);
+      const took = performance.now() - begun;
+      pace.takes = pace.takes === Infinity ? took : 0.9 * pace.takes + 0.1 * took;
+      this.#fill();
+    });
+  }
+
+  /** `back`: the attempt does not count. `rest`: it runs once more. */
+  #end(held: Held, end: 'done' | 'rest' | 'failed' | 'back', error?: string): void {
     // Otherwise it was given up before: its row was put back, or is another process's.
-    if (!this.#running.delete(running)) return;
-    const { job, listener: { cron, durability: { retry = RETRY } } } = running;
+    if (!this.#held.delete(held)) return;
+    const { job, listener: { cron, durability: { retry = RETRY } } } = held;
     const delay = end === 'failed' ? retry[job.attempt - 1] : undefined;
     // By a clock that is behind the database's, the moment it ran for may seem to be still ahead.
-    const next = job.cron === null || end === 'back' ? undefined : cron?.nextRun(new Date(Math.max(Date.now(), Date.parse(job.run_at))));
+    const next = job.cron === null || end === 'back' || end === 'rest' ? undefined : cron?.nextRun(new Date(Math.max(Date.now(), job.run_at.getTime())));
     const retried = delay !== undefined && next && Date.now() + delay * 1_000 < next.getTime();
     this.#note(job, { end, error, delay, next: retried ? undefined : next });
   }
@@ -266,21 +366,24 @@ export class Worker {
     void this.#pump();
   }
 
-  /** Begins the leases of running work anew, and aborts what another process has taken meanwhile. */
+  /** Begins the leases of what is held anew, aborts what another process has taken meanwhile, and sets free what a dead one held. */
   async #renew(): Promise<void> {
-    const held = [...this.#running.keys()];
+    const { data, log } = this.#parts;
+    const held = [...this.#held];
     const rows = JSON.stringify(held.map(({ job: { id, listener, attempt } }) => ({ id, listener, attempt })));
     try {
-      const kept = await this.#parts.data.all(sql<{ id: string; listener: string }>`update job j set run_at = now() + make_interval(secs => ${LEASE})
+      const kept = await data.all(sql<{ id: string; listener: string }>`update job j set leased_until = now() + make_interval(secs => ${LEASE})
         from json_to_recordset(${rows}::json) as d(id uuid, listener text, attempt integer) where ${this.#mine} returning j.id, j.listener`);
       const lost = held.filter(({ job }) => !kept.some(({ id, listener }) => id === job.id && listener === job.listener));
-      for (const running of lost) if (this.#running.delete(running)) running.controller.abort(new Error('another process has taken this work'));
+      for (const one of lost) if (this.#held.delete(one)) one.controller.abort(new Error('another process has taken this work'));
+      const freed = await data.all(sql`update job set owner = null, leased_until = null, run_at = now() where owner is not null and leased_until <= now() returning id`);
+      if (freed.length > 0) void this.#pump();
       if (this.#renewals++ % CLEAN_EVERY > 0) return;
       // Failed work is kept for 30 days; what no process has a listener for, 90 days after it was due.
-      await this.#parts.data.all(sql`delete from job
+      await data.all(sql`delete from job
         where failed_at < now() - interval '30 days' or (failed_at is null and run_at < now() - interval '90 days')`);
     } catch (error) {
-      this.#parts.log.warn({ error: messageOf(error) }, 'the leases of running work could not be renewed');
+      log.warn({ error: messageOf(error) }, 'the leases of running work could not be renewed');
     }
   }
 }

@@ -1,7 +1,8 @@
+import { mkdirSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { join } from 'node:path';
 import { Cache } from '../cache.ts';
-import { Data, sql, type Database } from '../data.ts';
+import { Data, type Database } from '../data.ts';
 import { ConfigurationError } from '../errors.ts';
 import { Clock, Environment } from '../environment.ts';
 import { Extensions } from '../extensions.ts';
@@ -20,7 +21,7 @@ import { Settings, SettingsStore } from '../settings.ts';
 import { Supervisor } from '../supervise.ts';
 import { createApplication } from './application.ts';
 import { openDatabase } from './database/open.ts';
-import { closeServer, listen } from './listen.ts';
+import { closeServer, drainServer, listen } from './listen.ts';
 import { loadMigrations, loadPlugins, type AppConfiguration } from './loader.ts';
 
 /** Where the kernel's own tables are made. */
@@ -30,6 +31,7 @@ const KERNEL_MIGRATIONS = join(import.meta.dirname, '../../migrations/kernel');
 export const kernelSettings = Type.Object({
   'hooks.deadline': Type.Integer({ default: 5_000, minimum: 100, title: 'Deadline of a listener', description: 'Milliseconds after which a plugin’s listener is no longer waited for.', 'x-group': 'plugins' }),
   'hooks.failures': Type.Integer({ default: 5, minimum: 1, title: 'Failures before quarantine', description: 'Failures or slow runs in a row after which a listener is skipped.', 'x-group': 'plugins' }),
+  'hooks.setup': Type.Integer({ default: 30_000, minimum: 1_000, title: 'Deadline of a start', description: 'Milliseconds after which a plugin that does not finish starting is given up.', 'x-group': 'plugins' }),
   'hooks.slow': Type.Integer({ default: 1_000, minimum: 10, title: 'Slow listener', description: 'Milliseconds above which a run counts as slow.', 'x-group': 'plugins' }),
   'kernel.installed_at': Type.String({ default: '', title: 'Installed at', description: 'When this site was installed; empty before.', 'x-group': 'hidden' }),
 });
@@ -43,6 +45,8 @@ export interface AppOptions {
   readonly clock?: Clock;
   /** In place of what `configuration.plugins` names. */
   readonly plugins?: readonly Plugin[];
+  /** Called before the first plugin starts. */
+  readonly starting?: ((core: Pick<App, 'kernel' | 'log' | 'plugins' | 'supervisor'>) => void) | undefined;
 }
 
 /** The whole program in one process: everything opened, plugins started, not listening yet. */
@@ -67,13 +71,15 @@ export interface App {
   listen(options?: { readonly gate?: RequestHandler | undefined; readonly open?: Server | undefined }): Promise<number>;
   /** Gives the port away, with what comes in on it: `close` then leaves it open. Undefined when there is none. */
   release(): Server | undefined;
-  /** Refuses new connections, lets requests finish, puts jobs back, closes the data. Safe to call twice. */
+  /** Drains for as long as the environment says, refuses new connections, lets requests finish, puts jobs back, closes the data. Safe to call twice. */
   close(): Promise<void>;
 }
 
-export async function createApp({ root, environment, configuration, log, clock = { now: Date.now }, plugins }: AppOptions): Promise<App> {
+export async function createApp({ root, environment, configuration, log, clock = { now: Date.now }, plugins, starting }: AppOptions): Promise<App> {
   await using undo = new AsyncDisposableStack();
   const loading = plugins ?? loadPlugins(root, configuration.plugins, log);
+  // What lies in it is nobody else's: the root secret, uploads, mails.
+  mkdirSync(environment.dataDir, { recursive: true, mode: 0o700 });
   const data = await openDatabase({ ...(environment.databaseUrl && { url: environment.databaseUrl }), folder: environment.dataDir, log });
   undo.defer(() => data.close());
   if (environment.databaseUrl && !environment.redisUrl && !(await data.claimAlone())) {
@@ -86,12 +92,14 @@ export async function createApp({ root, environment, configuration, log, clock =
   settings.define('kernel', kernelSettings);
   const supervisor = new Supervisor(log);
   undo.defer(() => supervisor.close());
+  supervisor.load = () => data.underWay;
   const jobs = new JobQueue({ data, supervisor, log, fleet });
   const hooks = new HookBus(supervisor, { batch: () => data.batch(), store: (action, payload, batch) => jobs.store(action, payload, batch) });
   const extensions = new Extensions();
   const routes = new RouteRegistry();
   const closing = new AbortController();
   routes.closing = closing.signal;
+  routes.stretch = (plugin, what, work) => supervisor.stretch(plugin, what, work);
 
   const services = new Map<Token<any>, unknown>([
     [Data, data], [Fleet, fleet], [Settings, settings], [Routes, routes], [Hooks, hooks],
@@ -107,21 +115,30 @@ export async function createApp({ root, environment, configuration, log, clock =
   for (const plugin of await loading) kernel.install(plugin);
   const control = new PluginControl({ kernel, data, jobs, settings, fleet, supervisor, log, required: configuration.required, safeMode: environment.safeMode });
   kernel.provide(Plugins, control);
+  starting?.({ kernel, log, plugins: control, supervisor });
 
   const live = settings.live(kernelSettings);
   const apply = (): void => {
-    supervisor.limits = { deadline: live['hooks.deadline'], failures: live['hooks.failures'], slow: live['hooks.slow'] };
+    supervisor.limits = { deadline: live['hooks.deadline'], failures: live['hooks.failures'], slow: live['hooks.slow'], setup: live['hooks.setup'] };
   };
   settings.watch('kernel', apply);
   await settings.load();
   apply();
+  for (const { key, variable } of settings.moved().filter((one) => !environment.given.has(one.variable))) {
+    log.warn({ setting: key, variable }, `the stored setting ${key} is not read any more: set ${variable} in the environment in its place`);
+  }
   undo.defer(() => kernel.close());
   await control.reconcile();
   const fault = control.list().filter(({ required }) => required).map(({ id }) => kernel.failure(id)).find((failure) => failure instanceof ConfigurationError);
   if (fault) throw fault;
 
   let server: Server | undefined;
-  const checks = { database: () => data.one(sql`select 1`), ...(environment.redisUrl && { redis: async () => void (await kernel.service(Cache)?.redis?.ping()) }) };
+  let draining = false;
+  const checks = {
+    database: { needed: true, ask: async () => ((await data.readOnly()) ? 'read-only' : 'ok') },
+    // What is lost without it is told in docs/reliability.md; guests and callers with a token are served on.
+    ...(environment.redisUrl && { redis: { needed: false, ask: async () => kernel.service(Cache)!.redis!.ping().then(() => 'ok') } }),
+  };
   const resources = undo.move();
   let closed: Promise<void> | undefined;
   return {
@@ -132,7 +149,8 @@ export async function createApp({ root, environment, configuration, log, clock =
     },
     async listen({ gate, open } = {}) {
       await jobs.start();
-      server = await listen(createApplication({ routes, log, checks, gate }), routes, environment, open);
+      supervisor.watch();
+      server = await listen(createApplication({ routes, log, checks, draining: () => draining, gate }), routes, environment, open);
       return (server.address() as { port: number }).port;
     },
     release() {
@@ -141,6 +159,8 @@ export async function createApp({ root, environment, configuration, log, clock =
       return released;
     },
     close: () => (closed ??= (async () => {
+      draining = true;
+      if (server) await drainServer(server, environment.drainSeconds * 1_000);
       closing.abort();
       if (server) await closeServer(server);
       await jobs.stop();

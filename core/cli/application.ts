@@ -5,22 +5,31 @@ import { Http } from '../http.ts';
 import type { Logger } from '../logger.ts';
 import type { RequestHandler, RouteRegistry } from '../routes.ts';
 
-/** How a dependency's health is asked, by name; used by GET /readyz. */
-export type Checks = Readonly<Record<string, () => Promise<unknown>>>;
+/** How GET /readyz asks one dependency. */
+export interface Check {
+  /** Resolves to `ok`, or to the word for what it cannot do, such as `read-only`; rejects where it cannot be reached. */
+  ask(): Promise<string>;
+  /** Whether nothing can be served while it cannot be reached. */
+  readonly needed: boolean;
+}
 
 /** Milliseconds that /readyz waits for an answer. */
 const READY = 2_000;
+const UNREACHABLE = 'unreachable';
 
 interface Parts {
   readonly routes: RouteRegistry;
   readonly log: Logger;
-  readonly checks: Checks;
+  /** By name. */
+  readonly checks: Readonly<Record<string, Check>>;
+  /** The process is about to stop: proxies that ask shall send requests elsewhere. */
+  draining?(): boolean;
   /** In front of the surfaces. */
   readonly gate?: RequestHandler | undefined;
 }
 
 /** The Express application: health, then the plugins' surfaces, then a last answer that depends on nothing. */
-export function createApplication({ routes, log, checks, gate }: Parts): Express {
+export function createApplication({ routes, log, checks, draining = () => false, gate }: Parts): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -31,8 +40,9 @@ export function createApplication({ routes, log, checks, gate }: Parts): Express
     return res;
   };
   app.get('/healthz', (_req, res) => void bare(res).json({ success: true }));
-  app.get('/readyz', (_req, res, next) => {
-    readiness(checks).then((state) => bare(res).status(state.success ? 200 : 503).json(state), next);
+  app.get('/readyz', (req, res, next) => {
+    if (draining()) return void bare(res).status(503).json({ success: false, draining: true });
+    readiness(checks, 'strict' in req.query).then((state) => bare(res).status(state.success ? 200 : 503).json(state), next);
   });
   app.use(compression());
   if (gate) app.use(gate);
@@ -47,8 +57,13 @@ export function createApplication({ routes, log, checks, gate }: Parts): Express
   return app;
 }
 
-async function readiness(checks: Checks): Promise<{ success: boolean; checks: Record<string, string> }> {
+/** Ready while it serves; with `strict`, while nothing at all is missing. */
+async function readiness(checks: Parts['checks'], strict: boolean): Promise<{ success: boolean; checks: Record<string, string> }> {
   const silent = new Promise<never>((_, reject) => void setTimeout(() => reject(new Error('no answer')), READY).unref());
-  const results = await Promise.all(Object.entries(checks).map(async ([name, run]) => [name, await Promise.race([run(), silent]).then(() => 'ok', () => 'unreachable')] as const));
-  return { success: results.every(([, state]) => state === 'ok'), checks: Object.fromEntries(results) };
+  silent.catch(() => undefined);
+  const states = await Promise.all(Object.entries(checks).map(async ([name, { ask, needed }]) => {
+    const state = await Promise.race([ask(), silent]).catch(() => UNREACHABLE);
+    return { name, state, ready: state === 'ok' || (!strict && !(needed && state === UNREACHABLE)) };
+  }));
+  return { success: states.every(({ ready }) => ready), checks: Object.fromEntries(states.map(({ name, state }) => [name, state])) };
 }

@@ -1,3 +1,4 @@
+import { ConfigurationError } from '../errors.ts';
 import { defineAction } from '../hooks.ts';
 import type { Services, Tokens } from '../ref.ts';
 import type { Static, TObject } from '../schema.ts';
@@ -10,6 +11,21 @@ export interface Console {
   print(line: string): void;
   /** Replaces the last progress line on a terminal; does nothing elsewhere. */
   progress(line: string): void;
+  /**
+   * Asks for what must not be shown, twice, on a terminal. Elsewhere it is the first line of standard input where the caller said so (`piped`), and
+   * undefined otherwise, so that no script waits for an answer.
+   */
+  secret(label: string, piped: boolean): Promise<string | undefined>;
+}
+
+/**
+ * The value of a secret option, which others on the machine could read in the list of processes: left out, it is asked for; as `-` it is the first
+ * line of standard input.
+ */
+export async function secretOption(console: Console, name: string, given: string | undefined): Promise<string> {
+  const value = given === undefined || given === '-' ? await console.secret(name.replaceAll('-', ' '), given === '-') : given;
+  if (value === undefined || value === '') throw new ConfigurationError(`--${name} is missing; leave it out on a terminal to be asked, or give "-" and write it to standard input`);
+  return value;
 }
 
 export interface CommandDefinition<N extends Tokens, O extends TObject> {

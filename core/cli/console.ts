@@ -1,3 +1,6 @@
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { ConfigurationError } from '../errors.ts';
 import type { Console } from './command.ts';
 
 /** Where a terminal's escape sequences begin the line anew and clear it. */
@@ -9,7 +12,7 @@ export interface OpenConsole extends Console {
 }
 
 /** The console of this process. Progress is shown on terminals only. */
-export function terminalConsole(stream: NodeJS.WriteStream = process.stdout): OpenConsole {
+export function terminalConsole(stream: NodeJS.WriteStream = process.stdout, input: NodeJS.ReadStream = process.stdin): OpenConsole {
   const terminal = stream.isTTY === true;
   const columns = stream.columns || 80;
   let shown = false;
@@ -29,6 +32,36 @@ export function terminalConsole(stream: NodeJS.WriteStream = process.stdout): Op
       stream.write(`${CLEAR}${line.slice(0, columns - 1)}`);
       shown = true;
     },
+    async secret(label, piped) {
+      if (!input.isTTY) return piped ? firstLine(input) : undefined;
+      wipe();
+      const typed = await hiddenLine(label, stream, input);
+      if ((await hiddenLine(`${label} again`, stream, input)) !== typed) throw new ConfigurationError('What was typed the second time is something else; nothing was done');
+      return typed;
+    },
     close: wipe,
   };
+}
+
+async function firstLine(input: NodeJS.ReadStream): Promise<string | undefined> {
+  for await (const line of createInterface({ input })) return line;
+  return undefined;
+}
+
+/** What is typed goes to a stream that shows nothing. */
+function hiddenLine(label: string, stream: NodeJS.WriteStream, input: NodeJS.ReadStream): Promise<string> {
+  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const reader = createInterface({ input, output: nowhere, terminal: true });
+  stream.write(`${label}: `);
+  return new Promise((resolve, reject) => {
+    reader.on('SIGINT', () => reader.close());
+    reader.on('close', () => {
+      stream.write('\n');
+      reject(new ConfigurationError('Nothing was typed; nothing was done'));
+    });
+    reader.question('', (line) => {
+      resolve(line);
+      reader.close();
+    });
+  });
 }

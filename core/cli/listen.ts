@@ -1,30 +1,97 @@
 import { once } from 'node:events';
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
+import type { Environment } from '../environment.ts';
+import { ConfigurationError, messageOf } from '../errors.ts';
+import { Http } from '../http.ts';
 import type { RouteRegistry } from '../routes.ts';
 
-/** Opens the port, or goes on with a server that has it open. Stored answers are tried before Express is entered. */
-export async function listen(app: RequestListener, routes: RouteRegistry, { host, port }: { host: string; port: number }, open?: Server): Promise<Server> {
+type Where = Pick<Environment, 'host' | 'port' | 'requestSeconds' | 'maxConnections'>;
+
+/** A name or an address, and a port. */
+const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
+/** Milliseconds between two looks for requests that take too long. */
+const LOOK = 2_000;
+/** How long a closing port waits for a turn of the event loop that brings no connection, and what such a turn takes at most, in milliseconds. */
+const ACCEPTING = 1_000;
+const INSTANT = 0.1;
+
+/**
+ * Opens the port, or goes on with a server that has it open. Throws `ConfigurationError` where it cannot be opened, such as one in use. Stored answers
+ * are tried before Express is entered.
+ */
+export async function listen(app: RequestListener, routes: RouteRegistry, { host, port, requestSeconds, maxConnections }: Where, open?: Server): Promise<Server> {
   const answer: RequestListener = (req, res) => {
-    if (!routes.replay(req, res)) app(req, res);
+    if (!hasOneHost(req)) refuseHost(routes, res);
+    else if (!routes.replay(req, res)) app(req, res);
   };
   if (open) return open.removeAllListeners('request').on('request', answer);
-  const server = createServer(answer);
+  const server = createServer({ connectionsCheckingInterval: LOOK }, answer);
+  server.requestTimeout = requestSeconds * 1_000;
+  server.headersTimeout = server.requestTimeout;
+  if (maxConnections > 0) server.maxConnections = maxConnections;
   // Longer than common proxies keep theirs, so that they never send into a closing connection.
   server.keepAliveTimeout = 65_000;
   server.listen(port, host);
-  await once(server, 'listening');
+  await once(server, 'listening').catch((error: unknown) => {
+    throw new ConfigurationError(`HOST=${host} and PORT=${port} cannot be listened on: ${messageOf(error)}`, { cause: error });
+  });
   return server;
+}
+
+/** Of several Host headers Node takes the first and a proxy may have taken the last. A request of HTTP/1.0 may have none. */
+function hasOneHost({ rawHeaders, headers: { host } }: IncomingMessage): boolean {
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]!.length === 4 && rawHeaders[at]!.toLowerCase() === 'host') hosts++;
+  return hosts === 0 || (hosts === 1 && host !== undefined && HOST.test(host));
+}
+
+function refuseHost(routes: RouteRegistry, res: ServerResponse): void {
+  routes.service(Http)?.protect(res);
+  res.writeHead(400, { 'Content-Type': 'text/plain; charset=utf-8', Connection: 'close' });
+  res.end('Send one Host header with the name of this site, such as www.example.org.\n');
+}
+
+/**
+ * For so many milliseconds the port stays open while GET /readyz says that it will not: proxies that ask it learn to send requests elsewhere, and those that
+ * only reuse connections are asked to leave each with its next answer.
+ */
+export async function drainServer(server: Server, milliseconds: number): Promise<void> {
+  if (milliseconds === 0) return;
+  askToLeave(server);
+  await delay(milliseconds);
 }
 
 /** No new connections; those under way finish, at most `grace` milliseconds. */
 export async function closeServer(server: Server, grace = 5_000): Promise<void> {
   const closed = once(server, 'close');
   // Whoever keeps a connection busy is told to leave it, or it would be cut in the middle of a request at the end of `grace`.
-  server.prependListener('request', (_req, res: ServerResponse) => res.setHeader('Connection', 'close'));
+  askToLeave(server);
+  await acceptWaiting(server);
   server.close();
   const leave = setInterval(() => server.closeIdleConnections(), 50);
   const force = setTimeout(() => server.closeAllConnections(), grace);
   await closed;
   clearInterval(leave);
   clearTimeout(force);
+}
+
+/**
+ * Connections that wait to be accepted when the port closes are reset, and a proxy may not send again what it has sent on them. The event loop accepts one
+ * a turn: the port may close right after a turn that brought none and was over at once.
+ */
+async function acceptWaiting(server: Server): Promise<void> {
+  let accepted = 0;
+  server.on('connection', () => accepted++);
+  const until = performance.now() + ACCEPTING;
+  for (let begun = performance.now(); begun < until; begun = performance.now()) {
+    const before = accepted;
+    await turn();
+    if (accepted === before && performance.now() - begun < INSTANT) return;
+  }
+}
+
+/** Every answer from here on is the last one of its connection. */
+function askToLeave(server: Server): void {
+  server.prependListener('request', (_req, res: ServerResponse) => res.setHeader('Connection', 'close'));
 }

@@ -2,9 +2,10 @@ import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { MigrationClass } from '../data.ts';
-import { chainOf, PluginError } from '../errors.ts';
+import { PluginError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import type { Plugin } from '../plugin.ts';
+import { faultOf, unusable, type Plugin } from '../plugin.ts';
+import { inTime } from '../supervise.ts';
 
 /** What config/forum.ts exports. */
 export interface AppConfiguration {
@@ -16,10 +17,21 @@ export interface AppConfiguration {
   readonly settings?: Readonly<Record<string, unknown>>;
 }
 
-/** Imports every configured plugin. One that cannot be loaded is reported and left out; the rest go on. */
+/** Milliseconds that reading a plugin's modules may take: one that waits for something at its top level would hold up all others. */
+const LOADING = 30_000;
+
+/** Imports every configured plugin. One that cannot be loaded is reported, and known by its id and the reason; the rest go on. */
 export async function loadPlugins(root: string, ids: readonly string[], log: Logger): Promise<readonly Plugin[]> {
-  const loaded = await Promise.all(ids.map((id) => loadPlugin(root, id).catch((error: unknown) => void log.error({ plugin: id, error }, `could not be loaded: ${chainOf(error)}`))));
-  return loaded.filter((plugin): plugin is Plugin => plugin !== undefined);
+  return Promise.all(ids.map(async (id) => {
+    const folder = dirname(pluginFile(root, id));
+    try {
+      return await inTime(() => loadPlugin(root, id), LOADING, 'its module');
+    } catch (error) {
+      log.error({ plugin: id, error }, 'could not be loaded');
+      const migrations = await loadMigrations(join(root, 'migrations', id)).catch(() => []);
+      return unusable({ id, folder, ...(migrations.length > 0 && { migrations }) }, error);
+    }
+  }));
 }
 
 async function loadPlugin(root: string, id: string): Promise<Plugin> {
@@ -31,6 +43,8 @@ async function loadPlugin(root: string, id: string): Promise<Plugin> {
   const plugin = module.default;
   if (!plugin?.id || !plugin.setup) throw new PluginError(id, 'has no `export default definePlugin({ id, … })` in its plugin.ts');
   if (plugin.id !== id) throw new PluginError(id, `calls itself "${plugin.id}"; id and folder must be the same`);
+  const fault = faultOf(plugin);
+  if (fault) throw fault;
   return { ...plugin, folder: dirname(file), ...(migrations.length > 0 && { migrations }) };
 }
 

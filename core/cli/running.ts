@@ -116,7 +116,7 @@ async function hold(app: App, gate: RequestHandler): Promise<Server | undefined>
   const { environment, log } = app;
   const open = app.release();
   const routes = new RouteRegistry();
-  const checks = { program: () => Promise.reject(new Error('being opened')) };
+  const checks = { program: { needed: true, ask: () => Promise.reject(new Error('being opened')) } };
   return open && listen(createApplication({ routes, log, checks, gate }), routes, environment, open);
 }
 

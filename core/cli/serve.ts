@@ -1,14 +1,14 @@
 import { join } from 'node:path';
 import type { App, AppOptions } from './app.ts';
 import { Running } from './running.ts';
-import { logStray } from './stray.ts';
+import { FAULT, watchStrays, type Core } from './stray.ts';
 import { ConfigurationError, messageOf } from '../errors.ts';
 import type { Environment } from '../environment.ts';
 import type { AppConfiguration } from './loader.ts';
 import { createLogger } from './logger.ts';
 import { ROOT } from './root.ts';
 
-/** How long a stop may take before the process ends anyway, in milliseconds. */
+/** How long a stop may take beside the draining before the process ends anyway, in milliseconds. */
 const STOP_LIMIT = 9_000;
 
 /** Environment and configuration as config/ gives them. Throws `ConfigurationError` with every problem. */
@@ -23,16 +23,20 @@ export async function readOptions(variables: Readonly<Record<string, string | un
 
 /** Starts the server and keeps it until a signal ends it. `npm start`, and `npm run demo` with the argument `demo`. */
 export async function serve(): Promise<void> {
+  let core: Core | undefined;
   const running = new Running({
-    read: readOptions,
+    read: async () => ({ ...(await readOptions()), starting: (opened) => (core = opened) }),
     ...(process.argv[2] === 'demo' && { prepare: demo }),
     print: (text) => void process.stdout.write(`\n${text}\n\n`),
     failed,
   });
   stopOnSignals(running);
-  process.on('unhandledRejection', (reason) => {
-    if (!running.app) throw reason;
-    logStray(running.app, reason);
+  watchStrays({
+    core: () => core,
+    drain: () => {
+      setTimeout(() => process.exit(FAULT), drainTime(running) + STOP_LIMIT).unref();
+      return running.close();
+    },
   });
   try {
     await running.open();
@@ -45,7 +49,10 @@ export async function serve(): Promise<void> {
 
 /** What the operator can mend is one line; anything else ends the process with its stack. */
 function failed(error: unknown): void {
-  if (!(error instanceof ConfigurationError)) throw error;
+  if (!(error instanceof ConfigurationError)) {
+    console.error(error);
+    process.exit(FAULT);
+  }
   console.error(messageOf(error));
   process.exitCode = 1;
 }
@@ -61,7 +68,7 @@ function stopOnSignals(running: Running): void {
     if (stopping) return;
     stopping = true;
     running.app?.log.info({ signal }, 'stopping');
-    setTimeout(() => process.exit(1), STOP_LIMIT).unref();
+    setTimeout(() => process.exit(1), drainTime(running) + STOP_LIMIT).unref();
     running.close().then(() => process.exit(0), (error: unknown) => {
       running.app?.log.error({ error }, 'stopping failed');
       process.exit(1);
@@ -71,3 +78,5 @@ function stopOnSignals(running: Running): void {
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
 }
+
+const drainTime = ({ app }: Running): number => (app?.environment.drainSeconds ?? 0) * 1_000;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { App } from './app.ts';
 import type { Console } from './command.ts';
-import { messageOf } from '../errors.ts';
+import { ConfigurationError, messageOf } from '../errors.ts';
 import { runCommand } from './run.ts';
 
 /** What a caller asks for: one line of JSON. */
@@ -19,7 +19,14 @@ export interface Request {
 type Message =
   | { readonly print: string }
   | { readonly progress: string }
+  /** To be answered with one line of JSON, `Answer`. */
+  | { readonly ask: string; readonly piped: boolean }
   | { readonly exit: number; readonly error?: string; readonly stack?: string };
+
+/** What the caller typed; null where there was nothing to ask. */
+interface Answer {
+  readonly secret: string | null;
+}
 
 /** The command failed in the server; `stack` is the server's. */
 export class RemoteError extends Error {
@@ -65,6 +72,7 @@ export async function delegate(dataDir: string, request: Request, console: Conso
     const message = JSON.parse(line) as Message;
     if ('print' in message) console.print(message.print);
     else if ('progress' in message) console.progress(message.progress);
+    else if ('ask' in message) socket.write(`${JSON.stringify({ secret: (await console.secret(message.ask, message.piped)) ?? null } satisfies Answer)}\n`);
     else if (message.exit === 0) return true;
     else throw new RemoteError(message.error ?? 'failed', message.stack);
   }
@@ -101,16 +109,26 @@ async function answer(app: App, socket: Socket): Promise<void> {
   // A caller that goes away does not stop its command: half of an import would be worse.
   socket.on('error', () => undefined);
   const send = (message: Message): void => void (socket.writable && socket.write(`${JSON.stringify(message)}\n`));
-  for await (const line of createInterface({ input: socket })) {
-    try {
-      const { argv, terminal, columns } = JSON.parse(line) as Request;
-      const progress = (text: string): void => (terminal ? send({ progress: text }) : undefined);
-      await runCommand(app, argv, { terminal, columns, print: (text) => send({ print: text }), progress });
-      send({ exit: 0 });
-    } catch (error) {
-      send({ exit: 1, error: messageOf(error), ...(error instanceof Error && error.stack && { stack: error.stack }) });
-    }
-    socket.end();
-    return;
+  const lines = createInterface({ input: socket })[Symbol.asyncIterator]();
+  const read = async (): Promise<string | undefined> => {
+    const { value, done } = await lines.next();
+    return done ? undefined : value;
+  };
+  const line = await read();
+  if (line === undefined) return;
+  try {
+    const { argv, terminal, columns } = JSON.parse(line) as Request;
+    const progress = (text: string): void => (terminal ? send({ progress: text }) : undefined);
+    const secret = async (label: string, piped: boolean): Promise<string | undefined> => {
+      send({ ask: label, piped });
+      const answered = await read();
+      if (answered === undefined) throw new ConfigurationError('The caller is gone; nothing was done');
+      return (JSON.parse(answered) as Answer).secret ?? undefined;
+    };
+    await runCommand(app, argv, { terminal, columns, print: (text) => send({ print: text }), progress, secret });
+    send({ exit: 0 });
+  } catch (error) {
+    send({ exit: 1, error: messageOf(error), ...(error instanceof Error && error.stack && { stack: error.stack }) });
   }
+  socket.end();
 }

@@ -10,6 +10,7 @@ import { errorLines } from './log.ts';
 import { parseCall } from './parse.ts';
 import { runCommand, standsAlone } from './run.ts';
 import { delegate } from './socket.ts';
+import { watchStrays, type Core } from './stray.ts';
 
 /**
  * One command from a shell; resolves to the process's exit code. A server that runs on the same data carries it out, else the data
@@ -42,7 +43,9 @@ async function carryOut(options: AppOptions, words: readonly string[], console: 
 }
 
 async function alone(options: AppOptions, command: Command, words: readonly string[], console: OpenConsole): Promise<void> {
-  const app = await createApp(options).catch((error: unknown) => {
+  let core: Core | undefined;
+  watchStrays({ core: () => core, drain: () => Promise.resolve() });
+  const app = await createApp({ ...options, starting: (opened) => (core = opened) }).catch((error: unknown) => {
     if (command.name === 'doctor') unopened(options, error, console);
     throw error;
   });

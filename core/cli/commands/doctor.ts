@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { rm, writeFile } from 'node:fs/promises';
+import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { App, AppOptions } from '../app.ts';
 import { Cache } from '../../cache.ts';
 import { defineCommand, type Console } from '../command.ts';
+import { counters } from '../../counters.ts';
 import { sql } from '../../data.ts';
 import type { Environment } from '../../environment.ts';
 import { chainOf, ConfigurationError, messageOf } from '../../errors.ts';
@@ -27,6 +28,9 @@ const print = (console: Pick<Console, 'print'>, findings: readonly Finding[]): v
 /** Waiting work that was due longer ago than this, in milliseconds, is a backlog: a server that runs takes it within a second. */
 const LATE = 60_000;
 
+/** How many of each kind of kept numbers are compared with what they count. */
+const SAMPLE = 50;
+
 /** Everything that may be wrong, with what to do about it. Exit code 1 when something is. */
 export const doctor = defineCommand({
   name: 'doctor',
@@ -34,8 +38,8 @@ export const doctor = defineCommand({
   options: Type.Object({}),
   needs: { app: Program },
   async run({ app }, _options, console) {
-    const asked = await Promise.all([folder(app.environment), database(app), redis(app), jobs(app)]);
-    const findings = [...environment(app.environment), ...asked.flat(), ...plugins(app), ...settings(app)];
+    const asked = await Promise.all([folder(app.environment), database(app), redis(app), jobs(app), numbers(app), settings(app)]);
+    const findings = [...environment(app.environment), ...asked.flat(), ...plugins(app)];
     print(console, findings);
     const problems = findings.filter(({ state }) => state === 'bad').length;
     if (problems > 0) throw new ConfigurationError(problems === 1 ? '1 problem found.' : `${problems} problems found.`);
@@ -62,7 +66,9 @@ async function folder({ dataDir }: Environment): Promise<Finding[]> {
   try {
     await writeFile(file, '');
     await rm(file);
-    return [good('the data directory can be written')];
+    const { mode } = await stat(dataDir);
+    const open = (mode & 0o077) === 0 ? [] : [note(`other users of this machine can look into the data directory; unless one of them is to serve its folder public: chmod 700 ${dataDir}`)];
+    return [good('the data directory can be written'), ...open];
   } catch (error) {
     return [bad(`the data directory cannot be written (${messageOf(error)}); give it to the user that runs the server`)];
   }
@@ -85,27 +91,44 @@ async function redis({ kernel }: App): Promise<Finding[]> {
   return client.ping().then(() => [good('Redis answers')], (error: unknown) => [bad(`Redis does not answer: ${messageOf(error)}`)]);
 }
 
-function plugins({ plugins: control, supervisor, configuration }: App): Finding[] {
+function plugins({ plugins: control, supervisor }: App): Finding[] {
   const all = control.list();
-  const missing = configuration.plugins.filter((id) => !all.some((plugin) => plugin.id === id));
   const troubled = all.filter(({ problem }) => problem !== undefined);
   const off = all.filter(({ wanted }) => !wanted).map(({ id }) => id);
   return [
     good(`${all.filter(({ state }) => state === 'active').length} of ${all.length} plugins run`),
     ...(off.length > 0 ? [note(`switched off: ${off.join(', ')}`)] : []),
-    ...missing.map((id) => bad(`plugin "${id}" is in config/forum.ts and could not be loaded; the log says why`)),
     ...troubled.map(({ id, problem, state }) => (state === 'failed' ? bad(`plugin "${id}" failed: ${problem}`) : bad(`plugin "${id}" ${problem}`))),
     ...supervisor.report().filter(({ quarantined }) => quarantined).map(({ plugin, task, lastError }) => bad(`"${task}" of plugin "${plugin}" is set aside: ${lastError}`)),
+    ...supervisor.report().filter(({ refusing }) => refusing)
+      .map(({ plugin, task, lastError }) => bad(`"${task}" of plugin "${plugin}" refuses everything: ${lastError}; mend it, or run: ${RUN} plugin disable ${plugin}`)),
+    ...all.flatMap(({ id, blocks }) => (blocks ? [note(`plugin "${id}" kept the whole server waiting ${blocks.count}×, ${blocks.longest} ms at the longest, the last time in ${blocks.task}`)] : [])),
   ];
+}
+
+/** The newest of each kind, which costs little. */
+async function numbers({ extensions }: App): Promise<Finding[]> {
+  const wrong: string[] = [];
+  for (const { value: counter } of extensions.read(counters)) {
+    const lines = await counter.check(await counter.keys({ limit: SAMPLE, falling: true }));
+    if (lines.length > 0) wrong.push(`${counter.name} (${lines[0]})`);
+  }
+  return [wrong.length === 0 ? good('kept numbers are what they count, as far as a sample tells') : bad(`kept numbers differ from what they count: ${wrong.join('; ')}; run: ${RUN} recount`)];
 }
 
 /** A secret has no value to compare; that there is one is worth telling. */
 const differs = ({ schema, value, default: fallback }: SettingInfo): boolean =>
   (schema as { 'x-group'?: string })['x-group'] !== 'hidden' && (value === undefined || JSON.stringify(value) !== JSON.stringify(fallback));
 
-function settings({ settings: store }: App): Finding[] {
+async function settings({ settings: store, environment: { given } }: App): Promise<Finding[]> {
+  const moved = store.moved().filter(({ variable }) => !given.has(variable));
+  const wrong = await store.problems();
   const own = store.list().filter((setting) => setting.stored && differs(setting)).map(({ key }) => key).sort();
-  return own.length === 0 ? [good('every setting is as config/forum.ts has it')] : [note(`the database decides, not config/forum.ts: ${own.join(', ')}`)];
+  return [
+    ...moved.map(({ key, variable }) => bad(`the stored setting ${key} is not read any more; set ${variable} in the environment in its place`)),
+    ...wrong.map(({ field, message }) => bad(`the setting ${field} cannot be used: ${message}`)),
+    own.length === 0 ? good('every setting is as config/forum.ts has it') : note(`the database decides, not config/forum.ts: ${own.join(', ')}`),
+  ];
 }
 
 async function jobs({ jobs: queue }: App): Promise<Finding[]> {

@@ -61,7 +61,9 @@ export async function openEmbedded(folder: string, log: Logger): Promise<Backend
   undo.defer(() => orm.close(true));
   const opened = undo.move();
   const close = (): Promise<void> => opened.disposeAsync();
-  return { embedded: true, orm, usage, query: watched.query, claimAlone: () => Promise.resolve(true), forgetStatements: () => undefined, close };
+  // PGlite knows the array types that there were when it was opened, and takes a list for text where it does not know the type.
+  const migrated = (): Promise<void> => pglite.refreshArrayTypes();
+  return { embedded: true, orm, usage, query: watched.query, claimAlone: () => Promise.resolve(true), migrated, close };
 }
 
 /** Two processes on one folder lose each other's rows without an error, so the second is refused. The system frees the address however its process ends. */

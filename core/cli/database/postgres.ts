@@ -93,7 +93,7 @@ export async function openPostgres(url: string, max: number, log: Logger): Promi
     throw new ConfigurationError(`cannot use the database that DATABASE_URL names: ${messageOf(error)}; ${remedy}`, { cause: error });
   }
   const query: Backend['query'] = (text, values) => open.query(text, [...values]);
-  return { embedded: false, orm, usage, query, claimAlone: alone.claim, forgetStatements: () => names.clear(), close };
+  return { embedded: false, orm, usage, query, claimAlone: alone.claim, migrated: () => Promise.resolve(names.clear()), close };
 }
 
 /** The lock of `claimAlone`, held by a connection outside the pool. It is taken again when the server was away. */

@@ -1,0 +1,36 @@
+import { defineCommand } from '../command.ts';
+import { counters, differences } from '../../counters.ts';
+import { ConfigurationError } from '../../errors.ts';
+import { Type } from '../../schema.ts';
+import { Program } from '../program.ts';
+
+/** Lines that are shown of one counter; more say no more. */
+const SHOWN = 20;
+
+/** Numbers that differ and are not to be corrected fail the command, so that a watch can tell. */
+export const recount = defineCommand({
+  name: 'recount',
+  summary: 'Compares every kept number with what it counts, and corrects it.',
+  example: 'recount --check',
+  options: Type.Object({ check: Type.Boolean({ default: false, title: 'Only compare; fails when something differs' }) }),
+  needs: { app: Program },
+  async run({ app }, { check }, console) {
+    let total = 0;
+    for (const { value: counter } of app.extensions.read(counters)) {
+      const found = await walk(counter, check, (line) => console.print(`${counter.name}: ${line}`));
+      console.print(`${counter.name}: ${found === 0 ? 'right' : `${found} ${check ? 'differ' : 'corrected'}`}`);
+      total += found;
+    }
+    if (check && total > 0) throw new ConfigurationError(`${total} ${total === 1 ? 'number differs' : 'numbers differ'} from what is there; run recount without --check to correct that`);
+  },
+});
+
+async function walk(counter: Parameters<typeof differences>[0], check: boolean, show: (line: string) => void): Promise<number> {
+  let found = 0;
+  for await (const { keys, lines } of differences(counter)) {
+    lines.slice(0, Math.max(0, SHOWN - found)).forEach(show);
+    found += lines.length;
+    if (lines.length > 0 && !check) await counter.repair(keys);
+  }
+  return found;
+}
