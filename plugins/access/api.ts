@@ -17,6 +17,18 @@ export interface Viewer {
   readonly id: string | undefined;
   readonly username: string | undefined;
   readonly group: Group;
+  /** Why somebody of the staff has a member's rights for now, and where they change that. */
+  readonly demand?: Demand;
+}
+
+/** What is demanded of the staff before they have the rights of their group. */
+export interface Demand {
+  /** For programs. */
+  readonly code: string;
+  /** One sentence that says what to do. */
+  readonly message: string;
+  /** The page where it is done. */
+  readonly path: string;
 }
 
 export const isGuest = (viewer: Viewer): boolean => viewer.id === undefined;

@@ -5,22 +5,24 @@ import { Web } from '#plugins/web';
 
 /** Where a member looks after what was changed. */
 const PATHS: Readonly<Record<AccountChange, string>> = {
-  password: '/settings/security/sessions', reset: '/settings/security', email: '/settings/security',
+  password: '/settings/security/sessions', reset: '/settings/security', email: '/settings/security', sessions: '/settings/security',
 };
 
 export default definePlugin({
   id: 'account-mail',
   name: 'Mail about accounts',
   version: '1.0.0',
-  description: 'Tells members by mail that their password or their address was changed.',
+  description: 'Tells members by mail that their password or their address was changed, or that they were logged out everywhere.',
+  defends: true,
   needs: { clock: Clock, environment: Environment, mail: Mail, web: Web },
   setup({ clock, environment, mail, web }, plugin) {
     const text = (key: string, values: Readonly<Record<string, unknown>> = {}): string => web.text(`account-mail:${key}`, values);
     plugin.extend(accountNotices, {
-      async changed(what, { username }, to) {
+      async changed(what, { username }, to, tokensKept) {
         const subject = text(`${what}.title`, { name: username });
         const time = new Date(clock.now()).toISOString().slice(0, 16).replace('T', ' ');
-        const paragraphs = [text(`${what}.text`, { time }), text(`${what}.help`)];
+        const tokens = what === 'email' ? [] : [text(tokensKept ? 'tokens-kept' : 'tokens-ended')];
+        const paragraphs = [text(`${what}.text`, { time }), ...tokens, text(`${what}.help`)];
         const path = PATHS[what];
         const action = { label: text(`${what}.action`), href: environment.baseUrl + path };
         await mail.send({ to, subject, ...letter({ title: subject, paragraphs, action, reason: text('reason') }) });

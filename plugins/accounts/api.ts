@@ -1,5 +1,5 @@
 import { defineAction, defineExtensionPoint, definePermission, defineQuery, defineToken, Type, type Request, type RequestHandler, type Response, type TSchema } from '#core';
-import type { Viewer } from '#plugins/access';
+import type { Demand, Viewer } from '#plugins/access';
 import type { SafeHtml } from '#plugins/web';
 
 /** `disabled` accounts cannot log in, and their sessions and tokens count for nothing. */
@@ -46,7 +46,7 @@ type From = Readonly<{ address: string }>;
 export const loggedIn = defineAction<{ readonly id: string } & From>('account.logged-in');
 /** A password was not accepted, at login or (`confirming`) where a member had to give it again. `id` is absent where no account has the name. */
 export const loginRefused = defineAction<{ readonly id?: string | undefined; readonly confirming: boolean } & From>('account.login-refused');
-/** A member gave the password again in their session. */
+/** A member gave the password again in their session, and the code of a second factor where there is one. */
 export const identityConfirmed = defineAction<{ readonly id: string } & From>('account.confirmed');
 export const loggedOut = defineAction<{ readonly id: string } & From>('account.logged-out');
 /** A session broke a rule: `fingerprint`, `address`, `idle`, `lifetime`, `permissions changed`, `account disabled` and the like. */
@@ -58,7 +58,7 @@ export const emailChanged = defineAction<Changed>('account.email-changed');
 export const tokenIssued = defineAction<Changed>('account.token-issued');
 export const tokenRevoked = defineAction<Changed>('account.token-revoked');
 /** `partOf`: the plugin to whose act it belongs, such as a ban, and which has told of that itself. */
-export const groupChanged = defineAction<Changed & { readonly from: string; readonly to: string; readonly partOf?: string | undefined }>('account.group-changed');
+export const groupChanged = defineAction<Changed & { readonly address?: string | undefined; readonly from: string; readonly to: string; readonly partOf?: string | undefined }>('account.group-changed');
 export const statusChanged = defineAction<Changed & { readonly from: AccountStatus; readonly to: AccountStatus }>('account.status-changed');
 /** Somebody was shown the network addresses of these members. */
 export const addressesViewed = defineAction<{ readonly ids: readonly string[]; readonly by: string }>('account.addresses-viewed');
@@ -128,12 +128,15 @@ export interface Accounts {
   search(find: { readonly text: string; readonly groupId?: string; readonly limit: number; readonly offset: number }): Promise<{ readonly accounts: readonly Account[]; readonly total: number }>;
   /**
    * Ends every session of the account at its next request. 404 for an unknown account, 400 for an unknown group.
-   * `by`, here and below: the account that does it, or `commandLine`. `partOf`: the plugin that tells of it by itself.
+   * `by`, here and below: the account that does it, or `commandLine`. `partOf`: the plugin that tells of it by itself; `address`: from where.
    */
-  setGroup(id: string, groupId: string, by?: string, partOf?: string): Promise<void>;
-  /** Ends every session of the account and tells its owner (`accountNotices`). 400 when the policy refuses the password. */
-  setPassword(id: string, password: string, by?: string): Promise<void>;
-  /** As `setPassword`, by an owner whom only a link in a mail let in: others may have known the old password, so the API token goes as well. */
+  setGroup(id: string, groupId: string, by?: string, partOf?: string, address?: string): Promise<void>;
+  /**
+   * Ends every session of the account and, unless its owner wishes to keep them, every token (`tokenStores`); tells the owner (`accountNotices`).
+   * 400 when the policy refuses the password.
+   */
+  setPassword(id: string, password: string, by?: string, options?: { readonly keepTokens?: boolean }): Promise<void>;
+  /** As `setPassword`, by an owner whom only a link in a mail let in: no token stays. */
   resetPassword(id: string, password: string): Promise<void>;
   /** Tells the owner at the old address (`accountNotices`). 400 naming `email` for what is no address or is taken, in any case. No session ends. */
   setEmail(id: string, email: string, by?: string): Promise<void>;
@@ -143,8 +146,8 @@ export interface Accounts {
   importAccounts(accounts: readonly ImportedAccount[]): Promise<readonly string[]>;
   /** Ends every session of the account. */
   setStatus(id: string, status: AccountStatus, by?: string): Promise<void>;
-  /** Ends every session of the account, and nothing else. */
-  endSessions(id: string, by?: string): Promise<void>;
+  /** Ends every session and every token (`tokenStores`) of the account, and tells its owner (`accountNotices`), unless that is `partOf` what another plugin tells. */
+  endSessions(id: string, by?: string, partOf?: string): Promise<void>;
   /**
    * Takes from an account all that says who it was, and every way in; it stays, disabled, under a made-up name, so that what it wrote has an
    * author. Nobody is told; there is no way back. Sessions are over, and go when personal data are erased. 404 for an unknown account.
@@ -158,18 +161,26 @@ export interface Accounts {
 export type NetworkAddresses = Readonly<Record<'registration' | 'lastLogin', string | undefined>>;
 export const Accounts = defineToken<Accounts>('Accounts');
 
-/** `reset`: the password, by a link in a mail. */
-export type AccountChange = 'password' | 'reset' | 'email';
+/** `reset`: the password, by a link in a mail. `sessions`: somebody else ended all sessions and tokens. */
+export type AccountChange = 'password' | 'reset' | 'email' | 'sessions';
 
 /**
  * Follows what happened to an account: tells its owner by mail, for instance, or takes back what should not outlive it. Called in the
  * transaction of the change, so that both happen or neither; what it throws undoes the change.
  */
 export interface AccountNotice {
-  /** `to` is where to tell it: after a change of address, the old one. A first password is no change. */
-  changed(what: AccountChange, account: Account, to: string): Promise<void>;
+  /** `to` is where to tell it: after a change of address, the old one. `tokensKept`: the owner wished that tokens go on. A first password is no change. */
+  changed(what: AccountChange, account: Account, to: string, tokensKept: boolean): Promise<void>;
 }
 export const accountNotices = defineExtensionPoint<AccountNotice>('accounts.notices');
+
+/** Tokens that let programs in as a member, without a password or a session. */
+export interface TokenStore {
+  /** Ends all of the account's, in the transaction under way. `by`: an account or `commandLine`. */
+  revokeAll(accountId: string, by: string | undefined): Promise<void>;
+}
+/** Asked when the account's password is changed or reset, all its sessions are ended, or it is to be deleted. */
+export const tokenStores = defineExtensionPoint<TokenStore>('accounts.token-stores');
 
 /**
  * What a member must do between the right password and a session, such as giving a code. When it is required, no session begins: the
@@ -183,8 +194,20 @@ export interface LoginStep {
   readonly path: string;
   /** Asked at each login and after each step, in the order of the list. What it throws refuses the login. */
   required(account: Account): Promise<boolean>;
+  /**
+   * Takes the code that is asked for beside the password where a member of whom the step is required confirms that it is them. Throws 400
+   * naming `code`, or 429. Without it no code is asked for there.
+   */
+  confirm?(account: Account, code: string, address: string): Promise<void>;
 }
 export const loginSteps = defineExtensionPoint<LoginStep>('accounts.login-steps');
+
+/** Takes the rights of the staff from those who do not meet a demand; they are members until they do. Asked at each of their requests. */
+export interface StaffDemand extends Demand {
+  /** What it throws refuses the request. */
+  unmet(accountId: string): Promise<boolean>;
+}
+export const staffDemands = defineExtensionPoint<StaffDemand>('accounts.staff-demands');
 
 /** Who has given the right password in this browser and must do a step. */
 export interface Waiting {
@@ -239,8 +262,10 @@ export interface Sessions {
   bearer(token: string): Promise<Viewer | undefined>;
   /** True when the request carries a cookie that could be a session's: it must not be served as a guest's without asking. */
   hasCookie(header: string | undefined): boolean;
-  /** True when the member gave the password in this session within 15 minutes. */
+  /** True when the member confirmed within 15 minutes, in this session, that it is them: by a login with all its steps, or at /login/confirm. */
   confirmed(req: Request): boolean;
+  /** Until when that lasts; undefined where it does not. */
+  confirmedUntil(req: Request): Date | undefined;
   /** Who waits in this browser; `undefined` for everybody else, after ten minutes and once the session has begun. */
   waiting(req: Request): Promise<Waiting | undefined>;
   /**
@@ -261,6 +286,11 @@ export interface Csrf {
   token(req: Request, res: Response): string;
   /** Checks the header X-CSRF-Token, or `given` (a form's `_csrf`), against the visitor, and the Origin of the request. */
   valid(req: Request, given?: string): boolean;
+  /**
+   * False where no token can be valid: the request comes from another site, or without a cookie that a token belongs to. Asked before a body
+   * is read for its token; a cookie that is not good any more is enough, so that a form can come back with what was typed.
+   */
+  possible(req: Request): boolean;
   /** For answers from stored bytes: the guest's token for a raw Cookie header, and the Set-Cookie value to send where one is needed. `overHttps`: the request did; the site's origin may say so too. */
   guestToken(cookieHeader: string | undefined, overHttps?: boolean): { readonly token: string; readonly setCookie: string | undefined };
 }

@@ -1,10 +1,10 @@
-import { commandLine, ConfigurationError, defineCommand, InvalidInput, Type } from '#core';
+import { commandLine, ConfigurationError, defineCommand, InvalidInput, secretOption, Type } from '#core';
 import { Access } from '#plugins/access';
 import { Accounts } from '#plugins/accounts';
 
 const name = Type.String({ title: 'Username' });
 const group = Type.String({ title: 'Id or name of a group' });
-const password = Type.String({ title: 'The new password' });
+const password = Type.Optional(Type.String({ description: 'The new password; left out, it is asked for, and "-" reads it from standard input' }));
 
 /** A refused input as the one line that a shell shows. */
 async function plainly<T>(work: Promise<T>): Promise<T> {
@@ -31,15 +31,14 @@ async function accountId(accounts: Accounts, username: string): Promise<string> 
 const create = defineCommand({
   name: 'user create',
   summary: 'Add a member',
-  example: 'user create ada --email ada@example.org --password … --group moderator',
+  example: 'user create ada --email ada@example.org --group moderator',
   positional: ['name'],
   options: Type.Object({ name, email: Type.String({ title: 'E-mail address' }), password, group: Type.Optional(group) }),
   needs: { accounts: Accounts, access: Access },
   async run({ accounts, access }, options, console) {
-    const account = await plainly(accounts.create({
-      username: options.name, email: options.email, password: options.password, by: commandLine,
-      ...(options.group !== undefined && { groupId: groupId(access, options.group) }),
-    }));
+    const groupOf = options.group !== undefined && { groupId: groupId(access, options.group) };
+    const given = await secretOption(console, 'password', options.password);
+    const account = await plainly(accounts.create({ username: options.name, email: options.email, password: given, by: commandLine, ...groupOf }));
     console.print(`Created ${account.username} in the group ${account.groupId}.`);
   },
 });
@@ -61,12 +60,13 @@ const promote = defineCommand({
 const resetPassword = defineCommand({
   name: 'user reset-password',
   summary: 'Set a member’s password; their sessions end',
-  example: 'user reset-password ada --password …',
+  example: 'user reset-password ada',
   positional: ['name'],
   options: Type.Object({ name, password }),
   needs: { accounts: Accounts },
   async run({ accounts }, options, console) {
-    await plainly(accounts.setPassword(await accountId(accounts, options.name), options.password, commandLine));
+    const id = await accountId(accounts, options.name);
+    await plainly(accounts.setPassword(id, await secretOption(console, 'password', options.password), commandLine));
     console.print(`The password of ${options.name} is set.`);
   },
 });

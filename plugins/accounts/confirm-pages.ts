@@ -1,7 +1,7 @@
 import { HttpError, InvalidInput, type Environment, type Http, type PluginHandle } from '#core';
-import { identityConfirmed, type Account } from '#plugins/accounts';
-import { negotiated, pages, redirect, type Retry } from '#plugins/web';
-import { ConfirmForm, type Forms } from './forms.ts';
+import { identityConfirmed, type Account, type LoginStep } from '#plugins/accounts';
+import { negotiated, pages, redirect, resumed, type Retry, type View } from '#plugins/web';
+import { ConfirmForm, ReturnForm, type Forms } from './forms.ts';
 import type { Logins } from './login.ts';
 import { ownPath } from './own-path.ts';
 import type { AccountsService } from './service.ts';
@@ -31,22 +31,48 @@ export interface ConfirmParts {
   readonly forms: Forms;
   readonly http: Http;
   readonly environment: Environment;
+  /** In the order in which a login asks for them. */
+  steps(): readonly LoginStep[];
 }
 
-/** Where members are sent before what the password must have been given for lately. */
-export function addConfirmPages(plugin: PluginHandle, { accounts, sessions, logins, forms, http, environment }: ConfirmParts): void {
-  plugin.route(pages, { method: 'get', path: PATH, can: 'public', options: { login: true } })(({ req }) => {
+/** Where members confirm that it is them before what needs that, and where they end it before its time. */
+export function addConfirmPages(plugin: PluginHandle, { accounts, sessions, logins, forms, http, environment, steps }: ConfirmParts): void {
+  /** The step of a login whose code is asked for here too. */
+  const stepOf = async (account: Account): Promise<Required<LoginStep> | undefined> => {
+    for (const step of steps()) if (step.confirm && (await step.required(account))) return step as Required<LoginStep>;
+    return undefined;
+  };
+  const shown = async (id: string | undefined, given: { readonly values?: Readonly<Record<string, unknown>>; readonly retry?: Retry }): Promise<View> => {
+    // A guest gets here with what was sent when their session has ended meanwhile.
+    const account = id === undefined ? undefined : await accounts.find(id);
+    return forms.confirm({ ...given, coded: account !== undefined && (await stepOf(account)) !== undefined });
+  };
+
+  plugin.route(pages, { method: 'get', path: PATH, can: 'public', options: { login: true } })(({ actor, req }) => {
     const { return_to: returnTo } = req.query as Record<string, string | undefined>;
-    return forms.confirm({ values: { return_to: returnTo } });
+    return shown(actor.id, { values: { return_to: returnTo } });
   });
 
-  const again = (retry: Retry) => forms.confirm({ retry });
-  plugin.route(pages, { method: 'post', path: PATH, can: 'public', body: ConfirmForm, options: { login: true, again } })(async ({ actor, body, req }) => {
+  const again = (retry: Retry) => shown(retry.actor.id, { retry });
+  plugin.route(pages, {
+    method: 'post', path: PATH, can: 'public', summary: 'Confirm that it is you, for 15 minutes', body: ConfirmForm, options: { login: true, again, longText: true },
+  })(async ({ actor, body, req }) => {
     const address = http.addressOf(req);
     const account = (await accounts.find(actor.id!))!;
     await giveAgain(logins, account, { password: body.password, field: 'password', address });
+    const step = await stepOf(account);
+    if (step && !body.code) throw new InvalidInput([{ field: 'code', message: 'is needed too: this account has two-factor login' }]);
+    await step?.confirm(account, body.code ?? '', address);
     await sessions.confirm(req);
     await plugin.emit(identityConfirmed, { id: account.id, address });
-    return negotiated(redirect(ownPath(body.return_to, environment.baseUrl)), { success: true });
+    const until = sessions.confirmedUntil(req)?.toISOString();
+    return negotiated(resumed(body.pending || undefined, redirect(ownPath(body.return_to, environment.baseUrl))), { success: true, confirmed_until: until });
+  });
+
+  plugin.route(pages, {
+    method: 'post', path: `${PATH}/end`, can: 'public', summary: 'Be asked for the password again from now on', body: ReturnForm, options: { login: true },
+  })(async ({ body, req }) => {
+    await sessions.confirm(req, false);
+    return negotiated(redirect(ownPath(body.return_to, environment.baseUrl), { notice: 'You will be asked for your password again.' }), { success: true });
   });
 }

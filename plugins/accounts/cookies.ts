@@ -1,5 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import type { Http, Response } from '#core';
+import { cookieName, cookieOf } from '#plugins/protection';
+
+/** Names the session of whoever is logged in. */
+export const SESSION = 'parley.sid';
 
 /** Cookies of this forum: under https they are `Secure` and carry the `__Host-` prefix, so that no other host can set them. */
 export class Cookies {
@@ -13,19 +17,20 @@ export class Cookies {
   }
 
   secure(req: IncomingMessage): boolean {
-    return this.secureSite || this.#http.secure(req);
+    return this.#http.secure(req);
   }
 
   name(base: string, secure: boolean): string {
-    return secure ? `__Host-${base}` : base;
+    return cookieName(base, secure);
   }
 
   read(header: string | undefined, name: string): string | undefined {
-    const start = header === undefined ? -1 : ` ${header}`.indexOf(` ${name}=`);
-    if (header === undefined || start < 0) return undefined;
-    const from = start + name.length + 1;
-    const end = header.indexOf(';', from);
-    return header.slice(from, end < 0 ? undefined : end);
+    return cookieOf(header, name);
+  }
+
+  /** Whether the header names a session, which may be over. */
+  hasSession(header: string | undefined): boolean {
+    return header?.includes(`${SESSION}=`) ?? false;
   }
 
   line(name: string, value: string, secure: boolean): string {

@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { Request, Response, Secrets } from '#core';
+import type { Logger, Request, Response, Secrets } from '#core';
 import type { Csrf } from '#plugins/accounts';
 import { randomText } from '#plugins/api';
 import type { Cookies } from './cookies.ts';
@@ -20,9 +20,12 @@ export class CsrfService implements Csrf {
   readonly #secrets: Secrets;
   readonly #cookies: Cookies;
   readonly #origin: string;
+  readonly #log: Logger;
   readonly #fresh: Fresh[] = [];
+  #warned = false;
 
-  constructor({ secrets, cookies, baseUrl }: { secrets: Secrets; cookies: Cookies; baseUrl: string }) {
+  constructor({ secrets, cookies, baseUrl, log }: { secrets: Secrets; cookies: Cookies; baseUrl: string; log: Logger }) {
+    this.#log = log;
     this.#secrets = secrets;
     this.#cookies = cookies;
     this.#origin = new URL(baseUrl).origin;
@@ -47,6 +50,12 @@ export class CsrfService implements Csrf {
     if (login) return this.#secrets.verify('csrf-member', login.csrf, token);
     const cookie = this.#cookie(req.headers.cookie, this.#cookies.secure(req));
     return cookie !== undefined && timingSafeEqual(hash('sha256', token, 'buffer'), hash('sha256', tokenOf(cookie), 'buffer'));
+  }
+
+  possible(req: Request): boolean {
+    const { cookie } = req.headers;
+    const name = this.#cookies.name(COOKIE, this.#cookies.secure(req));
+    return this.#sameOrigin(req) && (this.#cookies.hasSession(cookie) || this.#cookies.read(cookie, name) !== undefined);
   }
 
   guestToken(cookieHeader: string | undefined, overHttps = false): { readonly token: string; readonly setCookie: string | undefined } {
@@ -81,13 +90,24 @@ export class CsrfService implements Csrf {
 
   /** The second line: what browsers say about where the request comes from. Clients that say nothing pass. */
   #sameOrigin(req: IncomingMessage): boolean {
-    const site = req.headers['sec-fetch-site'];
-    if (site !== undefined) return site === 'same-origin' || site === 'none';
-    const { origin, host } = req.headers;
-    if (origin === undefined || origin === this.#origin) return true;
-    return URL.canParse(origin) && new URL(origin).host === host;
+    const { origin, host, 'sec-fetch-site': site } = req.headers;
+    if (site !== undefined && site !== 'same-origin' && site !== 'none') return false;
+    // A page that gives no referrer has no origin either; a browser that names the site has said enough.
+    if (origin === undefined || (origin === 'null' && site !== undefined)) return true;
+    return origin === this.#origin || (this.#isHere(origin, host) && isLocal(this.#origin));
+  }
+
+  /** Whether it says that it comes from where it was sent to, as anybody can. On the own machine that is enough: no site elsewhere has such a name. */
+  #isHere(origin: string, host: string | undefined): boolean {
+    if (!URL.canParse(origin) || new URL(origin).host !== host) return false;
+    if (isLocal(origin)) return true;
+    if (!this.#warned) this.#log.warn({ origin, site: this.#origin }, 'forms are refused that are not sent from the site’s own address; is BASE_URL right?');
+    this.#warned = true;
+    return false;
   }
 }
+
+const isLocal = (origin: string): boolean => /^(?:localhost|(?:.*\.)localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(origin).hostname);
 
 /** Whoever does not know the cookie cannot make its token, and the token does not give the cookie away. */
 const tokenOf = (cookie: string): string => hash('sha256', cookie, 'base64url');

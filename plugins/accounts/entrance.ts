@@ -1,4 +1,5 @@
 import { HttpError, type Http, type PluginHandle, type Request, type Response } from '#core';
+import type { Viewer } from '#plugins/access';
 import { loggedIn, type Account, type Entered, type LoginStep, type Sessions, type Waiting } from '#plugins/accounts';
 import type { CsrfService } from './csrf.ts';
 import type { UserRecords } from './records.ts';
@@ -54,7 +55,10 @@ export class Entrance extends SessionsService implements Sessions {
   /** The password was right: begins the session, or lets the browser wait for the first step. */
   async admit(req: Request, res: Response, account: Account, { remember, returnTo }: Wish): Promise<Admitted> {
     const step = await this.#next(account, []);
-    if (!step) return { to: returnTo, json: await this.#begin(req, res, account, remember), entered: true };
+    if (!step) {
+      const { viewer, json } = await this.#begin(req, res, account, remember);
+      return { to: viewer.demand?.path ?? returnTo, json, entered: true };
+    }
     await this.#waiting.begin(req, res, { account, step: step.name, remember, returnTo });
     return { to: step.path, json: { success: true, [step.name]: true }, entered: false };
   }
@@ -76,17 +80,17 @@ export class Entrance extends SessionsService implements Sessions {
       return { success: true, [next.name]: true, next: next.path };
     }
     if (!(await this.#waiting.take(req, res))) throw tooLate();
-    return this.#begin(req, res, account, found.remember);
+    return (await this.#begin(req, res, account, found.remember)).json;
   }
 
   /** The old forgery token dies with the guest's cookie, so programs get the new one. */
-  async #begin(req: Request, res: Response, account: Account, remember: boolean): Promise<Entered> {
+  async #begin(req: Request, res: Response, account: Account, remember: boolean): Promise<{ readonly viewer: Viewer; readonly json: Entered }> {
     const address = this.#http.addressOf(req);
     const viewer = await this.start(req, res, account, { remember });
     this.#csrf.forgetGuest(req, res);
     await this.#accounts.recordLogin(account.id, address);
     await this.#emit(loggedIn, { id: account.id, address });
-    return { success: true, user: await this.#users.find(account.id, viewer), csrf_token: this.#csrf.token(req, res) };
+    return { viewer, json: { success: true, user: await this.#users.find(account.id, viewer), csrf_token: this.#csrf.token(req, res) } };
   }
 
   /** The first step that is left. What a step throws is passed on: nobody gets in because a step does not work. */

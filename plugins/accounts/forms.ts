@@ -28,10 +28,18 @@ export const RegisterForm = Type.Object({
 });
 export type RegisterForm = Static<typeof RegisterForm>;
 
-export const ConfirmForm = Type.Object({ password: Text(1_024), return_to: Type.Optional(Type.String({ maxLength: 2_048 })) });
+/** `code`: of a second factor; longer than any with all that people put between its signs. `pending`: what was sent before, sealed. */
+export const ConfirmForm = Type.Object({
+  password: Text(1_024), code: Type.Optional(Type.String({ maxLength: 60 })), return_to: Type.Optional(Type.String({ maxLength: 2_048 })),
+  pending: Type.Optional(Type.String({ maxLength: 1_000_000 })),
+});
+export const ReturnForm = Type.Object({ return_to: Type.Optional(Type.String({ maxLength: 2_048 })) });
 export const EmailForm = Type.Object({ email: Text(254) });
 export const SessionForm = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{64}$' }) });
-export const PasswordForm = Type.Object({ current_password: Text(1_024), password: Text(1_024), password_confirmation: Type.Optional(Type.String()) });
+export const PasswordForm = Type.Object({
+  current_password: Text(1_024), password: Text(1_024), password_confirmation: Type.Optional(Type.String()),
+  keep_tokens: Type.Optional(Type.Union([Type.Boolean(), Type.String({ maxLength: 20 })])),
+});
 export const ProfileForm = Type.Object({ bio: Type.String({ maxLength: 1_000 }) });
 
 /** What a form is rendered with: the values typed so far, and what was wrong with them. */
@@ -76,9 +84,9 @@ export class Forms {
     return view('@accounts/settings-profile', { name: 'settings', title: 'Profile', hidden: true }, model, shown.retry?.status ?? 200);
   }
 
-  /** Asks a member for the password again. */
-  confirm(shown: Shown): View {
-    const model = { ...typed(shown, ['return_to']), ...troubleOf(shown.retry) };
+  /** Asks a member for the password again, and for a code (`coded`). */
+  confirm(shown: Shown & { readonly coded: boolean }): View {
+    const model = { ...typed(shown, ['return_to', 'pending']), coded: shown.coded, ...troubleOf(shown.retry) };
     return view('@accounts/login-confirm', { name: 'login', title: 'Confirm it is you', hidden: true }, model, shown.retry?.status ?? 200);
   }
 
@@ -89,7 +97,8 @@ export class Forms {
 
   /** `token`: as it stands, if there is one; `fresh`: just made, shown this once. */
   security(shown: Shown & { readonly email: string; readonly token: TokenState | undefined; readonly fresh?: string }): View {
-    const model = { email: shown.email, token: shown.token, fresh: shown.fresh, ...this.#policy(), ...troubleOf(shown.retry) };
+    const keepTokens = ticked(shown.retry?.body['keep_tokens']);
+    const model = { email: shown.email, token: shown.token, fresh: shown.fresh, keepTokens, ...this.#policy(), ...troubleOf(shown.retry) };
     return view('@accounts/settings-security', { name: 'settings', title: 'Security', hidden: true, current: SECURITY }, model, shown.retry?.status ?? 200);
   }
 

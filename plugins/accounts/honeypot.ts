@@ -24,11 +24,11 @@ export class Honeypot {
     return `${time}.${this.#secrets.sign('form-shown', time)}`;
   }
 
-  /** Throws 400 for a filled trap or a forged or stale stamp. Clients without the form send no stamp. */
-  async pass({ trap, stamp }: { trap: string | undefined; stamp: string | undefined }): Promise<void> {
+  /** Throws 400 for a filled trap, for a forged or stale stamp, and for none where the form was `shown`. */
+  async pass({ trap, stamp, shown }: { trap: string | undefined; stamp: string | undefined; shown: boolean }): Promise<void> {
     if (trap !== undefined && trap !== '') throw new HttpError(400, 'This was not sent by a person', { code: 'spam' });
-    if (stamp === undefined) return;
-    const [time = '', signature = ''] = stamp.split('.');
+    if (stamp === undefined && !shown) return;
+    const [time = '', signature = ''] = (stamp ?? '').split('.');
     const age = this.#secrets.verify('form-shown', time, signature) ? this.#clock.now() - Number.parseInt(time, 36) : STALE;
     if (age >= STALE) throw new HttpError(400, 'This form was open for too long. Please send it again.', { code: 'form_expired' });
     if (age < QUICKEST) await sleep(QUICKEST - Math.max(0, age));

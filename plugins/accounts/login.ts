@@ -1,16 +1,21 @@
 import { HttpError, type Logger, type PluginHandle } from '#core';
 import { loginRefused, type Account } from '#plugins/accounts';
-import type { Limits } from '#plugins/limits';
+import { demand, type Bucket, type Limits } from '#plugins/limits';
+import { digest } from './identifier.ts';
 import type { Passwords } from './passwords.ts';
+import type { Credentials } from './reader.ts';
 import type { AccountsService } from './service.ts';
-import { FailureThrottle } from './throttle.ts';
+import { FailureThrottle, tooOften } from './throttle.ts';
 
-/** Seconds in which failures are counted. */
+/** Seconds in which failures and attempts are counted. */
 const WINDOW = 900;
+/** Attempts of any outcome: right ones cost as much work as wrong ones, and each begins a session. */
+const ATTEMPTS: Bucket = { name: 'login_attempt', window: WINDOW, failClosed: true };
 
 export interface LoginSettings {
   readonly 'login.rate_limit': number;
   readonly 'login.account_rate_limit': number;
+  readonly 'login.attempt_rate_limit': number;
 }
 
 export interface LoginOptions {
@@ -27,6 +32,9 @@ interface Attempt {
   readonly address: string;
   readonly confirming: boolean;
 }
+
+/** One spelling for all that people see as the same name. */
+const plain = (identifier: string): string => identifier.normalize('NFKC').trim().toLowerCase();
 
 /** Checks names and passwords. Says the same, and takes the same time, whatever was wrong. */
 export class Logins {
@@ -53,23 +61,38 @@ export class Logins {
   #check(identifier: string, password: string, from: Attempt): Promise<Account> {
     const { limits, settings } = this.#options;
     const source = limits.addressKey(from.address);
-    const target = identifier.trim().toLowerCase();
     const [bySource, byTarget] = [settings['login.rate_limit'], settings['login.account_rate_limit']];
-    return this.#perAddress.attempt(source, bySource, () => this.#perAccount.attempt(target, byTarget, async () => {
-      const account = await this.#verify(target, password, from);
-      if (!account) {
-        await Promise.all([this.#perAddress.failed(source, bySource), this.#perAccount.failed(target, byTarget)]);
-        throw new HttpError(401, 'The name or the password is wrong', { code: 'wrong_credentials' });
-      }
-      await this.#perAccount.clear(target);
-      return account;
-    }));
+    return this.#perAddress.attempt(source, bySource, async () => {
+      const credentials = await this.#find(identifier);
+      // Name and e-mail address are one account; a name that nobody has is counted just so.
+      const target = credentials?.account.id ?? digest(plain(identifier));
+      return this.#perAccount.attempt(target, byTarget, async () => {
+        demand(await limits.consume(ATTEMPTS, target, settings['login.attempt_rate_limit']), tooOften);
+        // A failure until it is found right: other processes, whose attempts this one does not see, count with it.
+        demand(await this.#perAccount.failed(target, byTarget), tooOften);
+        const account = await this.#verify(credentials, password, from);
+        if (!account) {
+          await this.#perAddress.failed(source, bySource);
+          throw new HttpError(401, 'The name or the password is wrong', { code: 'wrong_credentials' });
+        }
+        await this.#perAccount.clear(target);
+        return account;
+      });
+    });
+  }
+
+  /** As it was typed, or as it reads. */
+  async #find(identifier: string): Promise<Credentials | undefined> {
+    for (const name of new Set([identifier.trim().toLowerCase(), plain(identifier)])) {
+      const found = await this.#options.accounts.credentials(name);
+      if (found) return found;
+    }
+    return undefined;
   }
 
   /** An unknown name goes the same way as a wrong password, note and all, so that neither answer nor time tells them apart. */
-  async #verify(identifier: string, password: string, { address, confirming }: Attempt): Promise<Account | undefined> {
+  async #verify(credentials: Credentials | undefined, password: string, { address, confirming }: Attempt): Promise<Account | undefined> {
     const { accounts, passwords, emit, log } = this.#options;
-    const credentials = await accounts.credentials(identifier);
     const right = await passwords.verify(password, credentials?.passwordHash);
     if (!credentials || !right || credentials.account.status !== 'active') {
       log.info({ account: credentials?.account.id, address, confirming, outcome: 'refused' }, 'login');

@@ -1,10 +1,17 @@
 import { sql, type RawBuilder } from '#core';
 
-/** Names that contain `text`, in any case: those that begin with it first, then by name. The index of names serves three characters and more. */
+/** What the index of parts of names can find: it knows letters and digits by threes. */
+const FINDABLE = /[\p{L}\p{N}]{3}/u;
+
+/**
+ * Names that contain `text`, in any case: those that begin with it first, then by name. Of less than three letters or digits in a row only names that begin with it,
+ * so that an index finds them whatever is asked for.
+ */
 export function namesLike(text: string): { readonly matches: RawBuilder<unknown>; readonly order: RawBuilder<unknown> } {
-  const pattern = text.toLowerCase().replace(/[\\%_]/g, '\\$&');
-  return {
-    matches: sql`lower(username::text) like ${`%${pattern}%`}`,
-    order: sql`lower(username::text) like ${`${pattern}%`} desc, lower(username::text), id`,
-  };
+  const low = text.toLowerCase();
+  const name = sql`lower(username::text) collate "C"`;
+  const begins = sql`(${name} >= ${low} and ${name} < ${`${low}\u{10FFFF}`})`;
+  if (!FINDABLE.test(low)) return { matches: begins, order: sql`${name}, id` };
+  const pattern = low.replace(/[\\%_]/g, '\\$&');
+  return { matches: sql`lower(username::text) like ${`%${pattern}%`}`, order: sql`${begins} desc, ${name}, id` };
 }

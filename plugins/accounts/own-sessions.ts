@@ -15,6 +15,9 @@ export interface OwnSession {
   readonly current: boolean;
 }
 
+/** Sessions that a member may have at a time. */
+const MOST = 50;
+
 const handleOf = ({ csrf }: Login): string => digest(csrf);
 
 /** The sessions of one member, for their eyes. */
@@ -48,6 +51,17 @@ export class OwnSessions {
     // Answers that are still going on, such as live streams, ask again who their reader is.
     if (ended) await this.#cache.purge(accountTag(account));
     return ended;
+  }
+
+  /** Ends all but the newest sessions of an account. Whoever begins one calls this after it is stored, so that of several at once the last sees them all. */
+  async keepNewest(account: string): Promise<void> {
+    const begun = new Map<string, number>();
+    for (const { login } of await this.#store.of(account)) begun.set(login.csrf, login.startedAt);
+    if (begun.size <= MOST) return;
+    const order = [...begun].sort(([a, from], [b, to]) => to - from || (a < b ? -1 : 1)).map(([csrf]) => csrf);
+    const over = new Set(order.slice(MOST));
+    await this.end(account, ({ csrf }) => over.has(csrf));
+    await this.#cache.purge(accountTag(account));
   }
 
   /** Ends those of an account's sessions that fit; false when there were none. */

@@ -44,7 +44,7 @@ export function addPages(plugin: PluginHandle, { sessions, csrf, logins, registr
   plugin.route(pages, {
     method: 'post', path: '/register', can: 'public', body: RegisterForm, options: { again: (retry: Retry) => forms.register({ retry }) },
   })(async ({ req, res, body }) => {
-    const registered = await registration.register(body, http.addressOf(req));
+    const registered = await registration.register(body, http.addressOf(req), { shown: req.is('json') === false });
     if ('confirmation' in registered) return negotiated(redirect(registered.confirmation.path), { success: true, [registered.confirmation.name]: true }, 201);
     const { account } = registered;
     const { to, json, entered } = await sessions.admit(req, res, account, { remember: false, returnTo: back(body.return_to) });

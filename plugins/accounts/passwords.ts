@@ -1,7 +1,8 @@
 import bcrypt from 'bcrypt';
 import { readFileSync } from 'node:fs';
-import type { FieldProblem } from '#core';
+import { sql, type Clock, type Data, type FieldProblem } from '#core';
 import type { PasswordPolicy } from '#plugins/accounts';
+import type { PasswordHasher } from './password-hasher.ts';
 
 /** bcrypt reads no further; longer passwords are refused rather than cut. UTF-8 bytes. */
 const LONGEST = 72;
@@ -40,12 +41,25 @@ export interface PasswordSettings {
   readonly 'security.bcrypt_cost': number;
 }
 
+export interface PasswordsParts {
+  readonly data: Data;
+  readonly clock: Clock;
+  readonly settings: PasswordSettings;
+  readonly hasher: PasswordHasher;
+}
+
+/** Milliseconds for which the cost that most hashes have is taken as known. */
+const COST_HOLDS = 600_000;
+/** Accounts of a large forum that are looked at to find it. */
+const SAMPLE = 10_000;
+
 /** The policy, and bcrypt at the cost in force. */
 export class Passwords {
-  readonly #settings: PasswordSettings;
+  readonly #parts: PasswordsParts;
+  #commonCost: { readonly until: number; readonly cost: Promise<number | undefined> } | undefined;
 
-  constructor(settings: PasswordSettings) {
-    this.#settings = settings;
+  constructor(parts: PasswordsParts) {
+    this.#parts = parts;
   }
 
   get policy(): PasswordPolicy {
@@ -71,27 +85,48 @@ export class Passwords {
   }
 
   hash(password: string): Promise<string> {
-    return bcrypt.hash(password, this.#settings['security.bcrypt_cost']);
+    return this.#parts.hasher.hash(password, this.#cost);
   }
 
   /** Takes as long for an account that does not exist (`undefined`) as for a wrong password. */
   async verify(password: string, hash: string | undefined): Promise<boolean> {
     const known = hash?.startsWith('$2') ? hash : undefined;
-    const matches = await bcrypt.compare(password, known ?? this.#dummy);
+    const dummy = await this.#dummy();
+    const matches = await this.#parts.hasher.compare(password, known ?? dummy);
     return known !== undefined && matches && Buffer.byteLength(password) <= LONGEST;
   }
 
   /** True when the hash was made at a lower cost than the one in force. */
   outdated(hash: string): boolean {
-    return bcrypt.getRounds(hash) < this.#settings['security.bcrypt_cost'];
+    return bcrypt.getRounds(hash) < this.#cost;
   }
 
   get #minimum(): number {
-    return this.#settings['security.password_min_length'];
+    return this.#parts.settings['security.password_min_length'];
   }
 
-  /** A well-formed hash of no known password, at the cost in force. */
-  get #dummy(): string {
-    return `$2b$${String(this.#settings['security.bcrypt_cost']).padStart(2, '0')}$Qm9hdHNBcmVGdW5Ub0RvTePRgKq5V4Wf7hNmY2xUo8sZbTdLcJr0i`;
+  get #cost(): number {
+    return this.#parts.settings['security.bcrypt_cost'];
+  }
+
+  /** A well-formed hash of no known password, at the cost that most members' hashes have, so that time does not tell whether there is such a member. */
+  async #dummy(): Promise<string> {
+    const now = this.#parts.clock.now();
+    if (!this.#commonCost || now >= this.#commonCost.until) this.#commonCost = { until: now + COST_HOLDS, cost: this.#findCommonCost() };
+    const held = this.#commonCost;
+    try {
+      return `$2b$${String((await held.cost) ?? this.#cost).padStart(2, '0')}$Qm9hdHNBcmVGdW5Ub0RvTePRgKq5V4Wf7hNmY2xUo8sZbTdLcJr0i`;
+    } catch (error) {
+      if (this.#commonCost === held) this.#commonCost = undefined;
+      throw error;
+    }
+  }
+
+  /** After a change of the setting, hashes follow one login at a time. Reads as much of a million accounts as of some thousands. */
+  async #findCommonCost(): Promise<number | undefined> {
+    const found = await this.#parts.data.one(sql<{ cost: number }>`select substr(password_hash, 5, 2)::int as cost
+      from account tablesample system ((select least(100, 100 * ${SAMPLE}::float8 / greatest(reltuples, 1)) from pg_class where oid = 'account'::regclass))
+      where password_hash like '$2%' group by 1 order by count(*) desc, 1 desc limit 1`);
+    return found?.cost;
   }
 }

@@ -1,8 +1,8 @@
 import { Cache, Clock, Data, definePlugin, Environment, Fleet, Http, Secrets, Type } from '#core';
 import { Access } from '#plugins/access';
 import {
-  accountNotices, Accounts, accountsTag, accountTag, Csrf, editProfile, emailConfirmations, lastSeenRules, loginSteps, mailDomainAccepted, manageAccounts, profileTabs, seeAddresses, sessionNotices, Sessions,
-  userChanged, userFields, userRegistered,
+  accountNotices, Accounts, accountsTag, accountTag, Csrf, editProfile, emailConfirmations, lastSeenRules, loginSteps, mailDomainAccepted, manageAccounts, profileTabs, seeAddresses, sessionNotices, Sessions, staffDemands,
+  tokenStores, userChanged, userFields, userRegistered,
 } from '#plugins/accounts';
 import { eventRules } from '#plugins/events';
 import { Limits } from '#plugins/limits';
@@ -17,12 +17,14 @@ import { AccountEntity } from './entities.ts';
 import { Entrance } from './entrance.ts';
 import { registrationRule } from './event-rules.ts';
 import { Forms } from './forms.ts';
+import { hashing } from './hash-cost.ts';
 import { HeldSessions } from './held-sessions.ts';
 import { Honeypot } from './honeypot.ts';
 import { Logins } from './login.ts';
 import { takesMail } from './mail-domain.ts';
 import { OwnSessions } from './own-sessions.ts';
 import { addPages } from './pages.ts';
+import { PasswordHasher } from './password-hasher.ts';
 import { Passwords } from './passwords.ts';
 import { accountData } from './personal-data.ts';
 import { addProfile } from './profile.ts';
@@ -46,7 +48,7 @@ export default definePlugin({
   needs: { data: Data, cache: Cache, fleet: Fleet, clock: Clock, http: Http, secrets: Secrets, environment: Environment, access: Access, limits: Limits },
   provides: { accounts: Accounts, sessions: Sessions, csrf: Csrf },
   hooks: [userChanged, mailDomainAccepted, ...auditedHooks],
-  extensionPoints: [userFields, lastSeenRules, profileTabs, emailConfirmations, loginSteps, accountNotices, sessionNotices],
+  extensionPoints: [userFields, lastSeenRules, profileTabs, emailConfirmations, loginSteps, accountNotices, tokenStores, sessionNotices, staffDemands],
   permissions: [seeAddresses, manageAccounts, editProfile],
   settings: accountSettings,
   entities: [AccountEntity],
@@ -54,11 +56,13 @@ export default definePlugin({
   setup({ data, cache, fleet, clock, http, secrets, environment, access, limits }, plugin) {
     const { settings, log, emit } = plugin;
     const { baseUrl } = environment;
-    const passwords = new Passwords(settings);
+    const hasher = new PasswordHasher();
+    plugin.defer(hasher.close);
+    const passwords = new Passwords({ data, clock, settings: hashing(settings, environment, log), hasher });
     const notices = () => plugin.extensions(accountNotices).map(({ value }) => value);
-    const accounts = new AccountsService({ data, cache, clock, access, passwords, emit, notices });
-    plugin.on(userChanged, ({ id }) => cache.purge(accountTag(id), accountsTag));
-    plugin.on(userRegistered, () => cache.purge(accountsTag));
+    const accounts = new AccountsService({ data, cache, clock, access, passwords, emit, notices, tokenStores: () => plugin.extensions(tokenStores).map(({ value }) => value) });
+    plugin.on(userChanged, ({ id }) => cache.purge(accountTag(id), accountsTag), { awaited: true });
+    plugin.on(userRegistered, () => cache.purge(accountsTag), { awaited: true });
     plugin.extend(eventRules, registrationRule(data));
     addAuditRules(plugin);
 
@@ -66,9 +70,10 @@ export default definePlugin({
     plugin.defer(held.stop);
     const store = cache.redis ? new RedisSessions({ redis: cache.redis, clock, held }) : new DatabaseSessions({ data, cache, clock });
     const cookies = new Cookies(http, baseUrl);
-    const csrf = new CsrfService({ secrets, cookies, baseUrl });
+    const csrf = new CsrfService({ secrets, cookies, baseUrl, log });
     const users = new UserRecords({ data, access, fields: () => plugin.extensions(userFields), lastSeenRules: () => plugin.extensions(lastSeenRules) });
     const tokens = new ApiTokens({ data, cache, clock, accounts, emit });
+    plugin.extend(tokenStores, tokens);
     const rules = new SessionRules({ clock, http, settings });
     const own = new OwnSessions({ store, rules, cache });
     const waiting = new WaitingLogins({ data, clock, cookies });
@@ -76,6 +81,7 @@ export default definePlugin({
     const sessions = new Entrance({
       store, own, rules, accounts, tokens, access, clock, http, cookies, secrets, emit, log, waiting, csrf, users, steps,
       notices: () => plugin.extensions(sessionNotices).map(({ value }) => value),
+      demands: () => plugin.extensions(staffDemands).map(({ value }) => value),
     });
     plugin.job('clean-sessions', {
       schema: Type.Object({}), cron: '17 * * * *',
@@ -95,10 +101,10 @@ export default definePlugin({
     const forms = new Forms(passwords, honeypot);
     addRoutes(plugin, users, clock);
     addPages(plugin, { sessions, csrf, logins, registration, forms, http, environment });
-    addConfirmPages(plugin, { accounts, sessions, logins, forms, http, environment });
+    addConfirmPages(plugin, { accounts, sessions, logins, forms, http, environment, steps });
     addSettingsPages(plugin, { access, accounts, sessions, tokens, logins, forms, http, confirmation });
     addSessionPages(plugin, { accounts, sessions, own, forms });
-    addProfile(plugin, users);
+    addProfile(plugin, users, accounts);
     plugin.extend(personalData, accountData({ data, accounts, own }));
     return { accounts, sessions, csrf };
   },

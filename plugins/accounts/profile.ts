@@ -1,20 +1,32 @@
 import { HttpError, notFound, Type, type PluginHandle } from '#core';
-import { profileTabs, type Author } from '#plugins/accounts';
+import { accountsTag, profileTabs, type Accounts, type Author } from '#plugins/accounts';
 import { places } from '#plugins/presence';
 import { pages, redirect, view } from '#plugins/web';
 import type { User, UserRecords } from './records.ts';
 
 /** Milliseconds a tab may take before the page is shown without it. */
 const PATIENCE = 2_000;
+const PROFILE = /^\/u\/([^/]+)(?:\/[a-z-]+)?$/;
 const Address = Type.Object({ username: Type.String(), tab: Type.Optional(Type.String()) });
 
 /** The page of a member: who they are, and a tab for what each plugin knows of them. */
-export function addProfile(plugin: PluginHandle, users: UserRecords): void {
-  // Profiles are everybody's.
-  plugin.extend(places, { prefixes: ['/u/'], shown: (paths) => paths, tags: [] });
+export function addProfile(plugin: PluginHandle, users: UserRecords, accounts: Pick<Accounts, 'named' | 'authors'>): void {
+  // Profiles are everybody's, where there is such a member.
+  plugin.extend(places, {
+    prefixes: ['/u/'], tags: [accountsTag],
+    async shown(paths) {
+      const names = paths.map((path) => PROFILE.exec(path)?.[1]?.toLowerCase());
+      const known = await accounts.named(names.filter((name) => name !== undefined));
+      const authors = await accounts.authors([...known.values()]);
+      return names.map((name) => {
+        const author = authors.get(known.get(name ?? '') ?? '');
+        return author && { path: pathOf(author), title: author.username };
+      });
+    },
+  });
   for (const path of ['/u/:username', '/u/:username/:tab']) {
     plugin.route(pages, { method: 'get', path, can: 'public', params: Address, find: ({ actor, params }) => users.named(params.username, actor) })(async ({ actor, params, req, target: user }) => {
-      const address = `/u/${encodeURIComponent(user.username)}`;
+      const address = pathOf(user);
       if (params.username !== user.username) return redirect(params.tab === undefined ? address : `${address}/${encodeURIComponent(params.tab)}`, { status: 301 });
       const profile = authorOf(user);
       const extensions = plugin.extensions(profileTabs);
@@ -25,12 +37,15 @@ export function addProfile(plugin: PluginHandle, users: UserRecords): void {
       const content = current && (await plugin.attempt(current.plugin, `profile tab ${current.value.id}`, () => current.value.render(profile, actor, query).catch(refusalOnly), PATIENCE));
       if (content instanceof HttpError) throw content;
       const items = extensions.map(({ value }, index) => ({ label: value.label, href: index === 0 ? address : `${address}/${value.id}`, current: value === current?.value, count: counts[index] }));
-      const head = { name: 'profile', title: user.username, canonical: items.find((item) => item.current)?.href ?? address, subject: user.id };
+      const page = Number(query['page']) > 1 ? `?page=${encodeURIComponent(query['page']!)}` : '';
+      const canonical = (items.find((item) => item.current)?.href ?? address) + page;
+      const head = { name: 'profile', title: user.username, canonical, subject: user.id };
       return view('@accounts/profile', head, { user, tabs: items, content, missing: current !== undefined && content === undefined, own: actor.id === user.id });
     });
   }
 }
 
+const pathOf = ({ username }: { readonly username: string }): string => `/u/${encodeURIComponent(username)}`;
 const authorOf = ({ id, username, avatar_url }: User): Author => ({ id, username, avatar_url });
 
 /** A tab that answers 403 or 404 means the page; anything else is the tab's own failure. */

@@ -63,7 +63,7 @@ export class AccountReader {
 
   async named(usernames: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const rows = await this.#parts.data.all(sql<{ id: string; name: string }>`
-      select id, lower(username::text) as name from account where username = any(${usernames}::citext[]) and status = 'active'`);
+      select id, lower(username::text) as name from account where username = any(${usernames}::text[]::citext[]) and status = 'active'`);
     return new Map(rows.map(({ id, name }) => [name, id]));
   }
 
@@ -116,6 +116,6 @@ export class AccountReader {
 
   /** Names hold no "@", so the identifier says which of the two it is. */
   #named(identifier: string) {
-    return identifier.includes('@') ? sql`email = ${identifier}::citext` : sql`username = ${identifier}::citext`;
+    return identifier.includes('@') ? sql`email = ${identifier}::text::citext` : sql`username = ${identifier}::text::citext`;
   }
 }

@@ -61,7 +61,7 @@ export class UserRecords {
   }
 
   async named(username: string, viewer: Viewer): Promise<User | undefined> {
-    return (await this.#records(await this.#data.all(sql<Row>`select ${COLUMNS} from account where username = ${username}::citext`), viewer))[0];
+    return (await this.#records(await this.#data.all(sql<Row>`select ${COLUMNS} from account where username = ${username}::text::citext`), viewer))[0];
   }
 
   /** Names that begin with `text` first, then those that contain it; by name. */

@@ -46,11 +46,12 @@ export class RedisSessions extends RedisStore implements SessionStore {
     const { login } = session;
     if (!login) return;
     const index = indexOf(login.account);
-    // Listed before it works: there is no session that its member cannot see.
-    await this.#redis.zadd(index, endOf(login), digest(id));
-    await this.#redis.zremrangebyscore(index, '-inf', String(this.#clock.now()));
-    await this.#redis.expire(index, REMEMBER_ME_LIFETIME);
-    await this.#redis.set(keyOf(id), JSON.stringify(session), 'EX', secondsLeft(endOf(login), this.#clock));
+    // In one step: there is no session that its member cannot see, and none is listed that is not there yet.
+    const done = await this.#redis.multi()
+      .zadd(index, endOf(login), digest(id)).zremrangebyscore(index, '-inf', String(this.#clock.now())).expire(index, REMEMBER_ME_LIFETIME)
+      .set(keyOf(id), JSON.stringify(session), 'EX', secondsLeft(endOf(login), this.#clock)).exec();
+    const failed = done?.find(([error]) => error)?.[0];
+    if (!done || failed) throw failed ?? new Error('Redis did not store a session');
   }
 
   async write(id: string, session: Stored): Promise<boolean> {
@@ -64,9 +65,12 @@ export class RedisSessions extends RedisStore implements SessionStore {
   }
 
   async of(account: string): Promise<readonly StoredLogin[]> {
-    const keys = await this.#redis.zrange(indexOf(account), '0', '-1');
+    const index = indexOf(account);
+    const keys = await this.#redis.zrange(index, '0', '-1');
     if (keys.length === 0) return [];
     const texts = await this.#redis.mget(keys.map((key) => PREFIX + key));
+    const gone = keys.filter((_key, at) => texts[at] === null);
+    if (gone.length > 0) await this.#redis.zrem(index, ...gone);
     return keys.flatMap((key, at) => {
       const { login } = JSON.parse(texts[at] ?? '{}') as Partial<Stored>;
       return login ? [{ key, login }] : [];

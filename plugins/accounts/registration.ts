@@ -52,12 +52,13 @@ export class Registration {
     this.#options = options;
   }
 
-  async register(form: SignUp, address: string): Promise<Registered> {
+  /** `shown`: the form was shown to whoever sends it, by a browser; programs that send JSON have no form, and the same limits. */
+  async register(form: SignUp, address: string, { shown }: { readonly shown: boolean }): Promise<Registered> {
     const { accounts, limits, honeypot, settings } = this.#options;
     const { password, password_confirmation: repeated = password, [HONEYPOT]: trap, shown: stamp } = form;
     const username = form.username.trim();
     const email = form.email.trim();
-    await honeypot.pass({ trap, stamp });
+    await honeypot.pass({ trap, stamp, shown });
     const problems = [
       ...accounts.problems({ username, email, password }),
       ...(RESERVED.has(username.toLowerCase()) ? [{ field: 'username', message: 'is reserved' }] : []),

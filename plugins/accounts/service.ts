@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { InvalidInput, notFound, sql, type Clock, type EntityManager, type FieldProblem, type PluginHandle } from '#core';
 import {
-  accountsTag, addressesViewed, emailChanged, groupChanged, passwordChanged, sessionsRevoked, statusChanged, tokenRevoked, userChanged, userRegistered,
+  accountsTag, addressesViewed, emailChanged, groupChanged, passwordChanged, sessionsRevoked, statusChanged, userChanged, userRegistered,
   type Account, type AccountChange, type AccountNotice, type Accounts, type AccountStatus, type ImportedAccount, type NetworkAddresses, type NewAccount, type PasswordPolicy,
-  type EmailConfirmation,
+  type EmailConfirmation, type TokenStore,
 } from '#plugins/accounts';
 import { AccountEntity } from './entities.ts';
 import { isId, newId } from './identifier.ts';
@@ -24,6 +24,7 @@ export interface AccountsOptions extends ReaderParts {
   /** `user.changed` purges what is held of the account before the transaction resolves. */
   readonly emit: PluginHandle['emit'];
   notices(): readonly AccountNotice[];
+  tokenStores(): readonly TokenStore[];
 }
 
 /** The stored form of a client's address; `null` for the address that means "unknown". */
@@ -73,22 +74,22 @@ export class AccountsService extends AccountReader implements Accounts {
     return (await this.load(values.id))!;
   }
 
-  async setGroup(id: string, groupId: string, by?: string, partOf?: string): Promise<void> {
+  async setGroup(id: string, groupId: string, by?: string, partOf?: string, address?: string): Promise<void> {
     this.#knownGroup(groupId);
     await this.#change(id, async (account) => {
       const { groupId: from } = account;
       if (from === groupId) return;
       Object.assign(account, { groupId, permissionsVersion: account.permissionsVersion + 1 });
-      await this.#options.emit(groupChanged, { id, from, to: groupId, by, partOf });
+      await this.#options.emit(groupChanged, { id, from, to: groupId, by, partOf, address });
     });
   }
 
-  async setPassword(id: string, password: string, by?: string): Promise<void> {
-    await this.#newPassword(id, password, { by, what: 'password' });
+  async setPassword(id: string, password: string, by?: string, { keepTokens = false }: { readonly keepTokens?: boolean } = {}): Promise<void> {
+    await this.#newPassword(id, password, { by, what: 'password', keepTokens });
   }
 
   async resetPassword(id: string, password: string): Promise<void> {
-    await this.#newPassword(id, password, { by: id, what: 'reset' });
+    await this.#newPassword(id, password, { by: id, what: 'reset', keepTokens: false });
   }
 
   /** Throws 400 for what is no address. */
@@ -136,11 +137,20 @@ export class AccountsService extends AccountReader implements Accounts {
     await this.#change(id, (account) => void (account.avatarUrl = url ?? null));
   }
 
-  /** `which`: what the member asked for; the one session that shall go on is renewed by the caller. */
-  async endSessions(id: string, by?: string, which: 'others' | 'all' = 'all'): Promise<void> {
+  async endSessions(id: string, by?: string, partOf?: string): Promise<void> {
     await this.#change(id, async (account) => {
       account.permissionsVersion += 1;
-      await this.#options.emit(sessionsRevoked, { id, by, which });
+      await this.#options.emit(sessionsRevoked, { id, by, which: 'all' });
+      await this.#revokeTokens(id, by);
+      if (partOf === undefined && by !== id) await this.#notify('sessions', account, account.email);
+    });
+  }
+
+  /** The member's own wish; the one session that shall go on is renewed by the caller. */
+  async endOtherSessions(id: string): Promise<void> {
+    await this.#change(id, async (account) => {
+      account.permissionsVersion += 1;
+      await this.#options.emit(sessionsRevoked, { id, by: id, which: 'others' });
     });
   }
 
@@ -197,7 +207,9 @@ export class AccountsService extends AccountReader implements Accounts {
     if (!this.#options.access.group(groupId)) throw new InvalidInput([{ field: 'group_id', message: `names no group: ${groupId}` }]);
   }
 
-  async #newPassword(id: string, password: string, { by, what }: { readonly by: string | undefined; readonly what: 'password' | 'reset' }): Promise<void> {
+  async #newPassword(
+    id: string, password: string, { by, what, keepTokens }: { readonly by: string | undefined; readonly what: 'password' | 'reset'; readonly keepTokens: boolean },
+  ): Promise<void> {
     const { passwords, emit } = this.#options;
     const owner = await this.find(id);
     const problems = passwords.problems(password, owner ? [owner.username, owner.email.split('@')[0]!] : []);
@@ -207,11 +219,8 @@ export class AccountsService extends AccountReader implements Accounts {
       const first = account.passwordHash === NO_PASSWORD;
       Object.assign(account, { passwordHash, permissionsVersion: account.permissionsVersion + 1 });
       await emit(passwordChanged, { id, by });
-      if (what === 'reset' && account.apiToken) {
-        Object.assign(account, { apiToken: null, apiTokenUsedAt: null });
-        await emit(tokenRevoked, { id, by });
-      }
-      if (!first) await this.#notify(what, account, account.email);
+      if (!keepTokens) await this.#revokeTokens(id, by);
+      if (!first) await this.#notify(what, account, account.email, keepTokens);
     });
   }
 
@@ -225,17 +234,21 @@ export class AccountsService extends AccountReader implements Accounts {
     });
   }
 
-  async #notify(what: AccountChange, stored: LoadedAccount, to: string): Promise<void> {
+  async #revokeTokens(id: string, by: string | undefined): Promise<void> {
+    for (const store of this.#options.tokenStores()) await store.revokeAll(id, by);
+  }
+
+  async #notify(what: AccountChange, stored: LoadedAccount, to: string, tokensKept = false): Promise<void> {
     const { id, username, email, groupId, bio, avatarUrl = null, status, permissionsVersion, joinedAt } = stored;
     const account: Account = { id, username, email, groupId, bio, avatarUrl, status, permissionsVersion, joinedAt };
-    for (const notice of this.#options.notices()) await notice.changed(what, account, to);
+    for (const notice of this.#options.notices()) await notice.changed(what, account, to, tokensKept);
   }
 
   /** Which of the two another member has. */
   async taken({ username, email }: { username: string; email: string }): Promise<readonly FieldProblem[]> {
     const [row] = await this.#options.data.all(sql<{ name: boolean; mail: boolean }>`
-      select exists(select 1 from account where username = ${username}::citext) as name,
-      exists(select 1 from account where email = ${email}::citext) as mail`);
+      select exists(select 1 from account where username = ${username}::text::citext) as name,
+      exists(select 1 from account where email = ${email}::text::citext) as mail`);
     return [
       ...(row?.name ? [{ field: 'username', message: 'is taken' }] : []),
       ...(row?.mail ? [{ field: 'email', message: 'is in use by another member' }] : []),

@@ -35,7 +35,7 @@ export function addSessionPages(plugin: PluginHandle, { accounts, sessions, own,
   });
 
   plugin.route(pages, { method: 'post', path: `${PATH}/revoke-others`, can: 'public', options: confirmed })(async ({ actor, req }) => {
-    await accounts.endSessions(actor.id!, actor.id, 'others');
+    await accounts.endOtherSessions(actor.id!);
     await sessions.keepOnly(req, (await accounts.find(actor.id!))!);
     return negotiated(redirect(PATH, { notice: 'Your other sessions have ended.' }), { success: true });
   });

@@ -61,8 +61,12 @@ export class SessionRules {
     return undefined;
   }
 
-  /** Whether the password was given lately. */
+  /** Whether the member confirmed lately that it is them. */
   confirmed({ confirmedAt }: Login): boolean {
     return this.#clock.now() - confirmedAt < CONFIRMED;
+  }
+
+  confirmedUntil({ confirmedAt }: Login): Date {
+    return new Date(confirmedAt + CONFIRMED);
   }
 }

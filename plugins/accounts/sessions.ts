@@ -1,8 +1,8 @@
 import session from 'express-session';
 import { HttpError, type Clock, type Http, type Logger, type PluginHandle, type Request, type RequestHandler, type Response, type Secrets } from '#core';
-import type { Access, Viewer } from '#plugins/access';
-import { sessionEnded, type Account, type SessionNotice, type Sessions } from '#plugins/accounts';
-import type { Cookies } from './cookies.ts';
+import { isStaff, type Access, type Viewer } from '#plugins/access';
+import { sessionEnded, type Account, type SessionNotice, type Sessions, type StaffDemand } from '#plugins/accounts';
+import { SESSION, type Cookies } from './cookies.ts';
 import { deviceOf } from './device.ts';
 import { digest, randomToken } from './identifier.ts';
 import type { OwnSessions } from './own-sessions.ts';
@@ -11,7 +11,6 @@ import { farewellOf, fingerprintOf, loginOf, type SessionRules } from './session
 import { endOf, type Login, type SessionStore, type Stored } from './session-store.ts';
 import type { ApiTokens } from './tokens.ts';
 
-const COOKIE = 'parley.sid';
 /** Seconds after which a session gets a new id. */
 const REGENERATE_INTERVAL = 1_800;
 /** Milliseconds in which requests that were under way may still come with the id that was replaced. */
@@ -33,6 +32,7 @@ export interface SessionsOptions {
   readonly emit: PluginHandle['emit'];
   readonly log: Logger;
   notices(): readonly SessionNotice[];
+  demands(): readonly StaffDemand[];
 }
 
 /** What is stored of a session now. */
@@ -61,7 +61,7 @@ export class SessionsService implements Omit<Sessions, 'waiting' | 'enter'> {
       store, secret: secrets.sign('session-cookie', 'v1'), genid: randomToken, resave: false, saveUninitialized: false,
       cookie: (req: Request) => ({ path: '/', httpOnly: true, sameSite: 'lax' as const, secure: cookies.secure(req) }),
     };
-    this.#run = { plain: session({ ...common, name: cookies.name(COOKIE, false) }), secure: session({ ...common, name: cookies.name(COOKIE, true) }) };
+    this.#run = { plain: session({ ...common, name: cookies.name(SESSION, false) }), secure: session({ ...common, name: cookies.name(SESSION, true) }) };
   }
 
   readonly middleware: RequestHandler = (req, res, next) => {
@@ -77,7 +77,7 @@ export class SessionsService implements Omit<Sessions, 'waiting' | 'enter'> {
   };
 
   hasCookie(header: string | undefined): boolean {
-    return header !== undefined && header.includes(`${COOKIE}=`);
+    return this.#options.cookies.hasSession(header);
   }
 
   ended(req: Request): boolean {
@@ -87,6 +87,11 @@ export class SessionsService implements Omit<Sessions, 'waiting' | 'enter'> {
   confirmed(req: Request): boolean {
     const login = loginOf(req);
     return login !== undefined && this.#options.rules.confirmed(login);
+  }
+
+  confirmedUntil(req: Request): Date | undefined {
+    const login = loginOf(req);
+    return login && this.#options.rules.confirmed(login) ? this.#options.rules.confirmedUntil(login) : undefined;
   }
 
   async identify(req: Request, res: Response, { idle = false }: { readonly idle?: boolean } = {}): Promise<Viewer> {
@@ -122,7 +127,7 @@ export class SessionsService implements Omit<Sessions, 'waiting' | 'enter'> {
 
   /** Logs in: always under a new session id. Resolves when the session can be used. */
   async start(req: Request, res: Response, account: Account, { remember }: { remember: boolean }): Promise<Viewer> {
-    const { clock, cookies, http, store } = this.#options;
+    const { clock, cookies, http, own, store } = this.#options;
     const before = loginOf(req) ? req.sessionID : undefined;
     // A session that `identify` ended has left express-session at work on this answer; otherwise it is called now.
     if (before !== undefined || this.#ended.has(req)) generate(store, req);
@@ -134,7 +139,8 @@ export class SessionsService implements Omit<Sessions, 'waiting' | 'enter'> {
       fingerprint: fingerprintOf(req), address: http.addressOf(req), device: deviceOf(req.headers['user-agent']),
       remember, csrf: randomToken(), startedAt: now, confirmedAt: now, issuedAt: now, seenAt: now,
     });
-    cookies.withdraw(res, cookies.name(COOKIE, cookies.secure(req)));
+    await own.keepNewest(account.id);
+    cookies.withdraw(res, cookies.name(SESSION, cookies.secure(req)));
     return this.#viewer(account);
   }
 
@@ -149,16 +155,16 @@ export class SessionsService implements Omit<Sessions, 'waiting' | 'enter'> {
     if (login) await this.#options.own.end(login.account, ({ csrf }) => csrf === login.csrf);
   }
 
-  /** The member gave the password: the session goes on under a new id, and the old one is dead. */
-  async confirm(req: Request): Promise<void> {
+  /** The member confirmed that it is them, or (`confirmed: false`) takes that back: the session goes on under a new id, and the old one is dead. */
+  async confirm(req: Request, confirmed = true): Promise<void> {
     const login = loginOf(req);
-    if (login) await this.#reissue(req, { ...login, confirmedAt: this.#options.clock.now() }, ({ csrf }) => csrf === login.csrf);
+    if (login) await this.#reissue(req, { ...login, confirmedAt: confirmed ? this.#options.clock.now() : 0 }, ({ csrf }) => csrf === login.csrf);
   }
 
   /** After what ends every session of its member, this one goes on. `account`: as it is now. */
   async keepOnly(req: Request, account: Account): Promise<void> {
     const login = loginOf(req);
-    if (login) await this.#reissue(req, { ...login, version: account.permissionsVersion, confirmedAt: this.#options.clock.now() }, () => true);
+    if (login) await this.#reissue(req, { ...login, version: account.permissionsVersion }, () => true);
   }
 
   /** The request goes on as a guest's. */
@@ -243,11 +249,16 @@ export class SessionsService implements Omit<Sessions, 'waiting' | 'enter'> {
   #clear(req: Request, res: Response): void {
     const { cookies } = this.#options;
     const secure = cookies.secure(req);
-    cookies.clear(res, cookies.name(COOKIE, secure), secure);
+    cookies.clear(res, cookies.name(SESSION, secure), secure);
   }
 
-  #viewer({ id, username, groupId }: Account): Viewer {
-    const { access } = this.#options;
-    return { id, username, group: access.group(groupId) ?? access.groupOf('guest') };
+  async #viewer({ id, username, groupId }: Account): Promise<Viewer> {
+    const { access, demands } = this.#options;
+    const viewer = { id, username, group: access.group(groupId) ?? access.groupOf('guest') };
+    if (!isStaff(viewer)) return viewer;
+    for (const { unmet, code, message, path } of demands()) {
+      if (await unmet(id)) return { ...viewer, group: access.groupOf('member'), demand: { code, message, path } };
+    }
+    return viewer;
   }
 }

@@ -3,7 +3,7 @@ import type { Access, Viewer } from '#plugins/access';
 import { editProfile, type Account, type EmailConfirmation } from '#plugins/accounts';
 import { navigation, negotiated, pages, redirect, type Retry, type View } from '#plugins/web';
 import { giveAgain } from './confirm-pages.ts';
-import { EmailForm, PasswordForm, ProfileForm, SECURITY, type Forms } from './forms.ts';
+import { EmailForm, PasswordForm, ProfileForm, SECURITY, ticked, type Forms } from './forms.ts';
 import type { Logins } from './login.ts';
 import type { AccountsService } from './service.ts';
 import type { SessionsService } from './sessions.ts';
@@ -66,16 +66,18 @@ export function addSettingsPages(plugin: PluginHandle, { access, accounts, sessi
       throw new InvalidInput([{ field: 'password_confirmation', message: 'is not the same as the password' }]);
     }
     await giveAgain(logins, (await accounts.find(id))!, { password: body.current_password, field: 'current_password', address: http.addressOf(req) });
-    await accounts.setPassword(id, body.password, id);
+    const keepTokens = ticked(body.keep_tokens);
+    await accounts.setPassword(id, body.password, id, { keepTokens });
     await sessions.keepOnly(req, (await accounts.find(id))!);
-    return negotiated(redirect(SECURITY, { notice: 'Your password is changed. Your other sessions have ended.' }), { success: true });
+    const ended = keepTokens ? 'Your other sessions have ended.' : 'Your other sessions have ended, and so have your API token and feed addresses.';
+    return negotiated(redirect(SECURITY, { notice: `Your password is changed. ${ended}` }), { success: true });
   });
 
   plugin.route(pages, { method: 'get', path: EMAIL, can: 'public', options: confirm })(async ({ actor }) =>
     forms.email({ values: { email: (await accounts.find(actor.id!))?.email } }));
 
   plugin.route(pages, {
-    method: 'post', path: EMAIL, can: 'public', body: EmailForm, options: { ...confirm, keeps: ['email'], again: (retry: Retry) => forms.email({ retry }) },
+    method: 'post', path: EMAIL, can: 'public', body: EmailForm, options: { ...confirm, again: (retry: Retry) => forms.email({ retry }) },
   })(async ({ actor, body }) => {
     const email = body.email.trim();
     const account = (await accounts.find(actor.id!))!;
@@ -96,7 +98,7 @@ export function addSettingsPages(plugin: PluginHandle, { access, accounts, sessi
   });
 
   plugin.route(pages, { method: 'post', path: `${SECURITY}/api-token/revoke`, can: 'public', options: { ...login, again } })(async ({ actor }) => {
-    await tokens.revoke(actor.id!);
+    await tokens.revokeAll(actor.id!, actor.id);
     return negotiated(redirect(SECURITY, { notice: 'The token no longer works.' }), { success: true });
   });
 }

@@ -1,4 +1,4 @@
-import { demand, type Bucket, type Limits } from '#plugins/limits';
+import { demand, type Allowance, type Bucket, type Limits } from '#plugins/limits';
 
 /**
  * Counts only failures, and yet never lets more attempts run at once than failures are left: otherwise a thousand guesses
@@ -25,8 +25,8 @@ export class FailureThrottle {
     }
   }
 
-  async failed(key: string, limit: number): Promise<void> {
-    await this.#limits.consume(this.#bucket, key, limit);
+  failed(key: string, limit: number): Promise<Allowance> {
+    return this.#limits.consume(this.#bucket, key, limit);
   }
 
   async clear(key: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { sql, type Cache, type Clock, type Data, type PluginHandle } from '#core';
-import { accountTag, tokenIssued, tokenRevoked, userChanged, type Account } from '#plugins/accounts';
+import { accountTag, tokenIssued, tokenRevoked, userChanged, type Account, type TokenStore } from '#plugins/accounts';
 import { digest, randomToken } from './identifier.ts';
 import type { AccountsService } from './service.ts';
 
@@ -21,7 +21,7 @@ export interface TokenState {
 }
 
 /** Bearer tokens: one for each account, of which only a digest is kept. */
-export class ApiTokens {
+export class ApiTokens implements TokenStore {
   readonly #parts: TokenParts;
   /** By account, when its token was noted last. */
   readonly #noted = new Map<string, number>();
@@ -33,12 +33,12 @@ export class ApiTokens {
   /** A new token in place of the old one. This is the only time it can be read. */
   async issue(id: string): Promise<string> {
     const token = `parley_${randomToken()}`;
-    await this.#replace(id, digest(token));
+    await this.#replace(id, digest(token), id);
     return token;
   }
 
-  async revoke(id: string): Promise<void> {
-    await this.#replace(id, null);
+  async revokeAll(id: string, by: string | undefined): Promise<void> {
+    await this.#replace(id, null, by);
   }
 
   /** `undefined` where there is no token. */
@@ -63,13 +63,13 @@ export class ApiTokens {
     return accounts.find(id);
   }
 
-  async #replace(id: string, hash: string | null): Promise<void> {
+  async #replace(id: string, hash: string | null, by: string | undefined): Promise<void> {
     const { data, emit } = this.#parts;
     await data.transaction(async () => {
       const [changed] = await data.all(sql`update account set api_token = ${hash}, api_token_used_at = null
         where id = ${id} and (api_token is not null or ${hash}::text is not null) returning id`);
       if (!changed) return;
-      await emit(hash === null ? tokenRevoked : tokenIssued, { id, by: id });
+      await emit(hash === null ? tokenRevoked : tokenIssued, { id, by });
       await emit(userChanged, { id });
     });
     this.#noted.delete(id);

@@ -21,6 +21,7 @@ export default definePlugin({
   name: 'Password reset and confirmed addresses',
   version: '1.0.0',
   description: 'Links by mail: to choose a new password, and to show that an address is one’s own.',
+  defends: true,
   needs: {
     data: Data, clock: Clock, environment: Environment, http: Http, secrets: Secrets, limits: Limits, accounts: Accounts, sessions: Sessions,
     mail: Mail, web: Web,

@@ -28,8 +28,8 @@ export default definePlugin({
   setup({ data, cache, clock, settings, access, accounts, discussions, web }, plugin) {
     const subscriptions = new SubscriptionService({ data, cache, clock });
     // Before the writer is answered, so that the next page they open shows it.
-    plugin.on(discussionCreated, ({ discussion }) => subscriptions.begin(discussion.id, discussion.author.id, plugin.settings['subscriptions.when_starting']));
-    plugin.on(postCreated, ({ post }) => subscriptions.begin(post.discussion_id, post.author.id, plugin.settings['subscriptions.when_replying']));
+    plugin.on(discussionCreated, ({ discussion }) => subscriptions.begin(discussion.id, discussion.author.id, plugin.settings['subscriptions.when_starting']), { awaited: true });
+    plugin.on(postCreated, ({ post }) => subscriptions.begin(post.discussion_id, post.author.id, plugin.settings['subscriptions.when_replying']), { awaited: true });
     addRoutes(plugin, { settings, accounts, discussions, subscriptions });
     plugin.extend(personalData, subscriptionsData(data));
     if (web) addPages(plugin, { access, discussions, subscriptions, web });

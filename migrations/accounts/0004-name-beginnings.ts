@@ -1,0 +1,12 @@
+import { Migration } from '#core';
+
+/** Finds names by how they begin, in the order in which they are listed. */
+export default class Accounts0004NameBeginnings extends Migration {
+  override up(): void {
+    this.addSql('create index account_username_beginning on account ((lower(username::text) collate "C"), id)');
+  }
+
+  override down(): void {
+    this.addSql('drop index account_username_beginning');
+  }
+}

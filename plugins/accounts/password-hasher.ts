@@ -1,0 +1,97 @@
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+import { HttpError } from '#core';
+import type { HashResult, HashTask } from './hash-worker.ts';
+
+/** One processor is left for everything else, and more than four threads would only serve a flood. */
+const THREADS = Math.max(1, Math.min(4, availableParallelism() - 1));
+/** Tasks that wait for each thread at most: some eight seconds of work at the default cost. */
+const QUEUE = 32;
+
+interface Waiting {
+  readonly task: HashTask;
+  readonly resolve: (value: string | boolean) => void;
+  readonly reject: (error: Error) => void;
+}
+
+const overloaded = (): HttpError =>
+  new HttpError(503, 'Too many people are logging in at once; try again in a few seconds', { headers: { 'Retry-After': '10' } });
+const interrupted = (): HttpError => new HttpError(503, 'Checking the password was interrupted; try again', { headers: { 'Retry-After': '1' } });
+
+/** bcrypt on threads of its own, so that a rush of logins delays logins and nothing else. */
+export class PasswordHasher {
+  readonly #threads: number;
+  readonly #queue: Waiting[] = [];
+  readonly #idle: Worker[] = [];
+  readonly #busy = new Map<Worker, Waiting>();
+  #closed = false;
+
+  constructor(threads = THREADS) {
+    this.#threads = threads;
+  }
+
+  /** Rejects with 503 when too many wait already. */
+  hash(password: string, cost: number): Promise<string> {
+    return this.#run({ password, cost }) as Promise<string>;
+  }
+
+  /** Rejects with 503 when too many wait already. */
+  compare(password: string, hash: string): Promise<boolean> {
+    return this.#run({ password, hash }) as Promise<boolean>;
+  }
+
+  /** What waits or runs is refused with 503. */
+  readonly close = async (): Promise<void> => {
+    this.#closed = true;
+    for (const { reject } of [...this.#queue.splice(0), ...this.#busy.values()]) reject(interrupted());
+    const workers = [...this.#idle.splice(0), ...this.#busy.keys()];
+    this.#busy.clear();
+    await Promise.all(workers.map((worker) => worker.terminate()));
+  };
+
+  #run(task: HashTask): Promise<string | boolean> {
+    if (this.#closed) return Promise.reject(interrupted());
+    if (this.#queue.length >= this.#threads * QUEUE) return Promise.reject(overloaded());
+    return new Promise((resolve, reject) => {
+      this.#queue.push({ task, resolve, reject });
+      this.#next();
+    });
+  }
+
+  #next(): void {
+    if (this.#queue.length === 0) return;
+    const worker = this.#idle.pop() ?? (this.#busy.size < this.#threads ? this.#start() : undefined);
+    if (!worker) return;
+    const waiting = this.#queue.shift()!;
+    this.#busy.set(worker, waiting);
+    // A command at the shell must not exit before its password is hashed; an idle thread keeps no process alive.
+    worker.ref();
+    worker.postMessage(waiting.task);
+  }
+
+  #start(): Worker {
+    const worker = new Worker(new URL('./hash-worker.ts', import.meta.url));
+    worker.on('message', (result: HashResult) => {
+      const waiting = this.#busy.get(worker);
+      if (!waiting) return;
+      this.#busy.delete(worker);
+      this.#idle.push(worker);
+      worker.unref();
+      if ('value' in result) waiting.resolve(result.value);
+      else waiting.reject(new Error(result.error));
+      this.#next();
+    });
+    worker.on('error', () => this.#lost(worker));
+    worker.on('exit', () => this.#lost(worker));
+    return worker;
+  }
+
+  /** Its task fails; the next one gets another thread. */
+  #lost(worker: Worker): void {
+    this.#busy.get(worker)?.reject(interrupted());
+    this.#busy.delete(worker);
+    const at = this.#idle.indexOf(worker);
+    if (at >= 0) this.#idle.splice(at, 1);
+    if (!this.#closed) this.#next();
+  }
+}
