@@ -17,7 +17,7 @@ export function addAdminPages(plugin: PluginHandle, { service, accounts, web }: 
   }));
 
   plugin.route(pages, {
-    method: 'post', path: '/admin/users/reset-two-factor', can: manageAccounts, options: { login: true, confirm: true },
+    method: 'post', path: '/admin/users/reset-two-factor', can: manageAccounts, summary: 'Switch off somebody’s two-factor login', options: { login: true },
     body: Type.Object({ id: Type.String() }),
   })(async ({ actor, body: { id } }) => {
     const account = await accounts.find(id);

@@ -3,7 +3,7 @@ import { loginSteps, type Sessions, type Waiting } from '#plugins/accounts';
 import { negotiated, pages, redirect, troubleOf, view, type Retry, type View } from '#plugins/web';
 import type { Guard } from './guard.ts';
 import type { TwoFactorService } from './service.ts';
-import { Code } from './settings-pages.ts';
+import { Code, fieldProblem } from './settings-pages.ts';
 
 export interface LoginPageParts {
   readonly service: TwoFactorService;
@@ -17,7 +17,9 @@ const PAGE = '/login/two-factor';
 
 /** The page between password and session. */
 export function addLoginPages(plugin: PluginHandle, { service, guard, sessions, http }: LoginPageParts): void {
-  plugin.extend(loginSteps, { name: NAME, path: PAGE, required: ({ id }) => service.enabled(id) });
+  plugin.extend(loginSteps, {
+    name: NAME, path: PAGE, required: ({ id }) => service.enabled(id), confirm: ({ id }, code, address) => fieldProblem(guard.check({ id, address }, code)),
+  });
 
   const page = (retry?: Retry): View => {
     return view('@two-factor/login', { name: 'login', title: 'Two-factor login', hidden: true }, troubleOf(retry), retry?.status ?? 200);

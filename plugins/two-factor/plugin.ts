@@ -1,5 +1,6 @@
 import { Clock, Data, definePlugin, Environment, Http, sealedStores, Secrets, Settings } from '#core';
-import { Accounts, Sessions } from '#plugins/accounts';
+import { accountNotices, Accounts, Sessions, staffDemands } from '#plugins/accounts';
+import { settingsSaving } from '#plugins/admin';
 import { Limits } from '#plugins/limits';
 import { Mail } from '#plugins/mail';
 import { personalData } from '#plugins/privacy';
@@ -9,11 +10,11 @@ import { addAdminPages } from './admin-pages.ts';
 import { addAuditRules } from './audit-rules.ts';
 import { commands } from './commands.ts';
 import { Guard } from './guard.ts';
-import { tellOwner } from './letters.ts';
+import { tellOwner, warnOwner } from './letters.ts';
 import { addLoginPages } from './login-pages.ts';
 import { twoFactorData } from './personal-data.ts';
 import { TwoFactorService } from './service.ts';
-import { addSettingsPages } from './settings-pages.ts';
+import { addSettingsPages, PAGE } from './settings-pages.ts';
 import { twoFactorSettings } from './settings.ts';
 
 export default definePlugin({
@@ -21,6 +22,7 @@ export default definePlugin({
   name: 'Two-factor login',
   version: '1.0.0',
   description: 'Members who wish so log in with a code of their phone besides the password.',
+  defends: true,
   needs: {
     data: Data, clock: Clock, secrets: Secrets, environment: Environment, settings: Settings, http: Http, accounts: Accounts, sessions: Sessions,
     limits: Limits, web: Web,
@@ -31,17 +33,30 @@ export default definePlugin({
   settings: twoFactorSettings,
   commands,
   setup({ data, clock, secrets, environment, settings, http, accounts, sessions, limits, web, mail }, plugin) {
+    const letters = { accounts, environment, web, mail };
     const service = new TwoFactorService({
       data, clock, secrets,
       changed: async (what) => {
         await plugin.emit(twoFactorChanged, what);
-        await tellOwner({ accounts, environment, web, mail }, what.account, what.event);
+        await tellOwner(letters, what.account, what.event);
       },
+      warn: (accountId, failures) => warnOwner(letters, accountId, failures),
     });
     const guard = new Guard({
       limits, service, settings: plugin.settings, refused: ({ id, address }) => plugin.emit(twoFactorRefused, { account: id, address }),
     });
     plugin.extend(sealedStores, service);
+    plugin.extend(staffDemands, {
+      code: 'second_factor_needed', message: 'Your group needs two-factor login: set it up to do this', path: PAGE,
+      unmet: async (id) => plugin.settings['two_factor.required_for_staff'] && !(await service.enabled(id)),
+    });
+    plugin.on(settingsSaving, async (problems, { actor, changes }) => {
+      const key = 'two_factor.required_for_staff';
+      if (changes[key] !== true || actor === undefined || (await service.enabled(actor))) return problems;
+      return [...problems, { field: key, message: 'locks you out: set up two-factor login for your own account first' }];
+    });
+    // By a link in a mail: whoever guesses codes does not have the new password.
+    plugin.extend(accountNotices, { changed: async (what, { id }) => (what === 'reset' ? service.endWait(id) : undefined) });
     addAuditRules(plugin);
     addSettingsPages(plugin, { service, guard, http, settings, web });
     addAdminPages(plugin, { service, accounts, web });

@@ -19,12 +19,20 @@ export interface State {
   readonly waiting: string | undefined;
 }
 
+/** Seconds after as many wrong codes as are allowed; each further one doubles them, up to half a day. */
+const FIRST_WAIT = 60;
+const LONGEST_WAIT = 43_200;
+/** Milliseconds between two mails about wrong codes. */
+const WARNING = 86_400_000;
+
 export interface TwoFactorParts {
   readonly data: Data;
   readonly clock: Clock;
   readonly secrets: Secrets;
   /** Raises `two-factor.changed` and tells the member; inside the transaction of the change. */
   changed(what: TwoFactorChange): Promise<void>;
+  /** Tells the owner of so many wrong codes after the right password; inside a transaction. */
+  warn(accountId: string, failures: number): Promise<void>;
 }
 
 interface Row {
@@ -94,6 +102,42 @@ export class TwoFactorService implements TwoFactor, SealedStore {
     });
   }
 
+  /**
+   * Counts a try that is about to be made, as a failure until a right code takes that back. Resolves to 0, or to the seconds that it has to wait: then
+   * nothing was counted. The waits begin with `allowed` failures in a row.
+   */
+  async countTry(accountId: string, allowed: number): Promise<number> {
+    const { data, clock } = this.#parts;
+    const now = clock.now();
+    return data.transaction(async () => {
+      const row = await data.one(sql<{ failures: number; retryAt: Date | null }>`
+        select failures, retry_at as "retryAt" from two_factor where account_id = ${accountId} and enabled_at is not null for update`);
+      if (!row) return 0;
+      const wait = (row.retryAt?.getTime() ?? 0) - now;
+      if (wait > 0) return Math.ceil(wait / 1_000);
+      const failures = row.failures + 1;
+      const retryAt = failures < allowed ? null : new Date(now + Math.min(FIRST_WAIT * 2 ** (failures - allowed), LONGEST_WAIT) * 1_000);
+      await data.all(sql`update two_factor set failures = ${failures}, retry_at = ${retryAt} where account_id = ${accountId}`);
+      return 0;
+    });
+  }
+
+  /** A code was wrong: tells the owner, at most once a day, when that were `allowed` in a row. */
+  async warnOwner(accountId: string, allowed: number): Promise<void> {
+    const { data, clock, warn } = this.#parts;
+    const now = clock.now();
+    await data.transaction(async () => {
+      const row = await data.one(sql<{ failures: number }>`update two_factor set warned_at = ${new Date(now)}
+        where account_id = ${accountId} and failures >= ${allowed} and (warned_at is null or warned_at <= ${new Date(now - WARNING)}) returning failures`);
+      if (row) await warn(accountId, row.failures);
+    });
+  }
+
+  /** A next try need not wait; the failures before it still count. */
+  async endWait(accountId: string): Promise<void> {
+    await this.#parts.data.all(sql`update two_factor set retry_at = null where account_id = ${accountId}`);
+  }
+
   /** Whether the code is right and was not used before; from here on it is. */
   async accept({ id, address }: Member, typed: string): Promise<boolean> {
     const { data } = this.#parts;
@@ -103,13 +147,16 @@ export class TwoFactorService implements TwoFactor, SealedStore {
       const row = await this.#row(id);
       const counter = row?.enabled ? await this.#counter(given.code, row.secret) : undefined;
       if (counter === undefined) return false;
-      const used = await data.one(sql`update two_factor set last_counter = ${counter}
+      const used = await data.one(sql`update two_factor set last_counter = ${counter}, failures = 0, retry_at = null, warned_at = null
         where account_id = ${id} and enabled_at is not null and last_counter < ${counter} returning 1`);
       return used !== undefined;
     }
     return data.transaction(async () => {
       const used = await data.one(sql`delete from two_factor_backup_code where account_id = ${id} and hash = ${digestOf(given.code)} returning 1`);
-      if (used) await this.#parts.changed({ account: id, event: 'code-used', actor: id, address });
+      if (used) {
+        await data.all(sql`update two_factor set failures = 0, retry_at = null, warned_at = null where account_id = ${id}`);
+        await this.#parts.changed({ account: id, event: 'code-used', actor: id, address });
+      }
       return used !== undefined;
     });
   }

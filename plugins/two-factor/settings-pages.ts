@@ -14,7 +14,7 @@ export interface SettingsPageParts {
   readonly web: Web;
 }
 
-const PAGE = '/settings/security/two-factor';
+export const PAGE = '/settings/security/two-factor';
 /** Longer than any code with all that people put between its signs. */
 export const Code = Type.Object({ code: Type.String({ minLength: 1, maxLength: 60 }) });
 
@@ -94,7 +94,7 @@ const downloadOf = (codes: readonly string[], label: string): SafeHtml => {
 };
 
 /** Within the settings a wrong code is a field's problem: 401 would say that nobody is logged in. */
-async function fieldProblem<T>(work: Promise<T>): Promise<T> {
+export async function fieldProblem<T>(work: Promise<T>): Promise<T> {
   return work.catch((error: unknown) => {
     if (!(error instanceof HttpError) || error.status !== 401) throw error;
     throw new InvalidInput([{ field: 'code', message: 'is wrong or was used before; wait for the next one' }]);

@@ -1,0 +1,13 @@
+import { Migration } from '#core';
+
+export default class TwoFactor0002Failures extends Migration {
+  override up(): void {
+    // failures: wrong codes in a row. retry_at: no code is taken before. warned_at: when the owner was last told.
+    this.addSql(`alter table two_factor
+      add column failures integer not null default 0, add column retry_at timestamptz(3), add column warned_at timestamptz(3)`);
+  }
+
+  override down(): void {
+    this.addSql('alter table two_factor drop column failures, drop column retry_at, drop column warned_at');
+  }
+}
