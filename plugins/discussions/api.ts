@@ -64,6 +64,8 @@ export interface MirroredPost extends Readonly<Record<'id' | 'discussionId' | 'c
   readonly createdAt: Date;
   /** Deleted by itself: it stays so when its discussion comes back. */
   readonly removed: boolean;
+  /** Its discussion is deleted. */
+  readonly discussionRemoved: boolean;
   /** False once it or its discussion is deleted. */
   readonly visible: boolean;
 }
@@ -114,10 +116,13 @@ export interface Categories {
 }
 export const Categories = defineToken<Categories>('Categories');
 
+const Truncated = Type.Boolean({
+  description: 'The text is too long for this answer: `html` has its first words only, and so has `content` in lists. `GET /api/posts/{id}` has all of `content`',
+});
 /** A discussion as the API shows it; fields of other plugins come on top. */
 export const DiscussionRecord = Type.Object({
   id: Type.String(), number: Type.Integer(), title: Type.String(), slug: Type.String(), content: Type.String(), html: Type.String(),
-  category_id: Type.String(), category: Type.Object({ id: Type.String(), slug: Type.String(), name: Type.String() }), author: Author,
+  is_truncated: Truncated, category_id: Type.String(), category: Type.Object({ id: Type.String(), slug: Type.String(), name: Type.String() }), author: Author,
   /** Who wrote last. */
   last_author: Author, reply_count: Type.Integer(), view_count: Type.Integer(), participant_count: Type.Integer(),
   is_pinned: Type.Boolean(), is_locked: Type.Boolean(), is_deleted: Type.Boolean(),
@@ -126,7 +131,7 @@ export const DiscussionRecord = Type.Object({
 export type DiscussionRecord = Static<typeof DiscussionRecord>;
 /** A post as the API shows it. A deleted one keeps its number and loses everything that was said, except for moderators. */
 export const PostRecord = Type.Object({
-  id: Type.String(), discussion_id: Type.String(), number: Type.Integer(), content: Type.String(), html: Type.String(), author: Author,
+  id: Type.String(), discussion_id: Type.String(), number: Type.Integer(), content: Type.String(), html: Type.String(), is_truncated: Truncated, author: Author,
   is_first: Type.Boolean(), created_at: Time, updated_at: Time, edited_at: nullable(Time), is_deleted: Type.Boolean(),
 });
 export type PostRecord = Static<typeof PostRecord>;
@@ -138,7 +143,7 @@ export type Sort = (typeof SORTS)[number];
 
 /** What a list of discussions may be asked for. */
 export interface ListRequest {
-  /** Without it: last activity, pinned ones first where `category` or `pinnedFirst` is given. */
+  /** Without it: last activity, pinned ones first where `category` or `pinnedFirst` is given, or `cursor` goes on in such a list. */
   readonly sort?: Sort | undefined;
   readonly category?: Category | undefined;
   /** Of these categories only. */
@@ -153,6 +158,10 @@ export interface ListRequest {
   readonly cursor?: string | undefined;
 }
 
+/** What a list's template is given; `canonical` is for the page's head. */
+export interface ListModel {
+  readonly canonical: string;
+}
 /** A list on a page of its own, at `path`; scripts load its next parts from `api`. `total`: how many discussions the whole list has. */
 export interface ListPage extends Omit<ListRequest, 'limit' | 'offset' | 'cursor'> {
   readonly path: string;
@@ -211,7 +220,7 @@ export interface Discussions {
   /** Records as the rows that `@discussions/rows` takes. */
   cards(records: readonly DiscussionRecord[]): Promise<readonly object[]>;
   /** What `@discussions/list` takes besides `label` and `empty`. 404 for a page behind the last one. */
-  listPage(page: ListPage, viewer: Viewer): Promise<object>;
+  listPage(page: ListPage, viewer: Viewer): Promise<ListModel>;
   /** Whether the viewer may reply to a discussion that was found for them. */
   mayReply(discussion: DiscussionHead, viewer: Viewer): boolean;
   /** Selects of the ids of all discussions, and of all posts, that the viewer may see, for other plugins' statements. */
@@ -221,8 +230,10 @@ export interface Discussions {
   addresses(part: { readonly after: number; readonly last: number; readonly limit: number }, viewer: Viewer): Promise<readonly DiscussionAddress[]>;
   /** In which stretches of `size` numbers there is something the viewer may see; 0 is the first. One statement. */
   stretches(size: number, viewer: Viewer): Promise<readonly number[]>;
-  /** Every post by id, deleted ones too; with `since`, those of discussions changed since that mark. In a transaction they stay as they are. Two statements. */
+  /** Every post by id, deleted ones too; with `since`, those of discussions changed since that mark. In a transaction they stay as they are. Three statements at most. */
   mirrored(after: string | undefined, limit: number, since?: string): Promise<readonly MirroredPost[]>;
+  /** Whether `mirrored` would answer anything. One statement, by index: it costs the same however much there is. */
+  changed(since?: string): Promise<boolean>;
   /** Where the copy of a mirror that stops now is to go on later. */
   mark(): Promise<string>;
   /**
@@ -269,7 +280,7 @@ export const tags = {
 
 /** A place in the form of a discussion or a post; what is filled in may hold inputs, which are sent with the form under their names. */
 export interface ComposerSlot {
-  /** A whole discussion with its title and fields, or a single post. */
+  /** A whole discussion with its title and fields, or a single post. Of a discussion that is there already its text is not part of the form. */
   readonly writes: 'discussion' | 'post';
   /** Absent for a new discussion. */
   readonly discussion?: DiscussionHead | undefined;

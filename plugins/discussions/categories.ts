@@ -104,6 +104,7 @@ export class CategoryService implements Categories {
       throw new InvalidInput([{ field: 'move_to', message: 'is not another category' }]);
     }
     await this.#data.transaction(async (em) => {
+      await this.#data.all(sql`select id from category where id = any(${[id, ...(moveTo === undefined ? [] : [moveTo])]}::uuid[]) order by id for update`);
       if (moveTo === undefined) await this.#refuseFull(id);
       else {
         await this.#empty(id, moveTo);
@@ -121,7 +122,10 @@ export class CategoryService implements Categories {
   }
 
   async #empty(id: string, moveTo: string): Promise<void> {
-    await this.#data.all(sql`update discussion set category_id = ${moveTo}, updated_at = ${new Date(this.#clock.now())} where category_id = ${id}`);
+    const now = new Date(this.#clock.now());
+    await this.#data.all(sql`with d as (select id from discussion where category_id = ${id} order by id for no key update)
+      update discussion u set category_id = ${moveTo}, updated_at = ${now} from d where u.id = d.id`);
+    await this.#data.all(sql`select from discussion_author where category_id in (${id}, ${moveTo}) order by category_id, user_id for update`);
     await this.#data.all(sql`insert into discussion_author (user_id, category_id, discussions, posts)
       select user_id, ${moveTo}::uuid, discussions, posts from discussion_author where category_id = ${id} order by user_id
       on conflict (user_id, category_id) do update

@@ -26,9 +26,16 @@ function problems(title: string | undefined, content: string): FieldProblem[] {
   return found;
 }
 
-/** Text as it is kept: PostgreSQL takes no zero character, and lines end alike wherever they were typed. */
-const clean = (text: string): string => text.replaceAll('\0', '').replace(/\r\n?/g, '\n');
+/** Text as it is kept: without control characters, which show nothing and which XML and PostgreSQL do not take, and lines end alike wherever they were typed. */
+const clean = (text: string): string => text.replace(/\r\n?/g, '\n').replace(/(?![\t\n])\p{Cc}/gu, '');
 const cleanTitle = (title: string): string => clean(title).replace(/\s+/g, ' ').trim();
+
+/** Without the blank lines around it: white space before the first word may make it a block of code. */
+function withoutBlankLines(text: string): string {
+  const end = text.trimEnd().length;
+  const after = text.indexOf('\n', end);
+  return end === 0 ? '' : text.slice(0, after < 0 ? undefined : after).replace(/^\s*\n/, '');
+}
 
 /** The way of a text from a form to the database. */
 export class Drafts {
@@ -43,7 +50,7 @@ export class Drafts {
   /** 400 naming each field that is wrong, or whatever a listener of `discussion.draft` refuses with. */
   async accept(draft: { readonly title?: string; readonly content: string }, author: Viewer, categoryId: string): Promise<Accepted> {
     const title = draft.title === undefined ? undefined : cleanTitle(draft.title);
-    const content = clean(draft.content).trim();
+    const content = withoutBlankLines(clean(draft.content));
     const wrong = problems(title, content);
     if (wrong.length > 0) throw new InvalidInput(wrong);
     const final = await this.#plugin.filter(draftAccepted, { ...(title !== undefined && { title }), content }, { author, categoryId });

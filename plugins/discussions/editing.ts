@@ -2,7 +2,7 @@ import { HttpError, InvalidInput, sql, type Cache, type Clock, type Data, type E
 import type { Accounts } from '#plugins/accounts';
 import { discussionDeleted, discussionUpdated, postDeleted, postUpdated, tags, type DiscussionHead } from '#plugins/discussions';
 import type { CategoryService } from './categories.ts';
-import { addReply, addWhole, leave, rejoin } from './counters.ts';
+import { addPosts, addWhole, leave, rejoin } from './counters.ts';
 import { deedsBetween, type By, type Deeds, type State } from './deeds.ts';
 import type { Drafts } from './drafts.ts';
 import { DiscussionEntity, PostEntity } from './entities.ts';
@@ -78,7 +78,7 @@ export class Editing {
       await revisions.keep(stored.firstPostId, replaced, by, now);
       await this.#announce(discussionUpdated, stored);
       await deeds.tell(deedsBetween(before, stateOf(stored)), { authorId: stored.authorId, discussion: stored }, by);
-    });
+    }, target?.id);
   }
 
   /** Takes it out of lists, feeds and search; a moderator can bring it back. */
@@ -86,7 +86,7 @@ export class Editing {
     await this.#write(head, async (em, stored, now) => {
       if (stored.deletedAt) return;
       Object.assign(stored, { deletedAt: now, deletedBy: by.viewer.id ?? null });
-      await addWhole(this.#services.data, stored, stored.categoryId, -1);
+      await addWhole(this.#services.data, stored.id, [{ categoryId: stored.categoryId, by: -1 }]);
       await this.#services.mirroring.discussion(em, stored);
       await this.#announce(discussionDeleted, stored);
       await this.#services.deeds.tell(['discussion.deleted'], { authorId: stored.authorId, discussion: stored }, by);
@@ -97,7 +97,7 @@ export class Editing {
     await this.#write(head, async (em, stored) => {
       if (!stored.deletedAt) return;
       Object.assign(stored, { deletedAt: null, deletedBy: null });
-      await addWhole(this.#services.data, stored, stored.categoryId, 1);
+      await addWhole(this.#services.data, stored.id, [{ categoryId: stored.categoryId, by: 1 }]);
       await this.#services.mirroring.discussion(em, stored);
       await this.#announce(discussionUpdated, stored);
       await this.#services.deeds.tell(['discussion.restored'], { authorId: stored.authorId, discussion: stored }, by);
@@ -124,8 +124,8 @@ export class Editing {
       if (post.deletedAt) return;
       Object.assign(post, { deletedAt: now, deletedBy: by.viewer.id ?? null, updatedAt: now });
       await em.flush();
-      await leave(this.#services.data, stored.id, post.authorId);
-      if (!stored.deletedAt) await addReply(this.#services.data, post.authorId, stored.categoryId, -1);
+      await leave(this.#services.data, stored.id, post.authorId, { posts: 1, replies: 1 });
+      if (!stored.deletedAt) await addPosts(this.#services.data, post.authorId, [{ categoryId: stored.categoryId, discussions: 0, posts: -1 }]);
       await this.#announcePost(em, postDeleted, post, stored);
       await this.#services.deeds.tell(['post.deleted'], { authorId: post.authorId, discussion: stored, post }, by);
     });
@@ -139,16 +139,18 @@ export class Editing {
       Object.assign(post, { deletedAt: null, deletedBy: null, updatedAt: now });
       await em.flush();
       await rejoin(this.#services.data, stored.id, post.authorId);
-      if (!stored.deletedAt) await addReply(this.#services.data, post.authorId, stored.categoryId, 1);
+      if (!stored.deletedAt) await addPosts(this.#services.data, post.authorId, [{ categoryId: stored.categoryId, discussions: 0, posts: 1 }]);
       await this.#announcePost(em, postUpdated, post, stored);
       await this.#services.deeds.tell(['post.restored'], { authorId: post.authorId, discussion: stored, post }, by);
     });
   }
 
   /** One writer at a time: the discussion's row is locked first, as replies do. Everything that shows it is dropped before the answer. */
-  async #write(head: DiscussionHead, work: (em: EntityManager, stored: StoredDiscussion, now: Date) => Promise<void>): Promise<void> {
+  async #write(head: DiscussionHead, work: (em: EntityManager, stored: StoredDiscussion, now: Date) => Promise<void>, to?: string): Promise<void> {
     const { data, cache, clock } = this.#services;
     const categoryIds = await data.transaction(async (em) => {
+      // The category it comes to is kept from being removed meanwhile.
+      if (to !== undefined) await data.one(sql`select id from category where id = ${to} for key share`);
       await data.one(sql`select id from discussion where id = ${head.id} for no key update`);
       const stored = (await em.findOneOrFail(DiscussionEntity, { id: head.id })) as StoredDiscussion;
       const now = new Date(clock.now());
@@ -162,9 +164,7 @@ export class Editing {
 
   async #move(stored: StoredDiscussion, to: string): Promise<void> {
     if (stored.deletedAt) return;
-    // In the order of their ids, so that two moves in opposite directions cannot wait for one another.
-    const steps = [{ id: stored.categoryId, by: -1 as const }, { id: to, by: 1 as const }].sort((a, b) => (a.id < b.id ? -1 : 1));
-    for (const { id, by } of steps) await addWhole(this.#services.data, stored, id, by);
+    await addWhole(this.#services.data, stored.id, [{ categoryId: stored.categoryId, by: -1 }, { categoryId: to, by: 1 }]);
   }
 
   async #announce(action: typeof discussionUpdated, stored: StoredDiscussion): Promise<void> {

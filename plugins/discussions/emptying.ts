@@ -1,6 +1,6 @@
 import { sql, type Cache, type Clock, type Data, type EntityManager, type Environment, type PluginHandle } from '#core';
 import { postDeleted, tags } from '#plugins/discussions';
-import { addReply, leave } from './counters.ts';
+import { addPosts, leave, type Step } from './counters.ts';
 import { postEvent } from './events.ts';
 import type { Mirroring } from './mirroring.ts';
 import { countTag } from './reading.ts';
@@ -43,8 +43,8 @@ export class Emptying {
         where id in (select discussion_id from post where id = any(${ids}::uuid[])) order by id for no key update`);
       const living = await this.#living(ids);
       const rows = Map.groupBy(await this.#write(ids), (row) => row.discussion_id);
-      for (const discussion of discussions) await this.#tell(em, discussion, { rows: rows.get(discussion.id) ?? [], living, author });
       await this.#count(discussions, { rows, living, author });
+      for (const discussion of discussions) await this.#tell(em, discussion, { rows: rows.get(discussion.id) ?? [], living, author });
       return discussions;
     });
     if (changed.length > 0) await cache.purge(tags.lists, ...changed.flatMap(({ id, categoryId }) => [tags.discussion(id), countTag(categoryId)]));
@@ -62,7 +62,7 @@ export class Emptying {
     await data.all(sql`delete from post_revision where post_id = any(${ids}::uuid[])`);
     await data.all(sql`update post set deleted_at = ${now}, deleted_by = author_id, updated_at = ${now}
       where id = any(${ids}::uuid[]) and number > 1 and deleted_at is null`);
-    return data.all(sql<PostRow>`update post p set content = '', html = '' where p.id = any(${ids}::uuid[]) returning ${postColumns}`);
+    return data.all(sql<PostRow>`update post p set content = '', html = '' where p.id = any(${ids}::uuid[]) returning ${postColumns(1)}`);
   }
 
   async #tell(em: EntityManager, discussion: Stored, { rows, living, author }: Emptied<readonly PostRow[]>): Promise<void> {
@@ -79,15 +79,14 @@ export class Emptying {
 
   async #count(discussions: readonly Stored[], { rows, living, author }: Emptied<ReadonlyMap<string, readonly PostRow[]>>): Promise<void> {
     const { data } = this.#services;
-    const replies = new Map<string, number>();
+    const steps = new Map<string, Step>();
     for (const { id, categoryId, deletedAt } of discussions) {
       const gone = (rows.get(id) ?? []).filter((row) => living.has(row.id)).length;
       if (gone === 0) continue;
-      await leave(data, id, author.id, gone);
-      if (!deletedAt) replies.set(categoryId, (replies.get(categoryId) ?? 0) + gone);
+      await leave(data, id, author.id, { posts: gone, replies: gone });
+      if (!deletedAt) steps.set(categoryId, { categoryId, discussions: 0, posts: (steps.get(categoryId)?.posts ?? 0) - gone });
     }
-    // In the order of their ids, as whoever moves a discussion does.
-    for (const [categoryId, gone] of [...replies].sort(([a], [b]) => (a < b ? -1 : 1))) await addReply(data, author.id, categoryId, -gone);
+    if (steps.size > 0) await addPosts(data, author.id, [...steps.values()]);
   }
 }
 

@@ -4,6 +4,7 @@ import type { Accounts } from '#plugins/accounts';
 import { tags, type DiscussionHead } from '#plugins/discussions';
 import { inBatches } from '#plugins/privacy';
 import type { Editing } from './editing.ts';
+import { addPosts, leave } from './counters.ts';
 import type { Emptying } from './emptying.ts';
 import { slugOf } from './identifiers.ts';
 import type { Mirroring } from './mirroring.ts';
@@ -68,7 +69,7 @@ export class Erasing {
       if (signal.aborted) break;
       if (head.deleted) await this.#rename(head);
       else await editing.change(head, { title: title() }, { viewer });
-      if (shared) await this.#stub(head, viewer);
+      if (shared) await this.#stub(head);
       else await editing.remove(head, { viewer });
     }
     return own.length;
@@ -94,12 +95,21 @@ export class Erasing {
     await cache.purge(headTag(id), headTag(number), tags.discussion(id));
   }
 
-  /** The first post alone is deleted. */
-  async #stub({ id, number }: DiscussionHead, viewer: Viewer): Promise<void> {
-    const { data, cache, clock } = this.#services;
+  /** The first post alone is deleted: its author is no longer among those who started or wrote something here. */
+  async #stub({ id, number, authorId }: DiscussionHead): Promise<void> {
+    const { data, cache, clock, mirroring } = this.#services;
     const now = new Date(clock.now());
-    await data.all(sql`update post p set deleted_at = ${now}, deleted_by = ${viewer.id}, updated_at = ${now}
-      from discussion d where d.id = ${id} and p.id = d.first_post_id and p.deleted_at is null`);
+    await data.transaction(async (em) => {
+      const stored = await data.one(sql<{ id: string; title: string; categoryId: string; deletedAt: Date | null }>`
+        select id, title, category_id as "categoryId", deleted_at as "deletedAt" from discussion where id = ${id} for no key update`);
+      const post = await data.one(sql<{ id: string; content: string; html: string; createdAt: Date }>`
+        update post set deleted_at = ${now}, deleted_by = ${authorId}, updated_at = ${now} where discussion_id = ${id} and number = 1 and deleted_at is null
+        returning id, content, html, created_at as "createdAt"`);
+      if (!stored || !post) return;
+      await leave(data, id, authorId, { posts: 1, replies: 0 });
+      if (!stored.deletedAt) await addPosts(data, authorId, [{ categoryId: stored.categoryId, discussions: -1, posts: -1 }]);
+      await mirroring.posts(em, stored, [{ ...post, number: 1, authorId, deletedAt: now }]);
+    });
     await cache.purge(tags.lists, tags.discussion(id), headTag(id), headTag(number));
   }
 }

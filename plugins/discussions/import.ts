@@ -1,5 +1,7 @@
-import { sql, type Cache, type Data, type EntityManager, type ExtensionPoint, type PluginHandle } from '#core';
+import { InvalidInput, sql, type Cache, type Data, type EntityManager, type ExtensionPoint, type PluginHandle } from '#core';
 import { discussionFields, postFields, tags, type Field, type ImportedDiscussion, type Importer } from '#plugins/discussions';
+import { LARGEST_HTML } from '#plugins/markdown';
+import { addToCategories } from './counters.ts';
 import { checkedValue } from './drafts.ts';
 import { createId, slugOf } from './identifiers.ts';
 import type { Mirroring } from './mirroring.ts';
@@ -59,6 +61,8 @@ export class BatchImporter implements Importer {
   }
 
   async #write(em: EntityManager, batch: readonly Prepared[]): Promise<void> {
+    const categoryIds = [...new Set(batch.map(({ source }) => source.categoryId))];
+    await this.#data.all(sql`select id from category where id = any(${categoryIds}::uuid[]) order by id for key share`);
     await this.#writeDiscussions(batch);
     await this.#count(batch);
     await this.#saveFields(em, discussionFields, batch.map(({ id, source }) => [id, source.fields]));
@@ -105,7 +109,7 @@ export class BatchImporter implements Importer {
           ${of(({ authorId }) => authorId)}::uuid[],
           ${of(({ content }) => content)}::text[], ${of(({ html }) => html)}::text[], ${of(({ createdAt }) => createdAt.toISOString())}::timestamptz[])
           as t (id, discussion_id, number, author_id, content, html, created_at)`);
-      await this.#mirroring.imported(em, () => part.map(({ source: { title, categoryId }, ...post }) => ({ ...post, title, categoryId, removed: false, visible: true })));
+      await this.#mirroring.imported(em, () => part.map(({ source: { title, categoryId }, ...post }) => ({ ...post, title, categoryId, removed: false, discussionRemoved: false, visible: true })));
     }
   }
 
@@ -115,21 +119,17 @@ export class BatchImporter implements Importer {
       select * from unnest(${members.map(({ id }) => id)}::uuid[], ${members.map(({ userId }) => userId)}::uuid[], ${members.map(({ posts }) => posts)}::int[])`);
     const [authors, categories] = [new Map<string, Tally>(), new Map<string, Tally>()];
     for (const { source, participants } of batch) {
-      for (const [userId, posts] of participants) add(authors, `${userId} ${source.categoryId}`, 0, posts);
-      add(authors, `${source.authorId} ${source.categoryId}`, 1, 0);
+      for (const [userId, posts] of participants) add(authors, `${source.categoryId} ${userId}`, 0, posts);
+      add(authors, `${source.categoryId} ${source.authorId}`, 1, 0);
       add(categories, source.categoryId, 1, source.posts.length);
     }
-    const columns = (tallies: Map<string, Tally>) => {
-      const sorted = [...tallies].sort(([a], [b]) => (a < b ? -1 : 1));
-      const [ids, discussions, posts] = [sorted.map(([id]) => id), sorted.map(([, tally]) => tally.discussions), sorted.map(([, tally]) => tally.posts)];
-      return sql`unnest(${ids}::text[], ${discussions}::int[], ${posts}::int[]) as t (id, discussions, posts)`;
-    };
-    await this.#data.all(sql`insert into discussion_author (user_id, category_id, discussions, posts)
-      select split_part(t.id, ' ', 1)::uuid, split_part(t.id, ' ', 2)::uuid, t.discussions, t.posts from ${columns(authors)}
+    const sorted = [...authors].sort(([a], [b]) => (a < b ? -1 : 1));
+    await this.#data.all(sql`insert into discussion_author (category_id, user_id, discussions, posts)
+      select split_part(t.id, ' ', 1)::uuid, split_part(t.id, ' ', 2)::uuid, t.discussions, t.posts from unnest(${sorted.map(([id]) => id)}::text[],
+        ${sorted.map(([, { discussions }]) => discussions)}::int[], ${sorted.map(([, { posts }]) => posts)}::int[]) as t (id, discussions, posts)
       on conflict (user_id, category_id) do update
       set discussions = discussion_author.discussions + excluded.discussions, posts = discussion_author.posts + excluded.posts`);
-    await this.#data.all(sql`insert into category_count (category_id, part, discussions, posts) select t.id::uuid, 0, t.discussions, t.posts from ${columns(categories)}
-      on conflict (category_id, part) do update set discussions = category_count.discussions + excluded.discussions, posts = category_count.posts + excluded.posts`);
+    await addToCategories(this.#data, [...categories].map(([categoryId, tally]) => ({ categoryId, ...tally })));
   }
 }
 
@@ -141,6 +141,9 @@ function add(tallies: Map<string, Tally>, id: string, discussions: number, posts
 }
 
 function prepare(source: ImportedDiscussion): Prepared {
+  if (source.posts.some(({ html }) => Buffer.byteLength(html) > LARGEST_HTML)) {
+    throw new InvalidInput([{ field: 'content', message: `makes more than ${LARGEST_HTML / 1024} KiB of HTML, in “${source.title}”` }]);
+  }
   const participants = new Map<string, number>();
   for (const { authorId } of source.posts) participants.set(authorId, (participants.get(authorId) ?? 0) + 1);
   return { id: createId(source.createdAt.getTime()), source, postIds: source.posts.map(({ createdAt }) => createId(createdAt.getTime())), participants };

@@ -3,6 +3,8 @@ import { mirrors, type MirroredPost } from '#plugins/discussions';
 
 /** Milliseconds that a mark reaches back: other processes may have written without a mirror for a moment, and their clocks may differ. */
 const MARGIN = 60_000;
+/** So many changed discussions are gone through one by one; of more, all posts are read in their order once. */
+const FEW = 1_000;
 
 interface Whole {
   readonly id: string;
@@ -58,25 +60,45 @@ export class Mirroring {
     return `${row!.number} ${new Date(this.#clock.now() - MARGIN).toISOString()}`;
   }
 
+  /** Whether there is anything to copy: any post at all, or one in a discussion that changed since the mark. */
+  async changed(since: string | undefined): Promise<boolean> {
+    if (since !== undefined) return (await this.#changedSince(since, 1)).length > 0;
+    return (await this.#data.one(sql<{ some: boolean }>`select exists (select 1 from post) as some`))!.some;
+  }
+
   async mirrored(after: string | undefined, limit: number, since: string | undefined): Promise<readonly MirroredPost[]> {
+    const changed = since === undefined ? undefined : await this.#changedSince(since, FEW + 1);
+    if (changed?.length === 0) return [];
+    const beyond = after === undefined ? sql`true` : sql`p.id > ${after}`;
+    const page = changed && changed.length <= FEW
+      // Only their posts are read; the fence keeps the planner from reading all posts in order until it has met enough of them.
+      ? sql`select p.id, p.discussion_id from unnest(${changed}::uuid[]) as c (id)
+          cross join lateral (select p.id, p.discussion_id from post p where p.discussion_id = c.id and ${beyond} offset 0) p order by p.id limit ${limit}`
+      : sql`select p.id, p.discussion_id from post p join discussion d on d.id = p.discussion_id
+          where ${beyond} and ${since === undefined ? sql`true` : sql`(${laterThan(since)} or ${touchedSince(since)})`} order by p.id limit ${limit}`;
     // Two statements: what the first had to wait for is seen by the second.
-    const page = await this.#data.all(sql<{ id: string }>`with page as (
-        select p.id, p.discussion_id from post p join discussion d on d.id = p.discussion_id
-        where ${after === undefined ? sql`true` : sql`p.id > ${after}`} and ${changedSince(since)} order by p.id limit ${limit}
-      ) select page.id from page join discussion d on d.id = page.discussion_id order by d.id for share of d`);
-    if (page.length === 0) return [];
+    const ids = await this.#data.all(sql<{ id: string }>`with page as (${page}) select page.id from page join discussion d on d.id = page.discussion_id order by d.id for share of d`);
+    if (ids.length === 0) return [];
     return this.#data.all(sql<MirroredPost>`
       select p.id, p.number, p.discussion_id as "discussionId", d.category_id as "categoryId", p.author_id as "authorId", d.title, p.content, p.html,
-        p.created_at as "createdAt", p.deleted_at is not null as removed, p.deleted_at is null and d.deleted_at is null as visible
-      from post p join discussion d on d.id = p.discussion_id where p.id = any(${page.map(({ id }) => id)}::uuid[]) order by p.id`);
+        p.created_at as "createdAt", p.deleted_at is not null as removed,
+        d.deleted_at is not null as "discussionRemoved", p.deleted_at is null and d.deleted_at is null as visible
+      from post p join discussion d on d.id = p.discussion_id where p.id = any(${ids.map(({ id }) => id)}::uuid[]) order by p.id`);
+  }
+
+  /** Ids of discussions changed since the mark: all where they are `limit` at most. Each half by its index. */
+  async #changedSince(mark: string, limit: number): Promise<readonly string[]> {
+    const rows = await this.#data.all(sql<{ id: string }>`
+      (select id from discussion d where ${laterThan(mark)} order by number limit ${limit})
+      union (select id from discussion d where ${touchedSince(mark)} order by updated_at limit ${limit}) order by id`);
+    return rows.map(({ id }) => id);
   }
 }
 
-/** Discussions that came later, old ones by an import too, and those that anything has happened to. */
-function changedSince(mark: string | undefined): RawBuilder<unknown> {
-  const [number, time] = mark?.split(' ') ?? [];
-  return number === undefined || time === undefined ? sql`true` : sql`(d.number > ${Number(number)} or d.updated_at >= ${new Date(time)})`;
-}
+/** Discussions that came later, old ones by an import too. */
+const laterThan = (mark: string): RawBuilder<unknown> => sql`d.number > ${Number(mark.split(' ', 1)[0])}`;
+/** Discussions that anything has happened to. */
+const touchedSince = (mark: string): RawBuilder<unknown> => sql`d.updated_at >= ${new Date(mark.slice(mark.indexOf(' ') + 1))}`;
 
 const copyOf = ({ id: discussionId, categoryId, title, deletedAt: gone }: Whole, { id, number, authorId, content, html, createdAt, deletedAt }: Single): MirroredPost =>
-  ({ id, number, discussionId, categoryId, authorId, title, content, html, createdAt, removed: Boolean(deletedAt), visible: !deletedAt && !gone });
+  ({ id, number, discussionId, categoryId, authorId, title, content, html, createdAt, removed: Boolean(deletedAt), discussionRemoved: Boolean(gone), visible: !deletedAt && !gone });

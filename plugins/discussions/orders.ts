@@ -22,6 +22,10 @@ const CASTS: Readonly<Record<Kind, string>> = { flag: 'boolean', time: 'timestam
 /** Epoch milliseconds that both JavaScript and PostgreSQL take: the year 9999 and its mirror. */
 const FAR = 253_402_300_799_999;
 
+/** What `orderBy` reads, of the discussion table under `alias`. */
+export const columnsOf = (name: OrderName, alias: string): RawBuilder<unknown> =>
+  sql.raw([...ORDERS[name].keys.map(([column]) => column), 'id'].map((column) => `${alias}.${column}`).join(', '));
+
 /** `order by` for the discussion table under `alias`. */
 export function orderBy(name: OrderName, alias: string): RawBuilder<unknown> {
   const { keys, rising } = ORDERS[name];
@@ -37,6 +41,15 @@ export function after(name: OrderName, cursor: string): RawBuilder<unknown> {
   const columns = [...keys.map(([column]) => column), 'id'].map((column) => `d.${column}`).join(', ');
   const bounds = keys.map(([, kind], index) => sql`${valueOf(kind, values[index + 1])}::${sql.raw(CASTS[kind])}`);
   return sql`(${sql.raw(columns)}) ${sql.raw(rising ? '>' : '<')} (${sql.join([...bounds, sql`${id}::uuid`])})`;
+}
+
+/** Which of the two orders that nobody has to ask for a cursor goes on in. */
+export function usualOrder(cursor: string): OrderName {
+  try {
+    return decodeCursor(cursor, ORDERS.pinned.keys.length + 2)[0] === 'pinned' ? 'pinned' : 'latest';
+  } catch {
+    return 'latest';
+  }
 }
 
 /** Where the page that ends with `row` goes on. */

@@ -1,7 +1,7 @@
 import { decodePosition, encodeCursor } from '#plugins/api';
 
 /** What a page of posts may be asked for. */
-interface PostsRequest {
+export interface PostsRequest {
   readonly limit: number;
   readonly offset?: number | undefined;
   readonly cursor?: string | undefined;

@@ -11,6 +11,7 @@ const CATEGORY = /^\/c\/([^/]+)$/;
 interface Found {
   readonly number: number;
   readonly slug: string;
+  readonly title: string;
 }
 
 interface Parts {
@@ -27,13 +28,13 @@ export const placeOf = ({ data, access, categories }: Parts): Place => ({
     await categories.refresh();
     const numbers = paths.map((path) => numberOf(DISCUSSION.exec(path)?.[1] ?? ''));
     const ids = categories.visible(viewer).map(({ id }) => id);
-    const rows = await data.all(sql<Found>`select number, slug from discussion
+    const rows = await data.all(sql<Found>`select number, slug, title from discussion
       where number = any(${numbers.filter((number) => number !== undefined)}::int[]) and category_id = any(${ids}::uuid[])
         and (deleted_at is null or ${access.allows(viewer, moderate)}) order by number`);
-    const found = new Map(rows.map((row) => [row.number, discussionPath(row)]));
+    const found = new Map(rows.map((row) => [row.number, { path: discussionPath(row), title: row.title }]));
     return paths.map((path, at) => {
       const category = categories.find(CATEGORY.exec(path)?.[1] ?? '', viewer);
-      return category ? `/c/${encodeURIComponent(category.slug)}` : found.get(numbers[at] ?? 0);
+      return category ? { path: `/c/${encodeURIComponent(category.slug)}`, title: category.name } : found.get(numbers[at] ?? 0);
     });
   },
 });

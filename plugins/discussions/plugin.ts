@@ -1,4 +1,4 @@
-import { Cache, Clock, Data, definePlugin, Environment, pluginChanged, Settings, Type } from '#core';
+import { Cache, Clock, counters, Data, definePlugin, Environment, pluginChanged, Settings, Type } from '#core';
 import { Access } from '#plugins/access';
 import { Accounts, userChanged } from '#plugins/accounts';
 import { Admin } from '#plugins/admin';
@@ -27,10 +27,12 @@ import { BatchImporter } from './import.ts';
 import { Mirroring } from './mirroring.ts';
 import { addPages } from './pages/index.ts';
 import { writtenData } from './personal-data.ts';
+import { judgePictures } from './pictures.ts';
 import { placeOf } from './places.ts';
 import { Reading } from './reading.ts';
 import { Records } from './records.ts';
 import { Revisions } from './revisions.ts';
+import { discussionCounters } from './recounting.ts';
 import { Rights } from './rights.ts';
 import { categoryRoutes } from './routes/categories.ts';
 import { discussionRoutes } from './routes/discussions.ts';
@@ -67,7 +69,7 @@ export default definePlugin({
     const mirroring = new Mirroring({ plugin, data, clock });
     const categories = new CategoryService({ data, cache, access, clock, mirroring });
     await categories.open();
-    const records = new Records({ plugin, accounts, categories, environment });
+    const records = new Records({ plugin, accounts, categories, environment, markdown });
     const reading = new Reading({ data, cache, access, categories, records });
     const rights = new Rights({ access, categories, limits, rates: plugin.settings });
     const drafts = new Drafts(plugin, markdown);
@@ -86,14 +88,16 @@ export default definePlugin({
 
     plugin.extend(places, placeOf({ data, access, categories }));
     for (const rule of discussionRules({ data, categories, environment })) plugin.extend(eventRules, rule);
-    plugin.on(userChanged, () => cache.purge(tags.lists, tags.all));
-    plugin.on(pluginChanged, () => cache.purge(tags.lists, tags.all));
+    plugin.on(userChanged, () => cache.purge(tags.lists, tags.all), { awaited: true });
+    plugin.on(pluginChanged, () => cache.purge(tags.lists, tags.all), { awaited: true });
     const addresses = new Addresses({ data, categories });
     const erasing = new Erasing({
       data, cache, clock, access, accounts, editing, mirroring, emptying: new Emptying({ data, cache, clock, environment, plugin, mirroring }),
       title: () => web?.text('discussions:erased.title') ?? 'Deleted discussion',
     });
     plugin.extend(personalData, writtenData(data, erasing));
+    for (const counter of discussionCounters({ data, cache })) plugin.extend(counters, counter);
+    await judgePictures({ plugin, data, cache, markdown });
     const discussions = createService({ plugin, reading, writing, mirroring, rights, categories, addresses, absences: new Absences({ data, mirroring }) });
     return { categories, discussions, importer: new BatchImporter({ data, cache, mirroring, plugin }) };
   },

@@ -1,12 +1,14 @@
 import { sql, type Cache, type Data, type RawBuilder } from '#core';
 import { accessTag, type Access, type Viewer } from '#plugins/access';
-import type { Page } from '#plugins/api';
+import { encodeCursor, type Page } from '#plugins/api';
 import { moderate, tags, type DiscussionHead, type ListRequest, type PostRecord, type PostStub, type DiscussionRecord } from '#plugins/discussions';
 import type { CategoryService } from './categories.ts';
 import { isId, numberOf } from './identifiers.ts';
-import { after, cursorAfter, orderBy, type OrderName } from './orders.ts';
+import { listQuery } from './list-query.ts';
+import { cursorAfter, usualOrder, type OrderName } from './orders.ts';
+import { postWindow, type PostsRequest } from './paging.ts';
 import type { Records } from './records.ts';
-import { discussionColumns, postColumns, type DiscussionRow, type PostRow } from './rows.ts';
+import { discussionColumns, MOST_TEXT, postColumns, textSize, type DiscussionRow, type PostRow } from './rows.ts';
 
 export interface ReadingServices {
   readonly data: Data;
@@ -60,7 +62,7 @@ export class Reading {
   async findPost(id: string, viewer: Viewer): Promise<FoundPost | undefined> {
     if (!isId(id)) return undefined;
     const { data, access } = this.#services;
-    const row = await data.one(sql<PostRow>`select ${postColumns} from post p where p.id = ${id}`);
+    const row = await data.one(sql<PostRow>`select ${postColumns(1)} from post p where p.id = ${id}`);
     if (!row || (row.deleted_at && !access.allows(viewer, moderate))) return undefined;
     const discussion = await this.find(row.discussion_id, viewer);
     return discussion && { row, discussion };
@@ -69,14 +71,15 @@ export class Reading {
   async discussion(head: DiscussionHead, viewer: Viewer): Promise<FoundDiscussion | undefined> {
     const { cache, data, records } = this.#services;
     const rows = await cache.remember(`discussions.one:${head.id}`, [tags.discussion(head.id), tags.all], () =>
-      data.all(sql<DiscussionRow>`select ${discussionColumns} from discussion d join post f on f.id = d.first_post_id where d.id = ${head.id}`));
+      data.all(sql<DiscussionRow>`select ${discussionColumns(1)} from discussion d join post f on f.id = d.first_post_id where d.id = ${head.id}`));
     const [record] = await records.discussions(rows, viewer);
     return record && { record, lastNumber: rows[0]!.last_number, firstPostId: rows[0]!.first_post_id };
   }
 
   async list(request: ListRequest, viewer: Viewer): Promise<Page<DiscussionRecord>> {
-    const { limit } = request;
-    const order: OrderName = request.sort ?? (request.category || request.pinnedFirst ? 'pinned' : 'latest');
+    const { limit, sort, category, pinnedFirst, cursor } = request;
+    const usual = cursor === undefined ? 'latest' : usualOrder(cursor);
+    const order: OrderName = sort ?? (category || pinnedFirst ? 'pinned' : usual);
     const rows = await this.#rows(request, order, viewer);
     const items = await this.#services.records.discussions(rows.slice(0, limit), viewer);
     const hasMore = rows.length > limit;
@@ -88,7 +91,7 @@ export class Reading {
     const visible = this.#visible(viewer, undefined);
     if (wanted.length === 0 || visible.length === 0) return [];
     const rows = await this.#services.data.all(sql<DiscussionRow>`
-      select ${discussionColumns} from discussion d join post f on f.id = d.first_post_id
+      select ${discussionColumns(wanted.length)} from discussion d join post f on f.id = d.first_post_id
       where d.id = any(${wanted}::uuid[]) and d.deleted_at is null and d.category_id = any(${visible}::uuid[])
       order by array_position(${wanted}::uuid[], d.id)`);
     return this.#services.records.discussions(rows, viewer);
@@ -99,18 +102,45 @@ export class Reading {
     const visible = this.#visible(viewer, undefined);
     if (wanted.length === 0 || visible.length === 0) return [];
     const rows = await this.#services.data.all(sql<PostRow>`
-      select ${postColumns} from post p join discussion d on d.id = p.discussion_id
+      select ${postColumns(wanted.length)} from post p join discussion d on d.id = p.discussion_id
       where p.id = any(${wanted}::uuid[]) and p.deleted_at is null and d.deleted_at is null and d.category_id = any(${visible}::uuid[])
       order by array_position(${wanted}::uuid[], p.id)`);
     return (await this.#services.records.posts(rows, viewer, false)) as readonly PostRecord[];
   }
 
-  /** Posts whose number lies between `from` and `to`, both included. Deleted ones keep their place as stubs. */
+  /** A page of a discussion's posts: fewer than were asked for where they are long, and the cursor goes on with the next one. */
+  async posts({ head, lastNumber }: { readonly head: DiscussionHead; readonly lastNumber: number }, request: PostsRequest, viewer: Viewer): Promise<Page<PostRecord | PostStub>> {
+    const { near, falling = false } = request;
+    let window = postWindow(lastNumber, request);
+    let items = await this.postsBetween(head, window, viewer);
+    const wanted = near === undefined ? undefined : Math.min(near, lastNumber);
+    if (wanted !== undefined && wanted >= window.from && wanted <= window.to && !items.some(({ number }) => number === wanted)) {
+      window = postWindow(lastNumber, { ...request, near: undefined, offset: falling ? lastNumber - wanted : wanted - 1 });
+      items = await this.postsBetween(head, window, viewer);
+    }
+    const cut = items.length <= window.to - window.from;
+    return { items, hasMore: cut || window.hasMore, nextCursor: cut ? encodeCursor([items.at(-1)!.number]) : window.nextCursor };
+  }
+
+  /** Bytes of text in the posts of these numbers. */
+  async sizeBetween(head: DiscussionHead, { from, to }: Omit<Range, 'falling'>): Promise<number> {
+    const row = await this.#services.data.one(sql<{ size: number }>`
+      select coalesce(sum(${textSize('p')}), 0)::int as size from post p where p.discussion_id = ${head.id} and p.number between ${from} and ${to}`);
+    return row!.size;
+  }
+
+  /**
+   * Posts whose number lies between `from` and `to`, both included, in the order asked for: as many as one answer may carry, and always the first.
+   * Deleted ones keep their place as stubs.
+   */
   async postsBetween(head: DiscussionHead, { from, to, falling }: Range, viewer: Viewer): Promise<readonly (PostRecord | PostStub)[]> {
     const { cache, data, records, access } = this.#services;
-    const rows = await cache.remember(`discussions.posts:${head.id}:${from}:${to}`, [tags.discussion(head.id), tags.all], () =>
-      data.all(sql<PostRow>`select ${postColumns} from post p where p.discussion_id = ${head.id} and p.number between ${from} and ${to} order by p.number`));
-    return records.posts(falling ? rows.toReversed() : rows, viewer, access.allows(viewer, moderate));
+    const order = sql.raw(falling ? 'p.number desc' : 'p.number');
+    const rows = await cache.remember(`discussions.posts:${head.id}:${from}:${to}:${falling}`, [tags.discussion(head.id), tags.all], () =>
+      data.all(sql<PostRow>`select ${postColumns(1)}
+        from (select p.*, sum(${textSize('p')}) over (order by ${order}) as reached from post p where p.discussion_id = ${head.id} and p.number between ${from} and ${to}) p
+        where p.reached <= ${sql.lit(MOST_TEXT)} or p.number = ${falling ? to : from} order by ${order}`));
+    return records.posts(rows, viewer, access.allows(viewer, moderate));
   }
 
   /** The newest first; `before` is the id with which the page before ended. */
@@ -118,7 +148,7 @@ export class Reading {
     const visible = this.#visible(viewer, undefined);
     if (visible.length === 0 || !isId(authorId) || (before !== undefined && !isId(before))) return { items: [], hasMore: false };
     const rows = await this.#services.data.all(sql<PostRow>`
-      select ${postColumns} from post p join discussion d on d.id = p.discussion_id
+      select ${postColumns(limit)} from post p join discussion d on d.id = p.discussion_id
       where p.author_id = ${authorId} and p.deleted_at is null and d.deleted_at is null and d.category_id = any(${visible}::uuid[])
         ${before === undefined ? sql`` : sql`and p.id < ${before}::uuid`}
       order by p.id desc limit ${limit + 1}${offset > 0 ? sql` offset ${offset}` : sql``}`);
@@ -167,29 +197,9 @@ export class Reading {
     const { category, categoryIds, authorId, within, limit, offset = 0, cursor } = request;
     const visible = this.#visible(viewer, category?.id).filter((id) => categoryIds?.includes(id) ?? true);
     if (visible.length === 0 || (authorId !== undefined && !isId(authorId))) return [];
-    const query = listQuery({ conditions: conditions(request, order, visible, categories.all().length), order, limit, offset });
+    const query = listQuery({ request, order, visible, all: categories.all().length });
     if (within) return data.all(query);
     const key = ['discussions.list', access.signature(viewer), viewer.id === undefined, order, category?.id, categoryIds, authorId, limit, offset, cursor].join(':');
     return cache.remember(key, [tags.lists, tags.all, tags.categories, accessTag], () => data.all(query));
   }
-}
-
-function conditions({ category, authorId, within, cursor }: ListRequest, order: OrderName, visible: readonly string[], all: number): RawBuilder<unknown> {
-  const parts: RawBuilder<unknown>[] = [sql`d.deleted_at is null`];
-  if (category) parts.push(sql`d.category_id = ${category.id}`);
-  else if (visible.length < all) parts.push(sql`d.category_id = any(${visible}::uuid[])`);
-  if (authorId !== undefined) parts.push(sql`d.author_id = ${authorId}`);
-  if (within) parts.push(sql`d.id in (${within})`);
-  if (cursor !== undefined) parts.push(after(order, cursor));
-  return sql.join(parts, sql` and `);
-}
-
-/** The page's ids come from an index alone, so that a far offset does not read the rows it skips. One more than the page tells whether there is a next. */
-function listQuery({ conditions, order, limit, offset }: { conditions: RawBuilder<unknown>; order: OrderName; limit: number; offset: number }): RawBuilder<DiscussionRow> {
-  // A literal limit: for a parameter the planner would have to guess, and could choose to sort everything.
-  const page = sql.raw(String(limit + 1));
-  return sql<DiscussionRow>`select ${discussionColumns}
-    from (select d.id from discussion d where ${conditions} order by ${orderBy(order, 'd')} limit ${page}${offset > 0 ? sql` offset ${offset}` : sql``}) page
-    join discussion d on d.id = page.id join post f on f.id = d.first_post_id
-    order by ${orderBy(order, 'd')}`;
 }

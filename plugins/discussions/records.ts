@@ -4,6 +4,8 @@ import type { Accounts, Author } from '#plugins/accounts';
 import {
   categoryFields, discussionFields, postFields, type Category, type DiscussionRecord, type Field, type PostRecord, type PostStub,
 } from '#plugins/discussions';
+import type { Markdown } from '#plugins/markdown';
+import { escapeHtml } from '#plugins/web';
 import type { CategoryService } from './categories.ts';
 import { discussionPath } from './identifiers.ts';
 import type { DiscussionRow, PostRow } from './rows.ts';
@@ -31,10 +33,14 @@ export interface RecordServices {
   readonly accounts: Pick<Accounts, 'authors'>;
   readonly categories: CategoryService;
   readonly environment: Environment;
+  readonly markdown: Pick<Markdown, 'excerpt'>;
 }
 
 /** Milliseconds that another plugin has for its field of a page; later it is left out. */
 const PATIENCE = 2_000;
+
+/** Characters of a text that is too long for its answer. */
+const EXCERPT = 300;
 
 /** Turns rows into what the API and the pages show: authors from memory, other plugins' fields in one call each. */
 export class Records {
@@ -53,7 +59,7 @@ export class Records {
   async posts(rows: readonly PostRow[], viewer: Viewer, whole: boolean): Promise<readonly (PostRecord | PostStub)[]> {
     const shown = rows.filter((row) => whole || !row.deleted_at);
     const authors = await this.#authors(shown);
-    const full = await this.#extended(postFields, shown.map((row) => post(row, authors)), viewer);
+    const full = await this.#extended(postFields, shown.map((row) => this.#post(row, authors)), viewer);
     const byId = new Map(full.map((record) => [record.id, record]));
     return rows.map((row): PostRecord | PostStub => byId.get(row.id) ?? { id: row.id, number: row.number, is_deleted: true });
   }
@@ -81,12 +87,26 @@ export class Records {
   #discussion(row: DiscussionRow, authors: Authors): DiscussionRecord {
     const { id, slug, name } = this.#services.categories.all().find((category) => category.id === row.category_id) ?? { id: row.category_id, slug: '', name: '' };
     return {
-      id: row.id, number: row.number, title: row.title, slug: row.slug, content: row.content, html: row.html,
+      id: row.id, number: row.number, title: row.title, slug: row.slug, ...this.#text(row),
       category_id: row.category_id, category: { id, slug, name }, author: authorOf(row.author_id, authors), last_author: authorOf(row.last_author_id, authors),
       reply_count: row.reply_count, view_count: row.view_count, participant_count: row.participant_count,
       is_pinned: row.is_pinned, is_locked: row.is_locked, is_deleted: row.deleted_at !== null,
       last_post_at: row.last_post_at.toISOString(), created_at: row.created_at.toISOString(), updated_at: row.updated_at.toISOString(), url: this.url(row),
     };
+  }
+
+  #post(row: PostRow, authors: Authors): PostRecord {
+    return {
+      id: row.id, discussion_id: row.discussion_id, number: row.number, ...this.#text(row), author: authorOf(row.author_id, authors),
+      is_first: row.number === 1, created_at: row.created_at.toISOString(), updated_at: row.updated_at.toISOString(),
+      edited_at: row.edited_at?.toISOString() ?? null, is_deleted: row.deleted_at !== null,
+    };
+  }
+
+  /** What is too long for its answer shows how it begins. */
+  #text({ content, html }: Pick<PostRow, 'content' | 'html'>): Pick<PostRecord, 'content' | 'html' | 'is_truncated'> {
+    if (html !== null) return { content, html, is_truncated: false };
+    return { content, html: `<p dir="auto">${escapeHtml(this.#services.markdown.excerpt(content, EXCERPT))}</p>\n`, is_truncated: true };
   }
 
   async #extended<T extends { readonly id: string }>(point: ExtensionPoint<Field>, records: readonly T[], viewer: Viewer): Promise<readonly T[]> {
@@ -104,11 +124,3 @@ export class Records {
 
 /** Someone whose account is gone keeps a place beside what they wrote. */
 const authorOf = (id: string, authors: Authors): AuthorRecord => authors.get(id) ?? { id, username: 'deleted', avatar_url: null };
-
-function post(row: PostRow, authors: Authors): PostRecord {
-  return {
-    id: row.id, discussion_id: row.discussion_id, number: row.number, content: row.content, html: row.html, author: authorOf(row.author_id, authors),
-    is_first: row.number === 1, created_at: row.created_at.toISOString(), updated_at: row.updated_at.toISOString(),
-    edited_at: row.edited_at?.toISOString() ?? null, is_deleted: row.deleted_at !== null,
-  };
-}

@@ -4,6 +4,7 @@ import { Author, type Accounts } from '#plugins/accounts';
 import { badCursor, createId, decodeCursor, encodeCursor, isId, nullable, Time, type Page } from '#plugins/api';
 import type { CategoryService } from './categories.ts';
 import type { By } from './deeds.ts';
+import { MOST_TEXT } from './rows.ts';
 
 /** A change of a post, or of the title or category that came with a first post: what stood there before, and null where that stayed. */
 export const RevisionRecord = Type.Object({
@@ -78,11 +79,15 @@ export class Revisions {
   }
 
   async list(postId: string, part: Part, viewer: Viewer): Promise<Page<RevisionRecord>> {
-    const rows = await this.#services.data.all(sql<RevisionRow>`select ${COLUMNS} from post_revision r where ${this.#part(postId, part)}`);
-    const [items, hasMore] = [rows.slice(0, part.limit), rows.length > part.limit];
+    const found = await this.#services.data.all(sql<RevisionRow & { readonly found: number }>`select ${COLUMNS}, r.found from (
+        select r.*, count(*) over ()::int as found, row_number() over (order by r.id desc) as place,
+          sum(coalesce(octet_length(r.content), 0)) over (order by r.id desc) as reached from (select * from post_revision r where ${this.#part(postId, part)}) r
+      ) r where r.place = 1 or r.reached <= ${sql.lit(MOST_TEXT)} order by r.id desc`);
+    const items = found.slice(0, part.limit);
+    const hasMore = items.length < (found[0]?.found ?? 0);
     const authors = await this.#editors(items);
     const visible = await this.#visible(viewer);
-    const records = items.map(({ editor_id: editorId, created_at: at, category_id: category, ...row }) => ({
+    const records = items.map(({ editor_id: editorId, created_at: at, category_id: category, found: _found, ...row }) => ({
       ...row, editor: authors.get(editorId) ?? null, category_id: category !== null && visible.has(category) ? category : null, created_at: at.toISOString(),
     }));
     return { items: records, hasMore, nextCursor: hasMore ? encodeCursor([items.at(-1)!.id]) : undefined };

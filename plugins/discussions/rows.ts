@@ -1,4 +1,5 @@
 import { sql, type RawBuilder } from '#core';
+import { LARGEST_HTML } from '#plugins/markdown';
 
 /** A discussion with what its first post says, as the database gives it. */
 export interface DiscussionRow {
@@ -21,7 +22,8 @@ export interface DiscussionRow {
   readonly updated_at: Date;
   readonly deleted_at: Date | null;
   readonly content: string;
-  readonly html: string;
+  /** Null where the text is too long for the answer it is read for. */
+  readonly html: string | null;
 }
 
 export interface PostRow {
@@ -30,17 +32,41 @@ export interface PostRow {
   readonly number: number;
   readonly author_id: string;
   readonly content: string;
-  readonly html: string;
+  readonly html: string | null;
   readonly created_at: Date;
   readonly updated_at: Date;
   readonly edited_at: Date | null;
   readonly deleted_at: Date | null;
 }
 
-/** Columns of `d` (discussion) joined with `f` (its first post). */
-export const discussionColumns: RawBuilder<DiscussionRow> = sql<DiscussionRow>`d.id, d.number, d.title, d.slug, d.category_id, d.author_id, d.last_author_id,
-  d.first_post_id, d.last_number, d.reply_count, d.view_count, d.participant_count, d.is_pinned, d.is_locked, d.last_post_at, d.created_at, d.updated_at,
-  d.deleted_at, f.content, f.html`;
+/** Bytes of sources and HTML that one answer carries. Written as JSON they may take twice that. */
+export const MOST_TEXT = 512 * 1024;
+/** Characters of a source of which only the beginning is read. */
+const BEGINNING = 500;
 
-export const postColumns: RawBuilder<PostRow> = sql<PostRow>`p.id, p.discussion_id, p.number, p.author_id, p.content, p.html, p.created_at, p.updated_at,
-  p.edited_at, p.deleted_at`;
+const column = (post: 'f' | 'p', name: 'content' | 'html'): RawBuilder<unknown> => sql.ref(`${post}.${name}`);
+/** Whether the HTML is as small as what is written today. Sizes are known without unpacking a text. */
+const bounded = (post: 'f' | 'p'): RawBuilder<unknown> => sql`octet_length(${column(post, 'html')}) <= ${sql.lit(LARGEST_HTML)}`;
+
+/** Bytes of a post's source and HTML, as far as they are shown. */
+export const textSize = (post: 'f' | 'p'): RawBuilder<unknown> =>
+  sql`(octet_length(${column(post, 'content')}) + case when ${bounded(post)} then octet_length(${column(post, 'html')}) else 0 end)`;
+
+/** Source and HTML of a post by itself: the source is always whole. */
+const ownText = (post: 'f' | 'p'): RawBuilder<unknown> => sql`${column(post, 'content')}, case when ${bounded(post)} then ${column(post, 'html')} end as html`;
+
+/** Source and HTML of one of `count` posts in a list: each has its share of the answer, and of a longer one only the beginning is read. */
+function sharedText(post: 'f' | 'p', count: number): RawBuilder<unknown> {
+  const fits = sql`(${bounded(post)} and ${textSize(post)} <= ${sql.lit(Math.floor(MOST_TEXT / count))})`;
+  return sql`case when ${fits} then ${column(post, 'content')} else left(${column(post, 'content')}, ${sql.lit(BEGINNING)}) || '…' end as content,
+    case when ${fits} then ${column(post, 'html')} end as html`;
+}
+
+/** Columns of `d` (discussion) joined with `f` (its first post), of `count` discussions at most. */
+export const discussionColumns = (count: number): RawBuilder<DiscussionRow> => sql<DiscussionRow>`d.id, d.number, d.title, d.slug, d.category_id, d.author_id,
+  d.last_author_id, d.first_post_id, d.last_number, d.reply_count, d.view_count, d.participant_count, d.is_pinned, d.is_locked, d.last_post_at, d.created_at,
+  d.updated_at, d.deleted_at, ${count === 1 ? ownText('f') : sharedText('f', count)}`;
+
+/** Columns of `p` (post), of `count` posts at most; 1 where each may have its full text. */
+export const postColumns = (count: number): RawBuilder<PostRow> => sql<PostRow>`p.id, p.discussion_id, p.number, p.author_id, p.created_at, p.updated_at,
+  p.edited_at, p.deleted_at, ${count === 1 ? ownText('p') : sharedText('p', count)}`;

@@ -31,14 +31,14 @@ export const ReasonField = Type.Optional(Type.String({ maxLength: 500, descripti
 
 export const PostPaging = { ...Paging, near: Type.Optional(Type.Integer({ minimum: 1, description: 'Open the page that has the post of this number' })) };
 
-const Audience = Type.Union([Type.String({ minLength: 1, maxLength: 64 }), Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 50 })], {
-  description: 'everyone, members, staff, or ids of groups',
+const Audience = Type.Union([Type.String({ minLength: 1, maxLength: 3_300 }), Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 50 })], {
+  description: 'everyone, members, staff, or ids of groups: a list, or one text with spaces between',
 });
 /** What administrators say of a category; a form's inputs have the same names. */
 export const CategoryBody = Type.Object({
   id: Type.Optional(Type.String({ maxLength: 64 })), name: Type.String({ minLength: 1, maxLength: 80 }), slug: Type.Optional(Type.String({ maxLength: 80 })),
   description: Type.Optional(Type.String({ maxLength: 500 })), parent_id: Type.Optional(nullable(Type.String({ maxLength: 64 }))),
-  hue: Type.Optional(Type.Integer({ minimum: 0, maximum: 345, multipleOf: 15 })), icon: Type.Optional(Type.String({ maxLength: 40 })),
+  hue: Type.Optional(Type.Integer({ minimum: 0, maximum: 359 })), icon: Type.Optional(Type.String({ maxLength: 40 })),
   position: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })),
   view: Type.Optional(Audience), create: Type.Optional(Audience), reply: Type.Optional(Audience),
 });

@@ -52,6 +52,7 @@ export const createService = ({ plugin, reading, writing, mirroring, rights, cat
   addresses: (part, viewer) => addresses.between(part, viewer),
   stretches: (size, viewer) => addresses.stretches(size, viewer),
   mirrored: (after, limit, since) => mirroring.mirrored(after, limit, since),
+  changed: (since) => mirroring.changed(since),
   mark: () => mirroring.mark(),
   makeUp: (plugin, mirror, marks) => absences.makeUp(plugin, mirror, marks),
 });

@@ -61,9 +61,12 @@ export class Writing {
     const author = { id: viewer.id, username: viewer.username ?? '' };
     const number = await data.transaction(async (em) => {
       const written = await data.one(sql<{ number: number }>`
-        with d as (
+        with k as (
+          select id from category where id = ${category.id} for key share
+        ), d as (
           insert into discussion (id, title, slug, category_id, author_id, first_post_id, last_post_at, last_post_id, last_author_id, created_at, updated_at)
-          values (${id}, ${title}, ${slug}, ${category.id}, ${author.id}, ${postId}, ${now}, ${postId}, ${author.id}, ${now}, ${now}) returning id, number
+          select ${id}::uuid, ${title}, ${slug}, k.id, ${author.id}::uuid, ${postId}::uuid, ${now}::timestamptz, ${postId}::uuid, ${author.id}::uuid, ${now}::timestamptz,
+            ${now}::timestamptz from k returning id, number
         ), p as (
           insert into post (id, discussion_id, number, author_id, content, html, created_at, updated_at)
           select ${postId}, d.id, 1, ${author.id}, ${content}, ${html}, ${now}, ${now} from d
@@ -72,16 +75,18 @@ export class Writing {
         ), a as (
           insert into discussion_author (user_id, category_id, discussions, posts) select ${author.id}, ${category.id}, 1, 1 from d
           on conflict (user_id, category_id) do update set discussions = discussion_author.discussions + 1, posts = discussion_author.posts + 1
+          returning category_id
         ), c as (
-          insert into category_count (category_id, part, discussions, posts) select ${category.id}, ${anyPart()}, 1, 1 from d
+          insert into category_count (category_id, part, discussions, posts) select a.category_id, ${anyPart()}, 1, 1 from a
           on conflict (category_id, part) do update set discussions = category_count.discussions + 1, posts = category_count.posts + 1
         ) select number from d`);
+      if (!written) throw new HttpError(409, 'This category has just been removed; choose another one');
       for (const save of fields) await save(em, id);
       const post = { id: postId, number: 1, authorId: author.id, content, html, createdAt: now };
       await mirroring.posts(em, { id, title, categoryId: category.id }, [post]);
-      const event = discussionEvent(environment.baseUrl, { id, number: written!.number, title, slug, categoryId: category.id, createdAt: now }, author);
+      const event = discussionEvent(environment.baseUrl, { id, number: written.number, title, slug, categoryId: category.id, createdAt: now }, author);
       await plugin.emit(discussionCreated, { discussion: event });
-      return written!.number;
+      return written.number;
     });
     await cache.purge(tags.lists, headTag(number), countTag(category.id));
     return { discussionId: id, number, postId, path: discussionPath({ number, slug }) };
@@ -109,15 +114,15 @@ export class Writing {
       if (!row) throw new HttpError(409, 'This discussion has just been changed by a moderator; try again');
       const deletedAt = discussion.deleted ? now : null;
       await mirroring.posts(em, { ...discussion, deletedAt }, [{ id, number: row.number, authorId: author.id, content, html, createdAt: now }]);
-      await plugin.emit(postCreated, { post: postEvent(environment.baseUrl, { ...row, createdAt: now }, discussion, author), category_id: discussion.categoryId });
+      await plugin.emit(postCreated, { post: postEvent(environment.baseUrl, { ...row, html, createdAt: now }, discussion, author), category_id: discussion.categoryId });
       return row;
     });
   }
 }
 
 /**
- * Each part reads from the one before, so that the locks are always taken in one order: discussion, participant,
- * author, category. Whoever holds the discussion's row gets the next number, so numbers have no gaps.
+ * Each part reads from the one before, because PostgreSQL runs parts that nobody reads in no order that is promised: so the locks are taken in the one order that
+ * counters.ts tells. What a moderator writes in a deleted discussion counts when that comes back. Whoever holds the discussion's row gets the next number, so numbers have no gaps.
  */
 function replyStatement({ id, author, content, html, now }: NewPost, discussion: DiscussionHead): RawBuilder<PostRow> {
   return sql<PostRow>`
@@ -137,10 +142,11 @@ function replyStatement({ id, author, content, html, now }: NewPost, discussion:
       select ${id}, d.id, d.last_number, ${author}, ${content}, ${html}, ${now}, ${now} from d
       returning *
     ), a as (
-      insert into discussion_author (user_id, category_id, discussions, posts) select p.author_id, d.category_id, 0, 1 from p, d
+      insert into discussion_author (user_id, category_id, discussions, posts) select p.author_id, d.category_id, 0, 1 from p, d where not ${discussion.deleted}::boolean
       on conflict (user_id, category_id) do update set posts = discussion_author.posts + 1
+      returning category_id
     ), c as (
-      insert into category_count (category_id, part, discussions, posts) select d.category_id, ${anyPart()}, 0, 1 from p, d
+      insert into category_count (category_id, part, discussions, posts) select a.category_id, ${anyPart()}, 0, 1 from a
       on conflict (category_id, part) do update set posts = category_count.posts + 1
-    ) select ${postColumns} from p`;
+    ) select ${postColumns(1)} from p`;
 }

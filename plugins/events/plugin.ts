@@ -1,12 +1,12 @@
 import { Cache, Clock, Data, definePlugin, Fleet, Hooks, Settings, sql, Type } from '#core';
 import { EventLog, eventRules, eventsTag } from '#plugins/events';
-import { LAST, personalData } from '#plugins/privacy';
+import { inBatches, LAST, personalData } from '#plugins/privacy';
 import { collect } from './collecting.ts';
 import { eventsData } from './personal-data.ts';
 import { Reading } from './reading.ts';
 import { addRoutes } from './routes.ts';
 import { Tail } from './tail.ts';
-import { Writing } from './writing.ts';
+import { firstIdAt, Writing } from './writing.ts';
 
 const DAY = 86_400_000;
 
@@ -37,8 +37,10 @@ export default definePlugin({
     plugin.extend(personalData, eventsData(data, cache), LAST);
     plugin.job('forget', {
       schema: Type.Object({}), cron: '23 3 * * *',
-      run: async () => {
-        await data.all(sql`delete from event_log where created_at < ${new Date(clock.now() - plugin.settings['events.days'] * DAY)}`);
+      run: async (_none, { signal }) => {
+        const before = firstIdAt(clock.now() - plugin.settings['events.days'] * DAY);
+        await inBatches(signal, async (limit) => (await data.all(sql`delete from event_log where id in
+          (select id from event_log where id < ${before}::uuid order by id limit ${limit}) returning 1`)).length);
         await cache.purge(eventsTag);
       },
     });

@@ -8,11 +8,29 @@ interface Row {
   readonly event: string;
   readonly created_at: Date;
   readonly data: object;
+  /** How many were asked for and found, those that were left out for their size included. */
+  readonly found: number;
 }
 export interface ReadingParts {
   readonly data: Data;
   readonly attempt: PluginHandle['attempt'];
   rules(): readonly Extension<EventRule>[];
+}
+
+/** Bytes of data that one reading of the log carries: an entry may hold a whole post. */
+const MOST_DATA = 512 * 1024;
+
+interface Entries {
+  readonly events: readonly LoggedEvent[];
+  /** There are others among those that were asked for: they were left out for their size. */
+  readonly hasMore: boolean;
+}
+
+/** The first ones, at least one, that are told with no more than `MOST_DATA`: what an entry is about may have grown since. */
+function fitting(events: readonly LoggedEvent[]): readonly LoggedEvent[] {
+  let size = 0;
+  const end = events.findIndex(({ data }, at) => (size += JSON.stringify(data).length) > MOST_DATA && at > 0);
+  return end < 0 ? events : events.slice(0, end);
 }
 
 /** The log as it is kept, and what viewers may know of it. */
@@ -23,21 +41,30 @@ export class Reading {
     this.#parts = parts;
   }
 
-  /** The next entries after a position, whoever may see them. */
-  async entries(position: number, limit: number, names?: readonly string[], offset = 0): Promise<readonly LoggedEvent[]> {
-    const rows = await this.#parts.data.all(sql<Row>`select position, id, event, created_at, data from event_log
-      where position > ${position}${names ? sql` and event = any(${names}::text[])` : sql``} order by position limit ${limit} offset ${offset}`);
-    return rows.map(({ created_at: at, ...row }) => ({ position: row.position, id: row.id, event: row.event, timestamp: at.toISOString(), data: row.data }));
+  /** The next entries after a position, whoever may see them: at least one, and no more than `MOST_DATA` of data. */
+  async entries(position: number, limit: number, names?: readonly string[], offset = 0): Promise<Entries> {
+    const rows = await this.#parts.data.all(sql<Row>`
+      select position, id, event, created_at, data, found::int from (
+        select *, row_number() over w as place, sum(octet_length(data::text)) over w as reached, count(*) over () as found from (
+          select position, id, event, created_at, data from event_log
+          where position > ${position}${names ? sql` and event = any(${names}::text[])` : sql``} order by position limit ${limit} offset ${offset}
+        ) asked window w as (order by position)
+      ) weighed where place = 1 or reached <= ${MOST_DATA}::int order by position`);
+    const events = rows.map(({ position: at, id, event, created_at: time, data }) => ({ position: at, id, event, timestamp: time.toISOString(), data }));
+    return { events, hasMore: rows.length < (rows[0]?.found ?? 0) };
   }
 
   async after(position: number, limit: number, viewer: Viewer, names?: readonly string[], offset = 0): Promise<EventPage> {
     // Read first, so that nothing of these names up to there can be missing from the entries.
     const { newest } = names ? await this.bounds() : { newest: 0 };
     const found = await this.entries(position, limit + 1, names, offset);
-    const page = found.slice(0, limit);
-    const hasMore = found.length > limit;
+    const page = found.events.slice(0, limit);
+    const hasMore = found.hasMore || found.events.length > limit;
     const last = page.at(-1)?.position ?? position;
-    return { events: await this.visible(page, viewer), position: hasMore ? last : Math.max(last, newest), hasMore };
+    const visible = await this.visible(page, viewer);
+    const events = fitting(visible);
+    if (events.length < visible.length) return { events, position: events.at(-1)!.position, hasMore: true };
+    return { events, position: hasMore ? last : Math.max(last, newest), hasMore };
   }
 
   async visible(events: readonly LoggedEvent[], viewer: Viewer): Promise<readonly LoggedEvent[]> {

@@ -68,9 +68,9 @@ export class Tail {
     while (this.#again) {
       this.#again = false;
       try {
-        const events = await this.#parts.reading.entries(this.#position, CHUNK);
+        const { events, hasMore } = await this.#parts.reading.entries(this.#position, CHUNK);
         this.#position = events.at(-1)?.position ?? this.#position;
-        this.#again ||= events.length === CHUNK;
+        this.#again ||= hasMore || events.length === CHUNK;
         if (events.length > 0) for (const run of this.#watchers) run(events);
       } catch (error) {
         this.#parts.log.warn({ error: messageOf(error) }, 'the end of the event log could not be read');

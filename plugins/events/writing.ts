@@ -13,6 +13,12 @@ const END = 7_216_101;
 /** The moment in an id of version 7: when the action was raised, however late it is written down. */
 const raisedAt = (id: string): Date => new Date(Number.parseInt(id.replace('-', '').slice(0, 12), 16));
 
+/** No id of that moment or a later one is less, so that the index of ids finds what is older. */
+export const firstIdAt = (time: number): string => {
+  const hex = Math.max(0, time).toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
+};
+
 /** Adds entries at the end of the log, all that wait in one short transaction. */
 export class Writing {
   readonly #data: Data;

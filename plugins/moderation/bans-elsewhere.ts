@@ -33,5 +33,6 @@ export function noteBansElsewhere(plugin: PluginHandle, { data, clock, access, a
       const action = isBanned(to) ? 'member.banned' : 'member.unbanned';
       await log.add({ id, action, actor_id: by, user_id: userId, reason: '', created_at: new Date(clock.now()).toISOString() });
     });
-  }, { durable: true });
+    // Of one member in the order in which it happened.
+  }, { durable: { key: ({ id }) => id, perKey: 1 } });
 }

@@ -25,6 +25,7 @@ export default definePlugin({
   name: 'Moderation',
   version: '1.0.0',
   description: 'The moderators’ pages and log, suspensions and bans, and notes on members.',
+  defends: true,
   needs: { data: Data, clock: Clock, access: Access, accounts: Accounts, categories: Categories, discussions: Discussions },
   wants: { reports: Reports, notifications: Notifications, web: Web },
   hooks: [acted, memberNoted],

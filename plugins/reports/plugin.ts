@@ -43,8 +43,8 @@ export default definePlugin({
     reportRoutes(services);
     reportPages(services);
     queuePages(services);
-    plugin.on(reportCreated, () => cache.purge(openTag));
-    plugin.on(reportHandled, () => cache.purge(openTag));
+    plugin.on(reportCreated, () => cache.purge(openTag), { awaited: true });
+    plugin.on(reportHandled, () => cache.purge(openTag), { awaited: true });
     if (notifications) tellHandlers(plugin, { access, accounts, notifications, reading });
     plugin.extend(eventRules, ruleOf(reading, access));
     plugin.extend(personalData, reportsData(data));

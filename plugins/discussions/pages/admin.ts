@@ -15,12 +15,20 @@ const HUES = [
 ] as const;
 const given = (text: string | null | undefined): string | undefined => (text === '' || text === null ? undefined : text);
 
-/** One of the three words, or groups: a form has one choice, programs may name several. */
+/** One of the three words, or groups: a form's choice has them with spaces between, programs name them one by one. */
 function audienceOf(value: string | readonly string[] | undefined): Audience | undefined {
   if (value === undefined || Array.isArray(value)) return value as Audience | undefined;
-  return EVERYBODY.find((word) => word === value) ?? [value as string];
+  return EVERYBODY.find((word) => word === value) ?? (value as string).split(' ');
 }
-const choiceOf = (audience: Audience): string => (typeof audience === 'string' ? audience : (audience[0] ?? 'staff'));
+const choiceOf = (audience: Audience): string => (typeof audience === 'string' ? audience : audience.join(' '));
+
+interface Option {
+  readonly value: string | number;
+  readonly label: string;
+}
+/** A form that does not offer what is stored would show something else, and store that when it is saved. */
+const offering = (options: readonly Option[], stored: readonly Option[]): readonly Option[] =>
+  [...options, ...stored.filter(({ value }, at) => !options.some((one) => one.value === value) && stored.findIndex((one) => one.value === value) === at)];
 
 /** /admin/categories. */
 export function adminPages({ plugin, categories }: PageServices, { admin, access }: { admin: Admin; access: Access }): void {
@@ -34,15 +42,19 @@ export function adminPages({ plugin, categories }: PageServices, { admin, access
   /** A form for the category of `typed`, or for a new one; below it the list. */
   const shown = (typed: Typed, edited: Category | undefined): View => {
     const groups = access.groups().filter(({ builtIn }) => !builtIn).map(({ id, name }) => ({ value: id, label: name }));
-    const audiences = [...EVERYBODY.map((word) => ({ value: word, label: word })), ...groups];
+    const namesOf = (audience: Audience): string => (typeof audience === 'string' ? audience : audience.map((id) => access.group(id)?.name ?? id).join(' + '));
+    const chosen = edited ? [edited.view, edited.create, edited.reply] : [];
+    const audiences = offering([...EVERYBODY.map((word) => ({ value: word, label: word })), ...groups], chosen.map((one) => ({ value: choiceOf(one), label: namesOf(one) })));
+    const parent = categories.all().find(({ id }) => id === edited?.parentId);
     const roots = categories.all().filter(({ id, parentId }) => parentId === null && id !== edited?.id);
     const model = {
       message: typed.message, problems: typed.problems, wrong: wrongs(typed), values: typed.values, edited: edited && plainCategory(edited), audiences,
-      hues: HUES.map((label, step) => ({ value: step * 15, label })), parents: [{ value: '', label: '–' }, ...roots.map(({ id, name }) => ({ value: id, label: name }))],
+      hues: offering(HUES.map((label, step) => ({ value: step * 15, label })), edited ? [{ value: edited.hue, label: `${edited.hue}°` }] : []),
+      parents: offering([{ value: '', label: '–' }, ...roots.map(({ id, name }) => ({ value: id, label: name }))], parent ? [{ value: parent.id, label: parent.name }] : []),
       others: [{ value: '', label: '–' }, ...categories.all().filter(({ id }) => id !== edited?.id).map(({ id, name }) => ({ value: id, label: name }))],
       categories: categories.all().map((category) => ({
         ...plainCategory(category), href: `/admin/categories?id=${category.id}`,
-        audiences: [category.view, category.create, category.reply].map(choiceOf).join(' · '),
+        audiences: [category.view, category.create, category.reply].map(namesOf).join(' · '),
       })),
     };
     return admin.view('@discussions/admin-categories', { title: 'Categories', hidden: true }, model);
@@ -59,7 +71,7 @@ export function adminPages({ plugin, categories }: PageServices, { admin, access
     return negotiated(shown({ values: valuesOf(edited) }, edited), { success: true, categories: categories.all().map(plainCategory) });
   });
 
-  plugin.route(pages, { method: 'post', path: '/admin/categories/save', can, options: { login: true, again }, body: CategoryBody })(async ({ actor, body }) => {
+  plugin.route(pages, { method: 'post', path: '/admin/categories/save', can, summary: 'Save a category', options: { login: true, again }, body: CategoryBody })(async ({ actor, body }) => {
     await categories.refresh();
     const category = await categories.save(strip({
       id: given(body.id), name: body.name, slug: given(body.slug), description: body.description, hue: body.hue, icon: body.icon, position: body.position,
@@ -72,7 +84,7 @@ export function adminPages({ plugin, categories }: PageServices, { admin, access
   });
 
   plugin.route(pages, {
-    method: 'post', path: '/admin/categories/delete', can, options: { login: true, again }, body: Type.Object({ id: Type.String(), move_to: Type.Optional(Type.String()) }),
+    method: 'post', path: '/admin/categories/delete', can, summary: 'Delete a category', options: { login: true, again, button: true }, body: Type.Object({ id: Type.String(), move_to: Type.Optional(Type.String()) }),
   })(async ({ actor, body }) => {
     await categories.refresh();
     const into = given(body.move_to);

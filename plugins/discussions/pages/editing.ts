@@ -4,6 +4,7 @@ import { discussionFields, moderate, type ComposerSlot, type DiscussionHead } fr
 import { pages, redirect, view, type Retry, type View } from '#plugins/web';
 import { discussionPath, postPath } from '../identifiers.ts';
 import type { FoundPost } from '../reading.ts';
+import { oneTags } from '../routes/discussions.ts';
 import { ReasonField, withFields } from '../schemas.ts';
 import { composer, findByAddress, previewOf, retyped, textOf, wrongs, type PageServices, type Typed } from './parts.ts';
 import type { FormOptions } from './writing.ts';
@@ -21,7 +22,7 @@ const confirmView = (model: { readonly title: string }, typed?: Typed): View => 
   return view('@discussions/confirm', { name: 'confirm', title: model.title, hidden: true }, { ...model, ...trouble });
 };
 
-/** /p/…: changing a post. */
+/** /p/…: a post by itself, and changing it. */
 export function postPages(services: PageServices): void {
   const { plugin, reading, rights, editing, markdown } = services;
   const login = { login: true } as const;
@@ -43,11 +44,16 @@ export function postPages(services: PageServices): void {
     return editView(post, retry.actor, retyped(retry));
   };
 
+  plugin.route(pages, { method: 'get', path: '/p/:id', can: 'public', find, keep: ({ target }) => oneTags(target.discussion.id) })(({ target }) => {
+    const { row: { number, content }, discussion } = target;
+    return view('@discussions/source', { name: 'post', title: `Post ${number} of “${discussion.title}”`, hidden: true }, { number, content, discussion, back: pathOf(target) });
+  });
+
   plugin.route(pages, { method: 'get', path: '/p/:id/edit', can: 'public', options: login, find, allow })(({ actor, target }) =>
     editView(target, actor, { values: { content: target.row.content } }));
 
   plugin.route(pages, {
-    method: 'post', path: '/p/:id/edit', can: 'public', options: { ...login, again } satisfies FormOptions, find, allow,
+    method: 'post', path: '/p/:id/edit', can: 'public', options: { ...login, longText: true, again } satisfies FormOptions, find, allow,
     body: Type.Object({ content: Text, preview: Text, reason: ReasonField }),
   })(async ({ actor, target, body }) => {
     if (body.preview !== undefined) return editView(target, actor, await previewOf(markdown, body));

@@ -1,6 +1,6 @@
 import { notFound } from '#core';
 import type { Viewer } from '#plugins/access';
-import type { ListPage, Sort } from '#plugins/discussions';
+import type { ListModel, ListPage, Sort } from '#plugins/discussions';
 import { pagerOf } from '#plugins/web';
 import { cards } from '../cards.ts';
 import type { CategoryService } from '../categories.ts';
@@ -21,16 +21,20 @@ const address = (path: string, { page, sort }: Pick<ListPage, 'page' | 'sort'>):
 };
 
 /** What the list's template shows: rows, orders to choose from, pages. 404 for a page behind the last one. */
-export async function listModel({ reading, categories }: ListServices, { path, api, page = 1, sort, total, ...request }: ListPage, viewer: Viewer): Promise<object> {
+export async function listModel({ reading, categories }: ListServices, { path, api, page = 1, sort, total, ...request }: ListPage, viewer: Viewer): Promise<ListModel> {
   const last = Math.max(1, Math.ceil(total / PAGE_SIZE));
   if (page > last) throw notFound('The list ends before this page');
-  const { items, hasMore } = await reading.list({ ...request, sort, limit: PAGE_SIZE, offset: (page - 1) * PAGE_SIZE }, viewer);
+  const { items, nextCursor } = await reading.list({ ...request, sort, limit: PAGE_SIZE, offset: (page - 1) * PAGE_SIZE }, viewer);
   const narrowed = { ...(request.category && { category_id: request.category.slug }), ...(sort !== undefined && { sort }) };
-  const next = new URLSearchParams({ limit: String(PAGE_SIZE), offset: String(page * PAGE_SIZE), ...narrowed });
-  return {
+  // By cursor, which goes on in the order of this page, and behind its last row also when others have moved up meanwhile.
+  const next = nextCursor && new URLSearchParams({ limit: String(PAGE_SIZE), cursor: nextCursor, ...narrowed });
+  const model = {
     discussions: cards(items, categories.all()),
-    api: hasMore ? `${api}?${next}` : undefined,
+    // Another order is another look at the same list.
+    canonical: sort === undefined ? address(path === '/discussions' ? '/' : path, { page }) : path,
+    api: next && `${api}?${next}`,
     pager: pagerOf(page, last, (number) => address(path, { page: number, sort })),
     sorts: TABS.map((name) => ({ name, href: address(path, { sort: name === 'latest' ? undefined : name }), current: (sort ?? 'latest') === name })),
   };
+  return model;
 }

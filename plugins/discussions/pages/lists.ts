@@ -24,7 +24,7 @@ export function listPages(services: PageServices): void {
       await categories.refresh();
       const visible = categories.visible(actor);
       const list = await listModel(services, { ...query, path, api: API, pinnedFirst: query.sort === undefined, total: await countOf(visible) }, actor);
-      const head = { name: 'home', title: 'Discussions', canonical: '/', current: '/' };
+      const head = { name: 'home', title: 'Discussions', canonical: list.canonical, current: '/' };
       return view('@discussions/home', head, { ...list, create: rights.anywhere(actor) && '/new' });
     });
   }
@@ -50,7 +50,7 @@ export function listPages(services: PageServices): void {
     const list = await listModel(services, { ...query, path, api: API, category: target, total: await countOf([target]) }, actor);
     const [category] = await records.categories([target], actor);
     const below = await records.categories(categories.visible(actor).filter(({ parentId }) => parentId === target.id), actor);
-    const head = { name: 'category', title: target.name, description: target.description, canonical: path, current: path, subject: target.id };
+    const head = { name: 'category', title: target.name, description: target.description, canonical: list.canonical, current: path, subject: target.id };
     return view('@discussions/category', head, { ...list, category, below, create: category?.can.create && `/new?category=${encodeURIComponent(target.slug)}` });
   });
 }

@@ -65,7 +65,7 @@ export function postModel(post: PostRecord | PostStub, head: DiscussionHead, { r
   const mayChange = rights.change(head, post.author.id, viewer);
   const mayReply = rights.reply(head, viewer);
   const actions = {
-    reply: mayReply && `/d/${head.number}/reply`, quote: mayReply && `/d/${head.number}/reply?quote=${post.id}`,
+    reply: mayReply && `/d/${head.number}/reply?to=${post.id}`, quote: mayReply && `/d/${head.number}/reply?quote=${post.id}`,
     history: post.edited_at !== null && rights.history(head, post.author.id, viewer) && `/p/${post.id}/history`,
     edit: mayChange && `/p/${post.id}/edit`, delete: mayChange && `/p/${post.id}/delete`, more: !isGuest(viewer),
   };

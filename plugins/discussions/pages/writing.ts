@@ -2,11 +2,13 @@ import { HttpError, Type } from '#core';
 import { isGuest, type Viewer } from '#plugins/access';
 import { discussionFields, type DiscussionHead } from '#plugins/discussions';
 import { pages, redirect, view, type Retry, type View } from '#plugins/web';
-import { discussionPath } from '../identifiers.ts';
+import { discussionPath, postPath } from '../identifiers.ts';
 import { withFields } from '../schemas.ts';
 import { composer, findByAddress, previewOf, quotation, queryOf, retyped, textOf, wrongs, type PageServices, type Typed } from './parts.ts';
 
 const Text = Type.Optional(Type.String());
+/** Characters of what is answered, as the form shows it. */
+const ANSWERED = 400;
 const ReplyForm = Type.Object({ content: Text, preview: Text });
 
 /** /new and /d/…/reply: writing. */
@@ -37,7 +39,7 @@ export function writingPages(services: PageServices): void {
   });
 
   plugin.route(pages, {
-    method: 'post', path: '/new', can: 'public', body: NewForm, options: { ...options, again: (retry) => newView(retry.actor, retyped(retry)) } satisfies FormOptions,
+    method: 'post', path: '/new', can: 'public', body: NewForm, options: { ...options, longText: true, again: (retry) => newView(retry.actor, retyped(retry)) } satisfies FormOptions,
   })(async ({ actor, body }) => {
     await categories.refresh();
     if (body.preview !== undefined) return newView(actor, await previewOf(markdown, body));
@@ -45,10 +47,21 @@ export function writingPages(services: PageServices): void {
     return redirect(started.path);
   });
 
-  const replyView = (head: DiscussionHead, typed: Typed): View => {
+  /** What is answered: the post that the address names, else the first one. */
+  const answered = async (head: DiscussionHead, viewer: Viewer, id: string | undefined): Promise<object | undefined> => {
+    const named = id === undefined ? undefined : await reading.findPost(id, viewer);
+    const found = named?.discussion.id === head.id ? named : await reading.findPost((await reading.discussion(head, viewer))?.firstPostId ?? '', viewer);
+    const [post] = found ? await records.posts([found.row], viewer, false) : [];
+    if (!post || !('author' in post)) return undefined;
+    return { author: post.author, number: post.number, url: postPath(head.number, post.number), excerpt: markdown.excerpt(post.content, ANSWERED) };
+  };
+
+  const replyView = async (head: DiscussionHead, viewer: Viewer, typed: Typed, query: Readonly<Record<string, string | undefined>>): Promise<View> => {
+    const to = query['to'] ?? query['quote'];
     const cancel = discussionPath(head);
     const model = {
-      message: typed.message, problems: typed.problems, discussion: head, back: cancel, action: `/d/${head.number}/reply`,
+      message: typed.message, problems: typed.problems, discussion: head, back: cancel, answered: await answered(head, viewer, to),
+      action: `/d/${head.number}/reply${to === undefined ? '' : `?to=${encodeURIComponent(to)}`}`,
       composer: composer(typed, { key: `reply-${head.id}`, writes: 'post', cancel, rows: 10, discussion: head }),
     };
     return view('@discussions/reply', { name: 'reply', title: `Reply to “${head.title}”`, hidden: true }, model);
@@ -58,22 +71,22 @@ export function writingPages(services: PageServices): void {
     rights.demandReply(head, actor);
     const quoted = await reading.findPost(queryOf(req)['quote'] ?? '', actor);
     const [post] = quoted?.discussion.id === head.id ? await records.posts([quoted.row], actor, false) : [];
-    return replyView(head, { values: { content: post && 'author' in post ? quotation(post, head) : '' } });
+    return replyView(head, actor, { values: { content: post && 'author' in post ? quotation(post, head) : '' } }, queryOf(req));
   });
 
   plugin.route(pages, {
     method: 'post', path: '/d/:address/reply', can: 'public', find, body: ReplyForm,
     options: {
-      ...options,
+      ...options, longText: true,
       again: async (retry) => {
         const head = await find(retry);
         if (!head) throw new HttpError(404, 'There is no such discussion');
-        return replyView(head, retyped(retry));
+        return replyView(head, retry.actor, retyped(retry), queryOf(retry.req));
       },
     } satisfies FormOptions,
-  })(async ({ actor, target: head, body }) => {
+  })(async ({ actor, target: head, body, req }) => {
     rights.demandReply(head, actor);
-    if (body.preview !== undefined) return replyView(head, await previewOf(markdown, body));
+    if (body.preview !== undefined) return replyView(head, actor, await previewOf(markdown, body), queryOf(req));
     const { path, number } = await writing.reply(actor, { discussionId: head.id, content: textOf(body.content) });
     return redirect(path, { notice: `Your reply is number ${number}.` });
   });

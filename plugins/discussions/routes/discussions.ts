@@ -8,7 +8,6 @@ import { RENDERED_HOLDS, renderedTag, type Web } from '#plugins/web';
 import type { CategoryService } from '../categories.ts';
 import type { Editing } from '../editing.ts';
 import { cards } from '../cards.ts';
-import { postWindow } from '../paging.ts';
 import { countTag, type Reading } from '../reading.ts';
 import type { Records } from '../records.ts';
 import type { Revisions } from '../revisions.ts';
@@ -66,9 +65,9 @@ export function discussionRoutes(services: RouteServices): void {
     const found = await reading.discussion(target, actor);
     const category = categories.find(target.categoryId, actor);
     if (!found || !category) throw notFound('There is no such discussion');
-    const window = postWindow(found.lastNumber, { ...query, limit: limitOf(settings, query.limit) });
-    const [posts, [shown]] = await Promise.all([reading.postsBetween(target, window, actor), records.categories([category], actor)]);
-    return { discussion: found.record, posts: [...posts], category: shown!, ...pageFields({ items: posts, ...window }) };
+    const request = { ...query, limit: limitOf(settings, query.limit) };
+    const [page, [shown]] = await Promise.all([reading.posts({ head: target, lastNumber: found.lastNumber }, request, actor), records.categories([category], actor)]);
+    return { discussion: found.record, posts: [...page.items], category: shown!, ...pageFields(page) };
   });
 
   plugin.route(api, {
@@ -78,13 +77,13 @@ export function discussionRoutes(services: RouteServices): void {
   })(async ({ actor, target, query }) => {
     const found = await reading.discussion(target, actor);
     if (!found) throw notFound('There is no such discussion');
-    const window = postWindow(found.lastNumber, { ...query, limit: limitOf(settings, query.limit), falling: query.posts_order === 'DESC' });
-    const posts = await reading.postsBetween(target, window, actor);
-    return { posts: [...posts], ...pageFields({ items: posts, ...window }) };
+    const request = { ...query, limit: limitOf(settings, query.limit), falling: query.posts_order === 'DESC' };
+    const page = await reading.posts({ head: target, lastNumber: found.lastNumber }, request, actor);
+    return { posts: [...page.items], ...pageFields(page) };
   });
 
   plugin.route(api, {
-    method: 'post', path: '/discussions', can: startDiscussion, summary: 'Start a discussion', status: 201, options: { form: true },
+    method: 'post', path: '/discussions', can: startDiscussion, summary: 'Start a discussion', status: 201, options: { form: true, longText: true },
     body: withFields(plugin, discussionFields, Type.Object({ title: Type.String(), content: Type.String(), category_id: Type.String({ maxLength: 100 }) }), 'body'),
     result: Type.Object({ discussion_id: Type.String(), post_id: Type.String(), discussion: Discussion }),
   })(async ({ actor, body }) => {

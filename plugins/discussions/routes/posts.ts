@@ -27,7 +27,7 @@ export function postRoutes({ plugin, settings, reading, records, revisions, righ
   });
 
   plugin.route(api, {
-    method: 'post', path: '/posts', can: writeReply, summary: 'Reply to a discussion', status: 201, result,
+    method: 'post', path: '/posts', can: writeReply, summary: 'Reply to a discussion', status: 201, result, options: { longText: true },
     body: Type.Object({ discussion_id: Type.String({ minLength: 1, maxLength: 64 }), content: Type.String() }),
   })(async ({ actor, body }) => {
     const { row } = await writing.reply(actor, { discussionId: body.discussion_id, content: body.content });
@@ -36,7 +36,7 @@ export function postRoutes({ plugin, settings, reading, records, revisions, righ
   });
 
   plugin.route(api, {
-    method: 'put', path: '/posts/:id', can: editPost, summary: 'Edit a post', params: IdParams, result, find, allow,
+    method: 'put', path: '/posts/:id', can: editPost, summary: 'Edit a post', params: IdParams, result, find, allow, options: { longText: true },
     body: Type.Object({ content: Type.String(), reason: ReasonField }),
   })(async ({ actor, target, body }) => {
     await editing.edit(target, body.content, { viewer: actor, reason: body.reason });

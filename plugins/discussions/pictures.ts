@@ -1,0 +1,47 @@
+import { sql, Type, type Cache, type Data, type PluginHandle } from '#core';
+import { tags } from '#plugins/discussions';
+import type { Markdown } from '#plugins/markdown';
+
+/** Posts looked through in one transaction. */
+const BATCH = 1_000;
+
+interface PictureParts {
+  readonly plugin: PluginHandle;
+  readonly data: Data;
+  readonly cache: Cache;
+  readonly markdown: Markdown;
+}
+
+/**
+ * Stored HTML was judged when it was written. When the rules for pictures are others than those under which all of it was judged last, because
+ * they became stricter or the site has another address, it is judged once more in the background, in batches that survive a stop.
+ */
+export async function judgePictures({ plugin, data, cache, markdown: { permitted } }: PictureParts): Promise<void> {
+  const job = plugin.job<{ readonly after?: string }>('pictures', {
+    schema: Type.Object({ after: Type.Optional(Type.String()) }),
+    key: () => 'pictures', perKey: 1,
+    // One batch an attempt, which leaves the rest to the next one in the same transaction.
+    run: async ({ after }, { continueWith }) => {
+      const changed = await data.transaction(async () => {
+        const posts = await data.all(sql<{ id: string; html: string | null }>`select id, case when html like '%<img%' then html end as html from post
+          where ${after === undefined ? sql`true` : sql`id > ${after}`} order by id limit ${BATCH}`);
+        let some = false;
+        for (const { id, html } of posts) {
+          const judged = html === null ? null : permitted.pictures(html);
+          if (judged === html) continue;
+          // What was edited meanwhile was judged then.
+          await data.all(sql`update post set html = ${judged} where id = ${id} and html = ${html}`);
+          some = true;
+        }
+        if (posts.length === BATCH) await continueWith({ after: posts.at(-1)!.id });
+        else await data.all(sql`update post_pictures set rule = ${permitted.rule}`);
+        return some;
+      });
+      if (changed) await cache.purge(tags.lists, tags.all);
+    },
+  });
+  // Where there is no post yet, all of them are written under this rule.
+  await data.all(sql`update post_pictures set rule = ${permitted.rule} where not exists (select 1 from post)`);
+  const due = await data.one(sql`select 1 as due from post_pictures where rule is distinct from ${permitted.rule}`);
+  if (due) await job.add({}, { once: true });
+}
