@@ -9,7 +9,7 @@ const PAGE = 50;
 const given = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
 const Body = Type.Object({
   id: Type.Optional(Type.String({ maxLength: 64 })), name: Type.String({ maxLength: 200 }), slug: Type.Optional(Type.String({ maxLength: 80 })),
-  hue: Type.Optional(Type.Integer({ minimum: 0, maximum: 345, multipleOf: 15 })),
+  hue: Type.Optional(Type.Integer({ minimum: 0, maximum: 359 })),
 });
 
 /** /admin/tags. */
@@ -46,7 +46,7 @@ export function adminPages({ plugin, tags, counts }: TagServices, admin: Admin):
     return negotiated(shown({ edited: tags.all().find((tag) => tag.id === id), page }), { success: true, tags: await counts.records(tags.all(), actor) });
   });
 
-  plugin.route(pages, { method: 'post', path: '/admin/tags/save', can, options: { ...options, again }, body: Body })(async ({ actor, body }) => {
+  plugin.route(pages, { method: 'post', path: '/admin/tags/save', can, summary: 'Save a tag', options: { ...options, again }, body: Body })(async ({ actor, body }) => {
     await tags.refresh();
     const id = given(body.id);
     const saved = await tags.save({ id, name: body.name, slug: given(body.slug), hue: body.hue }, (changed) => (
@@ -57,7 +57,7 @@ export function adminPages({ plugin, tags, counts }: TagServices, admin: Admin):
   });
 
   plugin.route(pages, {
-    method: 'post', path: '/admin/tags/delete', can, options: { ...options, again },
+    method: 'post', path: '/admin/tags/delete', can, summary: 'Delete a tag', options: { ...options, again, button: true },
     body: Type.Object({ id: Type.String(), merge_into: Type.Optional(Type.String()) }),
   })(async ({ actor, body }) => {
     await tags.refresh();

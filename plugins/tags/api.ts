@@ -1,4 +1,5 @@
 import { defineAction, definePermission, defineToken, Type, type RawBuilder, type Static } from '#core';
+import type { Viewer } from '#plugins/access';
 
 /** A tag as the API shows it. `discussion_count` counts what the caller may see. */
 export const TagRecord = Type.Object({
@@ -18,13 +19,12 @@ export interface Tag {
   readonly hue: number;
 }
 
-/** All tags are held in memory and exact, like categories. */
+/** Tags as one viewer may know of them: one exists for whoever may see a discussion with it, and for nobody else. */
 export interface Tags {
-  /** To await before `find` and `all` are used for a request: costs nothing unless another process changed a tag. */
-  refresh(): Promise<void> | undefined;
-  all(): readonly Tag[];
-  /** By id or slug. Tags themselves are public; what carries them need not be. */
-  find(idOrSlug: string): Tag | undefined;
+  /** In the order of their names. `categoryIds`: only what discussions of these categories show. */
+  visible(viewer: Viewer, categoryIds?: readonly string[]): Promise<readonly TagRecord[]>;
+  /** By id or slug, among those. */
+  find(idOrSlug: string, viewer: Viewer, categoryIds?: readonly string[]): Promise<TagRecord | undefined>;
   /** A select of the ids of all discussions with the tag, for `ListRequest.within` and other plugins' statements; it knows nothing of rights. */
   discussionsWith(tagId: string): RawBuilder<unknown>;
 }

@@ -38,7 +38,7 @@ export class Assignments {
 
   /** `tags` of the discussion record. */
   field(): Field {
-    const { access, max } = this.#services;
+    const { access, counts, max } = this.#services;
     return {
       name: 'tags',
       result: Type.Array(TagReference),
@@ -49,9 +49,10 @@ export class Assignments {
       save: async (_em, id, value, viewer) => {
         const words = wordsOf(value);
         if (words.length > max()) throw new InvalidInput([{ field: 'tags', message: `must be at most ${max()}` }]);
-        await this.#assign(new Map([[id, words]]), access.allows(viewer, createTags));
+        const create = access.allows(viewer, createTags);
+        await this.#assign(new Map([[id, words]]), create, create ? [] : await counts.hiddenFrom(viewer));
       },
-      saveMany: (_em, values) => this.#assign(new Map([...values].map(([id, value]) => [id, wordsOf(value)])), true),
+      saveMany: (_em, values) => this.#assign(new Map([...values].map(([id, value]) => [id, wordsOf(value)])), true, []),
     };
   }
 
@@ -59,9 +60,10 @@ export class Assignments {
   mirror(): Mirror {
     const { counts } = this.#services;
     return {
+      // A discussion may go on without its first post.
       posts: (_em, posts) => {
         const first = posts.filter(({ number }) => number === 1);
-        return counts.count(first.map(({ discussionId, categoryId, visible }) => ({ id: discussionId, categoryId: visible ? categoryId : undefined })));
+        return counts.count(first.map(({ discussionId, categoryId, discussionRemoved }) => ({ id: discussionId, categoryId: discussionRemoved ? undefined : categoryId })));
       },
       discussion: (_em, { id, categoryId, visible }) => counts.count([{ id, categoryId: visible ? categoryId : undefined }]),
       category: (_em, from, to) => counts.move(from, to),
@@ -69,9 +71,9 @@ export class Assignments {
   }
 
   /** Tags that are no longer wanted lose their position: they leave when they are counted, in the same transaction. */
-  async #assign(wanted: ReadonlyMap<string, readonly string[]>, create: boolean): Promise<void> {
+  async #assign(wanted: ReadonlyMap<string, readonly string[]>, create: boolean, hidden: readonly string[]): Promise<void> {
     const { data, tags } = this.#services;
-    const ids = await tags.resolve([...new Set([...wanted.values()].flat())], create);
+    const ids = await tags.resolve([...new Set([...wanted.values()].flat())], { create, hidden });
     const rows = [...wanted].flatMap(([discussion, words]) =>
       [...new Set(words.map((word) => ids.get(word)!))].map((tag, position) => ({ discussion, tag, position })));
     const of = <T>(read: (row: (typeof rows)[number]) => T): T[] => rows.map(read);

@@ -22,10 +22,10 @@ export class TagCounts {
     this.#categories = categories;
   }
 
-  /** Tags as the API shows them to one viewer. */
-  async records(tags: readonly Tag[], viewer: Viewer): Promise<readonly TagRecord[]> {
+  /** Tags as the API shows them to one viewer; with `categoryIds` by what these categories show. */
+  async records(tags: readonly Tag[], viewer: Viewer, categoryIds?: readonly string[]): Promise<readonly TagRecord[]> {
     await this.#categories.refresh();
-    const visible = new Set(this.#categories.visible(viewer).map(({ id }) => id));
+    const visible = new Set(this.#categories.visible(viewer).map(({ id }) => id).filter((id) => categoryIds?.includes(id) !== false));
     const numbers = await this.#numbers();
     return tags.map(({ id, slug, name, hue }) => {
       const counted = (numbers.get(id) ?? []).filter(({ categoryId }) => visible.has(categoryId));
@@ -46,6 +46,7 @@ export class TagCounts {
       ), stale as (
         select t.discussion_id, t.tag_id, t.position, t.counted_in as before, case when t.position is not null then now.category_id end as after
         from discussion_tag t join now using (discussion_id) where t.position is null or t.counted_in is distinct from now.category_id
+        order by t.discussion_id, t.tag_id for update of t
       ), kept as (
         update discussion_tag t set counted_in = s.after from stale s where t.discussion_id = s.discussion_id and t.tag_id = s.tag_id and s.position is not null
       ), left_off as (
@@ -66,6 +67,14 @@ export class TagCounts {
       select tag_id, ${to}, discussions from tag_count where category_id = ${from} order by tag_id
       on conflict (tag_id, category_id) do update set discussions = tag_count.discussions + excluded.discussions`);
     await this.#data.all(sql`delete from tag_count where category_id = ${from}`);
+  }
+
+  /** Ids of tags that discussions have, but none that the viewer may see. */
+  async hiddenFrom(viewer: Viewer): Promise<readonly string[]> {
+    await this.#categories.refresh();
+    const visible = new Set(this.#categories.visible(viewer).map(({ id }) => id));
+    const numbers = await this.#numbers();
+    return [...numbers].filter(([, counted]) => !counted.some(({ categoryId }) => visible.has(categoryId))).map(([id]) => id);
   }
 
   #numbers(): Promise<Numbers> {

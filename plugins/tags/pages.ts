@@ -13,28 +13,32 @@ const keep = (): readonly string[] => shownTags;
 const pathOf = (tag: { readonly slug: string }): string => `/t/${encodeURIComponent(tag.slug)}`;
 
 /** /tags and /t/…. */
-export function tagPages({ plugin, tags, counts, discussions }: TagServices): void {
+export function tagPages({ plugin, visible, discussions }: TagServices): void {
   plugin.extend(navigation, { area: 'main', label: 'tags:nav.tags', href: '/tags', icon: 'tag' }, -8);
-  // Tags are nobody's secret, so who is at one may be told.
-  plugin.extend(places, { prefixes: ['/t/'], shown: (paths) => paths, tags: [] });
+  plugin.extend(places, {
+    prefixes: ['/t/'],
+    tags: shownTags,
+    async shown(paths, viewer) {
+      const known = new Map((await visible.visible(viewer)).map((tag) => [`/t/${tag.slug}`, { path: pathOf(tag), title: tag.name }]));
+      return paths.map((path) => known.get(path));
+    },
+  });
 
   plugin.route(pages, { method: 'get', path: '/tags', can: 'public', query: Type.Object({ page: Page }), keep })(async ({ actor, query: { page = 1 } }) => {
-    await tags.refresh();
-    const all = (await counts.records(tags.all(), actor)).toSorted(byUse);
+    const all = (await visible.visible(actor)).toSorted(byUse);
     const last = Math.max(1, Math.ceil(all.length / PAGE));
     const pager = pagerOf(Math.min(page, last), last, (number) => (number > 1 ? `/tags?page=${number}` : '/tags'));
     const shown = all.slice((pager.page - 1) * PAGE, pager.page * PAGE);
-    return view('@tags/tags', { name: 'tags', title: 'Tags', canonical: '/tags', current: '/tags' }, { tags: shown, pager });
+    return view('@tags/tags', { name: 'tags', title: 'Tags', canonical: pager.page > 1 ? `/tags?page=${pager.page}` : '/tags', current: '/tags' }, { tags: shown, pager });
   });
 
   plugin.route(pages, {
-    method: 'get', path: '/t/:slug', can: 'public', query: Type.Object({ page: Page, sort: Type.Optional(Type.Enum([...SORTS])) }), find: findTag(tags), keep,
+    method: 'get', path: '/t/:slug', can: 'public', query: Type.Object({ page: Page, sort: Type.Optional(Type.Enum([...SORTS])) }), find: findTag(visible), keep,
   })(async ({ actor, query, target }) => {
-    const [tag] = await counts.records([target], actor);
     const path = pathOf(target);
     const api = `/api/tags/${encodeURIComponent(target.slug)}/discussions`;
-    const list = await discussions.listPage({ ...query, path, api, within: tags.discussionsWith(target.id), total: tag!.discussion_count }, actor);
-    return view('@tags/tag', { name: 'tag', title: target.name, canonical: path, current: '/tags', subject: target.id }, { ...list, tag });
+    const list = await discussions.listPage({ ...query, path, api, within: visible.discussionsWith(target.id), total: target.discussion_count }, actor);
+    return view('@tags/tag', { name: 'tag', title: target.name, canonical: list.canonical, current: '/tags', subject: target.id }, { ...list, tag: target });
   });
 }
 

@@ -1,4 +1,4 @@
-import { Cache, Clock, Data, definePlugin, Settings, Type } from '#core';
+import { Cache, Clock, counters, Data, definePlugin, Settings, Type } from '#core';
 import { Access } from '#plugins/access';
 import { Admin } from '#plugins/admin';
 import { Categories, discussionFields, Discussions, mirrors } from '#plugins/discussions';
@@ -10,8 +10,10 @@ import { Assignments } from './assignments.ts';
 import { TagCounts } from './counts.ts';
 import { tagPages, tagSlots } from './pages.ts';
 import { tagsData } from './personal-data.ts';
+import { tagCounters } from './recounting.ts';
 import { tagRoutes } from './routes.ts';
 import { TagService } from './service.ts';
+import { VisibleTags } from './visible.ts';
 
 export default definePlugin({
   id: 'tags',
@@ -30,6 +32,7 @@ export default definePlugin({
     const tags = new TagService({ data, cache });
     await tags.refresh();
     const counts = new TagCounts({ data, cache, categories });
+    const visible = new VisibleTags(tags, counts);
     const max = (): number => plugin.settings['tags.max'];
     const assignments = new Assignments({ data, cache, access, tags, counts, max });
     plugin.extend(discussionFields, assignments.field());
@@ -37,12 +40,13 @@ export default definePlugin({
     plugin.extend(mirrors, mirror);
     await discussions.makeUp(plugin, mirror, 'tag_absence');
 
-    const services = { plugin, settings, clock, tags, counts, discussions, web };
+    const services = { plugin, settings, clock, tags, counts, visible, discussions, web };
     tagRoutes(services);
     tagPages(services);
     plugin.extend(personalData, tagsData(data));
+    for (const counter of tagCounters({ data, cache, counts })) plugin.extend(counters, counter);
     if (web) tagSlots(services, { assignments, web, max });
     if (admin) adminPages(services, admin);
-    return { tags };
+    return { tags: visible };
   },
 });

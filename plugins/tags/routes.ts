@@ -1,11 +1,12 @@
 import { Type, type Clock, type PluginHandle, type Settings } from '#core';
-import { accessTag } from '#plugins/access';
+import { accessTag, type Viewer } from '#plugins/access';
 import { api, holdsUntil, limitOf, listOf, pageFields, pageOf, Paging, pagingResult } from '#plugins/api';
 import { SORTS, tags as discussionTags, type Discussions } from '#plugins/discussions';
-import { TagRecord, tagsTag, type Tag } from '#plugins/tags';
+import { TagRecord, tagsTag } from '#plugins/tags';
 import { RENDERED_HOLDS, renderedTag, type Web } from '#plugins/web';
 import type { TagCounts } from './counts.ts';
 import type { TagService } from './service.ts';
+import type { VisibleTags } from './visible.ts';
 
 export interface TagServices {
   readonly plugin: PluginHandle;
@@ -13,6 +14,7 @@ export interface TagServices {
   readonly clock: Clock;
   readonly tags: TagService;
   readonly counts: TagCounts;
+  readonly visible: VisibleTags;
   readonly discussions: Discussions;
   readonly web: Web | undefined;
 }
@@ -22,41 +24,35 @@ export const shownTags: readonly string[] = [tagsTag, discussionTags.lists, disc
 /** The most used first; those used equally stay in the order of their names, in which they are held. */
 export const byUse = (a: TagRecord, b: TagRecord): number => b.discussion_count - a.discussion_count;
 
-/** The tag a path names by id or slug. */
-export const findTag = (tags: TagService) => async ({ params }: { readonly params: Readonly<Record<string, string>> }): Promise<Tag | undefined> => {
-  await tags.refresh();
-  return tags.find(params['slug'] ?? params['id'] ?? '');
-};
+/** The tag a path names by id or slug, with what the caller may see of it. */
+export const findTag = (visible: VisibleTags) => ({ actor, params }: { readonly actor: Viewer; readonly params: Readonly<Record<string, string>> }): Promise<TagRecord | undefined> =>
+  visible.find(params['slug'] ?? params['id'] ?? '', actor);
 
 const IdOrSlug = Type.String({ minLength: 1, maxLength: 100 });
 
 /** /api/tags and what lies below it. */
-export function tagRoutes({ plugin, settings, clock, tags, counts, discussions, web }: TagServices): void {
+export function tagRoutes({ plugin, settings, clock, visible, discussions, web }: TagServices): void {
   const keep = (): readonly string[] => shownTags;
 
   plugin.route(api, {
-    method: 'get', path: '/tags', can: 'public', summary: 'All tags, the most used first', query: Type.Object(Paging), result: listOf('tags', TagRecord), keep,
+    method: 'get', path: '/tags', can: 'public', summary: 'All tags of discussions the caller may see, the most used first', query: Type.Object(Paging), result: listOf('tags', TagRecord), keep,
   })(async ({ actor, query }) => {
-    await tags.refresh();
-    const page = pageOf((await counts.records(tags.all(), actor)).toSorted(byUse), { ...query, limit: limitOf(settings, query.limit) });
+    const page = pageOf((await visible.visible(actor)).toSorted(byUse), { ...query, limit: limitOf(settings, query.limit) });
     return { tags: [...page.items], ...pageFields(page) };
   });
 
   plugin.route(api, {
     method: 'get', path: '/tags/:id', can: 'public', summary: 'One tag, by id or slug', params: Type.Object({ id: IdOrSlug }),
-    result: Type.Object({ tag: TagRecord }), find: findTag(tags), keep,
-  })(async ({ actor, target }) => {
-    const [tag] = await counts.records([target], actor);
-    return { tag: tag! };
-  });
+    result: Type.Object({ tag: TagRecord }), find: findTag(visible), keep,
+  })(({ target }) => ({ tag: target }));
 
   plugin.route(api, {
     method: 'get', path: '/tags/:slug/discussions', can: 'public', summary: 'Discussions with a tag, by its id or slug',
     params: Type.Object({ slug: IdOrSlug }), query: Type.Object({ ...Paging, sort: Type.Optional(Type.Enum([...SORTS])) }),
     result: Type.Object({ discussions: Type.Array(discussions.record), html: Type.String(), ...pagingResult }),
-    find: findTag(tags), keep: () => [...shownTags, renderedTag],
+    find: findTag(visible), keep: () => [...shownTags, renderedTag],
   })(async ({ actor, res, target, query: { sort, limit, offset, cursor } }) => {
-    const page = await discussions.list({ within: tags.discussionsWith(target.id), sort, offset, cursor, limit: limitOf(settings, limit) }, actor);
+    const page = await discussions.list({ within: visible.discussionsWith(target.id), sort, offset, cursor, limit: limitOf(settings, limit) }, actor);
     if (web) holdsUntil(res, clock.now() + RENDERED_HOLDS);
     const html = await web?.fragment(actor, '@discussions/rows', { discussions: await discussions.cards(page.items) });
     return { discussions: [...page.items], html: html?.toString() ?? '', ...pageFields(page) };

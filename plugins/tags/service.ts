@@ -1,12 +1,18 @@
-import { InvalidInput, notFound, sql, type Cache, type Data, type RawBuilder } from '#core';
+import { InvalidInput, notFound, sql, type Cache, type Data } from '#core';
 import { isId, slugOf } from '#plugins/api';
 import { tags as discussionTags } from '#plugins/discussions';
-import { tagsTag, type Tag, type Tags } from '#plugins/tags';
+import { tagsTag, type Tag } from '#plugins/tags';
 import { hueOf, keyOf, nameOf } from './names.ts';
 
 const KEY = 'tags.all';
 /** How many tags may want the same word in addresses. */
 const NAMESAKES = 50;
+
+/** Never like an id, which addresses may have in its place. */
+const slugOfName = (name: string): string => {
+  const slug = slugOf(name, 'tag');
+  return isId(slug) ? `tag-${slug}` : slug;
+};
 
 const SLUG = /^[\p{L}\p{N}\p{M}]+(?:-[\p{L}\p{N}\p{M}]+)*$/u;
 
@@ -19,7 +25,7 @@ export interface TagChanges {
 }
 
 /** The tags of the database, held in memory as one snapshot. */
-export class TagService implements Tags {
+export class TagService {
   readonly #data: Data;
   readonly #cache: Cache;
   #now: readonly Tag[] = [];
@@ -29,6 +35,7 @@ export class TagService implements Tags {
     this.#cache = cache;
   }
 
+  /** To await before `all` is used for a request: costs nothing unless another process changed a tag. */
   refresh(): Promise<void> | undefined {
     const held = this.#cache.peek<readonly Tag[]>(KEY);
     if (!held) return this.#read();
@@ -40,23 +47,23 @@ export class TagService implements Tags {
     return this.#now;
   }
 
+  /** By id or slug; an id is never another tag's slug. */
   find(idOrSlug: string): Tag | undefined {
-    return this.#now.find(({ id, slug }) => slug === idOrSlug || id === idOrSlug);
+    return this.#now.find(({ id }) => id === idOrSlug) ?? this.#now.find(({ slug }) => slug === idOrSlug);
   }
 
-  discussionsWith(tagId: string): RawBuilder<unknown> {
-    return sql`select discussion_id from discussion_tag where tag_id = ${tagId}`;
-  }
-
-  /** The id of each word (a name, slug or id), in a transaction that keeps these tags until it ends. New names become tags where `create` allows. */
-  async resolve(words: readonly string[], create: boolean): Promise<ReadonlyMap<string, string>> {
-    let found = await this.#known(words);
+  /**
+   * The id of each word (a name, slug or id), in a transaction that keeps these tags until it ends. New names become tags where `create` allows;
+   * where it does not, `hidden` ids count as not there.
+   */
+  async resolve(words: readonly string[], { create, hidden }: { readonly create: boolean; readonly hidden: readonly string[] }): Promise<ReadonlyMap<string, string>> {
+    let found = await this.#known(words, hidden);
     for (let attempt = 1; found.size < words.length; attempt++) {
       const missing = words.filter((word) => !found.has(word));
       if (!create) throw new InvalidInput([{ field: 'tags', message: `has ${missing.map((word) => `“${word}”`).join(', ')}: choose tags that exist` }]);
       if (attempt > NAMESAKES) throw new InvalidInput([{ field: 'tags', message: `has “${missing[0]}”, which is too much like other tags` }]);
       await this.#create(missing, attempt);
-      found = await this.#known(words);
+      found = await this.#known(words, hidden);
     }
     return found;
   }
@@ -66,7 +73,7 @@ export class TagService implements Tags {
     const known = this.#now.find(({ id }) => id === changes.id);
     if (changes.id !== undefined && !known) throw notFound('There is no such tag');
     const name = nameOf(changes.name, 'name');
-    const slug = changes.slug ?? known?.slug ?? slugOf(name, 'tag');
+    const slug = changes.slug ?? known?.slug ?? slugOfName(name);
     this.#refuse(known, name, slug);
     const hue = changes.hue ?? known?.hue ?? hueOf(name);
     const saved = await this.#data.transaction(async () => {
@@ -89,6 +96,7 @@ export class TagService implements Tags {
       // Whoever is about to use one of them waits, or is waited for.
       const locked = await this.#data.all(sql`select id from tag where id = any(${ids}::uuid[]) order by id for update`);
       if (locked.length < (target ? 2 : 1)) throw notFound('There is no such tag');
+      await this.#data.all(sql`select from discussion_tag where tag_id = any(${ids}::uuid[]) order by discussion_id, tag_id for update`);
       if (target) await this.#merge(id, target.id);
       await this.#data.all(sql`delete from discussion_tag where tag_id = ${id}`);
       await this.#data.all(sql`delete from tag_count where tag_id = ${id}`);
@@ -119,12 +127,12 @@ export class TagService implements Tags {
   }
 
   /** A name wins over another tag's slug. */
-  async #known(words: readonly string[]): Promise<Map<string, string>> {
+  async #known(words: readonly string[], hidden: readonly string[]): Promise<Map<string, string>> {
     const rows = await this.#data.all(sql<{ id: string; slug: string; key: string }>`select id, slug, key from tag
       where key = any(${words.map(keyOf)}::text[]) or slug = any(${words}::text[]) or id = any(${words.filter(isId)}::uuid[]) order by id for key share`);
     const found = words.flatMap((word) => {
       const row = rows.find(({ id }) => id === word) ?? rows.find(({ key }) => key === keyOf(word)) ?? rows.find(({ slug }) => slug === word);
-      return row ? [[word, row.id] as const] : [];
+      return row && !hidden.includes(row.id) ? [[word, row.id] as const] : [];
     });
     return new Map(found);
   }
@@ -132,7 +140,7 @@ export class TagService implements Tags {
   /** A name or slug that somebody else takes at the same moment is left alone; the caller looks again. */
   async #create(words: readonly string[], attempt: number): Promise<void> {
     const names = words.map((word) => nameOf(word, 'tags'));
-    const slugs = names.map((name) => slugOf(name, 'tag') + (attempt > 1 ? `-${attempt}` : ''));
+    const slugs = names.map((name) => slugOfName(name) + (attempt > 1 ? `-${attempt}` : ''));
     await this.#data.all(sql`insert into tag (name, key, slug, hue)
       select * from unnest(${names}::text[], ${names.map(keyOf)}::text[], ${slugs}::text[], ${names.map(hueOf)}::int[]) as t (name, key, slug, hue) order by key
       on conflict do nothing`);

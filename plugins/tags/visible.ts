@@ -1,0 +1,33 @@
+import { sql, type RawBuilder } from '#core';
+import type { Viewer } from '#plugins/access';
+import type { TagRecord, Tags } from '#plugins/tags';
+import type { TagCounts } from './counts.ts';
+import type { TagService } from './service.ts';
+
+/** What each viewer may know of the tags, by the numbers of discussions that each category has with them. */
+export class VisibleTags implements Tags {
+  readonly #tags: TagService;
+  readonly #counts: TagCounts;
+
+  constructor(tags: TagService, counts: TagCounts) {
+    this.#tags = tags;
+    this.#counts = counts;
+  }
+
+  async visible(viewer: Viewer, categoryIds?: readonly string[]): Promise<readonly TagRecord[]> {
+    await this.#tags.refresh();
+    const records = await this.#counts.records(this.#tags.all(), viewer, categoryIds);
+    return records.filter(({ discussion_count: discussions }) => discussions > 0);
+  }
+
+  async find(idOrSlug: string, viewer: Viewer, categoryIds?: readonly string[]): Promise<TagRecord | undefined> {
+    await this.#tags.refresh();
+    const tag = this.#tags.find(idOrSlug);
+    const [record] = tag ? await this.#counts.records([tag], viewer, categoryIds) : [];
+    return record && record.discussion_count > 0 ? record : undefined;
+  }
+
+  discussionsWith(tagId: string): RawBuilder<unknown> {
+    return sql`select discussion_id from discussion_tag where tag_id = ${tagId}`;
+  }
+}
