@@ -75,9 +75,9 @@ export class Follower implements Mirror {
       ), less as (
         update notification n set count = n.count - 1, post_id = null from h where n.id = h.id and not (${alone})
       ), counted as (
-        update notification_count c set unread = c.unread - d.n from (
-          select user_id, category_id, count(*)::integer as n from h where not is_read and (${alone}) group by user_id, category_id
-        ) d where c.user_id = d.user_id and c.category_id = d.category_id
+        insert into notification_count as c (user_id, category_id, unread)
+        select user_id, category_id, -count(*)::integer from h where not is_read and (${alone}) group by user_id, category_id order by user_id, category_id
+        on conflict (user_id, category_id) do update set unread = c.unread + excluded.unread
       ) select distinct user_id as id from h order by user_id`);
   }
 

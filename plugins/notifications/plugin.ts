@@ -1,4 +1,4 @@
-import { Cache, Clock, Data, definePlugin, Environment, Secrets, Settings, Type } from '#core';
+import { Cache, Clock, counters, Data, definePlugin, Environment, Secrets, Settings, Type } from '#core';
 import { Access, isGuest } from '#plugins/access';
 import { Accounts, accountTag } from '#plugins/accounts';
 import { Categories, Discussions, mirrors, postUpdated } from '#plugins/discussions';
@@ -17,6 +17,7 @@ import { addPages } from './pages.ts';
 import { notificationsData } from './personal-data.ts';
 import { PreferenceStore } from './preferences.ts';
 import { Reading } from './reading.ts';
+import { unreadCounter } from './recounting.ts';
 import { addRoutes } from './routes.ts';
 import { Notifier } from './service.ts';
 import { addSettings } from './settings-pages.ts';
@@ -46,6 +47,12 @@ export default definePlugin({
       default: 300, minimum: 0, maximum: 86_400, title: 'Seconds before a mail', 'x-group': 'email',
       description: 'Whoever reads a notification on the site within them gets no mail about it.',
     }),
+    'notifications.days': Type.Integer({
+      default: 365, minimum: 90, maximum: 3_650, title: 'Days for which unread notifications are kept', description: 'Those that were read go after 90 days.',
+    }),
+    'notifications.most': Type.Integer({
+      default: 1_000, minimum: 100, maximum: 100_000, title: 'Notifications of a member', description: 'How many are kept at most; the oldest go first, unread ones too.',
+    }),
     'notifications.stopped_at': Type.String({ default: '', title: 'Where it stopped', 'x-group': 'hidden' }),
   }),
   async setup({ data, cache, clock, environment, secrets, settings, access, accounts, categories, discussions, subscriptions, mail, live, web }, plugin) {
@@ -65,7 +72,7 @@ export default definePlugin({
     plugin.extend(mirrors, follower);
     await addCatchingUp(plugin, { data, settings, discussions, follower });
     // It may have been deleted and restored.
-    plugin.on(postUpdated, ({ post }) => follower.unbury(`post:${post.id}`));
+    plugin.on(postUpdated, ({ post }) => follower.unbury(`post:${post.id}`), { awaited: true });
     plugin.extend(signals, { name: 'notifications', visible: (_count, viewer) => !isGuest(viewer) });
     plugin.on(unreadChanged, async ({ userIds }) => {
       await cache.purge(...userIds.map(accountTag));
@@ -74,14 +81,19 @@ export default definePlugin({
         const counts = await sight.unread(batch);
         for (const id of batch) live.send('notifications', { count: counts.get(id) ?? 0 }, id);
       }
-    });
+    }, { awaited: true });
     plugin.job('clean', {
       schema: Type.Object({}), cron: '23 4 * * *',
-      run: () => store.clean({ read: new Date(clock.now() - KEPT.read * DAY), known: new Date(clock.now() - KEPT.known * DAY) }),
+      run: () => {
+        const ago = (days: number): Date => new Date(clock.now() - days * DAY);
+        const { 'notifications.days': days, 'notifications.most': most } = plugin.settings;
+        return store.clean({ read: ago(KEPT.read), old: ago(days), most, known: ago(KEPT.known), changed });
+      },
     });
     addSources(plugin, { environment, accounts, discussions, subscriptions, notifications, sight });
     addRoutes(plugin, { settings, reading });
     addSettings(plugin, { preferences, letters, types });
+    plugin.extend(counters, unreadCounter({ data, changed }));
     plugin.extend(personalData, notificationsData({
       data, preferences, visible: async (id) => sight.categories((await accounts.viewers([id])).get(id) ?? access.guest),
     }));

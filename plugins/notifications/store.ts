@@ -40,6 +40,13 @@ interface Kept {
   readonly type: string;
   readonly added: boolean;
 }
+interface Cleaning {
+  readonly read: Date;
+  readonly old: Date;
+  readonly most: number;
+  readonly known: Date;
+  readonly changed: (userIds: readonly string[]) => Promise<void>;
+}
 interface ListRequest {
   readonly limit: number;
   readonly offset?: number | undefined;
@@ -125,19 +132,46 @@ export class Store {
     const ids = which.ids && sql` and id = any(${which.ids.filter(isId)}::uuid[])`;
     const row = await this.#data.one(sql<{ count: number }>`
       with done as (
-        update notification set is_read = true where user_id = ${userId} and not is_read${ids ?? sql``}
-          ${which.discussionId === undefined ? sql`` : sql`and discussion_id = ${which.discussionId}`} returning category_id
+        update notification n set is_read = true from (
+          select id from notification where user_id = ${userId} and not is_read${ids ?? sql``}
+            ${which.discussionId === undefined ? sql`` : sql`and discussion_id = ${which.discussionId}`} order by id for update
+        ) h where n.id = h.id returning n.category_id
       ), counted as (
-        update notification_count c set unread = c.unread - d.n
-        from (select category_id, count(*)::integer as n from done group by category_id) d where c.user_id = ${userId} and c.category_id = d.category_id
+        insert into notification_count as c (user_id, category_id, unread)
+        select ${userId}::uuid, category_id, -count(*)::integer from done group by category_id order by category_id
+        on conflict (user_id, category_id) do update set unread = c.unread + excluded.unread
       ) select count(*)::integer as count from done`);
     return row!.count;
   }
 
-  /** What is read and older than `read`, and keys that are older than `known`. */
-  async clean({ read, known }: { readonly read: Date; readonly known: Date }): Promise<void> {
-    await batched((limit) => this.#data.all(sql`delete from notification where id in
-      (select id from notification where is_read and created_at < ${read} limit ${limit}) returning 1`));
+  #drop(which: RawBuilder<unknown>): Promise<ReadonlyArray<{ readonly userId: string; readonly isRead: boolean }>> {
+    return this.#data.all(sql<{ userId: string; isRead: boolean }>`
+      with h as (
+        select id, user_id, category_id, is_read from notification where id in (${which}) order by user_id, id for update
+      ), gone as (
+        delete from notification n using h where n.id = h.id
+      ), counted as (
+        insert into notification_count as c (user_id, category_id, unread)
+        select user_id, category_id, -count(*)::integer from h where not is_read group by user_id, category_id order by user_id, category_id
+        on conflict (user_id, category_id) do update set unread = c.unread + excluded.unread
+      ) select user_id as "userId", is_read as "isRead" from h`);
+  }
+
+  /**
+   * What is read and older than `read`, what is older than `old`, what a member has beyond the newest `most`, and keys that are older than `known`. `changed` is told
+   * whose numbers are others now.
+   */
+  async clean({ read, old, most, known, changed }: Cleaning): Promise<void> {
+    const drop = async (which: RawBuilder<unknown>): Promise<readonly unknown[]> => {
+      const gone = await this.#drop(which);
+      const members = new Set(gone.filter(({ isRead }) => !isRead).map(({ userId }) => userId));
+      if (members.size > 0) await changed([...members]);
+      return gone;
+    };
+    await batched((limit) => drop(sql`select id from notification where is_read and created_at < ${read} order by created_at limit ${limit}`));
+    await batched((limit) => drop(sql`select id from notification where created_at < ${old} order by created_at limit ${limit}`));
+    await batched((limit) => drop(sql`select n.id from (select user_id from notification group by user_id having count(*) > ${most} limit ${limit}) m
+      cross join lateral (select id from notification where user_id = m.user_id order by created_at desc, id desc offset ${most} limit ${limit}) n limit ${limit}`));
     await batched((limit) => this.#data.all(sql`delete from notification_key where (user_id, key) in
       (select user_id, key from notification_key where created_at < ${known} limit ${limit}) returning 1`));
   }

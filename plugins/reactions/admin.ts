@@ -37,7 +37,7 @@ export function adminPages({ plugin }: Pick<RouteServices, 'plugin'>, { admin, t
     return negotiated(shown(types.all().find(({ slug }) => slug === query.slug)), { success: true, reactions: types.all() });
   });
 
-  plugin.route(pages, { method: 'post', path: '/admin/reactions/save', can, options: { ...options, again }, body: Body })(async ({ actor, body }) => {
+  plugin.route(pages, { method: 'post', path: '/admin/reactions/save', can, summary: 'Save a kind of reaction', options: { ...options, again }, body: Body })(async ({ actor, body }) => {
     await types.refresh();
     const { type, created } = await types.save(body, ({ slug, enabled }) => plugin.emit(reactionTypeSaved, { slug, enabled, actor: actor.id }));
     plugin.log.info({ reaction: type.slug }, 'a kind of reaction was saved');

@@ -3,6 +3,7 @@ import type { Access, Viewer } from '#plugins/access';
 import { postFooter, type PostHead, type PostRecord } from '#plugins/discussions';
 import { react, type ReactionCounts } from '#plugins/reactions';
 import { fill, pages, redirect, slotFillings, type SafeHtml, type Web } from '#plugins/web';
+import { drawingOf } from './pictures.ts';
 import type { RouteServices } from './routes.ts';
 
 /** The buttons below each post, and the form they send. */
@@ -17,16 +18,21 @@ export function reactionPages({ plugin, discussions, reactions }: RouteServices,
     return redirect(`/d/${target.discussion.number}/${target.number}`);
   });
 
+  const pictureOf = (emoji: string): string | undefined => {
+    const drawing = drawingOf(emoji);
+    return drawing && web.asset('reactions', drawing);
+  };
   const bar = async (post: PostRecord & { readonly reactions?: ReactionCounts }, viewer: Viewer): Promise<SafeHtml | undefined> => {
     const { id, number, is_deleted: gone, reactions: counts = [] } = post;
     const may = !gone && access.allows(viewer, react);
     if (!may && counts.length === 0) return undefined;
-    const types = new Map(reactions.types().map((type) => [type.slug, type]));
+    const shown = reactions.types().map((type) => ({ ...type, picture: pictureOf(type.emoji) }));
+    const types = new Map(shown.map((type) => [type.slug, type]));
     const given = counts.flatMap((count) => {
       const type = types.get(count.reaction);
       return type ? [{ ...count, ...type, may: may && type.enabled }] : [];
     });
-    return web.fragment(viewer, '@reactions/bar', { id, number, given, choices: may ? reactions.types().filter(({ enabled }) => enabled) : [] });
+    return web.fragment(viewer, '@reactions/bar', { id, number, given, choices: may ? shown.filter(({ enabled }) => enabled) : [] });
   };
   plugin.extend(slotFillings, fill(postFooter, (posts, viewer) => Promise.all(posts.map((post) => bar(post, viewer)))));
 }

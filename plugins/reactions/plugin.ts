@@ -1,4 +1,4 @@
-import { Cache, Clock, Data, definePlugin, Settings } from '#core';
+import { Cache, Clock, counters, Data, definePlugin, Settings } from '#core';
 import { Access } from '#plugins/access';
 import { Accounts } from '#plugins/accounts';
 import { Admin } from '#plugins/admin';
@@ -10,6 +10,7 @@ import { adminPages } from './admin.ts';
 import { reactionsField } from './field.ts';
 import { reactionPages } from './pages.ts';
 import { reactionsData } from './personal-data.ts';
+import { reactionCounter } from './recounting.ts';
 import { reactionRoutes } from './routes.ts';
 import { ReactionService } from './service.ts';
 import { ReactionTypes } from './types.ts';
@@ -30,6 +31,7 @@ export default definePlugin({
     const reactions = new ReactionService({ plugin, data, cache, clock, access, discussions, types });
     plugin.extend(postFields, reactionsField(reactions, data));
     plugin.extend(personalData, reactionsData({ data, cache }));
+    plugin.extend(counters, reactionCounter({ data, cache }));
 
     const services = { plugin, settings, accounts, discussions, reactions };
     reactionRoutes(services);

@@ -85,6 +85,7 @@ export function filesPage({ plugin, access, limits, web, intake, preparing, stor
   plugin.extend(slotFillings, fill(composerFields, async (contexts, viewer) => {
     if (isGuest(viewer) || !mayUpload(viewer)) return contexts.map(() => undefined);
     const shown = await web.fragment(viewer, '@uploads/composer', { limits: limitsOf(), page: FILES });
-    return contexts.map(() => shown);
+    // Files are put into a text: there is none where only title and fields of a discussion are changed.
+    return contexts.map(({ writes, discussion }) => (writes === 'discussion' && discussion ? undefined : shown));
   }));
 }

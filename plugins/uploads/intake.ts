@@ -79,9 +79,10 @@ export class Intake {
       // Whether it failed is asked below, perhaps much later.
       writing.catch(() => undefined);
     });
-    for (const limit of ['filesLimit', 'fieldsLimit', 'partsLimit'] as const) parser.on(limit, () => (refused ??= new InvalidInput([{ field: 'file', message: ONE }])));
+    const more = new InvalidInput([{ field: 'file', message: ONE }]);
+    for (const limit of ['filesLimit', 'fieldsLimit'] as const) parser.on(limit, () => (refused ??= more));
     try {
-      await feed(req, parser, most + DRAINED, tooLarge);
+      await feed(req, parser, { most: most + DRAINED, tooLarge, more });
     } catch (error) {
       stream?.destroy(new Error('the upload was broken off'));
       await writing?.catch(() => undefined);
@@ -142,20 +143,31 @@ async function parserOf({ headers }: Request, fileSize: number): Promise<BusboyI
 
 const malformed = (message: string): InvalidInput => new InvalidInput([{ field: 'body', message }]);
 
+interface Refusals {
+  readonly most: number;
+  /** The body has more than `most` bytes. */
+  readonly tooLarge: HttpError;
+  /** It has more parts than any form; what follows them is thrown away unread, as there may be a hundred thousand. */
+  readonly more: HttpError;
+}
+
 /** Resolves when the parser has read the whole body. It reads each piece while it is handed over, so that nothing it throws goes astray. */
-async function feed(req: Request, parser: BusboyInstance, most: number, tooLarge: HttpError): Promise<void> {
+async function feed(req: Request, parser: BusboyInstance, { most, tooLarge, more }: Refusals): Promise<void> {
   const ended = new Promise<void>((resolve, reject) => void parser.on('finish', resolve).on('error', reject));
   const write = (chunk: Buffer): Promise<void> => new Promise((resolve) => void parser.write(chunk, () => resolve()));
   let length = 0;
+  let full = false;
+  parser.on('partsLimit', () => (full = true));
   try {
     for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       length += chunk.length;
       if (length > most) throw tooLarge;
-      await Promise.race([write(chunk), ended]);
+      if (!full) await Promise.race([write(chunk), ended]);
     }
+    if (full) throw more;
     parser.end();
     await ended;
   } catch (error) {
-    throw error === tooLarge ? error : malformed(req.complete ? 'is not multipart/form-data, or ends too early' : 'was broken off');
+    throw error === tooLarge || error === more ? error : malformed(req.complete ? 'is not multipart/form-data, or ends too early' : 'was broken off');
   }
 }

@@ -1,10 +1,11 @@
 import { join } from 'node:path';
-import { Cache, Clock, Data, definePlugin, Environment, Http, Settings, Type } from '#core';
+import { Cache, Clock, counters, Data, definePlugin, Environment, Http, Settings, Type } from '#core';
 import { Access } from '#plugins/access';
 import { Accounts } from '#plugins/accounts';
 import { audited, auditRules } from '#plugins/audit';
 import { Discussions, mirrors } from '#plugins/discussions';
 import { Limits } from '#plugins/limits';
+import { markdownHtml } from '#plugins/markdown';
 import { personalData } from '#plugins/privacy';
 import { Protection } from '#plugins/protection';
 import { manageUploads, uploadDeleted, uploadFiles } from '#plugins/uploads';
@@ -16,9 +17,11 @@ import { Intake } from './intake.ts';
 import { uploadsData } from './personal-data.ts';
 import { Pictures } from './pictures.ts';
 import { Preparing } from './preparing.ts';
+import { usageCounter } from './recounting.ts';
 import { References } from './references.ts';
 import { uploadRoutes } from './routes.ts';
 import { uploadSettings } from './settings.ts';
+import { withSizes } from './sizes.ts';
 import { UploadStore } from './store.ts';
 import { serveFiles } from './surface.ts';
 import { Tidying } from './tidying.ts';
@@ -44,10 +47,12 @@ export default definePlugin({
     const store = new UploadStore({ data, cache, clock, files, quota });
     const uploads = new Uploads({ data, environment, accounts, store, plugin });
     plugin.extend(personalData, uploadsData({ data, files, uploads }));
+    plugin.extend(counters, usageCounter({ data, clock }));
     const intake = new Intake({ folder: files.incoming, maxSize: () => own['uploads.max_size'] });
     const pictures = new Pictures({ maxPixels: () => own['uploads.max_pixels'], log });
     const preparing = new Preparing({ intake, pictures, types: () => own['uploads.types'] });
 
+    plugin.on(markdownHtml, (html) => withSizes(html, store));
     const references = new References({ data, clock });
     plugin.extend(mirrors, references);
     await discussions.makeUp(plugin, references, 'upload_absence');

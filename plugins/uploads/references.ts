@@ -4,7 +4,7 @@ import type { Mirror, MirroredPost } from '#plugins/discussions';
 const ADDRESS = /\/uploads\/([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})\//gi;
 
 /** Which uploads are named in a text, in lower case. */
-const namedIn = (html: string): readonly string[] => [...new Set([...html.matchAll(ADDRESS)].map(([, id = '']) => id.toLowerCase()))];
+export const namedIn = (html: string): readonly string[] => [...new Set([...html.matchAll(ADDRESS)].map(([, id = '']) => id.toLowerCase()))];
 
 /**
  * Notes, in the transaction that writes a post, which uploads it shows or links to. A deleted post keeps its own, since it may be restored.

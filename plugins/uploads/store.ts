@@ -123,6 +123,13 @@ export class UploadStore {
     return ids;
   }
 
+  /** Pixels of those of the ids that are pictures. One statement. */
+  async sizes(ids: readonly string[]): Promise<ReadonlyMap<string, { readonly width: number; readonly height: number }>> {
+    const rows = await this.#parts.data.all(sql<{ id: string; width: number; height: number }>`
+      select id, width, height from upload where id = any(${ids}::uuid[]) and width is not null and height is not null`);
+    return new Map(rows.map(({ id, ...size }) => [id, size]));
+  }
+
   /** Those of the ids that are known. One statement. */
   async known(ids: readonly string[]): Promise<ReadonlySet<string>> {
     const rows = await this.#parts.data.all(sql<{ id: string }>`select id from upload where id = any(${ids.filter(isId)}::uuid[])`);

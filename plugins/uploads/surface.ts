@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { defineSurface, HttpError, notFound, type Exchange, type Http, type Logger, type PluginHandle, type Request, type Response, type SurfaceBehaviour } from '#core';
 import { isFresh } from '#plugins/api';
-import { DATA_POLICY, type Policy, type Protection } from '#plugins/protection';
+import { DATA_POLICY, presentable, type Policy, type Protection } from '#plugins/protection';
 import type { Web } from '#plugins/web';
 import type { UploadFiles } from './files.ts';
 import { disposition, pathName } from './names.ts';
@@ -19,7 +19,8 @@ const files = defineSurface<undefined, StoredFile>('uploads', { prefix: '/upload
 /** Whatever the file is, it runs nothing, loads nothing and has no access to the site. */
 const FILE_POLICY: Policy = { ...DATA_POLICY, sandbox: [] };
 /** A file never changes under its address. */
-const FOREVER = 'public, max-age=31536000, immutable';
+/** The bytes of an address never change, but they may be deleted: caches that others share ask again after five minutes, browsers after a day. */
+const KEPT = 'public, max-age=86400, s-maxage=300, immutable';
 
 interface SurfaceParts {
   readonly http: Http;
@@ -45,7 +46,7 @@ class FileSurface implements SurfaceBehaviour<undefined, StoredFile> {
     const etag = `"${id}"`;
     this.#head(req, res, FILE_POLICY, {
       'Content-Type': type === 'text/plain' || type === 'text/csv' ? `${type}; charset=utf-8` : type, 'Content-Disposition': disposition(shown ? 'inline' : 'attachment', name),
-      'Cache-Control': FOREVER, ETag: etag,
+      'Cache-Control': KEPT, ETag: etag,
       // Feed readers and previews of links show pictures on pages of their own.
       ...(shown && { 'Cross-Origin-Resource-Policy': 'cross-origin' }),
     });
@@ -59,7 +60,7 @@ class FileSurface implements SurfaceBehaviour<undefined, StoredFile> {
     const { http, log, web } = this.#parts;
     if (res.headersSent) return void res.destroy();
     const requestId = http.idOf(req);
-    const { status, message, code, headers } = error instanceof HttpError ? error : new HttpError(500, 'Something went wrong on the server');
+    const { status, message, code, headers } = presentable(error) ?? new HttpError(500, 'Something went wrong on the server');
     if (status >= 500) log.error({ error, request: requestId, path: req.path }, 'a file could not be sent');
     for (const name of ['Content-Disposition', 'Content-Length', 'ETag', 'Cross-Origin-Resource-Policy']) res.removeHeader(name);
     if (await web?.fail(req, res, error)) return;

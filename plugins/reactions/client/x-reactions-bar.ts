@@ -52,12 +52,12 @@ class ReactionsBar extends HTMLElement {
   #made(reaction: string): HTMLButtonElement {
     const choice = this.#choice(reaction);
     const button = document.createElement('button');
-    const [emoji, label, count] = [document.createElement('span'), document.createElement('span'), document.createElement('span')];
+    const [label, count] = [document.createElement('span'), document.createElement('span')];
+    const sign = choice?.firstElementChild?.cloneNode(true) ?? reaction;
     Object.assign(button, { className: 'reaction', name: 'reaction', value: reaction, title: choice?.title ?? reaction });
-    Object.assign(emoji, { ariaHidden: 'true', textContent: choice?.textContent?.trim() ?? reaction });
     Object.assign(label, { className: 'hidden', textContent: choice?.title ?? reaction });
     count.className = 'reaction-count';
-    button.append(emoji, label, ' ', count);
+    button.append(sign, label, ' ', count);
     return button;
   }
 }

@@ -1,0 +1,35 @@
+import { sql, type Cache, type Counter, type Data } from '#core';
+import { tags } from '#plugins/discussions';
+
+/** How many reactions of each type a post has. */
+export const reactionCounter = ({ data, cache }: { readonly data: Data; readonly cache: Cache }): Counter => {
+  const there = (keys: readonly string[]) => sql`select post_id, type, count(*)::int as count from reaction where post_id = any(${keys}::uuid[]) group by post_id, type`;
+  return {
+    name: 'reactions of posts',
+    async keys({ after, limit, falling = false }) {
+      const [order, rest] = [falling ? sql`desc` : sql`asc`, after === undefined ? sql`true` : sql`post_id > ${after}::uuid`];
+      const part = (table: string) => sql`(select distinct post_id from ${sql.table(table)} where ${rest} order by post_id ${order} limit ${limit})`;
+      const rows = await data.all(sql<{ id: string }>`
+        select post_id as id from (${part('reaction')} union ${part('reaction_count')}) post order by post_id ${order} limit ${limit}`);
+      return rows.map(({ id }) => id);
+    },
+    async check(keys) {
+      const rows = await data.all(sql<{ line: string }>`
+        select format('post %s, %s: %s, but %s', post_id, type, coalesce(k.count, 0), coalesce(t.count, 0)) as line
+        from (${there(keys)}) t full join (select * from reaction_count where post_id = any(${keys}::uuid[])) k using (post_id, type)
+        where coalesce(k.count, 0) <> coalesce(t.count, 0) order by post_id, type`);
+      return rows.map(({ line }) => line);
+    },
+    async repair(keys) {
+      await data.transaction(async () => {
+        await data.all(sql`insert into reaction_count (post_id, type, count) select post_id, type, 0 from (${there(keys)}) t order by post_id, type on conflict do nothing`);
+        await data.all(sql`select from reaction_count where post_id = any(${keys}::uuid[]) order by post_id, type for update`);
+        await data.all(sql`update reaction_count k set count = n.count from (
+            select c.post_id, c.type, coalesce(t.count, 0) as count from reaction_count c left join (${there(keys)}) t using (post_id, type)
+            where c.post_id = any(${keys}::uuid[])
+          ) n where k.post_id = n.post_id and k.type = n.type`);
+      });
+      await cache.purge(tags.all);
+    },
+  };
+};
