@@ -1,4 +1,4 @@
-import MarkdownIt, { type StateCore, type Token } from 'markdown-it';
+import MarkdownIt, { type StateBlock, type StateCore, type Token } from 'markdown-it';
 import { FOREIGN_REL, imageSource, linkTarget, type Rules } from './links.ts';
 import { mention } from './mentions.ts';
 
@@ -6,6 +6,10 @@ import { mention } from './mentions.ts';
 const MOST_ATTRIBUTES = 256 * 1024;
 /** Deeper quotes and lists are shown as text. */
 const DEEPEST = 40;
+/** All tables of one text together: every row is filled up to the width of its header, so that one character can become a whole row of cells. */
+const MOST_CELLS = 10_000;
+/** As many as the beginning of an ordinary text has. Excerpts are made on the spot. */
+const MOST_CELLS_OF_WORDS = 500;
 
 export interface Parser {
   /** HTML made of allowed elements only; it goes through the sanitiser all the same. Throws when a text grows out of proportion. */
@@ -19,13 +23,35 @@ export function createParser(rules: Rules): Parser {
   const markdown = new MarkdownIt({ html: false, linkify: true, breaks: true, maxNesting: DEEPEST });
   markdown.validateLink = (address) => linkTarget(address, rules) !== undefined;
   markdown.inline.ruler.push('mention', mention);
+  boundTables(markdown);
   markdown.core.ruler.push('house', (state) => house(state, rules));
   markdown.renderer.rules['fence'] = (tokens, index) => code(tokens[index]!, tokens[index]!.info);
   markdown.renderer.rules['code_block'] = (tokens, index) => code(tokens[index]!, '');
   return {
-    parse: (source) => markdown.render(source),
-    words: (source) => words(markdown.parse(source, {})),
+    parse: (source) => markdown.render(source, { cells: MOST_CELLS }),
+    words: (source) => words(markdown.parse(source, { cells: MOST_CELLS_OF_WORDS })),
   };
+}
+
+type BlockRule = (state: StateBlock, start: number, end: number, silent: boolean) => boolean;
+
+/** Lets the rule for tables see only as many lines as the cells left in `env` may still fill: a table that goes on beyond them refuses the text. */
+function boundTables(markdown: InstanceType<typeof MarkdownIt>): void {
+  const table = (markdown.block.ruler.getRules('') as readonly BlockRule[]).find(({ name }) => name === 'table')!;
+  const bounded: BlockRule = (state, start, end, silent) => {
+    if (!table(state, start, end, true)) return false;
+    if (silent) return true;
+    const columns = state.src.slice(state.bMarks[start + 1], state.eMarks[start + 1]).trim().replace(/^\||\|$/g, '').split('|').length;
+    const left = state.env['cells'] as number;
+    const stop = start + 1 + Math.floor(left / columns);
+    const fits = stop >= start + 2 && table(state, start, Math.min(end, stop), false);
+    if (!fits || (state.line === stop && stop < end && !state.isEmpty(stop))) {
+      throw new RangeError(`has tables of more than ${MOST_CELLS.toLocaleString('en')} cells; every row counts as wide as its table`);
+    }
+    state.env['cells'] = left - (state.line - start - 1) * columns;
+    return true;
+  };
+  markdown.block.ruler.at('table', bounded, { alt: ['paragraph', 'reference'] });
 }
 
 /** Core rule: what this house asks of every block, link and picture. */
@@ -37,7 +63,7 @@ function house(state: StateCore, rules: Rules): void {
     if (!token.children) continue;
     token.children = inline(token.children, state, rules);
     for (const child of token.children) for (const [, value] of child.attrs ?? []) spent += String(value).length;
-    if (spent > MOST_ATTRIBUTES) throw new RangeError('the links of this text repeat too often');
+    if (spent > MOST_ATTRIBUTES) throw new RangeError('has links that repeat too often');
   }
   tasks(state.tokens);
 }
@@ -54,6 +80,8 @@ function block(token: Token, outline: number[]): void {
   if (token.type === 'th_open' || token.type === 'td_open') align(token);
   // Only the outermost: an element with a direction of its own does not count for its parent's.
   if (token.level === 0 && token.nesting === 1) token.attrSet('dir', 'auto');
+  // Focusable, so that a wide one can be scrolled by keyboard.
+  if (token.type === 'table_open') token.attrSet('tabindex', '0');
 }
 
 /** Column alignment as a class: the content security policy forbids inline style. */

@@ -1,7 +1,11 @@
-import { definePlugin, Environment, Type } from '#core';
+import { definePlugin, Environment, Http, Type } from '#core';
+import { isGuest } from '#plugins/access';
 import { api } from '#plugins/api';
+import { Limits } from '#plugins/limits';
 import { Markdown, markdownHtml } from '#plugins/markdown';
 import { foreignSources, Protection } from '#plugins/protection';
+import { permittedPictures } from './pictures.ts';
+import { GuestPreviews } from './previews.ts';
 import { Renderer } from './service.ts';
 
 export default definePlugin({
@@ -9,7 +13,7 @@ export default definePlugin({
   name: 'Markdown',
   version: '1.0.0',
   description: 'Turns what members write into safe HTML.',
-  needs: { environment: Environment },
+  needs: { environment: Environment, http: Http, limits: Limits },
   wants: { protection: Protection },
   provides: { markdown: Markdown },
   hooks: [markdownHtml],
@@ -21,9 +25,10 @@ export default definePlugin({
     'markdown.rate_limit': Type.Integer({ default: 60, minimum: 1, title: 'Previews a minute', description: 'Per member, or per address for guests.' }),
   }),
 
-  setup({ environment, protection }, plugin) {
+  setup({ environment, http, limits, protection }, plugin) {
+    const { origin } = new URL(environment.baseUrl);
     const create = (): Renderer =>
-      new Renderer({ origin: new URL(environment.baseUrl).origin, imageHosts: plugin.settings['markdown.image_hosts'] }, (html, source) =>
+      new Renderer({ origin, imageHosts: plugin.settings['markdown.image_hosts'] }, (html, source) =>
         plugin.filter(markdownHtml, html, { source }));
     let renderer = create();
     plugin.extend(foreignSources, { directive: 'img-src', hosts: () => plugin.settings['markdown.image_hosts'].map((host) => `https://${host}`) });
@@ -39,17 +44,22 @@ export default definePlugin({
     const markdown: Markdown = {
       render: (source) => renderer.render(source),
       excerpt: (source, length) => renderer.excerpt(source, length),
+      permitted: { rule: `1 ${origin}`, pictures: (html) => permittedPictures(html, origin) },
     };
+    const guests = new GuestPreviews();
 
     plugin.route(api, {
       method: 'post',
       path: '/markdown/parse',
-      summary: 'Renders Markdown as it would be shown in a post; at most 64 KiB.',
+      summary: 'Renders Markdown as it would be shown in a post; at most 64 KiB, and 8 KiB and one at a time per address for guests.',
       body: Type.Object({ content: Type.String() }),
       result: Type.Object({ html: Type.String() }),
       can: 'public',
-      options: { csrf: false, bucket: { name: 'markdown', window: 60, limit: 'markdown.rate_limit' } },
-    })(async ({ body }) => ({ html: await markdown.render(body.content) }));
+      options: { csrf: false, longText: true, bucket: { name: 'markdown', window: 60, limit: 'markdown.rate_limit' } },
+    })(async ({ req, actor, body: { content } }) => {
+      if (!isGuest(actor)) return { html: await renderer.render(content, 'preview') };
+      return { html: await guests.one(limits.addressKey(http.addressOf(req)), () => renderer.render(content, 'guest')) };
+    });
 
     return { markdown };
   },

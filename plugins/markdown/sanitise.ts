@@ -2,6 +2,9 @@ import sanitizeHtml, { type Attributes, type IOptions } from 'sanitize-html';
 import { FOREIGN_REL, imageSource, linkTarget, type Rules } from './links.ts';
 
 const DIRECTION = { name: 'dir', multiple: false, values: ['auto', 'ltr', 'rtl'] };
+const FOCUSABLE = { name: 'tabindex', multiple: false, values: ['0'] };
+/** Pixels of a picture. */
+const PIXELS = /^[1-9]\d{0,4}$/;
 const BLOCKS = ['p', 'h3', 'h4', 'h5', 'h6', 'blockquote', 'ul', 'li', 'hr', 'table', 'td', 'th'];
 
 const ALLOWED: IOptions = {
@@ -13,9 +16,10 @@ const ALLOWED: IOptions = {
   allowedAttributes: {
     ...Object.fromEntries(BLOCKS.map((tag) => [tag, [DIRECTION]])),
     a: ['href', 'rel', 'title'],
-    img: ['src', 'alt', 'title', 'loading', 'decoding'],
+    img: ['src', 'alt', 'title', 'loading', 'decoding', 'width', 'height'],
     ol: ['start', DIRECTION],
-    pre: [DIRECTION, { name: 'tabindex', multiple: false, values: ['0'] }],
+    pre: [DIRECTION, FOCUSABLE],
+    table: [DIRECTION, FOCUSABLE],
   },
   allowedClasses: {
     a: ['mention'],
@@ -38,10 +42,10 @@ export function createSanitiser(rules: Rules): (html: string) => string {
     if (!target) return { tagName, attribs: rest };
     return { tagName, attribs: { href: target.href, ...(target.foreign ? { rel: FOREIGN_REL } : {}), ...rest } };
   };
-  const picture = (tagName: string, { src, alt = '', title }: Attributes): { tagName: string; attribs: Attributes } => {
+  const picture = (tagName: string, { src, alt = '', title, width = '', height = '' }: Attributes): { tagName: string; attribs: Attributes } => {
     const source = src === undefined ? undefined : imageSource(src, rules);
     if (source === undefined) return { tagName, attribs: {} };
-    return { tagName, attribs: { src: source, alt, ...(title === undefined ? {} : { title }), loading: 'lazy', decoding: 'async' } };
+    return { tagName, attribs: { src: source, alt, ...(title === undefined ? {} : { title }), ...(PIXELS.test(width) && PIXELS.test(height) ? { width, height } : {}), loading: 'lazy', decoding: 'async' } };
   };
   const options: IOptions = {
     ...ALLOWED,
