@@ -42,10 +42,9 @@ export class Keeper {
     const { discussions, language } = this.#parts;
     const { complete, walking, stale, language: indexed } = await this.#state();
     if (stale || walking !== null) return true;
-    const missing = await discussions.mirrored(undefined, 1, complete ?? undefined);
-    if (missing.length > 0) await this.#set(sql`stale = true`);
-    else await this.#set(sql`complete = ${await discussions.mark()}`);
-    return missing.length > 0 || indexed !== language();
+    const missing = await discussions.changed(complete ?? undefined);
+    await this.#set(missing ? sql`stale = true` : sql`complete = ${await discussions.mark()}`);
+    return missing || indexed !== language();
   }
 
   /** The mirror is about to leave: what is complete now is complete up to here. */

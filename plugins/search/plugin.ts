@@ -38,7 +38,7 @@ export default definePlugin({
     });
     plugin.onSettings(async (keys) => void (keys.includes('search.language') && (await job.add({}))));
     plugin.extend(mirrors, mirror);
-    if (await keeper.begin()) await job.add({});
+    if (await keeper.begin()) await job.add({}, { once: true });
     plugin.defer(() => keeper.end());
 
     const search = new SearchService({ data, environment, accounts, categories, discussions, tags, language });

@@ -9,8 +9,8 @@ export const RANKED = 250;
 const OF_ONE = 3;
 /** Seconds after which a post counts half as much. */
 const HALF_LIFE = 365 * 86_400;
-/** Characters of a post in which its excerpt is looked for. */
-const EXCERPTED = 20_000;
+/** Characters of a post in which its excerpt is looked for: fewer where the better results of the page took what they may together, but always some. */
+const EXCERPTED = { most: 20_000, together: 50_000, least: 400 } as const;
 const EXCERPT = `StartSel=${FOUND.begin}, StopSel=${FOUND.end}, MaxWords=30, MinWords=15, MaxFragments=2, FragmentDelimiter=" … "`;
 
 /** Which posts are looked at. */
@@ -68,7 +68,8 @@ export function rankedPage(matching: Matching, ids: readonly string[], { limit, 
   const { language, text, once } = matching;
   const words = wordsOf(matching);
   const fit = text === '' ? sql`0` : sql`ln(greatest(ts_rank(vector, ${words}, 1), 1e-6)::float8)`;
-  const begin = sql`left(body, ${EXCERPTED}::int)`;
+  const begin = sql`left(body, room)`;
+  const before = sql`sum(least(length(body), ${EXCERPTED.most}::int)) over (order by score desc, id desc rows between unbounded preceding and 1 preceding)`;
   // The title comes before the text where the text alone would not show why it was found.
   const shown = sql`case when title <> '' and not to_tsvector(${language}::regconfig, ${begin}) @@ ${words} then title || ' – ' || ${begin} else ${begin} end`;
   const excerpt = text === '' ? sql`left(body, 240)` : sql`ts_headline(${language}::regconfig, ${shown}, ${words}, ${EXCERPT})`;
@@ -80,7 +81,10 @@ export function rankedPage(matching: Matching, ids: readonly string[], { limit, 
     ), page as (
       select id, score from best ${after ? sql`where (score, id) < (${after[0]}::float8, ${after[1]}::uuid)` : sql``}
       order by score desc, id desc limit ${limit + 1} offset ${offset}
+    ), texts as (
+      select *, greatest(${EXCERPTED.least}::int, least(${EXCERPTED.most}::int, ${EXCERPTED.together}::int - coalesce(${before}, 0)))::int as room
+      from page join search_post using (id)
     )
     select id, discussion_id, number, author_id, category_id, created_at, score, ${excerpt} as excerpt
-    from page join search_post using (id) order by score desc, id desc`;
+    from texts order by score desc, id desc`;
 }
