@@ -1,4 +1,4 @@
-import { defineAction, defineExtensionPoint, definePermission, defineToken } from '#core';
+import { defineAction, defineExtensionPoint, defineFilter, definePermission, defineToken, type FieldProblem } from '#core';
 import type { PageHead, View } from '#plugins/web';
 
 /** May open the admin panel at all. */
@@ -21,6 +21,13 @@ export interface AdminTile {
 }
 export const adminTiles = defineExtensionPoint<AdminTile>('admin.tiles');
 
+/**
+ * Settings are about to be stored: listeners add what keeps that from being done, by key, such as a demand that the administrator does not
+ * meet themselves.
+ */
+export const settingsSaving = defineFilter<readonly FieldProblem[], { readonly actor: string | undefined; readonly changes: Readonly<Record<string, unknown>> }>(
+  'admin.settings-saving', 'abort',
+);
 /** Somebody stored settings, or took them back to their defaults; raised in the transaction of the change. Never with the values. */
 export const settingsChanged = defineAction<{
   readonly actor: string | undefined;

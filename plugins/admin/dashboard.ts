@@ -1,6 +1,6 @@
-import type { Data, Environment, Jobs, Plugins } from '#core';
+import type { Data, Environment, Jobs, PluginInfo, Plugins } from '#core';
 import { administer, adminSections, adminTiles } from '#plugins/admin';
-import { negotiated, pages } from '#plugins/web';
+import { negotiated, pages, type Web } from '#plugins/web';
 import type { Parts } from './parts.ts';
 
 /** Milliseconds a tile may take before the dashboard goes on without its value. */
@@ -11,10 +11,26 @@ interface Sources {
   readonly jobs: Jobs;
   readonly data: Data;
   readonly environment: Environment;
+  readonly web: Web;
 }
 
+interface Alert {
+  readonly kind: 'refusing' | 'failed';
+  readonly id: string;
+  readonly name: string;
+  readonly text: string;
+  /** Whether it can be switched off. */
+  readonly on: boolean;
+}
+
+/** What somebody should do something about today: a check that refuses everything, a plugin that failed. */
+const alertsOf = ({ id, name, state, problem, required, tasks }: PluginInfo): readonly Alert[] => [
+  ...tasks.filter(({ refusing }) => refusing).slice(0, 1).map(({ task, lastError }) => ({ kind: 'refusing' as const, id, name, text: `${task}: ${lastError ?? ''}`, on: !required })),
+  ...(state === 'failed' ? [{ kind: 'failed' as const, id, name, text: problem ?? '', on: false }] : []),
+];
+
 /** `/admin`, and the tiles about the kernel itself. */
-export function addDashboard({ plugin, panel }: Parts, { plugins, jobs, data, environment }: Sources): void {
+export function addDashboard({ plugin, panel }: Parts, { plugins, jobs, data, environment, web }: Sources): void {
   plugin.extend(adminSections, { group: 'overview' as const, label: 'Dashboard', href: '/admin' }, -100);
 
   plugin.extend(adminTiles, { label: 'Version', value: async () => ({ text: environment.version }) }, -100);
@@ -23,7 +39,7 @@ export function addDashboard({ plugin, panel }: Parts, { plugins, jobs, data, en
     label: 'Plugins', href: '/admin/plugins',
     value: async () => {
       const all = plugins.list();
-      const troubled = all.filter(({ problem, tasks }) => problem !== undefined || tasks.some(({ quarantined }) => quarantined)).length;
+      const troubled = all.filter(({ problem, tasks }) => problem !== undefined || tasks.some(({ quarantined, refusing }) => quarantined || refusing)).length;
       const running = all.filter(({ state }) => state === 'active').length;
       return troubled > 0 ? { text: `${troubled} in trouble`, state: 'bad' } : { text: `${running} running`, state: 'good' };
     },
@@ -38,11 +54,18 @@ export function addDashboard({ plugin, panel }: Parts, { plugins, jobs, data, en
     },
   }, -97);
 
+  plugin.extend(adminTiles, {
+    label: 'Theme', href: '/admin/settings/appearance',
+    value: async () => (web.themeProblem === undefined ? { text: 'in order', state: 'good' } : { text: 'cannot be used as it is', state: 'bad' }),
+  }, -96);
+
   plugin.route(pages, { method: 'get', path: '/admin', can: administer, options: { login: true } })(async () => {
     const tiles = await Promise.all(plugin.extensions(adminTiles).map(async ({ plugin: owner, value: tile }) => {
       const found = await plugin.attempt(owner, `tile ${tile.label}`, () => tile.value(), TILE_BUDGET);
       return { label: tile.label, href: tile.href, text: found?.text ?? 'no answer', state: found ? found.state : 'warning' };
     }));
-    return negotiated(panel.view('@admin/dashboard', { title: 'Dashboard' }, { tiles }), { success: true, tiles });
+    const alerts = plugins.list().flatMap((one) => alertsOf(one));
+    const shown = alerts.map((alert) => ({ ...alert, href: `/admin/plugins#plugin-${alert.id}`, title: web.text(`admin:dashboard.${alert.kind}`, { name: alert.name }) }));
+    return negotiated(panel.view('@admin/dashboard', { title: 'Dashboard' }, { tiles, alerts: shown }), { success: true, tiles, alerts });
   });
 }

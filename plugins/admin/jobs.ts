@@ -13,7 +13,7 @@ export function addJobs({ plugin, panel }: Parts, { data, jobs }: { data: Data; 
   });
 
   plugin.route(pages, {
-    method: 'post', path: '/admin/jobs/retry', can: administer, options: { login: true }, body: Type.Object({ listener: Type.String({ maxLength: 200 }) }),
+    method: 'post', path: '/admin/jobs/retry', can: administer, summary: 'Try failed background work again', options: { login: true }, body: Type.Object({ listener: Type.String({ maxLength: 200 }) }),
   })(async ({ actor, body: { listener } }) => {
     const count = await data.transaction(async () => {
       const found = await jobs.retry(listener);

@@ -1,4 +1,4 @@
-import { InvalidInput, notFound, Type } from '#core';
+import { InvalidInput, notFound, Type, type Http } from '#core';
 import type { Access } from '#plugins/access';
 import { manageAccounts, type Account, type Accounts } from '#plugins/accounts';
 import { adminSections } from '#plugins/admin';
@@ -20,7 +20,7 @@ interface Search {
 }
 
 /** `/admin/users`: find members, move them between groups, disable accounts. */
-export function addMembers({ plugin, panel }: Parts, { accounts, access }: { accounts: Accounts; access: Access }): void {
+export function addMembers({ plugin, panel }: Parts, { accounts, access, http }: { accounts: Accounts; access: Access; http: Http }): void {
   plugin.extend(adminSections, { group: 'people' as const, label: 'Members', href: '/admin/users' }, -100);
   const can = manageAccounts;
   const plain = ({ id, username, email, groupId, status, joinedAt }: Account): object => ({
@@ -57,9 +57,9 @@ export function addMembers({ plugin, panel }: Parts, { accounts, access }: { acc
     return (await list({ text: account?.username ?? '', groupId: '', page: 1 }, retry)).view;
   };
   plugin.route(pages, {
-    method: 'post', path: '/admin/users/save', can, options: { login: true, again },
+    method: 'post', path: '/admin/users/save', can, summary: 'Move a member to another group, or change whether the account is active', options: { login: true, again, button: true },
     body: Type.Object({ id: Type.String(), group_id: Type.Optional(Type.String()), status: Type.Optional(Type.Enum(['active', 'disabled'])) }),
-  })(async ({ actor, body: { id, group_id: groupName, status } }) => {
+  })(async ({ actor, req, body: { id, group_id: groupName, status } }) => {
     const account = await accounts.find(id);
     if (!account) throw notFound('There is no such member');
     const group = groupName === undefined ? undefined : access.findGroup(groupName);
@@ -72,7 +72,7 @@ export function addMembers({ plugin, panel }: Parts, { accounts, access }: { acc
     if (id === actor.id && (moved || switched)) {
       throw new InvalidInput([{ field: 'id', message: 'is your own account; ask another administrator to change it' }]);
     }
-    if (moved) await accounts.setGroup(id, group.id, actor.id);
+    if (moved) await accounts.setGroup(id, group.id, actor.id, undefined, http.addressOf(req));
     if (switched) await accounts.setStatus(id, status, actor.id);
     const change = { ...(moved && { from: account.groupId, to: group.id }), ...(switched && { status }) };
     if (moved || switched) plugin.log.info({ ...by(actor), target: id, ...change }, 'a member was changed');
@@ -82,7 +82,7 @@ export function addMembers({ plugin, panel }: Parts, { accounts, access }: { acc
   });
 
   plugin.route(pages, {
-    method: 'post', path: '/admin/users/end-sessions', can, options: { login: true, again }, body: Type.Object({ id: Type.String() }),
+    method: 'post', path: '/admin/users/end-sessions', can, summary: 'Log a member out everywhere', options: { login: true, again, button: true }, body: Type.Object({ id: Type.String() }),
   })(async ({ actor, body: { id } }) => {
     await accounts.endSessions(id, actor.id);
     const { username } = (await accounts.find(id))!;

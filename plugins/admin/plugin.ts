@@ -1,9 +1,10 @@
-import { Data, definePlugin, Environment, Jobs, Plugins, Settings } from '#core';
+import { Clock, Data, definePlugin, Environment, Http, Jobs, Plugins, Settings } from '#core';
 import { Access } from '#plugins/access';
 import { Accounts } from '#plugins/accounts';
 import {
-  Admin, administer, adminSections, adminTiles, pluginReleased, pluginStayed, pluginSwitched, settingsChanged, workRetried,
+  Admin, administer, adminSections, adminTiles, pluginReleased, pluginStayed, pluginSwitched, settingsChanged, settingsSaving, workRetried,
 } from '#plugins/admin';
+import { Mail } from '#plugins/mail';
 import { navigation, Web } from '#plugins/web';
 import { addAuditRules } from './audit-rules.ts';
 import { addDashboard } from './dashboard.ts';
@@ -12,28 +13,32 @@ import { addMembers } from './members.ts';
 import { Panel } from './panel.ts';
 import { addPlugins } from './plugins.ts';
 import { addSettings } from './settings.ts';
+import { Warnings, warnOfPromotions } from './warnings.ts';
 
 export default definePlugin({
   id: 'admin',
   name: 'Admin panel',
   version: '1.0.0',
   description: 'Settings, plugins, members and background work, for administrators.',
-  needs: { access: Access, accounts: Accounts, web: Web, settings: Settings, plugins: Plugins, jobs: Jobs, data: Data, environment: Environment },
+  needs: { access: Access, accounts: Accounts, web: Web, settings: Settings, plugins: Plugins, jobs: Jobs, data: Data, environment: Environment, clock: Clock, http: Http },
+  wants: { mail: Mail },
   provides: { admin: Admin },
-  hooks: [settingsChanged, pluginSwitched, pluginStayed, pluginReleased, workRetried],
+  hooks: [settingsSaving, settingsChanged, pluginSwitched, pluginStayed, pluginReleased, workRetried],
   permissions: [administer],
   extensionPoints: [adminSections, adminTiles],
 
-  setup({ access, accounts, web, settings, plugins, jobs, data, environment }, plugin) {
+  setup({ access, accounts, web, settings, plugins, jobs, data, environment, clock, http, mail }, plugin) {
+    const warnings = new Warnings({ access, accounts, clock, environment, http, web, mail });
+    warnOfPromotions(plugin, warnings, { access, accounts });
     const panel = new Panel(() => plugin.extensions(adminSections));
     const parts = { plugin, panel };
     plugin.extend(navigation, {
       area: 'account', label: 'admin:panel', href: '/admin', icon: 'settings', visible: (viewer) => access.allows(viewer, administer),
     }, 50);
-    addDashboard(parts, { plugins, jobs, data, environment });
-    addMembers(parts, { accounts, access });
-    addSettings(parts, { data, settings, plugins, web });
-    addPlugins(parts, { plugins });
+    addDashboard(parts, { plugins, jobs, data, environment, web });
+    addMembers(parts, { accounts, access, http });
+    addSettings(parts, { data, settings, plugins, web, environment, warnings });
+    addPlugins(parts, { plugins, warnings });
     addJobs(parts, { data, jobs });
     addAuditRules(plugin);
     return { admin: panel };

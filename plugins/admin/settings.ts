@@ -1,8 +1,9 @@
-import { InvalidInput, notFound, Type, type Data, type Plugins, type SettingInfo, type Settings } from '#core';
-import { administer, adminSections, settingsChanged } from '#plugins/admin';
+import { InvalidInput, notFound, Type, type Data, type Environment, type Plugins, type SettingInfo, type Settings } from '#core';
+import { administer, adminSections, settingsChanged, settingsSaving } from '#plugins/admin';
 import { negotiated, pages, redirect, type Retry, type View, type Web } from '#plugins/web';
 import { by, type Parts } from './parts.ts';
 import { fromForm, groupOf, isSecret, isShown } from './setting-values.ts';
+import type { Doer, Warnings } from './warnings.ts';
 
 /** The part of a form's model that is added to here. */
 interface Form {
@@ -20,15 +21,32 @@ const plain = (setting: SettingInfo): object => ({
 const differs = (setting: SettingInfo): boolean =>
   setting.stored && (isSecret(setting) || JSON.stringify(setting.value) !== JSON.stringify(setting.default));
 
+/** An address without the password in it. */
+function withoutPassword(address: string): string {
+  const url = new URL(address);
+  return url.password === '' ? address : address.replace(/^([^:]+:\/\/[^:@/]*):.*@/, '$1:…@');
+}
+
+/** What only the environment may say: it decides where secrets go, whom this server calls and who is believed. */
+const fixedIn = ({ smtpUrl, mailFrom, trustedProxies, allowedHosts, allowedPorts }: Environment): readonly { readonly variable: string; readonly value: string }[] => [
+  { variable: 'SMTP_URL', value: smtpUrl === undefined ? '' : withoutPassword(smtpUrl) },
+  { variable: 'MAIL_FROM', value: mailFrom ?? '' },
+  { variable: 'TRUSTED_PROXIES', value: trustedProxies.join(', ') },
+  { variable: 'WEBHOOKS_ALLOWED_HOSTS', value: allowedHosts.join(', ') },
+  { variable: 'WEBHOOKS_ALLOWED_PORTS', value: allowedPorts.join(', ') },
+];
+
 interface SettingServices {
   readonly data: Data;
   readonly settings: Settings;
   readonly plugins: Plugins;
   readonly web: Web;
+  readonly environment: Environment;
+  readonly warnings: Warnings;
 }
 
 /** `/admin/settings` and its groups: forms made from the settings' schemas. */
-export function addSettings({ plugin, panel }: Parts, { data, settings, plugins, web }: SettingServices): void {
+export function addSettings({ plugin, panel }: Parts, { data, settings, plugins, web, environment, warnings }: SettingServices): void {
   plugin.extend(adminSections, { group: 'system' as const, label: 'Settings', href: '/admin/settings' }, -100);
   const can = administer;
   const shown = (): readonly SettingInfo[] => settings.list().filter(isShown);
@@ -36,12 +54,15 @@ export function addSettings({ plugin, panel }: Parts, { data, settings, plugins,
   /** A group that bears a plugin's id bears its name. */
   const nameOf = (id: string): string => plugins.list().find((one) => one.id === id)?.name ?? titleOf(id);
 
+  /** What is wrong with a choice that is in force already. */
+  const standing = (): Retry['problems'] => (web.themeProblem === undefined ? [] : [{ field: 'site.theme', message: web.themeProblem }]);
+
   const groupView = (group: string, typed?: Pick<Retry, 'body' | 'problems' | 'message'>): View => {
     const own = shown().filter((setting) => groupOf(setting) === group);
     const schema = Type.Object(Object.fromEntries(own.map((setting) => [setting.key, { ...setting.schema, 'x-group': nameOf(setting.plugin) }])));
     // A stored secret is shown as set, never as what it is.
     const values = Object.fromEntries(own.map((setting) => [setting.key, isSecret(setting) ? (setting.stored ? 'set' : '') : setting.value]));
-    const form = web.form(schema, { ...values, ...typed?.body }, typed?.problems ?? []) as Form;
+    const form = web.form(schema, { ...values, ...typed?.body }, typed?.problems ?? standing()) as Form;
     const changed = new Set(own.filter(differs).map(({ key }) => key));
     const groups = form.groups.map(({ title, fields }) => ({
       title: form.groups.length > 1 ? title : undefined,
@@ -55,7 +76,8 @@ export function addSettings({ plugin, panel }: Parts, { data, settings, plugins,
       title: nameOf(group), href: pathOf(group), changed: own.filter(differs).length,
       names: own.map(({ schema, key }) => (schema as { title?: string }).title ?? key).join(', '),
     }));
-    return negotiated(panel.view('@admin/settings', { title: 'Settings' }, { groups }), { success: true, settings: shown().map(plain) });
+    const fixed = fixedIn(environment);
+    return negotiated(panel.view('@admin/settings', { title: 'Settings' }, { groups, fixed }), { success: true, settings: shown().map(plain), environment: fixed });
   });
 
   plugin.route(pages, {
@@ -63,18 +85,26 @@ export function addSettings({ plugin, panel }: Parts, { data, settings, plugins,
     find: ({ params }) => (shown().some((setting) => groupOf(setting) === params.group) ? params.group : undefined),
   })(({ target }) => negotiated(groupView(target), { success: true, settings: shown().filter((setting) => groupOf(setting) === target).map(plain) }));
 
+  /** Tells the administrators of those among these settings that defend accounts. */
+  const warn = async (keys: readonly string[], doer: Doer): Promise<void> => {
+    const grave = shown().filter(({ key, schema }) => keys.includes(key) && 'x-danger' in schema).map(({ key }) => key);
+    if (grave.length > 0) await warnings.tell('settings', { settings: grave.join(', ') }, doer);
+  };
   const groupIn = (body: Readonly<Record<string, unknown>>): string => String(body['_group'] ?? '');
   const again = (retry: Retry): View => groupView(groupIn(retry.body), retry);
 
   plugin.route(pages, {
-    method: 'post', path: '/admin/settings/save', can, options: { login: true, again }, body: Type.Record(Type.String(), Type.Unknown()),
+    method: 'post', path: '/admin/settings/save', can, summary: 'Save settings', options: { login: true, longText: true, again }, body: Type.Record(Type.String(), Type.Unknown()),
   })(async ({ req, actor, body }) => {
     const sent = Object.fromEntries(Object.entries(body).filter(([key]) => !key.startsWith('_')));
     const unknown = Object.keys(sent).filter((key) => !shown().some((setting) => setting.key === key));
     if (unknown.length > 0) throw new InvalidInput(unknown.map((field) => ({ field, message: 'is not a setting of any installed plugin' })));
     const changes = req.is('json') ? sent : fromForm(sent, shown());
     const keys = Object.keys(changes);
+    const problems = await plugin.filter(settingsSaving, [], { actor: actor.id, changes });
+    if (problems.length > 0) throw new InvalidInput(problems);
     await data.transaction(async () => {
+      await warn(keys, warnings.doer(actor, req));
       await settings.set(changes);
       if (keys.length > 0) await plugin.emit(settingsChanged, { actor: actor.id, keys, reset: false });
     });
@@ -86,11 +116,12 @@ export function addSettings({ plugin, panel }: Parts, { data, settings, plugins,
   });
 
   plugin.route(pages, {
-    method: 'post', path: '/admin/settings/reset', can, options: { login: true }, body: Type.Object({ key: Type.String() }),
-  })(async ({ actor, body }) => {
+    method: 'post', path: '/admin/settings/reset', can, summary: 'Take a setting back to its default', options: { login: true }, body: Type.Object({ key: Type.String() }),
+  })(async ({ actor, req, body }) => {
     const setting = shown().find(({ key }) => key === body.key);
     if (!setting) throw notFound('There is no such setting');
     await data.transaction(async () => {
+      await warn([setting.key], warnings.doer(actor, req));
       await settings.reset([setting.key]);
       await plugin.emit(settingsChanged, { actor: actor.id, keys: [setting.key], reset: true });
     });

@@ -11,6 +11,9 @@ const partsOf = (path: string): readonly string[] => path.split('/').filter(Bool
 const fits = (pattern: readonly string[], parts: readonly string[]): boolean =>
   pattern.length === parts.length && pattern.every((part, index) => part.startsWith(':') || part === parts[index]);
 
+/** True for the panel's own paths, and for patterns that begin like one: what is written there is administration, whichever plugin it belongs to. */
+export const belowAdmin = (path: string): boolean => safeDecode(partsOf(path)[0] ?? '') === 'admin';
+
 /** The route that a form is sent to. */
 export const formRoute = (routes: readonly RouteInfo[], action: string): RouteInfo | undefined =>
   answering(routes, 'post').find(({ path }) => fits(partsOf(path), partsOf(action)));

@@ -44,6 +44,16 @@ export interface PageFeed {
 /** Adds feeds to the pages of others, by what their heads say. Asked for each page that is made, so it must be quick. */
 export const pageFeeds = defineExtensionPoint<(head: PageHead) => Awaitable<readonly PageFeed[]>>('web.feeds');
 
+/** A picture that stands for a page where a link to it is shown. */
+export interface PagePicture {
+  /** A path of this site, or an address. */
+  readonly url: string;
+  /** Pixels, where they are known. */
+  readonly width?: number | undefined;
+  readonly height?: number | undefined;
+  readonly alt: string;
+}
+
 /** What a page says about itself outside its body. */
 export interface PageHead {
   readonly title: string;
@@ -55,6 +65,8 @@ export interface PageHead {
   /** Id of what the page shows, a category for instance, for plugins that add to its head. */
   readonly subject?: string;
   readonly feeds?: readonly PageFeed[];
+  /** Default: the site's own. */
+  readonly picture?: PagePicture | undefined;
   /** schema.org data, serialised safely into a data block. */
   readonly data?: object;
   /** Which navigation entry is current, by its href. */
@@ -83,16 +95,24 @@ export interface Redirect {
 /** A page for browsers, JSON for `Accept: application/json`. */
 export interface Negotiated {
   readonly kind: 'negotiated';
-  readonly page: View | Redirect;
+  readonly page: View | Redirect | Resumed;
   readonly json: object;
   readonly status: number;
 }
-export type PageResult = View | Redirect | Negotiated;
+/** After a confirmation: the form that was sent before it, or another page where none was. */
+export interface Resumed {
+  readonly kind: 'resumed';
+  readonly pending: string | undefined;
+  readonly otherwise: Redirect;
+}
+export type PageResult = View | Redirect | Resumed | Negotiated;
 
 export const view = (template: string, head: PageHead, model: object, status = 200): View => ({ kind: 'view', template, head, model, status });
 /** 303 after a form, 301 for a moved page. `to` is a path of this site. */
 export const redirect = (to: string, { status = 303, notice }: { status?: number; notice?: string } = {}): Redirect => ({ kind: 'redirect', to, status, notice });
-export const negotiated = (page: View | Redirect, json: object, status = 200): Negotiated => ({ kind: 'negotiated', page, json, status });
+/** `pending`: what the form that asks for the password brought along. */
+export const resumed = (pending: string | undefined, otherwise: Redirect): Resumed => ({ kind: 'resumed', pending, otherwise });
+export const negotiated = (page: Negotiated['page'], json: object, status = 200): Negotiated => ({ kind: 'negotiated', page, json, status });
 
 /** What a form handler's `again` gets when the forgery token or the input was refused: render the form with what was typed. */
 export interface Retry {
@@ -119,10 +139,12 @@ export const wrongIn = (problems: readonly FieldProblem[]): Readonly<Record<stri
 /**
  * The surface of pages: everything without a longer prefix. Forms are urlencoded (JSON is accepted too) and carry
  * `_csrf`. Reads of `options`: `login: true` for what only members may open (guests are sent to /login and back),
- * `confirm: true` beside it for what the password must have been given for within 15 minutes (members are sent to /login/confirm
- * and back; programs get 403 `confirmation_needed`), `multipart: Multipart` for a form with a file (its fields, `_csrf` among them),
- * `again: (retry: Retry) => View` so that a refused form keeps what was typed, and with `confirm` `keeps: readonly string[]`, the
- * fields that it keeps on the way to the password and back: no secrets.
+ * `confirm: true` for what members must have confirmed for within 15 minutes that it is them (they are asked at /login/confirm and come
+ * back with what they sent, except secrets; programs get 403 `confirmation_needed`), `multipart: Multipart` for a form with a file (its
+ * fields, `_csrf` among them), `longText: true` for a form that may have up to 1 MiB, where others have 64 KiB, `again: (retry: Retry) => View` so that a refused form keeps what was typed, and `button: true` where that
+ * page does not show all that is sent, so that after a confirmation one button sends it.
+ *
+ * Every write below `/admin` asks for `login` and `confirm`, whichever plugin it belongs to and whatever its options say.
  */
 export const pages: Surface<Viewer, PageResult> = defineSurface<Viewer, PageResult>('pages', { prefix: '/' });
 
@@ -185,6 +207,8 @@ export interface Web {
   fail(req: Request, res: Response, error: unknown): Promise<boolean>;
   /** Leaves a sentence for the next page that this browser opens, as `redirect` does: for surfaces that have no such pages. */
   leaveNotice(req: Request, res: Response, text: string): void;
+  /** Why pages are made with another theme than the chosen one, or with what was read of it before; undefined while all is well. */
+  readonly themeProblem: string | undefined;
   /** Ids of the languages that are installed. */
   readonly languages: readonly string[];
   /** The address of a plugin's public or client file, with its tree's hash. */

@@ -1,4 +1,4 @@
-import { Type, type Http, type PluginHandle } from '#core';
+import { Type, type Http, type PluginHandle, type Request } from '#core';
 import { isGuest, type Viewer } from '#plugins/access';
 import { navigation, pages, redirect, troubleOf, view, type Retry, type View } from './api.ts';
 import { safeUrl } from './helpers.ts';
@@ -12,21 +12,22 @@ const PAGE = '/settings/appearance';
 export function addAppearance(plugin: PluginHandle, http: Http): void {
   plugin.extend(navigation, { area: 'settings', label: 'web:appearance', href: PAGE });
 
+  const chosenIn = (req: Request): Preferences => readPreferences(req.headers.cookie, http.secure(req));
   // Not as `text`: partials would show it as theirs.
   const page = (actor: Viewer, { text: size, ...preferences }: Preferences, retry?: Retry): View => {
     const head = { name: 'settings', title: 'Appearance', hidden: true, current: PAGE };
     return view('@web/appearance', head, { ...preferences, size, member: !isGuest(actor), ...troubleOf(retry) }, retry?.status ?? 200);
   };
-  const again = (retry: Retry): View => page(retry.actor, toPreferences({ ...readPreferences(retry.req.headers.cookie), ...retry.body }), retry);
+  const again = (retry: Retry): View => page(retry.actor, toPreferences({ ...chosenIn(retry.req), ...retry.body }), retry);
 
   plugin.route(pages, { method: 'get', path: PAGE, can: 'public', summary: 'How pages look on this device.' })(
-    ({ actor, req }) => page(actor, readPreferences(req.headers.cookie)),
+    ({ actor, req }) => page(actor, chosenIn(req)),
   );
 
   plugin.route(pages, {
     method: 'post', path: '/appearance', can: 'public', summary: 'Sets how pages look on this device.', body: Appearance, options: { again },
   })(({ req, res, body: { return_to: back = '/', ...chosen } }) => {
-    writePreferences(res, toPreferences({ ...readPreferences(req.headers.cookie), ...chosen }), http.secure(req));
+    writePreferences(res, toPreferences({ ...chosenIn(req), ...chosen }), http.secure(req));
     return redirect(safeUrl(back).startsWith('/') ? safeUrl(back) : '/');
   });
 }

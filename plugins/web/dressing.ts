@@ -1,21 +1,39 @@
-import type { Logger, PluginHandle } from '#core';
+import { messageOf, type Logger, type PluginHandle } from '#core';
 import type { Assets } from './assets.ts';
-import { createLook, type Look, type LookOptions } from './look.ts';
+import { createLook, readTheme, type Look, type LookOptions } from './look.ts';
 import type { Pages } from './page.ts';
 import { ROOT_THEME } from './themes.ts';
 
 /** Milliseconds without another change after which plugins have settled. */
 const SETTLED = 50;
 
-/** A theme that cannot be used gives way to the default one, and that one to what was `worn`. Throws where nothing is left. */
-export function createUsableLook(options: LookOptions, worn: Look | undefined, log: Logger): Look {
+/** What is wrong with a theme, or undefined. */
+export function problemOf(options: Omit<LookOptions, 'assets'>): string | undefined {
+  try {
+    readTheme(options);
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+/**
+ * A theme that cannot be used gives way to itself as it was `worn` last, while that knows every plugin, else to the default one, and that one to
+ * whatever was worn. Throws where nothing is left.
+ */
+export function createUsableLook(options: LookOptions, worn: Look | undefined, log: Logger): { readonly look: Look; readonly problem?: string } {
   const { theme } = options;
   try {
-    return createLook(options);
+    return { look: createLook(options) };
   } catch (error) {
+    const problem = messageOf(error);
+    if (worn?.theme === theme && options.plugins.every(({ id }) => worn.plugins.has(id))) {
+      log.error({ error, theme }, 'the theme can no longer be used as it is on disk; pages go on with what was read before');
+      return { look: worn, problem };
+    }
     if (theme === ROOT_THEME && !worn) throw error;
     log.error({ error, theme }, 'the theme cannot be used; pages fall back to the default one');
-    return theme === ROOT_THEME ? worn! : createLook({ ...options, theme: ROOT_THEME });
+    return { look: theme === ROOT_THEME ? worn! : createLook({ ...options, theme: ROOT_THEME }), problem };
   }
 }
 

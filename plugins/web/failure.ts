@@ -1,5 +1,5 @@
 import type { FieldProblem, Request } from '#core';
-import { isGuest, type Viewer } from '#plugins/access';
+import { isGuest, isStaff, type Viewer } from '#plugins/access';
 import { presentable } from '#plugins/protection';
 import { escapeHtml, view, type View } from './api.ts';
 import type { Locale } from './locales.ts';
@@ -11,14 +11,16 @@ export interface Failure {
   readonly message: string;
   readonly details: readonly FieldProblem[];
   readonly headers: Readonly<Record<string, string>>;
+  /** The message says what it is about, more than its status does. */
+  readonly own: boolean;
 }
 
-/** Anything thrown; what may not be shown is a fault of ours and says nothing. */
-export function failureOf(error: unknown): Failure {
+/** Anything thrown, as this viewer may see it; what may not be shown is a fault of ours and says nothing. */
+export function failureOf(error: unknown, viewer: Viewer): Failure {
   const shown = presentable(error);
-  if (!shown) return { status: 500, code: 'internal_error', message: 'Something went wrong on the server', details: [], headers: {} };
-  const { status, code, message, details, headers } = shown;
-  return { status, code, message, details, headers };
+  if (!shown) return { status: 500, code: 'internal_error', message: 'Something went wrong on the server', details: [], headers: {}, own: false };
+  const { status, code, message, details, headers, operators } = shown;
+  return { status, code, message: isStaff(viewer) ? (operators ?? message) : message, details, headers, own: operators !== undefined };
 }
 
 /** The envelope of every JSON failure, on this surface as on the API's. */
@@ -35,6 +37,9 @@ export const opensPage = (req: Request): boolean => !wantsJson(req) && (req.head
 /** What cannot be helped by saying it as the thrower put it: these have a text of their own. */
 const OWN_TEXT = new Set([404, 403, 500, 503, 507]);
 
+/** Failures whose page has words of its own, by code. */
+const OWN_WORDS: Readonly<Record<string, string>> = { csrf_failed: 'web:error.expired', read_only: 'web:error.read_only' };
+
 /** For whom and for what an error page is; `back` is the page that a refused form stands on. */
 export interface ErrorPlace {
   readonly locale: Locale;
@@ -49,10 +54,11 @@ export function errorView(failure: Failure, { locale, viewer, url, back, request
   const { status, message, headers } = failure;
   const guest = isGuest(viewer);
   const expired = failure.code === 'csrf_failed';
-  const titleKey = expired ? 'web:error.expired' : `web:error.${status}`;
+  const words = OWN_WORDS[failure.code];
+  const titleKey = words ?? `web:error.${status}`;
   const title = locale.text(titleKey);
-  const ownKey = expired ? 'web:error.expired.text' : `web:error.${status}.${status === 403 && guest ? 'guest' : 'text'}`;
-  const own = OWN_TEXT.has(status) ? locale.text(ownKey) : message;
+  const ownKey = words === undefined ? `web:error.${status}.${status === 403 && guest ? 'guest' : 'text'}` : `${words}.text`;
+  const own = OWN_TEXT.has(status) && !failure.own ? locale.text(ownKey) : message;
   const model = {
     status, requestId, title: title === titleKey ? locale.text('web:error.500') : title, message: own,
     retryAfter: headers['Retry-After'] === undefined ? undefined : Number(headers['Retry-After']),

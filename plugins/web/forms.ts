@@ -88,7 +88,7 @@ function toField(name: string, schema: Schema, { value = schema.default, problem
     return { ...base, kind: 'input', type: 'password', value: '', autocomplete: 'off', help };
   }
   if (schema.type === 'boolean') return { ...base, kind: 'switch', checked: value === true || value === 'true' };
-  if (choices) return { ...base, required, value, kind: choices.length <= SHOWN_CHOICES ? 'choices' : 'select', options: choices };
+  if (choices) return { ...base, required, value, kind: choices.length <= SHOWN_CHOICES ? 'choices' : 'select', options: offering(choices, value) };
   if (schema.type === 'array') return listField(base, schema, value);
   if (schema.type === 'integer' || schema.type === 'number') {
     const { minimum: min, maximum: max, multipleOf: step = schema.type === 'integer' ? 1 : 'any' } = schema;
@@ -118,8 +118,19 @@ function listField(base: { readonly name: string; readonly label: string }, sche
   return { ...base, kind: 'list', items: [...values.map(String), ''].map((item, index) => ({ value: item, number: index + 1 })) };
 }
 
+/** What is stored and no longer offered stays a choice: a form would show another, and store that when it is saved. */
+function offering(choices: readonly Choice[], value: unknown): readonly Choice[] {
+  const there = value === undefined || value === null || choices.some((choice) => String(choice.value) === String(value));
+  return there ? choices : [...choices, { value, label: words(String(value)) }];
+}
+
+interface Choice {
+  readonly value: unknown;
+  readonly label: string;
+}
+
 /** An enumeration, written either way. */
-function choicesOf({ enum: list, anyOf }: Schema): readonly { readonly value: unknown; readonly label: string }[] | undefined {
+function choicesOf({ enum: list, anyOf }: Schema): readonly Choice[] | undefined {
   if (list) return list.map((value) => ({ value, label: words(String(value)) }));
   if (!anyOf?.every((choice) => 'const' in choice)) return undefined;
   return anyOf.map((choice) => ({ value: choice.const, label: choice.title ?? words(String(choice.const)) }));

@@ -1,4 +1,4 @@
-import { csrfMark, html, type PageHead, type SafeHtml } from './api.ts';
+import { csrfMark, html, type PageHead, type PagePicture, type SafeHtml } from './api.ts';
 import { safeJson } from './helpers.ts';
 import type { Locale } from './locales.ts';
 import type { Look } from './look.ts';
@@ -9,13 +9,15 @@ export interface HeadContext {
   readonly look: Look;
   readonly locale: Locale;
   readonly siteName: string;
+  /** Address of the site's picture; empty for the theme's. */
+  readonly sitePicture: string;
   readonly baseUrl: string;
   readonly scheme: '' | 'light' | 'dark';
   readonly member: boolean;
 }
 
 /** What belongs into every page's head, whatever the theme: the theme only says where. */
-export function renderHead({ head, look, locale, siteName, baseUrl, scheme, member }: HeadContext): SafeHtml {
+export function renderHead({ head, look, locale, siteName, sitePicture, baseUrl, scheme, member }: HeadContext): SafeHtml {
   const canonical = head.canonical === undefined ? undefined : baseUrl + head.canonical;
   const title = head.title === siteName ? siteName : `${head.title} · ${siteName}`;
   return html`<meta charset="utf-8">
@@ -34,10 +36,27 @@ ${(head.feeds ?? []).map(({ title: name, href, type }) => html`<link rel="altern
 <meta property="og:locale" content="${locale.id.replace('-', '_')}">
 ${canonical && html`<meta property="og:url" content="${canonical}">`}
 ${head.description && html`<meta property="og:description" content="${head.description}">`}
+${picture(head.picture ?? siteOwn(sitePicture, siteName, look), baseUrl)}
 <link rel="icon" href="${look.asset('img/icon.svg')}" type="image/svg+xml">
 ${look.sheets.map((sheet) => html`<link rel="stylesheet" href="${sheet}">\n`)}
 ${scripts(look, locale, member)}
 ${head.data && html`<script type="application/ld+json">${safeJson(head.data)}</script>`}`;
+}
+
+/** The theme's is 1200 by 630 pixels, as those who show links ask for. */
+const siteOwn = (url: string, alt: string, look: Look): PagePicture =>
+  (url === '' ? { url: look.asset('img/share.png'), width: 1200, height: 630, alt } : { url, alt });
+
+/** Pixels from which a picture is worth its own line. */
+const LARGE = 600;
+
+function picture({ url, width, height, alt }: PagePicture, baseUrl: string): SafeHtml {
+  const size = width && height ? html`<meta property="og:image:width" content="${width}">
+<meta property="og:image:height" content="${height}">
+` : '';
+  return html`<meta property="og:image" content="${new URL(url, baseUrl).href}">
+${size}<meta property="og:image:alt" content="${alt}">
+<meta name="twitter:card" content="${width === undefined || width >= LARGE ? 'summary_large_image' : 'summary'}">`;
 }
 
 function themeColour({ colours }: Look, scheme: HeadContext['scheme']): SafeHtml {
@@ -57,7 +76,6 @@ function scripts(look: Look, locale: Locale, member: boolean): SafeHtml {
 
 // The texts boot and its elements say themselves; whatever else a script shows comes from the server as HTML.
 const CLIENT_TEXTS = [
-  'wait', 'offline', 'failed', 'session', 'more', 'loaded', 'write', 'draft', 'restored', 'discard',
-  'bold', 'italic', 'heading', 'quote', 'code', 'list', 'link', 'toolbar', 'caps', 'copied',
+  'wait', 'offline', 'failed', 'session', 'more', 'loaded', 'write', 'draft', 'restored', 'kept', 'bring', 'discard', 'caps', 'copied',
 ];
 const KEEP_HOLES = {};

@@ -116,6 +116,11 @@ export class Locales {
     return [...this.#offered].sort();
   }
 
+  /** Reads every offered language of an owner now, so that no later change on disk is noticed. */
+  load(owner: string): void {
+    for (const language of this.#offered) this.#messages(owner, language);
+  }
+
   /** A language by id; English for one that is not installed. */
   get(id: string): Locale {
     const known = this.#offered.has(id) ? id : 'en';

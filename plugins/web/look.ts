@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { filesBelow, modulesIn, stylesIn, type Assets } from './assets.ts';
 import { createHelpers, type Scope } from './helpers.ts';
 import { Locales } from './locales.ts';
 import { Templates } from './templates.ts';
-import { chainIcons, chainTokens, loadChain, type Theme } from './themes.ts';
+import { chainIcons, chainTokens, checkLocales, loadChain, unusable, type Theme } from './themes.ts';
 import { themeColours, tokenSheet } from './tokens.ts';
 
 /** A plugin as the look sees it: where its views, texts, styles and browser modules are. */
@@ -17,6 +17,8 @@ export interface Contributor {
 /** Everything pages are made with, put together once for a theme and the plugins that run; swapped as a whole. */
 export interface Look {
   readonly theme: string;
+  /** Plugins it was made for. */
+  readonly plugins: ReadonlySet<string>;
   /** Changes with the theme, the plugins and their files: part of the key of every kept page. */
   readonly hash: string;
   readonly templates: Templates;
@@ -46,28 +48,38 @@ export interface LookOptions {
 const WEB = 'web';
 const ELEMENT = /^x-[a-z0-9-]+\.js$/;
 
-/** Throws `ConfigurationError` or `TemplateError` when the theme cannot be used. */
-export function createLook({ theme, themeFolders, plugins, assets, scope, zone }: LookOptions): Look {
+/** Reads all of a theme and its parents, and checks it; nothing comes into use by that. Throws a `ConfigurationError` that says what is wrong where. */
+export function readTheme({ theme, themeFolders, plugins, scope, zone }: Omit<LookOptions, 'assets'>) {
   const chain = loadChain(theme, themeFolders);
   const tokens = chainTokens(chain);
   const folders = new Map(plugins.map(({ id, folder }) => [id, folder]));
-  const themeTrees = chain.toReversed().map((own) => assets.mount('t', own.id, themeFiles(own)));
+  checkLocales(chain);
+  const locales = new Locales((owner) => (owner === 'theme' ? chain.toReversed().map((own) => own.folder) : [folders.get(owner) ?? []].flat()), 'theme', zone);
+  locales.load('theme');
+  const templates = new Templates(chain, createHelpers(scope), (id) => folders.get(id));
+  templates.loadAll();
+  return {
+    chain, tokens, templates, locales, icons: chainIcons(chain), sheet: tokenSheet(tokens),
+    files: chain.toReversed().map((own) => ({ id: own.id, sources: themeFiles(own) })),
+  };
+}
+
+/** Throws `ConfigurationError` when the theme cannot be used; what was in use before is as it was then. */
+export function createLook(options: LookOptions): Look {
+  const { theme, plugins, assets } = options;
+  const { chain, tokens, templates, locales, icons, files, sheet: tokenText } = readTheme(options);
+  const themeTrees = files.map(({ id, sources }) => assets.mount('t', id, sources));
   const pluginTrees = plugins.map(({ id, folder }) => assets.mount('p', id, [...filesBelow(join(folder, 'public')), ...modulesIn(folder)]));
-  const sheet = assets.mount('s', 'tokens', [{ path: 'tokens.css', text: tokenSheet(tokens) }]);
+  const sheet = assets.mount('s', 'tokens', [{ path: 'tokens.css', text: tokenText }]);
   const styles = plugins.map(({ id, folder }) => ({ id, text: stylesIn(folder).join('\n') })).filter(({ text }) => text !== '');
   const pluginSheet = assets.mount('s', 'plugins', [{ path: 'plugins.css', text: styles.map(({ id, text }) => `@layer plugins.${id}{\n${text}\n}`).join('\n') }]);
   const modules = pluginTrees.flatMap((tree) => [...tree.paths].filter((path) => ELEMENT.test(path)).map((path) => [path.slice(0, -3), tree.base + path] as const));
   const web = assets.tree('p', WEB)?.base ?? '/assets/p/web/';
   const client = `${web}client.js`;
   const trees = [...themeTrees, ...pluginTrees, sheet, pluginSheet];
-  const templates = new Templates(chain, createHelpers(scope), (id) => folders.get(id));
-  // The shell is looked at now: a theme whose layout cannot be used must not become the active one.
-  templates.get('layout');
   return {
-    theme, templates, client, boot: `${web}boot.js`,
+    theme, templates, locales, icons, client, boot: `${web}boot.js`, plugins: new Set(plugins.map(({ id }) => id)),
     hash: createHash('sha256').update(`${trees.map((tree) => tree.base).join()} ${templatesStamp(chain, plugins)}`).digest('base64url').slice(0, 10),
-    locales: new Locales((owner) => (owner === 'theme' ? chain.toReversed().map((own) => own.folder) : [folders.get(owner) ?? []].flat()), 'theme', zone),
-    icons: chainIcons(chain),
     sheets: [
       `${sheet.base}tokens.css`,
       ...themeTrees.filter((tree) => tree.paths.has(STYLE)).map((tree) => tree.base + STYLE),
@@ -89,7 +101,10 @@ const STYLE = 'css/style.css';
 /** A theme's files, with its style sheets joined into one, so that a page asks once. The root theme's parts name their own layers. */
 function themeFiles(theme: Theme): Parameters<Assets['mount']>[2] {
   const files = filesBelow(join(theme.folder, 'assets')).filter(({ path }) => !path.endsWith('.css'));
-  const text = (theme.styles ?? []).map((style) => readFileSync(join(theme.folder, 'assets', style), 'utf8')).join('\n');
+  const sheets = (theme.styles ?? []).map((style) => ({ style, file: join(theme.folder, 'assets', style) }));
+  const missing = sheets.find(({ file }) => !existsSync(file));
+  if (missing) throw unusable(theme.id, `theme.json names the style sheet "${missing.style}", and there is no assets/${missing.style}`);
+  const text = sheets.map(({ file }) => readFileSync(file, 'utf8')).join('\n');
   if (text === '') return files;
   return [...files, { path: STYLE, text: theme.extends === undefined && theme.id === 'default' ? text : `@layer theme.${theme.id}{\n${text}\n}` }];
 }

@@ -7,7 +7,6 @@ import type { Locale } from './locales.ts';
 import type { Look } from './look.ts';
 import type { Preferences } from './preferences.ts';
 import { SLOT_BUDGET, SlotPlaces, type Attempt } from './slots.ts';
-import { LARGEST_PAGE } from './templates.ts';
 
 /** For whom and in which way a page is made. */
 export interface Setting {
@@ -17,6 +16,8 @@ export interface Setting {
   /** Path and query of the request. */
   readonly url: string;
   readonly notice: string | undefined;
+  /** Until when the member need not give the password again. */
+  readonly confirmedUntil?: Date | undefined;
 }
 
 export interface Made {
@@ -36,6 +37,7 @@ interface Navigation {
 
 export interface PageParts {
   readonly siteName: () => string;
+  readonly sitePicture: () => string;
   readonly baseUrl: string;
   readonly now: () => number;
   readonly attempt: Attempt;
@@ -54,6 +56,7 @@ export class Pages {
   readonly #parts: PageParts;
   #look: Look | undefined;
   #outdated = true;
+  #generation = 0;
   #scope: Scope | undefined;
 
   constructor(parts: PageParts) {
@@ -75,6 +78,12 @@ export class Pages {
   /** The next page is made with a new look. */
   renew(): void {
     this.#outdated = true;
+    this.#generation++;
+  }
+
+  /** Of the look, and of how often it was renewed: while a plugin restarts, pages lack what it adds to them. */
+  get hash(): string {
+    return `${this.look.hash}.${this.#generation}`;
   }
 
   async page({ template, head: own, model, frame }: View, setting: Setting): Promise<Made> {
@@ -84,7 +93,7 @@ export class Pages {
     const [navigation, sidebar, avatar] = await Promise.all([this.#navigation(setting, head), this.#sidebar(setting, head), this.#parts.avatarOf(setting.viewer)]);
     const data = { ...this.#data(setting, avatar), navigation: navigation.areas, sidebar: sidebar.sections, page: pageData(head, setting) };
     const places = new SlotPlaces();
-    const text = this.#within(setting, places, head, () => {
+    const text = this.#within(look, setting, places, head, () => {
       const inner = new SafeHtml(look.templates.get(template)(model, { data }));
       const body = frame === undefined ? inner : new SafeHtml(look.templates.get(frame)({ body: inner, model }, { data }));
       return look.templates.get('layout')({ body, model }, { data });
@@ -99,25 +108,22 @@ export class Pages {
     const { look } = this;
     const places = new SlotPlaces();
     const data = { ...this.#data(setting, null), page: { name: 'fragment' } };
-    const text = this.#within(setting, places, undefined, () => look.templates.get(template)(model, { data }));
+    const text = this.#within(look, setting, places, undefined, () => look.templates.get(template)(model, { data }));
     const filled = await places.fill(text, this.#parts.fillings(), setting.viewer, this.#parts.attempt);
     return { text: squeeze(filled.text), complete: filled.complete, tags: [] };
   }
 
-  #within(setting: Setting, places: SlotPlaces, head: PageHead | undefined, render: () => string): string {
-    const { look } = this;
+  #within(look: Look, setting: Setting, places: SlotPlaces, head: PageHead | undefined, render: () => string): string {
     const { locale, preferences, viewer } = setting;
-    const { siteName, baseUrl, now } = this.#parts;
+    const { siteName, sitePicture, baseUrl, now } = this.#parts;
     this.#scope = {
       locale, now: now(), regions: new Map(), asset: look.asset, icon: (name) => look.icons.get(name),
       slot: (id, context, fallback) => places.add(id, context, fallback),
-      head: () => (head ? renderHead({ head, look, locale, siteName: siteName(), baseUrl, scheme: preferences.scheme, member: !isGuest(viewer) }) : new SafeHtml('')),
+      head: () => (head ? renderHead({ head, look, locale, siteName: siteName(), sitePicture: sitePicture(), baseUrl, scheme: preferences.scheme, member: !isGuest(viewer) }) : new SafeHtml('')),
       foot: () => new SafeHtml('<div id="announcer" class="hidden" role="status" aria-live="polite"></div>'),
     };
     try {
-      const text = render();
-      if (text.length > LARGEST_PAGE) throw new Error(`a page of ${text.length} characters is more than the ${LARGEST_PAGE} allowed; page the list it shows`);
-      return text;
+      return render();
     } finally {
       this.#scope = undefined;
     }
@@ -168,8 +174,8 @@ export class Pages {
   }
 }
 
-const pageData = (head: PageHead, { url, notice }: Setting): object => ({
-  name: head.name, title: head.title, rail: `rail.${head.name}`, path: url, returnTo: RETURNLESS.test(url) ? undefined : url, notice, feeds: head.feeds ?? [],
+const pageData = (head: PageHead, { url, notice, confirmedUntil }: Setting): object => ({
+  name: head.name, title: head.title, rail: `rail.${head.name}`, path: url, returnTo: RETURNLESS.test(url) ? undefined : url, notice, confirmedUntil, feeds: head.feeds ?? [],
 });
 /** Pages nobody wants to come back to after logging in. */
 const RETURNLESS = /^\/(login|register|logout|password)?([/?]|$)/;

@@ -1,25 +1,26 @@
 import { join } from 'node:path';
 import type { IncomingMessage } from 'node:http';
-import { Cache, Clock, definePlugin, Environment, Http, pluginChanged, Plugins, Routes, Secrets } from '#core';
+import { Cache, Clock, definePlugin, Environment, Http, pluginChanged, Plugins, Routes, Secrets, Settings } from '#core';
 import { Access, type Viewer } from '#plugins/access';
 import { Accounts, Csrf, sessionNotices, Sessions } from '#plugins/accounts';
+import { Limits } from '#plugins/limits';
 import { Protection } from '#plugins/protection';
 import { navigation, pageFeeds, pages as pageSurface, pageWatchers, renderedTag, SafeHtml, sidebarSections, slotFillings, Web } from './api.ts';
 import { addAppearance } from './appearance.ts';
 import { Assets } from './assets.ts';
 import { leaveNotice } from './cookies.ts';
-import { createUsableLook, keepDressed } from './dressing.ts';
+import { createUsableLook, keepDressed, problemOf } from './dressing.ts';
 import { formModel } from './forms.ts';
 import { PageHeaders } from './headers.ts';
 import type { Locale } from './locales.ts';
 import type { Look } from './look.ts';
+import { PendingForms } from './pending-forms.ts';
 import { Pages } from './page.ts';
 import { NO_PREFERENCES } from './preferences.ts';
 import { Replay } from './replay.ts';
 import { ASSET_PATH, assetBehaviour, assetSurface, serveAsset } from './serve.ts';
 import { webSettings } from './settings.ts';
 import { PageSurface } from './surface.ts';
-import { TypedForms } from './typed.ts';
 
 const DAY = 86_400_000;
 const THEMES = join(import.meta.dirname, '../../themes');
@@ -28,7 +29,7 @@ export default definePlugin({
   id: 'web',
   name: 'Pages',
   description: 'The page surface: themes, templates, slots, forms and assets.',
-  needs: { Access, Accounts, Cache, Clock, Csrf, Environment, Http, Plugins, Protection, Routes, Secrets, Sessions },
+  needs: { Access, Accounts, Cache, Clock, Csrf, Environment, Http, Limits, Plugins, Protection, Routes, Secrets, Sessions, Settings },
   provides: { Web },
   extensionPoints: [slotFillings, navigation, sidebarSections, pageFeeds, pageWatchers],
   settings: webSettings,
@@ -42,15 +43,24 @@ export default definePlugin({
       const page = { path, viewer: viewer ?? services.Access.guest, address: http.addressOf(req), userAgent: String(req.headers['user-agent'] ?? ''), key };
       for (const { value } of plugin.extensions(pageWatchers)) value.seen(page);
     };
-    const dress = (worn: Look | undefined): Look => {
+    const lookOptions = () => {
       const running = plugins.list().flatMap(({ id, state, folder }) => (folder && (state === 'active' || id === plugin.id) ? [{ id, folder }] : []));
       const own = running.some(({ id }) => id === plugin.id) ? running : [{ id: plugin.id, folder: import.meta.dirname }, ...running];
-      const options = { themeFolders: [THEMES, join(environment.dataDir, 'themes')], plugins: own, assets, scope: pages.scope, zone: () => settings['site.timezone'] };
-      return createUsableLook({ ...options, theme: settings['site.theme'] }, worn, log);
+      return { themeFolders: [THEMES, join(environment.dataDir, 'themes')], plugins: own, assets, scope: pages.scope, zone: () => settings['site.timezone'] };
     };
+    let themeProblem: string | undefined;
+    const dress = (worn: Look | undefined): Look => {
+      const { look, problem } = createUsableLook({ ...lookOptions(), theme: settings['site.theme'] }, worn, log);
+      themeProblem = problem;
+      return look;
+    };
+    plugin.checkSettings(({ 'site.theme': theme }) => {
+      const message = theme === undefined ? undefined : problemOf({ ...lookOptions(), theme: String(theme) });
+      return message === undefined ? [] : [{ field: 'site.theme', message }];
+    });
     const pages = new Pages({
       dress,
-      siteName: () => settings['site.name'], baseUrl: environment.baseUrl, now: () => services.Clock.now(), attempt: plugin.attempt,
+      siteName: () => settings['site.name'], sitePicture: () => settings['site.picture'], baseUrl: environment.baseUrl, now: () => services.Clock.now(), attempt: plugin.attempt,
       fillings: () => plugin.extensions(slotFillings), navigation: () => plugin.extensions(navigation), sidebar: () => plugin.extensions(sidebarSections),
       feeds: () => plugin.extensions(pageFeeds),
       avatarOf: async ({ id }) => (id === undefined ? null : ((await services.Accounts.find(id))?.avatarUrl ?? null)),
@@ -70,9 +80,12 @@ export default definePlugin({
 
     const { Sessions: sessions, Csrf: csrf, Access: access } = services;
     const parts = { pages, headers, protection: services.Protection, http, cache, environment, log, localeOf, seen, sessions, csrf, access, guest: access.guest };
-    const replay = new Replay({ ...parts, lookHash: () => pages.look.hash });
-    const typed = new TypedForms({ secrets: services.Secrets, http });
-    const surface = new PageSurface({ ...parts, replay, typed, routes: services.Routes });
+    const lookHash = (): string => pages.hash;
+    const replay = new Replay({ ...parts, lookHash });
+    const pendingForms = new PendingForms({ secrets: services.Secrets, settings: services.Settings, clock: services.Clock });
+    const surface = new PageSurface({
+      ...parts, lookHash, replay, pendingForms, routes: services.Routes, limits: services.Limits, writes: () => settings['pages.rate_limit'],
+    });
     plugin.surface(pageSurface, surface);
     const files = { assets, protection: services.Protection };
     plugin.surface(assetSurface, assetBehaviour(files));
@@ -93,6 +106,11 @@ export default definePlugin({
         text: (key, values) => pages.look.locales.get(settings['site.locale']).text(key, values),
         fail: (req, res, error) => surface.failFor(req, res, error),
         leaveNotice: (req, res, sentence) => leaveNotice(res, sentence, { secure: http.secure(req) }),
+        get themeProblem() {
+          // After a change the theme is read when it is next needed.
+          void pages.look;
+          return themeProblem;
+        },
         get languages() {
           return pages.look.locales.offered;
         },

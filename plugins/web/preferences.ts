@@ -1,5 +1,5 @@
 import type { Response } from '#core';
-import { cookieOf } from './cookies.ts';
+import { cookieName, cookieOf } from '#plugins/protection';
 
 /** How a visitor wants pages to look, on this device; empty: as the system says. */
 export interface Preferences {
@@ -24,8 +24,8 @@ export function toPreferences(values: Readonly<Record<string, unknown>>): Prefer
 }
 
 /** From a raw Cookie header. */
-export function readPreferences(header: string | undefined): Preferences {
-  const value = cookieOf(header, COOKIE);
+export function readPreferences(header: string | undefined, secure: boolean): Preferences {
+  const value = cookieOf(header, cookieName(COOKIE, secure));
   if (!value) return NO_PREFERENCES;
   return toPreferences(Object.fromEntries(value.split('.').map((part, index) => [KEYS[index] ?? '', part])));
 }
@@ -35,4 +35,4 @@ export const preferencesKey = (preferences: Preferences): string => KEYS.map((ke
 
 /** The cookie is read by no script, and says nothing about who somebody is. */
 export const writePreferences = (res: Response, preferences: Preferences, secure: boolean): void =>
-  void res.cookie(COOKIE, preferencesKey(preferences), { path: '/', maxAge: KEPT * 1000, httpOnly: true, sameSite: 'lax', secure });
+  void res.cookie(cookieName(COOKIE, secure), preferencesKey(preferences), { path: '/', maxAge: KEPT * 1000, httpOnly: true, sameSite: 'lax', secure });

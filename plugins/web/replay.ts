@@ -65,8 +65,9 @@ export class Replay {
   /** For a member, who is known by now: true when it has answered. */
   recall(req: Request, res: Response, viewer: Viewer): boolean {
     const { cookie } = req.headers;
-    if (viewer.id === undefined || req.method !== 'GET' || hasNotice(cookie)) return false;
-    const page = this.#parts.cache.peek<KeptPage>(this.#key(req, readPreferences(cookie), viewer));
+    const secure = this.#parts.http.secure(req);
+    if (viewer.id === undefined || req.method !== 'GET' || hasNotice(cookie, secure)) return false;
+    const page = this.#parts.cache.peek<KeptPage>(this.#key(req, readPreferences(cookie, secure), viewer));
     if (!page) return false;
     this.#send(req, res, page, this.#parts.csrf.token(req, res));
     this.#parts.seen(req, page.path, viewer, undefined);
@@ -77,10 +78,10 @@ export class Replay {
   answer(req: IncomingMessage, res: ServerResponse): boolean {
     const { cache, sessions, http, seen } = this.#parts;
     const { cookie } = req.headers;
-    if (cookie !== undefined && (sessions.hasCookie(cookie) || hasNotice(cookie))) return false;
-    const page = cache.peek<KeptPage>(this.#key(req, readPreferences(cookie)));
-    if (!page) return false;
     const secure = http.secure(req);
+    if (cookie !== undefined && (sessions.hasCookie(cookie) || hasNotice(cookie, secure))) return false;
+    const page = cache.peek<KeptPage>(this.#key(req, readPreferences(cookie, secure)));
+    if (!page) return false;
     const { token, setCookie } = this.#known(cookie, secure) ?? this.#ask(cookie, secure);
     this.#send(req, res, page, token, setCookie);
     seen(req, page.path, undefined, setCookie === undefined ? token : undefined);

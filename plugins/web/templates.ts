@@ -1,8 +1,8 @@
 import Handlebars from 'handlebars';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Helpers } from './helpers.ts';
-import type { Theme } from './themes.ts';
+import { shown, unusable, type Theme } from './themes.ts';
 import { TemplateError, validate } from './validate.ts';
 
 type KnownHelpers = NonNullable<CompileOptions['knownHelpers']>;
@@ -13,9 +13,6 @@ const VIEW = /^@([a-z][a-z0-9-]*)\/([a-z0-9/-]+)$/;
 const OWN = /^[a-z0-9/-]+$/;
 const PARENT = /(\{\{~?#?>\s*)parent:/g;
 const LEVEL = /^from-(\d+):(.+)$/;
-
-/** Bytes of one rendered template above which something has gone wrong. */
-export const LARGEST_PAGE = 2 * 1024 * 1024;
 
 /**
  * Finds templates along the chain (theme, its parents, then the plugin that owns the name), checks them and compiles
@@ -38,33 +35,55 @@ export class Templates {
 
   /** Throws `TemplateError` for a name that leads nowhere or a template that breaks the rules. */
   get(name: string): Template {
-    return this.#loaded.get(name) ?? this.#load(name, []);
+    return this.#loaded.get(name) ?? this.#load(name, [], undefined);
+  }
+
+  /**
+   * Reads and checks every template of the chain, those too that a child has its own of: whatever is changed on disk later, pages are made with
+   * these. Throws a `ConfigurationError` that names each one that is wrong.
+   */
+  loadAll(): void {
+    const problems = new Set<string>();
+    for (const [level, theme] of this.#chain.entries()) {
+      for (const name of namesIn(theme)) {
+        const view = VIEW.exec(name);
+        if (view && !this.#folderOf(view[1] ?? '')) continue;
+        try {
+          this.get(this.#files(name, 0)[0]?.level === level ? name : `from-${level}:${name}`);
+        } catch (error) {
+          if (!(error instanceof TemplateError)) throw error;
+          problems.add(error.message);
+        }
+      }
+    }
+    if (problems.size > 0) throw unusable(this.#chain[0]?.id ?? '', [...problems].join('; '));
   }
 
   has(name: string): boolean {
     return this.#files(name, 0).length > 0;
   }
 
-  #load(name: string, above: readonly string[]): Template {
-    if (above.includes(name)) throw new TemplateError(name, 1, `includes itself: ${[...above, name].join(' → ')}`);
-    const { file, level } = this.#find(name, above.at(-1));
+  /** `from`: the file and line that include it. */
+  #load(name: string, above: readonly string[], from: readonly [string, number] | undefined): Template {
+    if (above.includes(name)) throw new TemplateError(...(from ?? [name, 1]), `includes itself: ${[...above, name].join(' → ')}`);
+    const { file, level } = this.#find(name, from);
     const source = readFileSync(file, 'utf8').replace(PARENT, `$1from-${level + 1}:`);
-    const { partials } = validate(shown(file), source, this.#known);
-    for (const partial of partials) if (!this.#loaded.has(partial)) this.#load(partial, [...above, name]);
+    const { program, partials } = validate(shown(file), source, this.#known);
+    for (const [partial, line] of partials) if (!this.#loaded.has(partial)) this.#load(partial, [...above, name], [shown(file), line]);
     const knownHelpers = Object.fromEntries([...this.#known].map((helper) => [helper, true]));
-    const compiled = this.#engine.compile(source, { knownHelpersOnly: true, knownHelpers: knownHelpers as KnownHelpers, preventIndent: true });
+    const compiled = this.#engine.compile(program, { knownHelpersOnly: true, knownHelpers: knownHelpers as KnownHelpers, preventIndent: true });
     const template: Template = (model, options) => compiled(model, options);
     this.#engine.registerPartial(name, compiled);
     this.#loaded.set(name, template);
     return template;
   }
 
-  #find(name: string, from: string | undefined): { readonly file: string; readonly level: number } {
+  #find(name: string, from: readonly [string, number] | undefined): { readonly file: string; readonly level: number } {
     const leveled = LEVEL.exec(name);
     const [plain, least] = leveled ? [leveled[2] ?? '', Number(leveled[1])] : [name, 0];
     const found = this.#files(plain, least)[0];
     if (found) return found;
-    throw new TemplateError(from ?? plain, 1, `there is no template "${plain}"${leveled ? ' further up the chain' : ''}`);
+    throw new TemplateError(...(from ?? [plain, 1]), `there is no template "${plain}"${leveled ? ' further up the chain' : ''}`);
   }
 
   #files(name: string, least: number): readonly { readonly file: string; readonly level: number }[] {
@@ -78,5 +97,10 @@ export class Templates {
   }
 }
 
-/** Enough of the path to find the file, without where this machine keeps the forum. */
-const shown = (file: string): string => file.split('/').slice(-5).join('/');
+/** The names of a theme's own templates; what has another name nothing can ask for. */
+function namesIn({ folder }: Theme): readonly string[] {
+  const below = join(folder, 'templates');
+  if (!existsSync(below)) return [];
+  const files = readdirSync(below, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.hbs')).sort();
+  return files.map((file) => file.slice(0, -4).replace(/^plugins\/([^/]+)\//, '@$1/')).filter((name) => VIEW.test(name) || OWN.test(name));
+}

@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { check, ConfigurationError, Type, type Static } from '#core';
-import { mergeTokens, type Tokens } from './tokens.ts';
+import { check, ConfigurationError, Type, type Static, type TSchema } from '#core';
+import { mergeTokens, TokensFile, type Tokens } from './tokens.ts';
 
 const Manifest = Type.Object(
   {
@@ -49,30 +49,67 @@ function loadTheme(id: string, folders: readonly string[]): Theme {
   return { ...result.value, folder };
 }
 
+/** Enough of the path to find the file, without where this machine keeps the forum. */
+export const shown = (file: string): string => KNOWN_PLACE.exec(file)?.[1] ?? file.split('/').slice(-3).join('/');
+const KNOWN_PLACE = /\/((?:themes|plugins)\/[a-z0-9-]+\/(?:[^/]+|(?:templates|views|locales)\/.+))$/;
+
+export const unusable = (theme: string, why: string): ConfigurationError =>
+  new ConfigurationError(`The theme "${theme}" cannot be used: ${why}. Correct that, or choose another theme.`);
+
 function readJson(file: string): unknown {
+  const text = readFileSync(file, 'utf8');
   try {
-    return JSON.parse(readFileSync(file, 'utf8'));
+    return JSON.parse(text);
   } catch (error) {
-    throw new ConfigurationError(`${file} is not valid JSON`, { cause: error });
+    const why = error instanceof Error ? error.message : String(error);
+    // Of some mistakes the parser tells what stands there instead of where.
+    const [, line] = /\(line (\d+) /.exec(why) ?? [];
+    throw new ConfigurationError(`${shown(file)}${line ? `:${line}` : ''}: is not valid JSON (${why})`, { cause: error });
   }
 }
 
-const optional = (theme: Theme, name: string): object[] => {
+/** A theme's file of data, if it has one. */
+function optional<S extends TSchema>(theme: Theme, name: string, schema: S): Static<S>[] {
   const file = join(theme.folder, name);
-  return existsSync(file) ? [readJson(file) as object] : [];
-};
+  if (!existsSync(file)) return [];
+  const result = check(schema, readJson(file));
+  if (result.ok) return [result.value];
+  throw unusable(theme.id, `${shown(file)}: ${result.problems.map(({ field, message }) => `${field} ${message}`).join('; ')}`);
+}
 
 /** Tokens merge per key, the root theme first. */
-export const chainTokens = (chain: readonly Theme[]): Tokens => mergeTokens(chain.toReversed().flatMap((theme) => optional(theme, 'tokens.json')));
+export const chainTokens = (chain: readonly Theme[]): Tokens => mergeTokens(chain.toReversed().flatMap((theme) => optional(theme, 'tokens.json', TokensFile)));
 
+const Icons = Type.Record(Type.String(), Type.Array(Type.String()));
 const PATH_DATA = /^[MmLlHhVvCcSsQqTtAaZz0-9.,\s-]+$/;
 
 /** Icons by name: path data on a 24 by 24 grid, drawn as strokes. Data only, so that a theme cannot bring markup along. */
 export function chainIcons(chain: readonly Theme[]): ReadonlyMap<string, readonly string[]> {
-  const all = Object.assign({}, ...chain.toReversed().flatMap((theme) => optional(theme, 'icons.json'))) as Record<string, readonly string[]>;
+  const all = Object.assign({}, ...chain.toReversed().flatMap((theme) => optional(theme, 'icons.json', Icons))) as Record<string, readonly string[]>;
   for (const [name, paths] of Object.entries(all)) {
-    const fine = Array.isArray(paths) && paths.every((path) => PATH_DATA.test(path));
+    const fine = paths.every((path) => PATH_DATA.test(path));
     if (!fine) throw new ConfigurationError(`The icon "${name}" must be a list of SVG path data`);
   }
   return new Map(Object.entries(all));
+}
+
+const Texts = Type.Record(Type.String(), Type.Union([Type.String(), Type.Record(Type.String(), Type.String())]));
+
+/** Looks at every language of the chain. Throws `ConfigurationError` naming the file. */
+export function checkLocales(chain: readonly Theme[]): void {
+  for (const theme of chain) {
+    const folder = join(theme.folder, 'locales');
+    for (const name of existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith('.json')) : []) {
+      optional(theme, join('locales', name), Texts);
+      if (!isLanguage(name.slice(0, -5))) throw unusable(theme.id, `${shown(join(folder, name))}: its name must be a language, such as de or pt-BR`);
+    }
+  }
+}
+
+function isLanguage(id: string): boolean {
+  try {
+    return Intl.getCanonicalLocales(id).length === 1;
+  } catch {
+    return false;
+  }
 }

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '#core';
+import { ConfigurationError, Type } from '#core';
 import { contrast, cssColour, fit, hexColour, parseColour, type Colour } from './colour.ts';
 
 interface Pair {
@@ -12,6 +12,20 @@ interface Fluid {
   readonly slope: number;
   readonly max: number;
 }
+
+const PartOfPair = Type.Partial(Type.Object({ light: Type.String(), dark: Type.String() }));
+const Numbers = Type.Array(Type.Number());
+/** A tokens.json as it is written: a child's says only what differs. */
+export const TokensFile = Type.Partial(Type.Object({
+  color: Type.Record(Type.String(), PartOfPair),
+  hue: Type.Partial(Type.Object({ text: PartOfPair, soft: PartOfPair })),
+  family: Type.Record(Type.String(), Type.Array(Type.String())),
+  size: Type.Record(Type.String(), Type.Partial(Type.Object({ min: Type.Number(), base: Type.Number(), slope: Type.Number(), max: Type.Number() }))),
+  space: Numbers,
+  radius: Numbers,
+  measure: Type.Number(),
+  motion: Type.Number(),
+}));
 
 /** What a theme's tokens.json holds; a child's keys win over its parent's one by one. */
 export interface Tokens {
@@ -56,7 +70,7 @@ interface Scheme {
 
 function scheme(key: string, { light, dark }: Pair): Scheme {
   const read = (text: string): Colour => {
-    const colour = parseColour(text);
+    const colour = parseColour(String(text));
     if (!colour) throw new ConfigurationError(`The theme's token "${key}" is "${text}"; write oklch(L% C H) or #rrggbb`);
     return fit(colour);
   };
@@ -103,7 +117,7 @@ function hues({ hue: { text, soft } }: Tokens): (readonly [number, Scheme, Schem
 }
 // Not fitted before it is turned: how much chroma fits depends on the hue.
 function hueScheme(key: string, { light, dark }: Pair): Scheme {
-  const read = (text: string): Colour => parseColour(text) ?? scheme(key, { light: text, dark: text }).light;
+  const read = (text: string): Colour => parseColour(String(text)) ?? scheme(key, { light: text, dark: text }).light;
   return { light: read(light), dark: read(dark) };
 }
 

@@ -10,12 +10,20 @@ export class TemplateError extends Error {
 }
 
 export interface Checked {
-  /** Names of the partials it includes, as written. */
-  readonly partials: readonly string[];
+  /** What was read, to be compiled. */
+  readonly program: hbs.AST.Program;
+  /** The partials it includes, by name as written, each with the line that includes it first. */
+  readonly partials: ReadonlyMap<string, number>;
   readonly slots: readonly string[];
 }
 
 const BUILT_IN = new Set(['if', 'unless', 'each', 'with', 'lookup']);
+/** Least and most arguments of what would fail while a page is made, or print nonsense, with others. */
+const ARGUMENTS: Readonly<Record<string, readonly [number, number]>> = {
+  if: [1, 1], unless: [1, 1], each: [1, 1], with: [1, 1], lookup: [2, 2], t: [1, 1], plural: [2, 2], num: [1, 1], time: [1, 1], rel: [1, 1],
+  iso: [1, 1], url: [1, Infinity], asset: [1, 1], icon: [1, 1], hue: [1, 1], avatar: [1, 1], eq: [2, 2], not: [1, 1], gt: [2, 2], has: [2, 2],
+  object: [0, 0], truncate: [2, 2], json: [1, 1], form: [1, 1], slot: [1, 2], region: [1, 1],
+};
 const ADDRESSES = new Set(['href', 'src', 'action', 'formaction', 'poster', 'srcset', 'cite', 'data']);
 
 type Node = hbs.AST.Node;
@@ -35,11 +43,11 @@ export function validate(file: string, source: string, known: ReadonlySet<string
   }
   const walk = new Walk(file, known);
   walk.program(program, new HtmlScanner());
-  return { partials: [...walk.partials], slots: [...walk.slots] };
+  return { program, partials: walk.partials, slots: [...walk.slots] };
 }
 
 class Walk {
-  readonly partials = new Set<string>();
+  readonly partials = new Map<string, number>();
   readonly slots = new Set<string>();
   readonly #file: string;
   readonly #known: ReadonlySet<string>;
@@ -110,6 +118,10 @@ class Walk {
     const is = this.#known.has(name) || BUILT_IN.has(name);
     if (!is && (given.length > 0 || node.type === 'SubExpression')) throw this.#error(node, `unknown helper "${name}"`);
     if (!is) return undefined;
+    const [least, most] = ARGUMENTS[name] ?? [0, Infinity];
+    if (node.params.length < least || node.params.length > most) {
+      throw this.#error(node, `"${name}" takes ${least === most ? least : `at least ${least}`} before its name=value pairs, not ${node.params.length}`);
+    }
     const first = node.params[0];
     if (name === 'slot' && first?.type === 'StringLiteral') this.slots.add((first as hbs.AST.StringLiteral).value);
     return name;
@@ -120,7 +132,7 @@ class Walk {
     if (node.name.type === 'SubExpression') throw this.#error(node, 'the name of a partial must be written out');
     const given = [...node.params, ...(node.hash?.pairs ?? []).map((pair) => pair.value)];
     for (const value of given) if (value.type === 'SubExpression') this.#call(value as hbs.AST.SubExpression);
-    this.partials.add(String(name.original));
+    if (!this.partials.has(String(name.original))) this.partials.set(String(name.original), node.loc.start.line);
   }
 
   #error(node: Node, message: string): TemplateError {

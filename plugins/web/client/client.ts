@@ -18,19 +18,39 @@ interface Policy {
 }
 declare const trustedTypes: { createPolicy(name: string, rules: Policy): Policy } | undefined;
 const asIs: Policy = { createHTML: (text) => text };
-// The only policy for HTML, and it is used below only: whatever the server sent as HTML was made safe there.
+// The only policy that the page's headers allow. It is used in the two lines below alone, where its HTML becomes nodes of a document that runs nothing.
 const policy = typeof trustedTypes === 'undefined' ? asIs : trustedTypes.createPolicy('forum-html', asIs);
 
-/** HTML of this server as nodes; nothing in it runs. Its forms get this page's forgery token. */
+/** What runs, loads a page into this one, or changes where the page's own addresses lead. The server sends none of it to be put into a page. */
+const ACTIVE = 'script, iframe, frame, object, embed, base, link, style, template, animate, set, meta[http-equiv]';
+const ADDRESS = /^(?:(?:xlink:)?href|src|action|formaction|data)$/i;
+const SCRIPT = /^(?:javascript|vbscript):/i;
+/** Browsers overlook these in an address. */
+// eslint-disable-next-line no-control-regex
+const OVERLOOKED = /[\0- ]/g;
+
+/** Takes out whatever could run, should any have got into the server's HTML. */
+function inert<T extends ParentNode>(root: T): T {
+  for (const active of root.querySelectorAll(ACTIVE)) active.remove();
+  for (const element of root.querySelectorAll('*')) {
+    for (const name of element.getAttributeNames()) {
+      const value = element.getAttribute(name) ?? '';
+      if (/^on|^srcdoc$/i.test(name) || (ADDRESS.test(name) && SCRIPT.test(value.replace(OVERLOOKED, '')))) element.removeAttribute(name);
+    }
+  }
+  return root;
+}
+
+/** HTML of this server as nodes; nothing in it runs, now or later. Its forms get this page's forgery token. */
 export function toFragment(html: string): DocumentFragment {
   const template = document.createElement('template');
   template.innerHTML = policy.createHTML(html);
   for (const field of template.content.querySelectorAll<HTMLInputElement>('input[name="_csrf"]')) field.value = csrf();
-  return template.content;
+  return inert(template.content);
 }
 
-/** A whole page of this server, to take pieces from. */
-export const toDocument = (html: string): Document => new DOMParser().parseFromString(policy.createHTML(html), 'text/html');
+/** A whole page of this server, to take pieces from; nothing in it runs, now or later. */
+export const toDocument = (html: string): Document => inert(new DOMParser().parseFromString(policy.createHTML(html), 'text/html'));
 
 const meta = (): HTMLMetaElement | null => document.querySelector('meta[name="csrf-token"]');
 export const csrf = (): string => meta()?.content ?? '';
@@ -83,7 +103,7 @@ export function define(tag: string, element: CustomElementConstructor): void {
   if (!customElements.get(tag)) customElements.define(tag, element);
 }
 
-/** An icon of the page by the button that shows it already; icons are drawn by the server. */
+/** A button that runs something, without an icon: those are drawn by the server. */
 export function button(label: string, run: () => void): HTMLButtonElement {
   const made = document.createElement('button');
   made.type = 'button';

@@ -1,66 +1,62 @@
-import { announce, api, define, store, t, toFragment } from '@forum/client';
-import { apply, continueList, type Mark } from './parts/marks.ts';
+import { announce, api, button, define, t, toFragment } from '@forum/client';
+import { FormDraft } from './parts/drafts.ts';
+import { continueList } from './parts/lists.ts';
+import { apply, type Mark } from './parts/marks.ts';
 
-/** Milliseconds after the last key until a draft is kept. */
+/** Milliseconds after the last change until a draft is kept. */
 const DRAFT_AFTER = 2_000;
 
-/** What the bar offers, with its sign and its key (with Ctrl or Command). */
-const TOOLS: readonly { readonly mark: Mark; readonly sign: string; readonly key?: string }[] = [
-  { mark: 'bold', sign: 'B', key: 'b' }, { mark: 'italic', sign: 'I', key: 'i' }, { mark: 'heading', sign: 'H' }, { mark: 'quote', sign: '❞' },
-  { mark: 'code', sign: '‹›' }, { mark: 'list', sign: '•' }, { mark: 'link', sign: '🔗', key: 'k' },
-];
+/** With Ctrl or Command. */
+const KEYS: Readonly<Record<string, Mark>> = { b: 'bold', i: 'italic', k: 'link' };
 
-/** The writing field with a bar, a preview made by the server, and a draft that outlives the page. */
+/** The writing field with a bar, a preview made by the server, and a draft of its form that outlives the page. */
 class Composer extends HTMLElement {
   #area!: HTMLTextAreaElement;
-  #draft: ReturnType<typeof setTimeout> | undefined;
+  #bar: HTMLElement | null = null;
+  #draft: FormDraft | undefined;
+  #waiting: ReturnType<typeof setTimeout> | undefined;
   #asking: AbortController | undefined;
+  readonly #leaving = (): void => {
+    if (this.#waiting !== undefined) this.#keep();
+  };
 
   connectedCallback(): void {
     const area = this.querySelector('textarea');
-    const box = this.querySelector('.composer-box');
-    if (!area || !box || this.querySelector('[role="toolbar"]')) return;
+    if (!area || this.#area) return;
     this.#area = area;
-    box.prepend(this.#bar());
+    this.#bar = this.querySelector<HTMLElement>('[role="toolbar"]');
+    if (this.#bar) this.#equip(this.#bar);
     area.addEventListener('keydown', (event) => this.#key(event));
-    area.addEventListener('input', () => this.#later());
-    area.form?.addEventListener('forum:sent', () => this.#forget());
-    area.form?.addEventListener('submit', () => this.#keep());
+    // A field that is hidden behind its preview cannot be pointed at by the browser.
+    area.addEventListener('invalid', () => this.#write());
     this.querySelector('[data-preview]')?.addEventListener('click', (event) => {
       event.preventDefault();
-      void this.#toggle(event.currentTarget as HTMLElement);
+      void this.#toggle();
     });
-    this.#restore();
+    const { form } = area;
+    if (!form || !this.dataset['draft']) return;
+    this.#draft = new FormDraft(form, this.dataset['draft']);
+    form.addEventListener('input', () => this.#later());
+    form.addEventListener('submit', () => this.#keep());
+    form.addEventListener('forum:sent', () => this.#forget());
+    addEventListener('pagehide', this.#leaving);
+    this.#offer();
   }
 
   disconnectedCallback(): void {
-    clearTimeout(this.#draft);
+    clearTimeout(this.#waiting);
+    removeEventListener('pagehide', this.#leaving);
     this.#asking?.abort();
   }
 
-  get #name(): string | undefined {
-    return this.dataset['draft'] ? `draft:${this.dataset['draft']}` : undefined;
-  }
-
   /** One stop of the Tab key; arrows move inside. */
-  #bar(): HTMLElement {
-    const bar = document.createElement('div');
-    bar.className = 'composer-bar';
-    bar.setAttribute('role', 'toolbar');
-    bar.setAttribute('aria-label', t('toolbar'));
-    bar.setAttribute('aria-controls', this.#area.id);
-    const tools = TOOLS.map(({ mark, sign, key }, index) => {
-      const tool = document.createElement('button');
-      tool.type = 'button';
-      tool.className = `icon-button tool-${mark}`;
-      tool.textContent = sign;
-      tool.tabIndex = index === 0 ? 0 : -1;
-      tool.setAttribute('aria-label', t(mark));
-      tool.title = key ? `${t(mark)} (Ctrl+${key.toUpperCase()})` : t(mark);
-      tool.addEventListener('click', () => apply(this.#area, mark));
-      return tool;
-    });
-    bar.append(...tools);
+  #equip(bar: HTMLElement): void {
+    const tools = [...bar.querySelectorAll<HTMLButtonElement>('[data-mark]')];
+    for (const tool of tools) {
+      tool.tabIndex = tool === tools[0] ? 0 : -1;
+      tool.addEventListener('click', () => apply(this.#area, tool.dataset['mark'] as Mark));
+    }
+    bar.hidden = false;
     bar.addEventListener('keydown', (event) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
       if (!step) return;
@@ -71,37 +67,50 @@ class Composer extends HTMLElement {
       next?.focus();
       event.preventDefault();
     });
-    return bar;
   }
 
   #key(event: KeyboardEvent): void {
+    // This Enter chooses a word of an input method.
+    if (event.isComposing) return;
     const command = event.ctrlKey || event.metaKey;
     if (event.key === 'Enter' && !command && !event.shiftKey && continueList(this.#area)) return event.preventDefault();
     if (!command || event.altKey) return;
     if (event.key === 'Enter') return this.#area.form?.requestSubmit();
-    const tool = TOOLS.find(({ key }) => key === event.key.toLowerCase());
-    if (!tool) return;
+    const mark = KEYS[event.key.toLowerCase()];
+    if (!mark) return;
     event.preventDefault();
-    apply(this.#area, tool.mark);
+    apply(this.#area, mark);
   }
 
-  async #toggle(button: HTMLElement): Promise<void> {
-    const shown = this.querySelector('.composer-view');
-    const label = (button.dataset['label'] ??= button.textContent ?? '');
-    if (shown) {
-      shown.remove();
-      this.#area.hidden = false;
-      button.textContent = label;
-      return this.#area.focus();
-    }
+  async #toggle(): Promise<void> {
+    if (this.#write()) return this.#area.focus();
     const view = document.createElement('div');
     view.className = 'composer-view prose';
     view.dir = 'auto';
     view.tabIndex = -1;
     this.#area.hidden = true;
+    // Its marks would go into a text that nobody sees.
+    if (this.#bar) this.#bar.hidden = true;
     this.#area.after(view);
-    button.textContent = t('write');
+    this.#label(t('write'));
     await this.#preview(view);
+  }
+
+  /** Back from the preview to the field; false where the field is shown. */
+  #write(): boolean {
+    const shown = this.querySelector('.composer-view');
+    shown?.remove();
+    this.#area.hidden = false;
+    if (this.#bar) this.#bar.hidden = false;
+    this.#label();
+    return shown !== null;
+  }
+
+  #label(text?: string): void {
+    const button = this.querySelector<HTMLElement>('[data-preview]');
+    if (!button) return;
+    button.dataset['label'] ??= button.textContent ?? '';
+    button.textContent = text ?? button.dataset['label'];
   }
 
   /** The same rendering the post will have. The last good one stays when asking fails. */
@@ -118,40 +127,57 @@ class Composer extends HTMLElement {
   }
 
   #later(): void {
-    clearTimeout(this.#draft);
-    this.#draft = setTimeout(() => this.#keep(), DRAFT_AFTER);
+    clearTimeout(this.#waiting);
+    this.#waiting = setTimeout(() => this.#keep(), DRAFT_AFTER);
   }
 
   #keep(): void {
-    if (!this.#name) return;
-    const { value } = this.#area;
-    store.set(this.#name, value.trim() ? JSON.stringify({ value, time: Date.now() }) : undefined);
-    this.#say(value.trim() ? t('draft') : '');
+    this.#settled();
+    this.#say(this.#draft?.keep() ? t('draft') : '');
   }
 
   #forget(): void {
-    clearTimeout(this.#draft);
-    if (this.#name) store.set(this.#name, undefined);
+    this.#settled();
+    this.#draft?.forget();
   }
 
-  /** A draft comes back into an empty field only; what the server sent is newer. */
-  #restore(): void {
-    const kept = this.#name ? store.get(this.#name) : null;
-    if (!kept || this.#area.value.trim()) return;
-    const { value, time } = JSON.parse(kept) as { value: string; time: number };
-    this.#area.value = value;
-    const line = this.#say(t('restored', { time: new Date(time).toLocaleString(document.documentElement.lang, { dateStyle: 'medium', timeStyle: 'short' }) }));
-    const discard = document.createElement('button');
-    discard.type = 'button';
-    discard.className = 'button quiet small';
-    discard.textContent = t('discard');
-    discard.addEventListener('click', () => {
-      this.#area.value = '';
-      this.#forget();
+  #settled(): void {
+    clearTimeout(this.#waiting);
+    this.#waiting = undefined;
+  }
+
+  /** A draft comes back by itself into an empty field; where the server sent a text, it is for the writer to say which one they want. */
+  #offer(): void {
+    const draft = this.#draft;
+    const kept = draft?.kept;
+    if (!draft) return;
+    if (!kept) {
+      // What was written before this module was there is kept like what comes after.
+      if (this.#area.value !== this.#area.defaultValue) this.#later();
+      return;
+    }
+    const time = kept.toLocaleString(document.documentElement.lang, { dateStyle: 'medium', timeStyle: 'short' });
+    const empty = this.#area.value.trim() === '';
+    if (empty) draft.restore();
+    const line = this.#say(t(empty ? 'restored' : 'kept', { time }));
+    const tool = (label: string, run: () => void): HTMLButtonElement => {
+      const made = button(label, () => {
+        run();
+        this.#settled();
+        this.#area.focus();
+      });
+      made.className = 'button quiet small';
+      return made;
+    };
+    const discard = tool(t('discard'), () => {
+      draft.discard();
       this.#say('');
-      this.#area.focus();
     });
-    line.append(' ', discard);
+    if (empty) return line.append(' ', discard);
+    line.append(' ', tool(t('bring'), () => {
+      draft.restore();
+      this.#say(t('draft'));
+    }), ' ', discard);
   }
 
   #say(text: string): HTMLElement {

@@ -3,7 +3,10 @@ import { announce, define, t, toFragment } from '@forum/client';
 /** Pages that come by themselves before a button is shown, so that the foot of the page stays within reach. */
 const BY_THEMSELVES = 3;
 
-/** A list that goes on. `data-api` is the address of the next part: JSON with `html`, `count`, `hasMore`; paging goes by `offset`. */
+/** What tells one row from another. */
+const nameOf = (row: Element): string | null => row.getAttribute('aria-labelledby');
+
+/** A list that goes on. `data-api` is the address of the next part: JSON with `html` and `next_cursor`. */
 class Feed extends HTMLElement {
   #observer: IntersectionObserver | undefined;
   #loads = 0;
@@ -46,15 +49,19 @@ class Feed extends HTMLElement {
       const address = new URL(this.dataset['api'] ?? '', location.href);
       const answer = await fetch(address, { credentials: 'same-origin' });
       if (!answer.ok) throw new Error(String(answer.status));
-      const { html, count, hasMore } = (await answer.json()) as { html: string; count: number; hasMore: boolean };
+      const { html, next_cursor: next } = (await answer.json()) as { html: string; next_cursor: string | null };
       const first = list.children.length;
-      list.append(toFragment(html));
+      // What has moved down meanwhile is there already.
+      const shown = new Set([...list.children].map(nameOf));
+      const fresh = [...toFragment(html).children].filter((row) => !shown.has(nameOf(row)));
+      list.append(...fresh);
       this.#loads++;
-      address.searchParams.set('offset', String(Number(address.searchParams.get('offset') ?? 0) + count));
+      address.searchParams.set('cursor', next ?? '');
       this.dataset['api'] = address.pathname + address.search;
-      announce(t('loaded', { count }));
-      if (asked) list.children[first]?.querySelector('a')?.focus();
-      if (!hasMore) row.remove();
+      announce(t('loaded', { count: fresh.length }));
+      // Its name, not the picture before it, which is no stop of the Tab key and unknown to screen readers.
+      if (asked) list.children[first]?.querySelector<HTMLElement>('a:not([tabindex="-1"])')?.focus();
+      if (next === null) row.remove();
     } catch {
       // The numbered pages lead on where loading fails.
       row.remove();

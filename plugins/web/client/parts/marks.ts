@@ -2,14 +2,13 @@ export type Mark = 'bold' | 'italic' | 'heading' | 'quote' | 'code' | 'list' | '
 
 const AROUND: Readonly<Partial<Record<Mark, string>>> = { bold: '**', italic: '_', code: '`' };
 const BEFORE: Readonly<Partial<Record<Mark, string>>> = { heading: '## ', quote: '> ', list: '- ' };
-const ITEM = /^(\s*)([-*+]|(\d+)\.|>)\s+(\[[ x]\]\s+)?/;
 
 /** Replaces text so that the field's own undo knows of it. */
-function insert(area: HTMLTextAreaElement, text: string, start: number, end: number): void {
+export function insert(area: HTMLTextAreaElement, text: string, start: number, end: number): void {
   area.focus();
   area.setSelectionRange(start, end);
   // Obsolete by the letter, and still the only way that keeps the undo stack.
-  if (document.execCommand('insertText', false, text)) return;
+  if (document.execCommand(text === '' ? 'delete' : 'insertText', false, text)) return;
   area.setRangeText(text, start, end, 'end');
   area.dispatchEvent(new Event('input', { bubbles: true }));
 }
@@ -42,17 +41,4 @@ function lines(area: HTMLTextAreaElement, before: string): void {
   const rows = value.slice(start, end).split('\n');
   const there = rows.every((row) => row.startsWith(before));
   insert(area, rows.map((row) => (there ? row.slice(before.length) : before + row)).join('\n'), start, end);
-}
-
-/** Enter inside a list or a quotation begins the next item; on an empty one it ends the list. False: an ordinary line. */
-export function continueList(area: HTMLTextAreaElement): boolean {
-  const { value, selectionStart: at, selectionEnd } = area;
-  if (at !== selectionEnd) return false;
-  const start = value.lastIndexOf('\n', at - 1) + 1;
-  const line = value.slice(start, at);
-  const [whole, indent = '', sign = '', number, box] = ITEM.exec(line) ?? [];
-  if (whole === undefined) return false;
-  if (line === whole) insert(area, '', start, at);
-  else insert(area, `\n${indent}${number ? `${Number(number) + 1}.` : sign} ${box ? '[ ] ' : ''}`, at, at);
-  return true;
 }

@@ -1,0 +1,86 @@
+import { store } from '@forum/client';
+
+type Control = HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement;
+type Values = Readonly<Record<string, string | boolean>>;
+interface Draft {
+  readonly values: Values;
+  /** Epoch milliseconds. */
+  readonly time: number;
+}
+
+/** What is no choice of the writer's, must not be stored, or cannot be put back. */
+const LEFT_OUT = new Set(['hidden', 'password', 'file', 'submit', 'button', 'reset', 'image']);
+/** A picture at nothing but a fragment holds the place of a file on its way, which nobody will put there once the page is gone. */
+const ON_ITS_WAY = /!\[[^\]\n]*\]\(#[\da-f]{8}\)\n?/g;
+
+const checkable = (control: Control): control is HTMLInputElement => ['checkbox', 'radio'].includes(control.type);
+const keyOf = (control: Control): string => (checkable(control) ? `${control.name}=${control.value}` : control.name);
+const valueOf = (control: Control): string | boolean => (checkable(control) ? control.checked : control.value.replace(ON_ITS_WAY, ''));
+/** A choice that was not made, or is no longer offered, would leave nothing chosen where the page comes with one. */
+const offers = ({ options }: HTMLSelectElement, value: string): boolean => value !== '' && [...options].some((one) => one.value === value);
+
+/** All that somebody filled into a form, kept on this device under a name until it is sent or discarded. */
+export class FormDraft {
+  readonly #form: HTMLFormElement;
+  readonly #key: string;
+
+  constructor(form: HTMLFormElement, name: string) {
+    this.#form = form;
+    this.#key = `draft:${name}`;
+  }
+
+  get #controls(): readonly Control[] {
+    const all = [...this.#form.elements] as Control[];
+    return all.filter(({ name, type, localName }) => name && ['input', 'textarea', 'select'].includes(localName) && !LEFT_OUT.has(type));
+  }
+
+  #values(): Values {
+    return Object.fromEntries(this.#controls.map((control) => [keyOf(control), valueOf(control)]));
+  }
+
+  #put(values: Values): void {
+    for (const control of this.#controls) {
+      const value = values[keyOf(control)];
+      if (typeof value === 'boolean') (control as HTMLInputElement).checked = value;
+      else if (value !== undefined && (!('options' in control) || offers(control, value))) control.value = value;
+    }
+  }
+
+  /** Keeps the form as it is; false where nothing is written in it, and nothing is kept then. */
+  keep(): boolean {
+    const written = this.#controls.some((control) => control.localName !== 'select' && !checkable(control) && control.value.trim() !== '');
+    store.set(this.#key, written ? JSON.stringify({ values: this.#values(), time: Date.now() }) : undefined);
+    return written;
+  }
+
+  forget(): void {
+    store.set(this.#key, undefined);
+  }
+
+  /** When a draft was kept that differs from the form as it is. */
+  get kept(): Date | undefined {
+    const draft = this.#read();
+    const now = this.#values();
+    const differs = draft && Object.entries(draft.values).some(([key, value]) => key in now && now[key] !== value);
+    return differs ? new Date(draft.time) : undefined;
+  }
+
+  restore(): void {
+    this.#put(this.#read()?.values ?? {});
+  }
+
+  /** Back to what the server sent, and the draft is gone. */
+  discard(): void {
+    this.#form.reset();
+    this.forget();
+  }
+
+  #read(): Draft | undefined {
+    try {
+      const { values, time } = JSON.parse(store.get(this.#key) ?? '{}') as Partial<Draft>;
+      return values && time !== undefined ? { values, time } : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,91 @@
+import { insert } from './marks.ts';
+
+const QUOTE = /^(?: {0,3}>)+ ?/;
+/** Indent, sign or number with its full stop or bracket, the space after it, and a task's box. */
+const ITEM = /^([ \t]*)(?:([-*+])|(\d{1,9})([.)]))([ \t]+)(\[[ xX]\][ \t]+)?/;
+const FENCE = /^[ \t>]*(?:```|~~~)/gm;
+
+interface Line {
+  /** The signs of the quotations it stands in. */
+  readonly quote: string;
+  readonly indent: string;
+  /** What the list's next item begins with, after its indent; empty where the line is no item. */
+  readonly next: string;
+  readonly number: number | undefined;
+  /** All of that as it stands before the line's own words. */
+  readonly mark: string;
+}
+
+function read(text: string): Line {
+  const [quote = ''] = QUOTE.exec(text) ?? [];
+  const [item = '', indent = '', sign, number, end = '', space = '', box] = ITEM.exec(text.slice(quote.length)) ?? [];
+  const next = item === '' ? '' : `${sign ?? `${Number(number) + 1}${end}`}${space}${box ? '[ ] ' : ''}`;
+  return { quote, indent, next, number: number === undefined ? undefined : Number(number), mark: quote + item };
+}
+
+/**
+ * Enter inside a list or a quotation begins the next item, with what stood behind the caret. On an empty item it leaves the list, or the inner
+ * one of two. False: an ordinary line.
+ */
+export function continueList(area: HTMLTextAreaElement): boolean {
+  const { value, selectionStart: from, selectionEnd: to } = area;
+  const start = from === 0 ? 0 : value.lastIndexOf('\n', from - 1) + 1;
+  const line = read(value.slice(start, from));
+  if (line.mark === '' || (value.slice(0, start).match(FENCE) ?? []).length % 2 === 1) return false;
+  const [rest = '', ...below] = value.slice(to).split('\n');
+  const above = value.slice(0, Math.max(start - 1, 0)).split('\n');
+  if (from === to && from - start === line.mark.length && rest.trim() === '') {
+    leave(area, line, { start, end: to + rest.length, above, below: below[0] ?? '' });
+  } else {
+    const begin = `\n${line.quote}${line.indent}${line.next}`;
+    const moved = rest.trimStart();
+    const later = renumbered(line, below);
+    insert(area, [begin + moved, ...later].join('\n'), from, to + [rest, ...below.slice(0, later.length)].join('\n').length);
+    area.setSelectionRange(from + begin.length, from + begin.length);
+  }
+  return true;
+}
+
+/** The numbered items that follow, each one higher; none where they do not count on from `line`. */
+function renumbered({ quote, indent, number }: Line, below: readonly string[]): readonly string[] {
+  if (number === undefined) return [];
+  const changed: string[] = [];
+  let [expected, last] = [number + 1, 0];
+  for (const text of below) {
+    if (text.trim() === '') break;
+    const line = read(text);
+    const counts = line.quote === quote && line.indent === indent && line.number === expected;
+    const digits = String(expected).length;
+    changed.push(counts ? `${quote}${indent}${++expected}${text.slice(quote.length + indent.length + digits)}` : text);
+    if (counts) last = changed.length;
+  }
+  return changed.slice(0, last);
+}
+
+interface Around {
+  readonly start: number;
+  readonly end: number;
+  readonly above: readonly string[];
+  readonly below: string;
+}
+
+/** What is written next belongs to the list around, or is a paragraph: without an empty line before it, it would still be the last item's. */
+function leave(area: HTMLTextAreaElement, line: Line, { start, end, above, below }: Around): void {
+  const outer = line.next === '' ? undefined : itemAround(line, above);
+  const quote = line.next === '' ? line.quote.replace(/>[^>]*$/, '') : line.quote;
+  const empty = (text: string): boolean => text.replace(QUOTE, '').trim() === '';
+  const before = outer || empty(above.at(-1) ?? '') ? '' : `${quote.trimEnd()}\n`;
+  const after = outer || empty(below) ? '' : `\n${quote.trimEnd()}`;
+  const mark = before + quote + (outer ? outer.indent + outer.next : '');
+  insert(area, mark + after, start, end);
+  area.setSelectionRange(start + mark.length, start + mark.length);
+}
+
+function itemAround({ quote, indent }: Line, above: readonly string[]): Line | undefined {
+  for (const text of above.toReversed()) {
+    const line = read(text);
+    if (line.quote !== quote || (line.next === '' && /^\S/.test(text.slice(quote.length)))) return undefined;
+    if (line.next !== '' && line.indent.length < indent.length) return line;
+  }
+  return undefined;
+}

@@ -1,0 +1,83 @@
+import type { Clock, RouteInfo, Secrets, Settings } from '#core';
+import type { Viewer } from '#plugins/access';
+
+/** A form that was sent and not acted on, because its sender had to confirm first who they are. */
+export interface PendingForm {
+  /** The pattern of the route that it was sent to, and the path. */
+  readonly route: string;
+  readonly action: string;
+  /** The page that the form stands on. */
+  readonly page: string;
+  readonly body: Readonly<Record<string, unknown>>;
+  /** Names of fields that had a value and are secrets, which is why they are not kept. */
+  readonly secrets: readonly string[];
+}
+
+interface Sealed extends PendingForm {
+  readonly account: string | undefined;
+  readonly at: number;
+}
+
+/** Milliseconds within which the member must have confirmed. */
+const LIFETIME = 3_600_000;
+/** Characters, so that what is sealed has room in a form of its own. */
+const LONGEST = 700_000;
+/** What fields are called whose values nobody should keep, whatever their route says about them. */
+const SECRET_NAME = /(^|[._[-])(password|passphrase|secret|token|code|credential|api_?key|private_?key)s?(_confirmation)?\]?$/i;
+
+/**
+ * Keeps a form while its sender confirms who they are: sealed, in a field of the page that asks for the password. So nothing is stored,
+ * and nobody but the sender has it.
+ */
+export class PendingForms {
+  readonly #secrets: Secrets;
+  readonly #settings: Settings;
+  readonly #clock: Clock;
+
+  constructor({ secrets, settings, clock }: { readonly secrets: Secrets; readonly settings: Settings; readonly clock: Clock }) {
+    this.#secrets = secrets;
+    this.#settings = settings;
+    this.#clock = clock;
+  }
+
+  /** Undefined for a form that is too long to be kept. */
+  seal(form: { readonly route: RouteInfo; readonly action: string; readonly page: string; readonly body: unknown }, { id }: Viewer): string | undefined {
+    const given = Object.entries((form.body ?? {}) as Readonly<Record<string, unknown>>).filter(([name]) => name !== '_csrf');
+    const secret = this.#secretsOf(form.route);
+    const sealed: Sealed = {
+      route: form.route.path, action: form.action, page: form.page, account: id, at: this.#clock.now(),
+      body: Object.fromEntries(given.filter(([name]) => !secret(name))),
+      secrets: given.filter(([name, value]) => secret(name) && value !== '').map(([name]) => name),
+    };
+    const text = JSON.stringify(sealed);
+    return text.length > LONGEST ? undefined : this.#secrets.seal(text);
+  }
+
+  /** Undefined for what is too old, of another account, or not ours. */
+  open(sealed: string, { id }: Viewer): PendingForm | undefined {
+    try {
+      const form = JSON.parse(this.#secrets.open(sealed)) as Sealed;
+      return form.account === id && this.#clock.now() - form.at < LIFETIME ? form : undefined;
+    } catch {
+      // Not ours, or sealed with a key that was replaced meanwhile.
+      return undefined;
+    }
+  }
+
+  #secretsOf({ body }: RouteInfo): (name: string) => boolean {
+    const properties = ((body as { properties?: object } | undefined)?.properties ?? {}) as Readonly<Record<string, { readonly 'x-secret'?: boolean }>>;
+    const settings = new Map(this.#settings.list().map(({ key, secret }) => [key, secret]));
+    return (name) => settings.get(name) ?? properties[name]?.['x-secret'] ?? SECRET_NAME.test(name);
+  }
+}
+
+/** The fields of a body as a form sends them: the same body comes of them. */
+export function fieldsOf(value: unknown, name = ''): readonly { readonly name: string; readonly value: string }[] {
+  if (Array.isArray(value)) {
+    const single = value.every((item) => typeof item !== 'object');
+    if (single && value.length > 1) return value.map((item) => ({ name, value: String(item) }));
+    if (single) return [{ name: `${name}[]`, value: String(value[0] ?? '') }];
+  }
+  if (typeof value !== 'object' || value === null) return [{ name, value: String(value ?? '') }];
+  return Object.entries(value).flatMap(([key, inner]) => fieldsOf(inner, name === '' ? key : `${name}[${key}]`));
+}
