@@ -5,7 +5,6 @@ import { isFresh } from '#plugins/api';
 export const JSON_TYPE = 'application/json; charset=utf-8';
 /** Who asks decides what is answered, so nobody may reuse an answer without asking again. */
 export const PRIVATE = 'private, no-cache';
-export const VARY = 'Accept-Encoding, Authorization, Cookie';
 
 /** Weak, because the same answer may be sent compressed. */
 export const etagOf = (body: Buffer): string => `W/"${hash('sha1', body, 'base64url')}"`;

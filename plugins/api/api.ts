@@ -6,7 +6,8 @@ import type { Viewer } from '#plugins/access';
  * `csrf: false` for a route exempt from the forgery token, `login: true` for a public route that needs a member,
  * `bucket: Bucket & { limit: setting key }` for a route with a rate of its own, outside the general one, `idle: true` for what pages
  * ask by themselves: it does not keep a session alive, `raw: true` for a route that reads any JSON as the bytes that were sent,
- * `multipart: Multipart` for a route that takes a file.
+ * `multipart: Multipart` for a route that takes a file, `form: true` for a route that takes forms as well as JSON, `longText: true` for a
+ * route whose body may have up to 1 MiB, where others have 64 KiB.
  */
 export const api = defineSurface<Viewer, object>('api', { prefix: '/api' });
 
@@ -23,6 +24,31 @@ const BEARER = /^Bearer(?:\s+(.*))?$/i;
 export function bearerOf({ headers: { authorization } }: Pick<Request, 'headers'>): string | undefined {
   const match = authorization === undefined ? undefined : BEARER.exec(authorization);
   return match ? (match[1] ?? '').trim() : undefined;
+}
+
+/** What an answer depends on, whoever asks, for caches on the way. */
+const VARY = 'Accept-Encoding, Authorization, Cookie';
+const EXPOSED = 'ETag, Idempotency-Replayed, Last-Modified, Location, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id';
+const ALLOWED = 'Authorization, Cache-Control, Content-Type, Idempotency-Key, If-Match, If-Modified-Since, If-None-Match, Last-Event-ID';
+
+/** Origins whose pages may read answers, as the setting of the API says. */
+const originsOf = (settings: Settings): readonly string[] => (settings.get('api.cors_origins') as readonly string[] | undefined) ?? [];
+
+/** `Vary` of an answer that may be kept for later. */
+export const varyOf = (settings: Settings): string => (originsOf(settings).length > 0 ? `${VARY}, Origin` : VARY);
+
+/** Lets pages of the named origins read answers; with bearer tokens only, cookies are never asked for. Others get no header at all. */
+export function allowOrigin(
+  req: Pick<Request, 'headers'> & { readonly method?: string | undefined }, res: { setHeader(name: string, value: string): unknown }, settings: Settings,
+): void {
+  const { origin } = req.headers;
+  if (origin === undefined || !originsOf(settings).includes(origin)) return;
+  res.setHeader('Access-Control-Allow-Origin', origin);
+  res.setHeader('Access-Control-Expose-Headers', EXPOSED);
+  if (req.method !== 'OPTIONS' || req.headers['access-control-request-method'] === undefined) return;
+  res.setHeader('Access-Control-Allow-Methods', 'GET, HEAD, POST, PUT, PATCH, DELETE');
+  res.setHeader('Access-Control-Allow-Headers', ALLOWED);
+  res.setHeader('Access-Control-Max-Age', '600');
 }
 
 /** For a handler whose answer changes by itself: it is kept, where its route has `keep`, until this moment (epoch milliseconds) at most. */

@@ -31,7 +31,7 @@ export const FAILURES: Readonly<Record<number, Failure>> = {
   403: { name: 'Forbidden', description: 'Not allowed, or no valid forgery token (`csrf_failed`)' },
   404: { name: 'NotFound', description: 'Not there, or not visible to the caller' },
   409: { name: 'Conflict', description: `Changed by somebody else meanwhile, or another request had this ${KEY_HEADER} (\`idempotency_key_reused\`)` },
-  413: { name: 'TooLarge', description: 'The body is larger than 1 MiB, or a file larger than the forum takes' },
+  413: { name: 'TooLarge', description: 'The body is larger than 64 KiB, or than 1 MiB where it carries a text, or a file larger than the forum takes' },
   415: { name: 'UnsupportedMediaType', description: 'The body is not of a supported type' },
   429: { name: 'RateLimited', description: 'Too many calls; `Retry-After` says how many seconds to wait', headers: ['Retry-After'] },
   500: { name: 'InternalError', description: 'A fault of the server' },

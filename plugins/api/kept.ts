@@ -1,24 +1,23 @@
-import { parse as parseQuery } from 'node:querystring';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { Cache, Clock, Request, Response, RouteInfo } from '#core';
+import type { Addressed, Cache, Clock, Request, Response, RouteInfo } from '#core';
 import { answersTag, isFresh, takesGzip } from '#plugins/api';
 import type { HeaderPair } from '#plugins/protection';
-import { etagOf, JSON_TYPE, PRIVATE, VARY } from './answers.ts';
+import { etagOf, JSON_TYPE, PRIVATE } from './answers.ts';
 import type { OwnBucket } from './rates.ts';
 
 const compress = promisify(gzip);
 /** Bytes; below it compressing costs more than it saves. */
 const WORTH_COMPRESSING = 1024;
-/** Characters of path and query; longer addresses hardly repeat. */
+/** Characters of an address, and of what its handler sees; longer ones hardly repeat. */
 const LONGEST = 300;
-/** Paths whose query is remembered at most; then the memory of them begins anew. */
-const MOST_PATHS = 10_000;
-/** One spelling per resource, so that made-up spellings cannot fill the memory with copies. */
-const PLAIN_PATH = /^(\/[A-Za-z0-9._~-]+)+$/;
+/** Bytes that an entry weighs beside its text. */
+const ENTRY = 500;
 
 /** What sending an answer again takes. */
 interface Terms {
+  /** What caches on the way are told that it depends on. */
+  readonly vary: string;
   /** Which bucket it counts in; undefined: the general one. */
   readonly bucket: OwnBucket | undefined;
   /** Epoch milliseconds from which it is another answer; undefined while nothing is written. */
@@ -41,7 +40,7 @@ export class KeptAnswer {
     this.terms = terms;
     this.protection = protection;
     this.etag = etagOf(plain);
-    this.head = [...protection.flat(), 'Content-Type', JSON_TYPE, 'Cache-Control', PRIVATE, 'Vary', VARY, 'ETag', this.etag];
+    this.head = [...protection.flat(), 'Content-Type', JSON_TYPE, 'Cache-Control', PRIVATE, 'Vary', terms.vary, 'ETag', this.etag];
     this.zippedHead = [...this.head, 'Content-Encoding', 'gzip'];
     if (plain.length < WORTH_COMPRESSING) return;
     // In the background: until it is done the answer goes out as it is.
@@ -70,15 +69,24 @@ interface Keeping {
   readonly tags: readonly string[];
   /** `Cache.mark()` from before the answer was computed. */
   readonly mark: number;
-  readonly caller: string;
+  /** `keptKey` of whoever asked and what the handler saw. */
+  readonly key: string;
 }
 
-/** Answers by address and caller, each under the query parameters that its route reads. The caller is empty for guests, who are all alike. */
+/**
+ * Where the answer to `caller` is kept: under what the handler saw, so that the answer to one request is never another's, however either was
+ * spelled. The caller is empty for guests, who are all alike.
+ */
+export function keptKey(caller: string, { path }: RouteInfo, { params, query }: Addressed): string {
+  const values = [params ?? {}, query ?? {}].map((part) => Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return `api ${caller} ${path} ${JSON.stringify(values)}`;
+}
+
+/** Answers to guests and members. Of guests' also the spellings of addresses that were seen to ask for them. */
 export class KeptAnswers {
   readonly #cache: Cache;
   readonly #clock: Clock;
   readonly #protection: () => readonly HeaderPair[];
-  readonly #names = new Map<string, readonly string[]>();
 
   /** `protection`: the headers in force; an answer with others is not kept any longer. */
   constructor(cache: Cache, clock: Clock, protection: () => readonly HeaderPair[]) {
@@ -87,28 +95,26 @@ export class KeptAnswers {
     this.#protection = protection;
   }
 
-  find(url: string, caller = ''): KeptAnswer | undefined {
-    const mark = url.indexOf('?');
-    const path = mark < 0 ? url : url.slice(0, mark);
-    const names = mark < 0 ? [] : this.#names.get(path);
-    const kept = names && this.#cache.peek<KeptAnswer>(keyOf(caller, path, mark < 0 ? '' : url.slice(mark + 1), names));
+  find(key: string): KeptAnswer | undefined {
+    const kept = this.#cache.peek<KeptAnswer>(key);
     if (kept?.protection !== this.#protection()) return undefined;
     return kept.terms.until !== undefined && kept.terms.until <= this.#clock.now() ? undefined : kept;
   }
 
-  keep(url: string, route: RouteInfo, answer: KeptAnswer, { tags, mark, caller }: Keeping): void {
-    const [path = '', query = ''] = url.split('?', 2);
-    if (url.length > LONGEST || !PLAIN_PATH.test(path)) return;
-    const names = Object.keys((route.query as { properties?: object } | undefined)?.properties ?? {}).sort();
-    if (this.#names.size >= MOST_PATHS) this.#names.clear();
-    this.#names.set(path, names);
-    this.#cache.keep(keyOf(caller, path, query, names), [...tags, answersTag], answer, mark, { bytes: 1.5 * answer.plain.length + 1_000 });
+  /** For a guest, by an address exactly as it was sent. Another spelling is not guessed at: it has to be read first. */
+  findSpelled(url: string): KeptAnswer | undefined {
+    const key = this.#cache.peek<string>(spelled(url));
+    return key === undefined ? undefined : this.find(key);
+  }
+
+  keep(answer: KeptAnswer, { key, tags, mark }: Keeping): void {
+    if (key.length <= LONGEST) this.#cache.keep(key, [...tags, answersTag], answer, mark, { bytes: 1.5 * answer.plain.length + 2 * ENTRY });
+  }
+
+  /** Notes that `url` is a guest's way to ask for what is kept under `key`. What routes read may change with plugins, hence `mark`. */
+  spell(url: string, key: string, mark: number): void {
+    if (url.length <= LONGEST) this.#cache.keep(spelled(url), [answersTag], key, mark, { bytes: url.length + key.length + ENTRY });
   }
 }
 
-function keyOf(caller: string, path: string, query: string, names: readonly string[]): string {
-  if (query === '') return `api ${caller} ${path}`;
-  const values = parseQuery(query);
-  const known = names.filter((name) => values[name] !== undefined).map((name) => `${name}=${JSON.stringify(values[name])}`);
-  return `api ${caller} ${path}${known.length === 0 ? '' : `?${known.join('&')}`}`;
-}
+const spelled = (url: string): string => `api address ${url}`;

@@ -22,9 +22,9 @@ export default definePlugin({
     data: Data, cache: Cache, clock: Clock, http: Http, routes: Routes, settings: Settings, environment: Environment,
   },
   settings: Type.Object({
-    'api.rate_limit_user': Type.Integer({ default: 120, minimum: 1, title: 'Requests a minute and member', 'x-group': 'api' }),
+    'api.rate_limit_user': Type.Integer({ default: 120, minimum: 1, 'x-danger': true, title: 'Requests a minute and member', 'x-group': 'api' }),
     'api.rate_limit_ip': Type.Integer({
-      default: 60, minimum: 1, title: 'Requests a minute and address', description: 'For guests; IPv6 is counted per /64.', 'x-group': 'api',
+      default: 60, minimum: 1, 'x-danger': true, title: 'Requests a minute and address', description: 'For guests; IPv6 is counted per /64.', 'x-group': 'api',
     }),
     'api.page_size': Type.Integer({
       default: 20, minimum: 1, maximum: 100, title: 'Items on a page', description: 'Where a caller does not say how many.', 'x-group': 'api',
@@ -50,7 +50,11 @@ export default definePlugin({
     })(() => ({ version: environment.version }));
 
     const documents = addDocuments(plugin, { routes, settings, environment, protection });
-    plugin.on(pluginChanged, () => documents.forget());
+    plugin.on(pluginChanged, () => {
+      documents.forget();
+      // What a plugin answered goes with it, and so does what addresses meant to it.
+      return cache.purge(answersTag);
+    });
     // Pages of lists are as long as a setting says.
     plugin.onSettings(() => cache.purge(answersTag));
   },

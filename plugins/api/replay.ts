@@ -29,7 +29,7 @@ export class Replay {
     const { authorization, cookie, origin } = req.headers;
     // Another origin may be told more, which is not worth a key of its own.
     if (authorization !== undefined || origin !== undefined || (cookie !== undefined && sessions.hasCookie(cookie))) return false;
-    const answer = kept.find(req.url ?? '/');
+    const answer = kept.findSpelled(req.url ?? '/');
     if (!answer) return false;
     const allowance = rates.countGuest(req, answer.terms.bucket);
     if (!(allowance instanceof Promise)) this.#send(req, res, answer, allowance);

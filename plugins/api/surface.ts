@@ -1,18 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
-  HttpError, type Cache, type Clock, type Environment, type Exchange, type Http, type Logger, type Request, type RequestHandler, type Response, type RouteInfo,
+  HttpError, type Addressed, type Cache, type Clock, type Environment, type Exchange, type Http, type Logger, type Request, type RequestHandler, type Response, type RouteInfo,
   type Settings, type SurfaceBehaviour,
 } from '#core';
-import { accessTag, isGuest, type Access, type Viewer } from '#plugins/access';
+import { accessTag, isGuest, isStaff, type Access, type Viewer } from '#plugins/access';
 import { accountTag, type Csrf, type Sessions } from '#plugins/accounts';
-import { bearerOf, loginNeeded, multipartOf } from '#plugins/api';
+import { allowOrigin, bearerOf, loginNeeded, multipartOf, varyOf } from '#plugins/api';
 import type { Allowance } from '#plugins/limits';
 import { DATA_POLICY, type Protection } from '#plugins/protection';
-import { JSON_TYPE, send, successBytes, VARY } from './answers.ts';
+import { JSON_TYPE, send, successBytes } from './answers.ts';
 import { Conformance } from './conformance.ts';
 import { envelope, presentable } from './failures.ts';
-import { KeptAnswer, KeptAnswers, sendKept } from './kept.ts';
-import { allowOrigin } from './origins.ts';
+import { KeptAnswer, KeptAnswers, keptKey, sendKept } from './kept.ts';
 import { bucketOf, showRate, tooManyCalls, type Rates } from './rates.ts';
 import type { Repeats } from './repeats.ts';
 import { Replay } from './replay.ts';
@@ -93,39 +92,52 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     const closed = options['login'] === true || (can !== 'public' && !access.allows(actor, can)) || (write && sessions.ended(req));
     if (isGuest(actor) && closed) throw loginNeeded();
     if (!write || options['csrf'] === false || this.#under.get(req)?.bearer || csrf.valid(req)) return;
-    const given = options['form'] === true && req.is('urlencoded') ? ((await this.body(req)) as { readonly _csrf?: unknown })._csrf : undefined;
+    const given = options['form'] === true && csrf.possible(req) && req.is('urlencoded') ? ((await this.body(req)) as { readonly _csrf?: unknown })._csrf : undefined;
     if (typeof given === 'string' && csrf.valid(req, given)) return;
     throw noForgeryToken();
   }
 
-  /** What was kept for this member; guests' answers were tried before Express. */
-  recall({ req, res, actor }: Exchange<Viewer>): boolean {
-    const kept = isGuest(actor) || req.method !== 'GET' ? undefined : this.#kept.find(req.originalUrl, callerOf(actor));
-    if (kept) sendKept(req, res, kept);
-    return kept !== undefined;
+  /** What was kept for this caller. Guests come here with addresses that were not seen before. */
+  recall({ req, res, actor, ...addressed }: Exchange<Viewer> & Addressed, route: RouteInfo): boolean {
+    if (req.method !== 'GET') return false;
+    const key = keptKey(callerOf(actor), route, addressed);
+    const kept = this.#kept.find(key);
+    if (!kept) return false;
+    this.#spell(req, actor, key);
+    sendKept(req, res, kept);
+    return true;
   }
 
   body(req: Request): Promise<unknown> {
-    const multipart = multipartOf(this.#under.get(req)?.route);
+    const route = this.#under.get(req)?.route;
+    const multipart = multipartOf(route);
     if (multipart) return multipart(req);
-    return this.#parts.protection.body(req, { form: this.#under.get(req)?.route?.options['form'] === true });
+    return this.#parts.protection.body(req, { form: route?.options['form'] === true, longText: route?.options['longText'] === true });
   }
 
   around(call: Exchange<Viewer> & { readonly body: unknown }, route: RouteInfo, handler: () => Promise<object>): Promise<object> | undefined {
     return this.#parts.repeats.around(call, route, handler);
   }
 
-  succeed({ req, res, actor }: Exchange<Viewer>, result: object, route: RouteInfo, tags: readonly string[] | undefined): void {
+  succeed({ req, res, actor, ...addressed }: Exchange<Viewer> & Addressed, result: object, route: RouteInfo, tags: readonly string[] | undefined): void {
     const body = successBytes(result);
     const under = this.#under.get(req);
     if (tags && under && req.method === 'GET' && route.status === 200) {
       const own = actor.id === undefined ? [] : [accountTag(actor.id)];
-      const keeping = { tags: [...tags, ...own, accessTag], mark: under.mark, caller: callerOf(actor) };
-      const terms = { bucket: bucketOf(route), until: res.locals['holdsUntil'] as number | undefined };
-      this.#kept.keep(req.originalUrl, route, new KeptAnswer(body, this.#parts.protection.headers(DATA_POLICY), terms), keeping);
+      const key = keptKey(callerOf(actor), route, addressed);
+      const terms = { vary: varyOf(this.#parts.settings), bucket: bucketOf(route), until: res.locals['holdsUntil'] as number | undefined };
+      const answer = new KeptAnswer(body, this.#parts.protection.headers(DATA_POLICY), terms);
+      this.#kept.keep(answer, { key, tags: [...tags, ...own, accessTag], mark: under.mark });
+      this.#spell(req, actor, key);
     }
     this.#conformance?.success(body, route);
     send(req, res, { status: route.status, type: JSON_TYPE, body });
+  }
+
+  /** Guests' addresses only: who a member is has to be found out anyway. */
+  #spell(req: Request, actor: Viewer, key: string): void {
+    const under = this.#under.get(req);
+    if (under && isGuest(actor)) this.#kept.spell(req.originalUrl, key, under.mark);
   }
 
   async fail({ req, res, actor }: Exchange<Viewer | undefined>, error: unknown): Promise<void> {
@@ -136,11 +148,13 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
       showRate(res, await this.#parts.rates.count(req, actor, undefined));
     }
     const route = this.#under.get(req)?.route;
-    const status = this.#fail(req, res, error);
+    const demand = actor?.demand;
+    const refused = demand && error instanceof HttpError && error.code === 'forbidden' ? new HttpError(403, demand.message, { code: demand.code }) : error;
+    const status = this.#fail(req, res, refused, actor && isStaff(actor));
     if (route) this.#conformance?.failure(status, route);
   }
 
-  #fail(req: IncomingMessage, res: ServerResponse, error: unknown): number {
+  #fail(req: IncomingMessage, res: ServerResponse, error: unknown, staff = false): number {
     const { log, http } = this.#parts;
     const requestId = http.idOf(req);
     const shown = presentable(error) ?? new HttpError(500, 'Something went wrong on the server');
@@ -148,7 +162,7 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     if (shown.status >= 500) log.error({ error, request: requestId, method: req.method, path }, 'an API call failed');
     if (shown.status === 401) res.setHeader('WWW-Authenticate', 'Bearer');
     for (const [name, value] of Object.entries(shown.headers)) res.setHeader(name, value);
-    send(req, res, { status: shown.status, type: JSON_TYPE, body: Buffer.from(JSON.stringify(envelope(shown, requestId))) });
+    send(req, res, { status: shown.status, type: JSON_TYPE, body: Buffer.from(JSON.stringify(envelope(shown, requestId, staff))) });
     return shown.status;
   }
 
@@ -160,8 +174,8 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
 
   #protect(req: IncomingMessage, res: ServerResponse): void {
     for (const [name, value] of this.#parts.protection.headers(DATA_POLICY)) res.setHeader(name, value);
-    res.setHeader('Vary', VARY);
+    res.setHeader('Vary', varyOf(this.#parts.settings));
     res.setHeader('X-Request-Id', this.#parts.http.idOf(req));
-    allowOrigin(req, res, this.#parts.settings.get('api.cors_origins') as readonly string[]);
+    allowOrigin(req, res, this.#parts.settings);
   }
 }

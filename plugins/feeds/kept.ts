@@ -34,7 +34,12 @@ export class KeptFeed {
   }
 }
 
-/** Guests' feeds as bytes, by path: no feed reads its query. */
+/** A path without anything that could be read in two ways, before the query, which no feed reads. */
+const PATH = /^(?:\/[\w.~%-]+)+(?=\?|$)/;
+/** Characters of a path; longer ones name no feed. */
+const LONGEST = 300;
+
+/** Guests' feeds as bytes. What a path leads to is known from the request that led there: one feed may have several. */
 export class KeptFeeds {
   readonly #cache: Cache;
   readonly #changes: Changes;
@@ -45,15 +50,23 @@ export class KeptFeeds {
   }
 
   find(url: string): KeptFeed | undefined {
-    const query = url.indexOf('?');
-    return this.#cache.peek<KeptFeed>(`feed ${query < 0 ? url : url.slice(0, query)}`);
+    const path = pathOf(url);
+    const own = path && this.#cache.peek<string>(`feed at ${path}`);
+    return own ? this.#cache.peek<KeptFeed>(`feed ${own}`) : undefined;
   }
 
-  /** `mark`: `Cache.mark()` from before the document was made. */
-  keep(document: FeedDocument, tags: readonly string[], mark: number): KeptFeed {
+  /** What `url` asked for. `mark`: `Cache.mark()` from before the document was made. */
+  keep(url: string, document: FeedDocument, tags: readonly string[], mark: number): KeptFeed {
     const etag = etagOf(document.body);
     const feed = new KeptFeed(document, etag, this.#changes.of(document.path, etag));
     this.#cache.keep(`feed ${document.path}`, tags, feed, mark, { bytes: 1.5 * document.body.length + 1_000 });
+    const path = pathOf(url);
+    if (path !== undefined) this.#cache.keep(`feed at ${path}`, tags, document.path, mark, { bytes: path.length + document.path.length + 500 });
     return feed;
   }
 }
+
+const pathOf = (url: string): string | undefined => {
+  const path = PATH.exec(url)?.[0];
+  return path !== undefined && path.length <= LONGEST ? path : undefined;
+};

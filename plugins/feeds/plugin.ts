@@ -32,8 +32,8 @@ export default definePlugin({
   }),
   setup({ cache, clock, environment, http, settings, access, accounts, sessions, protection, markdown, categories, discussions, web, tags }, plugin) {
     const callers = new Callers({ plugin, sessions });
-    const sender = new Sender({ clock, http, protection });
-    const surface = new FeedSurface({ callers, kept: new KeptFeeds({ cache, clock }), sender, cache, http, log: plugin.log });
+    const sender = new Sender({ clock, http, protection, settings });
+    const surface = new FeedSurface({ callers, kept: new KeptFeeds({ cache, clock }), sender, cache, http, settings, log: plugin.log });
     for (const own of Object.values(surfaces)) plugin.surface(own, surface);
 
     const topics = new Topics({ access, accounts, categories, tags, settings, web });

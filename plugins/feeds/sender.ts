@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Clock, Http, HttpError } from '#core';
-import { isFresh, takesGzip } from '#plugins/api';
+import type { Clock, Http, HttpError, Settings } from '#core';
+import { isFresh, takesGzip, varyOf } from '#plugins/api';
 import { DATA_POLICY, type HeaderPair, type Protection } from '#plugins/protection';
 import type { FeedDocument } from './documents.ts';
 import type { KeptFeed } from './kept.ts';
@@ -9,6 +9,7 @@ interface SenderParts {
   readonly clock: Clock;
   readonly http: Http;
   readonly protection: Protection;
+  readonly settings: Settings;
 }
 
 /** Seconds since the epoch as HTTP writes them. */
@@ -55,7 +56,7 @@ export class Sender {
       const lines = [...from.filter(([name]) => name !== 'Referrer-Policy'), ['Referrer-Policy', 'no-referrer']].flat();
       this.#protection = { from, lines };
     }
-    const vary = 'Accept-Encoding, Authorization, Cookie';
+    const vary = varyOf(this.#parts.settings);
     return [...this.#protection.lines, 'Content-Type', type, 'Cache-Control', control, 'Vary', vary, 'X-Request-Id', this.#parts.http.idOf(req)];
   }
 }

@@ -1,7 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
-  defineSurface, HttpError, type Cache, type Exchange, type Http, type Logger, type Request, type RequestHandler, type Response, type SurfaceBehaviour,
+  defineSurface, HttpError, type Cache, type Exchange, type Http, type Logger, type Request, type RequestHandler, type Response, type Settings, type SurfaceBehaviour,
 } from '#core';
+import { presentable } from '#plugins/protection';
+import { allowOrigin } from '#plugins/api';
 import type { Caller, Callers } from './callers.ts';
 import type { FeedDocument } from './documents.ts';
 import { etagOf, type KeptFeeds } from './kept.ts';
@@ -20,6 +22,7 @@ interface SurfaceParts {
   readonly sender: Sender;
   readonly cache: Cache;
   readonly http: Http;
+  readonly settings: Settings;
   readonly log: Logger;
 }
 
@@ -36,14 +39,17 @@ export class FeedSurface implements SurfaceBehaviour<Caller, FeedDocument> {
   }
 
   replay(req: IncomingMessage, res: ServerResponse): boolean {
-    const { callers, kept, sender } = this.#parts;
+    const { callers, kept, sender, settings } = this.#parts;
     const feed = callers.anonymous(req) ? kept.find(req.url ?? '/') : undefined;
-    if (feed) sender.send(req, res, feed);
-    return feed !== undefined;
+    if (!feed) return false;
+    allowOrigin(req, res, settings);
+    sender.send(req, res, feed);
+    return true;
   }
 
   enter(req: Request, res: Response): Promise<Caller> {
     this.#marks.set(req, this.#parts.cache.mark());
+    allowOrigin(req, res, this.#parts.settings);
     return this.#parts.callers.identify(req, res);
   }
 
@@ -57,14 +63,14 @@ export class FeedSurface implements SurfaceBehaviour<Caller, FeedDocument> {
   succeed({ req, res, actor }: Exchange<Caller>, document: FeedDocument, _route: unknown, tags: readonly string[] | undefined): void {
     const { kept, sender } = this.#parts;
     if (actor.personal || !tags) return sender.sendOnce(req, res, { ...document, etag: etagOf(document.body) });
-    sender.send(req, res, kept.keep(document, tags, this.#marks.get(req) ?? 0));
+    sender.send(req, res, kept.keep(req.originalUrl, document, tags, this.#marks.get(req) ?? 0));
   }
 
   fail({ req, res }: Exchange<Caller | undefined>, error: unknown): void {
     const { http, log, sender } = this.#parts;
     if (res.headersSent) return void res.destroy();
     const requestId = http.idOf(req);
-    const shown = error instanceof HttpError ? error : new HttpError(500, 'Something went wrong on the server');
+    const shown = presentable(error) ?? new HttpError(500, 'Something went wrong on the server');
     if (shown.status >= 500) log.error({ error, request: requestId, path: req.path }, 'a feed failed');
     sender.refuse(req, res, shown);
   }

@@ -63,8 +63,7 @@ export class Topics {
 
   async tag(id: string, reader: FeedReader): Promise<Topic | undefined> {
     const { tags } = this.#parts;
-    await tags?.refresh();
-    const tag = tags?.find(id);
+    const tag = await tags?.find(id, reader.viewer, reader.categoryIds);
     if (!tags || !tag) return undefined;
     return {
       about: { kind: 'tag', id: tag.id }, reader, request: { within: tags.discussionsWith(tag.id) }, page: `/t/${encodeURIComponent(tag.slug)}`,

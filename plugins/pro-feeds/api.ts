@@ -12,4 +12,5 @@ export type FeedTokenRecord = Static<typeof FeedTokenRecord>;
 
 /** A member made an address of feeds with a token in it. */
 export const feedTokenMade = defineAction<{ readonly actor: string; readonly id: string }>('feed-token.made');
-export const feedTokenRevoked = defineAction<{ readonly actor: string; readonly id: string }>('feed-token.revoked');
+/** `actor`: an account or `commandLine`; absent where the forum itself did it. */
+export const feedTokenRevoked = defineAction<{ readonly actor?: string | undefined; readonly id: string }>('feed-token.revoked');

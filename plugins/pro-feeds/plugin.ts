@@ -1,5 +1,5 @@
 import { Clock, Data, definePlugin, Environment, Type } from '#core';
-import { accountNotices, Accounts, Sessions } from '#plugins/accounts';
+import { Accounts, Sessions, tokenStores } from '#plugins/accounts';
 import { audited, auditRules } from '#plugins/audit';
 import { Categories } from '#plugins/discussions';
 import { feedIdentities } from '#plugins/feeds';
@@ -27,10 +27,11 @@ export default definePlugin({
     const enabled = (): boolean => plugin.settings['pro.enabled'];
     const tokens = new FeedTokens({ data, clock, plugin });
     plugin.extend(feedIdentities, tokenIdentity({ tokens, accounts, sessions, enabled }));
-    // Whoever had the account before its owner came back by a link in a mail may have made some.
-    plugin.extend(accountNotices, { changed: async (what, { id }) => (what === 'reset' ? tokens.revokeAll(id) : undefined) });
+    plugin.extend(tokenStores, tokens);
     plugin.extend(auditRules, audited(feedTokenMade, ['feed-token.made'], ({ actor, id }) => ({ action: 'feed-token.made', actor, subject: { type: 'feed-token', id } })));
-    plugin.extend(auditRules, audited(feedTokenRevoked, ['feed-token.revoked'], ({ actor, id }) => ({ action: 'feed-token.revoked', actor, subject: { type: 'feed-token', id } })));
+    plugin.extend(auditRules, audited(feedTokenRevoked, ['feed-token.revoked'], ({ actor, id }) => ({
+      action: 'feed-token.revoked', ...(actor !== undefined && { actor }), subject: { type: 'feed-token', id },
+    })));
     addPages(plugin, { tokens, categories, environment, enabled });
     plugin.extend(personalData, feedTokensData(data, tokens));
   },

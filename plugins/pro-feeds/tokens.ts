@@ -1,5 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import { HttpError, sql, type Clock, type Data, type PluginHandle } from '#core';
+import type { TokenStore } from '#plugins/accounts';
 import { createId, isId } from '#plugins/api';
 import { feedTokenMade, feedTokenRevoked, type FeedTokenRecord } from '#plugins/pro-feeds';
 
@@ -23,7 +24,7 @@ type Made = Readonly<{ id: string; token: string }>;
 type Known = Readonly<{ accountId: string; categoryIds: Scope }>;
 
 /** Tokens that open feeds and nothing else. Only a hash of each is kept. */
-export class FeedTokens {
+export class FeedTokens implements TokenStore {
   readonly #data: Data;
   readonly #clock: Clock;
   readonly #plugin: PluginHandle;
@@ -70,11 +71,10 @@ export class FeedTokens {
     });
   }
 
-  /** All of the member's. Joins the transaction under way. */
-  async revokeAll(accountId: string): Promise<void> {
+  async revokeAll(accountId: string, by: string | undefined): Promise<void> {
     await this.#data.transaction(async () => {
       const rows = await this.#data.all(sql<Pick<Row, 'id'>>`delete from feed_token where account_id = ${accountId} returning id`);
-      for (const { id } of rows) await this.#plugin.emit(feedTokenRevoked, { actor: accountId, id });
+      for (const { id } of rows) await this.#plugin.emit(feedTokenRevoked, { actor: by, id });
     });
   }
 

@@ -28,9 +28,9 @@ export class Addresses {
   /** All pages that show lists; they are held in memory anyway. */
   async lists(): Promise<readonly Address[]> {
     const { access, categories, tags } = this.#parts;
-    await Promise.all([access.refresh(), categories.refresh(), tags?.refresh()]);
+    await Promise.all([access.refresh(), categories.refresh()]);
     const below = (path: string, list: readonly { readonly slug: string }[]): readonly string[] => list.map(({ slug }) => path + encodeURIComponent(slug));
-    const tagged = tags ? ['/tags', ...below('/t/', tags.all())] : [];
+    const tagged = tags ? ['/tags', ...below('/t/', await tags.visible(access.guest))] : [];
     return ['/', '/categories', ...below('/c/', categories.visible(access.guest)), ...tagged].map((path) => ({ path }));
   }
 

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { defineSurface, HttpError, type Exchange, type Http, type Logger, type SurfaceBehaviour } from '#core';
 import { isFresh, takesGzip } from '#plugins/api';
-import { DATA_POLICY, type Protection } from '#plugins/protection';
+import { DATA_POLICY, presentable, type Protection } from '#plugins/protection';
 
 /** What crawlers are sent. */
 export interface CrawlerDocument {
@@ -52,7 +52,7 @@ export class CrawlerSurface implements SurfaceBehaviour<undefined, CrawlerDocume
     const { http, log } = this.#parts;
     if (res.headersSent) return void res.destroy();
     const requestId = http.idOf(req);
-    const { status, message, code, headers } = error instanceof HttpError ? error : new HttpError(500, 'Something went wrong on the server');
+    const { status, message, code, headers } = presentable(error) ?? new HttpError(500, 'Something went wrong on the server');
     if (status >= 500) log.error({ error, request: requestId, path: req.path }, 'the sitemap failed');
     this.#head(req, res, { 'Cache-Control': 'no-store', ...headers });
     res.status(status).json({ success: false, error: message, code, request_id: requestId });
