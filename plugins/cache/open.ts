@@ -28,8 +28,8 @@ export async function openCache({ url, namespace, log, fleet, ...options }: Open
     const cache = new TaggedCache({ fleet, ...options });
     return { cache, current: () => true, close: async () => cache.stop() };
   }
-  const redis = await connect(url, `${namespace}:`);
-  const ear = await connect(url);
+  const redis = await connect(url, log, `${namespace}:`);
+  const ear = await connect(url, log);
   const processes = new Processes(log, fleet, namespace, redis);
   const current = (): boolean => processes.current();
   const cache = new TaggedCache({ fleet, redis, current, ...options });

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { chainOf, type Fleet, type Logger, type Redis } from '#core';
+import { subscribe } from './redis.ts';
 
 /** Milliseconds for which a process trusts what it remembers without asking; so also the longest wait for a silent process. */
 const LEASE = 250;
@@ -59,7 +60,7 @@ export class Processes {
   /** Until then nothing is sent and nothing heard. */
   async join(ear: Redis): Promise<void> {
     ear.on('message', (channel, text) => (channel === this.#channel ? this.#hear(text) : this.#answered(text)));
-    await ear.subscribe(this.#channel, `${this.#channel}:${this.#id}`);
+    await subscribe(ear, this.#channel, `${this.#channel}:${this.#id}`);
     await this.#renew();
     this.#stop = this.#fleet.carry((subject, payload) => this.#announce(subject, payload));
     let renewal: Promise<void> | undefined;

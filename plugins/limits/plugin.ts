@@ -7,6 +7,7 @@ export default definePlugin({
   name: 'Rate limits',
   version: '1.0.0',
   description: 'Counts what may be done only so often.',
+  defends: true,
   needs: { cache: Cache },
   provides: { limits: Limits },
   setup: ({ cache }, { log }) => ({ limits: new LimitsService({ redis: cache.redis, log }) }),

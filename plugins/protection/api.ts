@@ -30,9 +30,9 @@ export interface Protection {
   refresh(): void;
   /**
    * The request's body as a value, read once: JSON in UTF-8, and urlencoded (`a[b]`, `a[]`) where `form`. An absent body is an empty
-   * object. Throws 400, 413 (over 1 MiB) or 415.
+   * object. Throws 400, 413 (over 64 KiB, or over 1 MiB where the body carries a `longText`; too many fields) or 415.
    */
-  body(req: Request, options: { readonly form: boolean }): Promise<unknown>;
+  body(req: Request, options: { readonly form: boolean; readonly longText?: boolean }): Promise<unknown>;
   /** The body as it came, where what was signed is the bytes or its type is another; in place of `body`. Throws 413 above `largest` (default: 1 MiB). */
   bytes(req: Request, largest?: number): Promise<Buffer>;
   /** What `body` makes of JSON. Throws 400. */
@@ -51,11 +51,13 @@ const AWAY_SAYS = new RegExp([
 ].join('|'), 'i');
 /** The system's and PostgreSQL's words for a full disk. */
 const FULL = new Set(['ENOSPC', 'EDQUOT', '53100']);
-/** Seconds after which to ask again: a connection comes back by itself, room has to be made by somebody. */
-const RETRY = { away: '5', full: '60' };
+/** Seconds after which to ask again: a connection comes back by itself, another server takes over, room has to be made by somebody. */
+const RETRY = { away: '5', readOnly: '30', full: '60' };
+/** PostgreSQL's code for a write where nothing may be written: a standby, or a server that was set to be read only. */
+const READ_ONLY = '25006';
 
 /**
- * What may be shown of anything thrown: 503 where the data could not be reached, 507 where there is no room for more. Both say nothing about
+ * What may be shown of anything thrown: 503 where the data could not be reached or takes no writes, 507 where there is no room for more. Both say nothing about
  * the request, which may be sent again. `undefined`: nothing may be shown, it is a fault of ours and to be logged.
  */
 export function presentable(error: unknown): HttpError | undefined {
@@ -66,9 +68,25 @@ export function presentable(error: unknown): HttpError | undefined {
       const headers = { 'Retry-After': RETRY.full };
       return new HttpError(507, 'There is no room left to store this; try again later', { code: 'storage_full', headers, cause: error });
     }
+    if (code === READ_ONLY) {
+      const headers = { 'Retry-After': RETRY.readOnly };
+      return new HttpError(503, 'The forum is read-only at the moment: nothing can be written; try again soon', { code: 'read_only', headers, cause: error });
+    }
     if (AWAY.has(code) || /^08...$/.test(code) || AWAY_SAYS.test(at.message)) {
       return new HttpError(503, 'The forum cannot reach its data at the moment; try again soon', { headers: { 'Retry-After': RETRY.away }, cause: error });
     }
   }
   return undefined;
+}
+
+/** What a cookie of this forum is called: with the `__Host-` prefix under https, so that no other host and no plain http can set it. */
+export const cookieName = (base: string, secure: boolean): string => (secure ? `__Host-${base}` : base);
+
+/** One cookie of a raw Cookie header, without decoding. */
+export function cookieOf(header: string | undefined, name: string): string | undefined {
+  const start = header === undefined ? -1 : ` ${header}`.indexOf(` ${name}=`);
+  if (header === undefined || start < 0) return undefined;
+  const from = start + name.length + 1;
+  const end = header.indexOf(';', from);
+  return header.slice(from, end < 0 ? undefined : end);
 }

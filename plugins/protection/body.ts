@@ -1,27 +1,41 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { HttpError, InvalidInput, type Request } from '#core';
 import { parseForm } from './form.ts';
 
-/** Bytes of a form or of JSON. */
-const LARGEST = 1024 * 1024;
+/** Bytes of a form or of JSON: of any, and of one that carries a long text, each character of which may be written as several. */
+const LARGEST = 64 * 1024;
+const LARGEST_TEXT = 1024 * 1024;
 /** Levels of JSON; deeper ones are not for any route, and would be for whoever walks through them one call in another. */
 const DEEPEST = 64;
+/** Values of JSON; checking each of more would take longer than reading them. */
+const MOST_VALUES = 10_000;
 const CHARSETS = ['utf-8', 'utf8', 'us-ascii'];
 const decoder = new TextDecoder('utf-8', { fatal: true });
+/** Ends when the last long body that has come so far may be parsed. */
+let lastTurn: Promise<unknown> = Promise.resolve();
 
-export async function readBody(req: Request, form: boolean): Promise<unknown> {
-  const declared = declaredLength(req, LARGEST);
+export async function readBody(req: Request, { form, longText = false }: { readonly form: boolean; readonly longText?: boolean }): Promise<unknown> {
+  const largest = longText ? LARGEST_TEXT : LARGEST;
+  const declared = declaredLength(req, largest);
   if (declared === 0 || (Number.isNaN(declared) && req.headers['transfer-encoding'] === undefined)) return {};
   const parse = parserOf(req, form);
-  const bytes = await collect(req, LARGEST);
-  return bytes.length === 0 ? {} : parse(decoded(bytes));
+  const bytes = await collect(req, largest);
+  if (bytes.length > LARGEST) await ownTurn();
+  return bytes.length === 0 ? {} : parse(bytes);
 }
 
-export async function readBytes(req: Request, largest = LARGEST): Promise<Buffer> {
+/** Long bodies are parsed one a turn of the event loop: many that come at once hold up others no longer than one does. */
+function ownTurn(): Promise<unknown> {
+  lastTurn = lastTurn.then(() => turn());
+  return lastTurn;
+}
+
+export async function readBytes(req: Request, largest = LARGEST_TEXT): Promise<Buffer> {
   declaredLength(req, largest);
   return collect(req, largest);
 }
 
-export const readJson = (bytes: Buffer): unknown => parseJson(decoded(bytes));
+export const readJson = (bytes: Buffer): unknown => parseJson(decoded(bytes), Infinity);
 
 /** `NaN` where the client does not say. */
 function declaredLength(req: Request, largest: number): number {
@@ -30,12 +44,12 @@ function declaredLength(req: Request, largest: number): number {
   return declared;
 }
 
-function parserOf({ headers }: Request, form: boolean): (source: string) => unknown {
+function parserOf({ headers }: Request, form: boolean): (bytes: Buffer) => unknown {
   const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';').map((part) => part.trim());
   const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice(8).replaceAll('"', '') ?? 'utf-8';
   if ((headers['content-encoding'] ?? 'identity') === 'identity' && CHARSETS.includes(charset)) {
-    if (type === 'application/json') return parseJson;
-    if (form && type === 'application/x-www-form-urlencoded') return parseForm;
+    if (type === 'application/json') return (bytes) => parseJson(decoded(bytes));
+    if (form && type === 'application/x-www-form-urlencoded') return (bytes) => parseForm(decoded(withSpaces(bytes)));
   }
   throw new HttpError(415, `Send the body as ${form ? 'application/json or application/x-www-form-urlencoded' : 'application/json'}, in UTF-8 and not compressed`);
 }
@@ -51,6 +65,12 @@ async function collect(req: Request, largest: number): Promise<Buffer> {
   return Buffer.concat(chunks, length);
 }
 
+/** The plus signs of a form are spaces. A million of them are replaced here at once; as text, each would be a string of its own. */
+function withSpaces(bytes: Buffer): Buffer {
+  for (let at = bytes.indexOf(PLUS); at >= 0 && at < bytes.length; at++) if (bytes[at] === PLUS) bytes[at] = SPACE;
+  return bytes;
+}
+
 function decoded(bytes: Buffer): string {
   try {
     return decoder.decode(bytes);
@@ -59,25 +79,48 @@ function decoded(bytes: Buffer): string {
   }
 }
 
-function parseJson(source: string): unknown {
-  const value = valueOf(source);
-  if (deeperThan(DEEPEST, value)) throw malformed(`may have at most ${DEEPEST} levels`);
-  return value;
-}
-
-function valueOf(source: string): unknown {
+function parseJson(source: string, most = MOST_VALUES): unknown {
+  weigh(source, most);
   try {
-    // Only a name that is spelled out, or hidden behind an escape, can reach a prototype later on.
-    return /__proto__|\\u005f/i.test(source) ? JSON.parse(source, (key, value: unknown) => (key === '__proto__' ? undefined : value)) : JSON.parse(source);
+    const value: unknown = JSON.parse(source);
+    // Only a name that is spelled out, or of which an escape hides a letter, can reach a prototype later on.
+    if (/__proto__|\\u/.test(source)) forgetPrototypes(value);
+    return value;
   } catch {
     throw malformed('is not valid JSON');
   }
 }
 
-const deeperThan = (levels: number, value: unknown): boolean =>
-  typeof value === 'object' && value !== null && (levels === 0 || Object.values(value).some((inner) => deeperThan(levels - 1, inner)));
+/** As deep as `weigh` allows. */
+function forgetPrototypes(value: unknown): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (Object.hasOwn(value, '__proto__')) Reflect.deleteProperty(value, '__proto__');
+  for (const inner of Object.values(value)) forgetPrototypes(inner);
+}
+
+const [PLUS, SPACE] = ['+', ' '].map((sign) => sign.charCodeAt(0)) as [number, number];
+const [QUOTE, BACKSLASH, COMMA, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = ['"', '\\', ',', '[', ']', '{', '}'].map((sign) => sign.charCodeAt(0));
+
+/** Throws for what is too deep or too much, before any of it is made. */
+function weigh(source: string, most: number): void {
+  let [depth, values, inText] = [0, 1, false];
+  for (let at = 0; at < source.length; at++) {
+    const sign = source.charCodeAt(at);
+    if (inText) {
+      if (sign === BACKSLASH) at++;
+      else if (sign === QUOTE) inText = false;
+    } else if (sign === QUOTE) inText = true;
+    else if (sign === COMMA) values++;
+    else if (sign === CLOSE_LIST || sign === CLOSE_OBJECT) depth--;
+    else if (sign === OPEN_LIST || sign === OPEN_OBJECT) {
+      values++;
+      if (++depth > DEEPEST) throw malformed(`may have at most ${DEEPEST} levels`);
+    }
+    if (values > most) throw new HttpError(413, `A body may have at most ${most} values`);
+  }
+}
 
 const malformed = (message: string): InvalidInput => new InvalidInput([{ field: 'body', message }]);
 // The rest of the body is not read, so the connection cannot be used again.
 const tooLarge = (largest: number): HttpError =>
-  new HttpError(413, `A body may have at most ${largest === LARGEST ? '1 MiB' : `${largest / 1024} KiB`}`, { headers: { Connection: 'close' } });
+  new HttpError(413, `A body may have at most ${largest >= 1024 ** 2 ? `${largest / 1024 ** 2} MiB` : `${largest / 1024} KiB`}`, { headers: { Connection: 'close' } });

@@ -1,50 +1,54 @@
+import qs from 'qs';
 import { HttpError, InvalidInput } from '#core';
 
 type Fields = { [key: string]: unknown };
 
 /** More is no form that anybody filled in. */
 const MOST_FIELDS = 1_000;
-const DEEPEST = 5;
-const KEY = /^([^[\]]+)((?:\[[^[\]]*\])*)$/;
-const FORBIDDEN = new Set(['__proto__', 'prototype', 'constructor']);
+/** Entries of one list, and its highest number: a list is made up to it, whichever entries are sent. */
+const MOST_ENTRIES = 500;
+/** Levels in brackets, as in `a[b][c]`. */
+const DEEPEST = 4;
+const FORBIDDEN = /(?:^|[[\].])(?:__proto__|prototype|constructor)(?:$|[[\].])/;
+/** Characters of a name that an error repeats. */
+const SHOWN = 80;
 
-/** `a[b]` makes an object, `a[]` and a repeated `a` a list; a key that does not look like either is taken as it is. */
+type Decoder = NonNullable<qs.IParseOptions['decoder']>;
+
+/** Names that reach what all objects share are refused; qs itself would leave them out without a word. */
+const decoder: Decoder = (text, decode, charset, type) => {
+  const decoded = (decode as (text: string, decoder?: unknown, charset?: string) => string)(text, decode, charset);
+  if (type === 'key' && FORBIDDEN.test(decoded)) throw notName(decoded);
+  return decoded;
+};
+
+const notName = (name: string): InvalidInput => new InvalidInput([{ field: name.slice(0, SHOWN), message: 'is not a field name' }]);
+
+/**
+ * `a[b]` makes an object, `a[]`, `a[0]` and a repeated `a` a list, without blank entries: forms send one to say that a list is empty.
+ * Fields are counted before any of them is read.
+ */
 export function parseForm(text: string): Fields {
-  const result: Fields = Object.create(null) as Fields;
-  const pairs = [...new URLSearchParams(text)];
-  if (pairs.length > MOST_FIELDS) throw new HttpError(413, `A form may have ${MOST_FIELDS} fields`);
-  for (const [key, value] of pairs) {
-    const found = KEY.exec(key);
-    const path = found ? [found[1] ?? '', ...[...(found[2] ?? '').matchAll(/\[([^\]]*)\]/g)].map((match) => match[1] ?? '')] : [key];
-    if (path.length > DEEPEST || path.some((part) => FORBIDDEN.has(part))) throw new InvalidInput([{ field: key.slice(0, 80), message: 'is not a field name' }]);
-    put(result, path, value);
+  try {
+    return withoutBlanks(qs.parse(text, {
+      decoder, plainObjects: true, depth: DEEPEST, strictDepth: true,
+      parameterLimit: MOST_FIELDS, arrayLimit: MOST_ENTRIES, throwOnLimitExceeded: true,
+    })) as Fields;
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw limitOf(error);
   }
-  return lists(result) as Fields;
 }
 
-function put(target: Fields, [name = '', ...rest]: readonly string[], value: string): void {
-  if (rest.length === 0) {
-    const before = target[name];
-    target[name] = before === undefined ? value : Array.isArray(before) ? [...(before as unknown[]), value] : [before, value];
-    return;
-  }
-  if (rest.length === 1 && rest[0] === '') {
-    const before = target[name];
-    target[name] = [...(Array.isArray(before) ? (before as unknown[]) : []), ...(value === '' ? [] : [value])];
-    return;
-  }
-  const below = target[name];
-  const next = isFields(below) ? below : (Object.create(null) as Fields);
-  target[name] = next;
-  put(next, rest, value);
+/** Which limit was met, of those given above: qs says so in words alone. */
+function limitOf(error: RangeError): Error {
+  if (error.message.startsWith('Parameter')) return new HttpError(413, `A form may have ${MOST_FIELDS} fields`, { cause: error });
+  if (error.message.startsWith('Array')) return new HttpError(413, `A list of a form may have ${MOST_ENTRIES} entries`, { cause: error });
+  return new InvalidInput([{ field: 'body', message: `has a name with more than ${DEEPEST} levels, which is not a field name` }]);
 }
 
-const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** Objects whose keys are 0, 1, 2 … were lists. */
-function lists(value: unknown): unknown {
-  if (!isFields(value)) return value;
-  const entries = Object.entries(value).map(([key, inner]) => [key, lists(inner)] as const);
-  if (entries.length > 0 && entries.every(([key]) => /^\d{1,4}$/.test(key))) return entries.sort(([a], [b]) => Number(a) - Number(b)).map(([, inner]) => inner);
-  return Object.fromEntries(entries);
+function withoutBlanks(value: unknown): unknown {
+  if (Array.isArray(value)) return value.filter((entry) => entry !== '').map(withoutBlanks);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, withoutBlanks(inner)]));
 }

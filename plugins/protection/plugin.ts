@@ -1,4 +1,4 @@
-import { definePlugin, Environment, Http, messageOf, pluginChanged, Routes, Type, type Request } from '#core';
+import { definePlugin, Environment, Http, pluginChanged, Routes, Type, type Request } from '#core';
 import { DATA_POLICY, foreignSources, Protection, reportPaths, type HeaderPair, type Policy } from './api.ts';
 import { readBody, readBytes, readJson } from './body.ts';
 import { collectHeaders, reportingTo, type HeaderOptions } from './headers.ts';
@@ -9,14 +9,12 @@ export default definePlugin({
   name: 'Protection',
   version: '1.0.0',
   description: 'The headers that protect every answer, which proxies are believed, and how request bodies are read.',
+  defends: true,
   needs: { environment: Environment, routes: Routes },
   provides: { protection: Protection, http: Http },
   extensionPoints: [foreignSources, reportPaths],
+  movedSettings: { 'security.trusted_proxies': 'TRUSTED_PROXIES' },
   settings: Type.Object({
-    'security.trusted_proxies': Type.Array(Type.String(), {
-      default: [], title: 'Trusted proxies', 'x-group': 'security', 'x-danger': true,
-      description: 'Addresses or CIDR ranges whose forwarded-for headers are believed.',
-    }),
     'security.hsts_subdomains': Type.Boolean({
       default: false, title: 'Hosts below this one have https too', 'x-group': 'security', 'x-danger': true,
       description: 'Browsers then open every host below this one over https alone, for two years. Only while the site is served over https.',
@@ -30,16 +28,10 @@ export default definePlugin({
   setup({ environment, routes }, plugin) {
     const http = new TrustedProxies({
       closing: routes.closing,
+      secureSite: environment.baseUrl.startsWith('https:'),
       protect: (res) => protection.headers(DATA_POLICY).forEach(([name, value]) => res.setHeader(name, value)),
     });
-    const trust = (): void => http.set(plugin.settings['security.trusted_proxies']);
-    try {
-      trust();
-    } catch (error) {
-      // The headers are needed all the same; who asks to trust what cannot be read now gets the error.
-      plugin.log.error({ problem: messageOf(error) }, 'no proxy is trusted');
-    }
-    plugin.onSettings((keys) => (keys.includes('security.trusted_proxies') ? trust() : undefined));
+    http.set(environment.trustedProxies);
 
     const options = (): HeaderOptions => ({
       secure: environment.baseUrl.startsWith('https:'),
@@ -77,9 +69,9 @@ export default definePlugin({
         const [path] = plugin.extensions(reportPaths);
         return { ...policy, ...Object.fromEntries(opened), ...(path && reportingTo(path.value)) };
       },
-      body(req, { form }) {
+      body(req, options) {
         let body = bodies.get(req);
-        if (!body) bodies.set(req, (body = readBody(req, form)));
+        if (!body) bodies.set(req, (body = readBody(req, options)));
         return body;
       },
       bytes: readBytes,

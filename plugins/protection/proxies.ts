@@ -1,7 +1,7 @@
 import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js';
 import type { IncomingMessage } from 'node:http';
-import { isIP } from 'node:net';
-import { InvalidInput, type Http } from '#core';
+import { isIP, type Socket } from 'node:net';
+import { ConfigurationError, type Http } from '#core';
 
 type Address = IPv4 | IPv6;
 
@@ -31,12 +31,17 @@ let counter = 0;
 /** Kept with the request itself: a WeakMap would cost the collector more than all the rest of a guest's page. */
 const ADDRESS = Symbol('address');
 const ID = Symbol('id');
+const SECURE = Symbol('secure');
 interface Known extends IncomingMessage {
   [ADDRESS]?: string;
+  [SECURE]?: boolean;
   [ID]?: string;
 }
 
 const header = (req: IncomingMessage, name: string): string => String(req.headers[name] ?? '');
+
+/** Null once the request was destroyed, as one is whose body was too long; what is asked of it before is remembered. */
+const socketOf = (req: IncomingMessage): Socket | null => req.socket as Socket | null;
 
 /** Sees requests through the proxies that the operator trusts. */
 export class TrustedProxies implements Http {
@@ -44,12 +49,16 @@ export class TrustedProxies implements Http {
   readonly protect: Http['protect'];
   #ranges: readonly [Address, number][] = [];
 
-  constructor({ closing, protect }: Pick<Http, 'closing' | 'protect'>) {
+  readonly #secureSite: boolean;
+
+  /** `secureSite`: the site's address is https, whatever proxies say or leave out. */
+  constructor({ closing, protect, secureSite = false }: Pick<Http, 'closing' | 'protect'> & { readonly secureSite?: boolean }) {
+    this.#secureSite = secureSite;
     this.closing = closing;
     this.protect = protect;
   }
 
-  /** Single addresses or CIDR ranges, IPv4 and IPv6. Throws `InvalidInput` naming the entry that is neither, and keeps the list it had. */
+  /** Single addresses or CIDR ranges, IPv4 and IPv6. Throws `ConfigurationError` naming the entry that is neither, and keeps the list it had. */
   set(entries: readonly string[]): void {
     this.#ranges = entries.map(rangeIn);
   }
@@ -59,19 +68,24 @@ export class TrustedProxies implements Http {
     return (req[ADDRESS] ??= this.#find(req));
   }
 
-  /** Whether the client's own connection was encrypted, as far as the nearest trusted proxy says. */
-  secure(req: IncomingMessage): boolean {
-    if ('encrypted' in req.socket) return true;
-    return this.#trusts(req.socket.remoteAddress ?? '') && header(req, 'x-forwarded-proto').split(',').at(-1)?.trim() === 'https';
+  /** Whether the client's own connection is encrypted, as far as the site's address or the nearest trusted proxy says. */
+  secure(req: Known): boolean {
+    return this.#secureSite || (req[SECURE] ??= this.#encrypted(req));
   }
 
   idOf(req: Known): string {
     return (req[ID] ??= `${PROCESS}-${(++counter).toString(36)}`);
   }
 
+  #encrypted(req: IncomingMessage): boolean {
+    const socket = socketOf(req);
+    if (socket && 'encrypted' in socket) return true;
+    return this.#trusts(socket?.remoteAddress ?? '') && header(req, 'x-forwarded-proto').split(',').at(-1)?.trim() === 'https';
+  }
+
   /** X-Real-IP comes before CF-Connecting-IP because proxies that set the first let a client's own copy of the second through. */
   #find(req: IncomingMessage): string {
-    const peer = normal(req.socket.remoteAddress ?? '') ?? '0.0.0.0';
+    const peer = normal(socketOf(req)?.remoteAddress ?? '') ?? '0.0.0.0';
     if (!this.#trusts(peer)) return peer;
     return this.#forwarded(header(req, 'x-forwarded-for')) ?? normal(header(req, 'x-real-ip')) ?? normal(header(req, 'cf-connecting-ip')) ?? peer;
   }
@@ -103,5 +117,5 @@ function rangeIn(entry: string): [Address, number] {
   const mapped = most === 32 && isIP(text) === 6 ? 96 : 0;
   const prefix = bits === undefined ? most : Number(bits) - mapped;
   if (address && prefix >= 0 && prefix <= most) return [address, prefix];
-  throw new InvalidInput([{ field: 'security.trusted_proxies', message: `"${entry}" is not an address or a CIDR range, such as 10.0.0.0/8` }]);
+  throw new ConfigurationError(`TRUSTED_PROXIES: "${entry}" is not an address or a CIDR range, such as 10.0.0.0/8`);
 }
