@@ -16,6 +16,7 @@ export default definePlugin({
   name: 'Audit log',
   version: '1.0.0',
   description: 'Who changed what, and who tried to.',
+  defends: true,
   needs: { data: Data, clock: Clock, secrets: Secrets, settings: Settings, accounts: Accounts },
   wants: { admin: Admin },
   provides: { audit: AuditLog },
@@ -24,7 +25,7 @@ export default definePlugin({
   commands: [verifyCommand],
   settings: Type.Object({
     'audit.days': Type.Integer({
-      default: 365, minimum: 0, maximum: 36_500, title: 'Days for which the audit log is kept', 'x-group': 'security',
+      default: 365, minimum: 0, maximum: 36_500, 'x-danger': true, title: 'Days for which the audit log is kept', 'x-group': 'security',
       description: '0 keeps it for ever; less than 30 counts as 30.',
     }),
   }),

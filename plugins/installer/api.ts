@@ -24,6 +24,7 @@ export interface Installation {
 export interface KeptPlace {
   readonly database_url?: string;
   readonly redis_url?: string;
+  readonly smtp_url?: string;
 }
 
 /** Makes a forum of an empty database, once. */

@@ -64,7 +64,7 @@ ${this.#submit('continue')}`);
     return this.#step('services', visit, shown, labels, (wrong) => html`${this.#byEnter('continue')}
 <fieldset><legend>${text('database')}</legend>${this.#database(visit, wrong, shown.database)}</fieldset>
 <fieldset><legend>${text('redis')}</legend>${this.#redis(visit, wrong, shown.redis)}</fieldset>
-<fieldset><legend>${text('mail')}</legend>${this.#address('smtp_url', 'mail', visit.answers.smtp_url, wrong)}</fieldset>
+<fieldset><legend>${text('mail')}</legend>${this.#mail(visit, wrong)}</fieldset>
 ${this.#submit('continue')}`);
   }
 
@@ -113,6 +113,11 @@ ${found(finding)}${this.#test('database')}`;
     const { text, environment: { redisUrl } } = this.#parts;
     if (redisUrl !== undefined) return html`<p>${text('redis.fixed', { host: new URL(redisUrl).host })}</p>`;
     return html`<p class="help">${text('redis.help')}</p>${this.#address('redis_url', 'redis', url, wrong)}${found(finding)}${this.#test('redis')}`;
+  }
+
+  #mail({ answers: { smtp_url: url } }: Visit, wrong: Texts): SafeHtml {
+    const { text, environment: { smtpUrl } } = this.#parts;
+    return smtpUrl === undefined ? this.#address('smtp_url', 'mail', url, wrong) : html`<p>${text('mail.fixed', { host: new URL(smtpUrl).host })}</p>`;
   }
 
   #address(name: string, kind: string, url: string | undefined, wrong: Texts): SafeHtml {

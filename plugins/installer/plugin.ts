@@ -45,7 +45,7 @@ export default definePlugin({
     const configured = (await configuration.installedAt()) === undefined ? undefined : configuration.path;
     const meanwhile = (): RequestHandler => createMeanwhile({ text, language: language(), style, http });
     const visits = new Visits();
-    plugin.on(forumInstalled, () => visits.end());
+    plugin.on(forumInstalled, () => visits.end(), { awaited: true });
     const setup = new SetupService({
       installer, visits, environment, protection, http, configured, meanwhile,
       failed: (error) => plugin.log.error({ error }, 'an installation broke off'),

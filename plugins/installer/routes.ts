@@ -184,10 +184,11 @@ async function install(parts: RouteParts, visit: Visit, body: Static<typeof Admi
   const place: Place = { databaseUrl: environment.databaseUrl ?? database, redisUrl: environment.redisUrl ?? redis };
   await setup.install({
     username, email, password, demo: demo !== undefined, ...(siteName !== undefined && { siteName }),
-    settings: { 'site.locale': locale, 'site.timezone': timezone, ...(mail !== undefined && { 'mail.smtp_url': mail }) },
+    settings: { 'site.locale': locale, 'site.timezone': timezone },
     place: {
       ...(environment.databaseUrl === undefined && database !== undefined && { database_url: database }),
       ...(environment.redisUrl === undefined && redis !== undefined && { redis_url: redis }),
+      ...(environment.smtpUrl === undefined && mail !== undefined && { smtp_url: mail }),
     },
   }, place);
   visit.done.add('administrator');

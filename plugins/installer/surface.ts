@@ -80,8 +80,8 @@ export class InstallerSurface implements SurfaceBehaviour<Visit | undefined, She
   async guard({ req, actor: visit }: Exchange<Visit | undefined>, route: RouteInfo): Promise<void> {
     if (req.method !== 'POST') return;
     this.#routes.set(req, route);
-    const body = (await this.body(req)) as Readonly<Record<string, unknown>>;
-    if (!visit || !isOwn(visit, body['_csrf'])) throw new HttpError(403, 'The form’s token is missing or too old', { code: 'csrf_failed' });
+    const body = visit && ((await this.body(req)) as Readonly<Record<string, unknown>>);
+    if (!visit || !isOwn(visit, body?.['_csrf'])) throw new HttpError(403, 'The form’s token is missing or too old', { code: 'csrf_failed' });
   }
 
   body(req: Request): Promise<unknown> {

@@ -5,8 +5,9 @@ import type { Callers } from './callers.ts';
 import { eventFrame, heartbeatFrame, openingFrame, resetFrame, signalFrame } from './frames.ts';
 import type { Message, Stream } from './stream.ts';
 
-/** Entries of the log that a reader may have missed and is told; beyond them it is told to look at everything again. */
+/** Entries of the log that a reader may have missed and is told, and characters of them; beyond either it is told to look at everything again. */
 const MISSED = 1_000;
+const MISSED_TEXT = 1024 ** 2;
 /** Entries read at once for it. */
 const PAGE = 100;
 
@@ -145,11 +146,13 @@ export class Hub {
     // Forgotten meanwhile, or a position of another log, such as one from before a backup was restored.
     if (after < oldest - 1 || after > Math.max(newest, this.#position)) return this.#reset(stream, this.#position);
     let position = after;
-    for (let read = 0; read < MISSED && stream.open; read += PAGE) {
+    for (let read = 0, sent = 0; read < MISSED && sent < MISSED_TEXT && stream.open; read += PAGE) {
       const told = this.#position;
       const page = await events.after(position, PAGE, stream.viewer, stream.names);
       const wanted = page.events.filter((event) => stream.wants({ name: event.event, data: event.data }));
-      stream.send(wanted.map(eventFrame).join(''));
+      const frames = wanted.map(eventFrame).join('');
+      stream.send(frames);
+      sent += frames.length;
       // What everybody has been told before was in the log when it was read.
       position = page.hasMore ? page.position : Math.max(page.position, told);
       if (!page.hasMore && position >= this.#position) return this.#arrive(stream, position);

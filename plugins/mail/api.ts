@@ -13,13 +13,15 @@ export interface Message {
   readonly key?: string;
 }
 
-/** Post: over the setting `mail.smtp_url`, or as a file each under DATA_DIR/mail where none is set. */
+/** Post: over the server that SMTP_URL names, or as a file each under DATA_DIR/mail where it names none. */
 export interface Mail {
   /**
    * Stored in the transaction under way, any number in one statement; sent afterwards, tried again while the server refuses.
    * Addresses and texts are never logged.
    */
   send(...messages: readonly Message[]): Promise<void>;
+  /** Resolves once nothing waits to be sent, or after this many milliseconds. */
+  drained(milliseconds: number): Promise<void>;
 }
 export const Mail = defineToken<Mail>('Mail');
 

@@ -32,6 +32,10 @@ export class Messages implements SealedStore {
     return row && (JSON.parse(this.#secrets.open(row.sealed)) as Message);
   }
 
+  async anyWaiting(): Promise<boolean> {
+    return (await this.#data.one(sql`select 1 from mail_message where sealed is not null limit 1`)) !== undefined;
+  }
+
   /** It was sent, or given up with the code the server said. */
   async close(id: string, refusal?: number): Promise<void> {
     await this.#data.all(sql`update mail_message set sealed = null, refusal = ${refusal ?? null}::integer where id = ${id}`);

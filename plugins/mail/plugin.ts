@@ -7,6 +7,8 @@ import { cleanFolder, folderTransport, smtpTransport, type Transport } from './t
 
 /** Seconds before each further attempt: a server that asks to come back later does so within minutes, one that is down within a day. */
 const RETRY = [5, 60, 300, 1_800, 7_200, 21_600, 43_200];
+/** Milliseconds between two looks at what waits. */
+const LOOK = 50;
 /** Days that files are kept. */
 const FILES = 30;
 
@@ -15,31 +17,17 @@ export default definePlugin({
   name: 'Mail',
   version: '1.0.0',
   description: 'Sends mail over a server, or into files where there is none.',
+  defends: true,
   needs: { data: Data, clock: Clock, environment: Environment, secrets: Secrets, settings: Settings },
   provides: { mail: Mail },
-  settings: Type.Object({
-    'mail.smtp_url': Type.String({
-      pattern: '^smtps?://.+', maxLength: 500, title: 'Mail server', 'x-secret': true, 'x-group': 'email',
-      description: 'Such as smtps://name:password@mail.example.org. Without it mails are written as files into the folder “mail” of the data directory.',
-    }),
-    'mail.from': Type.String({
-      default: '', pattern: '^([^\\s@<>,;]+@[^\\s@<>,;]+)?$', maxLength: 254, title: 'Sender', 'x-group': 'email',
-      description: 'The address mails come from; when empty, noreply@ and the site’s host.',
-    }),
-  }),
+  movedSettings: { 'mail.smtp_url': 'SMTP_URL', 'mail.from': 'MAIL_FROM' },
   setup({ data, clock, environment, secrets, settings }, plugin) {
     const folder = join(environment.dataDir, 'mail');
-    const open = (): Transport => (plugin.settings['mail.smtp_url'] ? smtpTransport(plugin.settings['mail.smtp_url']) : folderTransport(folder));
-    let transport = open();
-    plugin.onSettings((keys) => {
-      if (!keys.includes('mail.smtp_url')) return;
-      transport.close();
-      transport = open();
-    });
+    const transport: Transport = environment.smtpUrl === undefined ? folderTransport(folder) : smtpTransport(environment.smtpUrl);
     plugin.defer(() => transport.close());
 
     const messages = new Messages({ data, secrets, clock });
-    const post = new Post({ messages, environment, clock, settings, log: plugin.log, transport: () => transport });
+    const post = new Post({ messages, environment, clock, settings, log: plugin.log, transport });
     plugin.extend(sealedStores, messages);
     const delivery = plugin.job<{ readonly id: string }>('deliver', {
       schema: Type.Object({ id: Type.String() }), retry: RETRY, run: ({ id }) => post.deliver(id),
@@ -57,6 +45,9 @@ export default definePlugin({
           if (given.length === 0) return;
           for (const id of await messages.keep(given)) await delivery.add({ id });
         }),
+        async drained(milliseconds) {
+          for (const deadline = Date.now() + milliseconds; Date.now() < deadline && (await messages.anyWaiting());) await new Promise((resolve) => setTimeout(resolve, LOOK));
+        },
       },
     };
   },

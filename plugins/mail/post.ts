@@ -9,8 +9,7 @@ export interface PostParts {
   readonly clock: Clock;
   readonly settings: Settings;
   readonly log: Logger;
-  /** Read live: the setting behind it may change. */
-  transport(): Transport;
+  readonly transport: Transport;
 }
 
 /** Takes kept mails to the server. */
@@ -27,7 +26,7 @@ export class Post {
     const message = await messages.waiting(id);
     if (!message) return;
     try {
-      await transport().deliver(id, this.#compose(id, message));
+      await transport.deliver(id, this.#compose(id, message));
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
       log.warn({ mail: id, code: error.code }, 'a mail was given up: the server will not take it');
@@ -39,10 +38,10 @@ export class Post {
   #compose(id: string, { to, subject, text, html, unsubscribe }: Message) {
     const { environment, clock, settings } = this.#parts;
     const host = new URL(environment.baseUrl).hostname;
-    const from = settings.get('mail.from') || `noreply@${host}`;
+    const from = environment.mailFrom ?? `noreply@${host}`;
     return {
       // As objects, because in a text a comma would begin another address.
-      from: { name: String(settings.get('site.name') ?? ''), address: String(from) }, to: { name: '', address: to },
+      from: { name: String(settings.get('site.name') ?? ''), address: from }, to: { name: '', address: to },
       subject, text, ...(html !== undefined && { html }), messageId: `<${id}@${host}>`, date: new Date(clock.now()),
       headers: {
         'Auto-Submitted': 'auto-generated',

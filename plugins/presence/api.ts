@@ -13,6 +13,19 @@ export type VisitorRecord = Static<typeof VisitorRecord>;
 export const BotRecord = Type.Object({ name: Type.String(), page: nullable(Type.String()), last_seen_at: Time });
 export type BotRecord = Static<typeof BotRecord>;
 
+/** A page that somebody looks at, as this viewer may know of it. */
+export interface PlaceShown {
+  readonly path: string;
+  /** Its title; undefined where it has a fixed address. */
+  readonly title?: string;
+}
+export interface ShownVisitor extends Omit<VisitorRecord, 'page'> {
+  readonly place: PlaceShown | undefined;
+}
+export interface ShownBot extends Omit<BotRecord, 'page'> {
+  readonly place: PlaceShown | undefined;
+}
+
 /** A part of a list. */
 export interface Part {
   readonly limit: number;
@@ -23,9 +36,9 @@ export interface Part {
 export interface Presence {
   statistics(): Promise<PresenceStatistics>;
   /** Members first, then by when they were last seen, the latest first. */
-  visitors(part: Part, viewer: Viewer): Promise<Page<VisitorRecord>>;
+  visitors(part: Part, viewer: Viewer): Promise<Page<ShownVisitor>>;
   /** By when they were last seen, the latest first. */
-  bots(part: Part, viewer: Viewer): Promise<Page<BotRecord>>;
+  bots(part: Part, viewer: Viewer): Promise<Page<ShownBot>>;
 }
 export const Presence = defineToken<Presence>('Presence');
 
@@ -36,8 +49,8 @@ export const Presence = defineToken<Presence>('Presence');
 export interface Place {
   /** The beginnings of the addresses, such as `/d/`. */
   readonly prefixes: readonly string[];
-  /** The address to tell the viewer in place of each path (decoded); undefined where they may not know of it. Asked once for a whole list. */
-  shown(paths: readonly string[], viewer: Viewer): Awaitable<readonly (string | undefined)[]>;
+  /** The address and title to tell the viewer in place of each path (decoded); undefined where they may not know of it. Asked once for a whole list. */
+  shown(paths: readonly string[], viewer: Viewer): Awaitable<readonly (PlaceShown | undefined)[]>;
   /** Cache tags that are purged whenever it may answer something else; without them no list of visitors is kept. */
   readonly tags?: readonly string[];
 }

@@ -2,7 +2,7 @@ import { Type, type Http, type PluginHandle, type Request, type Response, type S
 import { isGuest, type Viewer } from '#plugins/access';
 import { accountsTag } from '#plugins/accounts';
 import { api, holdsUntil, limitOf, listOf, loginNeeded, pageFields, Paging, tagsOf } from '#plugins/api';
-import { BotRecord, places, presenceBucket, PresenceStatistics, presenceTag, VisitorRecord, type Presence } from '#plugins/presence';
+import { BotRecord, places, presenceBucket, PresenceStatistics, presenceTag, VisitorRecord, type PlaceShown, type Presence } from '#plugins/presence';
 import type { PresenceSettings } from './settings.ts';
 import type { Sightings } from './sightings.ts';
 import type { Visits } from './visits.ts';
@@ -58,7 +58,7 @@ export function presenceRoutes(plugin: PluginHandle<PresenceSettings>, { presenc
     admit(actor);
     const page = await presence.visitors({ limit: limitOf(settings, limit), offset, cursor }, actor);
     hold(res);
-    return { visitors: [...page.items], ...pageFields(page) };
+    return { visitors: page.items.map(withPage), ...pageFields(page) };
   });
 
   plugin.route(api, {
@@ -67,6 +67,9 @@ export function presenceRoutes(plugin: PluginHandle<PresenceSettings>, { presenc
     admit(actor);
     const page = await presence.bots({ limit: limitOf(settings, limit), offset, cursor }, actor);
     hold(res);
-    return { bots: [...page.items], ...pageFields(page) };
+    return { bots: page.items.map(withPage), ...pageFields(page) };
   });
 }
+
+/** The API tells where somebody is by the page's path alone. */
+const withPage = <T extends { readonly place: PlaceShown | undefined }>({ place, ...rest }: T): Omit<T, 'place'> & { readonly page: string | null } => ({ ...rest, page: place?.path ?? null });

@@ -2,7 +2,7 @@ import { HttpError } from '#core';
 import type { Viewer } from '#plugins/access';
 import type { Accounts } from '#plugins/accounts';
 import { decodePosition, encodeCursor, type Page } from '#plugins/api';
-import type { BotRecord, Discretion, Part, Presence, PresenceStatistics, VisitorRecord } from '#plugins/presence';
+import type { Discretion, Part, PlaceShown, Presence, PresenceStatistics, ShownBot, ShownVisitor } from '#plugins/presence';
 import type { Sightings } from './sightings.ts';
 import type { Kind, Visitor, Visits } from './visits.ts';
 import type { Whereabouts } from './whereabouts.ts';
@@ -28,22 +28,22 @@ export class PresenceService implements Presence {
     return { total: member + guest + bot, anonymous: guest, authenticated: member, bots: bot };
   }
 
-  async visitors(part: Part, viewer: Viewer): Promise<Page<VisitorRecord>> {
+  async visitors(part: Part, viewer: Viewer): Promise<Page<ShownVisitor>> {
     const { items, ...page } = await this.#page(['member', 'guest'], part);
     const members = items.flatMap(({ kind, id }) => (kind === 'member' ? [id] : []));
-    const [authors, hidden, names] = await Promise.all([this.#parts.accounts.authors(members), this.#hidden(members), this.#names(items, viewer)]);
+    const [authors, hidden, places] = await Promise.all([this.#parts.accounts.authors(members), this.#hidden(members), this.#places(items, viewer)]);
     return {
       ...page,
       items: items.map(({ id, at }, index) => ({
-        user: (hidden.has(id) ? undefined : authors.get(id)) ?? null, page: names[index] ?? null, last_seen_at: timeOf(at),
+        user: (hidden.has(id) ? undefined : authors.get(id)) ?? null, place: places[index], last_seen_at: timeOf(at),
       })),
     };
   }
 
-  async bots(part: Part, viewer: Viewer): Promise<Page<BotRecord>> {
+  async bots(part: Part, viewer: Viewer): Promise<Page<ShownBot>> {
     const { items, ...page } = await this.#page(['bot'], part);
-    const names = await this.#names(items, viewer);
-    return { ...page, items: items.map(({ id, at }, index) => ({ name: id, page: names[index] ?? null, last_seen_at: timeOf(at) })) };
+    const places = await this.#places(items, viewer);
+    return { ...page, items: items.map(({ id, at }, index) => ({ name: id, place: places[index], last_seen_at: timeOf(at) })) };
   }
 
   async #hidden(members: readonly string[]): Promise<ReadonlySet<string>> {
@@ -58,7 +58,7 @@ export class PresenceService implements Presence {
     return { items: found.slice(0, limit), hasMore, nextCursor: hasMore ? encodeCursor([start + limit]) : undefined };
   }
 
-  #names(visitors: readonly Visitor[], viewer: Viewer): Promise<readonly (string | null)[]> {
+  #places(visitors: readonly Visitor[], viewer: Viewer): Promise<readonly (PlaceShown | undefined)[]> {
     return this.#parts.whereabouts.shown(visitors.map(({ page }) => page), viewer);
   }
 

@@ -54,7 +54,7 @@ export class AccountDeletions implements Deletions {
     return this.#parts.data.one(sql<Pending>`select ${COLUMNS} from privacy_deletion where account_id = ${accountId}`);
   }
 
-  /** Ends all sessions of the account; the rest is done in the background. 409 for the only administrator. */
+  /** Ends all sessions and tokens of the account; the rest is done in the background. 409 for the only administrator. */
   request(accountId: string, request: Request): Promise<Date> {
     const { data, job } = this.#parts;
     return data.transaction(async () => {
@@ -98,7 +98,7 @@ export class AccountDeletions implements Deletions {
     if (await administrators.isLast(account)) throw new HttpError(409, 'This is the only administrator; make somebody else one first');
     await data.all(sql`insert into privacy_deletion (account_id, mode, requested_at, due_at) values (${accountId}, ${mode}, ${new Date(now)}, ${due})
       on conflict (account_id) do update set mode = excluded.mode, requested_at = excluded.requested_at, due_at = excluded.due_at where privacy_deletion.started_at is null`);
-    await accounts.endSessions(accountId, by);
+    await accounts.endSessions(accountId, by, 'privacy');
     await plugin.emit(deletionRequested, { id: accountId, mode, due: due.toISOString(), by });
     if (days > 0) await letters.tell('requested', account, { mode, date: dateOf(due) });
     return due;

@@ -43,7 +43,7 @@ export function addPages(plugin: PluginHandle<PrivacySettings>, { cache, account
   plugin.route(pages, { method: 'get', path: DELETE, can: 'public', options: confirmed })(() => farewell(days()));
 
   plugin.route(pages, {
-    method: 'post', path: DELETE, can: 'public', body: DeletionForm, options: { ...confirmed, keeps: ['mode', 'username'], again: (retry: Retry) => farewell(days(), retry) },
+    method: 'post', path: DELETE, can: 'public', body: DeletionForm, options: { ...confirmed, again: (retry: Retry) => farewell(days(), retry) },
   })(async ({ actor, body }) => {
     const id = actor.id!;
     demandName(body.username, (await accounts.find(id))?.username);

@@ -44,7 +44,7 @@ export default definePlugin({
     const job: Job<Readonly<Record<string, never>>> = plugin.job('erase', {
       schema: Type.Object({}), cron: '*/10 * * * *', key: () => 'erase', perKey: 1, run: (_none, { signal }) => deletions.due(signal),
     });
-    plugin.on(loggedIn, ({ id }) => deletions.cancel(id, id));
+    plugin.on(loggedIn, ({ id }) => deletions.cancel(id, id), { awaited: true });
 
     addAuditRules(plugin);
     addPages(plugin, { cache, accounts, choices, deletions });

@@ -24,7 +24,7 @@ export default definePlugin({
     const typing = new TypingService({ writers, accounts, live, cache, log: plugin.log });
     typingRoutes(plugin, { typing, discussions, settings });
 
-    plugin.on(postCreated, ({ post }) => typing.stop(post.discussion_id, post.author));
+    plugin.on(postCreated, ({ post }) => typing.stop(post.discussion_id, post.author), { awaited: true });
     plugin.extend(signals, {
       name: SIGNAL,
       visible: async ({ discussion_id }: TypingSignal, viewer) => (await discussions.find(discussion_id, viewer)) !== undefined,

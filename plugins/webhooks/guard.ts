@@ -13,8 +13,8 @@ const PATIENCE = 2_500;
 
 export interface GuardParts {
   /** Host names and addresses that may be reached wherever they are, on any port, as the operator wrote them. */
-  readonly allowedHosts: () => readonly string[];
-  readonly allowedPorts: () => readonly number[];
+  readonly allowedHosts: readonly string[];
+  readonly allowedPorts: readonly number[];
   /** Whether plain http is refused. */
   readonly secure: boolean;
   /** All addresses of a name; asks name servers where left out. */
@@ -40,7 +40,7 @@ export class Guard {
     const { resolve = askNameServers } = this.#parts;
     const addresses = isIP(host) ? [host] : await resolve(host);
     if (addresses.length === 0) throw new Error('The name has no address');
-    if (!addresses.every(isPublic)) throw new Blocked('is not on the public internet; an operator can allow the host in the setting webhooks.allowed_hosts');
+    if (!addresses.every(isPublic)) throw new Blocked('is not on the public internet; an operator can allow the host in the variable WEBHOOKS_ALLOWED_HOSTS');
     return addresses.map(addressOf);
   }
 
@@ -52,14 +52,14 @@ export class Guard {
     if (this.#allows(host)) return;
     if (url.protocol === 'http:' && this.#parts.secure) throw new Blocked('must begin with https://');
     const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
-    const ports = this.#parts.allowedPorts();
-    if (!ports.includes(port)) throw new Blocked(`must use one of the ports ${ports.join(', ')}; an operator can allow others in the setting webhooks.allowed_ports`);
+    const ports = this.#parts.allowedPorts;
+    if (!ports.includes(port)) throw new Blocked(`must use one of the ports ${ports.join(', ')}; an operator can allow others in the variable WEBHOOKS_ALLOWED_PORTS`);
     // A name without a dot means something on this network only.
-    if (!isIP(host) && !/[^.]\.[^.]/.test(host)) throw new Blocked('must be a full host name; an operator can allow the host in the setting webhooks.allowed_hosts');
+    if (!isIP(host) && !/[^.]\.[^.]/.test(host)) throw new Blocked('must be a full host name; an operator can allow the host in the variable WEBHOOKS_ALLOWED_HOSTS');
   }
 
   #allows(host: string): boolean {
-    return this.#parts.allowedHosts().some((allowed) => nameOf(allowed) === host);
+    return this.#parts.allowedHosts.some((allowed) => nameOf(allowed) === host);
   }
 }
 

@@ -45,14 +45,13 @@ export default definePlugin({
   hooks: [webhookReceived, webhookDisabled, webhookSaved, webhookDeleted, webhookSecretRotated, webhookTested, webhookRedelivered],
   permissions: [manageWebhooks],
   settings: schema,
+  movedSettings: { 'webhooks.allowed_hosts': 'WEBHOOKS_ALLOWED_HOSTS', 'webhooks.allowed_ports': 'WEBHOOKS_ALLOWED_PORTS' },
   async setup({ data, clock, secrets, settings, hooks, environment, access, accounts, protection, admin, notifications, categories, discussions }, plugin) {
     const own = plugin.settings;
     const job = plugin.job<{ readonly webhook: string }>('deliver', {
       schema: Type.Object({ webhook: Type.String() }), limit: BEGINNING, run: ({ webhook }): Promise<void> => lanes.run(webhook),
     });
-    const guard = new Guard({
-      allowedHosts: () => own['webhooks.allowed_hosts'], allowedPorts: () => own['webhooks.allowed_ports'], secure: environment.production,
-    });
+    const guard = new Guard({ allowedHosts: environment.allowedHosts, allowedPorts: environment.allowedPorts, secure: environment.production });
     const attempts = new Attempts({
       clock, secrets, sender: new Sender(guard), version: environment.version, service: () => own['site.service_name'],
       delays: () => own['webhooks.retry_delays'], jitter: () => own['webhooks.retry_jitter'],

@@ -2,13 +2,15 @@ import { HttpError, InvalidInput, sql, Type, type Clock, type Data, type PluginH
 import { api, createId } from '#plugins/api';
 import type { Protection } from '#plugins/protection';
 import { webhookReceived } from '#plugins/webhooks';
-import { bodySignature, keyOf, sameText, standardSignature } from './signing.ts';
+import { bodySignature, keyOf, sameText, standardSignature, textKeyOf } from './signing.ts';
 
 /** Seconds by which a sender's clock may differ from ours. */
 const TOLERANCE = 300;
 /** Milliseconds for which an id is remembered. */
 const REMEMBERED = 24 * 3_600_000;
 const LONGEST_ID = 255;
+/** What tells a repetition, in Standard Webhooks and from GitHub. */
+const ID_HEADERS = ['webhook-id', 'x-github-delivery'] as const;
 const KEPT_BACK = new Set(['authorization', 'cookie', 'proxy-authorization']);
 
 export interface ReceivingParts {
@@ -42,12 +44,13 @@ export class Receiving {
     const { plugin, data, clock, protection } = this.#parts;
     const secret = plugin.settings['webhooks.inbound_secret'];
     const body = await protection.bytes(req);
-    if (!secret || !signedWith(keyOf(secret), req, body) || !timely(req, clock.now())) {
+    if (!secret || !signedWith(secret, req, body) || !timely(req, clock.now())) {
       throw new HttpError(401, 'The signature is missing or not valid, or its time is more than five minutes off', { code: 'invalid_signature' });
     }
     const payload = protection.json(body);
-    const given = req.get('webhook-id');
-    if (given !== undefined && (given === '' || given.length > LONGEST_ID)) throw new InvalidInput([{ field: 'webhook-id', message: `must have 1 to ${LONGEST_ID} characters` }]);
+    const name = ID_HEADERS.find((header) => req.get(header) !== undefined);
+    const given = name && req.get(name);
+    if (given !== undefined && (given === '' || given.length > LONGEST_ID)) throw new InvalidInput([{ field: name!, message: `must have 1 to ${LONGEST_ID} characters` }]);
     const now = clock.now();
     await data.transaction(async () => {
       if (given !== undefined && !(await this.#isNew(given, now))) return;
@@ -66,16 +69,20 @@ export class Receiving {
   }
 }
 
-/** Where the sender has signed id and time as well, that signature alone counts. */
-function signedWith(key: Buffer, req: Request, body: Buffer): boolean {
+/**
+ * Where the sender has signed id and time as well, that signature alone counts. Of the body alone there may be several, with commas between, and the
+ * key is the secret's bytes or, as GitHub has it, its text.
+ */
+function signedWith(secret: string, req: Request, body: Buffer): boolean {
   const [id, timestamp, items] = [req.get('webhook-id'), req.get('webhook-timestamp'), req.get('webhook-signature')];
   if (items !== undefined) {
     if (id === undefined || timestamp === undefined) return false;
-    const expected = standardSignature(key, { id, timestamp }, body);
+    const expected = standardSignature(keyOf(secret), { id, timestamp }, body);
     return items.split(' ').some((item) => sameText(expected, item));
   }
-  const expected = bodySignature(key, body);
-  return [req.get('x-forum-signature'), req.get('x-hub-signature-256')].some((given) => given !== undefined && sameText(expected, given.toLowerCase()));
+  const expected = [keyOf(secret), textKeyOf(secret)].map((key) => bodySignature(key, body));
+  const given = [req.get('x-forum-signature'), req.get('x-hub-signature-256')].flatMap((items) => items?.toLowerCase().split(',') ?? []);
+  return given.some((item) => expected.some((signature) => sameText(signature, item.trim())));
 }
 
 function timely(req: Request, now: number): boolean {

@@ -9,15 +9,8 @@ export const settings = Type.Object({
     description: 'The middle word of X-Forum-Event, X-Forum-Delivery and X-Forum-Signature, as they are sent.',
   }),
   'webhooks.inbound_secret': Type.String({
-    pattern: SECRET_PATTERN, title: 'Secret for incoming webhooks', 'x-secret': true,
+    pattern: SECRET_PATTERN, 'x-danger': true, title: 'Secret for incoming webhooks', 'x-secret': true,
     description: 'Services sign with it what they post to /api/webhooks: whsec_ and 24 to 64 bytes in base64. Without it nothing is taken in.',
-  }),
-  'webhooks.allowed_hosts': Type.Array(Type.String({ maxLength: 253 }), {
-    default: [], maxItems: 100, title: 'Hosts inside the network', 'x-danger': true,
-    description: 'Exact host names or addresses that webhooks may be sent to although they are not on the public internet, on any port and over plain http.',
-  }),
-  'webhooks.allowed_ports': Type.Array(Type.Integer({ minimum: 1, maximum: 65_535 }), {
-    default: [80, 443], maxItems: 100, title: 'Ports', description: 'Of public hosts, those that webhooks may be sent to.',
   }),
   'webhooks.retry_delays': Type.Array(Type.Integer({ minimum: 0, maximum: 24 * 7 * HOUR }), {
     default: [5, 300, 1_800, 2 * HOUR, 5 * HOUR, 10 * HOUR, 10 * HOUR], maxItems: 30, title: 'Seconds before each further attempt', description: 'After the last one a delivery has failed.',

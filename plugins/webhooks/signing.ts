@@ -6,8 +6,11 @@ export const SECRET_PATTERN = `^${PREFIX}[A-Za-z0-9+/]{32,86}={0,2}$`;
 
 export const createSecret = (): string => PREFIX + randomBytes(32).toString('base64');
 
-/** The bytes that both schemes sign with. */
+/** The bytes that both schemes sign with, as a rule. */
 export const keyOf = (secret: string): Buffer => Buffer.from(secret.slice(PREFIX.length), 'base64');
+
+/** The secret as it is written, which senders such as GitHub sign with. */
+export const textKeyOf = (secret: string): Buffer => Buffer.from(secret);
 
 /** X-Forum-Signature: of the body alone. */
 export const bodySignature = (key: Buffer, body: string | Buffer): string => `sha256=${createHmac('sha256', key).update(body).digest('hex')}`;
@@ -40,7 +43,7 @@ export function signedHeaders({ service, keys, eventId, deliveryId, event, body,
   return {
     [`X-${service}-Event`]: event,
     [`X-${service}-Delivery`]: deliveryId,
-    [`X-${service}-Signature`]: bodySignature(keys[0]!, body),
+    [`X-${service}-Signature`]: keys.map((key) => bodySignature(key, body)).join(','),
     'webhook-id': eventId,
     'webhook-timestamp': timestamp,
     'webhook-signature': keys.map((key) => standardSignature(key, { id: eventId, timestamp }, body)).join(' '),

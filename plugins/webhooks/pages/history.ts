@@ -61,7 +61,7 @@ export function historyPages({ plugin, data, admin, settings, hooks, webhooks, h
     return listView(page, { webhook_id: webhookId, status: '', event: '' }, retry);
   };
   plugin.route(pages, {
-    method: 'post', path: `${ROOT}/redeliver`, can, options: { login: true, again },
+    method: 'post', path: `${ROOT}/redeliver`, can, summary: 'Send deliveries again', options: { login: true, again, button: true },
     body: Type.Object({
       delivery_id: Type.Optional(Type.String({ maxLength: 64 })), webhook_id: Type.Optional(Type.String({ maxLength: 64 })), from: Type.Optional(Moment), to: Type.Optional(Moment),
     }),

@@ -81,7 +81,7 @@ export function listPages({ plugin, data, admin, access, hooks, guard, webhooks,
     return negotiated(shown(rows, valuesOf(edited), edited), { success: true, webhooks: page.items, ...pageFields(page) });
   });
 
-  plugin.route(pages, { method: 'post', path: `${ROOT}/save`, can, options: { login: true, again }, body: SaveBody })(async ({ actor, body }) => {
+  plugin.route(pages, { method: 'post', path: `${ROOT}/save`, can, summary: 'Save a webhook', options: { login: true, again }, body: SaveBody })(async ({ actor, body }) => {
     const before = body.id === undefined || body.id === '' ? undefined : await found(body.id);
     const asked = body.events ?? body.event;
     const url = body.url === undefined ? before?.url : body.url;
@@ -104,7 +104,7 @@ export function listPages({ plugin, data, admin, access, hooks, guard, webhooks,
     return negotiated(secretView(webhook, secret, 'webhooks:secret.new'), { ...json, secret }, 201);
   });
 
-  plugin.route(pages, { method: 'post', path: `${ROOT}/rotate-secret`, can, options: { login: true }, body: Id })(async ({ actor, body }) => {
+  plugin.route(pages, { method: 'post', path: `${ROOT}/rotate-secret`, can, summary: 'Give a webhook a new secret', options: { login: true }, body: Id })(async ({ actor, body }) => {
     const webhook = await found(body.id);
     const secret = await data.transaction(async () => {
       await plugin.emit(webhookSecretRotated, { actor: actor.id, webhook: { id: webhook.id } });
@@ -114,14 +114,14 @@ export function listPages({ plugin, data, admin, access, hooks, guard, webhooks,
     return negotiated(secretView(webhook, secret, 'webhooks:secret.rotated'), { success: true, secret });
   });
 
-  plugin.route(pages, { method: 'post', path: `${ROOT}/test`, can, options: { login: true }, body: Id })(async ({ actor, body }) => {
+  plugin.route(pages, { method: 'post', path: `${ROOT}/test`, can, summary: 'Send a test to a webhook', options: { login: true }, body: Id })(async ({ actor, body }) => {
     const webhook = await found(body.id);
     await plugin.emit(webhookTested, { actor: actor.id, webhook: { id: webhook.id } });
     const delivery = await history.test(webhook, plugin.signal);
     return negotiated(redirect(`${ROOT}/history?delivery_id=${delivery.id}`), { success: true, delivery });
   });
 
-  plugin.route(pages, { method: 'post', path: `${ROOT}/delete`, can, options: { login: true }, body: Id })(async ({ actor, body }) => {
+  plugin.route(pages, { method: 'post', path: `${ROOT}/delete`, can, summary: 'Delete a webhook', options: { login: true }, body: Id })(async ({ actor, body }) => {
     const webhook = await found(body.id);
     await data.transaction(async () => {
       await webhooks.remove(webhook.id);
