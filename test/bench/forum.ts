@@ -1,6 +1,7 @@
 import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { createApp } from '../../core/cli/app.ts';
@@ -16,7 +17,7 @@ import { freePort } from './start.ts';
  * The forum under measurement, in a process of its own: the real application with limits raised, not removed. Messages:
  * `{ do: 'prepare', … }` fills the database, `{ do: 'record' }` and `{ do: 'recorded' }` bracket one request whose
  * statements the write baseline replays, `{ do: 'search' }` and `{ do: 'feeds' }` measure searches and feeds, `{ do: 'calm' }` waits until
- * nothing is left of the work that was stored for later.
+ * nothing is left of the work that was stored for later, `{ do: 'watch' }` and `{ do: 'watched' }` bracket one request whose longest hold of the event loop is told.
  */
 export interface Statement {
   readonly text: string;
@@ -28,7 +29,7 @@ export interface Statement {
 }
 
 const RAISED = 1_000_000_000;
-const LIMITS = ['api.rate_limit_user', 'api.rate_limit_ip', 'posts.rate_limit', 'discussions.rate_limit', 'login.rate_limit', 'markdown.rate_limit', 'search.rate_limit', 'presence.rate_limit', 'live.streams'];
+const LIMITS = ['api.rate_limit_user', 'api.rate_limit_ip', 'posts.rate_limit', 'discussions.rate_limit', 'login.rate_limit', 'login.attempt_rate_limit', 'markdown.rate_limit', 'search.rate_limit', 'presence.rate_limit', 'live.streams', 'pages.rate_limit', 'uploads.rate_limit', 'security.report_rate_limit', 'registration.rate_limit'];
 
 let recording: Statement[] | undefined;
 
@@ -52,8 +53,17 @@ const options = await readOptions({ ...process.env, DATA_DIR: dataDir, PORT: Str
 const app = await createApp({
   ...options,
   log: createLogger({ level: 'warn', terminal: false }),
-  configuration: { ...options.configuration, settings: { ...options.configuration.settings, ...Object.fromEntries(LIMITS.map((key) => [key, RAISED])), 'security.bcrypt_cost': 4 } },
+  configuration: { ...options.configuration, settings: { ...options.configuration.settings, ...Object.fromEntries(LIMITS.map((key) => [key, RAISED])), 'security.bcrypt_cost': 10 } },
 });
+/** Looks every millisecond whether it is its turn. */
+const delays = monitorEventLoopDelay({ resolution: 1 });
+/** Milliseconds of the longest stretch in which nothing else had its turn. */
+async function held(): Promise<number> {
+  await sleep(5);
+  delays.disable();
+  return delays.max / 1e6;
+}
+
 /** What a load before has left for later is no part of what comes next. */
 async function calm(): Promise<true> {
   const busy = async (): Promise<boolean> => (await app.jobs.report()).some(({ listener, waiting, running }) => !listener.includes('/job:') && waiting + running > 0);
@@ -69,6 +79,12 @@ process.on('message', (message: { do: string }) => {
     if (message.do === 'search') process.send?.(await searchCosts(app));
     if (message.do === 'feeds') process.send?.(await feedCosts(app, port));
     if (message.do === 'calm') process.send?.({ calm: await calm() });
+    if (message.do === 'watch') {
+      delays.enable();
+      delays.reset();
+      process.send?.({ watching: true });
+    }
+    if (message.do === 'watched') process.send?.({ held: await held() });
     if (message.do === 'record') process.send?.({ recording: (recording = []) });
     if (message.do === 'recorded') {
       process.send?.({ statements: recording });

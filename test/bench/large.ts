@@ -8,6 +8,7 @@ import { median } from './median.ts';
 import type { Result } from './report.ts';
 import type { FeedCosts } from './feeds.ts';
 import type { SearchCosts } from './search.ts';
+import { secondsToStart } from './start.ts';
 
 /** Of 10,000 posts, and of 1,000,000. The long discussion is opened in its middle. */
 export const SMALL = { discussions: 1_000, posts: 10_000, users: 200, long: 40 };
@@ -25,6 +26,7 @@ interface Costs {
   readonly page500: number;
   readonly search: SearchCosts;
   readonly feeds: FeedCosts;
+  readonly start: number;
 }
 
 /** What reading costs over 1,000,000 posts, as multiples of what it costs over 10,000. Null in a quick run. */
@@ -41,6 +43,9 @@ export async function measureLarge(server: string | undefined, quick: boolean): 
     result('1,000,000 posts: offset 10,000', ({ large }) => [large.far, large.first], 20),
     result('1,000,000 posts: p95 of searches, to reading 20 posts by id', ({ large: { search } }) => [search.search, search.lookup], 50),
     result('1,000,000 posts: a feed purged and made again, to reading its 20 discussions by id', ({ large: { feeds } }) => [feeds.rebuilt, feeds.lookup], 5),
+    {
+      name: 'a start with 1,000,000 posts, to one with 10,000', value: costs?.large.start, unit: 's', ratio: costs && costs.large.start / costs.small.start, goal: 1.3, atMost: true,
+    },
   ];
 }
 
@@ -48,22 +53,27 @@ async function costsOf(server: string | undefined, amounts: Amounts & { readonly
   const dataDir = await mkdtemp(join(tmpdir(), 'parley-bench-'));
   const database = server ? await createDatabase(server) : undefined;
   try {
-    await using forum = await startChild('forum.ts', { DATA_DIR: dataDir, DATABASE_URL: database?.url ?? '', REDIS_URL: '' });
-    const prepared = await forum.ask<Prepared>({ do: 'prepare', ...amounts });
-    const list = (query: string): Promise<number> => requestTime(forum, `/api/discussions?limit=${PAGE}${query}`);
-    const middle = Math.ceil(amounts.long / 2);
-    return {
-      first: await list(''),
-      far: amounts.discussions > FAR ? await list(`&offset=${FAR}`) : NaN,
-      page500: amounts.discussions > PAGES * PAGE ? await list(`&cursor=${await cursorOf(forum, PAGES)}`) : NaN,
-      search: amounts.discussions > FAR ? await forum.ask<SearchCosts>({ do: 'search' }) : { search: NaN, lookup: NaN },
-      feeds: await forum.ask<FeedCosts>({ do: 'feeds' }),
-      opening: await requestTime(forum, `/api/discussions/${prepared.long}?near=${middle}`),
-    };
+    const environment = { DATA_DIR: dataDir, DATABASE_URL: database?.url ?? '', REDIS_URL: '' };
+    return { ...(await readingCosts(environment, amounts)), start: await secondsToStart(environment) };
   } finally {
     await database?.drop();
     await rm(dataDir, { recursive: true, force: true });
   }
+}
+
+async function readingCosts(environment: Readonly<Record<string, string>>, amounts: Amounts & { readonly long: number }): Promise<Omit<Costs, 'start'>> {
+  await using forum = await startChild('forum.ts', environment);
+  const prepared = await forum.ask<Prepared>({ do: 'prepare', ...amounts });
+  const list = (query: string): Promise<number> => requestTime(forum, `/api/discussions?limit=${PAGE}${query}`);
+  const middle = Math.ceil(amounts.long / 2);
+  return {
+    first: await list(''),
+    far: amounts.discussions > FAR ? await list(`&offset=${FAR}`) : NaN,
+    page500: amounts.discussions > PAGES * PAGE ? await list(`&cursor=${await cursorOf(forum, PAGES)}`) : NaN,
+    search: amounts.discussions > FAR ? await forum.ask<SearchCosts>({ do: 'search' }) : { search: NaN, lookup: NaN },
+    feeds: await forum.ask<FeedCosts>({ do: 'feeds' }),
+    opening: await requestTime(forum, `/api/discussions/${prepared.long}?near=${middle}`),
+  };
 }
 
 /** Milliseconds of one request, the median, with everything held in memory dropped before each. */

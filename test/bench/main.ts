@@ -6,7 +6,9 @@ import { startChild } from './child.ts';
 import { createDatabase } from './database.ts';
 import type { Prepared } from './data.ts';
 import { measureFeeds } from './feeds.ts';
+import { measureHostile } from './hostile.ts';
 import { measureHooks } from './hooks.ts';
+import { measureIsolation } from './isolation.ts';
 import { measureDurable } from './durable.ts';
 import { measureLarge, SMALL } from './large.ts';
 import { measureLive } from './live.ts';
@@ -57,11 +59,13 @@ try {
     await add('reads', () => measureReads(forum, prepared, member, seconds));
     await add('lists', () => measureLists(forum, prepared, member, quick));
     await add('feeds', () => measureFeeds(forum, seconds));
+    await add('hostile', () => measureHostile(forum, prepared, member, quick));
     if (database) await add('writes', () => measureWrites(forum, database.url, prepared, member, seconds));
     await add('memory', async () => [{ name: 'resident memory after the load', value: await forum.memory(), unit: 'MiB', ratio: undefined, goal: 220, atMost: true }]);
   }
   await add('streams', () => measureLive(environment, prepared));
   await add('webhooks', () => measureWebhooks(environment, prepared, quick));
+  await add('isolation', () => measureIsolation(environment, prepared, quick ? 2 : 8));
   await add('durable', () => measureDurable(environment, seconds));
   await add('starts', () => measureStart(environment, database !== undefined));
   await add('large', () => measureLarge(server, quick));

@@ -85,7 +85,7 @@ async function whileAway(forum: Forum, member: Member, found: Findings): Promise
   for (const path of ['/', '/api/discussions', '/settings/security', '/api/notifications']) {
     found.equal((await member.get(path, path.startsWith('/api') ? {} : { accept: 'text/html' })).status, 200, `GET ${path} of a member with a session`);
   }
-  found.equal((await forum.guest().get('/readyz')).status, 503, 'GET /readyz');
+  found.equal([(await forum.guest().get('/readyz')).status, (await forum.guest().get('/readyz?strict')).status], [200, 503], 'GET /readyz, and asked strictly');
   const guest = forum.guest();
   await guest.csrf('/login');
   const login = await guest.request('POST', '/login', { headers: JSON_ONLY, json: { identifier: 'root', password: PASSWORD } });
@@ -98,7 +98,7 @@ async function whileAway(forum: Forum, member: Member, found: Findings): Promise
 
 /** Seconds until everything is as before. */
 async function afterwards(forum: Forum, member: Member, found: Findings): Promise<number | undefined> {
-  const ready = async (): Promise<boolean> => (await forum.guest().get('/readyz')).status === 200;
+  const ready = async (): Promise<boolean> => (await forum.guest().get('/readyz?strict')).status === 200;
   const took = await within(BACK, async () => (await ready()) && (await member.post('/api/presence/update', { page: '/' })).status === 200);
   found.check(took !== undefined, `not everything was as before after ${BACK} s`);
   found.equal((await member.get('/settings/security')).status, 200, 'the session of before, afterwards');
