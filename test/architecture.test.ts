@@ -1,20 +1,18 @@
 import { describe, expect, test } from 'vitest';
+import { boundTypes } from '../config/tools/checks/bound-types.ts';
 import { boundaries } from '../config/tools/checks/boundaries.ts';
-import { budget } from '../config/tools/checks/budget.ts';
 import type { Check } from '../config/tools/checks/check.ts';
 import { finished } from '../config/tools/checks/finished.ts';
 import { lint } from '../config/tools/checks/lint.ts';
 import { names } from '../config/tools/checks/names.ts';
 import { plugins } from '../config/tools/checks/plugins.ts';
 import { reference } from '../config/tools/checks/reference.ts';
-import { size } from '../config/tools/checks/size.ts';
 import { snippets } from '../config/tools/checks/snippets.ts';
 import { types } from '../config/tools/checks/types.ts';
 import { vocabulary } from '../config/tools/checks/vocabulary.ts';
 import { environmentRows } from '../config/tools/reference/environment.ts';
 import { plant } from './architecture/plant.ts';
 
-const lines = (count: number): string => 'export {};\n'.repeat(count);
 
 async function findings(check: Check, files: Readonly<Record<string, string>>): Promise<readonly string[]> {
   using tree = plant(files);
@@ -52,18 +50,6 @@ describe('each check catches what it is for', () => {
     expect(found).toEqual([expect.stringMatching(/^docs\/guide\/polls\.md:6: error TS2345/), expect.stringMatching(/^docs\/guide\/polls\.md:11: error TS2551/)]);
   });
 
-  test('kernel budget: a line too many, not counting the runner of commands', async () => {
-    const found = await findings(budget, { 'core/a.ts': lines(2_000), 'core/b.ts': lines(501), 'core/cli/c.ts': lines(100) });
-    expect(found).toEqual([expect.stringContaining('2501 lines, 1 above')]);
-    expect(await findings(budget, { 'core/a.ts': lines(2_500), 'core/cli/c.ts': lines(100) })).toEqual([]);
-  });
-
-  test('kernel budget: comments and blank lines are lines too', async () => {
-    const explained = '/**\n * What it means.\n */\nexport const a = 1; // one\n\n// Why.\nexport const b = /* two */ 2;\n';
-    const found = await findings(budget, { 'core/a.ts': explained, 'core/b.ts': lines(2_500) });
-    expect(found).toEqual([expect.stringContaining('2507 lines, 7 above')]);
-  });
-
   test('vocabulary: a word of this application in the kernel, also inside a name, a comment or the command line', async () => {
     const found = await findings(vocabulary, {
       'core/a.ts': 'export const replyCount = 1;\n// Called when a post is made.\n',
@@ -72,11 +58,6 @@ describe('each check catches what it is for', () => {
       'plugins/a/plugin.ts': '// Discussions, topics and replies.\n',
     });
     expect(found.map((line) => line.split(' is ')[0])).toEqual(['core/a.ts:1: "reply"', 'core/a.ts:2: "a post"', 'core/cli/b.ts:1: "moderator"']);
-  });
-
-  test('file size: 301 lines, and 121 of a plugin.ts', async () => {
-    const found = await findings(size, { 'core/a.ts': lines(301), 'core/b.ts': lines(300), 'plugins/a/plugin.ts': lines(121) });
-    expect(found).toEqual([expect.stringMatching(/^core\/a\.ts: 301/), expect.stringMatching(/^plugins\/a\/plugin\.ts: 121/)]);
   });
 
   test('names: empty words, underscores and interfaces that say so', async () => {
@@ -93,6 +74,22 @@ describe('each check catches what it is for', () => {
       'test/a.test.ts': 'import { test } from \'vitest\';\ntest.only(\'a\', () => {});\ntest.concurrent.skip(\'b\', () => {});\nexport const fine = [\'TODO\', \'test.only\'];\n',
     });
     expect(found.map((line) => line.slice(0, 24))).toEqual(['core/a.ts:1: "TODO" in a', 'test/a.test.ts:2: .only ', 'test/a.test.ts:3: .skip ']);
+  });
+
+  test('bound types: values and lists of a type that a migration made, and lists of no type', async () => {
+    const found = await findings(boundTypes, {
+      'plugins/a/service.ts': [
+        'import { sql } from \'#core\';',
+        'export const one = (name: string) => sql`select 1 where ${name}::citext = x`;',
+        'export const many = (names: string[]) => sql`select 1 where x = any(${names.map((name) => name)}::citext[])`;',
+        'export const bare = (ids: string[]) => sql`select 1 where id = any(${ids})`;',
+        'export const fine = (names: string[], ids: string[]) => sql`select 1 where x = any(${names}::text[]::citext[]) and id = any(${ids}::uuid[])`;',
+      ].join('\n'),
+    });
+    expect(found.map((line) => line.split(';')[0])).toEqual([
+      'plugins/a/service.ts:2: binds citext, which is not built in', 'plugins/a/service.ts:3: binds citext, which is not built in',
+      'plugins/a/service.ts:4: binds a list without its type',
+    ]);
   });
 
   test('plugin folders: another id, no README, no tests, a name that is not kebab-case', async () => {

@@ -15,6 +15,20 @@ export function listen(page: Page): string[] {
   return heard;
 }
 
+/** Waits until the page is as people see it: with its style sheets and letters, and drawn once. Whatever is judged before is another page. */
+export async function painted(page: Page): Promise<void> {
+  // Without script nothing that is asynchronous comes back from the page; what it loads is there with its load event.
+  if (await page.evaluate('matchMedia("(scripting: enabled)").matches')) await page.evaluate(PAINTED);
+  else await page.waitForLoadState('load');
+}
+
+const PAINTED = `(async () => {
+  const late = [...document.querySelectorAll('link[rel="stylesheet"]')].filter((link) => !link.sheet);
+  await Promise.all(late.map((link) => new Promise((done) => { link.onload = link.onerror = done; })));
+  await document.fonts.ready;
+  await new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)); setTimeout(done, 1_000); });
+})()`;
+
 /** Scrolls through the page, so that every element on it has loaded its module, and waits for them. */
 export const settle = (page: Page): Promise<void> => page.evaluate(`(async () => {
   const { elements } = JSON.parse(document.getElementById('forum').textContent);
@@ -25,7 +39,16 @@ export const settle = (page: Page): Promise<void> => page.evaluate(`(async () =>
 })()`);
 
 /** True when the page can be moved sideways. */
-export const movesSideways = (page: Page): Promise<boolean> => page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
+export async function movesSideways(page: Page): Promise<boolean> {
+  await painted(page);
+  return page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
+}
+
+/** What is on the page although the page hides it. */
+export const shownThoughHidden = (page: Page): Promise<readonly string[]> => page.evaluate(`(() => {
+  ${NAME}
+  return [...document.querySelectorAll('[hidden]:not([hidden="until-found"])')].filter((one) => one.getClientRects().length > 0).map(name);
+})()`);
 
 /** Names an element in a finding. */
 const NAME = `const name = (element) => {
@@ -56,6 +79,7 @@ const MOST_STOPS = 500;
 
 /** Goes through the page with the Tab key. Names what is reached and cannot be seen at all; throws when the walk does not end. */
 export async function walkFocus(page: Page): Promise<readonly string[]> {
+  await painted(page);
   await page.evaluate('globalThis.walked = new Set(), document.activeElement?.blur(), scrollTo(0, 0)');
   const unseen: string[] = [];
   for (let stops = 0; stops < MOST_STOPS; stops++) {
@@ -74,7 +98,7 @@ export async function walkFocus(page: Page): Promise<readonly string[]> {
  * Puts the spacing of WCAG 1.4.12 on the page and names what is cut off then; takes it away again. Not meant: excerpts of
  * a few lines, which are cut anyway, and what the page's title says in full.
  */
-export const spaceText = (page: Page): Promise<readonly string[]> => page.evaluate(`(() => {
+export const spaceText = (page: Page): Promise<readonly string[]> => painted(page).then(() => page.evaluate(`(() => {
   ${NAME}
   const sheet = new CSSStyleSheet();
   const letters = 'line-height: 1.5 !important; letter-spacing: .12em !important; word-spacing: .16em !important';
@@ -92,7 +116,7 @@ export const spaceText = (page: Page): Promise<readonly string[]> => page.evalua
   if (document.documentElement.scrollWidth > document.documentElement.clientWidth) cut.push('the page moves sideways');
   document.adoptedStyleSheets = [];
   return cut;
-})()`);
+})()`));
 
 /** What still moves although the visitor asked for less motion: longer than a millisecond. */
 export const moving = (page: Page): Promise<readonly string[]> => page.evaluate(`document.getAnimations()

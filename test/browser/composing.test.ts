@@ -125,6 +125,142 @@ describe('a draft', () => {
   });
 });
 
+describe('a draft of a new discussion', () => {
+  const TITLE = 'Which varnish holds';
+  async function write(page: Page): Promise<void> {
+    await page.getByLabel('Title').fill(TITLE);
+    await page.getByLabel('Category').selectOption('General');
+    await page.getByLabel('Tags').fill('varnish, oak');
+    await text(page).fill(TEXT);
+    await page.locator('input[type=file]').setInputFiles({ name: 'oars.txt', mimeType: 'text/plain', buffer: Buffer.from('Two.') });
+    await expect.poll(() => text(page).inputValue()).toContain('/uploads/');
+  }
+  const inForm = async (page: Page): Promise<readonly unknown[]> => [
+    await page.getByLabel('Title').inputValue(), await page.getByLabel('Category').locator('option:checked').textContent(),
+    await page.getByLabel('Tags').inputValue(), await text(page).inputValue(),
+  ];
+  const FULL = [TITLE, 'General', 'varnish, oak', expect.stringMatching(/^A long letter about a small boat\.\n\[oars\.txt\]\(\/uploads\/\S+\)\n$/)];
+  const EMPTY = ['', '…', '', ''];
+
+  test('brings title, category, tags and files back, though the page was left at once, and goes when it is discarded', async () => {
+    const page = await open('/new', true);
+    await write(page);
+    await page.goto('/');
+    await page.goto('/new');
+    expect(await seen(page.getByText(/^Your draft from .* is back\./))).toBe(true);
+    expect(await inForm(page)).toEqual(FULL);
+    await page.getByRole('button', { name: 'Discard it' }).click();
+    expect(await inForm(page)).toEqual(EMPTY);
+    await page.reload();
+    expect(await inForm(page)).toEqual(EMPTY);
+    await page.context().close();
+  });
+
+  test('in which no category was chosen leaves the one that the page comes with', async () => {
+    const page = await open('/new', true);
+    await page.locator('.composer-bar').waitFor();
+    await page.getByLabel('Title').fill(TITLE);
+    await page.goto('/');
+    await page.goto('/new?category=general');
+    expect(await seen(page.getByText(/^Your draft from .* is back\./))).toBe(true);
+    expect((await inForm(page)).slice(0, 2)).toEqual([TITLE, 'General']);
+    await page.context().close();
+  });
+
+  test('outlives the session, is shown to nobody else, and goes when it is sent', async () => {
+    const page = await open('/new', true);
+    await write(page);
+    await page.goto('/');
+    await endSessions();
+    await logIn(page, 'ada');
+    await page.goto('/new');
+    await page.locator('.composer-bar').waitFor();
+    expect(await inForm(page)).toEqual(EMPTY);
+    await page.context().clearCookies();
+    await logIn(page, 'bob');
+    await page.goto('/new');
+    expect(await seen(page.getByText(/^Your draft from .* is back\./))).toBe(true);
+    expect(await inForm(page)).toEqual(FULL);
+    await page.getByRole('button', { name: 'Start discussion' }).click();
+    expect(await seen(page.getByRole('heading', { name: TITLE, level: 1 }))).toBe(true);
+    expect(await page.getByRole('link', { name: 'varnish' }).count()).toBeGreaterThan(0);
+    await page.goto('/new');
+    await page.locator('.composer-bar').waitFor();
+    expect(await inForm(page)).toEqual(EMPTY);
+    await page.context().close();
+  });
+
+  test('is offered, not forced, where the server sent a text', async () => {
+    const page = await open('/d/1', true);
+    await page.getByRole('button', { name: 'More about post 1', exact: true }).click();
+    const quote = await page.locator('a[href*="?quote="]').first().getAttribute('href');
+    await page.goto(quote!);
+    const quoted = await text(page).inputValue();
+    await text(page).press('Control+End');
+    await text(page).pressSequentially('Mine');
+    await page.goto('/');
+    await page.goto(quote!);
+    expect(await seen(page.getByText(/^There is a draft from /))).toBe(true);
+    expect(await text(page).inputValue()).toBe(quoted);
+    await page.getByRole('button', { name: 'Bring it back' }).click();
+    expect(await text(page).inputValue()).toBe(`${quoted}Mine`);
+    await page.context().close();
+  });
+});
+
+describe('the Enter key in a list', () => {
+  test('does as every editor does', async () => {
+    const page = await open('/d/1/reply', true);
+    await page.locator('.composer-bar').waitFor();
+    const area = text(page);
+    /** The text after these keys, with the caret as a bar. `|` in what is there already is where the caret begins. */
+    const after = async (there: string, ...keys: string[]): Promise<string> => {
+      await area.fill(there.replace('|', ''));
+      await page.evaluate(`document.querySelector('textarea').setSelectionRange(${there.indexOf('|')}, ${there.indexOf('|')})`);
+      for (const key of keys) await (/^(Enter|Control\+z)$/.test(key) ? page.keyboard.press(key) : page.keyboard.type(key));
+      const at = await page.evaluate<number>(`document.querySelector('textarea').selectionStart`);
+      const value = await area.inputValue();
+      return `${value.slice(0, at)}|${value.slice(at)}`;
+    };
+    expect({
+      'the next item': await after('- oak|', 'Enter', 'ash'),
+      'an item in the middle': await after('- oak| and ash\n- elm', 'Enter'),
+      'before the words of an item': await after('- |oak', 'Enter'),
+      'the end of a list': await after('- oak|', 'Enter', 'Enter', 'Words'),
+      'the end of a list before another paragraph': await after('1. oak\n2. |\n\nElm', 'Enter', 'Words'),
+      'an empty item that is all there is': await after('- |', 'Enter'),
+      'numbers': await after('1. oak|\n2. elm\n   red\n3. fir\n\n4. new', 'Enter', 'ash'),
+      'brackets after numbers': await after('9) oak|', 'Enter'),
+      'a task': await after('- [x] oak|', 'Enter', 'ash', 'Enter', 'Enter'),
+      'a quotation': await after('> oak|', 'Enter', 'ash', 'Enter', 'Enter', 'Words'),
+      'a list in a quotation': await after('> - oak|', 'Enter', 'Enter', 'Words'),
+      'a quotation in a quotation': await after('> > oak|', 'Enter', 'Enter', 'Words'),
+      'the end of an inner list': await after('1. oak\n   - red|', 'Enter', 'Enter', 'ash', 'Enter', 'Enter', 'Words'),
+      'no list': await after('oak|', 'Enter'),
+      'inside code': await after('```\n- oak|', 'Enter'),
+      'undone': await after('- oak|', 'Enter', 'Enter', 'Control+z', 'Control+z'),
+    }).toEqual({
+      'the next item': '- oak\n- ash|',
+      'an item in the middle': '- oak\n- |and ash\n- elm',
+      'before the words of an item': '- \n- |oak',
+      'the end of a list': '- oak\n\nWords|',
+      'the end of a list before another paragraph': '1. oak\n\nWords|\n\nElm',
+      'an empty item that is all there is': '|',
+      'numbers': '1. oak\n2. ash|\n3. elm\n   red\n4. fir\n\n4. new',
+      'brackets after numbers': '9) oak\n10) |',
+      'a task': '- [x] oak\n- [ ] ash\n\n|',
+      'a quotation': '> oak\n> ash\n\nWords|',
+      'a list in a quotation': '> - oak\n>\n> Words|',
+      'a quotation in a quotation': '> > oak\n>\n> Words|',
+      'the end of an inner list': '1. oak\n   - red\n2. ash\n\nWords|',
+      'no list': 'oak\n|',
+      'inside code': '```\n- oak\n|',
+      'undone': '- oak|',
+    });
+    await page.context().close();
+  });
+});
+
 describe('a menu', () => {
   test.each([320, 1280])('is within the window, accessible and left with Escape at %i pixels', async (width) => {
     const page = await forum.open('mia', { viewport: { width, height: 700 } });

@@ -29,7 +29,7 @@ export function useForum(launch: LaunchOptions = {}): Forum {
   const forum = {} as { -readonly [K in keyof Forum]: Forum[K] };
   const states = new Map<Visitor, BrowserContextOptions['storageState']>();
   beforeAll(async () => {
-    const app = await startApp({ realClock: true, settings: { 'site.name': 'The Slipway', 'pro.enabled': true, 'login.rate_limit': 1_000 } });
+    const app = await startApp({ realClock: true, environment: { baseUrl: 'http://localhost' }, settings: { 'site.name': 'The Slipway', 'pro.enabled': true, 'login.rate_limit': 1_000 } });
     Object.assign(forum, { app, url: app.url.replace('127.0.0.1', 'localhost'), people: await fill(app), browser: await openBrowser(launch) });
   }, 120_000);
   afterAll(async () => {

@@ -63,6 +63,7 @@ describe('the installer in a browser', () => {
   test('leads from the link to a forum without script', async () => {
     const content = Promise.withResolvers<void>();
     await using site = await openSite({
+      variables: { BASE_URL: 'http://localhost' },
       fill: (progress) => {
         progress('12 of 40 members');
         return content.promise;

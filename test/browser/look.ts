@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Result, RunOptions } from 'axe-core';
 import { chromium, type Browser, type LaunchOptions, type Page } from 'playwright-core';
+import { painted } from './checks.ts';
 
 /**
  * Chromium of the machine, with nothing in it that wants the network. Close it. Its language is that of the windows: what a page sends when it is
@@ -89,6 +90,7 @@ async function see(page: Page, { options, path, scheme, width, folder }: Seeing)
   page.on('pageerror', (error) => errors.push(error.message));
   const answer = await page.goto(options.url + path, { waitUntil: 'networkidle' });
   await options.before?.(page);
+  await painted(page);
   const scripted = options.script !== false;
   const violations = scripted && options.axe !== false ? await judge(page) : [];
   const sideways = scripted ? await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth') : false;
@@ -101,6 +103,7 @@ async function see(page: Page, { options, path, scheme, width, folder }: Seeing)
 
 /** axe's findings on the page as it is now, as "rule: where". */
 export async function judge(page: Page): Promise<readonly string[]> {
+  await painted(page);
   if (!(await page.evaluate("'axe' in window"))) await page.evaluate(AXE);
   // What is out of view is laid out only when it comes near: places measured before would not be those that people see.
   const violations = await page.evaluate<readonly Result[]>(`(async () => {

@@ -6,7 +6,7 @@ import { Access } from '#plugins/access';
 import { Reports } from '#plugins/reports';
 import { Tags } from '#plugins/tags';
 import { linkIn, nextMail } from '../plugins/recovery/forum.ts';
-import { listen, lostMarks, movesSideways, moving, settle, spaceText, walkFocus } from './checks.ts';
+import { listen, lostMarks, movesSideways, moving, settle, shownThoughHidden, spaceText, walkFocus } from './checks.ts';
 import { PASSWORD, useForum, type Visitor } from './forum.ts';
 import { judge } from './look.ts';
 
@@ -43,9 +43,7 @@ beforeAll(async () => {
   const own = `/p/${posts[4]!.id}`;
   await change(own);
   const { items: reports } = await app.service(Reports).list({ status: 'open', limit: 1 }, admin);
-  const tags = app.service(Tags);
-  await tags.refresh();
-  const [tag] = tags.all();
+  const [tag] = await app.service(Tags).visible(admin);
   const stop = `${forum.people.ada.id}/reply/${app.service(Secrets).sign('notifications.unsubscribe', `${forum.people.ada.id} reply`)}`;
   const links = await linksInMails();
   const settings = app.settings.list().map(({ schema, plugin }) => (schema as { 'x-group'?: string })['x-group'] ?? plugin);
@@ -57,6 +55,7 @@ beforeAll(async () => {
     '/d/:address/reply': { ada: ['/d/1/reply'] },
     '/d/:address/edit': { ada: [`${by('ada')}/edit`] },
     '/d/:address/delete': { ada: [`${by('ada')}/delete`] },
+    '/p/:id': { guest: [own] },
     '/p/:id/edit': { ada: [`${own}/edit`] },
     '/p/:id/delete': { ada: [`${own}/delete`] },
     '/p/:id/report': { ada: [`/p/${posts[1]!.id}/report`] },
@@ -149,6 +148,7 @@ async function lookAt(page: Page, path: string, seen: Set<string>): Promise<read
       if (full || width === 320) add(`${width}, focused but unseen`, await walkFocus(page));
     }
     add('moves', await moving(page));
+    add('shown though hidden', await shownThoughHidden(page));
   }
   await page.emulateMedia({ forcedColors: 'active' });
   add('not marked with forced colours', await lostMarks(page));

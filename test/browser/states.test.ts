@@ -2,7 +2,7 @@ import { TOTP } from 'otpauth';
 import type { Page } from 'playwright-core';
 import sharp from 'sharp';
 import { expect, test } from 'vitest';
-import { listen, movesSideways, spaceText, walkFocus } from './checks.ts';
+import { listen, movesSideways, shownThoughHidden, spaceText, walkFocus } from './checks.ts';
 import { logIn, PASSWORD, useForum, type Visitor } from './forum.ts';
 import { judge } from './look.ts';
 
@@ -28,7 +28,7 @@ async function lookAt(page: Page, name: string): Promise<readonly string[]> {
     }
   }
   await page.setViewportSize({ width: 320, height: 700 });
-  found.push(...[...(await spaceText(page)), ...(await walkFocus(page))].map((one) => `${name}, cut or unseen: ${one}`));
+  found.push(...[...(await spaceText(page)), ...(await walkFocus(page)), ...(await shownThoughHidden(page))].map((one) => `${name}, cut or unseen: ${one}`));
   return found;
 }
 /** But for answers that refuse, which some of the states are about. */
@@ -63,6 +63,34 @@ test('the size of text that somebody chose is the size they get', async () => {
   expect([usual, await size()]).toEqual(['16px', '20px']);
   expect([await page.getByRole('heading', { level: 1 }).textContent(), await page.locator('.page-head p').count()]).toEqual(['Appearance', 0]);
   expect(await lookAt(page, 'larger text')).toEqual([]);
+  await page.context().close();
+}, 120_000);
+
+test('a preview stands in place of the text, and a list that goes on in place of its pages', async () => {
+  const page = await open('ada');
+  await page.goto('/d/1/reply');
+  await page.getByLabel('Your text').fill('Sealed with **tar**.');
+  await press(page, 'Preview');
+  await page.locator('.composer-view strong').waitFor();
+  expect([await page.getByLabel('Your text').isVisible(), ...(await lookAt(page, 'preview'))]).toEqual([false]);
+  // Its marks would go into a text that nobody sees.
+  expect(await page.getByRole('toolbar').isVisible()).toBe(false);
+  await press(page, 'Write');
+  expect(await page.getByRole('toolbar').isVisible()).toBe(true);
+  await press(page, 'Preview');
+  await page.locator('.composer-view strong').waitFor();
+  // Nothing to send: the field comes back, so that the browser can say so there.
+  await page.evaluate(`document.querySelector('textarea').value = ''`);
+  await press(page, 'Post reply');
+  await page.getByLabel('Your text').waitFor();
+  expect(await page.evaluate('document.activeElement.name')).toBe('content');
+  await page.goto('/');
+  await page.getByRole('button', { name: 'Show more' }).waitFor({ state: 'attached' });
+  expect([await page.locator('.pager').isVisible(), ...(await shownThoughHidden(page))]).toEqual([false]);
+  const shown = await page.locator('[role=feed] h2 a, [role=feed] h3 a').count();
+  await page.evaluate(`document.querySelector('.feed-more button').click()`);
+  await expect.poll(() => page.evaluate(`document.activeElement.closest('[role=feed]') !== null`)).toBe(true);
+  expect(await page.evaluate(`[...document.querySelectorAll('[role=feed] h2 a, [role=feed] h3 a')].indexOf(document.activeElement)`)).toBe(shown);
   await page.context().close();
 }, 120_000);
 

@@ -2,10 +2,12 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { defineCommand, definePlugin, defineToken, sealedStores, Secrets, Type, type Console } from '#core';
+import { defineCommand, definePlugin, defineToken, sealedStores, secretOption, Secrets, Type, type Console } from '#core';
 import { startApp, type TestApp } from '#test';
+import { terminalConsole } from '../../core/cli/console.ts';
 import { runCommand } from '../../core/cli/run.ts';
 import { delegate, serveCommands } from '../../core/cli/socket.ts';
 import { createKeyring } from '../../plugins/secrets/keyring.ts';
@@ -40,6 +42,15 @@ const bell = definePlugin({
       if (times > 9) throw new Error('The rope broke.');
       console.print(rung.ring(times));
     },
+  }), defineCommand({
+    name: 'bell lock',
+    summary: 'Locks it.',
+    options: Type.Object({ 'secret-word': Type.Optional(Type.String()) }),
+    needs: { bell: Bell },
+    run: async (_services, options, console) => {
+      const word = await secretOption(console, 'secret-word', options['secret-word']);
+      console.print(`locked with ${word.length} letters`);
+    },
   })],
   setup({ secrets: keys }, plugin) {
     vault = keys.seal('kept by a plugin');
@@ -60,9 +71,13 @@ afterAll(async () => {
   await site[Symbol.asyncDispose]();
 });
 
-function recorder(terminal = false): Console & { readonly lines: string[]; readonly steps: string[] } {
+function recorder(terminal = false, typed?: string): Console & { readonly lines: string[]; readonly steps: string[] } {
   const [lines, steps]: [string[], string[]] = [[], []];
-  return { terminal, columns: 80, lines, steps, print: (line) => void lines.push(line), progress: (line) => void steps.push(line) };
+  const secret = (label: string, piped: boolean): Promise<string | undefined> => {
+    steps.push(`${label}${piped ? ', from standard input' : ''}?`);
+    return Promise.resolve(typed);
+  };
+  return { terminal, columns: 80, lines, steps, print: (line) => void lines.push(line), progress: (line) => void steps.push(line), secret };
 }
 
 async function run(...words: string[]): Promise<readonly string[]> {
@@ -166,6 +181,23 @@ describe('beside a running server', () => {
     expect([plain.lines, plain.steps, terminal.steps]).toEqual([['clang clang'], [], ['pulling the rope']]);
     await expect(ask(plain, 'bell', 'ring', '10')).rejects.toThrow('The rope broke.');
     await expect(ask(plain, 'bel', 'ring')).rejects.toThrow('There is no command "bel"');
+  });
+
+  test('it asks the caller for a secret that was left out or is to be read, and never repeats it', async () => {
+    const console = recorder(true, 'open sesame');
+    await ask(console, 'bell', 'lock');
+    await ask(console, 'bell', 'lock', '--secret-word', '-');
+    await ask(console, 'bell', 'lock', '--secret-word', 'abc');
+    expect([console.lines, console.steps]).toEqual([['locked with 11 letters', 'locked with 11 letters', 'locked with 3 letters'], ['secret word?', 'secret word, from standard input?']]);
+    await expect(ask(recorder(), 'bell', 'lock')).rejects.toThrow('--secret-word is missing; leave it out on a terminal to be asked, or give "-"');
+    expect(JSON.stringify(site.lines)).not.toContain('sesame');
+  });
+
+  test('a console reads a secret from standard input where it was told to, and is not kept waiting for one elsewhere', async () => {
+    const input = (given: string): NodeJS.ReadStream => Readable.from([given]) as unknown as NodeJS.ReadStream;
+    expect(await terminalConsole(process.stdout, input('open sesame\nand more\n')).secret('secret word', true)).toBe('open sesame');
+    expect(await terminalConsole(process.stdout, input('')).secret('secret word', true)).toBeUndefined();
+    expect(await terminalConsole(process.stdout, input('open sesame\n')).secret('secret word', false)).toBeUndefined();
   });
 
   test('a second server of the same data leaves the commands to the first', async () => {

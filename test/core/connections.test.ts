@@ -1,10 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openDatabase } from '../../core/cli/database/open.ts';
+import { listen } from '../../core/cli/listen.ts';
 import { sql, type Database } from '../../core/data.ts';
-import { messageOf } from '../../core/errors.ts';
+import { ConfigurationError, messageOf } from '../../core/errors.ts';
+import { RouteRegistry } from '../../core/routes.ts';
 import { presentable } from '#plugins/protection';
 import { makeTestPlace, onServer, openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts';
 import { openLine, type RedisLine } from '../plugins/cache/redis-line.ts';
@@ -154,4 +157,15 @@ describe.runIf(onServer)('a server that falls silent without closing anything', 
     await expect(unanswered).rejects.toThrow('fallen silent');
     expect(await Promise.all([far.one(one), far.one(one)])).toEqual([{ one: 1 }, { one: 1 }]);
   }, 20_000);
+});
+
+it('tells in one line that a port is in use', async () => {
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  try {
+    const place = { host: '127.0.0.1', port: (taken.address() as AddressInfo).port, requestSeconds: 0, maxConnections: 0 };
+    await expect(listen(() => {}, new RouteRegistry(), place)).rejects.toThrow(ConfigurationError);
+  } finally {
+    taken.close();
+  }
 });

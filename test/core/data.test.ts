@@ -4,6 +4,7 @@ import { openDatabase } from '../../core/cli/database/open.ts';
 import { defineEntity, Migration, p, sql, UniqueConstraintViolationException, type Database } from '../../core/data.ts';
 import { defineAction, HookBus, type Batch } from '../../core/hooks.ts';
 import { Supervisor } from '../../core/supervise.ts';
+import { presentable } from '#plugins/protection';
 import { onServer, openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts';
 
 class CreateNote extends Migration {
@@ -70,6 +71,19 @@ describe('reading', () => {
     for (let round = 0; round < 4; round++) expect(await data.one(sql`select * from shape`)).toEqual({ id: 1, colour: null });
     await data.all(sql`alter table shape add column sides integer`);
     for (let round = 0; round < 4; round++) expect(await data.one(sql`select * from shape`)).toEqual({ id: 1, colour: null, sides: null });
+  });
+
+  it('binds and reads lists of a type that a migration has just made', async () => {
+    class Colours extends Migration {
+      override up(): void {
+        this.addSql(`create type colour as enum ('red', 'green', 'dark "blue"'); create domain shade as text; create table flag (colours colour[] not null, shades shade[] not null)`);
+      }
+    }
+    await data.migrate('flags', [Colours]);
+    const colours = ['red', 'dark "blue"'];
+    await data.all(sql`insert into flag values (${colours}::colour[], ${['light', 'a,b']}::shade[])`);
+    expect(await data.one(sql`select array_to_json(colours) as colours, array_to_json(shades) as shades from flag where 'red' = any(colours) and ${'red'} = any(${colours}::colour[])`))
+      .toEqual({ colours, shades: ['light', 'a,b'] });
   });
 
   it('reports a broken rule in the same way through SQL and through the entity manager', async () => {
@@ -164,11 +178,11 @@ describe('actions raised in a transaction', () => {
     bus.own('notes', [happened]);
     bus.listen('other', happened, async (what: string) => {
       heard.push(`${what}: ${data.inTransaction ? 'inside' : 'outside'} ${(await titles()).join()}`);
-    });
+    }, { awaited: true });
   });
   afterAll(() => supervisor.close());
 
-  it('reach listeners after the commit, outside of it, and before `transaction` resolves', async () => {
+  it('reach listeners after the commit, outside of it, and those that are awaited before `transaction` resolves', async () => {
     await data.transaction(async (em) => {
       em.create(Note, { title: 'seen' });
       await bus.emit(happened, 'created');
@@ -188,7 +202,7 @@ describe('actions raised in a transaction', () => {
   });
 
   it('may begin transactions of their own in their listeners', async () => {
-    const stop = bus.listen('third', happened, () => data.transaction(() => data.all(sql`insert into note (title) values ('from a listener')`)));
+    const stop = bus.listen('third', happened, () => data.transaction(() => data.all(sql`insert into note (title) values ('from a listener')`)), { awaited: true });
     await data.transaction(() => bus.emit(happened, 'go'));
     stop();
     expect(await titles()).toEqual(['from a listener']);
@@ -210,6 +224,60 @@ describe('entities', () => {
     expect((await data.em().findOneOrFail(Sized, { title: 'sized' })).size).toEqual(12);
     await data.discover('notes', [Note]);
     expect(await data.em().find(Note, { title: 'sized' })).toHaveLength(1);
+    await clear();
+  });
+});
+
+describe('what the server rolls back for the sake of other work', () => {
+  const said = defineAction<{ readonly round: number }>('test.said');
+  /** Fails the first `times` times, as the server does when two transactions wait for one another. */
+  const failing = (times: number) => {
+    let round = 0;
+    return async (bus: HookBus): Promise<number> => {
+      round++;
+      await data.all(sql`insert into note (title) values (${`round ${round}`})`);
+      await bus.emit(said, { round });
+      if (round <= times) await data.all(sql`do $$ begin raise exception 'deadlock detected' using errcode = '40P01'; end $$`);
+      return round;
+    };
+  };
+  const listening = (): { bus: HookBus; heard: number[] } => {
+    const heard: number[] = [];
+    const bus = new HookBus(new Supervisor(testLog), { batch: () => data.batch(), store: () => undefined });
+    bus.own('notes', [said]);
+    bus.listen('other', said, ({ round }: { round: number }) => void heard.push(round));
+    return { bus, heard };
+  };
+
+  it('is done again, twice, as if nothing of it had been', async () => {
+    const { bus, heard } = listening();
+    const work = failing(2);
+    expect(await data.transaction(() => work(bus))).toBe(3);
+    expect([await titles(), heard]).toEqual([['round 3'], [3]]);
+    await clear();
+  });
+
+  it('is given up the third time, as something to be asked for again later', async () => {
+    const { bus, heard } = listening();
+    const work = failing(9);
+    const error = await data.transaction(() => work(bus)).catch((thrown: unknown) => thrown);
+    expect(presentable(error)).toMatchObject({ status: 503, headers: { 'Retry-After': expect.any(String) } });
+    expect([await titles(), heard]).toEqual([[], []]);
+  });
+
+  it.runIf(onServer)('two that wait for each other both end well', async () => {
+    await data.all(sql`insert into note (title, size) values ('a', 0), ('b', 0)`);
+    const add = (title: string) => data.all(sql`update note set size = size + 1 where title = ${title}`);
+    const both = Promise.withResolvers<void>();
+    let begun = 0;
+    const cross = (first: string, second: string) => data.transaction(async () => {
+      await add(first);
+      if (++begun === 2) both.resolve();
+      await both.promise;
+      await add(second);
+    });
+    await Promise.all([cross('a', 'b'), cross('b', 'a')]);
+    expect(await data.all(sql`select size from note order by title`)).toEqual([{ size: 2 }, { size: 2 }]);
     await clear();
   });
 });

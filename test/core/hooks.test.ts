@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { defineAction, defineFilter, definePlugin, defineQuery, defineToken, type Plugin, type PluginHandle } from '#core';
+import { defineAction, defineFilter, definePlugin, defineQuery, defineToken, HttpError, type Plugin, type PluginHandle } from '#core';
 import { startApp, type TestApp } from '#test';
 
 const rang = defineAction<{ readonly times: number }>('bell.rang');
@@ -60,9 +60,23 @@ describe('a listener that misbehaves', () => {
     expect(told(listeners.ids[1])).toEqual([]);
   });
 
-  test('hangs: it is waited for no longer than its deadline', async () => {
+  test('hangs: whoever raised the action does not wait for it, and it is cut off at its deadline', async () => {
     const heard: number[] = [];
     await using listeners = await listening((plugin) => plugin.on(rang, never), (plugin) => plugin.on(rang, ({ times }) => void heard.push(times)));
+    const first = await Promise.race([service().ring(1).then(() => 'raised'), new Promise((resolve) => void setTimeout(resolve, 20, 'waited'))]);
+    expect([first, heard]).toEqual(['raised', [1]]);
+    await expect.poll(() => running.app.supervisor.report().find(({ plugin }) => plugin === listeners.ids[0])?.lastError, { timeout: 10_000 }).toBe('action bell.rang did not finish within 100 ms');
+  });
+
+  test('hangs and asked to be awaited: it is waited for no longer than its deadline', async () => {
+    const heard: number[] = [];
+    await using listeners = await listening(
+      (plugin) => plugin.on(rang, never, { awaited: true }),
+      (plugin) => plugin.on(rang, async ({ times }) => {
+        await new Promise((resolve) => void setTimeout(resolve, 10));
+        heard.push(times);
+      }, { awaited: true }),
+    );
     await service().ring(1);
     expect(heard).toEqual([1]);
     expect(running.app.supervisor.report().find(({ plugin }) => plugin === listeners.ids[0])?.lastError).toBe('action bell.rang did not finish within 100 ms');
@@ -79,9 +93,18 @@ describe('a listener that misbehaves', () => {
     expect(running.app.supervisor.report().find(({ plugin }) => plugin === listeners.ids[0])?.lastError).toContain('a listener of the filter "bell.tuned" returned nothing');
   });
 
-  test('throws in a filter that may abort: whoever asked gets the error', async () => {
-    await using _ = await listening((plugin) => plugin.on(allowed, () => { throw new Error('not at night'); }));
-    await expect(service().allow('A')).rejects.toThrow('not at night');
+  test('throws in a filter that may abort: it is refused with 503, and those who run the site are told which plugin and why', async () => {
+    await using listeners = await listening((plugin) => plugin.on(allowed, () => { throw new Error('not at night'); }));
+    const refused: unknown = await service().allow('A').catch((error: unknown) => error);
+    expect(refused).toMatchObject({ status: 503, headers: { 'Retry-After': '60' }, operators: expect.stringContaining(`The plugin "${listeners.ids[0]}" could not check this`) });
+    expect((refused as HttpError).message).not.toMatch(/night|listener-/);
+    expect((refused as HttpError).operators).toContain('not at night');
+  });
+
+  test('refuses in a filter that may abort: whoever asked gets its own words, and it has not failed', async () => {
+    await using listeners = await listening((plugin) => plugin.on(allowed, () => { throw new HttpError(403, 'Not at night'); }));
+    for (let time = 0; time < 3; time++) await expect(service().allow('A')).rejects.toMatchObject({ status: 403, message: 'Not at night' });
+    expect(running.app.supervisor.report().find(({ plugin }) => plugin === listeners.ids[0])).toMatchObject({ failures: 0, refusing: false });
   });
 
   test('throws while answering a query: the next one is asked', async () => {
@@ -138,7 +161,19 @@ describe('quarantine', () => {
 
   test('a filter that may abort is never set aside: skipping it would let through what it refuses', async () => {
     await using _ = await listening((plugin) => plugin.on(allowed, () => { throw new Error('no'); }));
-    for (let time = 0; time < 4; time++) await expect(service().allow('A')).rejects.toThrow('no');
+    for (let time = 0; time < 4; time++) await expect(service().allow('A')).rejects.toMatchObject({ status: 503 });
+  });
+
+  test('one that hangs holds up the first alone: then it is refused at once, but for a try now and then, until it works again', async () => {
+    let [calls, hangs] = [0, true];
+    await using listeners = await listening((plugin) => plugin.on(allowed, (text) => (calls++, hangs ? never() : text)));
+    const report = () => running.app.supervisor.report().find(({ plugin }) => plugin === listeners.ids[0]);
+    for (let time = 0; time < 2; time++) await expect(service().allow('A')).rejects.toMatchObject({ status: 503 });
+    for (let time = 0; time < 20; time++) await expect(service().allow('A')).rejects.toMatchObject({ status: 503, operators: expect.stringContaining('did not finish within 100 ms') });
+    expect([calls, report()]).toMatchObject([2, { refusing: true, quarantined: false }]);
+    hangs = false;
+    await expect.poll(() => service().allow('A').catch(() => 'refused'), { timeout: 5_000, interval: 100 }).toBe('A');
+    expect(report()).toMatchObject({ refusing: false });
   });
 });
 

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import { sql, type Database } from '../../core/data.ts';
 import type { Delivery } from '../../core/hooks.ts';
 import { JobQueue } from '../../core/jobs.ts';
+import type { JobDelivery } from '../../core/plugin.ts';
 import { Type } from '../../core/schema.ts';
 import { Supervisor } from '../../core/supervise.ts';
 import { openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts';
@@ -38,6 +39,64 @@ describe('a job', () => {
     expect(await job.cancel(id)).toBe(false);
     await data.transaction(async () => expect(await job.cancel(await job.add({}, { at }))).toBe(true));
     expect(await data.all(sql`select id from job`)).toEqual([]);
+  });
+
+  it('goes on with what is left to do, as one and the same job, and each time from its first attempt', async () => {
+    const ran: unknown[] = [];
+    const run = ({ left }: { left: number }, { id, attempt, continueWith }: JobDelivery<{ left: number }>): Promise<void> => data.transaction(async () => {
+      ran.push([id, left, attempt]);
+      if (left > 0) await continueWith({ left: left - 1 });
+    });
+    const { job } = jobs.define('walker', 'walk', { schema: Type.Object({ left: Type.Integer() }), run });
+    await jobs.start();
+    const id = await job.add({ left: 2 });
+    await vi.waitFor(async () => expect(await data.all(sql`select id from job`)).toEqual([]), PATIENT);
+    expect(ran).toEqual([[id, 2, 1], [id, 1, 1], [id, 0, 1]]);
+  });
+
+  it('goes on from where it was stored when it is killed afterwards, and from before when that was not stored', async () => {
+    const done: number[] = [];
+    let fails = true;
+    const run = ({ left }: { left: number }, { continueWith }: JobDelivery<{ left: number }>): Promise<void> => data.transaction(async () => {
+      if (left === 0) return;
+      await continueWith({ left: left - 1 });
+      if (left === 2 && fails) {
+        fails = false;
+        throw new Error('the transaction is rolled back');
+      }
+      done.push(left);
+    });
+    const definition = { schema: Type.Object({ left: Type.Integer() }), run, retry: [0] };
+    const { job } = jobs.define('walker', 'walk', definition);
+    await jobs.start();
+    await job.add({ left: 3 });
+    await vi.waitFor(async () => expect(await data.all(sql`select id from job`)).toEqual([]), PATIENT);
+    expect(done).toEqual([3, 2, 1]);
+  });
+
+  it('refuses to go on with what does not fit its schema, and with what another process has taken', async () => {
+    const refused: string[] = [];
+    const note = (error: Error): void => void refused.push(error.message);
+    const run = async (_: unknown, { continueWith }: JobDelivery<{ left: number }>): Promise<void> => {
+      await continueWith({ left: 'all' } as never).catch(note);
+      await data.all(sql`update job set attempt = attempt + 1`);
+      await continueWith({ left: 1 }).catch(note);
+    };
+    const { job } = jobs.define('walker', 'walk', { schema: Type.Object({ left: Type.Integer() }), run });
+    await jobs.start();
+    await job.add({ left: 3 });
+    await vi.waitFor(() => expect(refused).toEqual([expect.stringContaining('payload does not fit its schema'), 'another process has taken this work']), PATIENT);
+    await jobs.stop();
+    expect(await data.all(sql`delete from job returning payload`)).toEqual([{ payload: { left: 3 } }]);
+  });
+
+  it('that is wanted once is not stored again while one with its key waits', async () => {
+    const { job } = jobs.define<{ of: string }>('walker', 'once', { schema: Type.Object({ of: Type.String() }), key: ({ of }) => of, run: () => undefined });
+    const at = new Date('2100-01-01');
+    const first = await job.add({ of: 'a' }, { at, once: true });
+    expect(await job.add({ of: 'a' }, { once: true })).toBe(first);
+    expect(await job.add({ of: 'b' }, { at, once: true })).not.toBe(first);
+    expect(await data.all(sql`delete from job returning id`)).toHaveLength(2);
   });
 
   it('that breaks off because the process stops is put back, and no failure of its plugin', async () => {

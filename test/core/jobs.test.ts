@@ -240,6 +240,41 @@ describe('running', () => {
   });
 });
 
+describe('a backlog', () => {
+  it('of quick work is fetched many at a time, and all of it runs once', async () => {
+    const { heard } = hear('a');
+    await data.transaction(() => Promise.all(Array.from({ length: 3_000 }, (_, n) => bus.emit(happened, { n }))));
+    const before = data.statements;
+    await jobs.start();
+    await until(() => expect(heard).toHaveLength(3_000));
+    expect(data.statements - before).toBeLessThan(1_000);
+    await until(async () => expect(await rows()).toEqual([]));
+    expect(new Set(heard.map(({ n }) => n)).size).toBe(3_000);
+  });
+
+  it('is put back uncounted where it was fetched and has not begun when the process stops', async () => {
+    const gate = Promise.withResolvers<void>();
+    let begun = 0;
+    hear('a', { limit: 1 }, () => (++begun > 100 ? gate.promise : undefined));
+    await data.transaction(() => Promise.all(Array.from({ length: 300 }, (_, n) => bus.emit(happened, { n }))));
+    await jobs.start();
+    await until(() => expect(begun).toBe(101));
+    await until(async () => expect((await rows()).filter(({ owned }) => owned).length).toBeGreaterThan(1));
+    await jobs.stop();
+    expect(await rows()).toEqual(Array.from({ length: 200 }, () => expect.objectContaining({ attempt: 0, owned: false })));
+    gate.resolve();
+  });
+
+  it('does not hide what was stored before it and seen after it', async () => {
+    const { heard } = hear('a');
+    await jobs.start();
+    await bus.emit(happened, { n: 1 });
+    await until(() => expect(heard).toHaveLength(1));
+    await data.all(sql`insert into job (id, listener, payload, run_at) values (gen_random_uuid(), 'a/thing.happened', '{"n":2}', now() - interval '1 hour')`);
+    await until(() => expect(heard.map(({ n }) => n)).toEqual([1, 2]));
+  });
+});
+
 describe('stopping', () => {
   it('aborts what a stopped listener runs, puts it back uncounted, and keeps it for the listener’s return', async () => {
     const first = hear('a', {}, (_, { signal }) => once(signal, 'abort').then(() => Promise.reject(signal.reason as Error)));
@@ -269,6 +304,14 @@ describe('stopping', () => {
     vi.useRealTimers();
     await aborted;
     expect(await rows()).toMatchObject([{ attempt: 2, owned: true }]);
+  });
+
+  it.runIf(onServer)('leaves what a process that died was at to the others, when its lease ends', async () => {
+    const { heard } = hear('a');
+    await data.all(sql`insert into job (id, listener, payload, attempt, run_at, owner, leased_until)
+      values (gen_random_uuid(), 'a/thing.happened', '{"n":1}', 1, now() - interval '1 minute', gen_random_uuid(), now() + interval '1 second')`);
+    await jobs.start();
+    await until(() => expect(heard).toMatchObject([{ n: 1, attempt: 2 }]));
   });
 
   it('puts back what does not listen to its signal', async () => {

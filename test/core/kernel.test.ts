@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ConfigurationError, Data, defineAction, defineEntity, defineExtensionPoint, definePlugin, defineToken, Migration, p, pluginChanged, sql } from '#core';
+import { ConfigurationError, Data, defineAction, defineEntity, defineExtensionPoint, definePermission, definePlugin, defineSurface, defineToken, Migration, p, pluginChanged, sql } from '#core';
 import { startApp, type TestApp } from '#test';
-import { logStray } from '../../core/cli/stray.ts';
+import { handleException, logStray } from '../../core/cli/stray.ts';
 import { plain, plainPlugin, Source } from './fixtures/plain.ts';
 
 let running: TestApp;
@@ -78,6 +78,61 @@ describe('a plugin that cannot start', () => {
     await expect(kernel().enable('second-owner')).rejects.toThrow('[second-owner] has an entity on the table "shared_table", which belongs to "first-owner"');
   });
 
+  test('may not define again what another has: it fails alone, the first one and everything else goes on', async () => {
+    const Ink = defineToken<{ readonly colour: string }>('Ink');
+    const shelves = defineExtensionPoint<string>('library.shelves');
+    const lend = definePermission('library.lend', { label: 'lend', default: 'member' });
+    const first = definePlugin({ id: 'first', provides: { ink: Ink }, extensionPoints: [shelves], permissions: [lend], setup: () => ({ ink: { colour: 'blue' } }) });
+    const twins = [
+      definePlugin({ id: 'same-service', provides: { ink: Ink }, setup: () => ({ ink: { colour: 'red' } }) }),
+      definePlugin({ id: 'same-list', extensionPoints: [shelves], setup: () => {} }),
+      definePlugin({ id: 'same-permission', permissions: [lend], setup: () => {} }),
+      definePlugin({ id: 'same-surface', setup: (_services, plugin) => plugin.surface(defineSurface('other', { prefix: '/' }), { enter: () => undefined, succeed: () => {}, fail: () => {} }) }),
+      definePlugin({ id: 'half-imported', needs: { ink: undefined as unknown as typeof Ink }, setup: () => {} }),
+      definePlugin({ id: 'round', needs: { ink: defineToken('RoundAndRound') }, provides: { ink: defineToken('RoundAndRound') }, setup: () => ({ ink: 1 }) }),
+      definePlugin({ id: 'first', setup: () => {} }),
+    ];
+    await using server = await startApp({ plugins: [plainPlugin, first, ...twins], required: ['plain', 'round'] });
+    const problems = Object.fromEntries(server.app.plugins.list().map(({ id, state, problem }) => [id, `${state}: ${problem}`]));
+    expect(problems).toEqual({
+      plain: 'active: undefined', first: 'active: undefined',
+      'same-service': 'failed: [same-service] provides "Ink", which plugin "first" already provides; keep one',
+      'same-list': 'failed: [same-list] defines the extension point "library.shelves", which plugin "first" defines already; give it another id',
+      'same-permission': 'failed: [same-permission] defines the permission "library.lend", which plugin "first" defines already; give it another id',
+      'same-surface': 'failed: [same-surface] answers on the surface "other" under /, which plugin "plain" does already; keep one',
+      'half-imported': 'failed: [half-imported] lists something undefined under `needs`; two modules that import each other may be why',
+      round: expect.stringContaining('off: [round] is part of a dependency cycle'),
+    });
+    expect(server.app.kernel.service(Ink)).toEqual({ colour: 'blue' });
+    await server.app.plugins.disable('same-service');
+    expect((await server.client().get('/healthz')).status).toBe(200);
+  });
+
+  test('because its setup never ends is given up; what it opens later is closed, what it registers later is refused', async () => {
+    const [gate, undone, late]: [PromiseWithResolvers<void>, string[], unknown[]] = [Promise.withResolvers(), [], []];
+    const sleepy = definePlugin({
+      id: 'sleepy',
+      async setup(_services, plugin) {
+        plugin.defer(() => void undone.push('before'));
+        await gate.promise;
+        plugin.defer(() => void undone.push('after'));
+        try {
+          plugin.on(pluginChanged, () => {});
+        } catch (error) {
+          late.push(error);
+        }
+      },
+    });
+    const after = definePlugin({ id: 'after', setup: (_services, plugin) => plugin.route(plain, { method: 'get', path: '/after', can: 'public' })(() => 1) });
+    await using server = await startApp({ plugins: [plainPlugin, sleepy, after], settings: { 'hooks.setup': 1_000 } });
+    expect(server.app.plugins.list().map(({ id, state, problem }) => [id, state, problem])).toContainEqual(['sleepy', 'failed', 'its setup did not finish within 1000 ms']);
+    expect((await server.client().get('/after')).status).toBe(200);
+    const hooks = server.app.hooks.count();
+    gate.resolve();
+    await expect.poll(() => [undone, late.map(String)]).toEqual([['before', 'after'], ['PluginError: [sleepy] has stopped, so it can register nothing any more']]);
+    expect(server.app.hooks.count()).toBe(hooks);
+  });
+
   test('may not read a list or raise an action that it does not own', async () => {
     const point = defineExtensionPoint<string>('foreign.list');
     const action = defineAction<string>('foreign.action');
@@ -152,6 +207,22 @@ describe('stopping', () => {
     expect(running.lines.filter((line) => line['plugin'] === 'orderly').map(({ message }) => message)).toEqual(['stopping failed in part; what it left may need a restart of the process']);
   });
 
+  test('goes on where what is to be undone hangs', async () => {
+    const order: string[] = [];
+    const clinging = definePlugin({
+      id: 'clinging',
+      setup(_services, plugin) {
+        plugin.defer(() => void order.push('first'));
+        plugin.defer(() => new Promise(() => {}));
+      },
+    });
+    await using server = await startApp({ plugins: [clinging], settings: { 'hooks.deadline': 100 } });
+    await server.app.kernel.disable('clinging');
+    expect(order).toEqual(['first']);
+    await server.app.kernel.enable('clinging');
+    expect(server.app.kernel.state('clinging')).toBe('active');
+  });
+
   test('keeps the data; uninstalling takes the tables and the record of its migrations away', async () => {
     class CreateDrawer extends Migration {
       override up(): void {
@@ -186,11 +257,50 @@ describe('stopping', () => {
   });
 });
 
+describe('an exception that nobody caught', () => {
+  const at = (...files: readonly string[]): Error => Object.assign(new Error('out of nowhere'), { stack: ['Error: out of nowhere', ...files.map((file) => `    at f (${file}:1:1)`)].join('\n') });
+  const dependent = definePlugin({ id: 'dependent', needs: { source: Source }, setup: () => {} });
+  const careless = definePlugin({ id: 'careless', folder: '/far/careless', provides: { source: Source }, setup: () => ({ source: { number: 1 } }) });
+  const pillar = definePlugin({ id: 'pillar', folder: '/far/pillar', setup: () => {} });
+  const states = ({ app }: TestApp): Record<string, string> => Object.fromEntries(app.plugins.list().map(({ id, state }) => [id, state]));
+
+  test('switches the plugin off that let it through, with what needs it, and says why, until somebody switches it on', async () => {
+    await using server = await startApp({ plugins: [plainPlugin, careless, dependent, pillar], required: ['pillar'] });
+    const deep = at('node:internal/timers', 'file:///far/pillar/service.ts', '/far/careless-not/x.ts', 'file:///far/careless/node_modules/x/index.js', 'node:events');
+    expect(await handleException(server.app, deep)).toBe(true);
+    expect(states(server)).toEqual({ plain: 'active', careless: 'failed', dependent: 'off', pillar: 'active' });
+    expect(server.app.plugins.list().find(({ id }) => id === 'careless')?.problem).toBe('out of nowhere');
+    expect(server.lines).toContainEqual(expect.objectContaining({ level: 'error', plugin: 'careless', message: expect.stringContaining('it is switched off in this process') }));
+    await server.app.plugins.reconcile();
+    expect(states(server)).toMatchObject({ careless: 'failed' });
+    await server.app.plugins.enable('careless');
+    expect(states(server)).toEqual({ plain: 'active', careless: 'active', dependent: 'active', pillar: 'active' });
+  });
+
+  test('is told once a minute where what a plugin left behind goes on after it was switched off', async () => {
+    await using server = await startApp({ plugins: [plainPlugin, careless] });
+    const again = at('/far/careless/service.ts');
+    for (let time = 0; time < 20; time++) expect(await handleException(server.app, again)).toBe(true);
+    expect(server.lines.filter(({ plugin, level }) => plugin === 'careless' && level === 'error').map(({ message }) => message)).toEqual([
+      expect.stringContaining('it is switched off in this process'), expect.stringContaining('something it left behind goes on throwing'),
+    ]);
+  });
+
+  test('ends the process where no plugin is to blame, or one that has to run', async () => {
+    await using server = await startApp({ plugins: [plainPlugin, careless, pillar], required: ['pillar'] });
+    expect(await handleException(server.app, at('node:internal/timers', '/usr/lib/x.js'))).toBe(false);
+    expect(await handleException(server.app, 'just a word')).toBe(false);
+    expect(await handleException(server.app, at('/far/pillar/service.ts'))).toBe(false);
+    expect(states(server)).toEqual({ plain: 'active', careless: 'active', pillar: 'active' });
+  });
+});
+
 describe('a rejection that nobody awaits', () => {
   test('is laid at the door of the plugin whose folder is in its stack', () => {
     kernel().install(definePlugin({ id: 'careless', folder: import.meta.dirname, setup: () => {} }));
     logStray(running.app, new Error('forgotten'));
     expect(running.lines.at(-1)).toMatchObject({ level: 'error', plugin: 'careless', message: expect.stringContaining('was not awaited') });
+    expect(running.app.supervisor.report()).toContainEqual(expect.objectContaining({ plugin: 'careless', task: 'promises that nobody awaits', failures: 1, lastError: 'forgotten' }));
   });
 
   test('is logged as unknown where no plugin is to be seen', () => {

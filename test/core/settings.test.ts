@@ -91,15 +91,19 @@ describe('what is refused', () => {
     expect(about('lamp.brightness')?.value).toBe(before);
   });
 
-  test('a bad value in the configuration file stops the start with plugin, key and reason', async () => {
-    await expect(startApp({ plugins: [lamp], settings: { 'lamp.brightness': 'bright' } })).rejects.toThrow('[lamp] has a bad setting "lamp.brightness" in the configuration file: must be integer');
+  test('a bad value in the configuration file keeps its plugin from starting, with key and reason', async () => {
+    await using server = await startApp({ plugins: [lamp], settings: { 'lamp.brightness': 'bright' } });
+    expect(server.app.plugins.list()).toMatchObject([{ id: 'lamp', state: 'failed', problem: '[lamp] has a bad setting "lamp.brightness" in the configuration file: must be integer' }]);
   });
 
-  test('a key has one owner, and a default unless it is a secret', () => {
+  test('a key has one owner, and a default unless it is a secret', async () => {
     const second = definePlugin({ id: 'candle', settings: Type.Object({ 'lamp.brightness': Type.Integer({ default: 1 }) }), setup: () => {} });
     const bare = definePlugin({ id: 'bare', settings: Type.Object({ 'bare.size': Type.Integer() }), setup: () => {} });
-    expect(() => running.app.kernel.install(second)).toThrow('[candle] defines the setting "lamp.brightness", which belongs to "lamp"');
-    expect(() => running.app.kernel.install(bare)).toThrow('[bare] defines the setting "bare.size" without a default');
+    running.app.kernel.install(second);
+    running.app.kernel.install(bare);
+    await expect(running.app.kernel.enable('candle')).rejects.toThrow('[candle] defines the setting "lamp.brightness", which belongs to "lamp"');
+    await expect(running.app.kernel.enable('bare')).rejects.toThrow('[bare] defines the setting "bare.size" without a default');
+    expect(running.app.settings.list().map(({ key }) => key)).not.toContain('bare.size');
   });
 });
 

@@ -34,6 +34,8 @@ export interface Client {
 
 const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 
+const shown = async (client: Client): Promise<string> => /name="shown" value="([^"]*)"/.exec((await client.get('/register')).text)?.[1] ?? '';
+
 export function createClient(url: string, fixed: Readonly<Record<string, string>> = {}): Client {
   const cookies = new Map<string, string>();
   let token: string | undefined;
@@ -72,7 +74,11 @@ export function createClient(url: string, fixed: Readonly<Record<string, string>
     post: (path, json, headers) => client.request('POST', path, { json, ...(headers && { headers }) }),
     put: (path, json, headers) => client.request('PUT', path, { json, ...(headers && { headers }) }),
     delete: (path, headers) => client.request('DELETE', path, { ...(headers && { headers }) }),
-    submit: async (path, form = {}) => client.request('POST', path, { form: { _csrf: token ?? (await client.csrf()), ...form } }),
+    submit: async (path, form = {}) => {
+      // The stamp of the form of signing up says when it was shown; the token is in every page.
+      const stamp = path === '/register' && form['shown'] === undefined ? { shown: await shown(client) } : {};
+      return client.request('POST', path, { form: { _csrf: token ?? (await client.csrf()), ...stamp, ...form } });
+    },
     async csrf(path = '/login') {
       await client.get(path);
       if (token === undefined) throw new Error(`${path} has no csrf-token meta tag`);

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import configuration from '../../config/forum.ts';
 import { createApp, type App } from '../../core/cli/app.ts';
+import { counters, differences } from '../../core/counters.ts';
 import type { Clock, Environment } from '../../core/environment.ts';
 import type { AppConfiguration } from '../../core/cli/loader.ts';
 import type { Logger } from '../../core/logger.ts';
@@ -53,13 +54,22 @@ export interface TestAppOptions {
   readonly differing?: boolean;
 }
 
+/** Every number that is kept and is not what it counts, one line each. */
+export async function miscounted({ app }: Pick<TestApp, 'app'>): Promise<readonly string[]> {
+  const found: string[] = [];
+  for (const { value: counter } of app.extensions.read(counters)) {
+    for await (const { lines } of differences(counter)) found.push(...lines.map((line) => `${counter.name}: ${line}`));
+  }
+  return found;
+}
+
 const ROOT = resolve(import.meta.dirname, '../..');
 
 /** Lenient limits, so that a test meets only the ones it is about. bcrypt's least cost keeps tests quick; no files are written behind their backs. */
 const TEST_SETTINGS = {
-  'site.name': 'Test forum', 'security.bcrypt_cost': 4, 'email.mx_validation': false,
+  'site.name': 'Test forum', 'email.mx_validation': false,
   'api.rate_limit_user': 100_000, 'api.rate_limit_ip': 100_000, 'posts.rate_limit': 100_000, 'discussions.rate_limit': 100_000,
-  'registration.rate_limit': 100_000, 'markdown.rate_limit': 100_000, 'sitemap.files': false,
+  'login.attempt_rate_limit': 100_000, 'registration.rate_limit': 100_000, 'pages.rate_limit': 100_000, 'markdown.rate_limit': 100_000, 'sitemap.files': false,
 };
 
 /** The configured plugins (or `plugins`) on a fresh database, listening on a free port. Dispose it: `await using`. */
@@ -72,7 +82,8 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
   const clock = options.realClock ? realClock() : stoppedClock();
   const environment: Environment = {
     host: '127.0.0.1', port: 0, baseUrl: 'http://forum.test', dataDir: place.folder, databaseUrl: place.url, redisUrl: onServer ? process.env['TEST_REDIS_URL'] : undefined, secretKey: 'x'.repeat(32),
-    safeMode: false, production: false, version: '0.0.0-test', ...options.environment,
+    smtpUrl: undefined, mailFrom: undefined, trustedProxies: [], allowedHosts: [], allowedPorts: [80, 443], given: new Set(),
+    safeMode: false, quickHashes: 8, production: false, drainSeconds: 0, requestSeconds: 30, maxConnections: 5_000, version: '0.0.0-test', ...options.environment,
   };
   const used: AppConfiguration = {
     plugins: configuration.plugins, required: options.required ?? (options.plugins ? [] : configuration.required),

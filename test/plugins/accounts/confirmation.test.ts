@@ -6,6 +6,7 @@ import { startForum } from './forum.ts';
 const PASSWORD = 'Quiet-harbour-42';
 const asJson = { accept: 'application/json' };
 const QUARTER = 900_000;
+const hidden = (text: string, name: string): string => new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1]?.replaceAll('&#x3D;', '=') ?? '';
 
 describe('giving the password again', () => {
   let forum: TestApp;
@@ -22,7 +23,7 @@ describe('giving the password again', () => {
   const mayChange = async (who = client): Promise<boolean> => (await who.get('/settings/security/email')).status === 200;
 
   beforeAll(async () => {
-    forum = await startForum({ settings: { 'security.trusted_proxies': ['127.0.0.1'] } });
+    forum = await startForum({ environment: { trustedProxies: ['127.0.0.1'] } });
   });
   beforeEach(async () => {
     username = `Ada-${++member}`;
@@ -51,51 +52,36 @@ describe('giving the password again', () => {
     expect([answer.status, answer.body.success, answer.body.code]).toEqual([403, false, 'confirmation_needed']);
     const headers = { referer: `${forum.url}/settings/security?a=b` };
     const form = await client.request('POST', path, { form: { _csrf: await client.csrf('/'), ...body }, headers });
-    expect([form.status, form.headers.get('location')]).toEqual([303, '/login/confirm?return_to=%2Fsettings%2Fsecurity%3Fa%3Db']);
+    expect([form.status, hidden(form.text, 'return_to')]).toEqual([403, '/settings/security?a=b']);
     expect((await forum.app.service(Accounts).findByName(username))!.email).toBe(`${username}@example.org`);
   });
 
-  it('loses no address that was typed before, and keeps it from everybody else', async () => {
+  it('loses no address that was typed before, keeps it from everybody else, and keeps no secret', async () => {
     forum.clock.advance(QUARTER);
     const page = '/settings/security/email';
-    const send = async () => client.request('POST', page, { form: { _csrf: await client.csrf('/'), email: 'new-<boat>@example.org', code: '123456' }, headers: { referer: `${forum.url}${page}` } });
-    const sent = await send();
-    expect(sent.headers.get('location')).toBe('/login/confirm?return_to=%2Fsettings%2Fsecurity%2Femail');
-    const [kept = ''] = sent.headers.getSetCookie().filter((line) => line.startsWith('typed='));
-    expect(kept).toMatch(/^typed=v1\.[\w-]+; Max-Age=900; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax$/);
-    expect(kept).not.toContain('boat');
-    expect((await client.get('/settings/security')).text).not.toContain('boat');
-    await confirm();
-    const back = await client.get(page);
-    expect([back.status, back.headers.get('cache-control')]).toEqual([200, 'private, no-store']);
+    const headers = { referer: `${forum.url}${page}` };
+    const asked = await client.request('POST', page, { form: { _csrf: await client.csrf('/'), email: 'new-<boat>@example.org', code: '123456' }, headers });
+    const form = hidden(asked.text, 'pending');
+    expect([asked.status, hidden(asked.text, 'return_to'), form.length > 0, asked.text.includes('boat')]).toEqual([403, page, true, false]);
+    const back = await client.submit('/login/confirm', { password: PASSWORD, return_to: page, pending: form });
+    expect([back.status, back.headers.get('cache-control'), back.text.includes('123456')]).toEqual([200, 'private, no-store', false]);
     expect(back.text).toContain('value="new-&lt;boat&gt;@example.org"');
-    expect(back.text).toContain('Thank you. What you typed is still here: send it once more.');
+    expect(back.text).toContain('Thank you. What you typed is still here');
     expect((await client.get(page)).text).toContain(`value="${username}@example.org"`);
 
-    forum.clock.advance(QUARTER);
-    await send();
-    const typed = client.cookies.get('typed')!;
     const other = visitor();
     await forum.app.service(Accounts).create({ username: `${username}-2`, email: `${username}-2@example.org`, password: PASSWORD });
     await other.login(`${username}-2`, PASSWORD);
-    for (const value of [typed, `${typed.slice(0, -4)}AAAA`, 'v1.x']) {
-      const answer = await other.get(page, { cookie: `${[...other.cookies].map((pair) => pair.join('=')).join('; ')}; typed=${value}` });
-      expect([answer.status, answer.text.includes('boat')]).toEqual([200, false]);
-    }
-  });
-
-  it('keeps no field that its form does not name', async () => {
-    forum.clock.advance(QUARTER);
-    for (const path of ['/settings/security/email', '/settings/security/api-token', '/settings/security/sessions/revoke']) {
-      const answer = await client.submit(path, { code: '123456', id: '0'.repeat(64), password: PASSWORD });
-      expect([path, answer.status, answer.headers.getSetCookie().some((line) => line.startsWith('typed='))]).toEqual([path, 303, false]);
+    for (const value of [form, `${form.slice(0, -4)}AAAA`, 'v1.x']) {
+      const answer = await other.submit('/login/confirm', { password: PASSWORD, return_to: page, pending: value });
+      expect([answer.status, answer.headers.get('location')]).toEqual([303, page]);
     }
   });
 
   it('counts for fifteen minutes more, in this session only', async () => {
     const other = await login();
     forum.clock.advance(QUARTER);
-    expect((await confirm()).body).toEqual({ success: true });
+    expect((await confirm()).body).toEqual({ success: true, confirmed_until: new Date(forum.clock.now() + QUARTER).toISOString() });
     expect(await mayChange()).toBe(true);
     expect(await mayChange(other)).toBe(false);
     forum.clock.advance(QUARTER);
@@ -134,10 +120,16 @@ describe('giving the password again', () => {
     }
   });
 
-  it('comes with a change of password', async () => {
+  it('does not come with a change of password, which asks for no second factor', async () => {
     forum.clock.advance(QUARTER);
     expect((await client.post('/settings/security/password', { current_password: PASSWORD, password: 'Next-harbour-43' }, asJson)).status).toBe(200);
-    expect(await mayChange()).toBe(true);
+    expect(await mayChange()).toBe(false);
+  });
+
+  it('ends before its time when the member says so', async () => {
+    const cookie = client.cookies.get('parley.sid');
+    expect((await client.post('/login/confirm/end', {}, asJson)).body).toEqual({ success: true });
+    expect([await mayChange(), client.cookies.get('parley.sid') === cookie]).toEqual([false, false]);
   });
 
   it('is for members, with a forgery token', async () => {

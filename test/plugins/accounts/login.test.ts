@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Data, Settings, sql } from '#core';
 import { Accounts } from '#plugins/accounts';
 import type { Answer, Client, TestApp } from '#test';
+import { PasswordHasher } from '../../../plugins/accounts/password-hasher.ts';
 import type { AccountsService } from '../../../plugins/accounts/service.ts';
 import { startForum } from './forum.ts';
 
@@ -20,8 +21,8 @@ describe('logging in', () => {
   };
 
   beforeAll(async () => {
-    forum = await startForum({ settings: { 'security.trusted_proxies': ['127.0.0.1'] } });
-    for (const name of ['Ada', 'Bell', 'Curie', 'Dirac', 'Euler', 'Fermi']) await forum.app.service(Accounts).create({ username: name, email: `${name}@example.org`, password: PASSWORD });
+    forum = await startForum({ environment: { trustedProxies: ['127.0.0.1'] } });
+    for (const name of ['Ada', 'Bell', 'Curie', 'Dirac', 'Euler', 'Fermi', 'Gauss', 'Hopper', 'Ives']) await forum.app.service(Accounts).create({ username: name, email: `${name}@example.org`, password: PASSWORD });
   });
   afterAll(() => forum[Symbol.asyncDispose]());
 
@@ -64,9 +65,27 @@ describe('logging in', () => {
 
   it('works as hard for a name that nobody has, or whose member has no password', async () => {
     await forum.app.service(Accounts).importAccounts([{ username: 'Imported', email: 'imported@example.org' }]);
-    const compare = vi.spyOn(bcrypt, 'compare');
+    const compare = vi.spyOn(PasswordHasher.prototype, 'compare');
     for (const name of ['ada', 'nobody', 'imported']) expect((await attempt(visitor(), name, 'Not-the-password-1')).status).toBe(401);
     expect(compare.mock.calls.map(([, hash]) => /^\$2b\$04\$[./A-Za-z0-9]{53}$/.test(hash))).toEqual([true, true, true]);
+    compare.mockRestore();
+  });
+
+  it('works for a name that nobody has at the cost that most hashes have, also after another cost was set', async () => {
+    const compare = vi.spyOn(PasswordHasher.prototype, 'compare');
+    const costFor = async (name: string): Promise<number> => {
+      compare.mockClear();
+      expect((await attempt(visitor(), name, 'Not-the-password-1')).status).toBe(401);
+      return bcrypt.getRounds(compare.mock.calls[0]![1]);
+    };
+    await forum.app.service(Settings).set({ 'security.bcrypt_cost': 14 });
+    expect([await costFor('gauss'), await costFor('nobody')]).toEqual([4, 4]);
+    await forum.app.service(Data).all(sql`update account set password_hash = overlay(password_hash placing '06' from 5) where username <> 'Gauss'`);
+    forum.clock.advance(600_000);
+    expect([await costFor('gauss'), await costFor('nobody')]).toEqual([4, 6]);
+    await forum.app.service(Data).all(sql`update account set password_hash = overlay(password_hash placing '04' from 5) where password_hash like '$2%'`);
+    await forum.app.service(Settings).set({ 'security.bcrypt_cost': 12 });
+    forum.clock.advance(600_000);
     compare.mockRestore();
   });
 
@@ -89,6 +108,33 @@ describe('logging in', () => {
   it('refuses an account after ten failures from anywhere', async () => {
     for (let n = 0; n < 10; n++) expect((await attempt(visitor(), 'BELL', 'Wrong-password-1')).status).toBe(401);
     expect((await attempt(visitor(), 'bell', PASSWORD)).status).toBe(429);
+  });
+
+  it('counts the name, the address and every spelling of both as one account', async () => {
+    const spellings = ['hopper', 'HOPPER', ' Hopper ', 'ｈｏｐｐｅｒ', 'hopper@example.org', 'Hopper@Example.ORG', 'hopper@example.org ', '\u00a0hopper', 'ｈopper@example.org', 'Hopper'];
+    for (const spelling of spellings) expect((await attempt(visitor(), spelling, 'Wrong-password-1')).status).toBe(401);
+    for (const spelling of ['hopper', 'hopper@example.org']) expect((await attempt(visitor(), spelling, PASSWORD)).status).toBe(429);
+  });
+
+  it('counts the same for a name and an address that nobody has, in every spelling', async () => {
+    for (const spellings of [['gone', 'GONE', ' Gone', 'ｇone'], ['gone@example.org', 'Gone@example.org ', 'ｇone@EXAMPLE.org']]) {
+      for (let n = 0; n < 10; n++) expect((await attempt(visitor(), spellings[n % spellings.length]!, PASSWORD)).status).toBe(401);
+      for (const spelling of spellings) expect((await attempt(visitor(), spelling, PASSWORD)).status).toBe(429);
+    }
+  });
+
+  it('takes thirty attempts of an account in a quarter of an hour, right ones too', async () => {
+    await forum.app.service(Settings).set({ 'login.attempt_rate_limit': 30 });
+    const ives = visitor();
+    for (let n = 0; n < 30; n++) expect((await attempt(visitor(), n % 2 ? 'ives' : 'Ives@example.org', PASSWORD)).status).toBe(200);
+    const refused = await attempt(ives, 'ives', PASSWORD);
+    expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true]);
+    expect((await attempt(ives, 'euler', PASSWORD)).status).toBe(200);
+    await ives.csrf('/');
+    const confirm = () => ives.post('/login/confirm', { password: PASSWORD }, asJson);
+    for (let n = 0; n < 29; n++) expect((await confirm()).status).toBe(200);
+    expect((await confirm()).status).toBe(429);
+    await forum.app.service(Settings).set({ 'login.attempt_rate_limit': 100_000 });
   });
 
   it('forgets an account’s failures when its member logs in', async () => {
@@ -151,11 +197,11 @@ describe('logging in', () => {
   it('hashes the password anew when the cost has risen', async () => {
     const hashOf = async (): Promise<string> => (await forum.app.service(Data).one(sql<{ hash: string }>`select password_hash as hash from account where username = 'Fermi'`))!.hash;
     expect(await hashOf()).toMatch(/^\$2b\$04\$/);
-    await forum.app.service(Settings).set({ 'security.bcrypt_cost': 5 });
+    await forum.app.service(Settings).set({ 'security.bcrypt_cost': 13 });
     expect((await attempt(visitor(), 'fermi', PASSWORD)).status).toBe(200);
     expect(await hashOf()).toMatch(/^\$2b\$05\$/);
     expect((await attempt(visitor(), 'fermi', PASSWORD)).status).toBe(200);
-    await forum.app.service(Settings).set({ 'security.bcrypt_cost': 4 });
+    await forum.app.service(Settings).set({ 'security.bcrypt_cost': 12 });
   });
 
   it('notes the address of the last login, but never 0.0.0.0', async () => {

@@ -39,7 +39,7 @@ describe('the list of one’s sessions', () => {
   const other = async (client: Client): Promise<string> => (await list(client)).find(({ current }) => !current)!.id;
 
   beforeAll(async () => {
-    forum = await startForum({ settings: { 'security.trusted_proxies': ['127.0.0.1'] } });
+    forum = await startForum({ environment: { trustedProxies: ['127.0.0.1'] } });
   });
   beforeEach(async () => {
     ada = await newMember();
@@ -127,6 +127,38 @@ describe('the list of one’s sessions', () => {
     expect([await isIn(desktop), await isIn(phone), await isIn(third)]).toEqual([true, false, false]);
     expect(desktop.cookies.get('parley.sid')).not.toBe(cookie);
     expect(await list(desktop)).toMatchObject([{ current: true, device: 'Firefox on Linux' }]);
+  });
+
+  it('keeps the newest fifty, and ends the older ones with their live streams', async () => {
+    await using stream = await listen(forum, phone, '', { 'user-agent': PHONE, 'x-forwarded-for': '2001:db8::7' });
+    expect(stream.status).toBe(200);
+    const guest = forum.client({ 'user-agent': LINUX, 'x-forwarded-for': '192.0.2.3' });
+    const token = await guest.csrf();
+    const cookies = [...guest.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const begin = async (): Promise<Client> => {
+      const client = forum.client({ 'user-agent': LINUX, 'x-forwarded-for': '192.0.2.3' });
+      const answer = await client.post('/login', { identifier: ada.username, password: PASSWORD }, { ...asJson, cookie: cookies, 'x-csrf-token': token });
+      expect(answer.status).toBe(200);
+      return client;
+    };
+    const later: Client[] = [];
+    for (let n = 0; n < 48; n++) {
+      forum.clock.advance(1);
+      later.push(await begin());
+    }
+    expect([await list(desktop).then(({ length }) => length), await isIn(desktop), await isIn(phone)]).toEqual([50, true, true]);
+    forum.clock.advance(1_800_000);
+    expect(await isIn(desktop)).toBe(true);
+    await begin();
+    expect([await isIn(desktop), await isIn(phone), await isIn(later[0]!)]).toEqual([false, true, true]);
+    await Promise.all(Array.from({ length: 8 }, begin));
+    expect([await isIn(phone), await isIn(later[6]!), await isIn(later[7]!)]).toEqual([false, false, true]);
+    const last = later[47]!;
+    expect(await list(last)).toHaveLength(50);
+    await last.csrf('/');
+    expect((await last.post('/api/discussions', { title: 'For those who are here', content: 'Words', category_id: 'general' })).status).toBe(201);
+    await expect.poll(() => stream.ended, { timeout: 20_000 }).toBe(true);
+    expect(stream.heard).toEqual([]);
   });
 
   it('shows none that broke a rule meanwhile', async () => {

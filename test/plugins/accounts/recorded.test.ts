@@ -35,7 +35,7 @@ describe('what happens with logins and accounts is told of', () => {
   const visitor = (headers: Record<string, string> = {}): Client => forum.client({ 'x-forwarded-for': address(), ...headers });
 
   beforeAll(async () => {
-    forum = await startForum({ extra: [listener], settings: { 'security.trusted_proxies': ['127.0.0.1'] } });
+    forum = await startForum({ extra: [listener], environment: { trustedProxies: ['127.0.0.1'] } });
   });
   beforeEach(async () => {
     const username = `Ada-${++member}`;

@@ -28,7 +28,7 @@ describe('signing up', () => {
   };
 
   beforeAll(async () => {
-    forum = await startForum({ settings: { 'security.trusted_proxies': ['127.0.0.1'], 'registration.rate_limit': 3 }, extra: [listener] });
+    forum = await startForum({ environment: { trustedProxies: ['127.0.0.1'] }, settings: { 'registration.rate_limit': 3 }, extra: [listener] });
   });
   afterAll(() => forum[Symbol.asyncDispose]());
 
@@ -133,6 +133,15 @@ describe('signing up', () => {
     forum.clock.advance(86_400_000);
     expect((await register({ username: 'Late', email: 'late@example.org', shown: stamp }, client)).body.code).toBe('form_expired');
     expect((await register({ username: 'Late', email: 'late@example.org', shown: 'abc.def' }, client)).body.code).toBe('form_expired');
+  });
+
+  it('refuses a browser’s form that leaves out when it was shown', async () => {
+    const client = visitor();
+    await client.csrf('/register');
+    const form = { username: 'Hasty', email: 'hasty@example.org', password: PASSWORD, password_confirmation: PASSWORD };
+    expect((await client.submit('/register', { ...form, shown: '' })).status).toBe(400);
+    const bare = await client.request('POST', '/register', { form: { ...form, _csrf: await client.csrf() }, headers: asJson });
+    expect([bare.status, bare.body.code]).toEqual([400, 'form_expired']);
   });
 
   it('makes one member of two equal sign-ups at the same moment', async () => {

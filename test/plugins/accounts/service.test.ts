@@ -67,7 +67,7 @@ describe('the commands', () => {
   const run = async (name: string, options: object): Promise<void> => {
     const command = commands.find((one) => one.name === name)!;
     const services = { accounts: forum.app.service(Accounts), access: forum.app.service(Access) };
-    await command.run(services, options, { terminal: false, columns: 80, print: (line) => void printed.push(line), progress: () => undefined });
+    await command.run(services, options, { terminal: false, columns: 80, print: (line) => void printed.push(line), progress: () => undefined, secret: () => Promise.resolve(undefined) });
   };
   beforeAll(async () => {
     forum = await startForum();

@@ -24,7 +24,7 @@ describe('a session', () => {
   };
 
   beforeAll(async () => {
-    forum = await startForum({ settings: { 'security.trusted_proxies': ['127.0.0.1'] } });
+    forum = await startForum({ environment: { trustedProxies: ['127.0.0.1'] } });
   });
   beforeEach(async () => {
     const username = `Ada-${++member}`;

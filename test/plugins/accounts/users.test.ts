@@ -25,8 +25,12 @@ describe('users through the API', () => {
 
   it('are found by any part of their name, those that begin with it first', async () => {
     expect(await names('q=ANNA')).toEqual(['Anna', 'annabel', 'Hanna_x', 'Hannax', 'Joanna']);
-    expect(await names('q=a_x')).toEqual(['Hanna_x']);
+    expect(await names('q=nna_x')).toEqual(['Hanna_x']);
     expect(await names('q=%25')).toEqual([]);
+  });
+
+  it('are found by the beginning of their name alone where it is less than three letters', async () => {
+    expect(await names('q=an')).toEqual(['Anna', 'annabel']);
   });
 
   it('are listed in pages of at most twenty', async () => {

@@ -1,13 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { definePlugin } from '#core';
+import { defineFilter, definePlugin } from '#core';
 import { Admin, adminSections, administer, adminTiles } from '#plugins/admin';
-import { pages } from '#plugins/web';
+import { pages, redirect } from '#plugins/web';
 import { startPanel, type PanelForum } from './forum.ts';
 
+const floats = defineFilter<string>('boats.floats', 'abort');
 const boats = definePlugin({
   id: 'boats',
   needs: { admin: Admin },
+  hooks: [floats],
   setup({ admin }, plugin) {
+    plugin.on(floats, (): string => { throw new Error('no sight'); });
+    plugin.route(pages, { method: 'post', path: '/rafts', can: 'public', options: { csrf: false } })(async () => redirect(await plugin.filter(floats, '/', undefined)));
     plugin.extend(adminSections, { group: 'content' as const, label: 'Boats', href: '/admin/boats' });
     plugin.extend(adminTiles, { label: 'Boats', href: '/admin/boats', value: async () => ({ text: '<12>', state: 'good' }) });
     plugin.extend(adminTiles, { label: 'Sunk', value: () => Promise.reject(new Error('glug')) });
@@ -58,6 +62,18 @@ describe('the panel', () => {
     expect(text).toMatch(/href="\/admin\/boats" aria-current="page">Boats</);
     for (const path of ['/admin', '/admin/settings', '/admin/plugins', '/admin/users', '/admin/jobs']) expect(text).toContain(`href="${path}"`);
     expect((await ada.get('/admin/settings/api')).text).toMatch(/href="\/admin\/settings" aria-current="page"/);
+  });
+
+  it('says on its first page which plugin refuses everything it should check, with the switch to turn it off', async () => {
+    const ada = await forum.session('ada');
+    const refused = await ada.post('/rafts', {}, json);
+    expect([refused.status, refused.headers.get('retry-after'), refused.body.error]).toEqual([503, '60', expect.stringContaining('The plugin "boats" could not check this, so it was refused: no sight')]);
+    const guest = await forum.client().post('/rafts', {}, json);
+    expect([guest.status, guest.body.error]).toEqual([503, 'This cannot be checked at the moment, so it was not accepted; try again in a minute']);
+    const { body, text } = { ...(await ada.get('/admin', json)), text: (await ada.get('/admin')).text };
+    expect(body.alerts).toEqual([expect.objectContaining({ kind: 'refusing', id: 'boats', text: expect.stringContaining('no sight'), on: true })]);
+    expect(text).toMatch(/cannot check what it has to[^]*action="\/admin\/plugins\/disable"[^]*value="boats"/);
+    expect((await ada.get('/admin/plugins', json)).body.plugins.find(({ id }: { id: string }) => id === 'boats').tasks).toContainEqual(expect.objectContaining({ refusing: true }));
   });
 
   it('collects tiles; one that fails does not take the others with it', async () => {

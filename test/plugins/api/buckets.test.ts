@@ -6,7 +6,7 @@ const world = useWorld({ 'presence.rate_limit': 7, 'markdown.rate_limit': 6, 'se
 /** What may be done how often before an administrator says otherwise. */
 const DEFAULTS = {
   'api.rate_limit_user': 120, 'api.rate_limit_ip': 60, 'posts.rate_limit': 20, 'discussions.rate_limit': 10, 'presence.rate_limit': 60, 'markdown.rate_limit': 60,
-  'login.rate_limit': 5, 'login.account_rate_limit': 10, 'registration.rate_limit': 3, 'password_reset.rate_limit': 3,
+  'login.rate_limit': 5, 'login.account_rate_limit': 10, 'login.attempt_rate_limit': 30, 'registration.rate_limit': 3, 'password_reset.rate_limit': 3,
 };
 /** Routes that count outside the general bucket, with the bucket they share. */
 const OWN: Readonly<Record<string, string>> = {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Access } from '#plugins/access';
 import { Cache, definePermission } from '#core';
+import { createSender } from '../../kit/spellings.ts';
 import { startApi, type ApiForum } from './probe.ts';
 
 let forum: ApiForum;
@@ -52,6 +53,37 @@ describe('a kept answer', () => {
     expect(sized).not.toBe(plain);
     expect(await run('/api/probe/kept?utm=x&size=2')).toBe(sized);
     expect(await run('/api/probe/kept?size=3')).not.toBe(sized);
+  });
+
+  it.each(['?x=?&size=2', '?x=1?&size=2', '?x=?size=2', '#?size=2', '?x=1#&size=2', '?x#?size=2', '?%73ize=2', '?size=%32', '?size=02', '?x=?', '??', '?#'])(
+    'is never another’s, however %s is read', async (odd) => {
+      const { send, close } = createSender(forum.url);
+      const ask = async (query: string) => JSON.parse((await send({ method: 'GET', url: `/api/probe/kept${query}`, headers: {} })).body) as { run?: number };
+      for (const order of [[odd, '', '?size=2'], ['', '?size=2', odd]]) {
+        await purge();
+        const runs = new Map<string, number | undefined>();
+        for (const query of [...order, ...order]) {
+          const { run: made } = await ask(query);
+          expect([query, made]).toEqual([query, runs.get(query) ?? made]);
+          runs.set(query, made);
+        }
+        expect(runs.get('')).not.toBe(runs.get('?size=2'));
+      }
+      close();
+    });
+
+  it('is found by each spelling without asking anew', async () => {
+    await purge();
+    const sized = await kept('/api/probe/kept?size=7');
+    for (const query of ['?size=7&x=?', '?%73ize=%37', '?x=?&size=7', '?size=7#']) expect([query, await run(`/api/probe/kept${query}`)]).toEqual([query, sized]);
+  });
+
+  it('goes with the plugin that answered', async () => {
+    await kept('/api/probe/kept');
+    await forum.app.kernel.disable('probe');
+    expect((await forum.client().get('/api/probe/kept')).status).toBe(404);
+    await forum.app.kernel.enable('probe');
+    expect((await forum.client().get('/api/probe/kept')).status).toBe(200);
   });
 
   it('of guests is not sent to members, nor theirs to guests', async () => {
@@ -115,6 +147,21 @@ describe('other origins', () => {
     expect(other.headers.get('access-control-allow-origin')).toBeNull();
     const preflight = await forum.client().request('OPTIONS', '/api/probe/form', { headers: { origin: 'https://app.example', 'access-control-request-method': 'POST' } });
     expect([preflight.status, preflight.headers.get('access-control-allow-headers')]).toEqual([204, expect.stringContaining('Authorization')]);
+    expect(preflight.headers.get('access-control-allow-headers')).toContain('Last-Event-ID');
+    for (const name of ['ETag', 'Idempotency-Replayed', 'Location', 'Retry-After', 'X-RateLimit-Remaining', 'X-Request-Id']) {
+      expect(named.headers.get('access-control-expose-headers')).toContain(name);
+    }
     await forum.app.settings.reset(['api.cors_origins']);
+  });
+
+  it('are told the same of what is kept, and nobody else is', async () => {
+    await forum.app.settings.set({ 'api.cors_origins': ['https://app.example'] });
+    for (const origin of [undefined, 'https://app.example', 'https://evil.example', undefined, 'https://app.example']) {
+      await kept('/api/probe/kept');
+      const { headers } = await forum.client().get('/api/probe/kept', origin === undefined ? {} : { origin });
+      expect([headers.get('access-control-allow-origin'), headers.get('vary')]).toEqual([origin === 'https://app.example' ? origin : null, 'Accept-Encoding, Authorization, Cookie, Origin']);
+    }
+    await forum.app.settings.reset(['api.cors_origins']);
+    expect((await forum.client().get('/api/probe/kept')).headers.get('vary')).toBe('Accept-Encoding, Authorization, Cookie');
   });
 });

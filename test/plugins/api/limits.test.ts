@@ -5,7 +5,7 @@ import { startApi, type ApiForum } from './probe.ts';
 
 let forum: ApiForum;
 beforeAll(async () => {
-  forum = await startApi({ settings: { 'security.trusted_proxies': ['127.0.0.1'], 'probe.rate': 3 } });
+  forum = await startApi({ environment: { trustedProxies: ['127.0.0.1'] }, settings: { 'probe.rate': 3 } });
 });
 afterAll(() => forum[Symbol.asyncDispose]());
 

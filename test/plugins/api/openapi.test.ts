@@ -23,11 +23,11 @@ const document = async (): Promise<any> => (await forum.client().get('/api/opena
 
 it('is printed, or written to a file, by a command as it is answered over HTTP', async () => {
   const lines: string[] = [];
-  await runCommand(forum.app, ['openapi'], { terminal: false, columns: 80, print: (line) => void lines.push(line), progress: () => undefined });
+  await runCommand(forum.app, ['openapi'], { terminal: false, columns: 80, print: (line) => void lines.push(line), progress: () => undefined, secret: () => Promise.resolve(undefined) });
   expect(JSON.parse(lines.join('\n'))).toEqual(await document());
 
   const out = join(forum.app.environment.dataDir, 'openapi.json');
-  await runCommand(forum.app, ['openapi', '--out', out], { terminal: false, columns: 80, print: (line) => void lines.push(line), progress: () => undefined });
+  await runCommand(forum.app, ['openapi', '--out', out], { terminal: false, columns: 80, print: (line) => void lines.push(line), progress: () => undefined, secret: () => Promise.resolve(undefined) });
   expect([lines.at(-1), JSON.parse(await readFile(out, 'utf8'))]).toEqual([`Written to ${out}.`, await document()]);
 });
 

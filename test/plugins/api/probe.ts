@@ -77,7 +77,7 @@ export async function startApi({ settings = {}, environment = {}, extra = [], di
   const probe: Probe = { runs: new Map() };
   const forum = await startApp({
     plugins: [...real, createProbe(probe), ...extra], environment, differing,
-    settings: { 'security.bcrypt_cost': 4, 'email.mx_validation': false, 'api.rate_limit_user': 100_000, 'api.rate_limit_ip': 100_000, ...settings },
+    settings: { 'login.attempt_rate_limit': 100_000, 'email.mx_validation': false, 'api.rate_limit_user': 100_000, 'api.rate_limit_ip': 100_000, ...settings },
   });
   const { Access } = await import('#plugins/access');
   const accounts = forum.app.service(Accounts);

@@ -4,7 +4,7 @@ import type { AuditRecord } from '#plugins/audit';
 import { useForum, type Name } from '../discussions/forum.ts';
 import { settled } from './settled.ts';
 
-const forum = useForum({ 'webhooks.allowed_hosts': ['127.0.0.1'] });
+const forum = useForum({}, { allowedHosts: ['127.0.0.1'] });
 const JSON_ONLY = { accept: 'application/json' };
 
 /** Something to be sent to a route, by whom (an administrator), and the action that it leaves. */

@@ -6,7 +6,7 @@ import { uploadFiles } from '#plugins/uploads';
 import { useForum } from '../discussions/forum.ts';
 import { settled } from './settled.ts';
 
-const forum = useForum({ 'pro.enabled': true, 'webhooks.allowed_hosts': ['receiver.test'] });
+const forum = useForum({ 'pro.enabled': true }, { allowedHosts: ['receiver.test'] });
 const JSON_ONLY = { accept: 'application/json' };
 
 /** What doing something leaves, without ids and times: actions with who did them. */

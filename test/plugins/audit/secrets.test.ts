@@ -9,7 +9,7 @@ import { Members } from '../two-factor/forum.ts';
 import { settled } from './settled.ts';
 
 const JSON_ONLY = { accept: 'application/json' };
-const console: Console = { terminal: false, columns: 80, print: () => undefined, progress: () => undefined };
+const console: Console = { terminal: false, columns: 80, print: () => undefined, progress: () => undefined, secret: () => Promise.resolve(undefined) };
 /** What must not be found in the log, by what it is. */
 const secrets = new Map<string, string>();
 /** A secret that is found wherever it turns up. */
@@ -44,7 +44,7 @@ describe('nothing secret is in the log, whatever was done', () => {
   };
 
   beforeAll(async () => {
-    site = await startApp({ environment: { secretKey: undefined }, settings: { 'pro.enabled': true, 'webhooks.allowed_hosts': ['127.0.0.1'], 'login.rate_limit': 100 } });
+    site = await startApp({ environment: { secretKey: undefined, allowedHosts: ['127.0.0.1'] }, settings: { 'pro.enabled': true, 'login.rate_limit': 100 } });
     const create = async (username: string, groupId: string): Promise<string> => {
       const [email, password] = [marked(`e-mail of ${username}`, (mark) => `${mark}@example.org`), marked(`password of ${username}`)];
       return (await site.app.service(Accounts).create({ username, email, password, groupId })).id;
@@ -105,7 +105,6 @@ describe('nothing secret is in the log, whatever was done', () => {
 
   test('settings, webhooks and what moderators write', async () => {
     await post(root, '/admin/settings/save', {
-      'mail.smtp_url': marked('SMTP address', (mark) => `smtp://forum:${mark}@127.0.0.1:9`),
       'webhooks.inbound_secret': marked('inbound secret', (mark) => `whsec_${Buffer.from(mark.padEnd(32, '.')).toString('base64')}`),
     });
     const url = (credentials: string): string => `http://${credentials}127.0.0.1:9/${secrets.get('path in an address')}?key=${secrets.get('query of an address')}`;
@@ -125,7 +124,7 @@ describe('nothing secret is in the log, whatever was done', () => {
     const run = (...words: string[]): Promise<void> => runCommand(site.app, words, console);
     await run('user', 'create', 'bob', '--email', marked('e-mail given to a command', (mark) => `${mark}@example.org`), '--password', marked('password given to a command'));
     await run('user', 'reset-password', 'bob', '--password', marked('next password given to a command'));
-    await run('setting', 'set', 'mail.smtp_url', marked('SMTP address given to a command', (mark) => `smtps://forum:${mark}@mail.example.org`));
+    await run('setting', 'set', 'webhooks.inbound_secret', marked('inbound secret given to a command', (mark) => `whsec_${Buffer.from(mark.padEnd(32, '.')).toString('base64')}`));
     await run('secret', 'rotate');
     await run('user', 'delete', 'bob');
     expect(await found()).toEqual([]);

@@ -4,9 +4,9 @@ import { runCommand } from '../../../core/cli/run.ts';
 import { useForum } from '../discussions/forum.ts';
 import { settled } from './settled.ts';
 
-const forum = useForum({ 'webhooks.allowed_hosts': ['127.0.0.1'] });
+const forum = useForum({}, { allowedHosts: ['127.0.0.1'] });
 const JSON_ONLY = { accept: 'application/json' };
-const console: Console = { terminal: false, columns: 80, print: () => undefined, progress: () => undefined };
+const console: Console = { terminal: false, columns: 80, print: () => undefined, progress: () => undefined, secret: () => Promise.resolve(undefined) };
 const rows = <T = object>(statement: string): Promise<T[]> => forum.app.app.data.all(sql.raw(statement) as ReturnType<typeof sql<T>>);
 const post = async (path: string, body: object): Promise<any> => (await forum.as.root.post(path, body, JSON_ONLY)).body;
 let category: string;

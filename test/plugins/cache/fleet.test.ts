@@ -45,7 +45,9 @@ describe('a process that shares', () => {
     fleet = createFleet(log);
     const processes = new Processes(log, fleet, 'shared', line as unknown as Redis);
     undo.push(() => processes.close());
-    const on = (_event: string, hear: (channel: string, text: string) => void): unknown => (say = (text) => hear('shared:fleet', text));
+    const on = (event: string, hear: (channel: string, text: string) => void): void => {
+      if (event === 'message') say = (text) => hear('shared:fleet', text);
+    };
     await processes.join({ subscribe: () => Promise.resolve(1), on } as unknown as Redis);
     fleet.listen('settings', looked);
     looked.mockClear();

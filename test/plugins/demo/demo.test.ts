@@ -8,7 +8,7 @@ import { readContent, type Content } from '../../../plugins/demo/content.ts';
 let site: TestApp;
 let content: Content;
 const lines: string[] = [];
-const console: Console = { terminal: false, columns: 80, print: (line) => void lines.push(line), progress: () => undefined };
+const console: Console = { terminal: false, columns: 80, print: (line) => void lines.push(line), progress: () => undefined, secret: () => Promise.resolve(undefined) };
 const run = async (...words: string[]): Promise<readonly string[]> => {
   lines.length = 0;
   await runCommand(site.app, words, console);

@@ -18,7 +18,7 @@ describe('an admin', () => {
   });
 
   test.each([
-    [{ name: '' }, 'name'], [{ name: 'Help again', slug: 'help' }, 'slug'], [{ name: 'x', slug: 'no spaces' }, 'slug'], [{ name: 'x', hue: 7 }, 'hue'],
+    [{ name: '' }, 'name'], [{ name: 'Help again', slug: 'help' }, 'slug'], [{ name: 'x', slug: 'no spaces' }, 'slug'], [{ name: 'x', hue: 360 }, 'hue'],
     [{ name: 'x', view: ['nobody'] }, 'view'], [{ name: 'x', parent_id: 'nowhere' }, 'parent_id'],
   ])('is told what is wrong with %j', async (body, field) => {
     const answer = await save(body);

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll } from 'vitest';
-import { definePlugin, type Plugin } from '#core';
+import { afterAll, beforeAll, expect } from 'vitest';
+import { definePlugin, type Environment, type Plugin } from '#core';
 import { Accounts } from '#plugins/accounts';
 import { discussionCreated, discussionDeleted, discussionUpdated, postCreated, postDeleted, postUpdated } from '#plugins/discussions';
-import { startApp, type Answer, type Client, type TestApp } from '#test';
+import { miscounted, startApp, type Answer, type Client, type TestApp } from '#test';
 
 const PASSWORD = 'Plain-Sailing-42';
 const GROUPS = { ada: 'member', bob: 'member', mia: 'moderator', root: 'admin', bad: 'banned' } as const;
@@ -24,16 +24,20 @@ export interface Forum {
   reply(name: Name, discussionId: string, content: string): Promise<any>;
 }
 
-/** One forum for a test file, on a database of its own. */
-export function useForum(settings: Readonly<Record<string, unknown>> = {}): Forum {
+/** One forum for a test file, on a database of its own; whatever the tests did, every kept number is right in the end. */
+export function useForum(settings: Readonly<Record<string, unknown>> = {}, environment: Partial<Environment> = {}): Forum {
   const forum = {} as { -readonly [K in keyof Forum]: Forum[K] };
-  beforeAll(async () => Object.assign(forum, await open(settings)));
-  afterAll(() => forum.app[Symbol.asyncDispose]());
+  beforeAll(async () => Object.assign(forum, await open(settings, environment)));
+  afterAll(async () => {
+    const wrong = await miscounted(forum.app);
+    await forum.app[Symbol.asyncDispose]();
+    expect(wrong).toEqual([]);
+  });
   return forum;
 }
 
-async function open(settings: Readonly<Record<string, unknown>>): Promise<Forum> {
-  const app = await startApp({ settings });
+async function open(settings: Readonly<Record<string, unknown>>, environment: Partial<Environment>): Promise<Forum> {
+  const app = await startApp({ settings, environment });
   const happened: Happening[] = [];
   await install(app, listener(happened));
   const accounts = app.app.kernel.service(Accounts)!;

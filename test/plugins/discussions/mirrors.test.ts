@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { definePlugin, HttpError } from '#core';
+import { definePlugin, HttpError, Migration } from '#core';
 import { Categories, Discussions, Importer, mirrors, type MirroredPost } from '#plugins/discussions';
 import { expectStatus, install, useForum } from './forum.ts';
 
@@ -45,6 +45,53 @@ describe('without a mirror', () => {
     expect((await discussions.mirrored(undefined, 10, mark)).map((post) => post.title)).toEqual(['Brought along', 'Brought along']);
     expectStatus(await forum.as.bob.delete(`/api/posts/${reply.id}`), 200);
     expect((await discussions.mirrored(undefined, 10, mark)).find((post) => post.id === reply.id)).toMatchObject({ removed: true, visible: false });
+  });
+
+  test('whether anything has changed since a mark is one statement', async () => {
+    const discussions = forum.app.app.service(Discussions);
+    forum.app.clock.advance(120_000);
+    const mark = await discussions.mark();
+    expect(await forum.app.statements(() => discussions.changed(mark))).toBe(1);
+    expect([await discussions.changed(), await discussions.changed(mark)]).toEqual([true, false]);
+    await forum.start('ada', 'Since');
+    expect(await discussions.changed(mark)).toBe(true);
+  });
+});
+
+describe('a mirror that was switched off', () => {
+  const batches: string[][] = [];
+  class Marks extends Migration {
+    override up(): void {
+      this.addSql('create table test_absence (since text not null)');
+    }
+  }
+  const plugin = (fail: () => boolean) => definePlugin({
+    id: 'test-absent', needs: { discussions: Discussions }, migrations: [Marks],
+    setup: ({ discussions }, handle) => discussions.makeUp(handle, {
+      posts: async (_em, posts) => {
+        if (fail()) throw new Error('interrupted');
+        batches.push(posts.map(({ id }) => id));
+      },
+    }, 'test_absence'),
+  });
+
+  test('hears of everything that was written meanwhile, batch by batch, and goes on where it was interrupted', async () => {
+    let interrupted = false;
+    await install(forum.app, plugin(() => interrupted));
+    const { kernel } = forum.app.app;
+    forum.app.clock.advance(120_000);
+    await kernel.disable('test-absent');
+    forum.app.clock.advance(120_000);
+    await importOne(1_200);
+    await kernel.enable('test-absent');
+    await expect.poll(() => batches.length, { timeout: 20_000 }).toBeGreaterThan(0);
+    interrupted = true;
+    const before = batches.length;
+    await kernel.disable('test-absent');
+    interrupted = false;
+    await kernel.enable('test-absent');
+    await expect.poll(() => new Set(batches.flat()).size, { timeout: 20_000 }).toBe(1_200);
+    expect(batches.slice(0, before).map(({ length }) => length)).toEqual([500, 500, 200].slice(0, before));
   });
 });
 

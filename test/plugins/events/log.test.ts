@@ -113,6 +113,25 @@ describe('the event log', () => {
     expect(page.position).toBe((await log().bounds()).newest);
   });
 
+  test('tells little of much at once, as long as the texts are, and all of it page by page', async () => {
+    const long = 'A long line of a long text.\n'.repeat(2_000);
+    const posts: string[] = [];
+    const { id } = await forum.start('ada', 'A discussion of long texts');
+    await settled(forum.app);
+    await mark();
+    for (let n = 0; n < 6; n++) posts.push((await forum.reply('bob', id, n % 2 ? long : 'Short, to begin with')).id);
+    for (const post of posts) await forum.as.bob.put(`/api/posts/${post}`, { content: long });
+    await settled(forum.app);
+    let seen = 0;
+    for (let page: any, next = since(), rounds = 0; page?.hasMore ?? true; next = `&cursor=${page.next_cursor}`, rounds++) {
+      const { body, text } = await forum.guest.get(`/api/events?limit=100${next}`);
+      expect([text.length < 1024 * 1024, body.count > 0, rounds < 12]).toEqual([true, true, true]);
+      seen += body.events.filter(({ data }: any) => posts.includes(data.post?.id) && data.post.content.length > 50_000).length;
+      page = body;
+    }
+    expect(seen).toBe(12);
+  });
+
   test('tells of some kinds alone, and then still where to go on', async () => {
     await mark();
     const { id } = await forum.start('ada', 'Kinds');
@@ -145,7 +164,10 @@ describe('the event log', () => {
   test('is kept for as many days as the setting says', async () => {
     await forum.start('ada', 'Old news');
     await settled(forum.app);
-    await forum.app.app.data.all(sql`update event_log set created_at = ${new Date(forum.app.clock.now() - 8 * 86_400_000)}`);
+    const old = forum.app.clock.now() - 8 * 86_400_000;
+    // An id says when something was raised.
+    await forum.app.app.data.all(sql`update event_log set created_at = ${new Date(old)},
+      id = (lpad(to_hex(${old}::bigint), 12, '0') || right(replace(id::text, '-', ''), 20))::uuid`);
     const { newest } = await log().bounds();
     const forget = async (): Promise<void> => {
       await forum.app.app.data.all(sql`update job set run_at = now() where listener = 'events/job:forget'`);

@@ -132,3 +132,18 @@ describe('what is kept', () => {
     expect((await get('/feed/rss/category/general')).text).toContain('Number');
   });
 });
+
+test('pages of other origins may read feeds where they are named, kept or not', async () => {
+  await forum.app.app.settings.set({ 'api.cors_origins': ['https://app.example'] });
+  for (const path of ['/feed/rss', '/feed/rss', '/feed/rss?x=1', '/feed/rss/category/nowhere']) {
+    for (const origin of ['https://app.example', 'https://evil.example']) {
+      const { headers } = await get(path, { origin });
+      expect([path, headers.get('access-control-allow-origin'), headers.get('vary')]).toEqual([path, origin === 'https://app.example' ? origin : null, expect.stringContaining('Origin')]);
+    }
+    expect((await get(path)).headers.get('access-control-allow-origin')).toBeNull();
+  }
+  const preflight = await forum.guest.request('OPTIONS', '/feed/rss', { headers: { origin: 'https://app.example', 'access-control-request-method': 'GET', 'access-control-request-headers': 'if-none-match' } });
+  expect([preflight.status, preflight.headers.get('access-control-allow-headers')]).toEqual([204, expect.stringContaining('If-None-Match')]);
+  await forum.app.app.settings.reset(['api.cors_origins']);
+  expect((await get('/feed/rss', { origin: 'https://app.example' })).headers.get('access-control-allow-origin')).toBeNull();
+});

@@ -87,6 +87,13 @@ describe('a configuration file in the data directory', () => {
     await writeFile(file, JSON.stringify({ database_url: 'postgres://kept/parley', redis_url: 'redis://kept' }));
     expect(read()).toMatchObject({ databaseUrl: 'postgres://kept/parley', redisUrl: 'redis://kept' });
     expect(read({ DATABASE_URL: 'postgres://wins/parley' })).toMatchObject({ databaseUrl: 'postgres://wins/parley', redisUrl: 'redis://kept' });
+    await writeFile(file, JSON.stringify({ smtp_url: 'smtps://kept.example', mail_from: 'a@kept.example', trusted_proxies: ['127.0.0.1', '10.0.0.0/8'], webhooks_allowed_hosts: 'a.example b.example', webhooks_allowed_ports: [8443] }));
+    expect(read()).toMatchObject({
+      smtpUrl: 'smtps://kept.example', mailFrom: 'a@kept.example', trustedProxies: ['127.0.0.1', '10.0.0.0/8'], allowedHosts: ['a.example', 'b.example'], allowedPorts: [8443],
+    });
+    expect(read({ TRUSTED_PROXIES: '::1', WEBHOOKS_ALLOWED_PORTS: '443, 9000' })).toMatchObject({ trustedProxies: ['::1'], allowedPorts: [443, 9000] });
+    const wrong = { TRUSTED_PROXIES: '127.0.0.1,the-proxy', WEBHOOKS_ALLOWED_PORTS: '443,0', SMTP_URL: 'mail.example.org', MAIL_FROM: 'nobody' };
+    for (const name of Object.keys(wrong)) expect(() => read(wrong)).toThrow(`${name}=`);
     await writeFile(file, '\n');
     expect(read()).toMatchObject({ databaseUrl: undefined, redisUrl: undefined });
     await writeFile(file, '{ "database_url": "mysql://kept" }');

@@ -15,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => site[Symbol.asyncDispose]());
 
-const console: Console = { terminal: false, columns: 80, print: (line) => void lines.push(line), progress: () => undefined };
+const console: Console = { terminal: false, columns: 80, print: (line) => void lines.push(line), progress: () => undefined, secret: () => Promise.resolve(undefined) };
 const install = (...more: string[]): Promise<void> =>
   runCommand(site.app, ['install', '--admin-username', 'ada', '--admin-email', 'ada@example.org', '--admin-password', PASSWORD, ...more], console);
 

@@ -228,7 +228,7 @@ describe('installing in a browser', () => {
 
   test('a shell beside the server may install as well: the forum opens and the link is dead', async () => {
     await using site = await openSite();
-    const console = { terminal: false, columns: 80, print: () => undefined, progress: () => undefined };
+    const console = { terminal: false, columns: 80, print: () => undefined, progress: () => undefined, secret: () => Promise.resolve(undefined) };
     await runCommand(site.running.app!, ['install', '--admin-username', 'ada', '--admin-email', 'ada@example.org', '--admin-password', PASSWORD], console);
     expect((await site.client().get('/')).status).toBe(200);
     expect((await site.client().get(site.link)).status).toBe(403);

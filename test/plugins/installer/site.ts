@@ -45,9 +45,9 @@ export async function openSite({ place: given, variables = {}, fill }: SiteOptio
     ...(place.url !== undefined && { DATABASE_URL: place.url, REDIS_URL: process.env['TEST_REDIS_URL'] }), ...variables,
   };
   const plugins = await pluginsWith(fill);
-  const settings = { ...configuration.settings, 'security.bcrypt_cost': 4, 'email.mx_validation': false, 'sitemap.files': false };
+  const settings = { ...configuration.settings, 'login.attempt_rate_limit': 100_000, 'email.mx_validation': false, 'sitemap.files': false };
   const used = { root: ROOT, configuration: { ...configuration, settings }, log: testLog, plugins };
-  const read = async (): Promise<AppOptions> => ({ ...used, environment: readEnvironment(environment) });
+  const read = async (): Promise<AppOptions> => ({ ...used, environment: { ...readEnvironment(environment), quickHashes: 8 } });
   const printed: string[] = [];
   const running = new Running({
     read, print: (text) => void printed.push(text),
@@ -66,7 +66,7 @@ export async function openSite({ place: given, variables = {}, fill }: SiteOptio
     throw error;
   });
   const url = `http://127.0.0.1:${port}`;
-  const link = (): string => /http:\/\/forum\.test(\/install\?token=\S+)/.exec(printed.join('\n'))?.[1] ?? '';
+  const link = (): string => /http:\/\/[\w.]+(\/install\?token=\S+)/.exec(printed.join('\n'))?.[1] ?? '';
   return {
     running, url, printed, folder: place.folder,
     get link() {

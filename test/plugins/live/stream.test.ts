@@ -169,4 +169,17 @@ describe('a reader that comes back', () => {
     await stream.until(2);
     expect(stream.names()).toEqual(['reset', 'discussion.created']);
   });
+
+  test('is told about a megabyte of what it missed, and to look at everything again for the rest', async () => {
+    const { id } = await forum.start('ada', 'Long letters');
+    await settled(forum.app);
+    const { newest } = await forum.app.app.service(EventLog).bounds();
+    for (let n = 0; n < 30; n++) await forum.reply('bob', id, `${n} ${'word '.repeat(12_000)}`);
+    await settled(forum.app);
+    await using stream = await listen(forum.app, forum.as.ada, '', { 'last-event-id': String(newest) });
+    await expect.poll(() => stream.names().at(-1)).toBe('reset');
+    const sent = stream.heard.reduce((sum, { data }) => sum + JSON.stringify(data).length, 0);
+    expect(sent).toBeGreaterThan(1024 ** 2);
+    expect(sent).toBeLessThan(1.75 * 1024 ** 2);
+  });
 });

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { Data, sealedStores, Secrets, Settings, sql } from '#core';
+import { Data, sealedStores, Secrets, sql } from '#core';
+import { Accounts } from '#plugins/accounts';
 import { letter, Mail } from '#plugins/mail';
 import { startApp, type TestApp } from '#test';
+import { runCommand } from '../../../core/cli/run.ts';
 import { mailsOf, startMailServer, type MailServer } from './forum.ts';
 
 const PATIENCE = { timeout: 20_000, interval: 50 };
@@ -9,7 +11,12 @@ let app: TestApp;
 let server: MailServer;
 let mail: Mail;
 let data: Data;
-const smtp = (url: string) => app.app.service(Settings).set({ 'mail.smtp_url': url });
+/** Begins anew with this server. */
+const smtp = async (smtpUrl: string): Promise<void> => {
+  await app[Symbol.asyncDispose]();
+  app = await startApp({ environment: { smtpUrl, mailFrom: 'quay@forum.test' } });
+  [mail, data] = [app.app.service(Mail), app.app.service(Data)];
+};
 const refusals = () => data.all(sql<{ refusal: number }>`select refusal from mail_message where refusal is not null order by refusal`);
 
 beforeAll(async () => {
@@ -64,9 +71,10 @@ describe('without a server', () => {
 describe('with a server', () => {
   beforeAll(() => smtp(server.url));
 
-  test('mails go there, without a restart', async () => {
+  test('mails go there, from the address that the environment names', async () => {
     await mail.send({ to: 'ada@forum.test', subject: 'Over the wire', text: '.begins with a full stop' });
     await vi.waitFor(() => expect(server.received.map(({ headers }) => headers['subject'])).toEqual(['Over the wire']), PATIENCE);
+    expect(server.received[0]?.headers['from']).toBe('Test forum <quay@forum.test>');
   });
 
   test('a mail that is refused for now is sent when the server takes it', async () => {
@@ -114,13 +122,36 @@ test('what waits is sealed anew when the root secret is replaced', async () => {
   expect(JSON.parse(secrets.open(after[0]!.sealed))).toMatchObject({ to: 'secret@forum.test' });
 });
 
-test('a mail server that was named before a restart is used after it', async () => {
+test('a mail server that an earlier version stored is not used; the start says which variable takes its place', async () => {
   await using before = await startApp();
-  await before.app.service(Settings).set({ 'mail.smtp_url': server.url });
+  await before.app.data.all(sql`insert into setting (key, value) values ('mail.smtp_url', '"v1.sealed"'), ('security.trusted_proxies', '["10.0.0.1"]'), ('webhooks.allowed_hosts', '["inside"]')`);
   await before.app.close();
   const { dataDir, databaseUrl } = before.app.environment;
-  await using after = await startApp({ environment: { dataDir, databaseUrl } });
-  expect(after.app.plugins.list().filter(({ state }) => state === 'failed')).toEqual([]);
-  await after.app.service(Mail).send({ to: 'ada@forum.test', subject: 'Still here', text: 'x' });
-  await vi.waitFor(() => expect(server.received.at(-1)?.headers['subject']).toBe('Still here'), PATIENCE);
+  await using after = await startApp({ environment: { dataDir, databaseUrl, trustedProxies: ['10.0.0.2'], given: new Set(['TRUSTED_PROXIES']) } });
+  const told = after.lines.filter(({ variable }) => variable !== undefined).map(({ level, setting, variable }) => [level, setting, variable]);
+  expect(told).toEqual([['warn', 'mail.smtp_url', 'SMTP_URL'], ['warn', 'webhooks.allowed_hosts', 'WEBHOOKS_ALLOWED_HOSTS']]);
+  const printed: string[] = [];
+  const found = runCommand(after.app, ['doctor'], { print: (line: string) => void printed.push(line) } as never);
+  await expect(found).rejects.toThrow('2 problems found');
+  expect(printed.join('\n')).toContain('the stored setting mail.smtp_url is not read any more; set SMTP_URL in the environment in its place');
+  await after.app.service(Mail).send({ to: 'ada@forum.test', subject: 'Into a file', text: 'x' });
+  await vi.waitFor(async () => expect((await mailsOf(after)).map(({ headers }) => headers['subject'])).toEqual(['Into a file']), PATIENCE);
+});
+
+test('the panel shows what the environment says, without the password, and takes nothing of it', async () => {
+  const environment = { smtpUrl: 'smtps://forum:sesame%40open@mail.example.org', mailFrom: 'quay@forum.test', trustedProxies: ['10.0.0.0/8'], allowedHosts: ['inside.example'] };
+  await using own = await startApp({ environment });
+  const account = { username: 'root', email: 'root@forum.test', password: 'Plain-Sailing-42', groupId: 'admin' };
+  await own.app.service(Accounts).create(account);
+  const client = own.client();
+  await client.login(account.username, account.password);
+  const page = await client.get('/admin/settings');
+  for (const word of ['SMTP_URL', 'smtps://forum:…@mail.example.org', 'quay@forum.test', '10.0.0.0/8', 'inside.example', '80, 443']) expect(page.text).toContain(word);
+  expect(page.text).not.toContain('sesame');
+  const asJson = { accept: 'application/json' };
+  expect((await client.get('/admin/settings', asJson)).body.environment).toContainEqual({ variable: 'TRUSTED_PROXIES', value: '10.0.0.0/8' });
+  for (const [key, value] of Object.entries({ 'mail.smtp_url': 'smtp://evil.example', 'mail.from': 'a@b.example', 'security.trusted_proxies': ['0.0.0.0/0'], 'webhooks.allowed_hosts': ['169.254.169.254'], 'webhooks.allowed_ports': [22] })) {
+    const refused = await client.post('/admin/settings/save', { [key]: value }, asJson);
+    expect([key, refused.status, refused.body.details[0].field]).toEqual([key, 400, key]);
+  }
 });

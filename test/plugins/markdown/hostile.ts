@@ -45,6 +45,19 @@ const blocks = [
 
 export const HOSTILE: readonly string[] = [...html, ...links, ...pictures, ...blocks];
 
+const table = (columns: number, rows: number): string => `${'|a'.repeat(columns)}\n${'|-'.repeat(columns)}\n${'|\n'.repeat(rows)}`;
+
+/** Texts of 64 KiB that would make a page many times their size. */
+export const SWELLING: readonly string[] = [
+  table(2, 28_000), table(8_000, 16_000), `${table(70, 140)}\n`.repeat(110), `> ${table(100, 200).replaceAll('\n', '\n> ')}`, 'a|b\n-|-\n\n'.repeat(6_500), table(1, 20_000),
+  '# a\n'.repeat(16_000), 'a\n-\n'.repeat(16_000), '![a](/assets/)'.repeat(4_681), 'http://a.b '.repeat(5_900), '```\n'.repeat(16_000),
+];
+/** The same length, of marks that a careless parser looks at again and again. */
+export const REPEATING: readonly string[] = [
+  '[', '![', '[](', '[a](<', '[x](', '*a **a ', '*a_ ', '**a *b ', 'a**b', '_a __b ___c ', '~~a ~', '`a``b', '>', '> - ', '- ', '1. ', '<', '<!--', '<a b="', '&', '&#x', '"', '@', '@a ', 'a@', '\\', '[a]: x "\n', '[a]:\n', '[a\n',
+  'https://', 'mailto:', '*[a`<http://', '***\n', '|', '|\n',
+].map((marks) => marks.repeat(64 * 1024 / marks.length));
+
 /** Small texts that make careless parsers slow. */
 export const INTRICATE: readonly string[] = [
   '['.repeat(2_000), '[]('.repeat(680), '![' .repeat(1_000), '*a '.repeat(680), '**a _b '.repeat(290), '`'.repeat(2_000), '>'.repeat(2_000), '- '.repeat(1_000), '<'.repeat(2_000),

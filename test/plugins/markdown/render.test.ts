@@ -1,6 +1,9 @@
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { permittedPictures } from '../../../plugins/markdown/pictures.ts';
 import { Renderer } from '../../../plugins/markdown/service.ts';
+import { createSanitiser } from '../../../plugins/markdown/sanitise.ts';
 import { Workshop } from '../../../plugins/markdown/workshop.ts';
+import { REPEATING, SWELLING } from './hostile.ts';
 
 const rules = { origin: 'http://localhost:3000', imageHosts: ['pictures.example'] };
 const renderer = new Renderer(rules, async (html) => html);
@@ -21,7 +24,8 @@ describe('Markdown', () => {
 
   it('lets the first strong letter decide the direction of each outermost block', async () => {
     const html = await render('مرحبا\n\n> quote\n\n- item\n\n|a|\n|-|\n|b|');
-    for (const tag of ['p', 'blockquote', 'ul', 'table']) expect(html).toContain(`<${tag} dir="auto">`);
+    for (const tag of ['p', 'blockquote', 'ul']) expect(html).toContain(`<${tag} dir="auto">`);
+    expect(html).toContain('<table dir="auto" tabindex="0">');
     expect(html).toContain('<li>item</li>');
   });
 
@@ -74,13 +78,54 @@ describe('a link', () => {
 
 describe('a picture', () => {
   it('of this site or an allowed host is shown, when it comes into view', async () => {
-    expect(await render('![A scarf joint](/a.png "t")')).toContain('<img src="/a.png" alt="A scarf joint" title="t" loading="lazy" decoding="async" />');
+    expect(await render('![A scarf joint](/uploads/1/a.png "t")')).toContain('<img src="/uploads/1/a.png" alt="A scarf joint" title="t" loading="lazy" decoding="async" />');
     expect(await render('![x](https://pictures.example/a.png)')).toContain('<img src="https://pictures.example/a.png"');
+  });
+
+  it.each([
+    '/uploads/1/a.png', '/assets/a.png', 'http://localhost:3000/uploads/1/a.png', '/api/../uploads/1/a.png', 'https://pictures.example/a.png',
+  ])('may come from %s', async (address) => {
+    expect(await render(`![x](<${address}>)`)).toMatch(/<img src="[^"]*(?:uploads|assets|pictures)/);
+  });
+
+  it.each([
+    '/api/discussions?x=?&offset=100000', '/a.png', '/logout', '/uploads', '/uploadsx/a.png', '/Uploads/1/a.png', '/uploads/../api/x', '/uploads/%2e%2e/api/x', '/uploads/.%2E/api/x',
+    '/uploads/..%2fapi/x', '/uploads/%252e%252e/api/x', '/uploads/..\\api\\x', '/uploads\\..\\api/x', '/assets/./../api/x', '/\tapi/x', '/uploads/.\t./api/x',
+    'http://localhost:3000/api/x', 'HTTP://LOCALHOST:3000/api/x', 'http://localhost:3000/uploads/../api/x', 'http://localhost:3000/uploads/%2E%2e/api/x',
+    'http://user@localhost:3000/uploads/1/a.png', '//localhost:3000/api/x', '/\\localhost:3000/api/x', 'http://pictures.example/a.png', 'https://pictures.example:444/a.png',
+  ])('never comes from %j, written or added by a plugin', async (address) => {
+    expect(await render(`![x](<${address}>)`)).not.toContain('<img');
+    expect(createSanitiser(rules)(`<img src="${address}">`)).toBe('');
+  });
+
+  it('of a route of this site is a link under its description', async () => {
+    expect(await render('![list](/api/discussions?x=1)')).toBe('<p dir="auto"><a href="/api/discussions?x=1">list</a></p>\n');
   });
 
   it('of any other host is a link under its description, so that nobody is counted by it', async () => {
     expect(await render('![Pixel](https://other.example/p.gif)')).toBe('<p dir="auto"><a href="https://other.example/p.gif" rel="nofollow ugc noopener">Pixel</a></p>\n');
     expect(await render('[![Pixel](https://other.example/p.gif)](/x)')).toBe('<p dir="auto"><a href="/x">Pixel</a></p>\n');
+  });
+});
+
+describe('stored HTML from before the rules for pictures', () => {
+  const { origin } = rules;
+  const judged = (html: string): string => permittedPictures(html, origin);
+
+  it('loses the pictures that would call a route of this site, and keeps their descriptions', () => {
+    for (const address of ['/api/x?a=1&amp;b=2', '/a.png', 'http://localhost:3000/logout', '//localhost:3000/api/x', '/uploads/../api/x', '/uploads/%2e%2e/x', '&#x2F;api', 'http://other.example/a.png']) {
+      expect(judged(`<p>a <img src="${address}" alt="my &lt;list&gt;" loading="lazy" /> b</p>`)).toBe('<p>a my &lt;list&gt; b</p>');
+      expect(judged(`<a href="/x"><IMG alt="" src="${address}"></a>`)).toBe(`<a href="/x">${address}</a>`);
+    }
+    expect(judged('<p><img alt="x"></p>')).toBe('<p>x</p>');
+  });
+
+  it('keeps all others as they are, of whatever host', () => {
+    for (const address of ['/uploads/1/a.png', '/assets/a.png', 'http://localhost:3000/uploads/1/a.png', 'https://other.example/a.png?a=1&amp;b=2']) {
+      const html = `<p><img src="${address}" alt="a" width="3" height="4" loading="lazy" /></p>`;
+      expect(judged(html)).toBe(html);
+    }
+    expect(judged('<p>&lt;img src="/api/x"&gt;</p>')).toBe('<p>&lt;img src="/api/x"&gt;</p>');
   });
 });
 
@@ -99,12 +144,66 @@ describe('rendering', () => {
     await expect(render(`[a]: /${'x'.repeat(2_000)}\n\n${'[a]'.repeat(20_000)}`)).rejects.toMatchObject({ status: 400 });
   });
 
+  it.each(SWELLING.map((source) => [source.slice(0, 12), source] as const))('refuses to make a large page of %j…', async (_, source) => {
+    expect(Buffer.byteLength(source)).toBeLessThanOrEqual(64 * 1024);
+    await expect(render(source)).rejects.toMatchObject({ status: 400, details: [{ field: 'content', message: expect.stringMatching(/10,000 cells|256 KiB|too intricate/) }] });
+  });
+
+  it.each(REPEATING.map((source) => [source.slice(0, 12), source] as const))('bounds what it makes of %j repeated', async (_, source) => {
+    const [result] = await Promise.allSettled([render(source)]);
+    const html = result.status === 'fulfilled' ? result.value : '';
+    expect(Buffer.byteLength(html)).toBeLessThanOrEqual(256 * 1024);
+    expect(result).toMatchObject(result.status === 'fulfilled' ? {} : { reason: { status: 400, details: [{ field: 'content' }] } });
+  });
+
+  it('takes tables as large as people make them', async () => {
+    const rows = `| one | two | three | four |\n|-|-|-|-|\n${'| a cell | 12 | 34 | 56 |\n'.repeat(1_000)}`;
+    expect((await render(rows)).match(/<tr>/g)).toHaveLength(1_001);
+  });
+
+  it('refuses a short text that grows out of proportion like a long one', async () => {
+    await expect(render(`[a]: http://b.cd/${'x'.repeat(1_000)}\n\n${'[a] '.repeat(255)}`)).rejects.toMatchObject({ status: 400, details: [{ field: 'content' }] });
+  });
+
   it('gives up on what takes too long, and goes on with the next text', async () => {
     const workshop = new Workshop(rules);
-    const slow = workshop.run({ step: 'parse', text: '*never* finished in a moment\n\n'.repeat(50_000) }, 1);
-    const next = workshop.run({ step: 'parse', text: 'next' });
+    const slow = workshop.run({ step: 'parse', text: '*never* finished in a moment\n\n'.repeat(50_000) }, { left: 1 });
+    const next = workshop.run({ step: 'parse', text: 'next' }, { left: 10_000 });
     await expect(slow).rejects.toMatchObject({ status: 400 });
     await expect(next).resolves.toContain('next');
+    await workshop.close();
+  });
+
+  it('never gives a text the result of the one before it that took too long', async () => {
+    const workshop = new Workshop(rules);
+    // About as long as the time it has, so that the result is sometimes on its way when the time is over.
+    const text = 'first *and* last\n\n'.repeat(200);
+    await workshop.run({ step: 'parse', text }, { left: 10_000 });
+    for (let round = 0; round < 8; round++) {
+      const [first, second] = await Promise.allSettled([workshop.run({ step: 'parse', text }, { left: 1 + (round % 5) }), workshop.run({ step: 'parse', text: `round ${round}` }, { left: 10_000 })]);
+      expect(first.status === 'fulfilled' ? first.value.slice(0, 21) : first.reason.status).toBeOneOf(['<p dir="auto">first <', 400]);
+      expect(second).toEqual({ status: 'fulfilled', value: `<p dir="auto">round ${round}</p>\n` });
+    }
+    await workshop.close();
+  });
+
+  it('counts the time of all steps of a text together', async () => {
+    const workshop = new Workshop(rules);
+    const time = { left: 10_000 };
+    await workshop.run({ step: 'parse', text: 'one *and* two\n\n'.repeat(2_000) }, time);
+    const afterOne = time.left;
+    await workshop.run({ step: 'parse', text: 'one *and* two\n\n'.repeat(2_000) }, time);
+    expect(afterOne).toBeLessThan(10_000);
+    expect(time.left).toBeLessThan(afterOne);
+    await workshop.close();
+  });
+
+  it('ends its thread when nobody has needed it for a while, and starts another', async () => {
+    const workshop = new Workshop(rules, 20);
+    expect(await workshop.run({ step: 'parse', text: 'one' }, { left: 10_000 })).toContain('one');
+    expect(workshop.busy).toBe(true);
+    await vi.waitFor(() => expect(workshop.busy).toBe(false));
+    expect(await workshop.run({ step: 'parse', text: 'two' }, { left: 10_000 })).toContain('two');
     await workshop.close();
   });
 
@@ -124,6 +223,12 @@ describe('an excerpt', () => {
     const text = renderer.excerpt('alpha beta gamma delta epsilon', 18);
     expect(text).toBe('alpha beta gamma…');
     expect(renderer.excerpt('😀'.repeat(40), 10)).toBe('😀😀😀😀…');
+  });
+
+  it('of a table of thousands of cells is its source, so that it takes no time', () => {
+    const table = `${'|a'.repeat(50)}\n${'|-'.repeat(50)}\n${'|\n'.repeat(198)}`;
+    expect(renderer.excerpt(table, 50)).toMatch(/^[|a]+/);
+    expect(renderer.excerpt('|a|b|\n|-|-|\n|c|d|', 50)).toBe('a b c d');
   });
 
   it('does not read more of a long text than it needs', () => {

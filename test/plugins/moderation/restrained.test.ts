@@ -70,6 +70,7 @@ const OWN: readonly (Write & { readonly status?: number })[] = [
   { route: 'POST /api/notifications/mark-read' },
   { route: 'POST /notifications/read', body: {} },
   { route: 'POST /appearance', body: {} },
+  { route: 'POST /login/confirm/end', body: {} },
   { route: 'POST /login/confirm', body: { password: PASSWORD } },
   { route: 'POST /settings/notifications', body: {} },
   { route: 'POST /settings/privacy', body: {} },

@@ -7,10 +7,11 @@ test.each([
   ['Mozilla/5.0 AppleWebKit/537.36 (KHTML, like Gecko; compatible; GPTBot/1.2; +https://openai.com/gptbot)', 'GPTBot'],
   ['DuckDuckBot/1.1; (+http://duckduckgo.com/duckduckbot.html)', 'DuckDuckBot'],
   ['facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)', 'facebookexternalhit'],
-  ['Mozilla/5.0 (compatible; Yahoo! Slurp; http://help.yahoo.com/help/us/ysearch/slurp)', 'Slurp'],
-  ['Mozilla/5.0 <script>alert(1)</script>bot', 'bot'],
-  ['curl/8.5.0', 'curl'],
-  [`${'a'.repeat(300)}bot`, 'a'.repeat(40)],
+  ['Mozilla/5.0 (compatible; Yahoo! Slurp; http://help.yahoo.com/help/us/ysearch/slurp)', 'Yahoo! Slurp'],
+  ['Mozilla/5.0 <script>alert(1)</script>bot', 'Other bots'],
+  ['buy-pills-at-example-org-bot/1.0', 'Other bots'],
+  ['curl/8.5.0', 'Other bots'],
+  [`${'a'.repeat(300)}bot`, 'Other bots'],
 ])('%s is %s', (agent, name) => expect(crawlerOf(agent)).toBe(name));
 
 test.each([

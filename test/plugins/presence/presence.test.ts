@@ -153,11 +153,19 @@ describe('pages of visitors', () => {
     expect(await pageOf('root', forum.as.root)).toBeNull();
   });
 
-  test('with a fixed open address, profiles, and addresses that are no page are told as they are', async () => {
-    for (const path of ['/', '/categories', '/u/ada', '/c/general', '/somewhere/else']) {
+  test('with a fixed open address, and profiles of members, are told as they are', async () => {
+    for (const path of ['/', '/categories', '/u/ada', '/c/general']) {
       await forum.as.bob.post('/api/presence/update', { page: path });
       expect(await pageOf('bob')).toBe(path);
     }
+  });
+
+  test('that are no page are told to nobody, so that nobody writes on the page of who is here', async () => {
+    for (const path of ['/buy-pills-at-example-org', '/somewhere/else', '/u/buy-pills-at-example-org', '/u/ada/../buy-pills', '/c/buy-pills', '/d/buy-pills']) {
+      await forum.as.bob.post('/api/presence/update', { page: path });
+      expect([path, await pageOf('bob')]).toEqual([path, null]);
+    }
+    expect((await forum.guest.get('/online')).text).not.toContain('buy-pills');
   });
 
   test('take two statements for a whole list: what the pages are called, and who does not want to be named', async () => {
@@ -205,6 +213,17 @@ describe('lists and input', () => {
     const { total, anonymous, authenticated, bots } = await stats();
     expect(total).toBe(anonymous + authenticated + bots);
   });
+});
+
+test('/online names pages by the titles that the viewer may see', async () => {
+  const open = await forum.start('ada', 'Tarring a deck');
+  const staff = await forum.start('mia', 'Dues of the year', 'staff');
+  await forum.as.ada.get(`/d/${open.number}-tarring-a-deck`);
+  await forum.as.mia.get(`/d/${staff.number}-dues-of-the-year`);
+  const titles = async (client: Client) => [...(await client.get('/online')).text.matchAll(/ · <a href="[^"]*">(?:<bdi[^>]*>)?([^<]*)/g)].map(([, title]) => title);
+  expect(await titles(forum.as.bob)).toEqual(expect.arrayContaining(['Tarring a deck', '/online']));
+  expect(await titles(forum.as.bob)).not.toContain('Dues of the year');
+  expect(await titles(forum.as.root)).toEqual(expect.arrayContaining(['Tarring a deck', 'Dues of the year']));
 });
 
 test('/online shows who is here, and home leads there', async () => {

@@ -14,7 +14,7 @@ const run = async (options: { readonly name: string; readonly remove: boolean })
   const { app } = forum.app;
   await commands[0].run(
     { accounts: app.service(Accounts), deletions: app.service(Deletions) }, options,
-    { terminal: false, columns: 80, print: (line) => void printed.push(line), progress: () => undefined },
+    { terminal: false, columns: 80, print: (line) => void printed.push(line), progress: () => undefined, secret: () => Promise.resolve(undefined) },
   );
   return printed;
 };

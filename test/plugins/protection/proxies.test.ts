@@ -1,7 +1,7 @@
 import { createServer, request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { InvalidInput } from '#core';
+import { ConfigurationError } from '#core';
 import { TrustedProxies } from '../../../plugins/protection/proxies.ts';
 
 interface Seen {
@@ -83,6 +83,16 @@ describe('the client address', () => {
     expect(proxies.addressOf(from(undefined))).toBe('0.0.0.0');
   });
 
+  it('and whether it was reached securely outlast the request, of which Node takes the connection when it is destroyed', () => {
+    proxies.set(['198.51.100.1']);
+    const request = (): IncomingMessage => from('198.51.100.1', { 'x-forwarded-proto': 'https', 'x-forwarded-for': '192.0.2.7' });
+    const [asked, unasked] = [request(), request()];
+    expect([proxies.addressOf(asked), proxies.secure(asked)]).toEqual(['192.0.2.7', true]);
+    for (const req of [asked, unasked]) Object.assign(req, { socket: null });
+    expect([proxies.addressOf(asked), proxies.secure(asked)]).toEqual(['192.0.2.7', true]);
+    expect([proxies.addressOf(unasked), proxies.secure(unasked)]).toEqual(['0.0.0.0', false]);
+  });
+
   it('was reached securely when the trusted proxy says so', async () => {
     proxies.set(['127.0.0.1']);
     expect((await ask({ 'x-forwarded-proto': 'https' })).secure).toBe(true);
@@ -96,7 +106,7 @@ describe('the list of trusted proxies', () => {
     const list = new TrustedProxies({ closing: new AbortController().signal, protect: () => undefined });
     list.set(['192.0.2.1']);
     for (const entry of ['', 'proxy', '10.0.0.0/33', '::/129', '10.0.0.0/', '10.0.0.0/8/8', '10.0.0.0/-1', '10.0.0/8', '::ffff:10.0.0.0/90']) {
-      expect(() => list.set(['10.0.0.1', entry]), entry).toThrow(InvalidInput);
+      expect(() => list.set(['10.0.0.1', entry]), entry).toThrow(ConfigurationError);
       expect(() => list.set([entry]), entry).toThrow(`"${entry}"`);
     }
     expect(claimed(list, '192.0.2.1')).toBe('198.51.100.1');

@@ -36,7 +36,7 @@ async function linkFor(one: Member, email = one.wanted, before = 0): Promise<str
 const follow = ({ client }: Member, link: string): Promise<Answer> => client.post(link, {}, asJson);
 
 beforeAll(async () => {
-  forum = await startApp({ settings: { 'security.trusted_proxies': ['127.0.0.1'] } });
+  forum = await startApp({ environment: { trustedProxies: ['127.0.0.1'] } });
 });
 afterAll(() => forum[Symbol.asyncDispose]());
 beforeEach(() => switchOn(true));

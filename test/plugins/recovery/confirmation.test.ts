@@ -30,7 +30,7 @@ async function confirm(link: string, client = visitor()): Promise<Answer> {
 }
 
 beforeAll(async () => {
-  forum = await startApp({ settings: { 'security.trusted_proxies': ['127.0.0.1'] } });
+  forum = await startApp({ environment: { trustedProxies: ['127.0.0.1'] } });
 });
 afterAll(() => forum[Symbol.asyncDispose]());
 beforeEach(() => switchOn(true));

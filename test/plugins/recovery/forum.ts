@@ -25,4 +25,4 @@ export async function mailCount(forum: TestApp, to: string): Promise<number> {
 }
 
 /** The path of the link in a mail. */
-export const linkIn = (mail: SentMail): string => /http:\/\/forum\.test(\/(?:password\/reset|register\/confirm|settings\/security\/email\/confirm)\/[a-f0-9]{64})\b/.exec(mail.body)![1]!;
+export const linkIn = (mail: SentMail): string => /http:\/\/(?:forum\.test|localhost)(\/(?:password\/reset|register\/confirm|settings\/security\/email\/confirm)\/[a-f0-9]{64})\b/.exec(mail.body)![1]!;

@@ -31,7 +31,7 @@ async function choose(link: string, form: object = { password: NEW_PASSWORD }, c
 }
 
 beforeAll(async () => {
-  forum = await startApp({ settings: { 'security.trusted_proxies': ['127.0.0.1'] } });
+  forum = await startApp({ environment: { trustedProxies: ['127.0.0.1'] } });
 });
 afterAll(() => forum[Symbol.asyncDispose]());
 
@@ -257,18 +257,18 @@ describe('the link', () => {
     expect([(await choose(link)).status, await kept()]).toEqual([200, 0]);
     await client.login(account.username, NEW_PASSWORD);
     expect((await client.post('/settings/feeds', { name: 'Phone' }, asJson)).status).toBe(201);
-    expect((await client.post('/settings/security/password', { current_password: NEW_PASSWORD, password: PASSWORD }, asJson)).status).toBe(200);
+    expect((await client.post('/settings/security/password', { current_password: NEW_PASSWORD, password: PASSWORD, keep_tokens: true }, asJson)).status).toBe(200);
     expect(await kept()).toBe(1);
   });
 
-  it('leaves the API token alone when the password is changed in the settings', async () => {
+  it('leaves the API token alone when the password is changed in the settings and the member wishes to keep it', async () => {
     const account = await member();
     const client = visitor();
     await client.login(account.username, PASSWORD);
     const { token } = (await client.post('/settings/security/api-token', undefined, asJson)).body as { token: string };
-    expect((await client.post('/settings/security/password', { current_password: PASSWORD, password: NEW_PASSWORD }, asJson)).status).toBe(200);
+    expect((await client.post('/settings/security/password', { current_password: PASSWORD, password: NEW_PASSWORD, keep_tokens: true }, asJson)).status).toBe(200);
     expect((await forum.client({ authorization: `Bearer ${token}` }).get('/api/notifications/count')).status).toBe(200);
-    expect((await nextMail(forum, account.email)).body).not.toContain('API token');
+    expect((await nextMail(forum, account.email)).body).toMatch(/API token and feed addresses that you have\s+still work/);
   });
 
   it('gives a member without a password, who came from elsewhere, one', async () => {

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { Accounts } from '#plugins/accounts';
 import { Access } from '#plugins/access';
 import { Categories, Importer } from '#plugins/discussions';
 import { Search } from '#plugins/search';
@@ -88,6 +89,15 @@ describe('what is refused', () => {
 });
 
 describe('excerpts', () => {
+  test('are found deep in a long post, and of a page of long posts the first ones look deepest', async () => {
+    for (let n = 0; n < 12; n++) await forum.start('ada', `Long ${n}`, `${'filler '.repeat(2_500)} okapi ${n}`);
+    const found = await forum.search('okapi');
+    expect(found).toHaveLength(12);
+    const marked = found.map(({ excerpt }: { excerpt: string }) => excerpt.includes('<mark>okapi</mark>'));
+    expect(marked.slice(0, 2)).toEqual([true, true]);
+    expect(marked.at(-1)).toBe(false);
+  });
+
   test('show the title where the text does not say why it was found', async () => {
     await forum.start('ada', 'Zanzibar in winter', 'Nothing of it here, only monsoon.');
     expect((await forum.search('zanzibar'))[0].excerpt).toMatch(/^<mark>Zanzibar<\/mark> in winter – Nothing of it here/);
@@ -111,18 +121,24 @@ describe('excerpts', () => {
 
 describe('members', () => {
   test('are found by a part of their name', async () => {
-    const [found] = await forum.search('OO', '&type=users');
-    expect(found).toMatchObject({ type: 'users', title: 'root', excerpt: 'r<mark>oo</mark>t', url: 'http://forum.test/u/root', author: { username: 'root' }, discussion_id: null });
+    const [found] = await forum.search('OOT', '&type=users');
+    expect(found).toMatchObject({ type: 'users', title: 'root', excerpt: 'r<mark>oot</mark>', url: 'http://forum.test/u/root', author: { username: 'root' }, discussion_id: null });
     expect(found).not.toHaveProperty('email');
     expect(await forum.search('forum.test', '&type=users')).toEqual([]);
     expect(await forum.search('%', '&type=users')).toEqual([]);
   });
 
+  test('are found by its beginning alone where it is less than three letters', async () => {
+    expect(await forum.search('oo', '&type=users')).toEqual([]);
+    expect((await forum.search('RO', '&type=users')).map(({ title }) => title as string)).toEqual(['root']);
+  });
+
   test('come in pages', async () => {
+    await forum.app.app.service(Accounts).create({ username: 'anna', email: 'anna@forum.test', password: 'Plain-Sailing-42', groupId: 'member' });
     const first = (await forum.guest.get('/api/search?q=a&type=users&limit=1')).body;
     expect(first).toMatchObject({ type: 'users', count: 1, hasMore: true });
     const second = (await forum.guest.get(`/api/search?q=a&type=users&limit=10&cursor=${first.next_cursor}`)).body;
-    expect([first, second].flatMap(({ results }) => results.map(({ title }: { title: string }) => title))).toEqual(['ada', 'mia']);
+    expect([first, second].flatMap(({ results }) => results.map(({ title }: { title: string }) => title))).toEqual(['ada', 'anna']);
     expect(second).toMatchObject({ hasMore: false, next_cursor: null });
   });
 });

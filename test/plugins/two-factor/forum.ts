@@ -22,7 +22,7 @@ export interface Enrolled {
 /** One forum for a test file, and its members. */
 export function useMembers(): Members {
   const members = new Members();
-  beforeAll(async () => void (members.forum = await startApp({ settings: { 'security.trusted_proxies': ['127.0.0.1'] } })));
+  beforeAll(async () => void (members.forum = await startApp({ environment: { trustedProxies: ['127.0.0.1'] } })));
   afterAll(() => members.forum[Symbol.asyncDispose]());
   return members;
 }

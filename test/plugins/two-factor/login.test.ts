@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { Answer } from '#test';
 import { linkIn, mailCount, nextMail } from '../recovery/forum.ts';
 import { asJson, give, hasSession, PAGE, PASSWORD, STEP, useMembers } from './forum.ts';
 
@@ -81,7 +82,7 @@ describe('logging in', () => {
     for (const { status, body } of answers) expect([status, body.code, body.error]).toEqual([401, 'wrong_code', answers[0]!.body.error]);
   });
 
-  it('takes five tries in 15 minutes for an account, from wherever they come, and then not even the right code', async () => {
+  it('takes five wrong codes in a row for an account, from wherever they come, and then not even the right one', async () => {
     const [victim, other] = [await members.enrolled(), await members.enrolled()];
     const clients = [members.visitor(), members.visitor()];
     for (const client of clients) await members.begin(victim.account, client);
@@ -103,6 +104,61 @@ describe('logging in', () => {
       for (let n = 0; n < 4; n++) expect((await give(client, members.wrongCode(secret))).status).toBe(401);
       expect((await give(client, members.code(secret))).status).toBe(200);
     }
+  });
+
+  it('lets each further code wait longer, and tells the owner once a day that somebody has the password', async () => {
+    const { account, secret } = await members.enrolled();
+    const guess = async (): Promise<Answer> => {
+      const { client } = await members.begin(account);
+      return give(client, members.wrongCode(secret));
+    };
+    const before = await mailCount(members.forum, account.email);
+    for (let n = 0; n < 5; n++) expect((await guess()).status).toBe(401);
+    expect(await mailCount(members.forum, account.email)).toBe(before + 1);
+    for (const minutes of [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 720, 720]) {
+      const refused = await guess();
+      expect([refused.status, Number(refused.headers.get('retry-after'))]).toEqual([429, minutes * 60]);
+      members.forum.clock.advance(minutes * 60_000 - 1);
+      expect((await guess()).status).toBe(429);
+      members.forum.clock.advance(1);
+      expect((await guess()).status).toBe(401);
+    }
+    const mail = await nextMail(members.forum, account.email, before);
+    expect([mail.headers['subject'], mail.body.includes('5 wrong codes')]).toEqual(['Somebody knows your password', true]);
+    expect(await mailCount(members.forum, account.email)).toBe(before + 2);
+    members.forum.clock.advance(720 * 60_000);
+    const { client } = await members.begin(account);
+    expect((await give(client, members.code(secret))).status).toBe(200);
+    const { client: again } = await members.begin(account);
+    for (let n = 0; n < 5; n++) expect((await give(again, members.wrongCode(secret))).status).toBe(401);
+  });
+
+  it('does not lock the owner out: a backup code needs no wait', async () => {
+    const { account, codes, secret } = await members.enrolled();
+    const { client: thief } = await members.begin(account);
+    for (let n = 0; n < 5; n++) await give(thief, members.wrongCode(secret));
+    const { client } = await members.begin(account);
+    const refused = await give(client, members.code(secret));
+    expect([refused.status, refused.body.error]).toEqual([429, 'Too many wrong codes were given. Try again in 60 seconds, or give a backup code now.']);
+    expect((await give(client, codes[1]!.replace(/.$/, codes[1]!.endsWith('0') ? '1' : '0'))).status).toBe(401);
+    expect((await give(client, codes[0]!)).status).toBe(200);
+  });
+
+  it('does not lock the owner out: a new password by mail ends the wait, for one code', async () => {
+    const { account, secret } = await members.enrolled();
+    const { client: thief } = await members.begin(account);
+    for (let n = 0; n < 5; n++) await give(thief, members.wrongCode(secret));
+    const client = members.visitor();
+    await client.csrf('/password/forgot');
+    const before = await mailCount(members.forum, account.email);
+    await client.post('/password/forgot', { email: account.email }, asJson);
+    expect((await client.post(linkIn(await nextMail(members.forum, account.email, before)), { password: 'Louder-harbour-43' }, asJson)).status).toBe(200);
+    expect((await give(thief, members.code(secret))).body.code).toBe('login_needed');
+    await client.post('/login', { identifier: account.username, password: 'Louder-harbour-43' }, asJson);
+    expect((await give(client, members.wrongCode(secret))).status).toBe(401);
+    expect([(await give(client, members.code(secret))).status, (await give(client, members.code(secret))).headers.get('retry-after')]).toEqual([429, '120']);
+    members.forum.clock.advance(120_000);
+    expect((await give(client, members.code(secret))).status).toBe(200);
   });
 
   it('asks nothing of whoever has not given the password', async () => {

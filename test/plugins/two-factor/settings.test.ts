@@ -9,7 +9,7 @@ import { startApp } from '#test';
 import { commands } from '../../../plugins/two-factor/commands.ts';
 import { settled } from '../audit/settled.ts';
 import { nextMail } from '../recovery/forum.ts';
-import { asJson, give, Members, PAGE, useMembers } from './forum.ts';
+import { asJson, give, Members, PAGE, PASSWORD, useMembers } from './forum.ts';
 
 const members = useMembers();
 
@@ -88,6 +88,25 @@ describe('setting it up', () => {
 });
 
 describe('having it', () => {
+  it('is asked for wherever the password is asked for again, and wrong codes count', async () => {
+    const { client, secret } = await members.enrolled();
+    members.forum.clock.advance(15 * 60_000);
+    const confirm = (more: object) => client.post('/login/confirm', { password: PASSWORD, ...more }, asJson);
+    const needed = await confirm({});
+    expect([needed.status, needed.body.details[0].field]).toEqual([400, 'code']);
+    const shown = await client.get('/login/confirm');
+    expect(shown.text).toMatch(/name="code"[^>]*autocomplete="one-time-code"/);
+    for (let tries = 0; tries < 4; tries++) expect((await confirm({ code: members.wrongCode(secret) })).body.details[0].field).toBe('code');
+    expect((await client.post('/login/confirm', { password: 'Wrong-harbour-1', code: members.code(secret) }, asJson)).body.details[0].field).toBe('password');
+    expect((await client.get(PAGE)).status).toBe(303);
+    expect((await confirm({ code: members.code(secret) })).status).toBe(200);
+    expect((await client.get(PAGE)).status).toBe(200);
+    members.forum.clock.advance(15 * 60_000);
+    expect((await confirm({ code: members.code(secret, -30) })).status).toBe(400);
+    for (let tries = 0; tries < 4; tries++) await confirm({ code: members.wrongCode(secret) });
+    expect((await confirm({ code: members.code(secret) })).status).toBe(429);
+  });
+
   it('gives new backup codes in place of the old ones', async () => {
     const { account, client, codes } = await members.enrolled();
     const fresh = (await client.post(`${PAGE}/codes`, {}, asJson)).body.backup_codes as readonly string[];
@@ -125,7 +144,7 @@ describe('for members who have lost it', () => {
     const printed: string[] = [];
     const run = (name: string): Promise<void> | void => commands[0].run(
       { accounts: members.forum.app.service(Accounts), twoFactor: members.forum.app.service(TwoFactor) }, { name },
-      { terminal: false, columns: 80, print: (line) => void printed.push(line), progress: () => undefined },
+      { terminal: false, columns: 80, print: (line) => void printed.push(line), progress: () => undefined, secret: () => Promise.resolve(undefined) },
     );
     await run(account.username.toUpperCase());
     await run(account.username);
@@ -176,7 +195,7 @@ describe('for members who have lost it', () => {
 });
 
 it('goes on with a new root key', async () => {
-  await using own = await startApp({ environment: { secretKey: undefined }, settings: { 'security.trusted_proxies': ['127.0.0.1'] } });
+  await using own = await startApp({ environment: { secretKey: undefined, trustedProxies: ['127.0.0.1'] } });
   const there = new Members(own);
   const { account, secret } = await there.enrolled();
   const sealed = () => own.app.service(Data).one(sql<{ secret: string }>`select secret from two_factor`);

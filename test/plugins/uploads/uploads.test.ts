@@ -80,11 +80,11 @@ describe('one’s list', () => {
 });
 
 describe('a file’s address', () => {
-  test('sends a picture to be shown in place, kept for ever, and harmless', async () => {
+  test('sends a picture to be shown in place, kept by browsers for a day and by shared caches for minutes, and harmless', async () => {
     const { status, headers } = await forum.guest.get(pathOf(shown));
     expect([status, headers.get('content-type'), headers.get('content-length')]).toEqual([200, 'image/png', String(shown.size)]);
     expect(headers.get('content-disposition')).toBe(`inline; filename="Boats at _S_te_.png"; filename*=UTF-8''Boats%20at%20%E2%80%9CS%C3%A8te%E2%80%9D.png`);
-    expect(headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    expect(headers.get('cache-control')).toBe('public, max-age=86400, s-maxage=300, immutable');
     expect(headers.get('x-content-type-options')).toBe('nosniff');
     expect(headers.get('content-security-policy')).toMatch(/(?=.*default-src 'none')(?=.*\bsandbox\b)/);
     expect(headers.getSetCookie()).toEqual([]);

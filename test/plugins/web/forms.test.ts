@@ -12,12 +12,14 @@ describe('a form’s text', () => {
     });
   });
   it('keeps dots in names, as settings have them', () => expect(parseForm('site.name=x')).toEqual({ 'site.name': 'x' }));
-  it('can say that a list is empty', () => expect(parseForm('tags[]=')).toEqual({ tags: [] }));
+  it('can say that a list is empty', () => expect(parseForm('tags[]=&r=&r=1')).toEqual({ tags: [], r: ['1'] }));
   it('cannot reach what all objects share', () => {
-    for (const key of ['__proto__[x]', 'a[constructor]', 'prototype']) expect(() => parseForm(`${key}=1`)).toThrow(/not a field name/);
+    for (const key of ['__proto__[x]', 'a[constructor]', 'prototype', '%5F_proto__', 'a[b][__proto__]', 'a%5Bconstructor%5D[prototype]']) expect(() => parseForm(`${key}=1`)).toThrow(/not a field name/);
   });
   it('has a limit in depth and in number', () => {
     expect(() => parseForm('a[b][c][d][e][f]=1')).toThrow(/not a field name/);
+    expect(() => parseForm('a[501]=1')).toThrow(/500 entries/);
+    expect(() => parseForm('a[]=1&'.repeat(501))).toThrow(/500 entries/);
     expect(() => parseForm(Array.from({ length: 1001 }, (_, index) => `f${index}=1`).join('&'))).toThrow(/1000 fields/);
   });
 });

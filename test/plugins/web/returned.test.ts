@@ -13,10 +13,10 @@ test('a form of staff that is refused shows nobody else the page it stands on', 
   for (const [path, form] of Object.entries(PAGES)) {
     for (const name of ['bob', 'mia', 'bad'] satisfies Name[]) {
       const answer = await forum.as[name].submit(path, { ...form, id: forum.ids.root });
-      expect([path, answer.status, /forum\.test|<form[^>]*action="\/admin|name="login\./.test(answer.text)]).toEqual([path, 403, false]);
+      expect([path, answer.status, /@forum\.test|<form[^>]*action="\/admin|name="login\./.test(answer.text)]).toEqual([path, 403, false]);
     }
     const answer = await forum.guest.submit(path, { ...form, id: forum.ids.root });
-    expect([path, answer.status, /forum\.test|<form[^>]*action="\/admin|name="login\./.test(answer.text)]).toEqual([path, 401, false]);
+    expect([path, answer.status, /@forum\.test|<form[^>]*action="\/admin|name="login\./.test(answer.text)]).toEqual([path, 401, false]);
   }
 });
 
@@ -106,7 +106,7 @@ test('loading the address of a form again leads to the page that it belongs to',
   const places: Readonly<Record<string, string>> = {
     '/settings/security/two-factor/confirm': '/settings/security/two-factor', '/settings/security/api-token/revoke': '/settings/security',
     '/settings/security/api-token': '/settings/security', '/admin/users/save': '/admin/users', '/mod/members/ada/warn': '/mod/members/ada', '/logout': '/',
-    '//settings//security/api-token/': '/settings/security', [`/p/${postId}/react`]: '/',
+    '//settings//security/api-token/': '/settings/security', [`/p/${postId}/react`]: `/p/${postId}`,
   };
   for (const [path, place] of Object.entries(places)) {
     for (const method of ['GET', 'HEAD']) {

@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import { startApp, type TestApp, type TestAppOptions } from '#test';
 import cache from '../../../plugins/cache/plugin.ts';
+import limits from '../../../plugins/limits/plugin.ts';
 import protection from '../../../plugins/protection/plugin.ts';
 import secrets from '../../../plugins/secrets/plugin.ts';
 import web from '../../../plugins/web/plugin.ts';
@@ -14,7 +15,7 @@ export interface Gallery extends TestApp {
 /** The page surface with stand-ins for whoever knows visitors, and a plugin that shows every piece. */
 export async function startGallery(options: TestAppOptions = {}): Promise<Gallery> {
   const log: GalleryLog = { batches: [], seen: [] };
-  const plugins = [cache, protection, secrets, visitors, { ...web, folder: join(resolve(import.meta.dirname, '../../..'), 'plugins/web') }, createGallery(log)];
+  const plugins = [cache, limits, protection, secrets, visitors, { ...web, folder: join(resolve(import.meta.dirname, '../../..'), 'plugins/web') }, createGallery(log)];
   const app = await startApp({ ...options, plugins, settings: { 'site.name': 'Test forum', ...options.settings } });
   return Object.assign(app, { log });
 }

@@ -31,6 +31,7 @@ export const visitors = definePlugin({
           if (own.setCookie) res.append('Set-Cookie', own.setCookie);
           return own.token;
         },
+        possible: () => true,
         valid: (req: Request, given?: string) => (given ?? req.get('x-csrf-token')) === token(req.headers.cookie).token,
         guestToken: token,
       },
@@ -41,7 +42,7 @@ export const visitors = definePlugin({
         again: async () => undefined,
         bearer: async () => undefined,
         hasCookie: (header) => header?.includes('session=') ?? false,
-        confirmed: () => true,
+        confirmed: () => true, confirmedUntil: () => undefined,
         waiting: async () => undefined,
         enter: async () => ({ success: true as const }),
       },

@@ -29,7 +29,7 @@ beforeAll(async () => {
   server = await startServer(place);
   const client = createClient(server.url);
   await client.login('root', PASSWORD);
-  await client.post('/admin/settings/save', { 'discussions.rate_limit': 1_000_000, 'api.rate_limit_user': 1_000_000, 'webhooks.allowed_hosts': ['127.0.0.1'], 'webhooks.retry_delays': [1, 1, 1, 1] }, JSON_ONLY);
+  await client.post('/admin/settings/save', { 'discussions.rate_limit': 1_000_000, 'api.rate_limit_user': 1_000_000, 'webhooks.retry_delays': [1, 1, 1, 1] }, JSON_ONLY);
   token = (await client.post('/settings/security/api-token', undefined, JSON_ONLY)).body.token;
   const { body, status, text } = await client.post('/admin/webhooks/save', { name: 'Witness', url: receiver.url, events: ['discussion.created'] }, JSON_ONLY);
   if (status !== 201) throw new Error(text);

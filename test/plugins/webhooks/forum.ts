@@ -35,7 +35,7 @@ export function useWebhooks(settings: Readonly<Record<string, unknown>> = {}): W
   const forum = {} as { -readonly [K in keyof WebhookForum]: WebhookForum[K] };
   const receivers: Receiver[] = [];
   beforeAll(async () => {
-    const app = await startApp({ realClock: true, settings: { 'webhooks.allowed_hosts': ['127.0.0.1'], ...settings } });
+    const app = await startApp({ realClock: true, environment: { allowedHosts: ['127.0.0.1'] }, settings });
     const ids: Record<string, string> = {};
     const enter = async (name: string, groupId: string): Promise<Client> => {
       ids[name] = (await app.app.service(Accounts).create({ username: name, email: `${name}@forum.test`, password: PASSWORD, groupId })).id;

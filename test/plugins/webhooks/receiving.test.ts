@@ -1,4 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
+import { sign, verify } from '@octokit/webhooks-methods';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { definePlugin } from '#core';
@@ -119,6 +120,24 @@ describe('POST /api/webhooks', () => {
     expect(heard).toHaveLength(3);
   });
 
+  test('takes what GitHub sends with the secret as it is shown, and each delivery once', async () => {
+    const headers = { 'x-hub-signature-256': await sign(SECRET, TEXT), 'x-github-event': 'issues', 'x-github-delivery': '72d3162e-cc78-11e3-81ab-4c9367dc0958' };
+    for (let time = 0; time < 3; time++) {
+      const answer = await post(TEXT, headers);
+      expect([answer.status, await answer.json()]).toEqual([200, { success: true }]);
+    }
+    expect(heard.map(({ id, headers: { 'x-github-event': event } }) => [id, event])).toEqual([[headers['x-github-delivery'], 'issues']]);
+    expect((await post(`${TEXT} `, headers)).status).toBe(401);
+    expect((await post(TEXT, { ...headers, 'x-hub-signature-256': await sign(SECRET.slice(6), TEXT) })).status).toBe(401);
+    expect((await post(TEXT, { ...headers, 'x-github-delivery': 'x'.repeat(256) })).status).toBe(400);
+  });
+
+  test.each(['x-forum-signature', 'x-hub-signature-256'])('takes the secret’s text or its bytes in %s, and one good value among several', async (name) => {
+    const [wrong, text, bytes] = [hex(TEXT, randomBytes(32)), hex(TEXT, Buffer.from(SECRET)), hex(TEXT)];
+    for (const value of [text, bytes, `${wrong},${bytes}`, `${text}, ${wrong}`, `,${bytes},`]) expect([value, (await post(TEXT, { [name]: value })).status]).toEqual([value, 200]);
+    for (const value of [`${wrong},${wrong}`, ',', bytes.replace('=', ','), `${bytes}${wrong}`]) expect([value, (await post(TEXT, { [name]: value })).status]).toEqual([value, 401]);
+  });
+
   test('is known to the description of the API', async () => {
     const { paths } = (await app.client().get('/api/openapi.json')).body;
     expect(paths['/api/webhooks'].post).toMatchObject({ security: [{}], requestBody: { content: { 'application/json': {} } } });
@@ -129,5 +148,17 @@ describe('POST /api/webhooks', () => {
     const headers = signedHeaders({ service: 'Forum', keys, eventId: 'own', deliveryId: 'own-1', event: 'x', body: TEXT, at: app.clock.now() });
     expect((await post(TEXT, headers)).status).toBe(200);
     expect(heard.map(({ id }) => id)).toEqual(['own']);
+    const { 'X-Forum-Signature': signatures, 'webhook-id': _id, 'webhook-timestamp': _at, 'webhook-signature': _standard, ...others } = headers;
+    expect((await post(TEXT, { ...others, 'X-Forum-Signature': signatures! })).status).toBe(200);
+  });
+
+  test('sends one value that published libraries verify, and while its secret changes also that of the old one', async () => {
+    const outgoing = { service: 'Forum', eventId: 'own', deliveryId: 'own-1', event: 'x', body: TEXT, at: app.clock.now() };
+    const signature = signedHeaders({ ...outgoing, keys: [KEY] })['X-Forum-Signature']!;
+    // The library takes a secret as text only; these bytes are text.
+    const ascii = signedHeaders({ ...outgoing, keys: [Buffer.from('0123456789abcdef01234567')] })['X-Forum-Signature']!;
+    expect([signature, await verify('0123456789abcdef01234567', TEXT, ascii)]).toEqual([hex(TEXT), true]);
+    const old = randomBytes(32);
+    expect(signedHeaders({ ...outgoing, keys: [KEY, old] })['X-Forum-Signature']!.split(',')).toEqual([hex(TEXT), hex(TEXT, old)]);
   });
 });

@@ -1,0 +1,114 @@
+import sharp from 'sharp';
+import { expect, test } from 'vitest';
+import { lostMarks, movesSideways } from './checks.ts';
+import { PASSWORD, useForum } from './forum.ts';
+import { judge } from './look.ts';
+
+const forum = useForum();
+const WIDE = '| Electroencephalographically | Uncharacteristically | Counterrevolutionaries |\n|---|---|---|\n| a | b | c |';
+
+/** A discussion of ada's with a wide table and a picture; its path. */
+async function write(): Promise<string> {
+  const ada = forum.app.client();
+  await ada.login('ada', PASSWORD);
+  const form = new FormData();
+  const bytes = await sharp({ create: { width: 900, height: 500, channels: 3, background: '#2a7' } }).png().toBuffer();
+  form.append('file', new Blob([new Uint8Array(bytes)]), 'boat.png');
+  const { url } = (await ada.request('POST', '/api/uploads', { body: form })).body.upload as { url: string };
+  const { body } = await ada.post('/api/discussions', {
+    title: 'Wide things', content: `${WIDE}\n\n![A boat](${new URL(url).pathname})\n\nBelow.`, category_id: 'general', tags: ['a', 'paint'],
+  });
+  return new URL(body.discussion.url as string).pathname;
+}
+
+test('a wide table keeps its words whole and scrolls by keyboard, a picture has its place before it comes, and no tag is small', async () => {
+  const path = await write();
+  const page = await forum.open('guest', { viewport: { width: 360, height: 700 } });
+  // The picture never comes: its place is there all the same.
+  await page.route('**/uploads/**', () => undefined);
+  // Its styles have to come all the same; a page is loaded without the pictures that come late.
+  await page.goto(path);
+  expect(await movesSideways(page)).toBe(false);
+  const seen = await page.evaluate(`(() => {
+    const [table, picture] = [document.querySelector('.prose table'), document.querySelector('.prose img')];
+    const range = document.createRange();
+    range.selectNodeContents(table.querySelector('th'));
+    const { width, height } = picture.getBoundingClientRect();
+    return {
+      scrolls: table.scrollWidth > table.clientWidth, lines: range.getClientRects().length, lazy: picture.loading, ratio: Math.round(10 * width / height),
+      small: [...document.querySelectorAll('.tag, .chip')].map((one) => one.getBoundingClientRect()).filter((box) => box.width > 0 && Math.min(box.width, box.height) < 24).length,
+    };
+  })()`);
+  expect(seen).toEqual({ scrolls: true, lines: 1, lazy: 'lazy', ratio: 18, small: 0 });
+  await page.locator('.prose table').first().focus();
+  await page.keyboard.press('ArrowRight');
+  await expect.poll(() => page.evaluate(`document.querySelector('.prose table').scrollLeft`)).toBeGreaterThan(0);
+  expect(await judge(page)).toEqual([]);
+  await page.context().close();
+});
+
+test('what is pressed or leads elsewhere is not printed', async () => {
+  const page = await forum.open('ada');
+  await page.goto('/d/1');
+  await page.locator('.composer-bar').waitFor({ state: 'attached' });
+  await page.emulateMedia({ media: 'print' });
+  const printed = await page.evaluate(`[...document.querySelectorAll('button, .button, nav, textarea, .composer, [popover]')].filter((one) => one.checkVisibility()).map((one) => one.outerHTML.slice(0, 90))`);
+  expect(printed).toEqual([]);
+  expect(await page.locator('.post .prose').first().isVisible()).toBe(true);
+  await page.context().close();
+  const panel = await forum.open('root');
+  await panel.goto('/admin');
+  await panel.emulateMedia({ media: 'print' });
+  expect([await panel.locator('.admin-nav').isVisible(), await panel.locator('.admin-body').isVisible()]).toEqual([false, true]);
+  await panel.context().close();
+});
+
+test('on paper, where nothing scrolls, tables and code are whole, and words are dark though the screen is', async () => {
+  const page = await forum.open('ada', { viewport: { width: 700, height: 900 } });
+  const cell = 'antidisestablishmentarianism';
+  const content = `| ${'wide | '.repeat(6)}\n|${'---|'.repeat(6)}\n| ${`${cell} | `.repeat(6)}\n\n\`\`\`\n${'caulk '.repeat(60)}\n\`\`\``;
+  await page.goto('/d/1/reply');
+  await page.getByLabel('Your text').fill(content);
+  await page.getByRole('button', { name: 'Post reply' }).click();
+  await page.locator('.prose table th').first().waitFor();
+  await page.emulateMedia({ media: 'print' });
+  const seen = (): Promise<unknown> => page.evaluate(`(() => {
+    const paper = document.documentElement.clientWidth;
+    const wide = [...document.querySelectorAll('.prose pre, .prose table')];
+    const cut = wide.filter((one) => one.scrollWidth > one.clientWidth || one.getBoundingClientRect().right > paper);
+    return { cut: cut.map((one) => one.outerHTML.slice(0, 60)), scheme: getComputedStyle(document.documentElement).colorScheme };
+  })()`);
+  expect(await seen()).toEqual({ cut: [], scheme: 'light' });
+  await page.evaluate(`document.documentElement.dataset.scheme = 'dark'`);
+  expect(await seen()).toEqual({ cut: [], scheme: 'light' });
+  await page.context().close();
+});
+
+test('with forced colours the chosen tab is marked, and nothing of it is cut', async () => {
+  const page = await forum.open('guest', { forcedColors: 'active', viewport: { width: 320, height: 700 } });
+  await page.goto('/?sort=newest');
+  expect(await lostMarks(page)).toEqual([]);
+  const cut = await page.evaluate(`(() => {
+    const tab = document.querySelector('.tabs [aria-current]');
+    const { outlineStyle, borderBlockEndStyle } = getComputedStyle(tab);
+    return { outlineStyle, borderBlockEndStyle, over: tab.scrollWidth > tab.clientWidth + 1 };
+  })()`);
+  expect(cut).toEqual({ outlineStyle: 'none', borderBlockEndStyle: 'solid', over: false });
+  await page.context().close();
+});
+
+test('the signs of the writing bar and of the usual reactions are drawn', async () => {
+  const page = await forum.open('ada');
+  await page.goto('/d/1');
+  await page.getByLabel('Your text').scrollIntoViewIfNeeded();
+  await page.locator('.composer-bar').waitFor();
+  expect(await page.evaluate(`[...document.querySelectorAll('.composer-bar button')].map((one) => one.textContent.trim() + one.querySelectorAll('svg path').length > 0)`)).toEqual(Array.from({ length: 7 }, () => true));
+  await page.locator('#post-1 .reaction').first().waitFor();
+  const pictures = await page.evaluate(`(async () => {
+    const all = [...document.querySelectorAll('#post-1 .reaction-picture, #post-1 .reaction-choice img')];
+    await Promise.all(all.map((one) => one.decode()));
+    return { letters: /\\p{Extended_Pictographic}/u.test(document.querySelector('#post-1 .reactions').textContent), drawn: all.length > 5 && all.every((one) => one.naturalWidth > 0) };
+  })()`);
+  expect(pictures).toEqual({ letters: false, drawn: true });
+  await page.context().close();
+});

@@ -1,0 +1,139 @@
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createClient, type Client } from '#test';
+import { makeTestPlace, type TestPlace } from '../kit/database.ts';
+import { copyProgram, type CopiedProgram } from './fixtures/copied-program.ts';
+import { failed, readAll } from './fixtures/readers.ts';
+import { parley, startServer, type ServerProcess } from './fixtures/server-process.ts';
+
+const PASSWORD = 'Plain-Sailing-42';
+const CONNECTIONS = 32;
+/** Milliseconds for which people read while the plugin misbehaves. */
+const WHILE = process.env['PARLEY_FULL'] === '1' ? 10_000 : 1_500;
+const LIMITS = ['api.rate_limit_user', 'api.rate_limit_ip', 'posts.rate_limit', 'discussions.rate_limit', 'pages.rate_limit', 'login.attempt_rate_limit'];
+
+let place: TestPlace;
+let program: CopiedProgram;
+let server: ServerProcess;
+let root: Client;
+let discussion: { readonly id: string; readonly number: number };
+const guest = (): Client => createClient(server.url);
+
+beforeAll(async () => {
+  place = await makeTestPlace();
+  program = await copyProgram(join(import.meta.dirname, 'fixtures/saboteur'), { ...Object.fromEntries(LIMITS.map((key) => [key, 1_000_000])), 'hooks.deadline': 500, 'hooks.setup': 2_000 });
+  await parley(place, 'install', '--admin-username', 'root', '--admin-email', 'root@forum.test', '--admin-password', PASSWORD);
+  server = await startServer(place, [process.execPath, program.main], { DRAIN_SECONDS: '1' });
+  root = guest();
+  await root.login('root', PASSWORD);
+  ({ discussion } = (await root.post('/api/discussions', { title: 'Still here?', content: 'Yes', category_id: 'general' })).body);
+}, 180_000);
+afterAll(async () => {
+  await server?.end('SIGKILL').catch(() => undefined);
+  await program?.[Symbol.asyncDispose]();
+  await place?.remove();
+});
+
+const json = { accept: 'application/json' };
+const about = async (id: string): Promise<any> => (await root.get('/admin/plugins', json)).body.plugins.find((plugin: { id: string }) => plugin.id === id);
+const lines = (): readonly any[] => server.output.split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as unknown);
+const tell = async (mode: string): Promise<void> => expect((await guest().post(`/saboteur/${encodeURIComponent(mode)}`)).status).toBe(303);
+const turn = (on: boolean): Promise<{ readonly status: number }> => root.post(`/admin/plugins/${on ? 'enable' : 'disable'}`, { id: 'saboteur' }, json);
+
+/** How often the plugin has failed, or kept the process from running, so far as is known. */
+async function troubles(): Promise<number> {
+  const { tasks, blocks } = await about('saboteur');
+  return tasks.reduce((sum: number, { failures }: { failures: number }) => sum + failures, blocks?.count ?? 0);
+}
+
+/** 32 people read while `work` goes on, and somebody writes; resolves to what was wrong and how the writing was answered. */
+async function inUse(work: () => Promise<unknown>): Promise<{ readonly wrong: readonly string[]; readonly written: readonly number[] }> {
+  const clients = Array.from({ length: CONNECTIONS }, (_, at) => (at % 4 === 0 ? root : guest()));
+  const readers = readAll({
+    clients, paths: ['/', `/d/${discussion.number}-still-here`, '/api/discussions', '/ask-saboteur'],
+    wrong: (answer, path) => failed(answer) ?? (answer.status === 200 || path === '/ask-saboteur' ? undefined : answer.text.slice(0, 200)),
+  });
+  const written: number[] = [];
+  const end = performance.now() + WHILE;
+  await work();
+  do {
+    written.push((await root.post('/api/posts', { discussion_id: discussion.id, content: `Written at ${performance.now()}` })).status);
+    await sleep(50);
+  } while (performance.now() < end);
+  return { wrong: await readers.stop(), written: [...new Set(written)] };
+}
+
+describe('while a plugin misbehaves, every page is answered and everybody else may write:', () => {
+  test.for([
+    'promise rejects', 'action hangs', 'action throws', 'action blocks', 'filter hangs', 'filter throws', 'query hangs', 'query throws', 'slot hangs', 'slot throws', 'slot blocks',
+  ])('%s', async (mode) => {
+    const before = await troubles();
+    const { wrong, written } = await inUse(() => tell(mode));
+    expect(wrong).toEqual([]);
+    // Where the process is held up for seconds on end, Redis seems silent to it.
+    const answers = mode.endsWith('blocks') ? [201, 503] : [201];
+    expect(written.filter((status) => !answers.includes(status))).toEqual([]);
+    // In a process that is busy all the time nobody is blamed for being late.
+    for (const path of ['/', '/ask-saboteur']) await root.get(path);
+    await expect.poll(troubles, { timeout: 10_000 }).toBeGreaterThan(before);
+    await tell('well');
+    await root.post('/admin/plugins/release', { id: 'saboteur' }, json);
+    expect(await about('saboteur')).toMatchObject({ state: 'active' });
+  });
+
+  test('job hangs', async () => {
+    expect(await inUse(() => tell('job hangs'))).toEqual({ wrong: [], written: [201] });
+    await tell('well');
+  });
+
+  test('check hangs, and throws: only what it checks is refused, as what cannot be checked now', async () => {
+    for (const mode of ['check hangs', 'check throws']) expect(await inUse(() => tell(mode)), mode).toEqual({ wrong: [], written: [503] });
+    expect((await about('saboteur')).tasks).toContainEqual(expect.objectContaining({ task: 'filter discussion.draft', refusing: true }));
+    await tell('well');
+    await expect.poll(async () => (await root.post('/api/posts', { discussion_id: discussion.id, content: 'Again' })).status, { timeout: 10_000 }).toBe(201);
+  });
+
+  test('undo hangs: it is switched off and on all the same', async () => {
+    const switched = async (): Promise<void> => {
+      await tell('undo hangs');
+      for (const on of [false, true]) expect((await turn(on)).status).toBe(200);
+    };
+    expect(await inUse(switched)).toEqual({ wrong: [], written: [201] });
+    await tell('well');
+  });
+
+  test('setup hangs: it stays off after its deadline, for this reason, and may be switched on anew', async () => {
+    const switched = async (): Promise<void> => {
+      await tell('setup hangs');
+      expect((await turn(false)).status).toBe(200);
+      expect(await turn(true)).toMatchObject({ status: 409, body: { error: expect.stringContaining('its setup did not finish within 2000 ms') } });
+    };
+    expect(await inUse(switched)).toEqual({ wrong: [], written: [201] });
+    expect((await turn(true)).status).toBe(200);
+  });
+
+  test('timer throws: it is switched off and shown with the reason, the log names it, and the process lives on', async () => {
+    expect(await inUse(() => tell('timer throws'))).toEqual({ wrong: [], written: [201] });
+    expect(await about('saboteur')).toMatchObject({ state: 'failed', problem: 'timer throws, as told' });
+    expect((await root.get('/admin')).text).toContain('timer throws, as told');
+    expect(lines()).toContainEqual(expect.objectContaining({ plugin: 'saboteur', msg: expect.stringContaining('it is switched off in this process') }));
+    expect((await turn(true)).status).toBe(200);
+    expect(await about('saboteur')).toMatchObject({ state: 'active' });
+  });
+});
+
+test('afterwards nothing of any other plugin was set aside or has failed', async () => {
+  const { plugins } = (await root.get('/admin/plugins', json)).body as { plugins: readonly any[] };
+  const others = plugins.filter(({ id }) => id !== 'saboteur');
+  expect(others.filter(({ state, problem }) => state !== 'active' || problem !== undefined)).toEqual([]);
+  expect(others.flatMap(({ id, tasks }) => tasks.filter((task: any) => task.quarantined || task.refusing).map((task: any) => [id, task.task]))).toEqual([]);
+});
+
+test('an exception that no plugin is to blame for: the process drains, and ends with code 70', async () => {
+  await tell('nobody throws');
+  await expect.poll(async () => (await guest().get('/readyz')).status).toBe(503);
+  expect((await guest().get('/')).status).toBe(200);
+  expect(await server.ended).toEqual({ code: 70, signal: null });
+  expect(lines()).toContainEqual(expect.objectContaining({ level: 50, msg: expect.stringContaining('no plugin is to blame') }));
+});

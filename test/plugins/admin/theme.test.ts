@@ -1,0 +1,107 @@
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { definePlugin, Plugins, Settings } from '#core';
+import type { Client } from '#test';
+import { runCommand } from '../../../core/cli/run.ts';
+import { startPanel, type PanelForum } from './forum.ts';
+
+let forum: PanelForum;
+let ada: Client;
+beforeAll(async () => {
+  forum = await startPanel([definePlugin({ id: 'boats', setup() {} })]);
+  ada = await forum.session('ada');
+});
+afterAll(() => forum[Symbol.asyncDispose]());
+afterEach(() => forum.app.service(Settings).reset(['site.theme']));
+
+type Files = Readonly<Record<string, string | object>>;
+/** A theme among those of the installation; without files it is a fine one. */
+function write(id: string, files: Files = {}, more: object = {}): void {
+  const folder = join(forum.app.environment.dataDir, 'themes', id);
+  rmSync(folder, { recursive: true, force: true });
+  const manifest = { id, name: id, version: '1.0.0', api: 1, ...more };
+  for (const [path, content] of Object.entries({ 'theme.json': manifest, ...files })) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), typeof content === 'string' ? content : JSON.stringify(content));
+  }
+}
+const set = (theme: string): Promise<void> => forum.app.service(Settings).set({ 'site.theme': theme });
+const save = (theme: string) => ada.post('/admin/settings/save', { 'site.theme': theme }, { accept: 'application/json' });
+async function doctor(): Promise<readonly string[]> {
+  const lines: string[] = [];
+  await runCommand(forum.app, ['doctor'], { print: (line: string) => void lines.push(line) } as never).catch((error: Error) => lines.push(error.message));
+  return lines;
+}
+const front = async (): Promise<string> => {
+  const { status, text } = await forum.client().get('/login');
+  return `${status} ${/class="brand(?:-\w+)?"[^>]*>/.exec(text)?.[0] ?? 'no brand'}${text.includes('of the harbour') ? ' of the harbour' : ''}`;
+};
+
+describe('a theme that cannot be used is refused when it is chosen, with file, line and remedy:', () => {
+  const HEADER = 'templates/partials/header.hbs';
+  it.each<[string, Files, RegExp, object?]>([
+    ['one with a block left open', { [HEADER]: '<header>\n{{#if a}}\n</header>' }, / themes\/broken\/templates\/partials\/header\.hbs:\d+: .*Correct that, or choose another theme/],
+    ['one with an unknown helper', { [HEADER]: '<header>\n\n{{shout "a"}}</header>' }, /header\.hbs:3: unknown helper "shout"/],
+    ['one that leaves out what a helper needs', { [HEADER]: '<header>\n{{#each}}a{{/each}}</header>' }, /header\.hbs:2: "each" takes 1/],
+    ['one with a partial that is nowhere', { [HEADER]: '{{> partials/nothing}}' }, /header\.hbs:1: there is no template "partials\/nothing"/],
+    ['one whose pieces include each other', { 'templates/partials/badge.hbs': '{{> partials/stat}}', 'templates/partials/stat.hbs': '{{> partials/badge}}' }, /includes itself/],
+    ['one that breaks a piece of one page only', { 'templates/partials/stat.hbs': '{{{text}}}' }, /stat\.hbs:1: prints without escaping/],
+    ['one that breaks the page of a plugin', { 'templates/plugins/admin/dashboard.hbs': '\n<a href="{{a}}">' }, /plugins\/admin\/dashboard\.hbs:2: write the whole of href/],
+    ['one with a colour that is none', { 'tokens.json': { color: { text: { light: 'black' } } } }, /token "text" is "black"; write oklch/],
+    ['one with a token of another kind', { 'tokens.json': { measure: 'wide' } }, /broken\/tokens\.json: measure must be number/],
+    ['one whose tokens are no JSON', { 'tokens.json': '{\n "space": [1 2]\n}' }, /^themes\/broken\/tokens\.json:2: is not valid JSON/],
+    ['one with an icon that is markup', { 'icons.json': { bell: ['<script>'] } }, /icon "bell" must be a list of SVG path data/],
+    ['one with texts of another kind', { 'locales/de.json': { 'log-in': 7 } }, /locales\/de\.json: log-in must/],
+    ['one in a language that is none', { 'locales/d_e.json': {} }, /locales\/d_e\.json: its name must be a language/],
+    ['one that names a style sheet it lacks', {}, /names the style sheet "css\/sea\.css"/, { styles: ['css/sea.css'] }],
+    ['one without its parent', {}, /no theme "nowhere"; install it/, { extends: 'nowhere' }],
+    ['one that is its own parent', {}, /extends itself/, { extends: 'broken' }],
+    ['one with a manifest of another kind', {}, /bad theme\.json: api/, { api: 2 }],
+  ])('%s', async (_what, files, why, more) => {
+    write('broken', files, more);
+    const { status, body } = await save('broken');
+    expect([status, body.details]).toEqual([400, [{ field: 'site.theme', message: expect.stringMatching(why) }]]);
+    expect(forum.app.service(Settings).get('site.theme')).toBe('default');
+    expect(await front()).toMatch(/^200 <?class="brand"/);
+  });
+
+  it('one that is not there, in the form of the panel and on the command line too', async () => {
+    const { status, text } = await ada.post('/admin/settings/save', { _group: 'appearance', 'site.theme': 'harbour' });
+    expect([status, text.includes('There is no theme &quot;harbour&quot;; install it')]).toEqual([400, true]);
+    await expect(runCommand(forum.app, ['setting', 'set', 'site.theme', 'harbour'], { print: () => {} } as never)).rejects.toThrow('There is no theme "harbour"');
+    expect(forum.app.service(Settings).get('site.theme')).toBe('default');
+  });
+
+  it('one whose parent is broken', async () => {
+    write('parent', { [HEADER]: '{{shout}}{{shout "a"}}' });
+    write('child', {}, { extends: 'parent' });
+    await expect(set('child')).rejects.toMatchObject({ details: [{ message: expect.stringContaining('themes/parent/templates/partials/header.hbs:1: unknown helper "shout"') }] });
+  });
+});
+
+describe('a theme that breaks while it is used', () => {
+  const GOOD = { 'templates/partials/footer.hbs': '<footer>of the harbour</footer>' };
+
+  it('goes on as it was read last, and panel, log and doctor say what is wrong', async () => {
+    write('harbour', GOOD);
+    await set('harbour');
+    expect(await front()).toContain('of the harbour');
+    expect(await doctor()).not.toContainEqual(expect.stringContaining('site.theme cannot'));
+    write('harbour', { ...GOOD, 'templates/partials/discussion-card.hbs': '{{#each}}', 'tokens.json': '{' });
+    const plugins = forum.app.service(Plugins);
+    for (const on of [false, true]) {
+      await (on ? plugins.enable('boats') : plugins.disable('boats'));
+      expect(await front()).toMatch(/^200 .* of the harbour$/);
+    }
+    expect(forum.lines.some(({ message }) => message.startsWith('the theme can no longer be used'))).toBe(true);
+    expect((await ada.get('/admin')).text).toContain('cannot be used as it is');
+    expect((await ada.get('/admin/settings/appearance')).text).toContain('themes/harbour/tokens.json:1: is not valid JSON');
+    expect(await doctor()).toContainEqual(expect.stringMatching(/✗ the setting site\.theme cannot be used: themes\/harbour\/tokens\.json:1/));
+    write('harbour', GOOD);
+    await set('harbour');
+    await plugins.disable('boats');
+    expect((await ada.get('/admin')).text).not.toContain('cannot be used as it is');
+    await plugins.enable('boats');
+  });
+});

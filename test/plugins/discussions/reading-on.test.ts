@@ -1,0 +1,68 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { expectStatus, useForum } from './forum.ts';
+
+/** Lists go on in three ways: by pages, by script, and by the cursor of the API. */
+const forum = useForum();
+const COUNT = 45;
+const ids: string[] = [];
+
+beforeAll(async () => {
+  for (let count = 1; count <= COUNT; count++) {
+    forum.app.clock.advance(1_000);
+    const answer = await forum.as.ada.post('/api/discussions', { title: `Number ${count}`, content: 'Words', category_id: 'general', tags: ['knots'] });
+    ids.push(expectStatus(answer, 201).body.discussion.id);
+  }
+  for (const at of [3, 30]) expectStatus(await forum.as.mia.put(`/api/discussions/${ids[at]}`, { is_pinned: true }), 200);
+});
+
+const rowsIn = (html: string): string[] => [...html.matchAll(/<article class="card[^>]*aria-labelledby="d-(\d+)"/g)].map(([, number = '']) => number);
+const apiIn = (html: string): string | undefined => /data-api="([^"]*)"/.exec(html)?.[1]?.replaceAll('&amp;', '&').replaceAll('&#x3D;', '=');
+const page = async (path: string): Promise<string> => expectStatus(await forum.guest.get(path), 200).text;
+
+async function byPages(path: string): Promise<string[]> {
+  const join = path.includes('?') ? '&' : '?';
+  return (await Promise.all([path, `${path}${join}page=2`, `${path}${join}page=3`].map(page))).flatMap(rowsIn);
+}
+
+/** As x-feed does: the page, then what its address gives, and so on. */
+async function byScript(path: string, between: () => Promise<unknown> = () => Promise.resolve()): Promise<string[]> {
+  const first = await page(path);
+  const found = rowsIn(first);
+  for (let address = apiIn(first); address !== undefined; ) {
+    await between();
+    const { html, next_cursor: next } = expectStatus(await forum.guest.get(address), 200).body;
+    found.push(...rowsIn(html));
+    const then = new URL(address, 'http://forum.test');
+    then.searchParams.set('cursor', next);
+    address = next === null ? undefined : then.pathname + then.search;
+  }
+  return found;
+}
+
+describe.each(['/', '/?sort=newest', '/?sort=most_replied', '/c/general', '/c/general?sort=oldest', '/t/knots', '/t/knots?sort=oldest'])('%s', (path) => {
+  test('has each discussion once, in one order, by pages and by script', async () => {
+    const found = await byPages(path);
+    expect(new Set(found).size).toBe(COUNT);
+    expect(found).toHaveLength(COUNT);
+    expect(await byScript(path)).toEqual(found);
+  });
+
+  test('repeats nothing, and loses nothing that has not moved up, while others write', async () => {
+    // The last ones move up, to where one has read already.
+    const moving = ids.slice(0, 2);
+    let at = 0;
+    const found = await byScript(path, async () => {
+      forum.app.clock.advance(1_000);
+      await forum.reply('bob', moving[at++ % moving.length]!, 'Up');
+    });
+    expect(new Set(found).size).toBe(found.length);
+    expect(found.length).toBeGreaterThanOrEqual(COUNT - moving.length);
+  });
+});
+
+test('what the first page of a list shows and the API gives by itself go on each by their own cursor', async () => {
+  const cursorOf = async (query: string) => expectStatus(await forum.guest.get(`/api/discussions?limit=2${query}`), 200).body.next_cursor as string;
+  const [plain, pinned] = [await cursorOf(''), await cursorOf('&category_id=general')];
+  for (const cursor of [plain, pinned]) expectStatus(await forum.guest.get(`/api/discussions?cursor=${cursor}`), 200);
+  expect((await forum.guest.get(`/api/discussions?category_id=general&cursor=${plain}`)).status).toBe(400);
+});

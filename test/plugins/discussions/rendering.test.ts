@@ -1,0 +1,50 @@
+import { expect, test, vi } from 'vitest';
+import { sql } from '#core';
+import type { Client } from '#test';
+import { SWELLING } from '../markdown/hostile.ts';
+import { useForum } from './forum.ts';
+
+const forum = useForum({}, { trustedProxies: ['127.0.0.1'] });
+const preview = (client: Client, content: string, headers = {}) => client.post('/api/markdown/parse', { content }, headers);
+
+test('A post is answered while guests and members preview the worst there is, without waiting for them', async () => {
+  const { id } = await forum.start('ada', 'Busy');
+  const content = `*long* ${'word '.repeat(1_000)}`;
+  const order: string[] = [];
+  const named = (name: string, work: Promise<unknown>) => work.then(() => void order.push(name));
+  // All threads are up, so that what is compared is who waits for whom.
+  await Promise.all([preview(forum.guest, 'x'), preview(forum.as.bob, content), forum.reply('ada', id, content)]);
+  const worst = '!['.repeat(32 * 1024);
+  const busy = [
+    ...Array.from({ length: 20 }, () => named('preview', preview(forum.as.bob, worst))),
+    ...SWELLING.map((text, index) => named('guest', preview(forum.guest, text.slice(0, 8_192), { 'x-forwarded-for': `198.51.100.${index}` }))),
+  ];
+  await named('post', forum.reply('ada', id, content));
+  await Promise.all(busy);
+  expect(order).toHaveLength(21 + SWELLING.length);
+  expect(order.indexOf('post')).toBeLessThan(order.lastIndexOf('preview'));
+});
+
+test('Posts stored before the rules for pictures lose those that would call a route, once and in the background', async () => {
+  const { id, number, postId } = await forum.start('ada', 'Old pictures');
+  const other = await forum.reply('ada', id, 'other');
+  const { data } = forum.app.app;
+  const shown = '<p><img src="/uploads/1/a.png" alt="kept" loading="lazy" decoding="async" /></p>';
+  const put = (post: string, html: string) => data.all(sql`update post set html = ${html} where id = ${post}`);
+  const stored = async (post: string) => (await data.one(sql<{ html: string; updated: string }>`select html, updated_at::text as updated from post where id = ${post}`))!;
+  const restart = async () => {
+    for (const id of (await forum.app.app.kernel.disable('discussions')).toReversed()) await forum.app.app.kernel.enable(id);
+  };
+  await put(postId, `${shown}<p><img src="/api/discussions?x=1&amp;y=2" alt="list" /> <img src="http://forum.test/logout" alt="" /></p>`);
+  await put(other.id, shown);
+  const before = [await stored(postId), await stored(other.id)];
+  await data.all(sql`update post_pictures set rule = '1 http://elsewhere.test'`);
+  expect((await forum.guest.get(`/d/${number}-old-pictures`)).text).toContain('src="/api/discussions?x');
+  await restart();
+  await vi.waitFor(async () => expect((await stored(postId)).html).not.toContain('/api/discussions'), { timeout: 20_000 });
+  expect(await stored(postId)).toEqual({ html: `${shown}<p>list http://forum.test/logout</p>`, updated: before[0]!.updated });
+  expect(await stored(other.id)).toEqual(before[1]);
+  await vi.waitFor(async () => expect(await data.one(sql`select rule from post_pictures`)).toEqual({ rule: '1 http://forum.test' }));
+  const page = (await forum.guest.get(`/d/${number}-old-pictures`)).text;
+  expect([page.includes('src="/api/'), page.includes('http://forum.test/logout'), page.includes('<img src="/uploads/1/a.png"')]).toEqual([false, true, true]);
+});
