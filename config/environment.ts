@@ -1,9 +1,17 @@
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import { join, resolve } from 'node:path';
 import { ConfigurationError, messageOf } from '../core/errors.ts';
 import type { Environment } from '../core/environment.ts';
 
 const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+
+/** Seconds for which a process in production drains: a proxy that asks every second, and believes the first answer, has heard of it by then. */
+const DRAIN = 2;
+const LONGEST_DRAIN = 300;
+/** Seconds and connections that are enough for people, and do not let one who sends slowly hold on to a process. */
+const [REQUEST, LONGEST_REQUEST] = [30, 3_600];
+const [CONNECTIONS, MOST_CONNECTIONS] = [5_000, 1_000_000];
 
 /**
  * Typed values from environment variables, and from DATA_DIR/config.json where those are unset. Every problem is reported at once, each
@@ -16,11 +24,11 @@ export function readEnvironment(variables: Readonly<Record<string, string | unde
   const text = (name: string): string | undefined => variables[name]?.trim() || undefined;
   const dataDir = resolve(text('DATA_DIR') ?? './data');
   const kept = readKept(join(dataDir, 'config.json'), problems);
-  const number = (name: string, fallback: number): number => {
+  const number = (name: string, fallback: number, most: number, wanted: string): number => {
     const value = text(name);
     if (value === undefined) return fallback;
     const parsed = Number(value);
-    return Number.isInteger(parsed) && parsed >= 0 && parsed <= 65_535 ? parsed : (refuse(name, value, 'a port between 0 and 65535'), fallback);
+    return Number.isInteger(parsed) && parsed >= 0 && parsed <= most ? parsed : (refuse(name, value, wanted), fallback);
   };
   const url = (name: string, protocols: readonly string[], example: string): string | undefined => {
     const value = text(name) ?? kept[name];
@@ -28,7 +36,17 @@ export function readEnvironment(variables: Readonly<Record<string, string | unde
     return URL.canParse(value) && protocols.includes(new URL(value).protocol) ? value : refuse(name, '…', `an address such as ${example}`);
   };
 
-  const port = number('PORT', 3000);
+  const list = (name: string): readonly string[] => (text(name) ?? kept[name] ?? '').split(/[\s,]+/).filter(Boolean);
+  const each = <T>(name: string, entries: readonly T[], right: (entry: T) => boolean, wanted: string): readonly T[] => {
+    for (const entry of entries) if (!right(entry)) refuse(name, String(entry), wanted);
+    return entries;
+  };
+  const mailFrom = text('MAIL_FROM') ?? kept['MAIL_FROM'];
+  if (mailFrom !== undefined && !/^[^\s@<>,;]+@[^\s@<>,;]+$/.test(mailFrom)) refuse('MAIL_FROM', mailFrom, 'an address such as forum@example.org');
+  const ports = list('WEBHOOKS_ALLOWED_PORTS');
+
+  const port = number('PORT', 3000, 65_535, 'a port between 0 and 65535');
+  const production = text('NODE_ENV') === 'production';
   const secretKey = text('SECRET_KEY');
   if (secretKey !== undefined && secretKey.length < 32) problems.push('SECRET_KEY is shorter than 32 characters; make one with: openssl rand -hex 32');
   const safeMode = text('SAFE_MODE') ?? '0';
@@ -42,19 +60,38 @@ export function readEnvironment(variables: Readonly<Record<string, string | unde
     databaseUrl: url('DATABASE_URL', ['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/parley'),
     redisUrl: url('REDIS_URL', ['redis:', 'rediss:'], 'redis://host:6379'),
     secretKey,
+    smtpUrl: url('SMTP_URL', ['smtp:', 'smtps:'], 'smtps://name:password@mail.example.org'),
+    mailFrom,
+    trustedProxies: each('TRUSTED_PROXIES', list('TRUSTED_PROXIES'), isRange, 'an address or a CIDR range, such as 127.0.0.1 or 10.0.0.0/8'),
+    allowedHosts: list('WEBHOOKS_ALLOWED_HOSTS'),
+    allowedPorts: ports.length === 0 ? [80, 443] : each('WEBHOOKS_ALLOWED_PORTS', ports.map(Number), isPort, 'a list of ports, such as 443, 8443'),
+    given: new Set([...Object.keys(variables), ...Object.keys(kept)].filter((name) => (text(name) ?? kept[name]) !== undefined)),
     safeMode: safeMode === '1',
-    production: text('NODE_ENV') === 'production',
+    production,
+    drainSeconds: number('DRAIN_SECONDS', production ? DRAIN : 0, LONGEST_DRAIN, `a number of seconds between 0 and ${LONGEST_DRAIN}`),
+    requestSeconds: number('REQUEST_SECONDS', REQUEST, LONGEST_REQUEST, `a number of seconds between 0 (no limit) and ${LONGEST_REQUEST}`),
+    maxConnections: number('MAX_CONNECTIONS', CONNECTIONS, MOST_CONNECTIONS, `a number between 0 (no limit) and ${MOST_CONNECTIONS}`),
     version,
   };
   if (problems.length > 0) throw new ConfigurationError(`The environment is not right:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
   return environment;
 }
 
-/** What was chosen in the browser when the site was set up, by the variable that wins over it. */
+const isPort = (port: number): boolean => Number.isInteger(port) && port >= 1 && port <= 65_535;
+const isRange = (text: string): boolean => {
+  const [address = '', bits, more] = text.split('/');
+  const most = isIP(address) === 4 ? 32 : 128;
+  return isIP(address) !== 0 && more === undefined && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most));
+};
+
+/** Variables that DATA_DIR/config.json may hold under the same name in small letters. */
+const KEPT = ['DATABASE_URL', 'REDIS_URL', 'SMTP_URL', 'MAIL_FROM', 'TRUSTED_PROXIES', 'WEBHOOKS_ALLOWED_HOSTS', 'WEBHOOKS_ALLOWED_PORTS'] as const;
+
+/** What was chosen in the browser when the site was set up, or written there by hand, by the variable that wins over it. Lists may be JSON's. */
 function readKept(file: string, problems: string[]): Readonly<Record<string, string | undefined>> {
   try {
-    const { database_url: database, redis_url: redis } = JSON.parse(readFileSync(file, 'utf8').trim() || '{}') as Readonly<Record<string, string | undefined>>;
-    return { DATABASE_URL: database, REDIS_URL: redis };
+    const found = JSON.parse(readFileSync(file, 'utf8').trim() || '{}') as Readonly<Record<string, unknown>>;
+    return Object.fromEntries(KEPT.map((name) => [name, found[name.toLowerCase()]]).filter(([, value]) => value !== undefined).map(([name, value]) => [name, String(value)]));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
     problems.push(`${file} cannot be read: ${messageOf(error)}; correct it, or delete it and set the variables`);

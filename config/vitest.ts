@@ -5,7 +5,9 @@ import { browserPath, leftOut } from './tools/suites.ts';
 const KERNEL_AND_PLUGINS = ['test/core/**/*.test.ts', 'test/plugins/**/*.test.ts'];
 /** Tests that need several processes on one PostgreSQL and one Redis. */
 const SEVERAL = 'test/**/*.server.test.ts';
-/** Tests that open no database: once is enough. */
+/** Tests of several processes behind an nginx, besides. */
+const PROXIED = 'test/**/*.proxy.test.ts';
+/** Tests that open no database: once is enough, with those on the embedded one. */
 const WITHOUT = [
   'test/core/{command-line,graph}.test.ts',
   'test/plugins/cache/{cache,exactness,fleet}.test.ts',
@@ -14,11 +16,30 @@ const WITHOUT = [
   'test/plugins/secrets/secrets.test.ts',
   'test/plugins/web/{forms,templates,tokens}.test.ts',
 ];
+/**
+ * Plugins that ask for lists of things, on databases that the tests' own process has just made; all tests are run so with PARLEY_FULL=1, because making one takes
+ * as long as most files' tests.
+ */
+const FIRST_PROCESS = [
+  'test/core/data.test.ts',
+  'test/plugins/{demo/demo,discussions/writing,notifications/telling,reactions/reactions,search/search,subscriptions/subscriptions,tags/tags}.test.ts',
+];
+/**
+ * What may differ between the embedded database and a server: the kernel, what is up to Redis where there is one, and what several do at once or a crash leaves. The
+ * other tests run on the embedded database where no server is named, and with PARLEY_FULL=1.
+ */
+const ON_BOTH = [
+  'test/core/**/*.test.ts',
+  'test/plugins/{accounts,cache,installer,limits,live,presence,typing}/**/*.test.ts',
+  'test/plugins/**/{crash,idempotency,idempotency-crash,keeping,lanes,locks,recounting,room,search}.test.ts',
+];
+/** With PARLEY_FULL=1 tests are longer and none is left out. */
+const full = process.env['PARLEY_FULL'] === '1';
 const suites = leftOut(process.env, existsSync);
 const runs = (name: string): boolean => !suites.some((suite) => suite.name === name);
 
 /**
- * Three workers, because tests wait for leases and timers a third of their time; each embedded database takes some 400 MB. Files share their worker's modules, because
+ * Three workers, because tests wait for leases and timers a third of their time; with four, browsers leave each other too little; each embedded database takes some 400 MB. Files share their worker's modules, because
  * loading them and warming up the embedded database takes longer than most files' tests; no module keeps state.
  */
 const shared = {
@@ -27,6 +48,7 @@ const shared = {
   isolate: false,
   testTimeout: 30_000,
   hookTimeout: 60_000,
+  expect: { poll: { timeout: 10_000 } },
 } as const;
 
 export default defineConfig({
@@ -35,9 +57,10 @@ export default defineConfig({
     maxWorkers: 3,
     projects: [
       { test: { ...shared, name: 'static', include: ['test/*.test.ts', 'config/tools/**/*.test.ts'], testTimeout: 180_000 } },
-      { test: { ...shared, name: 'embedded', include: KERNEL_AND_PLUGINS, exclude: [SEVERAL], env: { PARLEY_TEST_DATABASE: 'embedded' } } },
-      ...(runs('server') ? [{ test: { ...shared, name: 'server', include: KERNEL_AND_PLUGINS, exclude: runs('several processes') ? WITHOUT : [...WITHOUT, SEVERAL], env: { PARLEY_TEST_DATABASE: 'server' } } }] : []),
-      ...(process.env['PARLEY_FULL'] === '1' ? [{ test: { ...shared, name: 'full', include: ['test/full/**/*.test.ts'], testTimeout: 1_800_000, env: { PARLEY_TEST_DATABASE: process.env['TEST_DATABASE_URL'] ? 'server' : 'embedded' } } }] : []),
+      { test: { ...shared, name: 'embedded', include: full || !runs('server') ? KERNEL_AND_PLUGINS : [...ON_BOTH, ...WITHOUT], exclude: [SEVERAL, PROXIED], env: { PARLEY_TEST_DATABASE: 'embedded' } } },
+      { test: { ...shared, name: 'first-process', hookTimeout: 180_000, include: full ? KERNEL_AND_PLUGINS : FIRST_PROCESS, exclude: [SEVERAL, PROXIED, ...WITHOUT], env: { PARLEY_TEST_DATABASE: 'first-process' } } },
+      ...(runs('server') ? [{ test: { ...shared, name: 'server', include: KERNEL_AND_PLUGINS, exclude: [...WITHOUT, ...(runs('several processes') ? [] : [SEVERAL]), ...(runs('several processes') && runs('proxy') ? [] : [PROXIED])], env: { PARLEY_TEST_DATABASE: 'server' } } }] : []),
+      ...(full ? [{ test: { ...shared, name: 'full', include: ['test/full/**/*.test.ts'], testTimeout: 1_800_000, env: { PARLEY_TEST_DATABASE: process.env['TEST_DATABASE_URL'] ? 'server' : 'embedded' } } }] : []),
       ...(runs('browser') ? [{ test: { ...shared, name: 'browser', include: ['test/browser/**/*.test.ts'], testTimeout: 120_000, env: { CHROMIUM_PATH: browserPath(process.env) } } }] : []),
     ],
   },
