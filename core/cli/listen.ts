@@ -67,8 +67,7 @@ export async function closeServer(server: Server, grace = 5_000): Promise<void> 
   const closed = once(server, 'close');
   // Whoever keeps a connection busy is told to leave it, or it would be cut in the middle of a request at the end of `grace`.
   askToLeave(server);
-  await acceptWaiting(server);
-  server.close();
+  await closePort(server);
   const leave = setInterval(() => server.closeIdleConnections(), 50);
   const force = setTimeout(() => server.closeAllConnections(), grace);
   await closed;
@@ -78,17 +77,25 @@ export async function closeServer(server: Server, grace = 5_000): Promise<void> 
 
 /**
  * Connections that wait to be accepted when the port closes are reset, and a proxy may not send again what it has sent on them. The event loop accepts one
- * a turn: the port may close right after a turn that brought none and was over at once.
+ * a turn: the port may close right after a turn that brought none and was over at once. Until then no request begins, so that under load too such a turn
+ * comes within milliseconds.
  */
-async function acceptWaiting(server: Server): Promise<void> {
+async function closePort(server: Server): Promise<void> {
+  const listeners = server.listeners('request') as RequestListener[];
+  const held: [IncomingMessage, ServerResponse][] = [];
+  server.removeAllListeners('request').on('request', (req, res) => held.push([req, res]));
   let accepted = 0;
   server.on('connection', () => accepted++);
   const until = performance.now() + ACCEPTING;
   for (let begun = performance.now(); begun < until; begun = performance.now()) {
     const before = accepted;
     await turn();
-    if (accepted === before && performance.now() - begun < INSTANT) return;
+    if (accepted === before && performance.now() - begun < INSTANT) break;
   }
+  server.close();
+  server.removeAllListeners('request');
+  for (const listener of listeners) server.on('request', listener);
+  for (const [req, res] of held) server.emit('request', req, res);
 }
 
 /** Every answer from here on is the last one of its connection. */
