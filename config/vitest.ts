@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './tools/sequencer.ts';
 import { browserPath, leftOut } from './tools/suites.ts';
 
 const KERNEL_AND_PLUGINS = ['test/core/**/*.test.ts', 'test/plugins/**/*.test.ts'];
@@ -25,12 +26,14 @@ const FIRST_PROCESS = [
   'test/plugins/{demo/demo,discussions/writing,notifications/telling,reactions/reactions,search/search,subscriptions/subscriptions,tags/tags}.test.ts',
 ];
 /**
- * What may differ between the embedded database and a server: the kernel, what is up to Redis where there is one, and what several do at once or a crash leaves. The
- * other tests run on the embedded database where no server is named, and with PARLEY_FULL=1.
+ * What may differ between the embedded database and a server: what is kept how, what is up to Redis where there is one, and what several do at once or a crash
+ * leaves. The other tests run on the embedded database where no server is named, and with PARLEY_FULL=1.
  */
 const ON_BOTH = [
-  'test/core/**/*.test.ts',
-  'test/plugins/{accounts,cache,installer,limits,live,presence,typing}/**/*.test.ts',
+  'test/core/{cli,connections,crash,data,faults,job-processes,jobs,kernel,restart,room,upkeep}.test.ts',
+  'test/plugins/accounts/{login,own-sessions,sessions,throttle,uninstall}.test.ts',
+  'test/plugins/installer/{process,setup}.test.ts',
+  'test/plugins/{cache,limits,live,presence,typing}/**/*.test.ts',
   'test/plugins/**/{crash,idempotency,idempotency-crash,keeping,lanes,locks,recounting,room,search}.test.ts',
 ];
 /** With PARLEY_FULL=1 tests are longer and none is left out. */
@@ -55,6 +58,7 @@ export default defineConfig({
   test: {
     globalSetup: ['config/tools/announce-suites.ts', 'config/tools/test-run.ts'],
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
     projects: [
       { test: { ...shared, name: 'static', include: ['test/*.test.ts', 'config/tools/**/*.test.ts'], testTimeout: 180_000 } },
       { test: { ...shared, name: 'embedded', include: full || !runs('server') ? KERNEL_AND_PLUGINS : [...ON_BOTH, ...WITHOUT], exclude: [SEVERAL, PROXIED], env: { PARLEY_TEST_DATABASE: 'embedded' } } },
