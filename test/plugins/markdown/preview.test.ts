@@ -7,7 +7,7 @@ import { SWELLING } from './hostile.ts';
 
 const waves = definePlugin({
   id: 'waves',
-  setup: (_services, plugin) => plugin.on(markdownHtml, (html) => html.replaceAll('(wave)', '<em onclick="x()">~</em>').replaceAll('(sea)', '<b>~</b>'.repeat(100_000))),
+  setup: (_services, plugin) => plugin.on(markdownHtml, (html) => html.replaceAll('(wave)', '<em onclick="x()">~</em>').replaceAll('(sea)', '<b>~</b>'.repeat(400_000))),
 });
 /** Takes long to judge. */
 const SLOW = '(sea)';
