@@ -1,10 +1,13 @@
-/** Who may import what, types included. `npm run check` runs it, and test/architecture.test.ts plants a breach of each rule. */
+/**
+ * Who may import what, types included. `npm run check` runs it, and test/architecture.test.ts plants a breach of each
+ * rule.
+ */
 
 /** Each wrapped library and the only files that know it, below core/ where nothing else is said. */
 const WRAPPED = {
-  'tsyringe': ['container'],
+  tsyringe: ['container'],
   'reflect-metadata': ['container'],
-  'emittery': ['hooks'],
+  emittery: ['hooks'],
   'ajv|ajv-formats': ['schema'],
   'express|@types/express': ['routes', 'cli/application'],
   'find-my-way': ['paths'],
@@ -12,17 +15,22 @@ const WRAPPED = {
   '@mikro-orm/[^/]+|kysely': ['data', 'cli/database/[a-z]+'],
   '@electric-sql/pglite': ['cli/database/embedded'],
   'pg|@types/pg': ['cli/database/postgres'],
-  'ioredis': ['cache', 'plugins/cache/redis'],
+  ioredis: ['cache', 'plugins/cache/redis'],
   'pino|pino-pretty': ['cli/logger'],
 };
 
-const wrapped = Object.entries(WRAPPED).map(([library, names]) => [library, names.map((name) => (name.startsWith('plugins/') ? name : `core/${name}`))]).map(([library, files]) => ({
-  name: `one-file-knows-${library.replace(/^@?([a-z-]+).*/, '$1')}`,
-  comment: `Only ${files.join('.ts, ')}.ts may import this library; use what #core offers of it.`,
-  severity: 'error',
-  from: { path: '^(core|plugins|themes|migrations|config)/', pathNot: [`^(${files.join('|')})[.]ts$`, '^config/tools/'] },
-  to: { path: `(^|/)node_modules/(${library})/` },
-}));
+const wrapped = Object.entries(WRAPPED)
+  .map(([library, names]) => [library, names.map((name) => (name.startsWith('plugins/') ? name : `core/${name}`))])
+  .map(([library, files]) => ({
+    name: `one-file-knows-${library.replace(/^@?([a-z-]+).*/, '$1')}`,
+    comment: `Only ${files.join('.ts, ')}.ts may import this library; use what #core offers of it.`,
+    severity: 'error',
+    from: {
+      path: '^(core|plugins|themes|migrations|config)/',
+      pathNot: [`^(${files.join('|')})[.]ts$`, '^config/tools/'],
+    },
+    to: { path: `(^|/)node_modules/(${library})/` },
+  }));
 
 export default {
   forbidden: [
@@ -77,7 +85,8 @@ export default {
     },
     {
       name: 'no-tools-in-production',
-      comment: 'A package under devDependencies is not there in production; move it to dependencies, or import its types only.',
+      comment:
+        'A package under devDependencies is not there in production; move it to dependencies, or import its types only.',
       severity: 'error',
       from: { path: '^(core|plugins|themes|migrations|config)/', pathNot: '^config/(tools/|vitest[.]ts$)' },
       to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'], pathNot: '/@types/' },
@@ -89,7 +98,13 @@ export default {
       from: {},
       to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
     },
-    { name: 'no-cycles', comment: 'Two files that import each other are one file, or three.', severity: 'error', from: {}, to: { circular: true } },
+    {
+      name: 'no-cycles',
+      comment: 'Two files that import each other are one file, or three.',
+      severity: 'error',
+      from: {},
+      to: { circular: true },
+    },
     ...wrapped,
   ],
   options: {

@@ -4,9 +4,14 @@ import { join, resolve } from 'node:path';
 import { ConfigurationError, messageOf } from '../core/errors.ts';
 import type { Environment } from '../core/environment.ts';
 
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
 
-/** Seconds for which a process in production drains: a proxy that asks every second, and believes the first answer, has heard of it by then. */
+/**
+ * Seconds for which a process in production drains: a proxy that asks every second, and believes the first answer, has
+ * heard of it by then.
+ */
 const DRAIN = 2;
 const LONGEST_DRAIN = 300;
 /** Seconds and connections that are enough for people, and do not let one who sends slowly hold on to a process. */
@@ -14,12 +19,13 @@ const [REQUEST, LONGEST_REQUEST] = [30, 3_600];
 const [CONNECTIONS, MOST_CONNECTIONS] = [5_000, 1_000_000];
 
 /**
- * Typed values from environment variables, and from DATA_DIR/config.json where those are unset. Every problem is reported at once, each
- * with what to write instead.
+ * Typed values from environment variables, and from DATA_DIR/config.json where those are unset. Every problem is
+ * reported at once, each with what to write instead.
  */
 export function readEnvironment(variables: Readonly<Record<string, string | undefined>>): Environment {
   const problems: string[] = [];
-  const refuse = (name: string, value: string, wanted: string): undefined => void problems.push(`${name}=${value} is not ${wanted}`);
+  const refuse = (name: string, value: string, wanted: string): undefined =>
+    void problems.push(`${name}=${value} is not ${wanted}`);
 
   const text = (name: string): string | undefined => variables[name]?.trim() || undefined;
   const dataDir = resolve(text('DATA_DIR') ?? './data');
@@ -33,7 +39,9 @@ export function readEnvironment(variables: Readonly<Record<string, string | unde
   const url = (name: string, protocols: readonly string[], example: string): string | undefined => {
     const value = text(name) ?? kept[name];
     if (value === undefined) return undefined;
-    return URL.canParse(value) && protocols.includes(new URL(value).protocol) ? value : refuse(name, '…', `an address such as ${example}`);
+    return URL.canParse(value) && protocols.includes(new URL(value).protocol)
+      ? value
+      : refuse(name, '…', `an address such as ${example}`);
   };
 
   const list = (name: string): readonly string[] => (text(name) ?? kept[name] ?? '').split(/[\s,]+/).filter(Boolean);
@@ -42,38 +50,71 @@ export function readEnvironment(variables: Readonly<Record<string, string | unde
     return entries;
   };
   const mailFrom = text('MAIL_FROM') ?? kept['MAIL_FROM'];
-  if (mailFrom !== undefined && !/^[^\s@<>,;]+@[^\s@<>,;]+$/.test(mailFrom)) refuse('MAIL_FROM', mailFrom, 'an address such as forum@example.org');
+  if (mailFrom !== undefined && !/^[^\s@<>,;]+@[^\s@<>,;]+$/.test(mailFrom))
+    refuse('MAIL_FROM', mailFrom, 'an address such as forum@example.org');
   const ports = list('WEBHOOKS_ALLOWED_PORTS');
 
   const port = number('PORT', 3000, 65_535, 'a port between 0 and 65535');
   const production = text('NODE_ENV') === 'production';
   const secretKey = text('SECRET_KEY');
-  if (secretKey !== undefined && secretKey.length < 32) problems.push('SECRET_KEY is shorter than 32 characters; make one with: openssl rand -hex 32');
+  if (secretKey !== undefined && secretKey.length < 32)
+    problems.push('SECRET_KEY is shorter than 32 characters; make one with: openssl rand -hex 32');
   const safeMode = text('SAFE_MODE') ?? '0';
   if (!['0', '1'].includes(safeMode)) refuse('SAFE_MODE', safeMode, '0 or 1');
 
   const environment: Environment = {
     host: text('HOST') ?? '127.0.0.1',
     port,
-    baseUrl: (url('BASE_URL', ['http:', 'https:'], 'https://forum.example.org') ?? `http://localhost:${port}`).replace(/\/+$/, ''),
+    baseUrl: (url('BASE_URL', ['http:', 'https:'], 'https://forum.example.org') ?? `http://localhost:${port}`).replace(
+      /\/+$/,
+      '',
+    ),
     dataDir,
     databaseUrl: url('DATABASE_URL', ['postgres:', 'postgresql:'], 'postgres://user:password@host:5432/parley'),
     redisUrl: url('REDIS_URL', ['redis:', 'rediss:'], 'redis://host:6379'),
     secretKey,
     smtpUrl: url('SMTP_URL', ['smtp:', 'smtps:'], 'smtps://name:password@mail.example.org'),
     mailFrom,
-    trustedProxies: each('TRUSTED_PROXIES', list('TRUSTED_PROXIES'), isRange, 'an address or a CIDR range, such as 127.0.0.1 or 10.0.0.0/8'),
+    trustedProxies: each(
+      'TRUSTED_PROXIES',
+      list('TRUSTED_PROXIES'),
+      isRange,
+      'an address or a CIDR range, such as 127.0.0.1 or 10.0.0.0/8',
+    ),
     allowedHosts: list('WEBHOOKS_ALLOWED_HOSTS'),
-    allowedPorts: ports.length === 0 ? [80, 443] : each('WEBHOOKS_ALLOWED_PORTS', ports.map(Number), isPort, 'a list of ports, such as 443, 8443'),
-    given: new Set([...Object.keys(variables), ...Object.keys(kept)].filter((name) => (text(name) ?? kept[name]) !== undefined)),
+    allowedPorts:
+      ports.length === 0
+        ? [80, 443]
+        : each('WEBHOOKS_ALLOWED_PORTS', ports.map(Number), isPort, 'a list of ports, such as 443, 8443'),
+    given: new Set(
+      [...Object.keys(variables), ...Object.keys(kept)].filter((name) => (text(name) ?? kept[name]) !== undefined),
+    ),
     safeMode: safeMode === '1',
     production,
-    drainSeconds: number('DRAIN_SECONDS', production ? DRAIN : 0, LONGEST_DRAIN, `a number of seconds between 0 and ${LONGEST_DRAIN}`),
-    requestSeconds: number('REQUEST_SECONDS', REQUEST, LONGEST_REQUEST, `a number of seconds between 0 (no limit) and ${LONGEST_REQUEST}`),
-    maxConnections: number('MAX_CONNECTIONS', CONNECTIONS, MOST_CONNECTIONS, `a number between 0 (no limit) and ${MOST_CONNECTIONS}`),
+    drainSeconds: number(
+      'DRAIN_SECONDS',
+      production ? DRAIN : 0,
+      LONGEST_DRAIN,
+      `a number of seconds between 0 and ${LONGEST_DRAIN}`,
+    ),
+    requestSeconds: number(
+      'REQUEST_SECONDS',
+      REQUEST,
+      LONGEST_REQUEST,
+      `a number of seconds between 0 (no limit) and ${LONGEST_REQUEST}`,
+    ),
+    maxConnections: number(
+      'MAX_CONNECTIONS',
+      CONNECTIONS,
+      MOST_CONNECTIONS,
+      `a number between 0 (no limit) and ${MOST_CONNECTIONS}`,
+    ),
     version,
   };
-  if (problems.length > 0) throw new ConfigurationError(`The environment is not right:\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+  if (problems.length > 0)
+    throw new ConfigurationError(
+      `The environment is not right:\n${problems.map((problem) => `  ${problem}`).join('\n')}`,
+    );
   return environment;
 }
 
@@ -81,17 +122,36 @@ const isPort = (port: number): boolean => Number.isInteger(port) && port >= 1 &&
 const isRange = (text: string): boolean => {
   const [address = '', bits, more] = text.split('/');
   const most = isIP(address) === 4 ? 32 : 128;
-  return isIP(address) !== 0 && more === undefined && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most));
+  return (
+    isIP(address) !== 0 &&
+    more === undefined &&
+    (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most))
+  );
 };
 
 /** Variables that DATA_DIR/config.json may hold under the same name in small letters. */
-const KEPT = ['DATABASE_URL', 'REDIS_URL', 'SMTP_URL', 'MAIL_FROM', 'TRUSTED_PROXIES', 'WEBHOOKS_ALLOWED_HOSTS', 'WEBHOOKS_ALLOWED_PORTS'] as const;
+const KEPT = [
+  'DATABASE_URL',
+  'REDIS_URL',
+  'SMTP_URL',
+  'MAIL_FROM',
+  'TRUSTED_PROXIES',
+  'WEBHOOKS_ALLOWED_HOSTS',
+  'WEBHOOKS_ALLOWED_PORTS',
+] as const;
 
-/** What was chosen in the browser when the site was set up, or written there by hand, by the variable that wins over it. Lists may be JSON's. */
+/**
+ * What was chosen in the browser when the site was set up, or written there by hand, by the variable that wins over it.
+ * Lists may be JSON's.
+ */
 function readKept(file: string, problems: string[]): Readonly<Record<string, string | undefined>> {
   try {
     const found = JSON.parse(readFileSync(file, 'utf8').trim() || '{}') as Readonly<Record<string, unknown>>;
-    return Object.fromEntries(KEPT.map((name) => [name, found[name.toLowerCase()]]).filter(([, value]) => value !== undefined).map(([name, value]) => [name, String(value)]));
+    return Object.fromEntries(
+      KEPT.map((name) => [name, found[name.toLowerCase()]])
+        .filter(([, value]) => value !== undefined)
+        .map(([name, value]) => [name, String(value)]),
+    );
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
     problems.push(`${file} cannot be read: ${messageOf(error)}; correct it, or delete it and set the variables`);

@@ -18,16 +18,17 @@ const WITHOUT = [
   'test/plugins/web/{forms,templates,tokens}.test.ts',
 ];
 /**
- * Plugins that ask for lists of things, on databases that the tests' own process has just made; all tests are run so with PARLEY_FULL=1, because making one takes
- * as long as most files' tests.
+ * Plugins that ask for lists of things, on databases that the tests' own process has just made; all tests are run so
+ * with PARLEY_FULL=1, because making one takes as long as most files' tests.
  */
 const FIRST_PROCESS = [
   'test/core/data.test.ts',
   'test/plugins/{demo/demo,discussions/writing,notifications/telling,reactions/reactions,search/search,subscriptions/subscriptions,tags/tags}.test.ts',
 ];
 /**
- * What may differ between the embedded database and a server: what is kept how, what is up to Redis where there is one, and what several do at once or a crash
- * leaves. The other tests run on the embedded database where no server is named, and with PARLEY_FULL=1.
+ * What may differ between the embedded database and a server: what is kept how, what is up to Redis where there is one,
+ * and what several do at once or a crash leaves. The other tests run on the embedded database where no server is named,
+ * and with PARLEY_FULL=1.
  */
 const ON_BOTH = [
   'test/core/{cli,connections,crash,data,faults,job-processes,jobs,kernel,restart,room,upkeep}.test.ts',
@@ -42,8 +43,9 @@ const suites = leftOut(process.env, existsSync);
 const runs = (name: string): boolean => !suites.some((suite) => suite.name === name);
 
 /**
- * Three workers, because tests wait for leases and timers a third of their time; with four, browsers leave each other too little; each embedded database takes some 400 MB. Files share their worker's modules, because
- * loading them and warming up the embedded database takes longer than most files' tests; no module keeps state.
+ * Three workers, because tests wait for leases and timers a third of their time; with four, browsers leave each other
+ * too little; each embedded database takes some 400 MB. Files share their worker's modules, because loading them and
+ * warming up the embedded database takes longer than most files' tests; no module keeps state.
  */
 const shared = {
   environment: 'node',
@@ -60,12 +62,76 @@ export default defineConfig({
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     projects: [
-      { test: { ...shared, name: 'static', include: ['test/*.test.ts', 'config/tools/**/*.test.ts'], testTimeout: 180_000 } },
-      { test: { ...shared, name: 'embedded', include: full || !runs('server') ? KERNEL_AND_PLUGINS : [...ON_BOTH, ...WITHOUT], exclude: [SEVERAL, PROXIED], env: { PARLEY_TEST_DATABASE: 'embedded' } } },
-      { test: { ...shared, name: 'first-process', hookTimeout: 180_000, include: full ? KERNEL_AND_PLUGINS : FIRST_PROCESS, exclude: [SEVERAL, PROXIED, ...WITHOUT], env: { PARLEY_TEST_DATABASE: 'first-process' } } },
-      ...(runs('server') ? [{ test: { ...shared, name: 'server', include: KERNEL_AND_PLUGINS, exclude: [...WITHOUT, ...(runs('several processes') ? [] : [SEVERAL]), ...(runs('several processes') && runs('proxy') ? [] : [PROXIED])], env: { PARLEY_TEST_DATABASE: 'server' } } }] : []),
-      ...(full ? [{ test: { ...shared, name: 'full', include: ['test/full/**/*.test.ts'], testTimeout: 1_800_000, env: { PARLEY_TEST_DATABASE: process.env['TEST_DATABASE_URL'] ? 'server' : 'embedded' } } }] : []),
-      ...(runs('browser') ? [{ test: { ...shared, name: 'browser', include: ['test/browser/**/*.test.ts'], testTimeout: 120_000, env: { CHROMIUM_PATH: browserPath(process.env) } } }] : []),
+      {
+        test: {
+          ...shared,
+          name: 'static',
+          include: ['test/*.test.ts', 'config/tools/**/*.test.ts'],
+          testTimeout: 180_000,
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'embedded',
+          include: full || !runs('server') ? KERNEL_AND_PLUGINS : [...ON_BOTH, ...WITHOUT],
+          exclude: [SEVERAL, PROXIED],
+          env: { PARLEY_TEST_DATABASE: 'embedded' },
+        },
+      },
+      {
+        test: {
+          ...shared,
+          name: 'first-process',
+          hookTimeout: 180_000,
+          include: full ? KERNEL_AND_PLUGINS : FIRST_PROCESS,
+          exclude: [SEVERAL, PROXIED, ...WITHOUT],
+          env: { PARLEY_TEST_DATABASE: 'first-process' },
+        },
+      },
+      ...(runs('server')
+        ? [
+            {
+              test: {
+                ...shared,
+                name: 'server',
+                include: KERNEL_AND_PLUGINS,
+                exclude: [
+                  ...WITHOUT,
+                  ...(runs('several processes') ? [] : [SEVERAL]),
+                  ...(runs('several processes') && runs('proxy') ? [] : [PROXIED]),
+                ],
+                env: { PARLEY_TEST_DATABASE: 'server' },
+              },
+            },
+          ]
+        : []),
+      ...(full
+        ? [
+            {
+              test: {
+                ...shared,
+                name: 'full',
+                include: ['test/full/**/*.test.ts'],
+                testTimeout: 1_800_000,
+                env: { PARLEY_TEST_DATABASE: process.env['TEST_DATABASE_URL'] ? 'server' : 'embedded' },
+              },
+            },
+          ]
+        : []),
+      ...(runs('browser')
+        ? [
+            {
+              test: {
+                ...shared,
+                name: 'browser',
+                include: ['test/browser/**/*.test.ts'],
+                testTimeout: 120_000,
+                env: { CHROMIUM_PATH: browserPath(process.env) },
+              },
+            },
+          ]
+        : []),
     ],
   },
 });

@@ -12,11 +12,15 @@ export interface KeepOptions {
 
 /** Values held in this process, exact to the last purge by any process. */
 export interface Cache {
-  /** Where REDIS_URL is set. It puts the namespace before every key (not before the patterns of SCAN) and fails at once while Redis is away. */
+  /**
+   * Where REDIS_URL is set. It puts the namespace before every key (not before the patterns of SCAN) and fails at once
+   * while Redis is away.
+   */
   readonly redis: Redis | undefined;
   /**
-   * Held in this process until one of `tags` is purged by any process. Concurrent loads of one key share one. Inside a transaction
-   * it just loads: sharing could wait for itself on the single connection, and would publish what is not committed.
+   * Held in this process until one of `tags` is purged by any process. Concurrent loads of one key share one. Inside a
+   * transaction it just loads: sharing could wait for itself on the single connection, and would publish what is not
+   * committed.
    */
   remember<T>(key: string, tags: readonly string[], load: () => Promise<T>, options?: KeepOptions): Promise<T>;
   /** What is held under `key`, without waiting. */
@@ -25,7 +29,10 @@ export interface Cache {
   mark(): number;
   /** False, and nothing is held, when one of `tags` was purged after `since`, or inside a transaction. */
   keep(key: string, tags: readonly string[], value: unknown, since: number, options?: KeepOptions): boolean;
-  /** Drops everything under these tags in every process; resolves when none serves it any more. Inside a transaction it is done after the commit. */
+  /**
+   * Drops everything under these tags in every process; resolves when none serves it any more. Inside a transaction it
+   * is done after the commit.
+   */
   purge(...tags: string[]): Promise<void>;
 }
 export const Cache = defineToken<Cache>('Cache');

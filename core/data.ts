@@ -19,7 +19,10 @@ export type EntityDefinition = EntitySchema<any, any, any>;
 /** Recorded under its class name, which must be unique within its plugin and stay as it is. */
 export type MigrationClass = (new (...args: any[]) => Migration) & { readonly name: string };
 
-/** The database. Inside a transaction every method joins it, so that on the embedded single connection nothing waits for itself. */
+/**
+ * The database. Inside a transaction every method joins it, so that on the embedded single connection nothing waits for
+ * itself.
+ */
 export interface Data {
   /** True where the database runs in this process: one connection, one process. */
   readonly embedded: boolean;
@@ -27,24 +30,30 @@ export interface Data {
   em(): EntityManager;
   /**
    * Runs work in a transaction (a nested call joins the one under way), flushes the em, commits, then sends the actions
-   * raised meanwhile and resolves when their listeners have settled. A throw rolls back and drops the actions. What the server rolls back for the
-   * sake of another transaction runs again, at most twice: work must not do outside of the database what cannot be done again.
+   * raised meanwhile and resolves when their listeners have settled. A throw rolls back and drops the actions. What the
+   * server rolls back for the sake of another transaction runs again, at most twice: work must not do outside of the
+   * database what cannot be done again.
    */
   transaction<T>(work: (em: EntityManager) => Promise<T>): Promise<T>;
   readonly inTransaction: boolean;
-  /** What is done after the commit of the transaction under way, each after the one before; undefined outside of one. */
+  /**
+   * What is done after the commit of the transaction under way, each after the one before; undefined outside of one.
+   */
   batch(): Batch | undefined;
   /**
-   * The rows of one statement, without the ORM's cost: for lists and for SQL. timestamptz is a `Date`, bigint and numeric
-   * a number, jsonb parsed, date and interval text. Does not flush what the em still holds. Throws as the em does
-   * (`UniqueConstraintViolationException`).
+   * The rows of one statement, without the ORM's cost: for lists and for SQL. timestamptz is a `Date`, bigint and
+   * numeric a number, jsonb parsed, date and interval text. Does not flush what the em still holds. Throws as the em
+   * does (`UniqueConstraintViolationException`).
    */
   all<T>(query: RawBuilder<T>): Promise<T[]>;
   /** As `all`, the first row only. */
   one<T>(query: RawBuilder<T>): Promise<T | undefined>;
   /** A stable id of this database, made with the kernel's tables. */
   identity(): Promise<string>;
-  /** How many statements this process has run, `begin` and `commit` included: tests assert that it does not grow with the rows. */
+  /**
+   * How many statements this process has run, `begin` and `commit` included: tests assert that it does not grow with
+   * the rows.
+   */
   readonly statements: number;
 }
 export const Data = defineToken<Data>('Data');
@@ -58,7 +67,10 @@ export interface Backend {
   /** Outside transactions, past the ORM's client: for reads. */
   query(text: string, values: readonly unknown[]): Promise<{ rows: unknown[] }>;
   claimAlone(): Promise<boolean>;
-  /** After each migration: it may have changed what prepared statements return, and made types that the driver has to learn. */
+  /**
+   * After each migration: it may have changed what prepared statements return, and made types that the driver has to
+   * learn.
+   */
   migrated(): Promise<void>;
   close(): Promise<void>;
 }
@@ -73,9 +85,15 @@ interface Scope {
 
 /** The advisory lock under which one process at a time migrates; the number has no meaning. */
 const MIGRATING = 7_216_002;
-/** Milliseconds within which to try again what the server rolled back; at random, so that the same two do not meet again. */
+/**
+ * Milliseconds within which to try again what the server rolled back; at random, so that the same two do not meet
+ * again.
+ */
 const AGAIN = [50, 250];
-/** PostgreSQL's codes for what it rolled back because of other transactions: two that waited for each other, or could not be put in an order. */
+/**
+ * PostgreSQL's codes for what it rolled back because of other transactions: two that waited for each other, or could
+ * not be put in an order.
+ */
 const ROLLED_BACK = new Set<unknown>(['40001', '40P01']);
 const REMEDY = {
   up: 'nothing of it was kept; correct it and enable the plugin again',
@@ -91,7 +109,10 @@ export class Database implements Data {
   #underWay = 0;
   readonly #ambient = new AsyncLocalStorage<Scope | undefined>();
   readonly #tables = new Map<string, { owner: string | undefined; definition: EntityDefinition }>();
-  /** The job queue's: runs in every transaction after the flush, and may throw; what it resolves to is called right after the commit. */
+  /**
+   * The job queue's: runs in every transaction after the flush, and may throw; what it resolves to is called right
+   * after the commit.
+   */
   onCommit: ((batch: Batch) => Promise<(() => void) | undefined>) | undefined;
 
   constructor(backend: Backend, log: Logger) {
@@ -127,8 +148,12 @@ export class Database implements Data {
     if (outer) return work(outer.em);
     const { result, batch } = await this.#again(async () => {
       const fresh: Batch = [];
-      // The connection is given back whatever happens; a transaction of the ORM keeps one whose `begin`, `commit` or `rollback` failed.
-      return { result: await this.#client.connection().execute((connection) => this.#run(connection, fresh, work)), batch: fresh };
+      // The connection is given back whatever happens; a transaction of the ORM keeps one whose `begin`, `commit` or
+      // `rollback` failed.
+      return {
+        result: await this.#client.connection().execute((connection) => this.#run(connection, fresh, work)),
+        batch: fresh,
+      };
     });
     await this.outside(async () => {
       for (const send of batch) await send();
@@ -148,7 +173,10 @@ export class Database implements Data {
       const { sql: text, parameters } = query.compile(this.#client);
       return (await this.#again(() => this.#backend.query(text, parameters))).rows as T[];
     } catch (error) {
-      throw this.#backend.orm.em.getPlatform().getExceptionConverter().convertException(error as Error);
+      throw this.#backend.orm.em
+        .getPlatform()
+        .getExceptionConverter()
+        .convertException(error as Error);
     }
   }
 
@@ -156,20 +184,30 @@ export class Database implements Data {
     return (await this.all(query))[0];
   }
 
-  /** Live, and again at each start. A table that another plugin owns is refused; a changed definition replaces the old one. */
+  /**
+   * Live, and again at each start. A table that another plugin owns is refused; a changed definition replaces the old
+   * one.
+   */
   async discover(plugin: string, entities: readonly EntityDefinition[]): Promise<void> {
     const tableOf = (definition: EntityDefinition): string => definition.init().meta.tableName;
     const fresh = entities.filter((definition) => {
       const known = this.#tables.get(tableOf(definition));
       if (known?.owner === undefined || known.owner === plugin) return known?.definition !== definition;
-      throw new PluginError(plugin, `has an entity on the table "${tableOf(definition)}", which belongs to "${known.owner}"; give it a table of its own`);
+      throw new PluginError(
+        plugin,
+        `has an entity on the table "${tableOf(definition)}", which belongs to "${known.owner}"; give it a table of its own`,
+      );
     });
     if (fresh.length === 0) return;
     const stale = fresh.flatMap((definition) => this.#tables.get(tableOf(definition))?.definition.meta.class ?? []);
     try {
       this.#backend.orm.discoverEntity(fresh, stale);
     } catch (error) {
-      throw new PluginError(plugin, `has an entity that cannot be used: ${messageOf(error)}; correct it in its entities.ts`, { cause: error });
+      throw new PluginError(
+        plugin,
+        `has an entity that cannot be used: ${messageOf(error)}; correct it in its entities.ts`,
+        { cause: error },
+      );
     }
     for (const definition of fresh) this.#tables.set(tableOf(definition), { owner: plugin, definition });
   }
@@ -192,7 +230,9 @@ export class Database implements Data {
     return (await this.one(sql<{ on: boolean }>`select current_setting('transaction_read_only') = 'on' as on`))!.on;
   }
 
-  /** False when another process has claimed this database alone. Held until `close`, always true on the embedded one. */
+  /**
+   * False when another process has claimed this database alone. Held until `close`, always true on the embedded one.
+   */
   claimAlone(): Promise<boolean> {
     return this.#backend.claimAlone();
   }
@@ -218,7 +258,10 @@ export class Database implements Data {
           return await work();
         } catch (error) {
           if (!wasRolledBack(error)) throw error;
-          this.#log.info({ error: chainOf(error) }, 'the database rolled work back for the sake of other work; it is tried again');
+          this.#log.info(
+            { error: chainOf(error) },
+            'the database rolled work back for the sake of other work; it is tried again',
+          );
         }
         await delay(Math.random() * most);
       }
@@ -243,7 +286,12 @@ export class Database implements Data {
       return result.value;
     } catch (error) {
       // What went wrong first is what the caller must see; a connection that is gone has rolled back by itself.
-      await transaction.rollback().execute().catch((cause: unknown) => this.#log.warn({ error: messageOf(cause) }, 'a transaction could not be rolled back'));
+      await transaction
+        .rollback()
+        .execute()
+        .catch((cause: unknown) =>
+          this.#log.warn({ error: messageOf(cause) }, 'a transaction could not be rolled back'),
+        );
       throw error;
     } finally {
       scope.open = false;
@@ -266,14 +314,21 @@ export class Database implements Data {
           if ((await applied()).includes(migration.name) === (direction === 'up')) return;
           change.setTransactionContext(em.getTransactionContext()!);
           await change[direction]();
-          for (const query of change.getQueries()) await driver.execute(query as string, [], 'all', em.getTransactionContext());
-          await this.all(direction === 'up'
-            ? sql`insert into migration (plugin, name) values (${plugin}, ${migration.name})`
-            : sql`delete from migration where plugin = ${plugin} and name = ${migration.name}`);
+          for (const query of change.getQueries())
+            await driver.execute(query as string, [], 'all', em.getTransactionContext());
+          await this.all(
+            direction === 'up'
+              ? sql`insert into migration (plugin, name) values (${plugin}, ${migration.name})`
+              : sql`delete from migration where plugin = ${plugin} and name = ${migration.name}`,
+          );
           ran.push(migration.name);
         });
       } catch (error) {
-        throw new PluginError(plugin, `migration "${migration.name}" failed: ${messageOf(error)}; ${REMEDY[direction]}`, { cause: error });
+        throw new PluginError(
+          plugin,
+          `migration "${migration.name}" failed: ${messageOf(error)}; ${REMEDY[direction]}`,
+          { cause: error },
+        );
       }
       await this.#backend.migrated();
     }
@@ -282,6 +337,7 @@ export class Database implements Data {
 }
 
 function wasRolledBack(error: unknown): boolean {
-  for (let at = error; at instanceof Error; at = at.cause) if (ROLLED_BACK.has((at as { readonly code?: unknown }).code)) return true;
+  for (let at = error; at instanceof Error; at = at.cause)
+    if (ROLLED_BACK.has((at as { readonly code?: unknown }).code)) return true;
   return false;
 }

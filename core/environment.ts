@@ -24,7 +24,10 @@ export interface Environment {
   /** Names of the variables that were set, here or in DATA_DIR/config.json. */
   readonly given: ReadonlySet<string>;
   readonly safeMode: boolean;
-  /** Steps below the cost in force at which passwords are hashed, so that tests are quick: no variable sets it, and in production it counts for nothing. */
+  /**
+   * Steps below the cost in force at which passwords are hashed, so that tests are quick: no variable sets it, and in
+   * production it counts for nothing.
+   */
   readonly quickHashes?: number;
   readonly production: boolean;
   /** Seconds between the order to stop and the closing of the port, in which GET /readyz answers 503. */

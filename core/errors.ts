@@ -29,8 +29,17 @@ export interface HttpErrorOptions extends ErrorOptions {
 }
 
 const CODES: Readonly<Record<number, string>> = {
-  400: 'validation_failed', 401: 'unauthenticated', 403: 'forbidden', 404: 'not_found', 405: 'method_not_allowed', 409: 'conflict',
-  413: 'too_large', 415: 'unsupported_media_type', 429: 'rate_limited', 500: 'internal_error', 503: 'unavailable',
+  400: 'validation_failed',
+  401: 'unauthenticated',
+  403: 'forbidden',
+  404: 'not_found',
+  405: 'method_not_allowed',
+  409: 'conflict',
+  413: 'too_large',
+  415: 'unsupported_media_type',
+  429: 'rate_limited',
+  500: 'internal_error',
+  503: 'unavailable',
 };
 
 /** An error whose status, message and details may be shown to whoever made the request. */
@@ -42,7 +51,11 @@ export class HttpError extends Error {
   readonly headers: Readonly<Record<string, string>>;
   readonly operators: string | undefined;
 
-  constructor(status: number, message: string, { code, details = [], headers = {}, operators, ...options }: HttpErrorOptions = {}) {
+  constructor(
+    status: number,
+    message: string,
+    { code, details = [], headers = {}, operators, ...options }: HttpErrorOptions = {},
+  ) {
     super(message, options);
     this.status = status;
     this.code = code ?? CODES[status] ?? 'error';
@@ -56,7 +69,10 @@ export class HttpError extends Error {
 export class InvalidInput extends HttpError {
   override readonly name = 'InvalidInput';
 
-  constructor(details: readonly FieldProblem[], message = details.map((problem) => `${problem.field}: ${problem.message}`).join('; ')) {
+  constructor(
+    details: readonly FieldProblem[],
+    message = details.map((problem) => `${problem.field}: ${problem.message}`).join('; '),
+  ) {
     super(400, message, { details });
   }
 }
@@ -70,6 +86,7 @@ export const messageOf = (thrown: unknown): string => (thrown instanceof Error ?
 /** An error and the causes behind it as one line, outermost first. */
 export function chainOf(error: unknown): string {
   const parts: string[] = [];
-  for (let at = error; at !== undefined && parts.length < 8; at = at instanceof Error ? at.cause : undefined) parts.push(messageOf(at));
+  for (let at = error; at !== undefined && parts.length < 8; at = at instanceof Error ? at.cause : undefined)
+    parts.push(messageOf(at));
   return parts.join(' ← ');
 }

@@ -18,8 +18,15 @@ export class Extensions {
   add<T>(plugin: string, { id }: ExtensionPoint<T>, value: T, order = 0): () => void {
     const entry: Entry = { plugin, order, value };
     const read = (): readonly Entry[] => this.#lists.get(id) ?? NONE;
-    this.#lists.set(id, [...read(), entry].sort((a, b) => a.order - b.order));
-    return () => void this.#lists.set(id, read().filter((other) => other !== entry));
+    this.#lists.set(
+      id,
+      [...read(), entry].sort((a, b) => a.order - b.order),
+    );
+    return () =>
+      void this.#lists.set(
+        id,
+        read().filter((other) => other !== entry),
+      );
   }
 
   /** By `order`, then by when each was added. The same array until the list changes, so it may key a cache. */

@@ -13,8 +13,8 @@ export interface Fleet {
   /** What `run` throws is logged. The sender waits for its promise. Returns how to stop. */
   listen(subject: string, run: Listener): () => void;
   /**
-   * For the carrier: calls this process's listeners, of one subject or, where something may have been missed, of all. They
-   * start before this returns, so what they drop at once is gone before anything else is served.
+   * For the carrier: calls this process's listeners, of one subject or, where something may have been missed, of all.
+   * They start before this returns, so what they drop at once is gone before anything else is served.
    */
   follow(subject?: string, payload?: object): Promise<void>;
   /** From here on `send` carries announcements. Returns how to stop. */
@@ -35,7 +35,8 @@ export function createFleet(log: Logger): Fleet {
     async follow(subject, payload) {
       const called = [...listeners].filter(([, other]) => subject === undefined || other === subject);
       for (const result of await Promise.allSettled(called.map(async ([run]) => run(payload)))) {
-        if (result.status === 'rejected') log.error({ subject, error: chainOf(result.reason) }, 'could not follow an announcement');
+        if (result.status === 'rejected')
+          log.error({ subject, error: chainOf(result.reason) }, 'could not follow an announcement');
       }
     },
     carry(send) {

@@ -3,10 +3,12 @@ import { faultOf, type Plugin } from './plugin.ts';
 import type { Token, Tokens } from './ref.ts';
 
 const KERNEL = 'the kernel';
-const ids = (tokens: Tokens | undefined): string[] => Object.values(tokens ?? {}).map((token: Token<unknown>) => token.id);
+const ids = (tokens: Tokens | undefined): string[] =>
+  Object.values(tokens ?? {}).map((token: Token<unknown>) => token.id);
 
 const owned = ({ extensionPoints, permissions, commands }: Plugin): string[] => [
-  ...[...(extensionPoints ?? []), ...(permissions ?? [])].map(({ kind, id }) => `${kind} "${id}"`), ...(commands ?? []).map(({ name }) => `command "${name}"`),
+  ...[...(extensionPoints ?? []), ...(permissions ?? [])].map(({ kind, id }) => `${kind} "${id}"`),
+  ...(commands ?? []).map(({ name }) => `command "${name}"`),
 ];
 
 /** Who provides what, who needs whom. Pure: it looks only at definitions, never runs `setup`. */
@@ -24,16 +26,25 @@ export class Graph {
 
   /** Throws, naming the plugin, for one that cannot stand beside those that were added before. */
   check(plugin: Plugin): void {
-    if (this.#plugins.has(plugin.id)) throw new PluginError(plugin.id, 'is installed twice; remove one of the two from the configuration');
+    if (this.#plugins.has(plugin.id))
+      throw new PluginError(plugin.id, 'is installed twice; remove one of the two from the configuration');
     const fault = faultOf(plugin);
     if (fault) throw fault;
     for (const token of ids(plugin.provides)) {
       const other = this.#providers.get(token);
-      if (other) throw new PluginError(plugin.id, `provides "${token}", which ${other === KERNEL ? other : `plugin "${other}"`} already provides; keep one`);
+      if (other)
+        throw new PluginError(
+          plugin.id,
+          `provides "${token}", which ${other === KERNEL ? other : `plugin "${other}"`} already provides; keep one`,
+        );
     }
     for (const what of owned(plugin)) {
       const other = this.#owners.get(what);
-      if (other) throw new PluginError(plugin.id, `defines the ${what}, which plugin "${other}" defines already; give it another id`);
+      if (other)
+        throw new PluginError(
+          plugin.id,
+          `defines the ${what}, which plugin "${other}" defines already; give it another id`,
+        );
     }
   }
 
@@ -46,7 +57,8 @@ export class Graph {
 
   get(id: string): Plugin {
     const plugin = this.#plugins.get(id);
-    if (!plugin) throw new PluginError(id, 'is not installed; put its folder under plugins/ and its id into the configuration');
+    if (!plugin)
+      throw new PluginError(id, 'is not installed; put its folder under plugins/ and its id into the configuration');
     return plugin;
   }
 
@@ -56,17 +68,26 @@ export class Graph {
 
   /** The plugins `id` must have running, itself last. Throws on a missing provider or a cycle. */
   startOrder(id: string): string[] {
-    return inOrder(id, (current, path) => ids(this.get(current).needs).flatMap((token) => {
-      const provider = this.#providers.get(token);
-      if (!provider) throw new PluginError(current, `needs "${token}", which no installed plugin provides; install one that does`);
-      if (path.includes(provider)) throw new PluginError(id, `is part of a dependency cycle: ${[...path, provider].join(' → ')}; make one of them a \`wants\``);
-      return provider === KERNEL ? [] : provider;
-    }));
+    return inOrder(id, (current, path) =>
+      ids(this.get(current).needs).flatMap((token) => {
+        const provider = this.#providers.get(token);
+        if (!provider)
+          throw new PluginError(current, `needs "${token}", which no installed plugin provides; install one that does`);
+        if (path.includes(provider))
+          throw new PluginError(
+            id,
+            `is part of a dependency cycle: ${[...path, provider].join(' → ')}; make one of them a \`wants\``,
+          );
+        return provider === KERNEL ? [] : provider;
+      }),
+    );
   }
 
   /** The plugins that need `id`, directly or not, in the order to stop them; `id` last. */
   stopOrder(id: string): string[] {
-    return inOrder(id, (current, path) => this.#with('needs', current).filter((dependent) => !path.includes(dependent)));
+    return inOrder(id, (current, path) =>
+      this.#with('needs', current).filter((dependent) => !path.includes(dependent)),
+    );
   }
 
   /** The plugins that use a service of `id` when it is there. */
@@ -77,18 +98,24 @@ export class Graph {
   /** `id` and all that hold a service of it, needed or only wanted, directly or not. */
   holders(id: string): ReadonlySet<string> {
     const found = new Set([id]);
-    for (const current of found) for (const other of [...this.#with('needs', current), ...this.#with('wants', current)]) found.add(other);
+    for (const current of found)
+      for (const other of [...this.#with('needs', current), ...this.#with('wants', current)]) found.add(other);
     return found;
   }
 
   #with(relation: 'needs' | 'wants', id: string): string[] {
     const own = new Set(ids(this.get(id).provides));
     const uses = (plugin: Plugin): boolean => plugin.id !== id && ids(plugin[relation]).some((token) => own.has(token));
-    return this.all().filter(uses).map((plugin) => plugin.id);
+    return this.all()
+      .filter(uses)
+      .map((plugin) => plugin.id);
   }
 }
 
-/** `id` and all that `next` leads to, each after what it leads to. `path` begins with `id` and ends with the current one. */
+/**
+ * `id` and all that `next` leads to, each after what it leads to. `path` begins with `id` and ends with the current
+ * one.
+ */
 function inOrder(id: string, next: (current: string, path: readonly string[]) => readonly string[]): string[] {
   const order: string[] = [];
   const visit = (path: readonly string[]): void => {

@@ -24,19 +24,35 @@ export interface Parts {
 /** Where one running plugin's registrations go, and what undoes them. */
 export interface Scope {
   readonly undo: AsyncDisposableStack;
-  /** What others ask of the plugin while it runs. It is taken back first, and what is under way of it ends, before the plugin lets go of what it works with. */
+  /**
+   * What others ask of the plugin while it runs. It is taken back first, and what is under way of it ends, before the
+   * plugin lets go of what it works with.
+   */
   readonly offers: DisposableStack;
   readonly abort: AbortController;
   readonly mount: Mount;
 }
 
 /** The handle is the only way to register anything, so whatever a plugin registers is undone with its scope. */
-export function createHandle(plugin: Plugin, { undo, offers, abort, mount }: Scope, { log, hooks, extensions, settings, jobs, supervisor }: Parts): PluginHandle {
+export function createHandle(
+  plugin: Plugin,
+  { undo, offers, abort, mount }: Scope,
+  { log, hooks, extensions, settings, jobs, supervisor }: Parts,
+): PluginHandle {
   const { id } = plugin;
   const points = new Set(plugin.extensionPoints?.map((point) => point.id));
-  const listen = (hook: Hook, run: (...args: any[]) => unknown, { durable, ...options }: ListenOptions & { durable?: true | Durability<any> } = {}): void => {
-    if (durable && hook.kind !== 'action') throw new PluginError(id, `listens durably to the ${hook.kind} "${hook.id}"; only actions can be kept for later`);
-    if (options.awaited && (durable || hook.kind !== 'action')) throw new PluginError(id, `asks to be awaited by the ${hook.kind} "${hook.id}"; that is for actions that are not heard durably`);
+  const listen = (
+    hook: Hook,
+    run: (...args: any[]) => unknown,
+    { durable, ...options }: ListenOptions & { durable?: true | Durability<any> } = {},
+  ): void => {
+    if (durable && hook.kind !== 'action')
+      throw new PluginError(id, `listens durably to the ${hook.kind} "${hook.id}"; only actions can be kept for later`);
+    if (options.awaited && (durable || hook.kind !== 'action'))
+      throw new PluginError(
+        id,
+        `asks to be awaited by the ${hook.kind} "${hook.id}"; that is for actions that are not heard durably`,
+      );
     running();
     if (durable) undo.defer(jobs.listen(id, hook.id, run, durable === true ? {} : durable));
     else offers.defer(hooks.listen(id, hook, run, options));
@@ -45,7 +61,8 @@ export function createHandle(plugin: Plugin, { undo, offers, abort, mount }: Sco
   const running = (): void => {
     if (undo.disposed) throw new PluginError(id, 'has stopped, so it can register nothing any more');
   };
-  const end = (run: () => Awaitable<void>): Promise<void> => inTime(run, supervisor.limits.deadline, 'something to be undone');
+  const end = (run: () => Awaitable<void>): Promise<void> =>
+    inTime(run, supervisor.limits.deadline, 'something to be undone');
   return {
     id,
     log: log.child({ plugin: id }),
@@ -65,13 +82,21 @@ export function createHandle(plugin: Plugin, { undo, offers, abort, mount }: Sco
     query: (query, input) => hooks.query(hooks.owned(id, query), input),
     surface: (surface, behaviour) => void mount.surfaces.push({ surface, behaviour }),
     route: (surface, definition) => (handler) =>
-      void mount.entries.push({ info: { status: 200, options: {}, ...definition, plugin: id, surface }, handler, mount }),
+      void mount.entries.push({
+        info: { status: 200, options: {}, ...definition, plugin: id, surface },
+        handler,
+        mount,
+      }),
     extend: (point, value, order) => {
       running();
       offers.defer(extensions.add(id, point, value, order));
     },
     extensions: (point) => {
-      if (!points.has(point.id)) throw new PluginError(id, `reads the list "${point.id}" without listing it under \`extensionPoints\` in plugin.ts`);
+      if (!points.has(point.id))
+        throw new PluginError(
+          id,
+          `reads the list "${point.id}" without listing it under \`extensionPoints\` in plugin.ts`,
+        );
       return extensions.read(point);
     },
     attempt: (other, name, work, deadline) => supervisor.attempt(supervisor.named(other, name), work, deadline),
@@ -83,7 +108,12 @@ export function createHandle(plugin: Plugin, { undo, offers, abort, mount }: Sco
     },
     defer: (run) => {
       if (!undo.disposed) return undo.defer(() => end(run));
-      end(run).catch((error: unknown) => log.error({ plugin: id, error: messageOf(error) }, 'what was opened after the plugin had stopped could not be closed'));
+      end(run).catch((error: unknown) =>
+        log.error(
+          { plugin: id, error: messageOf(error) },
+          'what was opened after the plugin had stopped could not be closed',
+        ),
+      );
     },
   };
 }

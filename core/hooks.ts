@@ -4,14 +4,20 @@ import { chainOf, HttpError, PluginError } from './errors.ts';
 import { createRef, defineToken, type Awaitable, type Ref } from './ref.ts';
 import type { Supervisor, Task } from './supervise.ts';
 
-/** Something happened. Listeners run in parallel after the commit, and only those that ask for it are waited for; what they throw is logged, never raised. */
+/**
+ * Something happened. Listeners run in parallel after the commit, and only those that ask for it are waited for; what
+ * they throw is logged, never raised.
+ */
 export interface Action<P> extends Ref<'action', P> {
   /** What integrators may receive of the payload; without it the action stays inside. */
   readonly public: TSchema | undefined;
 }
 /** A value on its way through. Listeners run in order, each gets the last one's result. */
 export interface Filter<V, C> extends Ref<'filter', (value: V, context: C) => V> {
-  /** What a listener that throws or hangs does: `skip` keeps the value it was given, `abort` refuses with 503, unless it threw a refusal of its own. */
+  /**
+   * What a listener that throws or hangs does: `skip` keeps the value it was given, `abort` refuses with 503, unless it
+   * threw a refusal of its own.
+   */
   readonly failure: 'skip' | 'abort';
 }
 /** A question. Listeners run in order until one answers something other than `undefined`. */
@@ -29,13 +35,16 @@ export interface ListenOptions {
   /** Lower runs earlier; equal keeps the order in which plugins started. Default 0. */
   readonly order?: number;
   /**
-   * Of an action: whoever raised it goes on, and answers, only when this listener has ended or met its deadline. For what the very next request
-   * must find done, such as dropping what a cache holds. Everything else runs beside the answer. Default false.
+   * Of an action: whoever raised it goes on, and answers, only when this listener has ended or met its deadline. For
+   * what the very next request must find done, such as dropping what a cache holds. Everything else runs beside the
+   * answer. Default false.
    */
   readonly awaited?: boolean;
 }
 
-/** How a durable listener's work is kept, retried and limited. Its handler must be idempotent: it runs at least once. */
+/**
+ * How a durable listener's work is kept, retried and limited. Its handler must be idempotent: it runs at least once.
+ */
 export interface Durability<P> {
   /** Needed when one plugin listens to one action more than once; part of the stored name, so keep it stable. */
   readonly id?: string;
@@ -61,7 +70,11 @@ export interface Delivery {
 
 /** How the handle's `on` is typed: a payload comes first, what must be returned depends on the hook's kind. */
 export interface Listen {
-  <P>(hook: Action<P>, run: (payload: P, delivery: Delivery) => Awaitable<void>, options: ListenOptions & { readonly durable: true | Durability<P> }): void;
+  <P>(
+    hook: Action<P>,
+    run: (payload: P, delivery: Delivery) => Awaitable<void>,
+    options: ListenOptions & { readonly durable: true | Durability<P> },
+  ): void;
   <P>(hook: Action<P>, run: (payload: P) => Awaitable<void>, options?: ListenOptions): void;
   <V, C>(hook: Filter<V, C>, run: (value: V, context: C) => Awaitable<V>, options?: ListenOptions): void;
   <I, R>(hook: Query<I, R>, run: (input: I) => Awaitable<R | undefined>, options?: ListenOptions): void;
@@ -71,11 +84,17 @@ export interface Listen {
 export interface Outbox {
   /** The transaction's, if one is under way. */
   batch(): Batch | undefined;
-  /** Keeps the work of the action's durable listeners, in the batch's transaction or at once; undefined when there is none. */
+  /**
+   * Keeps the work of the action's durable listeners, in the batch's transaction or at once; undefined when there is
+   * none.
+   */
   store(action: string, payload: unknown, batch: Batch | undefined): Promise<void> | undefined;
 }
 
-/** What is done after a commit, each after the one before, and dropped with a rollback: the actions raised in the transaction. */
+/**
+ * What is done after a commit, each after the one before, and dropped with a rollback: the actions raised in the
+ * transaction.
+ */
 export type Batch = Array<() => Promise<void>>;
 
 type Run = (...args: any[]) => unknown;
@@ -106,7 +125,11 @@ export class HookBus implements Hooks {
   /** Makes `plugin` the owner of `hooks`: only it may raise them. Undone when it stops. */
   own(plugin: string, hooks: readonly Hook[]): () => void {
     const taken = hooks.find(({ id }) => this.#owners.has(id));
-    if (taken) throw new PluginError(plugin, `lists the hook "${taken.id}", which belongs to "${this.#owners.get(taken.id)!.plugin}"; give it another id`);
+    if (taken)
+      throw new PluginError(
+        plugin,
+        `lists the hook "${taken.id}", which belongs to "${this.#owners.get(taken.id)!.plugin}"; give it another id`,
+      );
     for (const hook of hooks) this.#owners.set(hook.id, { plugin, hook });
     return () => hooks.forEach(({ id }) => this.#owners.delete(id));
   }
@@ -124,7 +147,11 @@ export class HookBus implements Hooks {
   }
 
   listen(plugin: string, hook: Hook, run: Run, { order = 0, awaited = false }: ListenOptions = {}): () => void {
-    const task = this.#supervisor.task(plugin, `${hook.kind} ${hook.id}`, hook.kind === 'filter' && hook.failure === 'abort' ? 'refuse' : 'skip');
+    const task = this.#supervisor.task(
+      plugin,
+      `${hook.kind} ${hook.id}`,
+      hook.kind === 'filter' && hook.failure === 'abort' ? 'refuse' : 'skip',
+    );
     // What a listener returns is waited for, so whoever is not to be awaited returns nothing.
     const hear = ({ data }: { readonly data: unknown }): Promise<void> | undefined => {
       const ended = this.#supervisor.attempt(task, () => run(data)) as Promise<void>;
@@ -137,7 +164,10 @@ export class HookBus implements Hooks {
     };
   }
 
-  /** Resolves when every listener that is to be awaited has settled or met its deadline. Inside a transaction it only queues. */
+  /**
+   * Resolves when every listener that is to be awaited has settled or met its deadline. Inside a transaction it only
+   * queues.
+   */
   emit<P>(hook: Action<P>, payload: P): Promise<void> {
     const batch = this.#outbox.batch();
     const stored = this.#outbox.store(hook.id, payload, batch);
@@ -188,16 +218,24 @@ export class HookBus implements Hooks {
 
 const NONE: readonly Listener[] = [];
 
-/** What a check threw for the caller to see, or that it cannot check at all, which names the plugin to those who can switch it off. */
+/**
+ * What a check threw for the caller to see, or that it cannot check at all, which names the plugin to those who can
+ * switch it off.
+ */
 function refusal({ plugin, task }: Task, error: unknown): HttpError {
   if (error instanceof HttpError) return error;
   const operators = `The plugin "${plugin}" could not check this, so it was refused: ${chainOf(error)} (${task}). Mend it, or switch it off`;
-  return new HttpError(503, 'This cannot be checked at the moment, so it was not accepted; try again in a minute', { headers: { 'Retry-After': '60' }, operators, cause: error });
+  return new HttpError(503, 'This cannot be checked at the moment, so it was not accepted; try again in a minute', {
+    headers: { 'Retry-After': '60' },
+    operators,
+    cause: error,
+  });
 }
 
 /** `undefined` from a filter is a forgotten `return`: better a named error than a vanished value. */
 function kept(result: unknown, hook: string): unknown {
   if (result instanceof Promise) return result.then((value) => kept(value, hook));
-  if (result === undefined) throw new Error(`a listener of the filter "${hook}" returned nothing; return the value, changed or not`);
+  if (result === undefined)
+    throw new Error(`a listener of the filter "${hook}" returned nothing; return the value, changed or not`);
   return result;
 }

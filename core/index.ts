@@ -1,18 +1,72 @@
 /** The only door to the kernel for plugins and themes. */
-export { definePlugin, type Job, type JobDefinition, type JobDelivery, type Plugin, type PluginHandle } from './plugin.ts';
-export { defineToken, defineExtensionPoint, type Awaitable, type ExtensionPoint, type Services, type Token } from './ref.ts';
-export { defineAction, defineFilter, defineQuery, Hooks, type Action, type Delivery, type Durability, type Filter, type Hook, type Query } from './hooks.ts';
+export {
+  definePlugin,
+  type Job,
+  type JobDefinition,
+  type JobDelivery,
+  type Plugin,
+  type PluginHandle,
+} from './plugin.ts';
+export {
+  defineToken,
+  defineExtensionPoint,
+  type Awaitable,
+  type ExtensionPoint,
+  type Services,
+  type Token,
+} from './ref.ts';
+export {
+  defineAction,
+  defineFilter,
+  defineQuery,
+  Hooks,
+  type Action,
+  type Delivery,
+  type Durability,
+  type Filter,
+  type Hook,
+  type Query,
+} from './hooks.ts';
 export { commandLine, defineCommand, operated, secretOption, type Command, type Console } from './cli/command.ts';
 export { Setup, type Beginning, type DatabaseReport, type Place, type Site } from './cli/setup.ts';
 export type { Extension } from './extensions.ts';
 export {
-  Authorizer, definePermission, defineSurface, Routes,
-  type Addressed, type Exchange, type Permission, type Request, type RequestHandler, type Response, type RouteInfo, type Surface, type SurfaceBehaviour,
+  Authorizer,
+  definePermission,
+  defineSurface,
+  Routes,
+  type Addressed,
+  type Exchange,
+  type Permission,
+  type Request,
+  type RequestHandler,
+  type Response,
+  type RouteInfo,
+  type Surface,
+  type SurfaceBehaviour,
 } from './routes.ts';
 export { check, parse, Type, type Checked, type Static, type TObject, type TSchema } from './schema.ts';
-export { chainOf, ConfigurationError, HttpError, InvalidInput, messageOf, notFound, PluginError, type FieldProblem } from './errors.ts';
+export {
+  chainOf,
+  ConfigurationError,
+  HttpError,
+  InvalidInput,
+  messageOf,
+  notFound,
+  PluginError,
+  type FieldProblem,
+} from './errors.ts';
 export { counters, differences, type Counter } from './counters.ts';
-export { Data, defineEntity, Migration, p, sql, type EntityManager, type MigrationClass, type RawBuilder } from './data.ts';
+export {
+  Data,
+  defineEntity,
+  Migration,
+  p,
+  sql,
+  type EntityManager,
+  type MigrationClass,
+  type RawBuilder,
+} from './data.ts';
 export { Cache, type KeepOptions, type Redis } from './cache.ts';
 export { Fleet } from './fleet.ts';
 export { Settings, type SettingInfo } from './settings.ts';

@@ -41,7 +41,10 @@ interface Work {
 /** Works in one statement: five parameters each, of which the embedded database takes 32,767. */
 const TOGETHER = 5_000;
 
-/** Keeps durable work in one table: stored with the transaction that caused it, run at least once, in whichever process has room. */
+/**
+ * Keeps durable work in one table: stored with the transaction that caused it, run at least once, in whichever process
+ * has room.
+ */
 export class JobQueue implements Jobs {
   readonly #parts: WorkerParts;
   readonly #worker: Worker;
@@ -70,13 +73,25 @@ export class JobQueue implements Jobs {
     return this.#worker.stop();
   }
 
-  /** Makes `run` hear of `action` durably. What it returns undoes that, with what runs aborted and put back; waiting work stays for the listener's return. */
-  listen(plugin: string, action: string, run: Listener['run'], durability: Listener['durability'] = {}): () => Promise<void> {
+  /**
+   * Makes `run` hear of `action` durably. What it returns undoes that, with what runs aborted and put back; waiting
+   * work stays for the listener's return.
+   */
+  listen(
+    plugin: string,
+    action: string,
+    run: Listener['run'],
+    durability: Listener['durability'] = {},
+  ): () => Promise<void> {
     const name = `${plugin}/${action}${durability.id === undefined ? '' : `#${durability.id}`}`;
     return this.#add(name, plugin, `durable ${action}`, { action, run, durability });
   }
 
-  define<P>(plugin: string, id: string, definition: JobDefinition<P>): { readonly job: Job<P>; readonly stop: () => Promise<void> } {
+  define<P>(
+    plugin: string,
+    id: string,
+    definition: JobDefinition<P>,
+  ): { readonly job: Job<P>; readonly stop: () => Promise<void> } {
     const name = `${plugin}/job:${id}`;
     const cron = definition.cron === undefined ? undefined : readCron(plugin, definition.cron);
     const textOf = (payload: P): string => {
@@ -85,7 +100,8 @@ export class JobQueue implements Jobs {
       const problems = checked.problems.map(({ field, message }) => `${field} ${message}`).join(', ');
       throw new PluginError(plugin, `adds a job "${id}" whose payload does not fit its schema: ${problems}`);
     };
-    const run: Listener['run'] = (payload, attempt) => definition.run(payload, { ...attempt, continueWith: async (rest) => attempt.continueWith(textOf(rest)) });
+    const run: Listener['run'] = (payload, attempt) =>
+      definition.run(payload, { ...attempt, continueWith: async (rest) => attempt.continueWith(textOf(rest)) });
     const stop = this.#add(name, plugin, `job ${id}`, { run, durability: definition, cron });
     const job: Job<P> = {
       add: async (payload, { at, once = false } = {}) => {
@@ -101,17 +117,24 @@ export class JobQueue implements Jobs {
         const works = this.#collected.get(this.#parts.data.batch()!) ?? [];
         const kept = works.findIndex((work) => work.id === jobId && work.listener === name);
         if (kept >= 0) return works.splice(kept, 1).length > 0;
-        const rows = await this.#parts.data.all(sql`delete from job where id = ${jobId} and listener = ${name} and owner is null and failed_at is null returning id`);
+        const rows = await this.#parts.data.all(
+          sql`delete from job where id = ${jobId} and listener = ${name} and owner is null and failed_at is null returning id`,
+        );
         return rows.length > 0;
       },
     };
     return { job, stop };
   }
 
-  /** Keeps the work of the action's durable listeners, in the batch's transaction or at once; undefined when nothing is to be waited for. */
+  /**
+   * Keeps the work of the action's durable listeners, in the batch's transaction or at once; undefined when nothing is
+   * to be waited for.
+   */
   store(action: string, payload: unknown, batch: Batch | undefined): Promise<void> | undefined {
     const listeners = [...this.#listeners.values()].filter((listener) => listener.action === action);
-    return listeners.length > 0 ? this.#keep(batch, listeners, orderedId(), payload, JSON.stringify(payload) ?? 'null') : undefined;
+    return listeners.length > 0
+      ? this.#keep(batch, listeners, orderedId(), payload, JSON.stringify(payload) ?? 'null')
+      : undefined;
   }
 
   /** Removes all work of a plugin that is being uninstalled. */
@@ -130,13 +153,21 @@ export class JobQueue implements Jobs {
   }
 
   async retry(listener: string): Promise<number> {
-    const rows = await this.#parts.data.all(sql`update job set failed_at = null, attempt = 0, run_at = now() where listener = ${listener} and failed_at is not null returning id`);
+    const rows = await this.#parts.data.all(
+      sql`update job set failed_at = null, attempt = 0, run_at = now() where listener = ${listener} and failed_at is not null returning id`,
+    );
     this.#worker.wake();
     return rows.length;
   }
 
-  #add(name: string, plugin: string, task: string, how: Omit<Listener, 'name' | 'plugin' | 'task'>): () => Promise<void> {
-    if (this.#listeners.has(name)) throw new PluginError(plugin, `registers "${name}" twice; give one of them an \`id\` or another name`);
+  #add(
+    name: string,
+    plugin: string,
+    task: string,
+    how: Omit<Listener, 'name' | 'plugin' | 'task'>,
+  ): () => Promise<void> {
+    if (this.#listeners.has(name))
+      throw new PluginError(plugin, `registers "${name}" twice; give one of them an \`id\` or another name`);
     const { supervisor } = this.#parts;
     const listener: Listener = { name, plugin, ...how, task: supervisor.task(plugin, task, 'retry') };
     this.#listeners.set(name, listener);
@@ -148,8 +179,21 @@ export class JobQueue implements Jobs {
     };
   }
 
-  #keep(batch: Batch | undefined, listeners: readonly Listener[], id: string, payload: unknown, text: string, at?: Date): Promise<void> | undefined {
-    const works = listeners.map((listener) => ({ id, listener: listener.name, key: this.#key(listener, payload), payload: text, at }));
+  #keep(
+    batch: Batch | undefined,
+    listeners: readonly Listener[],
+    id: string,
+    payload: unknown,
+    text: string,
+    at?: Date,
+  ): Promise<void> | undefined {
+    const works = listeners.map((listener) => ({
+      id,
+      listener: listener.name,
+      key: this.#key(listener, payload),
+      payload: text,
+      at,
+    }));
     if (!batch) return this.#insert(works).then(() => this.#worker.wake());
     this.#collected.set(batch, [...(this.#collected.get(batch) ?? []), ...works]);
     return undefined;
@@ -166,18 +210,26 @@ export class JobQueue implements Jobs {
     try {
       return durability.key?.(payload as never);
     } catch (error) {
-      this.#parts.log.error({ plugin, task: name, error }, 'a durable listener could not name the key of its work; it is kept without one');
+      this.#parts.log.error(
+        { plugin, task: name, error },
+        'a durable listener could not name the key of its work; it is kept without one',
+      );
       return undefined;
     }
   }
 
   /**
-   * In the transaction under way. Plain values: a list made from JSON costs the server twice as much. Never before this very moment, not even that of the
-   * transaction's begin: who takes work need not look at what was due long ago.
+   * In the transaction under way. Plain values: a list made from JSON costs the server twice as much. Never before this
+   * very moment, not even that of the transaction's begin: who takes work need not look at what was due long ago.
    */
   async #insert(works: readonly Work[]): Promise<void> {
     for (let at = 0; at < works.length; at += TOGETHER) {
-      const rows = works.slice(at, at + TOGETHER).map((work) => sql`(${work.id}, ${work.listener}, ${work.key}, ${work.payload}, greatest(${work.at}::timestamptz, clock_timestamp()))`);
+      const rows = works
+        .slice(at, at + TOGETHER)
+        .map(
+          (work) =>
+            sql`(${work.id}, ${work.listener}, ${work.key}, ${work.payload}, greatest(${work.at}::timestamptz, clock_timestamp()))`,
+        );
       await this.#parts.data.all(sql`insert into job (id, listener, key, payload, run_at) values ${sql.join(rows)}`);
     }
   }
@@ -188,7 +240,10 @@ function readCron(plugin: string, expression: string): Cron {
   try {
     return new Cron(expression, { timezone: 'UTC', paused: true });
   } catch (error) {
-    throw new PluginError(plugin, `has a job whose cron expression "${expression}" cannot be read: ${messageOf(error)}; write for example "0 3 * * *"`);
+    throw new PluginError(
+      plugin,
+      `has a job whose cron expression "${expression}" cannot be read: ${messageOf(error)}; write for example "0 3 * * *"`,
+    );
   }
 }
 

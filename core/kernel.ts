@@ -16,7 +16,10 @@ export const pluginChanged = defineAction<{ readonly id: string; readonly state:
 
 export interface KernelOptions extends Parts {
   readonly data: Database;
-  /** Services of the kernel itself, which plugins may need like any other. One that is made from the kernel is undefined until `provide`. */
+  /**
+   * Services of the kernel itself, which plugins may need like any other. One that is made from the kernel is undefined
+   * until `provide`.
+   */
   readonly services: ReadonlyMap<Token<any>, unknown>;
 }
 
@@ -40,7 +43,10 @@ export class Kernel {
     options.routes.service = (token) => this.service(token);
   }
 
-  /** Makes a plugin known without starting it. One whose definition cannot be used is known too, and fails with the reason when it shall start. */
+  /**
+   * Makes a plugin known without starting it. One whose definition cannot be used is known too, and fails with the
+   * reason when it shall start.
+   */
   install(plugin: Plugin): void {
     const { settings, log } = this.#parts;
     settings.move(plugin.movedSettings ?? {});
@@ -56,7 +62,8 @@ export class Kernel {
     if (!plugin.settings) return;
     settings.watch(plugin.id, (keys) => {
       // Not awaited: whoever changed the setting may itself be a request of this plugin, which the restart waits for.
-      if (keys.some((key) => 'x-restart' in (plugin.settings!.properties as Record<string, object>)[key]!)) void this.restart(plugin.id);
+      if (keys.some((key) => 'x-restart' in (plugin.settings!.properties as Record<string, object>)[key]!))
+        void this.restart(plugin.id);
     });
   }
 
@@ -101,7 +108,10 @@ export class Kernel {
     });
   }
 
-  /** As `disable`, for a plugin that harms the process: it is failed with this reason until somebody switches it on anew. */
+  /**
+   * As `disable`, for a plugin that harms the process: it is failed with this reason until somebody switches it on
+   * anew.
+   */
   fail(id: string, reason: unknown): Promise<readonly string[]> {
     return this.#serially(async () => {
       if (!this.#running.has(id)) return [];
@@ -125,14 +135,20 @@ export class Kernel {
     const { hooks, routes, data, supervisor } = this.#parts;
     const plugin = this.graph.get(id);
     const mount: Mount = { plugin: id, entries: [], surfaces: [], pending: 0, pause: undefined, withdrawn: false };
-    const scope: Scope = { undo: new AsyncDisposableStack(), offers: new DisposableStack(), abort: new AbortController(), mount };
+    const scope: Scope = {
+      undo: new AsyncDisposableStack(),
+      offers: new DisposableStack(),
+      abort: new AbortController(),
+      mount,
+    };
     supervisor.begin(id);
     try {
       if (plugin.fault !== undefined) throw plugin.fault;
       scope.undo.defer(hooks.own(id, plugin.hooks ?? []));
       if (plugin.migrations?.length) await data.migrate(id, plugin.migrations);
       if (plugin.entities?.length) await data.discover(id, plugin.entities);
-      const setup = async (): Promise<unknown> => plugin.setup(this.#resolve(plugin, scope.undo), createHandle(plugin, scope, this.#parts));
+      const setup = async (): Promise<unknown> =>
+        plugin.setup(this.#resolve(plugin, scope.undo), createHandle(plugin, scope, this.#parts));
       const returned = await inTime(setup, supervisor.limits.setup, 'its setup');
       this.#publish(plugin, (returned ?? {}) as Record<string, unknown>, scope.undo);
       routes.publish(mount, replaced);
@@ -176,18 +192,21 @@ export class Kernel {
   }
 
   /**
-   * Stops these plugins and whoever holds a service of theirs, which would be the old one: those that came last first. Then all but `leaving`
-   * start again. Resolves to those that left.
+   * Stops these plugins and whoever holds a service of theirs, which would be the old one: those that came last first.
+   * Then all but `leaving` start again. Resolves to those that left.
    */
   async #cycle(ids: readonly string[], leaving: readonly string[] = []): Promise<readonly string[]> {
     const holders = new Set(ids.flatMap((id) => [...this.graph.holders(id)]));
-    const steps = this.active().filter((id) => holders.has(id)).toReversed();
+    const steps = this.active()
+      .filter((id) => holders.has(id))
+      .toReversed();
     const returning = steps.filter((id) => !leaving.includes(id)).map((id) => this.#running.get(id)!.mount);
     const { promise, resolve } = Promise.withResolvers<void>();
     for (const mount of returning) mount.pause = promise;
     for (const step of steps) await this.#stop(step);
     for (const mount of returning.toReversed()) {
-      const fail = (error: unknown): void => this.#parts.log.error({ plugin: mount.plugin, error }, 'did not come back from a restart');
+      const fail = (error: unknown): void =>
+        this.#parts.log.error({ plugin: mount.plugin, error }, 'did not come back from a restart');
       await this.#start(mount.plugin, mount).catch(fail);
     }
     resolve();
@@ -204,7 +223,8 @@ export class Kernel {
 
   #publish(plugin: Plugin, returned: Record<string, unknown>, undo: AsyncDisposableStack): void {
     for (const [name, token] of Object.entries((plugin.provides ?? {}) as Tokens)) {
-      if (returned[name] === undefined) throw new PluginError(plugin.id, `promises "${name}" under \`provides\`, but setup did not return it`);
+      if (returned[name] === undefined)
+        throw new PluginError(plugin.id, `promises "${name}" under \`provides\`, but setup did not return it`);
       this.provide(token, returned[name]);
       undo.defer(() => void this.#provided.delete(token.id));
     }

@@ -13,7 +13,10 @@ const PATTERN = /^(?!.+\/$)(?:\/(?::\w+|[\w.~@-]+))*\/(?::\w+|\*\w+|[\w.~@-]*)$/
 /** Characters of a parameter at most: what Node reads of a request's head. Longer ones match nothing. */
 const LONGEST = 16_384;
 
-/** One surface's routes. A literal segment wins over a parameter whatever the order of registration, as `/users/search` must over `/users/:id`. */
+/**
+ * One surface's routes. A literal segment wins over a parameter whatever the order of registration, as `/users/search`
+ * must over `/users/:id`.
+ */
 export class Paths<T> {
   readonly #routes = new Map<string, { readonly method: HTTPMethod; readonly pattern: string; readonly value: T }>();
   #router: Instance<HTTPVersion.V1> | undefined;
@@ -32,9 +35,11 @@ export class Paths<T> {
     this.#router ??= this.#compile();
     // A path that some route spells out is never a parameter's value, whatever the method.
     const literal = METHODS.filter((other) => this.#routes.has(`${other} ${path}`));
-    const found = literal.length === 0 || literal.includes(method) ? this.#router.find(method as HTTPMethod, path) : undefined;
+    const found =
+      literal.length === 0 || literal.includes(method) ? this.#router.find(method as HTTPMethod, path) : undefined;
     if (!found) {
-      const allowed = literal.length > 0 ? literal : METHODS.filter((other) => this.#router?.find(other as HTTPMethod, path));
+      const allowed =
+        literal.length > 0 ? literal : METHODS.filter((other) => this.#router?.find(other as HTTPMethod, path));
       return { value: undefined, params: {}, allowed };
     }
     const { value, rest } = found.store as { value: T; rest: string | undefined };

@@ -19,13 +19,16 @@ export interface JobDefinition<P> extends Durability<P> {
 /** One attempt at a job. */
 export interface JobDelivery<P> extends Delivery {
   /**
-   * When this attempt has ended well, the same job runs once more, with what is left to do. Joins the transaction under way: what was done in it is not
-   * done again, wherever the process stops.
+   * When this attempt has ended well, the same job runs once more, with what is left to do. Joins the transaction under
+   * way: what was done in it is not done again, wherever the process stops.
    */
   continueWith(rest: P): Promise<void>;
 }
 export interface Job<P> {
-  /** Joins the transaction under way. Resolves to the job's id. `once`: to that of one with the same key, where one waits or runs already. */
+  /**
+   * Joins the transaction under way. Resolves to the job's id. `once`: to that of one with the same key, where one
+   * waits or runs already.
+   */
   add(payload: P, options?: { readonly at?: Date; readonly once?: boolean }): Promise<string>;
   /** True when it was still waiting. */
   cancel(id: string): Promise<boolean>;
@@ -43,7 +46,10 @@ export interface PluginHandle<S = unknown> {
   readonly settings: S;
   /** Runs after a change of one of the plugin's settings, with the keys that changed. */
   onSettings(run: (keys: readonly string[]) => Awaitable<void>): void;
-  /** Looks at values of the plugin's own settings before they are stored, and for `doctor` at those in force; what it finds refuses them. */
+  /**
+   * Looks at values of the plugin's own settings before they are stored, and for `doctor` at those in force; what it
+   * finds refuses them.
+   */
   checkSettings(run: SettingsCheck): void;
 
   readonly on: Listen;
@@ -54,8 +60,17 @@ export interface PluginHandle<S = unknown> {
   /** Sets how the plugin's own surface behaves; its routes answer from then on. */
   surface<A, O>(surface: Surface<A, O>, behaviour: SurfaceBehaviour<A, O>): void;
   /** Curried, so that the definition's literal types stay narrow where the handler uses them. */
-  route<A, O, P extends Maybe = undefined, Q extends Maybe = undefined, B extends Maybe = undefined, R extends Maybe = undefined, T = undefined>(
-    surface: Surface<A, O>, definition: RouteDefinition<A, P, Q, B, R, T>,
+  route<
+    A,
+    O,
+    P extends Maybe = undefined,
+    Q extends Maybe = undefined,
+    B extends Maybe = undefined,
+    R extends Maybe = undefined,
+    T = undefined,
+  >(
+    surface: Surface<A, O>,
+    definition: RouteDefinition<A, P, Q, B, R, T>,
   ): (handler: Handler<A, P, Q, B, R, T>) => void;
 
   /** Adds to anyone's list. Lower `order` comes first. */
@@ -63,7 +78,10 @@ export interface PluginHandle<S = unknown> {
   /** Reads one's own list; the same array until it changes. */
   extensions<T>(point: ExtensionPoint<T>): readonly Extension<T>[];
 
-  /** Runs a part of another plugin that was found in an extension list, under its deadline and quarantine; `undefined` when it failed. */
+  /**
+   * Runs a part of another plugin that was found in an extension list, under its deadline and quarantine; `undefined`
+   * when it failed.
+   */
   attempt<T>(plugin: string, task: string, work: () => Awaitable<T>, deadline?: number): Promise<T | undefined>;
 
   job<P>(name: string, definition: JobDefinition<P>): Job<P>;
@@ -99,7 +117,10 @@ export interface PluginDefinition<N extends Tokens, W extends Tokens, P extends 
   readonly permissions?: readonly Permission[];
   /** An object schema whose properties are full dotted keys, each with a default. */
   readonly settings?: S;
-  /** Settings of earlier versions, by the environment variable in their place. What is stored of them is not read; start and `doctor` say so. */
+  /**
+   * Settings of earlier versions, by the environment variable in their place. What is stored of them is not read; start
+   * and `doctor` say so.
+   */
   readonly movedSettings?: Readonly<Record<string, string>>;
   readonly entities?: readonly EntityDefinition[];
   /** Run in order, each once, when the plugin is enabled. First-party plugins keep theirs in migrations/<id>/. */
@@ -113,24 +134,45 @@ export type Plugin = PluginDefinition<any, any, any, any>;
 
 /** What is wrong with the shape of a definition; undefined for one that can be put together with others. */
 export function faultOf(plugin: Plugin): PluginError | undefined {
-  const broken = (['provides', 'needs', 'wants', 'hooks', 'extensionPoints', 'permissions'] as const)
-    .find((list) => Object.values((plugin[list] ?? {}) as object).some((ref: { readonly id?: unknown } | undefined) => typeof ref?.id !== 'string'));
-  if (broken) return new PluginError(plugin.id, `lists something undefined under \`${broken}\`; two modules that import each other may be why`);
-  const isCommand = (one: Partial<Command> | undefined): boolean => typeof one?.name === 'string' && typeof one.run === 'function';
-  if (plugin.commands && !(Array.isArray(plugin.commands) && plugin.commands.every(isCommand))) return new PluginError(plugin.id, 'lists something under `commands` that `defineCommand` did not make');
-  if (plugin.settings !== undefined && typeof plugin.settings.properties !== 'object') return new PluginError(plugin.id, 'has `settings` that are not a `Type.Object`');
+  const broken = (['provides', 'needs', 'wants', 'hooks', 'extensionPoints', 'permissions'] as const).find((list) =>
+    Object.values((plugin[list] ?? {}) as object).some(
+      (ref: { readonly id?: unknown } | undefined) => typeof ref?.id !== 'string',
+    ),
+  );
+  if (broken)
+    return new PluginError(
+      plugin.id,
+      `lists something undefined under \`${broken}\`; two modules that import each other may be why`,
+    );
+  const isCommand = (one: Partial<Command> | undefined): boolean =>
+    typeof one?.name === 'string' && typeof one.run === 'function';
+  if (plugin.commands && !(Array.isArray(plugin.commands) && plugin.commands.every(isCommand)))
+    return new PluginError(plugin.id, 'lists something under `commands` that `defineCommand` did not make');
+  if (plugin.settings !== undefined && typeof plugin.settings.properties !== 'object')
+    return new PluginError(plugin.id, 'has `settings` that are not a `Type.Object`');
   return undefined;
 }
 
 /** What is left of a plugin that cannot be used: it is listed, and failed with its reason. */
-export const unusable = ({ id, name, version, description, folder, migrations }: Omit<Plugin, 'setup'>, fault: unknown): Plugin => ({
-  id, fault, setup: () => Promise.reject(fault as Error),
-  ...(name !== undefined && { name }), ...(version !== undefined && { version }), ...(description !== undefined && { description }),
-  ...(folder !== undefined && { folder }), ...(migrations && { migrations }),
+export const unusable = (
+  { id, name, version, description, folder, migrations }: Omit<Plugin, 'setup'>,
+  fault: unknown,
+): Plugin => ({
+  id,
+  fault,
+  setup: () => Promise.reject(fault as Error),
+  ...(name !== undefined && { name }),
+  ...(version !== undefined && { version }),
+  ...(description !== undefined && { description }),
+  ...(folder !== undefined && { folder }),
+  ...(migrations && { migrations }),
 });
 
-export function definePlugin<N extends Tokens = {}, W extends Tokens = {}, P extends Tokens = {}, S extends TObject = TObject<{}>>(
-  definition: PluginDefinition<N, W, P, S>,
-): Plugin {
+export function definePlugin<
+  N extends Tokens = {},
+  W extends Tokens = {},
+  P extends Tokens = {},
+  S extends TObject = TObject<{}>,
+>(definition: PluginDefinition<N, W, P, S>): Plugin {
   return definition;
 }

@@ -59,18 +59,38 @@ export class PluginControl implements Plugins {
   #off = new Set<string>();
 
   constructor(options: PluginControlOptions) {
-    const { fleet, required, kernel: { graph } } = options;
+    const {
+      fleet,
+      required,
+      kernel: { graph },
+    } = options;
     this.#options = options;
     this.#required = new Set(graph.all().flatMap(({ id }) => (required.includes(id) ? [...this.#needs(id), id] : [])));
     fleet.listen('plugins', () => this.reconcile());
   }
 
   list(): readonly PluginInfo[] {
-    const { kernel, kernel: { graph }, supervisor } = this.#options;
+    const {
+      kernel,
+      kernel: { graph },
+      supervisor,
+    } = this.#options;
     const tasks = Map.groupBy(supervisor.report(), (task) => task.plugin);
     return graph.all().map(({ id, name = id, version = '', description = '', folder, defends = false }) => ({
-      id, name, version, description, folder, wanted: !this.#off.has(id), state: kernel.state(id), problem: this.#problem(id), required: this.#required.has(id), defends,
-      needs: this.#needs(id), dependents: graph.stopOrder(id).slice(0, -1), tasks: tasks.get(id) ?? [], blocks: supervisor.blocks(id),
+      id,
+      name,
+      version,
+      description,
+      folder,
+      wanted: !this.#off.has(id),
+      state: kernel.state(id),
+      problem: this.#problem(id),
+      required: this.#required.has(id),
+      defends,
+      needs: this.#needs(id),
+      dependents: graph.stopOrder(id).slice(0, -1),
+      tasks: tasks.get(id) ?? [],
+      blocks: supervisor.blocks(id),
     }));
   }
 
@@ -79,7 +99,10 @@ export class PluginControl implements Plugins {
     const order = kernel.graph.startOrder(id);
     const before = order.filter((step) => this.#off.has(step));
     await this.#keep(order, true);
-    const failure = await kernel.enable(id).then(() => new PluginError(id, 'does not run in safe mode'), (error: unknown) => kernel.failure(id) ?? error);
+    const failure = await kernel.enable(id).then(
+      () => new PluginError(id, 'does not run in safe mode'),
+      (error: unknown) => kernel.failure(id) ?? error,
+    );
     await this.reconcile();
     if (kernel.state(id) === 'active') return fleet.announce('plugins');
     await this.#keep(before, false);
@@ -127,12 +150,18 @@ export class PluginControl implements Plugins {
     const { kernel, data, log, safeMode } = this.#options;
     const rows = await data.all(sql<{ id: string }>`select id from plugin_state where not enabled order by id`);
     this.#off = new Set(rows.map(({ id }) => id).filter((id) => !this.#required.has(id)));
-    const wanted = kernel.graph.all().map(({ id }) => id).filter((id) => !safeMode || this.#required.has(id));
+    const wanted = kernel.graph
+      .all()
+      .map(({ id }) => id)
+      .filter((id) => !safeMode || this.#required.has(id));
     const desired = wanted.filter((id) => [id, ...this.#needs(id)].every((step) => !this.#off.has(step)));
     for (const id of kernel.active()) if (!desired.includes(id)) await kernel.disable(id);
     for (const id of desired) {
-      if (kernel.state(id) === 'active' || [id, ...this.#needs(id)].some((step) => kernel.failure(step) !== undefined)) continue;
-      await kernel.enable(id).catch((error: unknown) => log.error({ plugin: id, error }, 'stays off; the rest goes on'));
+      if (kernel.state(id) === 'active' || [id, ...this.#needs(id)].some((step) => kernel.failure(step) !== undefined))
+        continue;
+      await kernel
+        .enable(id)
+        .catch((error: unknown) => log.error({ plugin: id, error }, 'stays off; the rest goes on'));
     }
   }
 
@@ -151,7 +180,9 @@ export class PluginControl implements Plugins {
     if (failure !== undefined) return chainOf(failure);
     if (this.#off.has(id)) return undefined;
     try {
-      const waiting = kernel.graph.startOrder(id).filter((need) => this.#off.has(need) || kernel.failure(need) !== undefined);
+      const waiting = kernel.graph
+        .startOrder(id)
+        .filter((need) => this.#off.has(need) || kernel.failure(need) !== undefined);
       return waiting.length > 0 ? `waits for ${waiting.join(', ')}` : undefined;
     } catch (error) {
       return chainOf(error);

@@ -20,7 +20,8 @@ const ID = /^[A-Za-z][A-Za-z0-9._-]*$/;
 
 /** Used by the `define…` functions only. Throws `TypeError` for an id that could not be logged or addressed safely. */
 export function createRef<Kind extends string, T>(kind: Kind, id: string): Ref<Kind, T> {
-  if (!ID.test(id)) throw new TypeError(`Invalid ${kind} id "${id}": use letters, digits, ".", "_" and "-", beginning with a letter`);
+  if (!ID.test(id))
+    throw new TypeError(`Invalid ${kind} id "${id}": use letters, digits, ".", "_" and "-", beginning with a letter`);
   return Object.freeze({ kind, id });
 }
 

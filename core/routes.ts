@@ -17,10 +17,15 @@ export interface Permission extends Ref<'permission', never> {
   /** The least group that has it before anyone decides otherwise; the authorizer knows what the word means. */
   readonly default: string;
 }
-export const definePermission = (id: string, { label, default: least }: { label: string; default: string }): Permission =>
-  Object.freeze({ ...createRef<'permission', never>('permission', id), label, default: least });
+export const definePermission = (
+  id: string,
+  { label, default: least }: { label: string; default: string },
+): Permission => Object.freeze({ ...createRef<'permission', never>('permission', id), label, default: least });
 
-/** Decides whether `actor` holds `permission`, on `target` where the route names one. Without a provider nobody holds anything. */
+/**
+ * Decides whether `actor` holds `permission`, on `target` where the route names one. Without a provider nobody holds
+ * anything.
+ */
 export interface Authorizer {
   allows(actor: unknown, permission: Permission, target?: unknown): Awaitable<boolean>;
 }
@@ -42,7 +47,9 @@ export interface Exchange<Actor> {
   readonly actor: Actor;
 }
 
-/** What the handler sees of a request's address: the values that were checked, and nothing that was left out of them. */
+/**
+ * What the handler sees of a request's address: the values that were checked, and nothing that was left out of them.
+ */
 export interface Addressed {
   readonly params: unknown;
   readonly query: unknown;
@@ -57,16 +64,31 @@ export interface SurfaceBehaviour<Actor, Out = unknown> {
   enter(req: Request, res: Response, route: RouteInfo | undefined): Awaitable<Actor>;
   /** Login and forgery checks, before anything is looked up. */
   guard?(exchange: Exchange<Actor>, route: RouteInfo): Awaitable<void>;
-  /** Reads of routes with `keep` that are public: true when it has answered with what it kept for this very caller under what the handler would see. */
+  /**
+   * Reads of routes with `keep` that are public: true when it has answered with what it kept for this very caller under
+   * what the handler would see.
+   */
   recall?(call: Exchange<Actor> & Addressed, route: RouteInfo): boolean;
   /** The request body as a value; called once, when a route wants one. */
   body?(req: Request, res: Response): Awaitable<unknown>;
   /** True when bodies are forms, whose values arrive as text. */
   readonly coerce?: boolean;
-  /** Around the handler, when all checks have passed: its result, or undefined to let it simply run. Once an answer was sent, `succeed` is left out. */
-  around?(call: Exchange<Actor> & { readonly body: unknown }, route: RouteInfo, handler: () => Promise<Out>): Promise<Out> | undefined;
+  /**
+   * Around the handler, when all checks have passed: its result, or undefined to let it simply run. Once an answer was
+   * sent, `succeed` is left out.
+   */
+  around?(
+    call: Exchange<Actor> & { readonly body: unknown },
+    route: RouteInfo,
+    handler: () => Promise<Out>,
+  ): Promise<Out> | undefined;
   /** `tags`: what the route's `keep` said; undefined when the answer must not be kept. */
-  succeed(call: Exchange<Actor> & Addressed, result: Out, route: RouteInfo, tags: readonly string[] | undefined): Awaitable<void>;
+  succeed(
+    call: Exchange<Actor> & Addressed,
+    result: Out,
+    route: RouteInfo,
+    tags: readonly string[] | undefined,
+  ): Awaitable<void>;
   fail(exchange: Exchange<Actor | undefined>, error: unknown): Awaitable<void>;
 }
 
@@ -102,16 +124,28 @@ export interface RouteDefinition<Actor, P, Q, B, R, T> {
   find?(call: { readonly actor: Actor; readonly params: Inputs<P>; readonly req: Request }): Awaitable<T | undefined>;
   /** Beyond `can`: whether this caller may do this to this target; false: 403. */
   allow?(call: { readonly actor: Actor; readonly params: Inputs<P>; readonly target: T }): Awaitable<boolean>;
-  /** Reads only: the tags under which the surface may keep the answer for callers who are all alike, until one is purged; undefined: not this one. */
+  /**
+   * Reads only: the tags under which the surface may keep the answer for callers who are all alike, until one is
+   * purged; undefined: not this one.
+   */
   keep?(call: { readonly params: Inputs<P>; readonly target: T }): readonly string[] | undefined;
   /** Notes for the surface, such as `{ csrf: false }`; each surface says which it reads. */
   readonly options?: Readonly<Record<string, unknown>>;
 }
 
-export type Handler<Actor, P, Q, B, R, T> = (call: Call<Actor, Inputs<P>, Infer<Q>, Infer<B>, T>) => Awaitable<R extends TSchema ? Static<R> : unknown>;
+export type Handler<Actor, P, Q, B, R, T> = (
+  call: Call<Actor, Inputs<P>, Infer<Q>, Infer<B>, T>,
+) => Awaitable<R extends TSchema ? Static<R> : unknown>;
 
 /** A route as surfaces, OpenAPI and the reference see it. */
-export interface RouteInfo extends RouteDefinition<any, TSchema | undefined, TSchema | undefined, TSchema | undefined, TSchema | undefined, any> {
+export interface RouteInfo extends RouteDefinition<
+  any,
+  TSchema | undefined,
+  TSchema | undefined,
+  TSchema | undefined,
+  TSchema | undefined,
+  any
+> {
   readonly plugin: string;
   readonly surface: Surface<any, any>;
   readonly status: number;
@@ -178,7 +212,8 @@ export class RouteRegistry implements Routes {
 
   /** Resolves when the requests under way have ended, or after 5 s. */
   async drain(mount: Mount): Promise<void> {
-    for (const deadline = Date.now() + 5_000; mount.pending > 0 && Date.now() < deadline;) await new Promise((resolve) => setTimeout(resolve, 5));
+    for (const deadline = Date.now() + 5_000; mount.pending > 0 && Date.now() < deadline;)
+      await new Promise((resolve) => setTimeout(resolve, 5));
   }
 
   list(): readonly RouteInfo[] {
@@ -197,10 +232,15 @@ export class RouteRegistry implements Routes {
   };
 
   #surfaceOf(path: string): Table[number] | undefined {
-    return this.#table.find(({ surface: { prefix } }) => prefix === '/' || (path.startsWith(prefix) && [undefined, '/', '?'].includes(path[prefix.length])));
+    return this.#table.find(
+      ({ surface: { prefix } }) =>
+        prefix === '/' || (path.startsWith(prefix) && [undefined, '/', '?'].includes(path[prefix.length])),
+    );
   }
 
-  /** False when no surface has the path. A plugin that restarts is waited for, wherever on the way the request meets it. */
+  /**
+   * False when no surface has the path. A plugin that restarts is waited for, wherever on the way the request meets it.
+   */
   async #answer(req: Request, res: Response): Promise<boolean> {
     const at = this.#surfaceOf(req.path);
     if (!at) return false;
@@ -217,7 +257,8 @@ export class RouteRegistry implements Routes {
       if (res.headersSent) return true;
       exchange.actor = await behaviour.enter(req, res, found?.info);
       if (!found) this.#unmatched(res, allowed, req.method);
-      else if (!(again = found.mount.withdrawn ? Promise.resolve() : found.mount.pause)) await this.#call(found, params, exchange, behaviour);
+      else if (!(again = found.mount.withdrawn ? Promise.resolve() : found.mount.pause))
+        await this.#call(found, params, exchange, behaviour);
     } catch (error) {
       await behaviour.fail(exchange as Exchange<unknown>, error);
     } finally {
@@ -234,25 +275,36 @@ export class RouteRegistry implements Routes {
     res.set('Allow', allow).status(204).end();
   }
 
-  async #call({ info, handler, mount }: Entry, raw: Match<Entry>['params'], exchange: Exchange<unknown>, behaviour: SurfaceBehaviour<any, any>): Promise<void> {
+  async #call(
+    { info, handler, mount }: Entry,
+    raw: Match<Entry>['params'],
+    exchange: Exchange<unknown>,
+    behaviour: SurfaceBehaviour<any, any>,
+  ): Promise<void> {
     mount.pending++;
     try {
       await behaviour.guard?.(exchange, info);
       const params = info.params ? check(info.params, raw, { coerce: true }) : ({ ok: true, value: raw } as const);
       if (!params.ok || Object.values(raw).some((text) => text?.includes('\0'))) throw notFound();
-      const query = info.query ? check(info.query, { ...exchange.req.query }, { coerce: true }) : ({ ok: true, value: undefined } as const);
+      const query = info.query
+        ? check(info.query, { ...exchange.req.query }, { coerce: true })
+        : ({ ok: true, value: undefined } as const);
       const addressed: Addressed = { params: params.value, query: query.ok ? query.value : undefined };
-      if (info.keep && info.can === 'public' && query.ok && behaviour.recall?.({ ...exchange, ...addressed }, info)) return;
+      if (info.keep && info.can === 'public' && query.ok && behaviour.recall?.({ ...exchange, ...addressed }, info))
+        return;
       const call = { ...exchange, ...addressed, body: undefined as unknown, target: undefined as unknown };
       if (info.find) {
         call.target = await info.find(call);
         if (call.target === undefined) throw notFound();
       }
       const what = info.can === 'public' ? 'do this' : info.can.label;
-      if (info.can !== 'public' && !(await this.service(Authorizer)?.allows(call.actor, info.can, call.target))) throw new HttpError(403, `You may not ${what}`);
-      if (info.allow && !(await info.allow(call))) throw new HttpError(403, `You may not ${what}${info.can === 'public' ? '' : ' here'}`);
+      if (info.can !== 'public' && !(await this.service(Authorizer)?.allows(call.actor, info.can, call.target)))
+        throw new HttpError(403, `You may not ${what}`);
+      if (info.allow && !(await info.allow(call)))
+        throw new HttpError(403, `You may not ${what}${info.can === 'public' ? '' : ' here'}`);
       if (!query.ok) throw new InvalidInput(query.problems);
-      if (info.body) call.body = parse(info.body, await behaviour.body?.(call.req, call.res), { coerce: behaviour.coerce === true });
+      if (info.body)
+        call.body = parse(info.body, await behaviour.body?.(call.req, call.res), { coerce: behaviour.coerce === true });
       const handle = (): unknown => this.stretch(info.plugin, `${info.method} ${info.path}`, () => handler(call));
       const result = await (behaviour.around?.(call, info, async () => handle()) ?? handle());
       if (!call.res.headersSent) await behaviour.succeed(call, result, info, info.keep?.(call));
@@ -263,15 +315,26 @@ export class RouteRegistry implements Routes {
 }
 
 function compile(mounts: readonly Mount[]): Table {
-  const table: Table = mounts.flatMap((mount) => mount.surfaces.map((own) => ({ ...own, mount, paths: new Paths<Entry>() })));
+  const table: Table = mounts.flatMap((mount) =>
+    mount.surfaces.map((own) => ({ ...own, mount, paths: new Paths<Entry>() })),
+  );
   for (const [at, { surface, mount }] of table.entries()) {
-    const other = table.slice(0, at).find(({ surface: { id, prefix } }) => id === surface.id || prefix === surface.prefix);
-    if (other) throw new PluginError(mount.plugin, `answers on the surface "${surface.id}" under ${surface.prefix}, which plugin "${other.mount.plugin}" does already; keep one`);
+    const other = table
+      .slice(0, at)
+      .find(({ surface: { id, prefix } }) => id === surface.id || prefix === surface.prefix);
+    if (other)
+      throw new PluginError(
+        mount.plugin,
+        `answers on the surface "${surface.id}" under ${surface.prefix}, which plugin "${other.mount.plugin}" does already; keep one`,
+      );
   }
   for (const entry of mounts.flatMap((mount) => mount.entries)) {
     const { plugin, surface, method, path } = entry.info;
-    const problem = table.find((other) => other.surface.id === surface.id)?.paths.add(method.toUpperCase(), path, entry);
-    if (problem) throw new PluginError(plugin, `registers ${method.toUpperCase()} ${surface.prefix}${path}, which ${problem}`);
+    const problem = table
+      .find((other) => other.surface.id === surface.id)
+      ?.paths.add(method.toUpperCase(), path, entry);
+    if (problem)
+      throw new PluginError(plugin, `registers ${method.toUpperCase()} ${surface.prefix}${path}, which ${problem}`);
   }
   return table.toSorted((a, b) => b.surface.prefix.length - a.surface.prefix.length);
 }

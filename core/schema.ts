@@ -12,7 +12,16 @@ const KEYWORDS = ['x-secret', 'x-restart', 'x-order', 'x-group', 'x-danger', 'x-
 
 function compiler(options: Options): Ajv2020 {
   // The builder's types keep schemas valid; to check them against the schema of schemas as well costs a start 70 ms.
-  const ajv = new Ajv2020({ allErrors: true, useDefaults: true, strict: true, strictTypes: false, strictTuples: false, meta: false, validateSchema: false, ...options });
+  const ajv = new Ajv2020({
+    allErrors: true,
+    useDefaults: true,
+    strict: true,
+    strictTypes: false,
+    strictTuples: false,
+    meta: false,
+    validateSchema: false,
+    ...options,
+  });
   // ajv-formats is CommonJS: under Node's ES modules its callable sits in `default`.
   (formats as unknown as { default: (ajv: Ajv2020) => void }).default(ajv);
   for (const keyword of KEYWORDS) ajv.addKeyword(keyword);
@@ -20,8 +29,8 @@ function compiler(options: Options): Ajv2020 {
 }
 
 /**
- * Unknown fields are left out, so what is typed is all that a handler can see. Closed here and not in each schema; alternatives
- * (`anyOf`) are left as they are, since ajv would remove for one branch what another one needs.
+ * Unknown fields are left out, so what is typed is all that a handler can see. Closed here and not in each schema;
+ * alternatives (`anyOf`) are left as they are, since ajv would remove for one branch what another one needs.
  */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed);
@@ -45,29 +54,53 @@ function problem(error: ErrorObject): FieldProblem {
   const missing = error.keyword === 'required' ? String(error.params['missingProperty']) : '';
   const allowed = error.keyword === 'enum' ? `: ${(error.params['allowedValues'] as unknown[]).join(', ')}` : '';
   const empty = missing !== '' || /fewer than 1 characters|pattern "\\S"/.test(error.message ?? '');
-  return { field: [path, missing].filter(Boolean).join('.') || 'body', message: empty ? 'is required' : `${error.message ?? 'is not valid'}${allowed}` };
+  return {
+    field: [path, missing].filter(Boolean).join('.') || 'body',
+    message: empty ? 'is required' : `${error.message ?? 'is not valid'}${allowed}`,
+  };
 }
 
-/** `ok` with a cleaned copy of the value (defaults filled in, unknown fields left out; all text is whole Unicode without U+0000), or the problems found. */
-export type Checked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly problems: readonly FieldProblem[] };
+/**
+ * `ok` with a cleaned copy of the value (defaults filled in, unknown fields left out; all text is whole Unicode without
+ * U+0000), or the problems found.
+ */
+export type Checked<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly problems: readonly FieldProblem[] };
 
 /** Checks `value` against `schema`. Params, queries and forms arrive as text: they are checked with `coerce`. */
 export function check<S extends TSchema>(schema: S, value: unknown, { coerce = false } = {}): Checked<Static<S>> {
-  const [kind, key] = [coerce ? 'coercing' : 'exact', (schema as { properties?: object }).properties ?? schema] as const;
+  const [kind, key] = [
+    coerce ? 'coercing' : 'exact',
+    (schema as { properties?: object }).properties ?? schema,
+  ] as const;
   let validate = compiled[kind].get(key);
   if (!validate) compiled[kind].set(key, (validate = (coerce ? coercing : exact).compile(closed(schema) as TSchema)));
   const copy = structuredClone(value);
   if (!validate(copy)) return { ok: false, problems: (validate.errors ?? []).slice(0, MOST_PROBLEMS).map(problem) };
   const faults = faultsOf(copy, value, '');
-  return faults.length > 0 ? { ok: false, problems: faults.slice(0, MOST_PROBLEMS) } : { ok: true, value: copy as Static<S> };
+  return faults.length > 0
+    ? { ok: false, problems: faults.slice(0, MOST_PROBLEMS) }
+    : { ok: true, value: copy as Static<S> };
 }
 
-/** What no schema tells: a text that PostgreSQL cannot hold or read as JSON, a number that was written otherwise than in digits, as "1e1". */
+/**
+ * What no schema tells: a text that PostgreSQL cannot hold or read as JSON, a number that was written otherwise than in
+ * digits, as "1e1".
+ */
 function faultsOf(value: unknown, given: unknown, field: string): readonly FieldProblem[] {
-  if (typeof value === 'string') return !value.includes('\0') && value.isWellFormed() ? [] : [{ field: field || 'body', message: 'must be Unicode text without the character U+0000' }];
-  if (typeof value === 'number') return typeof given === 'string' && !DIGITS.test(given) ? [{ field, message: 'must be written in plain digits' }] : [];
+  if (typeof value === 'string')
+    return !value.includes('\0') && value.isWellFormed()
+      ? []
+      : [{ field: field || 'body', message: 'must be Unicode text without the character U+0000' }];
+  if (typeof value === 'number')
+    return typeof given === 'string' && !DIGITS.test(given)
+      ? [{ field, message: 'must be written in plain digits' }]
+      : [];
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([name, inner]) => faultsOf(inner, (Object(given) as Record<string, unknown>)[name], field ? `${field}.${name}` : name));
+  return Object.entries(value).flatMap(([name, inner]) =>
+    faultsOf(inner, (Object(given) as Record<string, unknown>)[name], field ? `${field}.${name}` : name),
+  );
 }
 
 /** As `check`, but throws `InvalidInput` (400) with every problem. */

@@ -22,7 +22,10 @@ export interface SettingInfo {
 /** Stored settings of all installed plugins, by full dotted key. */
 export interface Settings {
   get(key: string): unknown;
-  /** Checks all, stores all or none, and is in force in this process when it resolves or, in a transaction, once that is committed. 400 naming each key that is wrong. */
+  /**
+   * Checks all, stores all or none, and is in force in this process when it resolves or, in a transaction, once that is
+   * committed. 400 naming each key that is wrong.
+   */
   set(changes: Readonly<Record<string, unknown>>): Promise<void>;
   /** Back to the defaults. */
   reset(keys: readonly string[]): Promise<void>;
@@ -51,7 +54,8 @@ interface Checker {
 }
 
 /** A default at a schema's root can fill in nothing, and ajv refuses it there. */
-const bare = (schema: TSchema): TSchema => Object.fromEntries(Object.entries(schema).filter(([keyword]) => keyword !== 'default'));
+const bare = (schema: TSchema): TSchema =>
+  Object.fromEntries(Object.entries(schema).filter(([keyword]) => keyword !== 'default'));
 
 /** Values in memory, the database behind them; other processes are told to look again. */
 export class SettingsStore implements Settings {
@@ -69,10 +73,14 @@ export class SettingsStore implements Settings {
 
   /** Reads the database and tells the watchers of whatever differs from before. */
   async load(): Promise<void> {
-    const rows = await this.#parts.data.all(sql<{ key: string; value: unknown }>`select key, value from setting order by key`);
+    const rows = await this.#parts.data.all(
+      sql<{ key: string; value: unknown }>`select key, value from setting order by key`,
+    );
     const before = this.#stored;
     this.#stored = new Map(rows.map(({ key, value }) => [key, value]));
-    const changed = [...this.#definitions.keys()].filter((key) => JSON.stringify(before.get(key)) !== JSON.stringify(this.#stored.get(key)));
+    const changed = [...this.#definitions.keys()].filter(
+      (key) => JSON.stringify(before.get(key)) !== JSON.stringify(this.#stored.get(key)),
+    );
     for (const { plugin, run } of this.#watchers) {
       const own = changed.filter((key) => this.#definitions.get(key)!.plugin === plugin);
       if (own.length > 0) await run(own);
@@ -82,15 +90,24 @@ export class SettingsStore implements Settings {
   /** All of a plugin's, or none where one of them cannot be. */
   define(plugin: string, schema: TObject): void {
     const defined: Array<[string, Omit<SettingInfo, 'key' | 'value' | 'stored'>]> = [];
-    for (const [key, property] of Object.entries(schema.properties as Record<string, TSchema & { default?: unknown; 'x-secret'?: boolean }>)) {
+    for (const [key, property] of Object.entries(
+      schema.properties as Record<string, TSchema & { default?: unknown; 'x-secret'?: boolean }>,
+    )) {
       const other = this.#definitions.get(key);
-      if (other) throw new PluginError(plugin, `defines the setting "${key}", which belongs to "${other.plugin}"; choose another key`);
+      if (other)
+        throw new PluginError(
+          plugin,
+          `defines the setting "${key}", which belongs to "${other.plugin}"; choose another key`,
+        );
       const secret = property['x-secret'] === true;
-      if (property.default === undefined && !secret) throw new PluginError(plugin, `defines the setting "${key}" without a default; give it one`);
+      if (property.default === undefined && !secret)
+        throw new PluginError(plugin, `defines the setting "${key}" without a default; give it one`);
       const configured = this.#parts.configured?.[key];
       const definition = { plugin, schema: property, secret, default: configured ?? property.default };
-      const problems = configured === undefined ? [] : problemsOf(key, definition, configured).map(({ message }) => message);
-      if (problems.length > 0) throw new PluginError(plugin, `has a bad setting "${key}" in the configuration file: ${problems.join(', ')}`);
+      const problems =
+        configured === undefined ? [] : problemsOf(key, definition, configured).map(({ message }) => message);
+      if (problems.length > 0)
+        throw new PluginError(plugin, `has a bad setting "${key}" in the configuration file: ${problems.join(', ')}`);
       defined.push([key, definition]);
     }
     for (const [key, definition] of defined) this.#definitions.set(key, definition);
@@ -109,7 +126,8 @@ export class SettingsStore implements Settings {
   /** An object whose properties always read the value in force. */
   live<S extends TObject>(schema: S): Static<S> {
     const values = {};
-    for (const key of Object.keys(schema.properties)) Object.defineProperty(values, key, { enumerable: true, get: () => this.get(key) });
+    for (const key of Object.keys(schema.properties))
+      Object.defineProperty(values, key, { enumerable: true, get: () => this.get(key) });
     return Object.freeze(values) as Static<S>;
   }
 
@@ -144,7 +162,8 @@ export class SettingsStore implements Settings {
     if (problems.length > 0) throw new InvalidInput(problems);
     const refused = await this.#refusals(changes);
     if (refused.length > 0) throw new InvalidInput(refused);
-    const kept = (key: string, value: unknown): unknown => (this.#definitions.get(key)!.secret ? this.#parts.secrets().seal(String(value)) : value);
+    const kept = (key: string, value: unknown): unknown =>
+      this.#definitions.get(key)!.secret ? this.#parts.secrets().seal(String(value)) : value;
     const rows = Object.entries(changes).map(([key, value]) => ({ key, value: kept(key, value) }));
     await this.#change(sql`insert into setting (key, value, updated_at) select r.key, coalesce(r.value, 'null'), now()
       from json_to_recordset(${JSON.stringify(rows)}::json) as r(key text, value jsonb)
@@ -157,21 +176,33 @@ export class SettingsStore implements Settings {
 
   list(): readonly SettingInfo[] {
     return [...this.#definitions].map(([key, definition]) => ({
-      key, ...definition, stored: this.#stored.has(key), value: definition.secret ? undefined : this.get(key),
+      key,
+      ...definition,
+      stored: this.#stored.has(key),
+      value: definition.secret ? undefined : this.get(key),
     }));
   }
 
   /** Nobody sees it before the commit of the transaction under way. */
   async #change(statement: Parameters<Data['all']>[0]): Promise<void> {
     const { data, fleet } = this.#parts;
-    await data.transaction(() => data.all(statement).then(() => data.batch()!.push(() => this.load(), () => fleet.announce('settings'))));
+    await data.transaction(() =>
+      data.all(statement).then(() =>
+        data.batch()!.push(
+          () => this.load(),
+          () => fleet.announce('settings'),
+        ),
+      ),
+    );
   }
 
   /** What the plugins that these settings belong to say of them. */
   async #refusals(values: Readonly<Record<string, unknown>>): Promise<readonly FieldProblem[]> {
     const problems: FieldProblem[] = [];
     for (const { plugin, run } of this.#checkers) {
-      const own = Object.fromEntries(Object.entries(values).filter(([key]) => this.#definitions.get(key)?.plugin === plugin));
+      const own = Object.fromEntries(
+        Object.entries(values).filter(([key]) => this.#definitions.get(key)?.plugin === plugin),
+      );
       if (Object.keys(own).length > 0) problems.push(...(await run(own)));
     }
     return problems;
@@ -179,7 +210,9 @@ export class SettingsStore implements Settings {
 
   #problems(key: string, value: unknown): readonly FieldProblem[] {
     const definition = this.#definitions.get(key);
-    return definition ? problemsOf(key, definition, value) : [{ field: key, message: 'is not a setting of any installed plugin' }];
+    return definition
+      ? problemsOf(key, definition, value)
+      : [{ field: key, message: 'is not a setting of any installed plugin' }];
   }
 }
 

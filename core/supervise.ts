@@ -15,12 +15,16 @@ export interface SupervisionLimits {
 }
 
 /**
- * What happens to the callers of a task that has failed too often in a row: they go on without it (`skip`), they get an error at once
- * (`refuse`, for what checks: going on without it would let through what it refuses), or nothing changes (`retry`, for what is tried again anyway).
+ * What happens to the callers of a task that has failed too often in a row: they go on without it (`skip`), they get an
+ * error at once (`refuse`, for what checks: going on without it would let through what it refuses), or nothing changes
+ * (`retry`, for what is tried again anyway).
  */
 export type FailurePolicy = 'skip' | 'refuse' | 'retry';
 
-/** One supervised thing: a listener, a slot's filling, a job. Counters are plain fields because they are on every hot path. */
+/**
+ * One supervised thing: a listener, a slot's filling, a job. Counters are plain fields because they are on every hot
+ * path.
+ */
 export interface Task {
   readonly plugin: string;
   readonly task: string;
@@ -38,7 +42,9 @@ export interface Task {
   ended: boolean;
 }
 
-export interface TaskReport extends Readonly<Pick<Task, 'plugin' | 'task' | 'calls' | 'time' | 'failures' | 'quarantined' | 'lastError'>> {
+export interface TaskReport extends Readonly<
+  Pick<Task, 'plugin' | 'task' | 'calls' | 'time' | 'failures' | 'quarantined' | 'lastError'>
+> {
   /** The last calls of a check failed: whatever it checks is refused. */
   readonly refusing: boolean;
 }
@@ -61,9 +67,15 @@ interface Pending {
 
 /** How often deadlines are looked at, in milliseconds: one timer for all of them costs less than one each. */
 const TICK = 50;
-/** Milliseconds after which what is quarantined is tried once more: what was slow because the database was shall not stay away for good. */
+/**
+ * Milliseconds after which what is quarantined is tried once more: what was slow because the database was shall not
+ * stay away for good.
+ */
 const RETRY = { skip: 60_000, refuse: 2_000, retry: 0 } as const;
-/** Milliseconds beyond its deadline for which a call is waited for while the process is busy; it is left out then, which is nobody's failure. */
+/**
+ * Milliseconds beyond its deadline for which a call is waited for while the process is busy; it is left out then, which
+ * is nobody's failure.
+ */
 const PATIENCE = 5_000;
 /** Milliseconds without a turn of the event loop from which on everybody notices. */
 const BLOCK = 50;
@@ -83,14 +95,20 @@ export class Supervisor {
   readonly #left = new Map<string, { readonly times: number; readonly told: number }>();
   #timer: NodeJS.Timeout | undefined;
   #watching = false;
-  /** Milliseconds that the timer has counted: none while the process is kept from running, which is no plugin's fault. */
+  /**
+   * Milliseconds that the timer has counted: none while the process is kept from running, which is no plugin's fault.
+   */
   #lived = 0;
   /**
-   * Milliseconds that plugin code has had to itself, which deadlines go by. It counts only while the event loop had nothing to do, so that many
-   * visitors make nobody late, and the statements under way share it, as they share the database.
+   * Milliseconds that plugin code has had to itself, which deadlines go by. It counts only while the event loop had
+   * nothing to do, so that many visitors make nobody late, and the statements under way share it, as they share the
+   * database.
    */
   #clock = 0;
-  /** As of the last tick: the loop's idle milliseconds, the moment, and the milliseconds of blocks whose plugin is known. */
+  /**
+   * As of the last tick: the loop's idle milliseconds, the moment, and the milliseconds of blocks whose plugin is
+   * known.
+   */
   #seen = { idle: 0, at: 0, blocked: 0 };
   /** How many statements the database works on. */
   load: () => number = () => 0;
@@ -108,7 +126,19 @@ export class Supervisor {
   /** A new task of a plugin, kept until `forget`. */
   task(plugin: string, name: string, policy: FailurePolicy = 'skip'): Task {
     const ended = this.#ended.has(plugin);
-    const task: Task = { plugin, task: name, policy, calls: 0, time: 0, failures: 0, inRow: 0, quarantined: false, again: 0, lastError: undefined, ended };
+    const task: Task = {
+      plugin,
+      task: name,
+      policy,
+      calls: 0,
+      time: 0,
+      failures: 0,
+      inRow: 0,
+      quarantined: false,
+      again: 0,
+      lastError: undefined,
+      ended,
+    };
     if (!ended) this.#tasks.set(plugin, (this.#tasks.get(plugin) ?? new Set()).add(task));
     return task;
   }
@@ -131,7 +161,10 @@ export class Supervisor {
     this.#ended.add(plugin);
   }
 
-  /** Something that a plugin left behind threw. How often it did since this was last told; undefined where it is too soon to tell again. */
+  /**
+   * Something that a plugin left behind threw. How often it did since this was last told; undefined where it is too
+   * soon to tell again.
+   */
   left(plugin: string): number | undefined {
     const now = performance.now();
     const { times, told } = this.#left.get(plugin) ?? { times: 0, told: -Infinity };
@@ -143,19 +176,21 @@ export class Supervisor {
   /** Resolves when no call of the plugin that has a deadline is under way, or after the common deadline. */
   async idle(plugin: string): Promise<void> {
     const busy = (): boolean => [...this.#pending].some(({ task, due }) => task.plugin === plugin && due !== Infinity);
-    for (const end = performance.now() + this.limits.deadline; busy() && performance.now() < end;) await new Promise((resolve) => setTimeout(resolve, 5));
+    for (const end = performance.now() + this.limits.deadline; busy() && performance.now() < end;)
+      await new Promise((resolve) => setTimeout(resolve, 5));
   }
 
   /**
-   * Returns what `work` returns, or throws what it throws, at once or as a promise, which rejects with an error naming task and limit
-   * when the deadline passed. Synchronous work cannot be cut off, only counted. `undefined` for a task that is quarantined or has ended;
-   * one that refuses throws instead.
+   * Returns what `work` returns, or throws what it throws, at once or as a promise, which rejects with an error naming
+   * task and limit when the deadline passed. Synchronous work cannot be cut off, only counted. `undefined` for a task
+   * that is quarantined or has ended; one that refuses throws instead.
    */
   run<T>(task: Task, work: () => T | Promise<T>, deadline: number = this.limits.deadline): T | Promise<T> | undefined {
     const start = performance.now();
     if (task.ended) return undefined;
     if (task.quarantined && start < task.again) {
-      if (task.policy === 'refuse') throw new Error(`${task.task} failed ${task.inRow} times in a row, the last time: ${task.lastError}`);
+      if (task.policy === 'refuse')
+        throw new Error(`${task.task} failed ${task.inRow} times in a row, the last time: ${task.lastError}`);
       return undefined;
     }
     task.again = start + RETRY[task.policy]; // One call tries; the others go on without it.
@@ -163,7 +198,9 @@ export class Supervisor {
       const result = work();
       const stretch = performance.now() - start;
       if (stretch >= BLOCK) this.#blocked(task.plugin, task.task, stretch);
-      return result instanceof Promise ? this.#wait(task, result, start, stretch, deadline) : this.#done(task, result, stretch, stretch);
+      return result instanceof Promise
+        ? this.#wait(task, result, start, stretch, deadline)
+        : this.#done(task, result, stretch, stretch);
     } catch (error) {
       const stretch = performance.now() - start;
       if (stretch >= BLOCK) this.#blocked(task.plugin, task.task, stretch);
@@ -188,9 +225,18 @@ export class Supervisor {
   }
 
   report(): readonly TaskReport[] {
-    return [...this.#tasks.values()].flatMap((tasks) => [...tasks].map(({ plugin, task, policy, calls, time, failures, inRow, quarantined, lastError }) => ({
-      plugin, task, calls, time, failures, quarantined: quarantined && policy === 'skip', refusing: policy === 'refuse' && inRow > 0, lastError,
-    })));
+    return [...this.#tasks.values()].flatMap((tasks) =>
+      [...tasks].map(({ plugin, task, policy, calls, time, failures, inRow, quarantined, lastError }) => ({
+        plugin,
+        task,
+        calls,
+        time,
+        failures,
+        quarantined: quarantined && policy === 'skip',
+        refusing: policy === 'refuse' && inRow > 0,
+        lastError,
+      })),
+    );
   }
 
   /** Undefined for a plugin that never kept the process from running. */
@@ -238,7 +284,8 @@ export class Supervisor {
       const pending: Pending = { task, due, last: this.#lived + deadline + PATIENCE, expire };
       this.#pending.add(pending);
       result.then(
-        (value) => void (end() && resolve(this.#done(task, value, performance.now() - start, stretch + this.#clock - from))),
+        (value) =>
+          void (end() && resolve(this.#done(task, value, performance.now() - start, stretch + this.#clock - from))),
         (error: unknown) => void (end() && reject(this.#failed(task, error, start))),
       );
     });
@@ -267,11 +314,14 @@ export class Supervisor {
     this.#seen = seen;
     this.#lived += TICK;
     this.#clock += Math.min(idle, TICK) / Math.max(1, this.load());
-    for (const { due, last, expire } of this.#pending) if (due <= this.#clock || last <= this.#lived) expire(due <= this.#clock);
+    for (const { due, last, expire } of this.#pending)
+      if (due <= this.#clock || last <= this.#lived) expire(due <= this.#clock);
   }
 
   #unexplained(late: number): void {
-    const [first, ...others] = new Map([...[...this.#pending].map(({ task }) => task), ...this.#overdue].map((task) => [task.plugin, task])).values();
+    const [first, ...others] = new Map(
+      [...[...this.#pending].map(({ task }) => task), ...this.#overdue].map((task) => [task.plugin, task]),
+    ).values();
     if (first && others.length === 0) this.#blocked(first.plugin, first.task, late);
   }
 
@@ -281,8 +331,17 @@ export class Supervisor {
     const now = performance.now();
     const tell = now - before.told >= REMIND;
     this.#seen.blocked += took;
-    this.#blocks.set(plugin, { count: before.count + 1, longest: Math.max(before.longest, longest), task, told: tell ? now : before.told });
-    if (tell) this.#log.warn({ plugin, task, milliseconds: longest }, 'kept the whole process from running; long work belongs into a worker or into pieces');
+    this.#blocks.set(plugin, {
+      count: before.count + 1,
+      longest: Math.max(before.longest, longest),
+      task,
+      told: tell ? now : before.told,
+    });
+    if (tell)
+      this.#log.warn(
+        { plugin, task, milliseconds: longest },
+        'kept the whole process from running; long work belongs into a worker or into pieces',
+      );
   }
 
   #done<T>(task: Task, value: T, took: number, own: number): T {
@@ -317,10 +376,13 @@ export class Supervisor {
 
 const QUARANTINED = {
   skip: 'quarantined: it is skipped, but for one try a minute, until it works, an administrator releases it or the plugin restarts',
-  refuse: 'refuses everything it checks, but for one try every two seconds, until it works or the plugin is switched off',
+  refuse:
+    'refuses everything it checks, but for one try every two seconds, until it works or the plugin is switched off',
 } as const;
 
-/** Rejects, naming `what`, when `work` has not ended after so many milliseconds. What it does later is nobody's concern. */
+/**
+ * Rejects, naming `what`, when `work` has not ended after so many milliseconds. What it does later is nobody's concern.
+ */
 export async function inTime<T>(work: () => Awaitable<T>, milliseconds: number, what: string): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`${what} did not finish within ${milliseconds} ms`)), milliseconds);

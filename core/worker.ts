@@ -12,11 +12,15 @@ import type { Supervisor, Task } from './supervise.ts';
 const DEFAULT_LIMIT = 4;
 /** How many run at a time in one process, all listeners together. */
 const CAPACITY = 16;
-/** How many a listener may hold that do not run yet, and for how many milliseconds they may keep it busy: what is quick is not fetched one by one. */
+/**
+ * How many a listener may hold that do not run yet, and for how many milliseconds they may keep it busy: what is quick
+ * is not fetched one by one.
+ */
 const AHEAD = { works: 64, time: 50 };
 /**
- * Milliseconds before the latest work that was taken at which the next look begins. Between them and now lies what was stored a moment earlier in a transaction that
- * took a moment longer; what lies before has run, and reading past its remains would take longer and longer.
+ * Milliseconds before the latest work that was taken at which the next look begins. Between them and now lies what was
+ * stored a moment earlier in a transaction that took a moment longer; what lies before has run, and reading past its
+ * remains would take longer and longer.
  */
 const MARGIN = 2_000;
 /** What part of its time a process may spend on looking at everything, in case something came late all the same. */
@@ -29,7 +33,10 @@ const LEASE = 10;
 const CLEAN_EVERY = 1_080;
 /** Milliseconds that aborted work has to end by itself before it is put back. */
 const GRACE = 2_000;
-/** Milliseconds until the database is looked at again although nobody said so: it may not have answered, or a process died before it told. */
+/**
+ * Milliseconds until the database is looked at again although nobody said so: it may not have answered, or a process
+ * died before it told.
+ */
 const LOOK_AGAIN = 5_000;
 /** Milliseconds in which commits gather before the other processes are told of them. */
 const TELL_EVERY = 50;
@@ -126,7 +133,10 @@ export class Worker {
 
   async start(): Promise<void> {
     // The embedded database has one process: whatever was running when it opened belongs to a dead one.
-    if (this.#parts.data.embedded) await this.#parts.data.all(sql`update job set owner = null, leased_until = null, run_at = now() where owner is not null`);
+    if (this.#parts.data.embedded)
+      await this.#parts.data.all(
+        sql`update job set owner = null, leased_until = null, run_at = now() where owner is not null`,
+      );
     this.#state = 'started';
     this.#parts.fleet.listen('jobs', () => void this.#pump());
     this.#renewal = setInterval(() => void this.#renew(), (LEASE * 1_000) / 3).unref();
@@ -157,7 +167,10 @@ export class Worker {
     });
   }
 
-  /** Aborts what runs (of one listener, or all), gives it 2 s to end by itself, and resolves when what did not is put back. */
+  /**
+   * Aborts what runs (of one listener, or all), gives it 2 s to end by itself, and resolves when what did not is put
+   * back.
+   */
   async release(listener?: Listener): Promise<void> {
     const ending = [...this.#held].filter((held) => !listener || held.listener === listener);
     for (const held of ending) if (held.end === undefined) this.#end(held, 'back');
@@ -191,7 +204,8 @@ export class Worker {
     }
     this.#pumping = undefined;
     clearTimeout(this.#timer);
-    if (this.#state === 'started') this.#timer = setTimeout(() => void this.#pump(), Math.min(wait, LOOK_AGAIN)).unref();
+    if (this.#state === 'started')
+      this.#timer = setTimeout(() => void this.#pump(), Math.min(wait, LOOK_AGAIN)).unref();
   }
 
   async #settle(): Promise<void> {
@@ -213,7 +227,11 @@ export class Worker {
   /** Each expression has one row, which stands for its next moment. What was missed while nobody ran is so run once. */
   async #schedule(): Promise<void> {
     const listeners = [...this.#unscheduled];
-    const rows = listeners.map(({ name, cron }) => ({ listener: name, cron: cron?.getPattern(), next: cron?.nextRun() }));
+    const rows = listeners.map(({ name, cron }) => ({
+      listener: name,
+      cron: cron?.getPattern(),
+      next: cron?.nextRun(),
+    }));
     await this.#parts.data.all(sql`insert into job as j (id, listener, payload, cron, run_at)
       select gen_random_uuid(), r.listener, '{}', r.cron, coalesce(r.next, 'infinity')
       from json_to_recordset(${JSON.stringify(rows)}::json) as r(listener text, cron text, next timestamptz) order by r.listener
@@ -226,7 +244,10 @@ export class Worker {
   async #take(): Promise<number> {
     const begun = performance.now();
     const whole = begun >= this.#wholeAgain;
-    const looks = [...this.#listeners.values()].map((listener) => ({ listener: listener.name, from: new Date(whole ? 0 : this.#paceOf(listener).from) }));
+    const looks = [...this.#listeners.values()].map((listener) => ({
+      listener: listener.name,
+      from: new Date(whole ? 0 : this.#paceOf(listener).from),
+    }));
     // The first of each listener by its index: nothing grows with how much waits.
     const next = await this.#parts.data.all(sql<{ listener: string; wait: number }>`
       select o.listener, extract(epoch from n.run_at - now())::float8 * 1000 as wait
@@ -250,10 +271,17 @@ export class Worker {
   /** How many more of a listener's works this process may take. */
   #roomOf(listener: Listener): number {
     const { limit = DEFAULT_LIMIT, perKey } = listener.durability;
-    const held = this.#held.values().filter((one) => one.listener === listener).toArray().length;
+    const held = this.#held
+      .values()
+      .filter((one) => one.listener === listener)
+      .toArray().length;
     // Of one key another process might have room.
-    const ahead = perKey === undefined ? Math.min(AHEAD.works, Math.floor((limit * AHEAD.time) / this.#paceOf(listener).takes)) : 0;
-    const running = this.#held.values().filter(({ end }) => end !== undefined).toArray().length;
+    const ahead =
+      perKey === undefined ? Math.min(AHEAD.works, Math.floor((limit * AHEAD.time) / this.#paceOf(listener).takes)) : 0;
+    const running = this.#held
+      .values()
+      .filter(({ end }) => end !== undefined)
+      .toArray().length;
     return Math.min(limit + ahead - held, ahead > 0 ? Infinity : CAPACITY - running);
   }
 
@@ -286,7 +314,10 @@ export class Worker {
     });
   }
 
-  /** The bound is a part of the text, in a few sizes only: with a value in its place the server would plan for a tenth of the table. */
+  /**
+   * The bound is a part of the text, in a few sizes only: with a value in its place the server would plan for a tenth
+   * of the table.
+   */
   #due({ name }: Listener, room: number, from: number, condition: RawBuilder<unknown>): RawBuilder<unknown> {
     const bound = sql.lit(2 ** Math.floor(Math.log2(room)));
     return sql`select j.id, j.key, j.run_at from job j where j.listener = ${name} and j.failed_at is null and j.owner is null and j.run_at <= now()
@@ -294,7 +325,8 @@ export class Worker {
   }
 
   async #claimed(listener: Listener, due: RawBuilder<unknown>): Promise<readonly Claimed[]> {
-    const jobs = await this.#parts.data.all(sql<Claimed>`update job j set owner = ${this.#owner}, attempt = j.attempt + 1, leased_until = now() + make_interval(secs => ${LEASE})
+    const jobs = await this.#parts.data
+      .all(sql<Claimed>`update job j set owner = ${this.#owner}, attempt = j.attempt + 1, leased_until = now() + make_interval(secs => ${LEASE})
       from (${due}) d where j.id = d.id and j.listener = ${listener.name} returning j.id, j.listener, j.key, j.payload, j.attempt, j.cron, j.run_at`);
     const pace = this.#paceOf(listener);
     for (const { run_at: due } of jobs) pace.from = Math.max(pace.from, due.getTime() - MARGIN);
@@ -328,7 +360,11 @@ export class Worker {
   }
 
   #begin(held: Held): void {
-    const { job, listener, controller: { signal } } = held;
+    const {
+      job,
+      listener,
+      controller: { signal },
+    } = held;
     const begun = performance.now();
     // What breaks off because it was told to has not failed: the supervisor does not hear of it.
     const continueWith = async (rest: string): Promise<void> => {
@@ -338,25 +374,43 @@ export class Worker {
       if (!row) throw new Error('another process has taken this work');
       held.continues = true;
     };
-    const work = async (): Promise<unknown> => listener.run(job.payload as never, { id: job.id, attempt: job.attempt, signal, continueWith });
-    const brokenOff = (thrown: unknown): unknown => (signal.aborted ? this.#end(held, 'back') : Promise.reject(thrown as Error));
-    const attempt = Promise.try(() => this.#parts.supervisor.run(listener.task, () => work().catch(brokenOff), Infinity));
-    held.end = attempt.then(() => this.#end(held, held.continues ? 'rest' : 'done'), (error: unknown) => this.#end(held, 'failed', messageOf(error))).finally(() => {
-      const pace = this.#paceOf(listener);
-      const took = performance.now() - begun;
-      pace.takes = pace.takes === Infinity ? took : 0.9 * pace.takes + 0.1 * took;
-      this.#fill();
-    });
+    const work = async (): Promise<unknown> =>
+      listener.run(job.payload as never, { id: job.id, attempt: job.attempt, signal, continueWith });
+    const brokenOff = (thrown: unknown): unknown =>
+      signal.aborted ? this.#end(held, 'back') : Promise.reject(thrown as Error);
+    const attempt = Promise.try(() =>
+      this.#parts.supervisor.run(listener.task, () => work().catch(brokenOff), Infinity),
+    );
+    held.end = attempt
+      .then(
+        () => this.#end(held, held.continues ? 'rest' : 'done'),
+        (error: unknown) => this.#end(held, 'failed', messageOf(error)),
+      )
+      .finally(() => {
+        const pace = this.#paceOf(listener);
+        const took = performance.now() - begun;
+        pace.takes = pace.takes === Infinity ? took : 0.9 * pace.takes + 0.1 * took;
+        this.#fill();
+      });
   }
 
   /** `back`: the attempt does not count. `rest`: it runs once more. */
   #end(held: Held, end: 'done' | 'rest' | 'failed' | 'back', error?: string): void {
     // Otherwise it was given up before: its row was put back, or is another process's.
     if (!this.#held.delete(held)) return;
-    const { job, listener: { cron, durability: { retry = RETRY } } } = held;
+    const {
+      job,
+      listener: {
+        cron,
+        durability: { retry = RETRY },
+      },
+    } = held;
     const delay = end === 'failed' ? retry[job.attempt - 1] : undefined;
     // By a clock that is behind the database's, the moment it ran for may seem to be still ahead.
-    const next = job.cron === null || end === 'back' || end === 'rest' ? undefined : cron?.nextRun(new Date(Math.max(Date.now(), job.run_at.getTime())));
+    const next =
+      job.cron === null || end === 'back' || end === 'rest'
+        ? undefined
+        : cron?.nextRun(new Date(Math.max(Date.now(), job.run_at.getTime())));
     const retried = delay !== undefined && next && Date.now() + delay * 1_000 < next.getTime();
     this.#note(job, { end, error, delay, next: retried ? undefined : next });
   }
@@ -366,17 +420,28 @@ export class Worker {
     void this.#pump();
   }
 
-  /** Begins the leases of what is held anew, aborts what another process has taken meanwhile, and sets free what a dead one held. */
+  /**
+   * Begins the leases of what is held anew, aborts what another process has taken meanwhile, and sets free what a dead
+   * one held.
+   */
   async #renew(): Promise<void> {
     const { data, log } = this.#parts;
     const held = [...this.#held];
     const rows = JSON.stringify(held.map(({ job: { id, listener, attempt } }) => ({ id, listener, attempt })));
     try {
-      const kept = await data.all(sql<{ id: string; listener: string }>`update job j set leased_until = now() + make_interval(secs => ${LEASE})
+      const kept = await data.all(sql<{
+        id: string;
+        listener: string;
+      }>`update job j set leased_until = now() + make_interval(secs => ${LEASE})
         from json_to_recordset(${rows}::json) as d(id uuid, listener text, attempt integer) where ${this.#mine} returning j.id, j.listener`);
-      const lost = held.filter(({ job }) => !kept.some(({ id, listener }) => id === job.id && listener === job.listener));
-      for (const one of lost) if (this.#held.delete(one)) one.controller.abort(new Error('another process has taken this work'));
-      const freed = await data.all(sql`update job set owner = null, leased_until = null, run_at = now() where owner is not null and leased_until <= now() returning id`);
+      const lost = held.filter(
+        ({ job }) => !kept.some(({ id, listener }) => id === job.id && listener === job.listener),
+      );
+      for (const one of lost)
+        if (this.#held.delete(one)) one.controller.abort(new Error('another process has taken this work'));
+      const freed = await data.all(
+        sql`update job set owner = null, leased_until = null, run_at = now() where owner is not null and leased_until <= now() returning id`,
+      );
       if (freed.length > 0) void this.#pump();
       if (this.#renewals++ % CLEAN_EVERY > 0) return;
       // Failed work is kept for 30 days; what no process has a listener for, 90 days after it was due.

@@ -3,6 +3,7 @@ import { boundTypes } from '../config/tools/checks/bound-types.ts';
 import { boundaries } from '../config/tools/checks/boundaries.ts';
 import type { Check } from '../config/tools/checks/check.ts';
 import { finished } from '../config/tools/checks/finished.ts';
+import { format } from '../config/tools/checks/format.ts';
 import { lint } from '../config/tools/checks/lint.ts';
 import { names } from '../config/tools/checks/names.ts';
 import { plugins } from '../config/tools/checks/plugins.ts';
@@ -12,7 +13,6 @@ import { types } from '../config/tools/checks/types.ts';
 import { vocabulary } from '../config/tools/checks/vocabulary.ts';
 import { environmentRows } from '../config/tools/reference/environment.ts';
 import { plant } from './architecture/plant.ts';
-
 
 async function findings(check: Check, files: Readonly<Record<string, string>>): Promise<readonly string[]> {
   using tree = plant(files);
@@ -27,27 +27,46 @@ describe('each check catches what it is for', () => {
       'plugins/a/service.ts': 'export const title: string = document.title;\n',
     });
     expect(found).toHaveLength(3);
-    expect(found).toEqual(expect.arrayContaining([
-      expect.stringContaining('core/wrong.ts(1,14): error TS2322'),
-      expect.stringMatching(/plugins\/a\/client\/wrong\.ts\(1,14\): error TS2322/),
-      expect.stringMatching(/plugins\/a\/service\.ts\(1,30\): error TS\d+: Cannot find name 'document'/),
-    ]));
+    expect(found).toEqual(
+      expect.arrayContaining([
+        expect.stringContaining('core/wrong.ts(1,14): error TS2322'),
+        expect.stringMatching(/plugins\/a\/client\/wrong\.ts\(1,14\): error TS2322/),
+        expect.stringMatching(/plugins\/a\/service\.ts\(1,30\): error TS\d+: Cannot find name 'document'/),
+      ]),
+    );
   });
 
   test('types: syntax that Node cannot strip', async () => {
-    expect(await findings(types, { 'core/wrong.ts': 'export enum Colour { red }\n' })).toEqual([expect.stringContaining('TS1294')]);
+    expect(await findings(types, { 'core/wrong.ts': 'export enum Colour { red }\n' })).toEqual([
+      expect.stringContaining('TS1294'),
+    ]);
+  });
+
+  test('format: a file that nobody ran the formatter on', async () => {
+    const found = await findings(format, {
+      'core/fine.ts': "export const port = '3000';\n",
+      'core/wide.ts': 'export const port =   "3000"\n',
+    });
+    expect(found).toEqual(['core/wide.ts: is not formatted; run npm run format']);
   });
 
   test('lint: a promise that nobody awaits, which needs types to see', async () => {
-    const found = await findings(lint, { 'core/careless.ts': 'export const work = async (): Promise<number> => 1;\nexport function begin(): void {\n  work();\n}\n' });
+    const found = await findings(lint, {
+      'core/careless.ts':
+        'export const work = async (): Promise<number> => 1;\nexport function begin(): void {\n  work();\n}\n',
+    });
     expect(found).toEqual([expect.stringMatching(/^core\/careless\.ts:3: typescript\(no-floating-promises\)/)]);
   });
 
   test('snippets: an example that does not compile, at its line in the document', async () => {
     const door = 'export const defineToken = <T>(id: string): { id: string; value?: T } => ({ id });\n';
-    const guide = '# Guide\n\n```ts\n// plugins/polls/api.ts\nimport { defineToken } from \'#core\';\nexport const Polls = defineToken<number>(1);\n```\n\n```ts\nimport { Polls } from \'#plugins/polls\';\nPolls.id.toFixed();\n```\n';
+    const guide =
+      "# Guide\n\n```ts\n// plugins/polls/api.ts\nimport { defineToken } from '#core';\nexport const Polls = defineToken<number>(1);\n```\n\n```ts\nimport { Polls } from '#plugins/polls';\nPolls.id.toFixed();\n```\n";
     const found = await findings(snippets, { 'core/index.ts': door, 'docs/guide/polls.md': guide });
-    expect(found).toEqual([expect.stringMatching(/^docs\/guide\/polls\.md:6: error TS2345/), expect.stringMatching(/^docs\/guide\/polls\.md:11: error TS2551/)]);
+    expect(found).toEqual([
+      expect.stringMatching(/^docs\/guide\/polls\.md:6: error TS2345/),
+      expect.stringMatching(/^docs\/guide\/polls\.md:11: error TS2551/),
+    ]);
   });
 
   test('vocabulary: a word of this application in the kernel, also inside a name, a comment or the command line', async () => {
@@ -57,29 +76,44 @@ describe('each check catches what it is for', () => {
       'core/fine.ts': '// A POST request to config/forum.ts: method post, PostgreSQL.\n',
       'plugins/a/plugin.ts': '// Discussions, topics and replies.\n',
     });
-    expect(found.map((line) => line.split(' is ')[0])).toEqual(['core/a.ts:1: "reply"', 'core/a.ts:2: "a post"', 'core/cli/b.ts:1: "moderator"']);
+    expect(found.map((line) => line.split(' is ')[0])).toEqual([
+      'core/a.ts:1: "reply"',
+      'core/a.ts:2: "a post"',
+      'core/cli/b.ts:1: "moderator"',
+    ]);
   });
 
   test('names: empty words, underscores and interfaces that say so', async () => {
     const found = await findings(names, {
-      'core/a.ts': 'export class UserManager {}\nexport interface IUser {}\nconst _hidden = 1;\nexport const seen = _hidden;\nexport interface Item {}\n',
+      'core/a.ts':
+        'export class UserManager {}\nexport interface IUser {}\nconst _hidden = 1;\nexport const seen = _hidden;\nexport interface Item {}\n',
       'plugins/a/utils.ts': 'export {};\n',
     });
-    expect(found.map((line) => line.slice(0, line.lastIndexOf('"')))).toEqual(['core/a.ts:1: "UserManager', 'core/a.ts:2: "IUser', 'core/a.ts:3: "_hidden', 'plugins/a/utils.ts: "utils']);
+    expect(found.map((line) => line.slice(0, line.lastIndexOf('"')))).toEqual([
+      'core/a.ts:1: "UserManager',
+      'core/a.ts:2: "IUser',
+      'core/a.ts:3: "_hidden',
+      'plugins/a/utils.ts: "utils',
+    ]);
   });
 
   test('finished: notes to oneself and tests that are left out or run alone', async () => {
     const found = await findings(finished, {
       'core/a.ts': 'export {}; // TODO later\n',
-      'test/a.test.ts': 'import { test } from \'vitest\';\ntest.only(\'a\', () => {});\ntest.concurrent.skip(\'b\', () => {});\nexport const fine = [\'TODO\', \'test.only\'];\n',
+      'test/a.test.ts':
+        "import { test } from 'vitest';\ntest.only('a', () => {});\ntest.concurrent.skip('b', () => {});\nexport const fine = ['TODO', 'test.only'];\n",
     });
-    expect(found.map((line) => line.slice(0, 24))).toEqual(['core/a.ts:1: "TODO" in a', 'test/a.test.ts:2: .only ', 'test/a.test.ts:3: .skip ']);
+    expect(found.map((line) => line.slice(0, 24))).toEqual([
+      'core/a.ts:1: "TODO" in a',
+      'test/a.test.ts:2: .only ',
+      'test/a.test.ts:3: .skip ',
+    ]);
   });
 
   test('bound types: values and lists of a type that a migration made, and lists of no type', async () => {
     const found = await findings(boundTypes, {
       'plugins/a/service.ts': [
-        'import { sql } from \'#core\';',
+        "import { sql } from '#core';",
         'export const one = (name: string) => sql`select 1 where ${name}::citext = x`;',
         'export const many = (names: string[]) => sql`select 1 where x = any(${names.map((name) => name)}::citext[])`;',
         'export const bare = (ids: string[]) => sql`select 1 where id = any(${ids})`;',
@@ -87,32 +121,52 @@ describe('each check catches what it is for', () => {
       ].join('\n'),
     });
     expect(found.map((line) => line.split(';')[0])).toEqual([
-      'plugins/a/service.ts:2: binds citext, which is not built in', 'plugins/a/service.ts:3: binds citext, which is not built in',
+      'plugins/a/service.ts:2: binds citext, which is not built in',
+      'plugins/a/service.ts:3: binds citext, which is not built in',
       'plugins/a/service.ts:4: binds a list without its type',
     ]);
   });
 
   test('plugin folders: another id, no README, no tests, a name that is not kebab-case', async () => {
     const found = await findings(plugins, {
-      'plugins/polls/plugin.ts': 'export default definePlugin({ id: \'poll\' });\n',
-      'plugins/Loud/plugin.ts': 'export default definePlugin({ id: \'Loud\' });\n',
+      'plugins/polls/plugin.ts': "export default definePlugin({ id: 'poll' });\n",
+      'plugins/Loud/plugin.ts': "export default definePlugin({ id: 'Loud' });\n",
       'plugins/Loud/README.md': '# Loud\n',
       'test/plugins/Loud/loud.test.ts': 'export {};\n',
     });
     expect(found).toEqual([
-      expect.stringMatching(/^plugins\/Loud: .*kebab-case/), expect.stringMatching(/^plugins\/polls\/plugin\.ts: calls itself "poll"/),
-      expect.stringMatching(/^plugins\/polls: has no README/), expect.stringMatching(/^test\/plugins\/polls: has no \*\.test\.ts/),
+      expect.stringMatching(/^plugins\/Loud: .*kebab-case/),
+      expect.stringMatching(/^plugins\/polls\/plugin\.ts: calls itself "poll"/),
+      expect.stringMatching(/^plugins\/polls: has no README/),
+      expect.stringMatching(/^test\/plugins\/polls: has no \*\.test\.ts/),
     ]);
   });
 
   test('generated reference: a document that is out of date, missing, or written by hand', async () => {
-    const generate = () => Promise.resolve(new Map([['docs/reference/hooks.md', 'new'], ['docs/reference/routes.md', 'new'], ['docs/reference/settings.md', 'same']]));
-    const found = await findings(reference(generate), { 'docs/reference/hooks.md': 'old', 'docs/reference/settings.md': 'same', 'docs/reference/own.md': 'mine' });
-    expect(found).toEqual([expect.stringContaining('hooks.md: is out of date'), expect.stringContaining('own.md: is not generated'), expect.stringContaining('routes.md: is missing')]);
+    const generate = () =>
+      Promise.resolve(
+        new Map([
+          ['docs/reference/hooks.md', 'new'],
+          ['docs/reference/routes.md', 'new'],
+          ['docs/reference/settings.md', 'same'],
+        ]),
+      );
+    const found = await findings(reference(generate), {
+      'docs/reference/hooks.md': 'old',
+      'docs/reference/settings.md': 'same',
+      'docs/reference/own.md': 'mine',
+    });
+    expect(found).toEqual([
+      expect.stringContaining('hooks.md: is out of date'),
+      expect.stringContaining('own.md: is not generated'),
+      expect.stringContaining('routes.md: is missing'),
+    ]);
   });
 
   test('generated reference: an environment variable that nobody described', () => {
-    using tree = plant({ 'config/environment.ts': 'declare function text(name: string): string;\nexport const shiny = text(\'SHINY\');\n' });
+    using tree = plant({
+      'config/environment.ts': "declare function text(name: string): string;\nexport const shiny = text('SHINY');\n",
+    });
     expect(() => environmentRows(tree.root)).toThrow('reads SHINY; say what it means');
   });
 });
@@ -122,27 +176,47 @@ describe('boundaries', () => {
   const tree = {
     'core/index.ts': 'export const door = 1;\n',
     'core/hidden.ts': 'export const hidden = 1;\nexport interface Hidden {}\n',
-    'core/nosy.ts': 'import \'../plugins/a/service.ts\';\n',
-    'core/one.ts': 'import type { two } from \'./two.ts\';\nexport const one: typeof two = 1;\n',
-    'core/two.ts': 'import { one } from \'./one.ts\';\nexport const two = 1;\nvoid one;\n',
-    'core/wild.ts': ['tsyringe', 'reflect-metadata', 'emittery', 'ajv', 'express', 'find-my-way', 'lru-cache', 'kysely', '@electric-sql/pglite', 'ioredis', 'pino'].map((library) => `import '${library}';\n`).join('') + 'import type { Client } from \'pg\';\nexport type { Client };\n',
-    'config/forum.ts': 'import \'playwright-core\';\nimport \'pg-pool\';\n',
-    'migrations/a/0001-create.ts': 'import \'../../plugins/a/service.ts\';\n',
-    'plugins/a/api.ts': 'import \'./service.ts\';\n',
-    'plugins/a/service.ts': 'import type { Hidden } from \'../../core/hidden.ts\';\nimport \'../b/service.ts\';\nexport type { Hidden };\n',
-    'plugins/a/plugin.ts': 'import \'../../config/forum.ts\';\n',
-    'plugins/a/client/page.ts': 'import \'../service.ts\';\n',
+    'core/nosy.ts': "import '../plugins/a/service.ts';\n",
+    'core/one.ts': "import type { two } from './two.ts';\nexport const one: typeof two = 1;\n",
+    'core/two.ts': "import { one } from './one.ts';\nexport const two = 1;\nvoid one;\n",
+    'core/wild.ts':
+      [
+        'tsyringe',
+        'reflect-metadata',
+        'emittery',
+        'ajv',
+        'express',
+        'find-my-way',
+        'lru-cache',
+        'kysely',
+        '@electric-sql/pglite',
+        'ioredis',
+        'pino',
+      ]
+        .map((library) => `import '${library}';\n`)
+        .join('') + "import type { Client } from 'pg';\nexport type { Client };\n",
+    'config/forum.ts': "import 'playwright-core';\nimport 'pg-pool';\n",
+    'migrations/a/0001-create.ts': "import '../../plugins/a/service.ts';\n",
+    'plugins/a/api.ts': "import './service.ts';\n",
+    'plugins/a/service.ts':
+      "import type { Hidden } from '../../core/hidden.ts';\nimport '../b/service.ts';\nexport type { Hidden };\n",
+    'plugins/a/plugin.ts': "import '../../config/forum.ts';\n",
+    'plugins/a/client/page.ts': "import '../service.ts';\n",
     'plugins/b/service.ts': 'export const b = 1;\n',
   };
 
   test('every rule is broken once by a tree made for it, and says so', async () => {
-    const { default: configuration } = (await import(new URL('../.dependency-cruiser.mjs', import.meta.url).href)) as { default: { forbidden: ReadonlyArray<{ name: string }> } };
+    const { default: configuration } = (await import(new URL('../.dependency-cruiser.mjs', import.meta.url).href)) as {
+      default: { forbidden: ReadonlyArray<{ name: string }> };
+    };
     const found = await findings(boundaries(1), tree);
     const broken = found.map((line) => /: ([a-z-]+)(?::|$)/.exec(line)?.[1] ?? line);
     expect([...new Set(broken)].sort()).toEqual(configuration.forbidden.map(({ name }) => name).sort());
   });
 
   test('a tree that could not be read is not taken for a clean one', async () => {
-    expect(await findings(boundaries(), { 'core/index.ts': 'export const door = 1;\n' })).toEqual([expect.stringContaining('saw 1 modules, fewer than 21')]);
+    expect(await findings(boundaries(), { 'core/index.ts': 'export const door = 1;\n' })).toEqual([
+      expect.stringContaining('saw 1 modules, fewer than 21'),
+    ]);
   });
 });

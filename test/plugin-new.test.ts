@@ -23,9 +23,14 @@ afterAll(() => rm(copy, { recursive: true, force: true }));
 function tool(file: string, ...words: string[]): Promise<{ code: number; output: string }> {
   const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], NO_COLOR: '1' };
   return new Promise((done) => {
-    execFile(process.execPath, [join(ROOT, 'node_modules', file), ...words], { cwd: copy, env }, (error, stdout, stderr) => {
-      done({ code: error ? Number(error.code ?? 1) : 0, output: stdout + stderr });
-    });
+    execFile(
+      process.execPath,
+      [join(ROOT, 'node_modules', file), ...words],
+      { cwd: copy, env },
+      (error, stdout, stderr) => {
+        done({ code: error ? Number(error.code ?? 1) : 0, output: stdout + stderr });
+      },
+    );
   });
 }
 
@@ -51,7 +56,15 @@ describe('a plugin made by the command', () => {
   }, 60_000);
 
   test('passes its own test untouched', async () => {
-    const { code, output } = await tool('vitest/vitest.mjs', 'run', '--config', 'config/vitest.ts', '--project', 'embedded', 'test/plugins/star-charts');
+    const { code, output } = await tool(
+      'vitest/vitest.mjs',
+      'run',
+      '--config',
+      'config/vitest.ts',
+      '--project',
+      'embedded',
+      'test/plugins/star-charts',
+    );
     expect(code, output).toBe(0);
     expect(output).toMatch(/Tests\s+4 passed/);
   }, 120_000);
@@ -59,7 +72,9 @@ describe('a plugin made by the command', () => {
 
 test('a name that will not do, or is taken, writes nothing', async () => {
   const before = await readFile(join(copy, 'config/forum.ts'), 'utf8');
-  const print = (): void => { throw new Error('nothing should be written'); };
+  const print = (): void => {
+    throw new Error('nothing should be written');
+  };
   await expect(scaffold(copy, 'Polls', { print })).rejects.toThrow('"Polls" will not do as an id');
   await expect(scaffold(copy, '../polls', { print })).rejects.toThrow('will not do as an id');
   await expect(scaffold(copy, 'star-charts', { print })).rejects.toThrow('plugins/star-charts exists already');

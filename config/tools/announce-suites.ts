@@ -1,9 +1,13 @@
 import { existsSync } from 'node:fs';
 import { leftOut } from './suites.ts';
 
-/** vitest runs it once before all tests: what is not tested is said, and refused where everything must run (PARLEY_REQUIRE_ALL=1). */
+/**
+ * vitest runs it once before all tests: what is not tested is said, and refused where everything must run
+ * (PARLEY_REQUIRE_ALL=1).
+ */
 export default function announceSuites(): void {
   const suites = leftOut(process.env, existsSync);
   for (const { name, why } of suites) console.log(`Left out: ${name}; ${why}.`);
-  if (suites.length > 0 && process.env['PARLEY_REQUIRE_ALL'] === '1') throw new Error('PARLEY_REQUIRE_ALL=1, but some suites cannot run here; see above');
+  if (suites.length > 0 && process.env['PARLEY_REQUIRE_ALL'] === '1')
+    throw new Error('PARLEY_REQUIRE_ALL=1, but some suites cannot run here; see above');
 }

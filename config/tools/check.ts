@@ -17,7 +17,9 @@ interface Result {
 /** A checker that breaks has found a problem too: its own. */
 async function run({ name, run: look }: Check): Promise<Result> {
   const start = performance.now();
-  const problems = await look(ROOT).catch((error: unknown) => [`the check itself failed: ${error instanceof Error ? error.message : String(error)}`]);
+  const problems = await look(ROOT).catch((error: unknown) => [
+    `the check itself failed: ${error instanceof Error ? error.message : String(error)}`,
+  ]);
   const mark = problems.length === 0 ? styleText('green', '✓') : styleText('red', '✗');
   console.log(`${mark} ${name} (${((performance.now() - start) / 1_000).toFixed(1)} s)`);
   return { name, problems };
@@ -35,21 +37,34 @@ async function runAll(checks: readonly Check[]): Promise<readonly Result[]> {
 
 /** Every test, those that are cut short otherwise in their long form, and what lies in test/full. */
 async function runTests(): Promise<boolean> {
-  const child = spawn(process.execPath, [resolve(ROOT, 'node_modules/vitest/vitest.mjs'), 'run', '--config', 'config/vitest.ts'], { cwd: ROOT, stdio: 'inherit', env: { ...process.env, PARLEY_FULL: '1' } });
+  const child = spawn(
+    process.execPath,
+    [resolve(ROOT, 'node_modules/vitest/vitest.mjs'), 'run', '--config', 'config/vitest.ts'],
+    { cwd: ROOT, stdio: 'inherit', env: { ...process.env, PARLEY_FULL: '1' } },
+  );
   const [code] = (await once(child, 'close')) as [number | null];
   return code === 0;
 }
 
 // As in the server, work that a plugin forgot to await is told and does not end the process.
-process.on('unhandledRejection', (reason) => console.warn(`not awaited by whoever began it: ${reason instanceof Error ? (reason.stack ?? reason.message) : String(reason)}`));
+process.on('unhandledRejection', (reason) =>
+  console.warn(
+    `not awaited by whoever began it: ${reason instanceof Error ? (reason.stack ?? reason.message) : String(reason)}`,
+  ),
+);
 
 if (process.argv.includes('--write')) {
   const { writeReference } = await import('./reference.ts');
   console.log(`written: ${(await writeReference(ROOT)).join(', ')}`);
 }
 const failed = (await runAll(CHECKS)).filter(({ problems }) => problems.length > 0);
-for (const { name, problems } of failed) console.log(`\n${styleText('bold', name)}\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
+for (const { name, problems } of failed)
+  console.log(`\n${styleText('bold', name)}\n${problems.map((problem) => `  ${problem}`).join('\n')}`);
 const count = failed.reduce((sum, { problems }) => sum + problems.length, 0);
-console.log(count === 0 ? '\nEverything holds.' : `\n${count} ${count === 1 ? 'problem' : 'problems'} in ${failed.length} of ${CHECKS.length} checks.`);
+console.log(
+  count === 0
+    ? '\nEverything holds.'
+    : `\n${count} ${count === 1 ? 'problem' : 'problems'} in ${failed.length} of ${CHECKS.length} checks.`,
+);
 const tested = !process.argv.includes('--full') || (await runTests());
 process.exitCode = count === 0 && tested ? 0 : 1;

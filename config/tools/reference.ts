@@ -2,24 +2,63 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { collect } from './reference/collect.ts';
 import { describedRefs } from './reference/described.ts';
-import { commandsPage, extensionPointsPage, hooksPage, permissionsPage, pluginsPage, routesPage, settingsPage } from './reference/documents.ts';
+import {
+  commandsPage,
+  extensionPointsPage,
+  hooksPage,
+  permissionsPage,
+  pluginsPage,
+  routesPage,
+  settingsPage,
+} from './reference/documents.ts';
 import { environmentRows } from './reference/environment.ts';
 import { REFERENCE, table } from './reference/markdown.ts';
 
-/** The text of every generated document by its path from the root. Takes seconds: it starts the configured plugins once. */
+/**
+ * The text of every generated document by its path from the root. Takes seconds: it starts the configured plugins once.
+ */
 export async function generateReference(root: string): Promise<ReadonlyMap<string, string>> {
   const [collected, described] = [await collect(root), describedRefs(root)];
   const pages: Readonly<Record<string, readonly [title: string, introduction: string, body: string]>> = {
-    plugins: ['Plugins', 'Services that each plugin cannot do without (needs), uses where they are there (wants) and hands out (provides).', pluginsPage(collected)],
-    hooks: ['Hooks', 'Only the owner raises a hook; anyone may listen. What is public also reaches integrators.', hooksPage(collected, described)],
-    'extension-points': ['Extension points', 'Lists that any plugin adds to with `plugin.extend` and that their owner reads.', extensionPointsPage(collected, described)],
-    settings: ['Settings', 'Live values; those marked restart restart their plugin, secrets are stored encrypted and never shown.', settingsPage(collected)],
-    permissions: ['Permissions', 'Everyone of the named group and of those above may, until an administrator decides otherwise.', permissionsPage(collected)],
+    plugins: [
+      'Plugins',
+      'Services that each plugin cannot do without (needs), uses where they are there (wants) and hands out (provides).',
+      pluginsPage(collected),
+    ],
+    hooks: [
+      'Hooks',
+      'Only the owner raises a hook; anyone may listen. What is public also reaches integrators.',
+      hooksPage(collected, described),
+    ],
+    'extension-points': [
+      'Extension points',
+      'Lists that any plugin adds to with `plugin.extend` and that their owner reads.',
+      extensionPointsPage(collected, described),
+    ],
+    settings: [
+      'Settings',
+      'Live values; those marked restart restart their plugin, secrets are stored encrypted and never shown.',
+      settingsPage(collected),
+    ],
+    permissions: [
+      'Permissions',
+      'Everyone of the named group and of those above may, until an administrator decides otherwise.',
+      permissionsPage(collected),
+    ],
     commands: ['Commands', 'Each as its `--help` shows it.', commandsPage(collected)],
-    environment: ['Environment variables', 'Read once at the start; all problems are reported together.', table(['Variable', 'Meaning', 'Without it'], environmentRows(root))],
+    environment: [
+      'Environment variables',
+      'Read once at the start; all problems are reported together.',
+      table(['Variable', 'Meaning', 'Without it'], environmentRows(root)),
+    ],
     routes: ['Routes', 'Every address that a running plugin answers, by surface.', routesPage(collected)],
   };
-  return new Map(Object.entries(pages).map(([name, [title, introduction, body]]) => [`${REFERENCE}/${name}.md`, document(title, introduction, body)]));
+  return new Map(
+    Object.entries(pages).map(([name, [title, introduction, body]]) => [
+      `${REFERENCE}/${name}.md`,
+      document(title, introduction, body),
+    ]),
+  );
 }
 
 /** Writes what `generateReference` says. */

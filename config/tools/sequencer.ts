@@ -1,11 +1,19 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * Files that take longest, most of it waiting for processes, leases or a browser. Begun last, the run would end with one worker at work; begun together with the
- * others of their project, browsers would wait for each other.
+ * Files that take longest, most of it waiting for processes, leases or a browser. Begun last, the run would end with
+ * one worker at work; begun together with the others of their project, browsers would wait for each other.
  */
 const LONGEST = [
-  'plugins/webhooks/crash', 'browser/pages', 'core/faults', 'browser/journeys', 'browser/composing', 'core/crash', 'plugins/webhooks/delivery', 'browser/states', 'plugin-new',
+  'plugins/webhooks/crash',
+  'browser/pages',
+  'core/faults',
+  'browser/journeys',
+  'browser/composing',
+  'core/crash',
+  'plugins/webhooks/delivery',
+  'browser/states',
+  'plugin-new',
 ].map((name) => `/test/${name}.test.ts`);
 
 /** The longest files first, in that order; the others as vitest orders them: project by project, larger files first. */

@@ -17,8 +17,12 @@ export function leftOut(variables: Variables, exists: (path: string) => boolean)
   const browser = browserPath(variables);
   const proxy = proxyPath(variables);
   return [
-    ...(variables['TEST_DATABASE_URL'] ? [] : [{ name: 'server', why: 'TEST_DATABASE_URL names no PostgreSQL server where databases may be created' }]),
-    ...(variables['TEST_REDIS_URL'] ? [] : [{ name: 'several processes', why: 'TEST_REDIS_URL names no Redis server' }]),
+    ...(variables['TEST_DATABASE_URL']
+      ? []
+      : [{ name: 'server', why: 'TEST_DATABASE_URL names no PostgreSQL server where databases may be created' }]),
+    ...(variables['TEST_REDIS_URL']
+      ? []
+      : [{ name: 'several processes', why: 'TEST_REDIS_URL names no Redis server' }]),
     ...(exists(proxy) ? [] : [{ name: 'proxy', why: `there is no nginx at ${proxy}; set NGINX_PATH` }]),
     ...(exists(browser) ? [] : [{ name: 'browser', why: `there is no Chromium at ${browser}; set CHROMIUM_PATH` }]),
   ];

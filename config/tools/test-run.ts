@@ -9,8 +9,9 @@ const MEMORY = '/dev/shm';
 const ROOM = 4 * 1024 ** 3;
 
 /**
- * vitest runs it once before all tests, and what it returns after them. Temporary files are kept in memory where there is room: the
- * thousand files of each embedded database take twenty times as long on a disk. On a server, databases are copies of one.
+ * vitest runs it once before all tests, and what it returns after them. Temporary files are kept in memory where there
+ * is room: the thousand files of each embedded database take twenty times as long on a disk. On a server, databases are
+ * copies of one.
  */
 export default async function testRun(): Promise<() => Promise<void>> {
   const ends = [await useMemory(), process.env['TEST_DATABASE_URL'] ? beginRun() : undefined];

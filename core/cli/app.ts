@@ -29,11 +29,40 @@ const KERNEL_MIGRATIONS = join(import.meta.dirname, '../../migrations/kernel');
 
 /** The kernel's own settings. */
 export const kernelSettings = Type.Object({
-  'hooks.deadline': Type.Integer({ default: 5_000, minimum: 100, title: 'Deadline of a listener', description: 'Milliseconds after which a plugin’s listener is no longer waited for.', 'x-group': 'plugins' }),
-  'hooks.failures': Type.Integer({ default: 5, minimum: 1, title: 'Failures before quarantine', description: 'Failures or slow runs in a row after which a listener is skipped.', 'x-group': 'plugins' }),
-  'hooks.setup': Type.Integer({ default: 30_000, minimum: 1_000, title: 'Deadline of a start', description: 'Milliseconds after which a plugin that does not finish starting is given up.', 'x-group': 'plugins' }),
-  'hooks.slow': Type.Integer({ default: 1_000, minimum: 10, title: 'Slow listener', description: 'Milliseconds above which a run counts as slow.', 'x-group': 'plugins' }),
-  'kernel.installed_at': Type.String({ default: '', title: 'Installed at', description: 'When this site was installed; empty before.', 'x-group': 'hidden' }),
+  'hooks.deadline': Type.Integer({
+    default: 5_000,
+    minimum: 100,
+    title: 'Deadline of a listener',
+    description: 'Milliseconds after which a plugin’s listener is no longer waited for.',
+    'x-group': 'plugins',
+  }),
+  'hooks.failures': Type.Integer({
+    default: 5,
+    minimum: 1,
+    title: 'Failures before quarantine',
+    description: 'Failures or slow runs in a row after which a listener is skipped.',
+    'x-group': 'plugins',
+  }),
+  'hooks.setup': Type.Integer({
+    default: 30_000,
+    minimum: 1_000,
+    title: 'Deadline of a start',
+    description: 'Milliseconds after which a plugin that does not finish starting is given up.',
+    'x-group': 'plugins',
+  }),
+  'hooks.slow': Type.Integer({
+    default: 1_000,
+    minimum: 10,
+    title: 'Slow listener',
+    description: 'Milliseconds above which a run counts as slow.',
+    'x-group': 'plugins',
+  }),
+  'kernel.installed_at': Type.String({
+    default: '',
+    title: 'Installed at',
+    description: 'When this site was installed; empty before.',
+    'x-group': 'hidden',
+  }),
 });
 
 export interface AppOptions {
@@ -67,34 +96,62 @@ export interface App {
   readonly supervisor: Supervisor;
   /** A service of the kernel or of a running plugin. Throws, naming it, when nobody provides it. */
   service<T>(token: Token<T>): T;
-  /** Opens the port, or takes over a server that has it open; resolves to the one in use. `gate` stands in front of the surfaces. */
+  /**
+   * Opens the port, or takes over a server that has it open; resolves to the one in use. `gate` stands in front of the
+   * surfaces.
+   */
   listen(options?: { readonly gate?: RequestHandler | undefined; readonly open?: Server | undefined }): Promise<number>;
   /** Gives the port away, with what comes in on it: `close` then leaves it open. Undefined when there is none. */
   release(): Server | undefined;
-  /** Drains for as long as the environment says, refuses new connections, lets requests finish, puts jobs back, closes the data. Safe to call twice. */
+  /**
+   * Drains for as long as the environment says, refuses new connections, lets requests finish, puts jobs back, closes
+   * the data. Safe to call twice.
+   */
   close(): Promise<void>;
 }
 
-export async function createApp({ root, environment, configuration, log, clock = { now: Date.now }, plugins, starting }: AppOptions): Promise<App> {
+export async function createApp({
+  root,
+  environment,
+  configuration,
+  log,
+  clock = { now: Date.now },
+  plugins,
+  starting,
+}: AppOptions): Promise<App> {
   await using undo = new AsyncDisposableStack();
   const loading = plugins ?? loadPlugins(root, configuration.plugins, log);
   // What lies in it is nobody else's: the root secret, uploads, mails.
   mkdirSync(environment.dataDir, { recursive: true, mode: 0o700 });
-  const data = await openDatabase({ ...(environment.databaseUrl && { url: environment.databaseUrl }), folder: environment.dataDir, log });
+  const data = await openDatabase({
+    ...(environment.databaseUrl && { url: environment.databaseUrl }),
+    folder: environment.dataDir,
+    log,
+  });
   undo.defer(() => data.close());
   if (environment.databaseUrl && !environment.redisUrl && !(await data.claimAlone())) {
-    throw new ConfigurationError('Another process serves this database already. Stop it, or set REDIS_URL for all of them so that they can agree.');
+    throw new ConfigurationError(
+      'Another process serves this database already. Stop it, or set REDIS_URL for all of them so that they can agree.',
+    );
   }
   await data.migrate('kernel', await loadMigrations(KERNEL_MIGRATIONS));
 
   const fleet = createFleet(log);
-  const settings = new SettingsStore({ data, secrets: () => service(Secrets), fleet, configured: configuration.settings });
+  const settings = new SettingsStore({
+    data,
+    secrets: () => service(Secrets),
+    fleet,
+    configured: configuration.settings,
+  });
   settings.define('kernel', kernelSettings);
   const supervisor = new Supervisor(log);
   undo.defer(() => supervisor.close());
   supervisor.load = () => data.underWay;
   const jobs = new JobQueue({ data, supervisor, log, fleet });
-  const hooks = new HookBus(supervisor, { batch: () => data.batch(), store: (action, payload, batch) => jobs.store(action, payload, batch) });
+  const hooks = new HookBus(supervisor, {
+    batch: () => data.batch(),
+    store: (action, payload, batch) => jobs.store(action, payload, batch),
+  });
   const extensions = new Extensions();
   const routes = new RouteRegistry();
   const closing = new AbortController();
@@ -102,34 +159,64 @@ export async function createApp({ root, environment, configuration, log, clock =
   routes.stretch = (plugin, what, work) => supervisor.stretch(plugin, what, work);
 
   const services = new Map<Token<any>, unknown>([
-    [Data, data], [Fleet, fleet], [Settings, settings], [Routes, routes], [Hooks, hooks],
-    [Environment, environment], [Clock, clock], [Jobs, jobs], [Plugins, undefined],
+    [Data, data],
+    [Fleet, fleet],
+    [Settings, settings],
+    [Routes, routes],
+    [Hooks, hooks],
+    [Environment, environment],
+    [Clock, clock],
+    [Jobs, jobs],
+    [Plugins, undefined],
   ]);
   const kernel = new Kernel({ log, supervisor, hooks, routes, extensions, settings, jobs, data, services });
   // Before any plugin starts: some read a secret setting then, and that asks for a service.
   const service = <T>(token: Token<T>): T => {
     const found = kernel.service(token);
-    if (found === undefined) throw new ConfigurationError(`Nothing that runs provides "${token.id}"; is its plugin switched on?`);
+    if (found === undefined)
+      throw new ConfigurationError(`Nothing that runs provides "${token.id}"; is its plugin switched on?`);
     return found;
   };
   for (const plugin of await loading) kernel.install(plugin);
-  const control = new PluginControl({ kernel, data, jobs, settings, fleet, supervisor, log, required: configuration.required, safeMode: environment.safeMode });
+  const control = new PluginControl({
+    kernel,
+    data,
+    jobs,
+    settings,
+    fleet,
+    supervisor,
+    log,
+    required: configuration.required,
+    safeMode: environment.safeMode,
+  });
   kernel.provide(Plugins, control);
   starting?.({ kernel, log, plugins: control, supervisor });
 
   const live = settings.live(kernelSettings);
   const apply = (): void => {
-    supervisor.limits = { deadline: live['hooks.deadline'], failures: live['hooks.failures'], slow: live['hooks.slow'], setup: live['hooks.setup'] };
+    supervisor.limits = {
+      deadline: live['hooks.deadline'],
+      failures: live['hooks.failures'],
+      slow: live['hooks.slow'],
+      setup: live['hooks.setup'],
+    };
   };
   settings.watch('kernel', apply);
   await settings.load();
   apply();
   for (const { key, variable } of settings.moved().filter((one) => !environment.given.has(one.variable))) {
-    log.warn({ setting: key, variable }, `the stored setting ${key} is not read any more: set ${variable} in the environment in its place`);
+    log.warn(
+      { setting: key, variable },
+      `the stored setting ${key} is not read any more: set ${variable} in the environment in its place`,
+    );
   }
   undo.defer(() => kernel.close());
   await control.reconcile();
-  const fault = control.list().filter(({ required }) => required).map(({ id }) => kernel.failure(id)).find((failure) => failure instanceof ConfigurationError);
+  const fault = control
+    .list()
+    .filter(({ required }) => required)
+    .map(({ id }) => kernel.failure(id))
+    .find((failure) => failure instanceof ConfigurationError);
   if (fault) throw fault;
 
   let server: Server | undefined;
@@ -137,12 +224,32 @@ export async function createApp({ root, environment, configuration, log, clock =
   const checks = {
     database: { needed: true, ask: async () => ((await data.readOnly()) ? 'read-only' : 'ok') },
     // What is lost without it is told in docs/reliability.md; guests and callers with a token are served on.
-    ...(environment.redisUrl && { redis: { needed: false, ask: async () => kernel.service(Cache)!.redis!.ping().then(() => 'ok') } }),
+    ...(environment.redisUrl && {
+      redis: {
+        needed: false,
+        ask: async () =>
+          kernel
+            .service(Cache)!
+            .redis!.ping()
+            .then(() => 'ok'),
+      },
+    }),
   };
   const resources = undo.move();
   let closed: Promise<void> | undefined;
   return {
-    environment, configuration, log, data, settings, kernel, plugins: control, jobs, routes, hooks, extensions, supervisor,
+    environment,
+    configuration,
+    log,
+    data,
+    settings,
+    kernel,
+    plugins: control,
+    jobs,
+    routes,
+    hooks,
+    extensions,
+    supervisor,
     service,
     get cache() {
       return service(Cache);
@@ -150,7 +257,12 @@ export async function createApp({ root, environment, configuration, log, clock =
     async listen({ gate, open } = {}) {
       await jobs.start();
       supervisor.watch();
-      server = await listen(createApplication({ routes, log, checks, draining: () => draining, gate }), routes, environment, open);
+      server = await listen(
+        createApplication({ routes, log, checks, draining: () => draining, gate }),
+        routes,
+        environment,
+        open,
+      );
       return (server.address() as { port: number }).port;
     },
     release() {
@@ -158,13 +270,14 @@ export async function createApp({ root, environment, configuration, log, clock =
       server = undefined;
       return released;
     },
-    close: () => (closed ??= (async () => {
-      draining = true;
-      if (server) await drainServer(server, environment.drainSeconds * 1_000);
-      closing.abort();
-      if (server) await closeServer(server);
-      await jobs.stop();
-      await resources.disposeAsync();
-    })()),
+    close: () =>
+      (closed ??= (async () => {
+        draining = true;
+        if (server) await drainServer(server, environment.drainSeconds * 1_000);
+        closing.abort();
+        if (server) await closeServer(server);
+        await jobs.stop();
+        await resources.disposeAsync();
+      })()),
   };
 }

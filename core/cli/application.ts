@@ -7,7 +7,9 @@ import type { RequestHandler, RouteRegistry } from '../routes.ts';
 
 /** How GET /readyz asks one dependency. */
 export interface Check {
-  /** Resolves to `ok`, or to the word for what it cannot do, such as `read-only`; rejects where it cannot be reached. */
+  /**
+   * Resolves to `ok`, or to the word for what it cannot do, such as `read-only`; rejects where it cannot be reached.
+   */
   ask(): Promise<string>;
   /** Whether nothing can be served while it cannot be reached. */
   readonly needed: boolean;
@@ -42,7 +44,13 @@ export function createApplication({ routes, log, checks, draining = () => false,
   app.get('/healthz', (_req, res) => void bare(res).json({ success: true }));
   app.get('/readyz', (req, res, next) => {
     if (draining()) return void bare(res).status(503).json({ success: false, draining: true });
-    readiness(checks, 'strict' in req.query).then((state) => bare(res).status(state.success ? 200 : 503).json(state), next);
+    readiness(checks, 'strict' in req.query).then(
+      (state) =>
+        bare(res)
+          .status(state.success ? 200 : 503)
+          .json(state),
+      next,
+    );
   });
   app.use(compression());
   if (gate) app.use(gate);
@@ -58,12 +66,22 @@ export function createApplication({ routes, log, checks, draining = () => false,
 }
 
 /** Ready while it serves; with `strict`, while nothing at all is missing. */
-async function readiness(checks: Parts['checks'], strict: boolean): Promise<{ success: boolean; checks: Record<string, string> }> {
-  const silent = new Promise<never>((_, reject) => void setTimeout(() => reject(new Error('no answer')), READY).unref());
+async function readiness(
+  checks: Parts['checks'],
+  strict: boolean,
+): Promise<{ success: boolean; checks: Record<string, string> }> {
+  const silent = new Promise<never>(
+    (_, reject) => void setTimeout(() => reject(new Error('no answer')), READY).unref(),
+  );
   silent.catch(() => undefined);
-  const states = await Promise.all(Object.entries(checks).map(async ([name, { ask, needed }]) => {
-    const state = await Promise.race([ask(), silent]).catch(() => UNREACHABLE);
-    return { name, state, ready: state === 'ok' || (!strict && !(needed && state === UNREACHABLE)) };
-  }));
-  return { success: states.every(({ ready }) => ready), checks: Object.fromEntries(states.map(({ name, state }) => [name, state])) };
+  const states = await Promise.all(
+    Object.entries(checks).map(async ([name, { ask, needed }]) => {
+      const state = await Promise.race([ask(), silent]).catch(() => UNREACHABLE);
+      return { name, state, ready: state === 'ok' || (!strict && !(needed && state === UNREACHABLE)) };
+    }),
+  );
+  return {
+    success: states.every(({ ready }) => ready),
+    checks: Object.fromEntries(states.map(({ name, state }) => [name, state])),
+  };
 }

@@ -13,6 +13,8 @@ const KERNEL: readonly Command[] = [doctor, migrate, recount, ...pluginCommands,
 export function catalogue(plugins: readonly Plugin[]): readonly Entry[] {
   return [
     ...KERNEL.map((command) => ({ command, owner: 'Running the site' })),
-    ...plugins.flatMap((plugin) => (plugin.commands ?? []).map((command) => ({ command, owner: plugin.name ?? plugin.id }))),
+    ...plugins.flatMap((plugin) =>
+      (plugin.commands ?? []).map((command) => ({ command, owner: plugin.name ?? plugin.id })),
+    ),
   ];
 }

@@ -12,19 +12,23 @@ export interface Console {
   /** Replaces the last progress line on a terminal; does nothing elsewhere. */
   progress(line: string): void;
   /**
-   * Asks for what must not be shown, twice, on a terminal. Elsewhere it is the first line of standard input where the caller said so (`piped`), and
-   * undefined otherwise, so that no script waits for an answer.
+   * Asks for what must not be shown, twice, on a terminal. Elsewhere it is the first line of standard input where the
+   * caller said so (`piped`), and undefined otherwise, so that no script waits for an answer.
    */
   secret(label: string, piped: boolean): Promise<string | undefined>;
 }
 
 /**
- * The value of a secret option, which others on the machine could read in the list of processes: left out, it is asked for; as `-` it is the first
- * line of standard input.
+ * The value of a secret option, which others on the machine could read in the list of processes: left out, it is asked
+ * for; as `-` it is the first line of standard input.
  */
 export async function secretOption(console: Console, name: string, given: string | undefined): Promise<string> {
-  const value = given === undefined || given === '-' ? await console.secret(name.replaceAll('-', ' '), given === '-') : given;
-  if (value === undefined || value === '') throw new ConfigurationError(`--${name} is missing; leave it out on a terminal to be asked, or give "-" and write it to standard input`);
+  const value =
+    given === undefined || given === '-' ? await console.secret(name.replaceAll('-', ' '), given === '-') : given;
+  if (value === undefined || value === '')
+    throw new ConfigurationError(
+      `--${name} is missing; leave it out on a terminal to be asked, or give "-" and write it to standard input`,
+    );
   return value;
 }
 
@@ -51,8 +55,8 @@ export type Command = CommandDefinition<any, any>;
 export const commandLine = 'command line';
 
 /**
- * What one of the kernel's own commands does to a setting or a plugin. `stayed`: what was begun before failed. Raised in the transaction of the
- * change; before it where plugins start and stop, which no transaction holds.
+ * What one of the kernel's own commands does to a setting or a plugin. `stayed`: what was begun before failed. Raised
+ * in the transaction of the change; before it where plugins start and stop, which no transaction holds.
  */
 export const operated = defineAction<{
   readonly done: 'set' | 'enabled' | 'disabled' | 'uninstalled' | 'stayed';
@@ -62,7 +66,11 @@ export const operated = defineAction<{
   readonly others?: readonly string[];
 }>('kernel.operated');
 
-/** Something an operator can do from a shell: `npm run parley -- <name>`. It runs in the server where one is running. */
-export function defineCommand<N extends Tokens = {}, O extends TObject = TObject<{}>>(definition: CommandDefinition<N, O>): Command {
+/**
+ * Something an operator can do from a shell: `npm run parley -- <name>`. It runs in the server where one is running.
+ */
+export function defineCommand<N extends Tokens = {}, O extends TObject = TObject<{}>>(
+  definition: CommandDefinition<N, O>,
+): Command {
   return definition;
 }

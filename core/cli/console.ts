@@ -12,7 +12,10 @@ export interface OpenConsole extends Console {
 }
 
 /** The console of this process. Progress is shown on terminals only. */
-export function terminalConsole(stream: NodeJS.WriteStream = process.stdout, input: NodeJS.ReadStream = process.stdin): OpenConsole {
+export function terminalConsole(
+  stream: NodeJS.WriteStream = process.stdout,
+  input: NodeJS.ReadStream = process.stdin,
+): OpenConsole {
   const terminal = stream.isTTY === true;
   const columns = stream.columns || 80;
   let shown = false;
@@ -36,7 +39,8 @@ export function terminalConsole(stream: NodeJS.WriteStream = process.stdout, inp
       if (!input.isTTY) return piped ? firstLine(input) : undefined;
       wipe();
       const typed = await hiddenLine(label, stream, input);
-      if ((await hiddenLine(`${label} again`, stream, input)) !== typed) throw new ConfigurationError('What was typed the second time is something else; nothing was done');
+      if ((await hiddenLine(`${label} again`, stream, input)) !== typed)
+        throw new ConfigurationError('What was typed the second time is something else; nothing was done');
       return typed;
     },
     close: wipe,

@@ -18,12 +18,19 @@ const columns = (rows: readonly (readonly [string, string])[]): string => {
 
 /** What must be given: a schema counts options with a default as required too. */
 const required = (command: Command): ReadonlySet<string> =>
-  new Set(((command.options.required as string[] | undefined) ?? []).filter((name) => schemaOf(propertiesOf(command)[name]!).default === undefined));
+  new Set(
+    ((command.options.required as string[] | undefined) ?? []).filter(
+      (name) => schemaOf(propertiesOf(command)[name]!).default === undefined,
+    ),
+  );
 
 function positionals(command: Command): string {
   const needed = required(command);
   const properties = propertiesOf(command);
-  return (command.positional ?? []).map((name) => placeholder(name, properties[name]!)).map((shown, at) => (needed.has(command.positional![at]!) ? shown : `[${shown}]`)).join(' ');
+  return (command.positional ?? [])
+    .map((name) => placeholder(name, properties[name]!))
+    .map((shown, at) => (needed.has(command.positional![at]!) ? shown : `[${shown}]`))
+    .join(' ');
 }
 
 function flag(name: string, schema: TSchema): string {
@@ -33,7 +40,9 @@ function flag(name: string, schema: TSchema): string {
 function note(schema: TSchema, isRequired: boolean): string {
   const { description = '', default: fallback } = schemaOf(schema);
   if (isRequired) return `${description} (required)`.trim();
-  return fallback === undefined || fallback === false ? description : `${description} (default: ${String(fallback)})`.trim();
+  return fallback === undefined || fallback === false
+    ? description
+    : `${description} (default: ${String(fallback)})`.trim();
 }
 
 /** All commands, grouped by whose they are, each with what it does. */
@@ -51,8 +60,17 @@ export function commandHelp(command: Command): string {
   const needed = required(command);
   const options = Object.entries(propertiesOf(command)).filter(([name]) => !command.positional?.includes(name));
   const asked = options.filter(([name]) => needed.has(name)).map(([name, schema]) => flag(name, schema));
-  const usage = [RUN, command.name, positionals(command), ...asked, ...(options.length > asked.length ? ['[OPTIONS]'] : [])].filter(Boolean).join(' ');
-  const rows = (command.positional ?? []).map((name) => [name, propertiesOf(command)[name]!] as const)
+  const usage = [
+    RUN,
+    command.name,
+    positionals(command),
+    ...asked,
+    ...(options.length > asked.length ? ['[OPTIONS]'] : []),
+  ]
+    .filter(Boolean)
+    .join(' ');
+  const rows = (command.positional ?? [])
+    .map((name) => [name, propertiesOf(command)[name]!] as const)
     .map(([name, schema]) => [placeholder(name, schema), note(schema, needed.has(name))] as const)
     .concat(options.map(([name, schema]) => [flag(name, schema), note(schema, needed.has(name))] as const));
   return [

@@ -12,15 +12,23 @@ type Where = Pick<Environment, 'host' | 'port' | 'requestSeconds' | 'maxConnecti
 const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 /** Milliseconds between two looks for requests that take too long. */
 const LOOK = 2_000;
-/** How long a closing port waits for a turn of the event loop that brings no connection, and what such a turn takes at most, in milliseconds. */
+/**
+ * How long a closing port waits for a turn of the event loop that brings no connection, and what such a turn takes at
+ * most, in milliseconds.
+ */
 const ACCEPTING = 1_000;
 const INSTANT = 0.1;
 
 /**
- * Opens the port, or goes on with a server that has it open. Throws `ConfigurationError` where it cannot be opened, such as one in use. Stored answers
- * are tried before Express is entered.
+ * Opens the port, or goes on with a server that has it open. Throws `ConfigurationError` where it cannot be opened,
+ * such as one in use. Stored answers are tried before Express is entered.
  */
-export async function listen(app: RequestListener, routes: RouteRegistry, { host, port, requestSeconds, maxConnections }: Where, open?: Server): Promise<Server> {
+export async function listen(
+  app: RequestListener,
+  routes: RouteRegistry,
+  { host, port, requestSeconds, maxConnections }: Where,
+  open?: Server,
+): Promise<Server> {
   const answer: RequestListener = (req, res) => {
     if (!hasOneHost(req)) refuseHost(routes, res);
     else if (!routes.replay(req, res)) app(req, res);
@@ -34,15 +42,21 @@ export async function listen(app: RequestListener, routes: RouteRegistry, { host
   server.keepAliveTimeout = 65_000;
   server.listen(port, host);
   await once(server, 'listening').catch((error: unknown) => {
-    throw new ConfigurationError(`HOST=${host} and PORT=${port} cannot be listened on: ${messageOf(error)}`, { cause: error });
+    throw new ConfigurationError(`HOST=${host} and PORT=${port} cannot be listened on: ${messageOf(error)}`, {
+      cause: error,
+    });
   });
   return server;
 }
 
-/** Of several Host headers Node takes the first and a proxy may have taken the last. A request of HTTP/1.0 may have none. */
+/**
+ * Of several Host headers Node takes the first and a proxy may have taken the last. A request of HTTP/1.0 may have
+ * none.
+ */
 function hasOneHost({ rawHeaders, headers: { host } }: IncomingMessage): boolean {
   let hosts = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) if (rawHeaders[at]!.length === 4 && rawHeaders[at]!.toLowerCase() === 'host') hosts++;
+  for (let at = 0; at < rawHeaders.length; at += 2)
+    if (rawHeaders[at]!.length === 4 && rawHeaders[at]!.toLowerCase() === 'host') hosts++;
   return hosts === 0 || (hosts === 1 && host !== undefined && HOST.test(host));
 }
 
@@ -53,8 +67,8 @@ function refuseHost(routes: RouteRegistry, res: ServerResponse): void {
 }
 
 /**
- * For so many milliseconds the port stays open while GET /readyz says that it will not: proxies that ask it learn to send requests elsewhere, and those that
- * only reuse connections are asked to leave each with its next answer.
+ * For so many milliseconds the port stays open while GET /readyz says that it will not: proxies that ask it learn to
+ * send requests elsewhere, and those that only reuse connections are asked to leave each with its next answer.
  */
 export async function drainServer(server: Server, milliseconds: number): Promise<void> {
   if (milliseconds === 0) return;
@@ -65,7 +79,8 @@ export async function drainServer(server: Server, milliseconds: number): Promise
 /** No new connections; those under way finish, at most `grace` milliseconds. */
 export async function closeServer(server: Server, grace = 5_000): Promise<void> {
   const closed = once(server, 'close');
-  // Whoever keeps a connection busy is told to leave it, or it would be cut in the middle of a request at the end of `grace`.
+  // Whoever keeps a connection busy is told to leave it, or it would be cut in the middle of a request at the end of
+  // `grace`.
   askToLeave(server);
   await closePort(server);
   const leave = setInterval(() => server.closeIdleConnections(), 50);
@@ -76,9 +91,9 @@ export async function closeServer(server: Server, grace = 5_000): Promise<void> 
 }
 
 /**
- * Connections that wait to be accepted when the port closes are reset, and a proxy may not send again what it has sent on them. The event loop accepts one
- * a turn: the port may close right after a turn that brought none and was over at once. Until then no request begins, so that under load too such a turn
- * comes within milliseconds.
+ * Connections that wait to be accepted when the port closes are reset, and a proxy may not send again what it has sent
+ * on them. The event loop accepts one a turn: the port may close right after a turn that brought none and was over at
+ * once. Until then no request begins, so that under load too such a turn comes within milliseconds.
  */
 async function closePort(server: Server): Promise<void> {
   const listeners = server.listeners('request') as RequestListener[];

@@ -17,21 +17,29 @@ export interface AppConfiguration {
   readonly settings?: Readonly<Record<string, unknown>>;
 }
 
-/** Milliseconds that reading a plugin's modules may take: one that waits for something at its top level would hold up all others. */
+/**
+ * Milliseconds that reading a plugin's modules may take: one that waits for something at its top level would hold up
+ * all others.
+ */
 const LOADING = 30_000;
 
-/** Imports every configured plugin. One that cannot be loaded is reported, and known by its id and the reason; the rest go on. */
+/**
+ * Imports every configured plugin. One that cannot be loaded is reported, and known by its id and the reason; the rest
+ * go on.
+ */
 export async function loadPlugins(root: string, ids: readonly string[], log: Logger): Promise<readonly Plugin[]> {
-  return Promise.all(ids.map(async (id) => {
-    const folder = dirname(pluginFile(root, id));
-    try {
-      return await inTime(() => loadPlugin(root, id), LOADING, 'its module');
-    } catch (error) {
-      log.error({ plugin: id, error }, 'could not be loaded');
-      const migrations = await loadMigrations(join(root, 'migrations', id)).catch(() => []);
-      return unusable({ id, folder, ...(migrations.length > 0 && { migrations }) }, error);
-    }
-  }));
+  return Promise.all(
+    ids.map(async (id) => {
+      const folder = dirname(pluginFile(root, id));
+      try {
+        return await inTime(() => loadPlugin(root, id), LOADING, 'its module');
+      } catch (error) {
+        log.error({ plugin: id, error }, 'could not be loaded');
+        const migrations = await loadMigrations(join(root, 'migrations', id)).catch(() => []);
+        return unusable({ id, folder, ...(migrations.length > 0 && { migrations }) }, error);
+      }
+    }),
+  );
 }
 
 async function loadPlugin(root: string, id: string): Promise<Plugin> {
@@ -41,7 +49,8 @@ async function loadPlugin(root: string, id: string): Promise<Plugin> {
     loadMigrations(join(root, 'migrations', id)),
   ]);
   const plugin = module.default;
-  if (!plugin?.id || !plugin.setup) throw new PluginError(id, 'has no `export default definePlugin({ id, … })` in its plugin.ts');
+  if (!plugin?.id || !plugin.setup)
+    throw new PluginError(id, 'has no `export default definePlugin({ id, … })` in its plugin.ts');
   if (plugin.id !== id) throw new PluginError(id, `calls itself "${plugin.id}"; id and folder must be the same`);
   const fault = faultOf(plugin);
   if (fault) throw fault;
@@ -56,11 +65,16 @@ export function pluginFile(root: string, id: string): string {
 /** What the migrations of a folder export, in order; none where there is no folder. */
 export async function loadMigrations(folder: string): Promise<readonly MigrationClass[]> {
   const files = await migrationFiles(folder);
-  return Promise.all(files.map(async (file) => ((await import(pathToFileURL(file).href)) as { default: MigrationClass }).default));
+  return Promise.all(
+    files.map(async (file) => ((await import(pathToFileURL(file).href)) as { default: MigrationClass }).default),
+  );
 }
 
 /** By file name: 0001-create.ts before 0002-… */
 export async function migrationFiles(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder).catch(() => [] as string[]);
-  return names.filter((name) => /^\d{4}-.*\.ts$/.test(name)).sort().map((name) => join(folder, name));
+  return names
+    .filter((name) => /^\d{4}-.*\.ts$/.test(name))
+    .sort()
+    .map((name) => join(folder, name));
 }

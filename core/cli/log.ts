@@ -11,7 +11,9 @@ export function errorLines(stream: { write(text: string): unknown } = process.st
     error(fields, message) {
       const { plugin: named = plugin, error } = fields as { plugin?: string; error?: unknown };
       const cause = error === undefined ? '' : chainOf(error);
-      stream.write(`${named ? `[${named}] ` : ''}${message}${cause === '' || message.includes(cause) ? '' : `: ${cause}`}\n`);
+      stream.write(
+        `${named ? `[${named}] ` : ''}${message}${cause === '' || message.includes(cause) ? '' : `: ${cause}`}\n`,
+      );
     },
     child: (fields) => errorLines(stream, (fields as { plugin?: string }).plugin ?? plugin),
   };

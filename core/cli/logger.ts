@@ -8,7 +8,12 @@ const VALUES = new Set(['query', 'params', 'parameters', 'queryOptions', 'intern
 /** An error as it is logged: what went wrong and where, without what the statement was about. */
 function told(error: object): object {
   const entries = Object.entries(error as Record<string, unknown>).filter(([name]) => !VALUES.has(name));
-  return Object.fromEntries(entries.map(([name, value]) => [name, typeof value === 'object' && value !== null && 'stack' in value ? told(value) : value]));
+  return Object.fromEntries(
+    entries.map(([name, value]) => [
+      name,
+      typeof value === 'object' && value !== null && 'stack' in value ? told(value) : value,
+    ]),
+  );
 }
 
 // Imported only where it is used: it is for people at a terminal.
@@ -23,5 +28,7 @@ export function createLogger({ level = 'info', terminal = process.stdout.isTTY =
     redact: { paths: SECRET.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[secret]' },
     serializers: { error: (error: unknown) => (error instanceof Error ? told(pino.stdSerializers.err(error)) : error) },
   };
-  return terminal && pretty ? pino(options, pretty({ sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss' })) : pino(options);
+  return terminal && pretty
+    ? pino(options, pretty({ sync: true, ignore: 'pid,hostname', translateTime: 'HH:MM:ss' }))
+    : pino(options);
 }

@@ -11,10 +11,14 @@ export interface OptionSchema {
   readonly anyOf?: readonly { readonly const?: unknown }[];
 }
 
-export const propertiesOf = (command: Command): Readonly<Record<string, TSchema>> => command.options.properties as Record<string, TSchema>;
+export const propertiesOf = (command: Command): Readonly<Record<string, TSchema>> =>
+  command.options.properties as Record<string, TSchema>;
 export const schemaOf = (schema: TSchema): OptionSchema => schema as OptionSchema;
 
-/** For node's own reader: flags take no value, lists may be given several times, everything else is text for the schema to read. */
+/**
+ * For node's own reader: flags take no value, lists may be given several times, everything else is text for the schema
+ * to read.
+ */
 export function optionsOf(command: Command): ParseArgsOptionsConfig {
   const options: ParseArgsOptionsConfig = { help: { type: 'boolean', short: 'h' } };
   for (const [name, schema] of Object.entries(propertiesOf(command))) {
@@ -25,7 +29,10 @@ export function optionsOf(command: Command): ParseArgsOptionsConfig {
   return options;
 }
 
-/** How a value stands in a usage line: `N` for numbers, the last part of the name for text, the choices where there are any. */
+/**
+ * How a value stands in a usage line: `N` for numbers, the last part of the name for text, the choices where there are
+ * any.
+ */
 export function placeholder(name: string, schema: TSchema): string {
   const { type, anyOf, enum: choices } = schemaOf(schema);
   const literals = choices ?? anyOf?.map((one) => one.const);

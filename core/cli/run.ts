@@ -8,7 +8,9 @@ import { RUN } from './help.ts';
 import { parseCall } from './parse.ts';
 import { Program } from './program.ts';
 
-/** Carries out one command line in a program that is open. Throws what the command threw; its message is one clear line. */
+/**
+ * Carries out one command line in a program that is open. Throws what the command threw; its message is one clear line.
+ */
 export async function runCommand(app: App, words: readonly string[], console?: Console): Promise<void> {
   if (console) return run(app, words, console);
   const terminal = terminalConsole();
@@ -26,16 +28,25 @@ export const standsAlone = (command: Command): boolean => Object.keys((command.n
 
 function services(app: App, command: Command): Record<string, unknown> {
   const needs = Object.entries((command.needs ?? {}) as Tokens);
-  return Object.fromEntries(needs.map(([name, token]) => [name, token.id === Program.id ? app : find(app, command, token)]));
+  return Object.fromEntries(
+    needs.map(([name, token]) => [name, token.id === Program.id ? app : find(app, command, token)]),
+  );
 }
 
 function find(app: App, command: Command, token: Token<unknown>): unknown {
   const service = app.kernel.service(token);
   if (service !== undefined) return service;
-  const provider = app.kernel.graph.all().find((plugin) => Object.values((plugin.provides ?? {}) as Tokens).some((provided) => provided.id === token.id));
-  if (!provider) throw new ConfigurationError(`"${command.name}" needs ${token.id}, which no installed plugin provides; add one that does to config/forum.ts`);
+  const provider = app.kernel.graph
+    .all()
+    .find((plugin) => Object.values((plugin.provides ?? {}) as Tokens).some((provided) => provided.id === token.id));
+  if (!provider)
+    throw new ConfigurationError(
+      `"${command.name}" needs ${token.id}, which no installed plugin provides; add one that does to config/forum.ts`,
+    );
   const problem = app.plugins.list().find(({ id }) => id === provider.id)?.problem;
-  throw new ConfigurationError(problem
-    ? `"${command.name}" needs the plugin "${provider.id}", which does not run: ${problem}`
-    : `"${command.name}" needs the plugin "${provider.id}", which is off; switch it on with: ${RUN} plugin enable ${provider.id}`);
+  throw new ConfigurationError(
+    problem
+      ? `"${command.name}" needs the plugin "${provider.id}", which does not run: ${problem}`
+      : `"${command.name}" needs the plugin "${provider.id}", which is off; switch it on with: ${RUN} plugin enable ${provider.id}`,
+  );
 }

@@ -41,7 +41,10 @@ export class Running implements Site {
     return this.#app;
   }
 
-  /** Resolves to the port in use; undefined when `close` came first. Throws `ConfigurationError` where nothing is installed and nothing can set the site up. */
+  /**
+   * Resolves to the port in use; undefined when `close` came first. Throws `ConfigurationError` where nothing is
+   * installed and nothing can set the site up.
+   */
   async open(): Promise<number | undefined> {
     const options = await this.#read();
     this.#creating = createApp(options);
@@ -54,7 +57,10 @@ export class Running implements Site {
     const port = await app.listen({ gate: beginning?.gate, open: this.#server });
     this.#server = undefined;
     const { baseUrl, host } = app.environment;
-    app.log.info({ address: `http://${host}:${port}`, site: baseUrl, database: app.data.embedded ? 'embedded' : 'server' }, 'listening');
+    app.log.info(
+      { address: `http://${host}:${port}`, site: baseUrl, database: app.data.embedded ? 'embedded' : 'server' },
+      'listening',
+    );
     if (beginning) this.#options.print(beginning.notice);
     return port;
   }

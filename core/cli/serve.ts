@@ -12,7 +12,9 @@ import { ROOT } from './root.ts';
 const STOP_LIMIT = 9_000;
 
 /** Environment and configuration as config/ gives them. Throws `ConfigurationError` with every problem. */
-export async function readOptions(variables: Readonly<Record<string, string | undefined>> = process.env): Promise<AppOptions> {
+export async function readOptions(
+  variables: Readonly<Record<string, string | undefined>> = process.env,
+): Promise<AppOptions> {
   const [{ readEnvironment }, { default: configuration }] = await Promise.all([
     import(join(ROOT, 'config/environment.ts')) as Promise<{ readEnvironment(from: typeof variables): Environment }>,
     import(join(ROOT, 'config/forum.ts')) as Promise<{ default: AppConfiguration }>,
@@ -69,10 +71,13 @@ function stopOnSignals(running: Running): void {
     stopping = true;
     running.app?.log.info({ signal }, 'stopping');
     setTimeout(() => process.exit(1), drainTime(running) + STOP_LIMIT).unref();
-    running.close().then(() => process.exit(0), (error: unknown) => {
-      running.app?.log.error({ error }, 'stopping failed');
-      process.exit(1);
-    });
+    running.close().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        running.app?.log.error({ error }, 'stopping failed');
+        process.exit(1);
+      },
+    );
   };
   // `on`: npm passes on what its process group got as well, and a second signal that nobody hears ends the process.
   process.on('SIGTERM', stop);

@@ -23,9 +23,15 @@ export interface DatabaseReport {
 export interface Site {
   /** Connects and looks, and leaves everything as it was. Throws what the driver threw. */
   inspect(databaseUrl: string): Promise<DatabaseReport>;
-  /** Opens the program a second time, on other data, for as long as `work` takes. Throws `ConfigurationError` when that data cannot be used. */
+  /**
+   * Opens the program a second time, on other data, for as long as `work` takes. Throws `ConfigurationError` when that
+   * data cannot be used.
+   */
   elsewhere<T>(place: Place, work: (service: <S>(token: Token<S>) => S) => Promise<T>): Promise<T>;
-  /** Closes the program and opens it anew as the environment is by now; the port stays open and `meanwhile` answers on it. What fails ends the process. */
+  /**
+   * Closes the program and opens it anew as the environment is by now; the port stays open and `meanwhile` answers on
+   * it. What fails ends the process.
+   */
   reopen(meanwhile: RequestHandler): Promise<void>;
 }
 

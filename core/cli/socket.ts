@@ -40,7 +40,10 @@ export class RemoteError extends Error {
 
 const pathIn = (dataDir: string): string => join(dataDir, 'parley.sock');
 
-/** Lets commands be given beside this server. Only the user it runs as can reach the socket. `close` may run while the process ends. */
+/**
+ * Lets commands be given beside this server. Only the user it runs as can reach the socket. `close` may run while the
+ * process ends.
+ */
 export async function serveCommands(app: App): Promise<{ close(): void }> {
   const path = pathIn(app.environment.dataDir);
   const first = await open(path);
@@ -51,7 +54,10 @@ export async function serveCommands(app: App): Promise<{ close(): void }> {
   try {
     await listenPrivately(server, app.environment.dataDir, path);
   } catch (error) {
-    app.log.warn({ error: messageOf(error) }, `commands cannot be given beside this server: ${path} could not be opened; a shorter DATA_DIR may help`);
+    app.log.warn(
+      { error: messageOf(error) },
+      `commands cannot be given beside this server: ${path} could not be opened; a shorter DATA_DIR may help`,
+    );
     return { close: () => undefined };
   }
   const inode = lstatSync(path).ino;
@@ -63,7 +69,10 @@ export async function serveCommands(app: App): Promise<{ close(): void }> {
   };
 }
 
-/** Hands a command to the server on this data directory. False when none answers; rejects with what the command failed with. */
+/**
+ * Hands a command to the server on this data directory. False when none answers; rejects with what the command failed
+ * with.
+ */
 export async function delegate(dataDir: string, request: Request, console: Console): Promise<boolean> {
   const socket = await open(pathIn(dataDir));
   if (!socket) return false;
@@ -72,14 +81,20 @@ export async function delegate(dataDir: string, request: Request, console: Conso
     const message = JSON.parse(line) as Message;
     if ('print' in message) console.print(message.print);
     else if ('progress' in message) console.progress(message.progress);
-    else if ('ask' in message) socket.write(`${JSON.stringify({ secret: (await console.secret(message.ask, message.piped)) ?? null } satisfies Answer)}\n`);
+    else if ('ask' in message)
+      socket.write(
+        `${JSON.stringify({ secret: (await console.secret(message.ask, message.piped)) ?? null } satisfies Answer)}\n`,
+      );
     else if (message.exit === 0) return true;
     else throw new RemoteError(message.error ?? 'failed', message.stack);
   }
   throw new Error('the server ended before the command did; look at its log');
 }
 
-/** Made in a folder that nobody else may enter and moved into place, so that there is no moment in which others could connect. */
+/**
+ * Made in a folder that nobody else may enter and moved into place, so that there is no moment in which others could
+ * connect.
+ */
 async function listenPrivately(server: Server, dataDir: string, path: string): Promise<void> {
   const folder = mkdtempSync(join(dataDir, '.s'));
   try {

@@ -13,19 +13,25 @@ import { delegate } from './socket.ts';
 import { watchStrays, type Core } from './stray.ts';
 
 /**
- * One command from a shell; resolves to the process's exit code. A server that runs on the same data carries it out, else the data
- * is opened here for as long as it takes. Failures are one line on standard error, with the stack where PARLEY_DEBUG=1; LOG_LEVEL brings
- * the server's log lines back.
+ * One command from a shell; resolves to the process's exit code. A server that runs on the same data carries it out,
+ * else the data is opened here for as long as it takes. Failures are one line on standard error, with the stack where
+ * PARLEY_DEBUG=1; LOG_LEVEL brings the server's log lines back.
  */
 export async function main(words: readonly string[]): Promise<number> {
   const console = terminalConsole();
   try {
     const options = await readOptions();
-    await carryOut(process.env['LOG_LEVEL'] === undefined ? { ...options, log: errorLines() } : options, words, console);
+    await carryOut(
+      process.env['LOG_LEVEL'] === undefined ? { ...options, log: errorLines() } : options,
+      words,
+      console,
+    );
     return 0;
   } catch (error) {
     console.close();
-    process.stderr.write(`${process.env['PARLEY_DEBUG'] === '1' && error instanceof Error ? error.stack : messageOf(error)}\n`);
+    process.stderr.write(
+      `${process.env['PARLEY_DEBUG'] === '1' && error instanceof Error ? error.stack : messageOf(error)}\n`,
+    );
     return 1;
   } finally {
     console.close();
@@ -42,7 +48,12 @@ async function carryOut(options: AppOptions, words: readonly string[], console: 
   await alone({ ...options, plugins }, call.command, words, console);
 }
 
-async function alone(options: AppOptions, command: Command, words: readonly string[], console: OpenConsole): Promise<void> {
+async function alone(
+  options: AppOptions,
+  command: Command,
+  words: readonly string[],
+  console: OpenConsole,
+): Promise<void> {
   let core: Core | undefined;
   watchStrays({ core: () => core, drain: () => Promise.resolve() });
   const app = await createApp({ ...options, starting: (opened) => (core = opened) }).catch((error: unknown) => {

@@ -29,7 +29,10 @@ export function watchStrays({ core, drain }: StrayParts): void {
     try {
       survives = await handleException(known, error);
     } catch (failure) {
-      known.log.error({ error: failure }, `an exception was caught nowhere, and cannot be looked into; the process ends with code ${FAULT}`);
+      known.log.error(
+        { error: failure },
+        `an exception was caught nowhere, and cannot be looked into; the process ends with code ${FAULT}`,
+      );
     } finally {
       if (!survives) await end();
     }
@@ -49,53 +52,83 @@ export function watchStrays({ core, drain }: StrayParts): void {
   });
 }
 
-/** A rejection that nobody awaited leaves only its own task undone: it is logged and counted with the plugin its stack points to, and the process goes on. */
+/**
+ * A rejection that nobody awaited leaves only its own task undone: it is logged and counted with the plugin its stack
+ * points to, and the process goes on.
+ */
 export function logStray({ kernel, plugins, supervisor, log }: Core, error: unknown): void {
   const plugin = culprit(kernel, plugins, error);
   if (plugin !== undefined) supervisor.note(plugin, 'promises that nobody awaits', error);
-  log.error({ plugin: plugin ?? 'unknown', error }, 'a rejected promise was not awaited; await it or catch it where it is made');
+  log.error(
+    { plugin: plugin ?? 'unknown', error },
+    'a rejected promise was not awaited; await it or catch it where it is made',
+  );
 }
 
 /**
- * An exception in a timer or an emitter may have left half of something done, and will come again: the plugin that let it through is switched off in this
- * process, with what needs it. False where none is to blame, or one that the panel cannot do without: then the process cannot be relied on any more.
+ * An exception in a timer or an emitter may have left half of something done, and will come again: the plugin that let
+ * it through is switched off in this process, with what needs it. False where none is to blame, or one that the panel
+ * cannot do without: then the process cannot be relied on any more.
  */
 export async function handleException({ kernel, plugins, supervisor, log }: Core, error: unknown): Promise<boolean> {
   const plugin = culprit(kernel, plugins, error);
   if (plugin === undefined) {
-    log.error({ error }, `an exception was caught nowhere, and no plugin is to blame; the process ends with code ${FAULT}`);
+    log.error(
+      { error },
+      `an exception was caught nowhere, and no plugin is to blame; the process ends with code ${FAULT}`,
+    );
     return false;
   }
   const survives = !plugins.required(plugin);
   if (survives && gone(kernel, plugin)) {
     const times = supervisor.left(plugin);
-    if (times !== undefined) log.error({ plugin, error, times }, 'this plugin is off, and something it left behind goes on throwing; only a restart of the process ends that');
+    if (times !== undefined)
+      log.error(
+        { plugin, error, times },
+        'this plugin is off, and something it left behind goes on throwing; only a restart of the process ends that',
+      );
     return true;
   }
-  const consequence = survives ? 'it is switched off in this process' : `it has to run, so the process ends with code ${FAULT}`;
-  log.error({ plugin, error }, `an exception in a timer or an event emitter of this plugin was caught nowhere; ${consequence}`);
+  const consequence = survives
+    ? 'it is switched off in this process'
+    : `it has to run, so the process ends with code ${FAULT}`;
+  log.error(
+    { plugin, error },
+    `an exception in a timer or an event emitter of this plugin was caught nowhere; ${consequence}`,
+  );
   if (survives) await plugins.fail(plugin, error);
   return survives;
 }
 
 /**
- * Whether it was switched off, or is being so for its fault. What it did not clear when it stopped, such as an interval, goes on for as long as the
- * process does, and shall not fill the log.
+ * Whether it was switched off, or is being so for its fault. What it did not clear when it stopped, such as an
+ * interval, goes on for as long as the process does, and shall not fill the log.
  */
-const gone = (kernel: Kernel, plugin: string): boolean => kernel.failure(plugin) !== undefined || kernel.state(plugin) === 'off';
+const gone = (kernel: Kernel, plugin: string): boolean =>
+  kernel.failure(plugin) !== undefined || kernel.state(plugin) === 'off';
 
-/** The plugin that called last of all, from outside in: it let through what others threw at it. One that can be switched off is blamed first. */
+/**
+ * The plugin that called last of all, from outside in: it let through what others threw at it. One that can be switched
+ * off is blamed first.
+ */
 function culprit(kernel: Kernel, plugins: Core['plugins'], error: unknown): string | undefined {
   const lines = stackOf(error).toReversed();
-  const folders = kernel.graph.all().flatMap(({ id, folder }) => (folder === undefined ? [] : [{ id, places: placesOf(folder) }]));
-  const found = lines.flatMap((line) => folders.filter(({ places }) => places.some((place) => line.includes(place))).map(({ id }) => id));
+  const folders = kernel.graph
+    .all()
+    .flatMap(({ id, folder }) => (folder === undefined ? [] : [{ id, places: placesOf(folder) }]));
+  const found = lines.flatMap((line) =>
+    folders.filter(({ places }) => places.some((place) => line.includes(place))).map(({ id }) => id),
+  );
   return found.find((id) => !plugins.required(id)) ?? found[0];
 }
 
 /** The stack of an error, and of what caused it. */
 function stackOf(error: unknown): readonly string[] {
   if (!(error instanceof Error)) return [];
-  return [...(error.stack ?? '').split('\n').filter((line) => line.trimStart().startsWith('at ')), ...(error.cause === error ? [] : stackOf(error.cause))];
+  return [
+    ...(error.stack ?? '').split('\n').filter((line) => line.trimStart().startsWith('at ')),
+    ...(error.cause === error ? [] : stackOf(error.cause)),
+  ];
 }
 
 /** How stacks name what lies in a folder, also in one that is linked to. */

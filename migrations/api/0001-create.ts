@@ -1,6 +1,8 @@
 import { Migration } from '#core';
 
-/** Answers to requests that carried an Idempotency-Key; status and answer are set in the transaction that makes the row. */
+/**
+ * Answers to requests that carried an Idempotency-Key; status and answer are set in the transaction that makes the row.
+ */
 export default class Api0001Create extends Migration {
   override up(): void {
     this.addSql(`create table api_answer (

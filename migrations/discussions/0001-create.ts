@@ -61,7 +61,9 @@ export default class Discussions0001Create extends Migration {
       deleted_at timestamptz(3),
       deleted_by uuid
     )`);
-    this.addSql('create table discussion_participant (discussion_id uuid not null, user_id uuid not null, posts integer not null, primary key (discussion_id, user_id))');
+    this.addSql(
+      'create table discussion_participant (discussion_id uuid not null, user_id uuid not null, posts integer not null, primary key (discussion_id, user_id))',
+    );
     // By category, so that a member's numbers tell nobody of categories they may not see.
     this.addSql(`create table discussion_author (
       user_id uuid not null, category_id uuid not null, discussions integer not null, posts integer not null, primary key (user_id, category_id)
@@ -71,13 +73,25 @@ export default class Discussions0001Create extends Migration {
     this.addSql('create index post_author on post (author_id, id desc) where deleted_at is null');
     this.addSql('create index discussion_author_id on discussion (author_id, id desc) where deleted_at is null');
     for (const [name, keys] of Object.entries(SORTS)) {
-      this.addSql(`create index discussion_${name} on discussion (${keys}) include (category_id) where deleted_at is null`);
-      this.addSql(`create index discussion_category_${name} on discussion (category_id, ${keys}) where deleted_at is null`);
+      this.addSql(
+        `create index discussion_${name} on discussion (${keys}) include (category_id) where deleted_at is null`,
+      );
+      this.addSql(
+        `create index discussion_category_${name} on discussion (category_id, ${keys}) where deleted_at is null`,
+      );
     }
   }
 
   override down(): void {
-    for (const table of ['discussion_author', 'discussion_participant', 'post', 'discussion', 'category_count', 'category']) this.addSql(`drop table ${table}`);
+    for (const table of [
+      'discussion_author',
+      'discussion_participant',
+      'post',
+      'discussion',
+      'category_count',
+      'category',
+    ])
+      this.addSql(`drop table ${table}`);
   }
 }
 

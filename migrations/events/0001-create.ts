@@ -2,7 +2,8 @@ import { Migration } from '#core';
 
 export default class Events0001Create extends Migration {
   override up(): void {
-    // Whoever adds an entry holds a lock until the commit, so positions become visible in their order; they may have gaps, which stay.
+    // Whoever adds an entry holds a lock until the commit, so positions become visible in their order; they may have
+    // gaps, which stay.
     this.addSql(`create table event_log (
       position bigint generated always as identity primary key,
       id uuid not null unique,

@@ -1,6 +1,9 @@
 import { Migration } from '#core';
 
-/** What the kernel keeps: settings, which plugins are switched off, durable work, and an identity to tell databases apart. */
+/**
+ * What the kernel keeps: settings, which plugins are switched off, durable work, and an identity to tell databases
+ * apart.
+ */
 export default class CreateKernel extends Migration {
   override up(): void {
     this.addSql(`

@@ -1,8 +1,8 @@
 import { Migration } from '#core';
 
 /**
- * What runs leaves the index of what is due: a claim then never meets the rows of works that have run, which stay in an index until a vacuum. So `run_at` is when
- * a work is due and nothing else, and a lease has a column of its own.
+ * What runs leaves the index of what is due: a claim then never meets the rows of works that have run, which stay in an
+ * index until a vacuum. So `run_at` is when a work is due and nothing else, and a lease has a column of its own.
  */
 export default class JobLeases extends Migration {
   override up(): void {

@@ -19,7 +19,8 @@ export default class Moderation0001Create extends Migration {
       created_at timestamptz(3) not null
     )`);
     this.addSql('create index moderation_entry_time on moderation_entry (created_at desc, id desc)');
-    for (const column of ['action', 'actor_id', 'user_id']) this.addSql(`create index moderation_entry_${column} on moderation_entry (${column}, created_at desc, id desc)`);
+    for (const column of ['action', 'actor_id', 'user_id'])
+      this.addSql(`create index moderation_entry_${column} on moderation_entry (${column}, created_at desc, id desc)`);
     this.addSql(`create table moderation_note (
       id uuid primary key,
       user_id uuid not null,

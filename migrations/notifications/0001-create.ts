@@ -2,7 +2,8 @@ import { Migration } from '#core';
 
 export default class Notifications0001Create extends Migration {
   override up(): void {
-    // `category_id` is where its discussion is, kept by a mirror; the zero id stands for none, so that counting needs no case for it.
+    // `category_id` is where its discussion is, kept by a mirror; the zero id stands for none, so that counting needs
+    // no case for it.
     this.addSql(`create table notification (
       id uuid primary key,
       user_id uuid not null,
@@ -28,7 +29,9 @@ export default class Notifications0001Create extends Migration {
       user_id uuid not null, category_id uuid not null, unread integer not null, primary key (user_id, category_id)
     ) with (fillfactor = 70)`);
     // What was told to whom, and, for the zero id, what is deleted and must be told to nobody any more.
-    this.addSql('create table notification_key (user_id uuid not null, key text not null, created_at timestamptz(3) not null, primary key (user_id, key))');
+    this.addSql(
+      'create table notification_key (user_id uuid not null, key text not null, created_at timestamptz(3) not null, primary key (user_id, key))',
+    );
     this.addSql('create index notification_key_age on notification_key (created_at)');
     this.addSql(`create table notification_preference (
       user_id uuid primary key, channels jsonb not null, digest text not null default 'none', digested_at timestamptz(3)
@@ -37,6 +40,7 @@ export default class Notifications0001Create extends Migration {
   }
 
   override down(): void {
-    for (const table of ['notification_preference', 'notification_key', 'notification_count', 'notification']) this.addSql(`drop table ${table}`);
+    for (const table of ['notification_preference', 'notification_key', 'notification_count', 'notification'])
+      this.addSql(`drop table ${table}`);
   }
 }

@@ -2,7 +2,8 @@ import { Migration } from '#core';
 
 export default class Privacy0001Create extends Migration {
   override up(): void {
-    // started_at: from then on there is no way back. erased_at: what is left to do is to look again for what was still on its way.
+    // started_at: from then on there is no way back. erased_at: what is left to do is to look again for what was still
+    // on its way.
     this.addSql(`create table privacy_deletion (
       account_id uuid primary key,
       mode text not null check (mode in ('anonymise', 'remove')),

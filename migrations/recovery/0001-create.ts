@@ -2,7 +2,8 @@ import { Migration } from '#core';
 
 export default class Recovery0001Create extends Migration {
   override up(): void {
-    // One link of a kind for each account: a new one takes the place of the old. bound_to: a digest of what must not have changed meanwhile.
+    // One link of a kind for each account: a new one takes the place of the old. bound_to: a digest of what must not
+    // have changed meanwhile.
     this.addSql(`create table recovery_link (
       hash text primary key,
       purpose text not null,

@@ -3,7 +3,9 @@ import { Migration } from '#core';
 export default class Recovery0002Addresses extends Migration {
   override up(): void {
     // The address that a member wants: theirs once the link of the kind `address` was followed.
-    this.addSql('create table recovery_address (account_id uuid primary key, email text not null, since timestamptz(3) not null)');
+    this.addSql(
+      'create table recovery_address (account_id uuid primary key, email text not null, since timestamptz(3) not null)',
+    );
   }
 
   override down(): void {

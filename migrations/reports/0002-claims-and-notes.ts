@@ -3,7 +3,9 @@ import { Migration } from '#core';
 /** Who works on a report, what moderators note beside it, and whose post it is about. */
 export default class Reports0002ClaimsAndNotes extends Migration {
   override up(): void {
-    this.addSql('alter table report add column claimed_by uuid, add column claimed_at timestamptz(3), add column author_id uuid');
+    this.addSql(
+      'alter table report add column claimed_by uuid, add column claimed_at timestamptz(3), add column author_id uuid',
+    );
     this.addSql('update report set author_id = post.author_id from post where post.id = report.post_id');
     this.addSql('delete from report where author_id is null');
     this.addSql('alter table report alter column author_id set not null');

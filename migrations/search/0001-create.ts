@@ -20,7 +20,9 @@ export default class Search0001Create extends Migration {
     // Long texts leave the row before what is searched does.
     this.addSql('alter table search_post alter column vector set storage main');
     // A short list of what is not sorted in yet: searches read all of it, and whoever fills it up sorts it in.
-    this.addSql('create index search_post_vector on search_post using gin (vector) with (gin_pending_list_limit = 512)');
+    this.addSql(
+      'create index search_post_vector on search_post using gin (vector) with (gin_pending_list_limit = 512)',
+    );
     this.addSql('create index search_post_newest on search_post (created_at desc, id desc)');
     this.addSql('create index search_post_author on search_post (author_id, created_at desc, id desc)');
     this.addSql('create index search_post_discussion on search_post (discussion_id)');

@@ -10,7 +10,8 @@ export default class Tags0001Create extends Migration {
       key text not null unique,
       hue integer not null
     )`);
-    // `counted_in`: the category in whose number it is counted, none while its discussion is deleted. No position: it is on its way out.
+    // `counted_in`: the category in whose number it is counted, none while its discussion is deleted. No position: it
+    // is on its way out.
     this.addSql(`create table discussion_tag (
       discussion_id uuid not null,
       tag_id uuid not null references tag (id),

@@ -2,7 +2,8 @@ import { Migration } from '#core';
 
 export default class TwoFactor0001Create extends Migration {
   override up(): void {
-    // Until enabled_at is set the secret waits to be confirmed. last_counter: codes up to this time step have been used.
+    // Until enabled_at is set the secret waits to be confirmed. last_counter: codes up to this time step have been
+    // used.
     this.addSql(`create table two_factor (
       account_id uuid primary key,
       secret text not null,

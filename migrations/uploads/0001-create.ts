@@ -24,7 +24,9 @@ export default class Uploads0001Create extends Migration {
       primary key (post_id, upload_id)
     )`);
     this.addSql('create index upload_use_upload on upload_use (upload_id)');
-    this.addSql('create table upload_absence (id bigint generated always as identity primary key, since text not null)');
+    this.addSql(
+      'create table upload_absence (id bigint generated always as identity primary key, since text not null)',
+    );
   }
 
   override down(): void {

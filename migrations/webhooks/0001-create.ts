@@ -3,8 +3,8 @@ import { Migration } from '#core';
 /** Ids grow with time, so they order the lists. */
 export default class Webhooks0001Create extends Migration {
   override up(): void {
-    // `held_until`: until then a process, the holder, sends, or a job is about to; null while there is nothing to send. `added` counts
-    // what is added to what waits. `retry_at`: a job is stored for then.
+    // `held_until`: until then a process, the holder, sends, or a job is about to; null while there is nothing to send.
+    // `added` counts what is added to what waits. `retry_at`: a job is stored for then.
     this.addSql(`create table webhook (
       id uuid primary key,
       name text not null,
@@ -50,7 +50,9 @@ export default class Webhooks0001Create extends Migration {
       response text,
       created_at timestamptz(3) not null
     )`);
-    this.addSql('create index webhook_delivery_due on webhook_delivery (webhook_id, due_at, id) where due_at is not null');
+    this.addSql(
+      'create index webhook_delivery_due on webhook_delivery (webhook_id, due_at, id) where due_at is not null',
+    );
     this.addSql('create index webhook_delivery_webhook on webhook_delivery (webhook_id, id)');
     this.addSql('create index webhook_delivery_event on webhook_delivery (event_id)');
     this.addSql('create index webhook_delivery_status on webhook_delivery (status, id)');
@@ -60,6 +62,7 @@ export default class Webhooks0001Create extends Migration {
   }
 
   override down(): void {
-    for (const table of ['webhook_received', 'webhook_delivery', 'webhook_event', 'webhook']) this.addSql(`drop table ${table}`);
+    for (const table of ['webhook_received', 'webhook_delivery', 'webhook_event', 'webhook'])
+      this.addSql(`drop table ${table}`);
   }
 }

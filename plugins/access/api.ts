@@ -32,7 +32,8 @@ export interface Demand {
 }
 
 export const isGuest = (viewer: Viewer): boolean => viewer.id === undefined;
-export const isStaff = (viewer: Viewer): boolean => viewer.group.level === 'moderator' || viewer.group.level === 'admin';
+export const isStaff = (viewer: Viewer): boolean =>
+  viewer.group.level === 'moderator' || viewer.group.level === 'admin';
 export const isAdmin = (viewer: Viewer): boolean => viewer.group.level === 'admin';
 
 /** Keeps a member from doing more than guests may, though not from reading what they may read. Ends by itself. */
@@ -43,11 +44,18 @@ export interface Suspension {
   readonly reason: string;
 }
 
-/** Whom something is for: everyone, those who are logged in, moderators and admins, or the named groups (and admins). */
+/**
+ * Whom something is for: everyone, those who are logged in, moderators and admins, or the named groups (and admins).
+ */
 export type Audience = 'everyone' | 'members' | 'staff' | readonly string[];
 
-/** A group was made, renamed or moved to another step of the ladder. Raised, as below, in the transaction of the change. */
-export const groupSaved = defineAction<{ readonly group: { readonly id: string; readonly name: string; readonly level: Level }; readonly by?: string | undefined }>('access.group-saved');
+/**
+ * A group was made, renamed or moved to another step of the ladder. Raised, as below, in the transaction of the change.
+ */
+export const groupSaved = defineAction<{
+  readonly group: { readonly id: string; readonly name: string; readonly level: Level };
+  readonly by?: string | undefined;
+}>('access.group-saved');
 /** A permission was granted to a group, denied, or went back to its default (`allowed` is absent). */
 export const permissionDecided = defineAction<{
   readonly groupId: string;
@@ -66,7 +74,10 @@ export const accessTag = 'access';
 export interface Access {
   /** The one viewer that stands for all guests. */
   readonly guest: Viewer;
-  /** Reads the snapshot again if a change has dropped it; a promise only then. Whatever identifies callers calls it first. */
+  /**
+   * Reads the snapshot again if a change has dropped it; a promise only then. Whatever identifies callers calls it
+   * first.
+   */
   refresh(): Promise<void> | undefined;
   /** By level, then by name. */
   groups(): readonly Group[];
@@ -83,13 +94,19 @@ export interface Access {
   suspension(userId: string | undefined): Suspension | undefined;
   /** Those that last, the next to end first. */
   suspensions(): readonly Suspension[];
-  /** In place of one that lasts. Who may is for the caller to check; admins are never held up by it. 400 for a moment that is past. */
+  /**
+   * In place of one that lasts. Who may is for the caller to check; admins are never held up by it. 400 for a moment
+   * that is past.
+   */
   suspend(suspension: Suspension): Promise<void>;
   /** Before its time; harmless where there is none. */
   release(userId: string): Promise<void>;
   /** Equal for viewers who may see and do the same. Keys for what is shared between members. */
   signature(viewer: Viewer): string;
-  /** Grants or denies; `undefined` returns to the permission's default. `by`, here and below: the account that does it, or `commandLine`. 400 where the ladder forbids it: guests are given nothing, admins keep everything. */
+  /**
+   * Grants or denies; `undefined` returns to the permission's default. `by`, here and below: the account that does it,
+   * or `commandLine`. 400 where the ladder forbids it: guests are given nothing, admins keep everything.
+   */
   decide(groupId: string, permission: Permission, allowed: boolean | undefined, by?: string): Promise<void>;
   /** Creates, or renames and moves, a group. 400 for a taken name. */
   saveGroup(group: { readonly id?: string; readonly name: string; readonly level: Level }, by?: string): Promise<Group>;

@@ -15,15 +15,30 @@ export default definePlugin({
   entities: [GroupEntity, DecisionEntity],
   async setup({ data, cache, clock }, plugin) {
     const access = new AccessService({ data, cache, clock, emit: plugin.emit });
-    plugin.extend(auditRules, audited(groupSaved, ['group.saved'], ({ group: { id, name, level }, by }) => (
-      { action: 'group.saved', actor: by, subject: { type: 'group', id }, details: { name, level } })));
-    plugin.extend(auditRules, audited(permissionDecided, ['permission.decided'], ({ groupId, permission, allowed, by }) => ({
-      action: 'permission.decided', actor: by, subject: { type: 'group', id: groupId }, details: { permission, ...(allowed !== undefined && { allowed }) },
-    })));
+    plugin.extend(
+      auditRules,
+      audited(groupSaved, ['group.saved'], ({ group: { id, name, level }, by }) => ({
+        action: 'group.saved',
+        actor: by,
+        subject: { type: 'group', id },
+        details: { name, level },
+      })),
+    );
+    plugin.extend(
+      auditRules,
+      audited(permissionDecided, ['permission.decided'], ({ groupId, permission, allowed, by }) => ({
+        action: 'permission.decided',
+        actor: by,
+        subject: { type: 'group', id: groupId },
+        details: { permission, ...(allowed !== undefined && { allowed }) },
+      })),
+    );
     await access.refresh();
     return {
       access,
-      authorizer: { allows: (actor, permission) => actor !== undefined && access.admitted(actor as Viewer, permission) },
+      authorizer: {
+        allows: (actor, permission) => actor !== undefined && access.admitted(actor as Viewer, permission),
+      },
     };
   },
 });

@@ -1,12 +1,38 @@
-import { HttpError, InvalidInput, notFound, sql, type Cache, type Clock, type Data, type Permission, type PluginHandle, type RawBuilder } from '#core';
-import { accessTag, groupSaved, permissionDecided, type Access, type Audience, type Group, type Level, type Suspension, type Viewer } from '#plugins/access';
+import {
+  HttpError,
+  InvalidInput,
+  notFound,
+  sql,
+  type Cache,
+  type Clock,
+  type Data,
+  type Permission,
+  type PluginHandle,
+  type RawBuilder,
+} from '#core';
+import {
+  accessTag,
+  groupSaved,
+  permissionDecided,
+  type Access,
+  type Audience,
+  type Group,
+  type Level,
+  type Suspension,
+  type Viewer,
+} from '#plugins/access';
 import { DecisionEntity, GroupEntity } from './entities.ts';
 
 /** The ladder, lowest first. */
 const LEVELS: readonly Level[] = ['banned', 'guest', 'member', 'moderator', 'admin'];
 const KEY = 'access.snapshot';
 /** What a permission's default asks for at least; a word nobody knows asks for an admin. */
-const LEAST: Readonly<Record<string, Level>> = { everyone: 'guest', member: 'member', moderator: 'moderator', admin: 'admin' };
+const LEAST: Readonly<Record<string, Level>> = {
+  everyone: 'guest',
+  member: 'member',
+  moderator: 'moderator',
+  admin: 'admin',
+};
 
 interface Snapshot {
   readonly groups: ReadonlyMap<string, Group>;
@@ -27,8 +53,18 @@ export interface AccessParts {
 const rank = (level: Level): number => LEVELS.indexOf(level);
 const decisionKey = (groupId: string, permission: string): string => `${groupId} ${permission}`;
 
-function snapshotOf(groups: readonly Group[], decisions: Snapshot['decisions'], suspensions: readonly Suspension[] = []): Snapshot {
-  const list = groups.toSorted((a, b) => rank(a.level) - rank(b.level) || Number(b.builtIn) - Number(a.builtIn) || a.name.localeCompare(b.name) || (a.id < b.id ? -1 : 1));
+function snapshotOf(
+  groups: readonly Group[],
+  decisions: Snapshot['decisions'],
+  suspensions: readonly Suspension[] = [],
+): Snapshot {
+  const list = groups.toSorted(
+    (a, b) =>
+      rank(a.level) - rank(b.level) ||
+      Number(b.builtIn) - Number(a.builtIn) ||
+      a.name.localeCompare(b.name) ||
+      (a.id < b.id ? -1 : 1),
+  );
   const byId = new Map(list.map((group) => [group.id, Object.freeze(group)]));
   const guest = Object.freeze({ id: undefined, username: undefined, group: byId.get('guest')! });
   return { groups: byId, list, decisions, guest, suspensions: new Map(suspensions.map((one) => [one.userId, one])) };
@@ -37,7 +73,10 @@ function snapshotOf(groups: readonly Group[], decisions: Snapshot['decisions'], 
 /** The groups, decisions and suspensions of the database, held in memory. */
 export class AccessService implements Access {
   readonly #parts: AccessParts;
-  #now: Snapshot = snapshotOf(LEVELS.map((level) => ({ id: level, name: level, level, builtIn: true })), new Map());
+  #now: Snapshot = snapshotOf(
+    LEVELS.map((level) => ({ id: level, name: level, level, builtIn: true })),
+    new Map(),
+  );
 
   constructor(parts: AccessParts) {
     this.#parts = parts;
@@ -78,7 +117,10 @@ export class AccessService implements Access {
     return this.#grants(this.suspension(id) ? this.groupOf('guest') : group, permission);
   }
 
-  /** As `allows`; who would be allowed but for a suspension is told until when, and why, and who is banned that they are (403). */
+  /**
+   * As `allows`; who would be allowed but for a suspension is told until when, and why, and who is banned that they are
+   * (403).
+   */
   admitted(viewer: Viewer, permission: Permission): boolean {
     if (this.allows(viewer, permission)) return true;
     if (viewer.group.level === 'banned' && this.#grants(this.groupOf('member'), permission)) {
@@ -117,7 +159,8 @@ export class AccessService implements Access {
   }
 
   async suspend({ userId, until, reason }: Suspension): Promise<void> {
-    if (until.getTime() <= this.#parts.clock.now()) throw new InvalidInput([{ field: 'until', message: 'must lie ahead' }]);
+    if (until.getTime() <= this.#parts.clock.now())
+      throw new InvalidInput([{ field: 'until', message: 'must lie ahead' }]);
     await this.#change(sql`insert into access_suspension (user_id, until, reason) values (${userId}, ${until}, ${reason})
       on conflict (user_id) do update set until = excluded.until, reason = excluded.reason`);
   }
@@ -142,11 +185,16 @@ export class AccessService implements Access {
     await this.#changed();
   }
 
-  async saveGroup({ id = crypto.randomUUID(), name, level }: { id?: string; name: string; level: Level }, by?: string): Promise<Group> {
+  async saveGroup(
+    { id = crypto.randomUUID(), name, level }: { id?: string; name: string; level: Level },
+    by?: string,
+  ): Promise<Group> {
     const before = this.group(id);
-    if (before?.builtIn && before.level !== level) throw new InvalidInput([{ field: 'level', message: 'of a built-in group cannot be changed' }]);
+    if (before?.builtIn && before.level !== level)
+      throw new InvalidInput([{ field: 'level', message: 'of a built-in group cannot be changed' }]);
     const group: Group = { id, name: name.trim(), level, builtIn: before?.builtIn ?? false };
-    if (group.name.length < 1 || group.name.length > 50) throw new InvalidInput([{ field: 'name', message: 'must have 1 to 50 characters' }]);
+    if (group.name.length < 1 || group.name.length > 50)
+      throw new InvalidInput([{ field: 'name', message: 'must have 1 to 50 characters' }]);
     const other = this.findGroup(group.name);
     if (other && other.id !== id) throw new InvalidInput([{ field: 'name', message: 'is taken by another group' }]);
     await this.#parts.data.transaction(async (em) => {
@@ -161,7 +209,8 @@ export class AccessService implements Access {
     if (group.id === 'admin') throw new HttpError(400, 'Admins hold every permission');
     if (!allowed) return;
     const guestMayHave = LEAST[permission.default] === 'guest';
-    if (group.level === 'banned' || (group.level === 'guest' && !guestMayHave)) throw new HttpError(400, `The group ${group.name} cannot be given a permission to ${permission.label}`);
+    if (group.level === 'banned' || (group.level === 'guest' && !guestMayHave))
+      throw new HttpError(400, `The group ${group.name} cannot be given a permission to ${permission.label}`);
   }
 
   /** The purge waits for the commit of whatever transaction this is part of. */
@@ -191,8 +240,20 @@ export class AccessService implements Access {
   async #read(): Promise<void> {
     const { data, cache, clock } = this.#parts;
     this.#now = await cache.remember(KEY, [accessTag], async () => {
-      const groups = await data.all(sql<{ id: string; name: string; level: Level; builtIn: boolean }>`select id, name::text as name, level, built_in as "builtIn" from access_group order by id`);
-      const rows = await data.all(sql<{ key: string; allowed: boolean }>`select group_id || ' ' || permission as key, allowed from access_decision order by group_id, permission`);
+      const groups = await data.all(
+        sql<{
+          id: string;
+          name: string;
+          level: Level;
+          builtIn: boolean;
+        }>`select id, name::text as name, level, built_in as "builtIn" from access_group order by id`,
+      );
+      const rows = await data.all(
+        sql<{
+          key: string;
+          allowed: boolean;
+        }>`select group_id || ' ' || permission as key, allowed from access_decision order by group_id, permission`,
+      );
       const suspensions = await data.all(sql<Suspension>`
         select user_id as "userId", until, reason from access_suspension where until > ${new Date(clock.now())} order by until, user_id`);
       return snapshotOf(groups, new Map(rows.map(({ key, allowed }) => [key, allowed])), suspensions);

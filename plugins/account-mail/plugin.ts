@@ -5,18 +5,23 @@ import { Web } from '#plugins/web';
 
 /** Where a member looks after what was changed. */
 const PATHS: Readonly<Record<AccountChange, string>> = {
-  password: '/settings/security/sessions', reset: '/settings/security', email: '/settings/security', sessions: '/settings/security',
+  password: '/settings/security/sessions',
+  reset: '/settings/security',
+  email: '/settings/security',
+  sessions: '/settings/security',
 };
 
 export default definePlugin({
   id: 'account-mail',
   name: 'Mail about accounts',
   version: '1.0.0',
-  description: 'Tells members by mail that their password or their address was changed, or that they were logged out everywhere.',
+  description:
+    'Tells members by mail that their password or their address was changed, or that they were logged out everywhere.',
   defends: true,
   needs: { clock: Clock, environment: Environment, mail: Mail, web: Web },
   setup({ clock, environment, mail, web }, plugin) {
-    const text = (key: string, values: Readonly<Record<string, unknown>> = {}): string => web.text(`account-mail:${key}`, values);
+    const text = (key: string, values: Readonly<Record<string, unknown>> = {}): string =>
+      web.text(`account-mail:${key}`, values);
     plugin.extend(accountNotices, {
       async changed(what, { username }, to, tokensKept) {
         const subject = text(`${what}.title`, { name: username });

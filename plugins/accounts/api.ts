@@ -1,4 +1,15 @@
-import { defineAction, defineExtensionPoint, definePermission, defineQuery, defineToken, Type, type Request, type RequestHandler, type Response, type TSchema } from '#core';
+import {
+  defineAction,
+  defineExtensionPoint,
+  definePermission,
+  defineQuery,
+  defineToken,
+  Type,
+  type Request,
+  type RequestHandler,
+  type Response,
+  type TSchema,
+} from '#core';
 import type { Demand, Viewer } from '#plugins/access';
 import type { SafeHtml } from '#plugins/web';
 
@@ -20,15 +31,25 @@ export interface Account {
 }
 
 /** How a person appears beside what they wrote. */
-export const Author = Type.Object({ id: Type.String(), username: Type.String(), avatar_url: Type.Union([Type.String(), Type.Null()]) });
+export const Author = Type.Object({
+  id: Type.String(),
+  username: Type.String(),
+  avatar_url: Type.Union([Type.String(), Type.Null()]),
+});
 export interface Author {
   readonly id: string;
   readonly username: string;
   readonly avatar_url: string | null;
 }
 
-/** `user.registered`: somebody signed up. Raised at sign-up, also while their e-mail is not verified yet. `by`: who else made the account. */
-export const userRegistered = defineAction<{ readonly user: { readonly id: string; readonly username: string; readonly joined_at: string }; readonly by?: string }>('user.registered', {
+/**
+ * `user.registered`: somebody signed up. Raised at sign-up, also while their e-mail is not verified yet. `by`: who else
+ * made the account.
+ */
+export const userRegistered = defineAction<{
+  readonly user: { readonly id: string; readonly username: string; readonly joined_at: string };
+  readonly by?: string;
+}>('user.registered', {
   public: Type.Object({ user: Type.Object({ id: Type.String(), username: Type.String(), joined_at: Type.String() }) }),
 });
 /** Group, name, status, password or profile of an account changed, or it was removed. */
@@ -44,24 +65,47 @@ interface Changed {
 type From = Readonly<{ address: string }>;
 /** A session of a member began: password and every further step were right. */
 export const loggedIn = defineAction<{ readonly id: string } & From>('account.logged-in');
-/** A password was not accepted, at login or (`confirming`) where a member had to give it again. `id` is absent where no account has the name. */
-export const loginRefused = defineAction<{ readonly id?: string | undefined; readonly confirming: boolean } & From>('account.login-refused');
+/**
+ * A password was not accepted, at login or (`confirming`) where a member had to give it again. `id` is absent where no
+ * account has the name.
+ */
+export const loginRefused = defineAction<{ readonly id?: string | undefined; readonly confirming: boolean } & From>(
+  'account.login-refused',
+);
 /** A member gave the password again in their session, and the code of a second factor where there is one. */
 export const identityConfirmed = defineAction<{ readonly id: string } & From>('account.confirmed');
 export const loggedOut = defineAction<{ readonly id: string } & From>('account.logged-out');
-/** A session broke a rule: `fingerprint`, `address`, `idle`, `lifetime`, `permissions changed`, `account disabled` and the like. */
-export const sessionEnded = defineAction<{ readonly id: string; readonly cause: string } & From>('account.session-ended');
+/**
+ * A session broke a rule: `fingerprint`, `address`, `idle`, `lifetime`, `permissions changed`, `account disabled` and
+ * the like.
+ */
+export const sessionEnded = defineAction<{ readonly id: string; readonly cause: string } & From>(
+  'account.session-ended',
+);
 /** Somebody ended sessions: one of their own, all of their own but the one they are in, or all. */
-export const sessionsRevoked = defineAction<Changed & { readonly which: 'one' | 'others' | 'all' }>('account.sessions-revoked');
+export const sessionsRevoked = defineAction<Changed & { readonly which: 'one' | 'others' | 'all' }>(
+  'account.sessions-revoked',
+);
 export const passwordChanged = defineAction<Changed>('account.password-changed');
 export const emailChanged = defineAction<Changed>('account.email-changed');
 export const tokenIssued = defineAction<Changed>('account.token-issued');
 export const tokenRevoked = defineAction<Changed>('account.token-revoked');
 /** `partOf`: the plugin to whose act it belongs, such as a ban, and which has told of that itself. */
-export const groupChanged = defineAction<Changed & { readonly address?: string | undefined; readonly from: string; readonly to: string; readonly partOf?: string | undefined }>('account.group-changed');
-export const statusChanged = defineAction<Changed & { readonly from: AccountStatus; readonly to: AccountStatus }>('account.status-changed');
+export const groupChanged = defineAction<
+  Changed & {
+    readonly address?: string | undefined;
+    readonly from: string;
+    readonly to: string;
+    readonly partOf?: string | undefined;
+  }
+>('account.group-changed');
+export const statusChanged = defineAction<Changed & { readonly from: AccountStatus; readonly to: AccountStatus }>(
+  'account.status-changed',
+);
 /** Somebody was shown the network addresses of these members. */
-export const addressesViewed = defineAction<{ readonly ids: readonly string[]; readonly by: string }>('account.addresses-viewed');
+export const addressesViewed = defineAction<{ readonly ids: readonly string[]; readonly by: string }>(
+  'account.addresses-viewed',
+);
 
 /** Does this domain take mail? Asked at registration; without an answer the DNS is. */
 export const mailDomainAccepted = defineQuery<{ readonly domain: string }, boolean>('user.mail-domain-accepted');
@@ -106,56 +150,90 @@ export interface PasswordPolicy {
 
 export interface Accounts {
   readonly passwordPolicy: PasswordPolicy;
-  /** Checks policy and uniqueness (400 naming the field) and raises `user.registered`. Reserved names and the MX look-up are the form's. */
+  /**
+   * Checks policy and uniqueness (400 naming the field) and raises `user.registered`. Reserved names and the MX look-up
+   * are the form's.
+   */
   create(account: NewAccount): Promise<Account>;
   /** Held in memory; `undefined` also for a malformed id. */
   find(id: string): Promise<Account | undefined>;
-  /** As whom these accounts would come in now, for work done on their behalf in the background; those that are not active are missing. One statement. */
+  /**
+   * As whom these accounts would come in now, for work done on their behalf in the background; those that are not
+   * active are missing. One statement.
+   */
   viewers(ids: readonly string[]): Promise<ReadonlyMap<string, Viewer>>;
   /** Those of these accounts in which somebody can log in: active, with a password. One statement. */
   enterable(ids: readonly string[]): Promise<ReadonlySet<string>>;
-  /** Where mail reaches these accounts; those that are not active are missing. One statement. Never to be shown or logged. */
+  /**
+   * Where mail reaches these accounts; those that are not active are missing. One statement. Never to be shown or
+   * logged.
+   */
   addresses(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** The ids of active accounts by username in lower case. One statement. */
   named(usernames: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** By username or e-mail, regardless of case. Always asks the database. */
   findByName(identifier: string): Promise<Account | undefined>;
-  /** The authors of a page of posts by id, held in memory: at most one statement. Unknown ids are missing from the map. */
+  /**
+   * The authors of a page of posts by id, held in memory: at most one statement. Unknown ids are missing from the map.
+   */
   authors(ids: readonly string[]): Promise<ReadonlyMap<string, Author>>;
   /** Whose name contains `text`, in any case: those that begin with it first, then by name. */
-  searchNames(find: { readonly text: string; readonly limit: number; readonly offset: number }): Promise<readonly Account[]>;
+  searchNames(find: {
+    readonly text: string;
+    readonly limit: number;
+    readonly offset: number;
+  }): Promise<readonly Account[]>;
   /** For administrators: whose name or address contains `text`, by name; `total` counts all of them. */
-  search(find: { readonly text: string; readonly groupId?: string; readonly limit: number; readonly offset: number }): Promise<{ readonly accounts: readonly Account[]; readonly total: number }>;
+  search(find: {
+    readonly text: string;
+    readonly groupId?: string;
+    readonly limit: number;
+    readonly offset: number;
+  }): Promise<{ readonly accounts: readonly Account[]; readonly total: number }>;
   /**
    * Ends every session of the account at its next request. 404 for an unknown account, 400 for an unknown group.
-   * `by`, here and below: the account that does it, or `commandLine`. `partOf`: the plugin that tells of it by itself; `address`: from where.
+   * `by`, here and below: the account that does it, or `commandLine`. `partOf`: the plugin that tells of it by itself;
+   * `address`: from where.
    */
   setGroup(id: string, groupId: string, by?: string, partOf?: string, address?: string): Promise<void>;
   /**
-   * Ends every session of the account and, unless its owner wishes to keep them, every token (`tokenStores`); tells the owner (`accountNotices`).
-   * 400 when the policy refuses the password.
+   * Ends every session of the account and, unless its owner wishes to keep them, every token (`tokenStores`); tells the
+   * owner (`accountNotices`). 400 when the policy refuses the password.
    */
   setPassword(id: string, password: string, by?: string, options?: { readonly keepTokens?: boolean }): Promise<void>;
   /** As `setPassword`, by an owner whom only a link in a mail let in: no token stays. */
   resetPassword(id: string, password: string): Promise<void>;
-  /** Tells the owner at the old address (`accountNotices`). 400 naming `email` for what is no address or is taken, in any case. No session ends. */
+  /**
+   * Tells the owner at the old address (`accountNotices`). 400 naming `email` for what is no address or is taken, in
+   * any case. No session ends.
+   */
   setEmail(id: string, email: string, by?: string): Promise<void>;
   /** The path or address of the picture; `undefined`: none. */
   setAvatar(id: string, url: string | undefined): Promise<void>;
-  /** Thousands at once in a few statements: no event, no mail, no policy. Resolves to their ids, in order. 400 for a name or address that is taken. */
+  /**
+   * Thousands at once in a few statements: no event, no mail, no policy. Resolves to their ids, in order. 400 for a
+   * name or address that is taken.
+   */
   importAccounts(accounts: readonly ImportedAccount[]): Promise<readonly string[]>;
   /** Ends every session of the account. */
   setStatus(id: string, status: AccountStatus, by?: string): Promise<void>;
-  /** Ends every session and every token (`tokenStores`) of the account, and tells its owner (`accountNotices`), unless that is `partOf` what another plugin tells. */
+  /**
+   * Ends every session and every token (`tokenStores`) of the account, and tells its owner (`accountNotices`), unless
+   * that is `partOf` what another plugin tells.
+   */
   endSessions(id: string, by?: string, partOf?: string): Promise<void>;
   /**
-   * Takes from an account all that says who it was, and every way in; it stays, disabled, under a made-up name, so that what it wrote has an
-   * author. Nobody is told; there is no way back. Sessions are over, and go when personal data are erased. 404 for an unknown account.
+   * Takes from an account all that says who it was, and every way in; it stays, disabled, under a made-up name, so that
+   * what it wrote has an author. Nobody is told; there is no way back. Sessions are over, and go when personal data are
+   * erased. 404 for an unknown account.
    */
   anonymise(id: string): Promise<void>;
   /** Whether somebody has logged in as the account since then. */
   loggedInSince(id: string, moment: Date): Promise<boolean>;
-  /** From where the member signed up and last logged in. Raises `account.addresses-viewed`; whoever shows it asks for `seeAddresses` first. */
+  /**
+   * From where the member signed up and last logged in. Raises `account.addresses-viewed`; whoever shows it asks for
+   * `seeAddresses` first.
+   */
   networkAddresses(id: string, by: string): Promise<NetworkAddresses | undefined>;
 }
 export type NetworkAddresses = Readonly<Record<'registration' | 'lastLogin', string | undefined>>;
@@ -165,11 +243,14 @@ export const Accounts = defineToken<Accounts>('Accounts');
 export type AccountChange = 'password' | 'reset' | 'email' | 'sessions';
 
 /**
- * Follows what happened to an account: tells its owner by mail, for instance, or takes back what should not outlive it. Called in the
- * transaction of the change, so that both happen or neither; what it throws undoes the change.
+ * Follows what happened to an account: tells its owner by mail, for instance, or takes back what should not outlive it.
+ * Called in the transaction of the change, so that both happen or neither; what it throws undoes the change.
  */
 export interface AccountNotice {
-  /** `to` is where to tell it: after a change of address, the old one. `tokensKept`: the owner wished that tokens go on. A first password is no change. */
+  /**
+   * `to` is where to tell it: after a change of address, the old one. `tokensKept`: the owner wished that tokens go on.
+   * A first password is no change.
+   */
   changed(what: AccountChange, account: Account, to: string, tokensKept: boolean): Promise<void>;
 }
 export const accountNotices = defineExtensionPoint<AccountNotice>('accounts.notices');
@@ -183,9 +264,9 @@ export interface TokenStore {
 export const tokenStores = defineExtensionPoint<TokenStore>('accounts.token-stores');
 
 /**
- * What a member must do between the right password and a session, such as giving a code. When it is required, no session begins: the
- * browser gets a waiting state for ten minutes and is sent to `path`; a program is told `{ success: true, <name>: true }`.
- * Failures there are counted by the step's own plugin.
+ * What a member must do between the right password and a session, such as giving a code. When it is required, no
+ * session begins: the browser gets a waiting state for ten minutes and is sent to `path`; a program is told `{ success:
+ * true, <name>: true }`. Failures there are counted by the step's own plugin.
  */
 export interface LoginStep {
   /** The key that programs get as true, such as `two_factor`. */
@@ -195,14 +276,17 @@ export interface LoginStep {
   /** Asked at each login and after each step, in the order of the list. What it throws refuses the login. */
   required(account: Account): Promise<boolean>;
   /**
-   * Takes the code that is asked for beside the password where a member of whom the step is required confirms that it is them. Throws 400
-   * naming `code`, or 429. Without it no code is asked for there.
+   * Takes the code that is asked for beside the password where a member of whom the step is required confirms that it
+   * is them. Throws 400 naming `code`, or 429. Without it no code is asked for there.
    */
   confirm?(account: Account, code: string, address: string): Promise<void>;
 }
 export const loginSteps = defineExtensionPoint<LoginStep>('accounts.login-steps');
 
-/** Takes the rights of the staff from those who do not meet a demand; they are members until they do. Asked at each of their requests. */
+/**
+ * Takes the rights of the staff from those who do not meet a demand; they are members until they do. Asked at each of
+ * their requests.
+ */
 export interface StaffDemand extends Demand {
   /** What it throws refuses the request. */
   unmet(accountId: string): Promise<boolean>;
@@ -218,7 +302,10 @@ export interface Waiting {
   readonly returnTo: string;
 }
 
-/** What programs are told after a step; `next` is the page of a further step while one is left, and then no session has begun. */
+/**
+ * What programs are told after a step; `next` is the page of a further step while one is left, and then no session has
+ * begun.
+ */
 export interface Entered {
   readonly success: true;
   readonly next?: string;
@@ -226,8 +313,8 @@ export interface Entered {
 }
 
 /**
- * Whoever signs up by the form, or wants another address, must show first that the address is theirs. While that is required nobody is logged
- * in by signing up, and the answer is the same whether the address was new or in use.
+ * Whoever signs up by the form, or wants another address, must show first that the address is theirs. While that is
+ * required nobody is logged in by signing up, and the answer is the same whether the address was new or in use.
  */
 export interface EmailConfirmation {
   /** The key that programs get as true. */
@@ -250,33 +337,46 @@ export interface Sessions {
   /** To run before `identify`; costs nothing for a request without a session cookie. */
   readonly middleware: RequestHandler;
   /**
-   * The session's member, or the guest. Ends a session that broke its rules (fingerprint, address, version, age) and clears its cookie.
-   * `idle`: the page asks by itself, so the session does not last longer for it and the member was not seen.
+   * The session's member, or the guest. Ends a session that broke its rules (fingerprint, address, version, age) and
+   * clears its cookie. `idle`: the page asks by itself, so the session does not last longer for it and the member was
+   * not seen.
    */
   identify(req: Request, res: Response, options?: { readonly idle?: boolean }): Promise<Viewer>;
   /** True when `identify` found a session and ended it: reads go on as a guest, everything else is 401. */
   ended(req: Request): boolean;
-  /** For answers that go on after `identify`: as whom the same request would come in now; undefined once its session is over. Changes nothing. */
+  /**
+   * For answers that go on after `identify`: as whom the same request would come in now; undefined once its session is
+   * over. Changes nothing.
+   */
   again(req: Request): Promise<Viewer | undefined>;
   /** The token's owner; `undefined`: 401. */
   bearer(token: string): Promise<Viewer | undefined>;
-  /** True when the request carries a cookie that could be a session's: it must not be served as a guest's without asking. */
+  /**
+   * True when the request carries a cookie that could be a session's: it must not be served as a guest's without
+   * asking.
+   */
   hasCookie(header: string | undefined): boolean;
-  /** True when the member confirmed within 15 minutes, in this session, that it is them: by a login with all its steps, or at /login/confirm. */
+  /**
+   * True when the member confirmed within 15 minutes, in this session, that it is them: by a login with all its steps,
+   * or at /login/confirm.
+   */
   confirmed(req: Request): boolean;
   /** Until when that lasts; undefined where it does not. */
   confirmedUntil(req: Request): Date | undefined;
   /** Who waits in this browser; `undefined` for everybody else, after ten minutes and once the session has begun. */
   waiting(req: Request): Promise<Waiting | undefined>;
   /**
-   * The step of this name is done: begins the waiting member's session, once, and resolves to the answer for programs. 401 when nobody
-   * waits (any more) or the browser waits for another step, so that no plugin can do another's.
+   * The step of this name is done: begins the waiting member's session, once, and resolves to the answer for programs.
+   * 401 when nobody waits (any more) or the browser waits for another step, so that no plugin can do another's.
    */
   enter(req: Request, res: Response, step: string): Promise<Entered>;
 }
 export const Sessions = defineToken<Sessions>('Sessions');
 
-/** Tells whoever made a request, on the next page that they see, why their session is over. `text` is a sentence for that. */
+/**
+ * Tells whoever made a request, on the next page that they see, why their session is over. `text` is a sentence for
+ * that.
+ */
 export type SessionNotice = (req: Request, res: Response, text: string) => void;
 export const sessionNotices = defineExtensionPoint<SessionNotice>('accounts.session-notices');
 
@@ -284,19 +384,31 @@ export const sessionNotices = defineExtensionPoint<SessionNotice>('accounts.sess
 export interface Csrf {
   /** The token for this visitor's forms and meta tag; sets the guest cookie where there is none. */
   token(req: Request, res: Response): string;
-  /** Checks the header X-CSRF-Token, or `given` (a form's `_csrf`), against the visitor, and the Origin of the request. */
+  /**
+   * Checks the header X-CSRF-Token, or `given` (a form's `_csrf`), against the visitor, and the Origin of the request.
+   */
   valid(req: Request, given?: string): boolean;
   /**
-   * False where no token can be valid: the request comes from another site, or without a cookie that a token belongs to. Asked before a body
-   * is read for its token; a cookie that is not good any more is enough, so that a form can come back with what was typed.
+   * False where no token can be valid: the request comes from another site, or without a cookie that a token belongs
+   * to. Asked before a body is read for its token; a cookie that is not good any more is enough, so that a form can
+   * come back with what was typed.
    */
   possible(req: Request): boolean;
-  /** For answers from stored bytes: the guest's token for a raw Cookie header, and the Set-Cookie value to send where one is needed. `overHttps`: the request did; the site's origin may say so too. */
-  guestToken(cookieHeader: string | undefined, overHttps?: boolean): { readonly token: string; readonly setCookie: string | undefined };
+  /**
+   * For answers from stored bytes: the guest's token for a raw Cookie header, and the Set-Cookie value to send where
+   * one is needed. `overHttps`: the request did; the site's origin may say so too.
+   */
+  guestToken(
+    cookieHeader: string | undefined,
+    overHttps?: boolean,
+  ): { readonly token: string; readonly setCookie: string | undefined };
 }
 export const Csrf = defineToken<Csrf>('Csrf');
 
-/** A field that another plugin adds to the user record. `loadMany` gets all ids of an answer at once and answers for each, in order. */
+/**
+ * A field that another plugin adds to the user record. `loadMany` gets all ids of an answer at once and answers for
+ * each, in order.
+ */
 export interface UserField {
   readonly name: string;
   readonly result: TSchema;
@@ -306,7 +418,10 @@ export interface UserField {
 }
 export const userFields = defineExtensionPoint<UserField>('accounts.user-fields');
 
-/** Which members keep from others when they were last here; they themselves, and those who may see addresses, see it all the same. Asked once for a list. */
+/**
+ * Which members keep from others when they were last here; they themselves, and those who may see addresses, see it all
+ * the same. Asked once for a list.
+ */
 export interface LastSeenRule {
   hidden(ids: readonly string[]): Promise<ReadonlySet<string>>;
 }
@@ -323,6 +438,12 @@ export interface ProfileTab {
 }
 export const profileTabs = defineExtensionPoint<ProfileTab>('accounts.profile-tabs');
 
-export const seeAddresses = definePermission('accounts.see-addresses', { label: 'see members’ e-mail and IP addresses', default: 'admin' });
+export const seeAddresses = definePermission('accounts.see-addresses', {
+  label: 'see members’ e-mail and IP addresses',
+  default: 'admin',
+});
 export const manageAccounts = definePermission('accounts.manage', { label: 'manage members', default: 'admin' });
-export const editProfile = definePermission('accounts.edit-profile', { label: 'change what others see of them', default: 'member' });
+export const editProfile = definePermission('accounts.edit-profile', {
+  label: 'change what others see of them',
+  default: 'member',
+});

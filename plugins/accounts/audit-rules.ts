@@ -1,17 +1,39 @@
 import type { PluginHandle } from '#core';
 import {
-  addressesViewed, emailChanged, groupChanged, identityConfirmed, loggedIn, loggedOut, loginRefused, passwordChanged, sessionEnded, sessionsRevoked,
-  statusChanged, tokenIssued, tokenRevoked, userRegistered,
+  addressesViewed,
+  emailChanged,
+  groupChanged,
+  identityConfirmed,
+  loggedIn,
+  loggedOut,
+  loginRefused,
+  passwordChanged,
+  sessionEnded,
+  sessionsRevoked,
+  statusChanged,
+  tokenIssued,
+  tokenRevoked,
+  userRegistered,
 } from '#plugins/accounts';
 import { auditRules, audited, type AuditEntry } from '#plugins/audit';
 
 const member = (id: string): NonNullable<AuditEntry['subject']> => ({ type: 'account', id });
 /** What one did about an account, perhaps one's own. */
-const done = <A extends string>(action: A, { id, by }: { readonly id: string; readonly by?: string | undefined }, details?: AuditEntry['details']): AuditEntry<A> =>
-  ({ action, ...(by !== undefined && { actor: by }), subject: member(id), ...(details && { details }) });
+const done = <A extends string>(
+  action: A,
+  { id, by }: { readonly id: string; readonly by?: string | undefined },
+  details?: AuditEntry['details'],
+): AuditEntry<A> => ({
+  action,
+  ...(by !== undefined && { actor: by }),
+  subject: member(id),
+  ...(details && { details }),
+});
 /** What a member did from an address. */
-const came = <A extends string>(action: A, { id, address }: { readonly id: string; readonly address: string }): AuditEntry<A> =>
-  ({ action, actor: id, subject: member(id), address });
+const came = <A extends string>(
+  action: A,
+  { id, address }: { readonly id: string; readonly address: string },
+): AuditEntry<A> => ({ action, actor: id, subject: member(id), address });
 
 const RULES = [
   audited(loggedIn, ['account.logged-in'], (from) => came('account.logged-in', from)),
@@ -19,20 +41,38 @@ const RULES = [
   audited(identityConfirmed, ['account.confirmed'], (from) => came('account.confirmed', from)),
   // Nobody knows who it was, and what was typed as a name may be a password.
   audited(loginRefused, ['account.login-refused'], ({ id, address, confirming }) => ({
-    action: 'account.login-refused', ...(id !== undefined && { subject: member(id) }), address, details: { confirming },
+    action: 'account.login-refused',
+    ...(id !== undefined && { subject: member(id) }),
+    address,
+    details: { confirming },
   })),
-  audited(sessionEnded, ['account.session-ended'], ({ id, address, cause }) => ({ action: 'account.session-ended', subject: member(id), address, details: { cause } })),
-  audited(sessionsRevoked, ['account.sessions-revoked'], (change) => done('account.sessions-revoked', change, { which: change.which })),
+  audited(sessionEnded, ['account.session-ended'], ({ id, address, cause }) => ({
+    action: 'account.session-ended',
+    subject: member(id),
+    address,
+    details: { cause },
+  })),
+  audited(sessionsRevoked, ['account.sessions-revoked'], (change) =>
+    done('account.sessions-revoked', change, { which: change.which }),
+  ),
   audited(passwordChanged, ['account.password-changed'], (change) => done('account.password-changed', change)),
   audited(emailChanged, ['account.email-changed'], (change) => done('account.email-changed', change)),
   audited(tokenIssued, ['account.token-issued'], (change) => done('account.token-issued', change)),
   audited(tokenRevoked, ['account.token-revoked'], (change) => done('account.token-revoked', change)),
-  audited(groupChanged, ['account.group-changed'], (change) => done('account.group-changed', change, { from: change.from, to: change.to })),
-  audited(statusChanged, ['account.status-changed'], (change) => done('account.status-changed', change, { from: change.from, to: change.to })),
+  audited(groupChanged, ['account.group-changed'], (change) =>
+    done('account.group-changed', change, { from: change.from, to: change.to }),
+  ),
+  audited(statusChanged, ['account.status-changed'], (change) =>
+    done('account.status-changed', change, { from: change.from, to: change.to }),
+  ),
   audited(addressesViewed, ['account.addresses-viewed'], ({ ids, by }) => ({
-    action: 'account.addresses-viewed', actor: by, ...(ids.length === 1 ? { subject: member(ids[0]!) } : { details: { members: ids.join(' ') } }),
+    action: 'account.addresses-viewed',
+    actor: by,
+    ...(ids.length === 1 ? { subject: member(ids[0]!) } : { details: { members: ids.join(' ') } }),
   })),
-  audited(userRegistered, ['account.registered'], ({ user, by }) => done('account.registered', { id: user.id, by: by ?? user.id })),
+  audited(userRegistered, ['account.registered'], ({ user, by }) =>
+    done('account.registered', { id: user.id, by: by ?? user.id }),
+  ),
 ];
 
 /** The hooks of all that is kept, which this plugin owns. */

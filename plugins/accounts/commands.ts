@@ -4,7 +4,9 @@ import { Accounts } from '#plugins/accounts';
 
 const name = Type.String({ title: 'Username' });
 const group = Type.String({ title: 'Id or name of a group' });
-const password = Type.Optional(Type.String({ description: 'The new password; left out, it is asked for, and "-" reads it from standard input' }));
+const password = Type.Optional(
+  Type.String({ description: 'The new password; left out, it is asked for, and "-" reads it from standard input' }),
+);
 
 /** A refused input as the one line that a shell shows. */
 async function plainly<T>(work: Promise<T>): Promise<T> {
@@ -18,7 +20,13 @@ async function plainly<T>(work: Promise<T>): Promise<T> {
 
 function groupId(access: Access, idOrName: string): string {
   const found = access.findGroup(idOrName);
-  if (!found) throw new ConfigurationError(`There is no group "${idOrName}". Groups: ${access.groups().map(({ id }) => id).join(', ')}`);
+  if (!found)
+    throw new ConfigurationError(
+      `There is no group "${idOrName}". Groups: ${access
+        .groups()
+        .map(({ id }) => id)
+        .join(', ')}`,
+    );
   return found.id;
 }
 
@@ -33,12 +41,19 @@ const create = defineCommand({
   summary: 'Add a member',
   example: 'user create ada --email ada@example.org --group moderator',
   positional: ['name'],
-  options: Type.Object({ name, email: Type.String({ title: 'E-mail address' }), password, group: Type.Optional(group) }),
+  options: Type.Object({
+    name,
+    email: Type.String({ title: 'E-mail address' }),
+    password,
+    group: Type.Optional(group),
+  }),
   needs: { accounts: Accounts, access: Access },
   async run({ accounts, access }, options, console) {
     const groupOf = options.group !== undefined && { groupId: groupId(access, options.group) };
     const given = await secretOption(console, 'password', options.password);
-    const account = await plainly(accounts.create({ username: options.name, email: options.email, password: given, by: commandLine, ...groupOf }));
+    const account = await plainly(
+      accounts.create({ username: options.name, email: options.email, password: given, by: commandLine, ...groupOf }),
+    );
     console.print(`Created ${account.username} in the group ${account.groupId}.`);
   },
 });

@@ -20,7 +20,9 @@ export async function giveAgain(logins: Logins, account: Account, { password, fi
   try {
     await logins.confirm(account, password, address);
   } catch (error) {
-    throw error instanceof HttpError && error.status === 401 ? new InvalidInput([{ field, message: 'is not right' }]) : error;
+    throw error instanceof HttpError && error.status === 401
+      ? new InvalidInput([{ field, message: 'is not right' }])
+      : error;
   }
 }
 
@@ -36,13 +38,19 @@ export interface ConfirmParts {
 }
 
 /** Where members confirm that it is them before what needs that, and where they end it before its time. */
-export function addConfirmPages(plugin: PluginHandle, { accounts, sessions, logins, forms, http, environment, steps }: ConfirmParts): void {
+export function addConfirmPages(
+  plugin: PluginHandle,
+  { accounts, sessions, logins, forms, http, environment, steps }: ConfirmParts,
+): void {
   /** The step of a login whose code is asked for here too. */
   const stepOf = async (account: Account): Promise<Required<LoginStep> | undefined> => {
     for (const step of steps()) if (step.confirm && (await step.required(account))) return step as Required<LoginStep>;
     return undefined;
   };
-  const shown = async (id: string | undefined, given: { readonly values?: Readonly<Record<string, unknown>>; readonly retry?: Retry }): Promise<View> => {
+  const shown = async (
+    id: string | undefined,
+    given: { readonly values?: Readonly<Record<string, unknown>>; readonly retry?: Retry },
+  ): Promise<View> => {
     // A guest gets here with what was sent when their session has ended meanwhile.
     const account = id === undefined ? undefined : await accounts.find(id);
     return forms.confirm({ ...given, coded: account !== undefined && (await stepOf(account)) !== undefined });
@@ -55,24 +63,41 @@ export function addConfirmPages(plugin: PluginHandle, { accounts, sessions, logi
 
   const again = (retry: Retry) => shown(retry.actor.id, { retry });
   plugin.route(pages, {
-    method: 'post', path: PATH, can: 'public', summary: 'Confirm that it is you, for 15 minutes', body: ConfirmForm, options: { login: true, again, longText: true },
+    method: 'post',
+    path: PATH,
+    can: 'public',
+    summary: 'Confirm that it is you, for 15 minutes',
+    body: ConfirmForm,
+    options: { login: true, again, longText: true },
   })(async ({ actor, body, req }) => {
     const address = http.addressOf(req);
     const account = (await accounts.find(actor.id!))!;
     await giveAgain(logins, account, { password: body.password, field: 'password', address });
     const step = await stepOf(account);
-    if (step && !body.code) throw new InvalidInput([{ field: 'code', message: 'is needed too: this account has two-factor login' }]);
+    if (step && !body.code)
+      throw new InvalidInput([{ field: 'code', message: 'is needed too: this account has two-factor login' }]);
     await step?.confirm(account, body.code ?? '', address);
     await sessions.confirm(req);
     await plugin.emit(identityConfirmed, { id: account.id, address });
     const until = sessions.confirmedUntil(req)?.toISOString();
-    return negotiated(resumed(body.pending || undefined, redirect(ownPath(body.return_to, environment.baseUrl))), { success: true, confirmed_until: until });
+    return negotiated(resumed(body.pending || undefined, redirect(ownPath(body.return_to, environment.baseUrl))), {
+      success: true,
+      confirmed_until: until,
+    });
   });
 
   plugin.route(pages, {
-    method: 'post', path: `${PATH}/end`, can: 'public', summary: 'Be asked for the password again from now on', body: ReturnForm, options: { login: true },
+    method: 'post',
+    path: `${PATH}/end`,
+    can: 'public',
+    summary: 'Be asked for the password again from now on',
+    body: ReturnForm,
+    options: { login: true },
   })(async ({ body, req }) => {
     await sessions.confirm(req, false);
-    return negotiated(redirect(ownPath(body.return_to, environment.baseUrl), { notice: 'You will be asked for your password again.' }), { success: true });
+    return negotiated(
+      redirect(ownPath(body.return_to, environment.baseUrl), { notice: 'You will be asked for your password again.' }),
+      { success: true },
+    );
   });
 }

@@ -5,7 +5,10 @@ import { cookieName, cookieOf } from '#plugins/protection';
 /** Names the session of whoever is logged in. */
 export const SESSION = 'parley.sid';
 
-/** Cookies of this forum: under https they are `Secure` and carry the `__Host-` prefix, so that no other host can set them. */
+/**
+ * Cookies of this forum: under https they are `Secure` and carry the `__Host-` prefix, so that no other host can set
+ * them.
+ */
 export class Cookies {
   readonly #http: Http;
   /** What the site's origin says, for answers made without a request at hand. */

@@ -15,7 +15,10 @@ interface Fresh {
   readonly token: string;
 }
 
-/** Tokens are signatures of the login's own secret for members, and digests of a signed random cookie for guests. Nothing is stored. */
+/**
+ * Tokens are signatures of the login's own secret for members, and digests of a signed random cookie for guests.
+ * Nothing is stored.
+ */
 export class CsrfService implements Csrf {
   readonly #secrets: Secrets;
   readonly #cookies: Cookies;
@@ -24,7 +27,17 @@ export class CsrfService implements Csrf {
   readonly #fresh: Fresh[] = [];
   #warned = false;
 
-  constructor({ secrets, cookies, baseUrl, log }: { secrets: Secrets; cookies: Cookies; baseUrl: string; log: Logger }) {
+  constructor({
+    secrets,
+    cookies,
+    baseUrl,
+    log,
+  }: {
+    secrets: Secrets;
+    cookies: Cookies;
+    baseUrl: string;
+    log: Logger;
+  }) {
     this.#log = log;
     this.#secrets = secrets;
     this.#cookies = cookies;
@@ -49,16 +62,24 @@ export class CsrfService implements Csrf {
     const login = loginOf(req);
     if (login) return this.#secrets.verify('csrf-member', login.csrf, token);
     const cookie = this.#cookie(req.headers.cookie, this.#cookies.secure(req));
-    return cookie !== undefined && timingSafeEqual(hash('sha256', token, 'buffer'), hash('sha256', tokenOf(cookie), 'buffer'));
+    return (
+      cookie !== undefined &&
+      timingSafeEqual(hash('sha256', token, 'buffer'), hash('sha256', tokenOf(cookie), 'buffer'))
+    );
   }
 
   possible(req: Request): boolean {
     const { cookie } = req.headers;
     const name = this.#cookies.name(COOKIE, this.#cookies.secure(req));
-    return this.#sameOrigin(req) && (this.#cookies.hasSession(cookie) || this.#cookies.read(cookie, name) !== undefined);
+    return (
+      this.#sameOrigin(req) && (this.#cookies.hasSession(cookie) || this.#cookies.read(cookie, name) !== undefined)
+    );
   }
 
-  guestToken(cookieHeader: string | undefined, overHttps = false): { readonly token: string; readonly setCookie: string | undefined } {
+  guestToken(
+    cookieHeader: string | undefined,
+    overHttps = false,
+  ): { readonly token: string; readonly setCookie: string | undefined } {
     const secure = overHttps || this.#cookies.secureSite;
     const known = this.#cookie(cookieHeader, secure);
     if (known !== undefined) return { token: tokenOf(known), setCookie: undefined };
@@ -85,7 +106,11 @@ export class CsrfService implements Csrf {
   #cookie(header: string | undefined, secure: boolean): string | undefined {
     const value = this.#cookies.read(header, this.#cookies.name(COOKIE, secure));
     const dot = value?.indexOf('.') ?? -1;
-    return value !== undefined && dot > 0 && this.#secrets.verify('csrf-cookie', value.slice(0, dot), value.slice(dot + 1)) ? value : undefined;
+    return value !== undefined &&
+      dot > 0 &&
+      this.#secrets.verify('csrf-cookie', value.slice(0, dot), value.slice(dot + 1))
+      ? value
+      : undefined;
   }
 
   /** The second line: what browsers say about where the request comes from. Clients that say nothing pass. */
@@ -97,17 +122,25 @@ export class CsrfService implements Csrf {
     return origin === this.#origin || (this.#isHere(origin, host) && isLocal(this.#origin));
   }
 
-  /** Whether it says that it comes from where it was sent to, as anybody can. On the own machine that is enough: no site elsewhere has such a name. */
+  /**
+   * Whether it says that it comes from where it was sent to, as anybody can. On the own machine that is enough: no site
+   * elsewhere has such a name.
+   */
   #isHere(origin: string, host: string | undefined): boolean {
     if (!URL.canParse(origin) || new URL(origin).host !== host) return false;
     if (isLocal(origin)) return true;
-    if (!this.#warned) this.#log.warn({ origin, site: this.#origin }, 'forms are refused that are not sent from the site’s own address; is BASE_URL right?');
+    if (!this.#warned)
+      this.#log.warn(
+        { origin, site: this.#origin },
+        'forms are refused that are not sent from the site’s own address; is BASE_URL right?',
+      );
     this.#warned = true;
     return false;
   }
 }
 
-const isLocal = (origin: string): boolean => /^(?:localhost|(?:.*\.)localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(origin).hostname);
+const isLocal = (origin: string): boolean =>
+  /^(?:localhost|(?:.*\.)localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(origin).hostname);
 
 /** Whoever does not know the cookie cannot make its token, and the token does not give the cookie away. */
 const tokenOf = (cookie: string): string => hash('sha256', cookie, 'base64url');
@@ -115,6 +148,8 @@ const tokenOf = (cookie: string): string => hash('sha256', cookie, 'base64url');
 /** A guest cookie that this very answer already sets, in the form of a request's header. */
 function pendingCookie(res: Response, name: string): string | undefined {
   const lines = res.getHeader('Set-Cookie');
-  const line = (Array.isArray(lines) ? lines : []).find((one) => one.startsWith(`${name}=`) && !one.startsWith(`${name}=;`));
+  const line = (Array.isArray(lines) ? lines : []).find(
+    (one) => one.startsWith(`${name}=`) && !one.startsWith(`${name}=;`),
+  );
   return line?.split(';', 1)[0];
 }

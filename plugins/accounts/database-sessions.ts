@@ -1,9 +1,21 @@
 import { Store } from 'express-session';
 import { sql, type Cache, type Clock, type Data } from '#core';
 import { digest } from './identifier.ts';
-import { endOf, type Done, type Found, type Login, type SessionStore, type Stored, type StoredLogin } from './session-store.ts';
+import {
+  endOf,
+  type Done,
+  type Found,
+  type Login,
+  type SessionStore,
+  type Stored,
+  type StoredLogin,
+} from './session-store.ts';
 
-const report = (work: Promise<unknown>, done: Done | undefined): void => void work.then(() => done?.(), (error: unknown) => done?.(error));
+const report = (work: Promise<unknown>, done: Done | undefined): void =>
+  void work.then(
+    () => done?.(),
+    (error: unknown) => done?.(error),
+  );
 
 /** Sessions in the database, read from memory until they change: without Redis there is only this process. */
 export class DatabaseSessions extends Store implements SessionStore {
@@ -20,7 +32,10 @@ export class DatabaseSessions extends Store implements SessionStore {
 
   override get(id: string, done: Found): void {
     // Parsed anew for each request: express-session changes what it is given.
-    this.#read(digest(id)).then((text) => done(undefined, text === undefined ? null : (JSON.parse(text) as Stored)), done);
+    this.#read(digest(id)).then(
+      (text) => done(undefined, text === undefined ? null : (JSON.parse(text) as Stored)),
+      done,
+    );
   }
 
   override set(id: string, session: Stored, done?: Done): void {
@@ -54,7 +69,12 @@ export class DatabaseSessions extends Store implements SessionStore {
   }
 
   async of(account: string): Promise<readonly StoredLogin[]> {
-    return this.#data.all(sql<{ key: string; login: Login }>`select key, data->'login' as login from accounts_session where account_id = ${account}`);
+    return this.#data.all(
+      sql<{
+        key: string;
+        login: Login;
+      }>`select key, data->'login' as login from accounts_session where account_id = ${account}`,
+    );
   }
 
   async remove(id: string): Promise<boolean> {
@@ -67,7 +87,9 @@ export class DatabaseSessions extends Store implements SessionStore {
 
   /** Deletes what is over; how many there were. */
   async clean(): Promise<number> {
-    const gone = await this.#data.all(sql`delete from accounts_session where expires_at < ${new Date(this.#clock.now())} returning key`);
+    const gone = await this.#data.all(
+      sql`delete from accounts_session where expires_at < ${new Date(this.#clock.now())} returning key`,
+    );
     return gone.length;
   }
 
@@ -78,8 +100,16 @@ export class DatabaseSessions extends Store implements SessionStore {
   }
 
   #read(key: string): Promise<string | undefined> {
-    return this.#cache.remember(tagOf(key), [tagOf(key)], async () =>
-      (await this.#data.one(sql<{ text: string }>`select data::text as text from accounts_session where key = ${key}`))?.text);
+    return this.#cache.remember(
+      tagOf(key),
+      [tagOf(key)],
+      async () =>
+        (
+          await this.#data.one(
+            sql<{ text: string }>`select data::text as text from accounts_session where key = ${key}`,
+          )
+        )?.text,
+    );
   }
 }
 

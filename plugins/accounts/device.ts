@@ -19,9 +19,13 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b/, 'Linux'],
 ];
 
-const first = (list: typeof BROWSERS, agent: string): string | undefined => list.find(([sign]) => sign.test(agent))?.[1];
+const first = (list: typeof BROWSERS, agent: string): string | undefined =>
+  list.find(([sign]) => sign.test(agent))?.[1];
 
-/** The browser and the system that a `User-Agent` names, such as "Firefox on Linux". Clients can claim anything: it is for their owner's eyes. */
+/**
+ * The browser and the system that a `User-Agent` names, such as "Firefox on Linux". Clients can claim anything: it is
+ * for their owner's eyes.
+ */
 export function deviceOf(agent: string | undefined): string {
   const text = (agent ?? '').slice(0, 500);
   const browser = first(BROWSERS, text);

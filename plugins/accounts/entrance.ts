@@ -84,13 +84,21 @@ export class Entrance extends SessionsService implements Sessions {
   }
 
   /** The old forgery token dies with the guest's cookie, so programs get the new one. */
-  async #begin(req: Request, res: Response, account: Account, remember: boolean): Promise<{ readonly viewer: Viewer; readonly json: Entered }> {
+  async #begin(
+    req: Request,
+    res: Response,
+    account: Account,
+    remember: boolean,
+  ): Promise<{ readonly viewer: Viewer; readonly json: Entered }> {
     const address = this.#http.addressOf(req);
     const viewer = await this.start(req, res, account, { remember });
     this.#csrf.forgetGuest(req, res);
     await this.#accounts.recordLogin(account.id, address);
     await this.#emit(loggedIn, { id: account.id, address });
-    return { viewer, json: { success: true, user: await this.#users.find(account.id, viewer), csrf_token: this.#csrf.token(req, res) } };
+    return {
+      viewer,
+      json: { success: true, user: await this.#users.find(account.id, viewer), csrf_token: this.#csrf.token(req, res) },
+    };
   }
 
   /** The first step that is left. What a step throws is passed on: nobody gets in because a step does not work. */
@@ -106,4 +114,5 @@ export class Entrance extends SessionsService implements Sessions {
   }
 }
 
-const tooLate = (): HttpError => new HttpError(401, 'This login took too long or was used already; log in again', { code: 'login_needed' });
+const tooLate = (): HttpError =>
+  new HttpError(401, 'This login took too long or was used already; log in again', { code: 'login_needed' });

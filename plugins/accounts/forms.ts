@@ -28,16 +28,23 @@ export const RegisterForm = Type.Object({
 });
 export type RegisterForm = Static<typeof RegisterForm>;
 
-/** `code`: of a second factor; longer than any with all that people put between its signs. `pending`: what was sent before, sealed. */
+/**
+ * `code`: of a second factor; longer than any with all that people put between its signs. `pending`: what was sent
+ * before, sealed.
+ */
 export const ConfirmForm = Type.Object({
-  password: Text(1_024), code: Type.Optional(Type.String({ maxLength: 60 })), return_to: Type.Optional(Type.String({ maxLength: 2_048 })),
+  password: Text(1_024),
+  code: Type.Optional(Type.String({ maxLength: 60 })),
+  return_to: Type.Optional(Type.String({ maxLength: 2_048 })),
   pending: Type.Optional(Type.String({ maxLength: 1_000_000 })),
 });
 export const ReturnForm = Type.Object({ return_to: Type.Optional(Type.String({ maxLength: 2_048 })) });
 export const EmailForm = Type.Object({ email: Text(254) });
 export const SessionForm = Type.Object({ id: Type.String({ pattern: '^[0-9a-f]{64}$' }) });
 export const PasswordForm = Type.Object({
-  current_password: Text(1_024), password: Text(1_024), password_confirmation: Type.Optional(Type.String()),
+  current_password: Text(1_024),
+  password: Text(1_024),
+  password_confirmation: Type.Optional(Type.String()),
   keep_tokens: Type.Optional(Type.Union([Type.Boolean(), Type.String({ maxLength: 20 })])),
 });
 export const ProfileForm = Type.Object({ bio: Type.String({ maxLength: 1_000 }) });
@@ -56,7 +63,8 @@ const typed = ({ values, retry }: Shown, names: readonly string[]): Record<strin
 };
 
 /** Any spelling that forms and clients use for a ticked box. */
-export const ticked = (value: unknown): boolean => value === true || (typeof value === 'string' && !['', 'false', '0', 'off', 'no'].includes(value));
+export const ticked = (value: unknown): boolean =>
+  value === true || (typeof value === 'string' && !['', 'false', '0', 'off', 'no'].includes(value));
 
 /** The forms of this plugin as views. */
 export class Forms {
@@ -69,43 +77,100 @@ export class Forms {
   }
 
   login(shown: Shown): View {
-    const model = { ...typed(shown, ['identifier', 'return_to']), remember: ticked(shown.retry?.body['remember']), ...troubleOf(shown.retry) };
-    return view('@accounts/login', { name: 'login', title: 'Log in', canonical: '/login', hidden: true }, model, shown.retry?.status ?? 200);
+    const model = {
+      ...typed(shown, ['identifier', 'return_to']),
+      remember: ticked(shown.retry?.body['remember']),
+      ...troubleOf(shown.retry),
+    };
+    return view(
+      '@accounts/login',
+      { name: 'login', title: 'Log in', canonical: '/login', hidden: true },
+      model,
+      shown.retry?.status ?? 200,
+    );
   }
 
   register(shown: Shown): View {
-    const model = { ...typed(shown, ['username', 'email', 'return_to']), stamp: this.#honeypot.stamp(), ...this.#policy(), ...troubleOf(shown.retry) };
-    return view('@accounts/register', { name: 'register', title: 'Sign up', canonical: '/register', hidden: true }, model, shown.retry?.status ?? 200);
+    const model = {
+      ...typed(shown, ['username', 'email', 'return_to']),
+      stamp: this.#honeypot.stamp(),
+      ...this.#policy(),
+      ...troubleOf(shown.retry),
+    };
+    return view(
+      '@accounts/register',
+      { name: 'register', title: 'Sign up', canonical: '/register', hidden: true },
+      model,
+      shown.retry?.status ?? 200,
+    );
   }
 
   /** `editable`: without it the member reads what others see of them. */
   profile(shown: Shown & { readonly editable: boolean }): View {
     const model = { ...typed(shown, ['bio']), editable: shown.editable, ...troubleOf(shown.retry) };
-    return view('@accounts/settings-profile', { name: 'settings', title: 'Profile', hidden: true }, model, shown.retry?.status ?? 200);
+    return view(
+      '@accounts/settings-profile',
+      { name: 'settings', title: 'Profile', hidden: true },
+      model,
+      shown.retry?.status ?? 200,
+    );
   }
 
   /** Asks a member for the password again, and for a code (`coded`). */
   confirm(shown: Shown & { readonly coded: boolean }): View {
     const model = { ...typed(shown, ['return_to', 'pending']), coded: shown.coded, ...troubleOf(shown.retry) };
-    return view('@accounts/login-confirm', { name: 'login', title: 'Confirm it is you', hidden: true }, model, shown.retry?.status ?? 200);
+    return view(
+      '@accounts/login-confirm',
+      { name: 'login', title: 'Confirm it is you', hidden: true },
+      model,
+      shown.retry?.status ?? 200,
+    );
   }
 
   email(shown: Shown): View {
     const model = { ...typed(shown, ['email']), ...troubleOf(shown.retry) };
-    return view('@accounts/settings-email', { name: 'settings', title: 'E-mail address', hidden: true, current: SECURITY }, model, shown.retry?.status ?? 200);
+    return view(
+      '@accounts/settings-email',
+      { name: 'settings', title: 'E-mail address', hidden: true, current: SECURITY },
+      model,
+      shown.retry?.status ?? 200,
+    );
   }
 
   /** `token`: as it stands, if there is one; `fresh`: just made, shown this once. */
-  security(shown: Shown & { readonly email: string; readonly token: TokenState | undefined; readonly fresh?: string }): View {
+  security(
+    shown: Shown & { readonly email: string; readonly token: TokenState | undefined; readonly fresh?: string },
+  ): View {
     const keepTokens = ticked(shown.retry?.body['keep_tokens']);
-    const model = { email: shown.email, token: shown.token, fresh: shown.fresh, keepTokens, ...this.#policy(), ...troubleOf(shown.retry) };
-    return view('@accounts/settings-security', { name: 'settings', title: 'Security', hidden: true, current: SECURITY }, model, shown.retry?.status ?? 200);
+    const model = {
+      email: shown.email,
+      token: shown.token,
+      fresh: shown.fresh,
+      keepTokens,
+      ...this.#policy(),
+      ...troubleOf(shown.retry),
+    };
+    return view(
+      '@accounts/settings-security',
+      { name: 'settings', title: 'Security', hidden: true, current: SECURITY },
+      model,
+      shown.retry?.status ?? 200,
+    );
   }
 
   sessions(shown: Shown & { readonly sessions: readonly OwnSession[] }): View {
-    const sessions = shown.sessions.map((session) => ({ ...session, startedAt: new Date(session.startedAt), seenAt: new Date(session.seenAt) }));
+    const sessions = shown.sessions.map((session) => ({
+      ...session,
+      startedAt: new Date(session.startedAt),
+      seenAt: new Date(session.seenAt),
+    }));
     const model = { sessions, others: sessions.length > 1, ...troubleOf(shown.retry) };
-    return view('@accounts/settings-sessions', { name: 'settings', title: 'Sessions', hidden: true, current: SECURITY }, model, shown.retry?.status ?? 200);
+    return view(
+      '@accounts/settings-sessions',
+      { name: 'settings', title: 'Sessions', hidden: true, current: SECURITY },
+      model,
+      shown.retry?.status ?? 200,
+    );
   }
 
   #policy(): object {

@@ -4,10 +4,20 @@ import type { PasswordSettings } from './passwords.ts';
 /** The least cost of bcrypt at which a stolen table of hashes still takes its time. */
 export const LEAST_COST = 10;
 
-/** The settings of passwords as they count: a cost that an earlier version stored below the least one is lifted to it. */
-export function hashing(settings: PasswordSettings, { production, quickHashes = 0 }: Environment, log: Logger): PasswordSettings {
+/**
+ * The settings of passwords as they count: a cost that an earlier version stored below the least one is lifted to it.
+ */
+export function hashing(
+  settings: PasswordSettings,
+  { production, quickHashes = 0 }: Environment,
+  log: Logger,
+): PasswordSettings {
   const stored = settings['security.bcrypt_cost'];
-  if (stored < LEAST_COST) log.warn({ setting: 'security.bcrypt_cost', stored, used: LEAST_COST }, 'the stored cost of password hashes is too low, so the least one is used');
+  if (stored < LEAST_COST)
+    log.warn(
+      { setting: 'security.bcrypt_cost', stored, used: LEAST_COST },
+      'the stored cost of password hashes is too low, so the least one is used',
+    );
   return {
     get 'security.password_min_length'() {
       return settings['security.password_min_length'];

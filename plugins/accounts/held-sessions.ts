@@ -12,7 +12,10 @@ interface Held {
   readonly confirmedAt: number;
 }
 
-/** What Redis last said about sessions, so that members can read on while it does not answer. An ended session is dropped in every process. */
+/**
+ * What Redis last said about sessions, so that members can read on while it does not answer. An ended session is
+ * dropped in every process.
+ */
 export class HeldSessions {
   readonly #clock: Clock;
   readonly #fleet: Fleet;

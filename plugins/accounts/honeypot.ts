@@ -25,12 +25,23 @@ export class Honeypot {
   }
 
   /** Throws 400 for a filled trap, for a forged or stale stamp, and for none where the form was `shown`. */
-  async pass({ trap, stamp, shown }: { trap: string | undefined; stamp: string | undefined; shown: boolean }): Promise<void> {
+  async pass({
+    trap,
+    stamp,
+    shown,
+  }: {
+    trap: string | undefined;
+    stamp: string | undefined;
+    shown: boolean;
+  }): Promise<void> {
     if (trap !== undefined && trap !== '') throw new HttpError(400, 'This was not sent by a person', { code: 'spam' });
     if (stamp === undefined && !shown) return;
     const [time = '', signature = ''] = (stamp ?? '').split('.');
-    const age = this.#secrets.verify('form-shown', time, signature) ? this.#clock.now() - Number.parseInt(time, 36) : STALE;
-    if (age >= STALE) throw new HttpError(400, 'This form was open for too long. Please send it again.', { code: 'form_expired' });
+    const age = this.#secrets.verify('form-shown', time, signature)
+      ? this.#clock.now() - Number.parseInt(time, 36)
+      : STALE;
+    if (age >= STALE)
+      throw new HttpError(400, 'This form was open for too long. Please send it again.', { code: 'form_expired' });
     if (age < QUICKEST) await sleep(QUICKEST - Math.max(0, age));
   }
 }

@@ -90,8 +90,15 @@ export class Logins {
     return undefined;
   }
 
-  /** An unknown name goes the same way as a wrong password, note and all, so that neither answer nor time tells them apart. */
-  async #verify(credentials: Credentials | undefined, password: string, { address, confirming }: Attempt): Promise<Account | undefined> {
+  /**
+   * An unknown name goes the same way as a wrong password, note and all, so that neither answer nor time tells them
+   * apart.
+   */
+  async #verify(
+    credentials: Credentials | undefined,
+    password: string,
+    { address, confirming }: Attempt,
+  ): Promise<Account | undefined> {
     const { accounts, passwords, emit, log } = this.#options;
     const right = await passwords.verify(password, credentials?.passwordHash);
     if (!credentials || !right || credentials.account.status !== 'active') {
@@ -99,7 +106,8 @@ export class Logins {
       await emit(loginRefused, { id: credentials?.account.id, confirming, address });
       return undefined;
     }
-    if (passwords.outdated(credentials.passwordHash)) await accounts.rehash(credentials.account.id, credentials.passwordHash, await passwords.hash(password));
+    if (passwords.outdated(credentials.passwordHash))
+      await accounts.rehash(credentials.account.id, credentials.passwordHash, await passwords.hash(password));
     log.info({ account: credentials.account.id, address, confirming, outcome: 'accepted' }, 'login');
     return credentials.account;
   }

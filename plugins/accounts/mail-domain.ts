@@ -13,10 +13,17 @@ export interface MxResolver {
 }
 
 /**
- * False when the domain certainly takes no mail. A resolver that fails or cannot be reached in time does not keep anybody
- * out: true, and a line in the log.
+ * False when the domain certainly takes no mail. A resolver that fails or cannot be reached in time does not keep
+ * anybody out: true, and a line in the log.
  */
-export async function takesMail(domain: string, { log, resolver = new Resolver({ timeout: PATIENCE, tries: 1 }), patience = PATIENCE }: { log: Logger; resolver?: MxResolver; patience?: number }): Promise<boolean> {
+export async function takesMail(
+  domain: string,
+  {
+    log,
+    resolver = new Resolver({ timeout: PATIENCE, tries: 1 }),
+    patience = PATIENCE,
+  }: { log: Logger; resolver?: MxResolver; patience?: number },
+): Promise<boolean> {
   const ascii = domainToASCII(domain);
   if (ascii === '') return false;
   const { promise: late, reject } = Promise.withResolvers<never>();

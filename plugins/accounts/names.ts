@@ -4,10 +4,13 @@ import { sql, type RawBuilder } from '#core';
 const FINDABLE = /[\p{L}\p{N}]{3}/u;
 
 /**
- * Names that contain `text`, in any case: those that begin with it first, then by name. Of less than three letters or digits in a row only names that begin with it,
- * so that an index finds them whatever is asked for.
+ * Names that contain `text`, in any case: those that begin with it first, then by name. Of less than three letters or
+ * digits in a row only names that begin with it, so that an index finds them whatever is asked for.
  */
-export function namesLike(text: string): { readonly matches: RawBuilder<unknown>; readonly order: RawBuilder<unknown> } {
+export function namesLike(text: string): {
+  readonly matches: RawBuilder<unknown>;
+  readonly order: RawBuilder<unknown>;
+} {
   const low = text.toLowerCase();
   const name = sql`lower(username::text) collate "C"`;
   const begins = sql`(${name} >= ${low} and ${name} < ${`${low}\u{10FFFF}`})`;

@@ -26,7 +26,15 @@ export class OwnSessions {
   readonly #rules: SessionRules;
   readonly #cache: Cache;
 
-  constructor({ store, rules, cache }: { readonly store: SessionStore; readonly rules: SessionRules; readonly cache: Cache }) {
+  constructor({
+    store,
+    rules,
+    cache,
+  }: {
+    readonly store: SessionStore;
+    readonly rules: SessionRules;
+    readonly cache: Cache;
+  }) {
     this.#store = store;
     this.#rules = rules;
     this.#cache = cache;
@@ -37,12 +45,19 @@ export class OwnSessions {
     const logins = new Map<string, Login>();
     for (const { login } of await this.#store.of(account.id)) {
       const known = logins.get(login.csrf);
-      if (this.#rules.over(login, account) === undefined && (known === undefined || known.issuedAt < login.issuedAt)) logins.set(login.csrf, login);
+      if (this.#rules.over(login, account) === undefined && (known === undefined || known.issuedAt < login.issuedAt))
+        logins.set(login.csrf, login);
     }
-    return [...logins.values()].map((login) => ({
-      id: handleOf(login), device: login.device, address: login.address, startedAt: login.startedAt, seenAt: login.seenAt,
-      current: login.csrf === current?.csrf,
-    })).sort((a, b) => b.seenAt - a.seenAt || (a.id < b.id ? -1 : 1));
+    return [...logins.values()]
+      .map((login) => ({
+        id: handleOf(login),
+        device: login.device,
+        address: login.address,
+        startedAt: login.startedAt,
+        seenAt: login.seenAt,
+        current: login.csrf === current?.csrf,
+      }))
+      .sort((a, b) => b.seenAt - a.seenAt || (a.id < b.id ? -1 : 1));
   }
 
   /** Ends one of the account's sessions by its `OwnSession.id`; false when there is none (any more). */
@@ -53,7 +68,10 @@ export class OwnSessions {
     return ended;
   }
 
-  /** Ends all but the newest sessions of an account. Whoever begins one calls this after it is stored, so that of several at once the last sees them all. */
+  /**
+   * Ends all but the newest sessions of an account. Whoever begins one calls this after it is stored, so that of
+   * several at once the last sees them all.
+   */
   async keepNewest(account: string): Promise<void> {
     const begun = new Map<string, number>();
     for (const { login } of await this.#store.of(account)) begun.set(login.csrf, login.startedAt);

@@ -20,7 +20,10 @@ export interface PageParts {
 }
 
 /** Logging in and out, and signing up. */
-export function addPages(plugin: PluginHandle, { sessions, csrf, logins, registration, forms, http, environment }: PageParts): void {
+export function addPages(
+  plugin: PluginHandle,
+  { sessions, csrf, logins, registration, forms, http, environment }: PageParts,
+): void {
   const back = (path: string | undefined): string => ownPath(path, environment.baseUrl);
 
   plugin.route(pages, { method: 'get', path: '/login', can: 'public' })(({ actor, req }) => {
@@ -29,10 +32,17 @@ export function addPages(plugin: PluginHandle, { sessions, csrf, logins, registr
   });
 
   plugin.route(pages, {
-    method: 'post', path: '/login', can: 'public', body: LoginForm, options: { again: (retry: Retry) => forms.login({ retry }) },
+    method: 'post',
+    path: '/login',
+    can: 'public',
+    body: LoginForm,
+    options: { again: (retry: Retry) => forms.login({ retry }) },
   })(async ({ req, res, body }) => {
     const account = await logins.check(body.identifier, body.password, http.addressOf(req));
-    const { to, json } = await sessions.admit(req, res, account, { remember: ticked(body.remember), returnTo: back(body.return_to) });
+    const { to, json } = await sessions.admit(req, res, account, {
+      remember: ticked(body.remember),
+      returnTo: back(body.return_to),
+    });
     return negotiated(redirect(to), json);
   });
 
@@ -42,12 +52,24 @@ export function addPages(plugin: PluginHandle, { sessions, csrf, logins, registr
   });
 
   plugin.route(pages, {
-    method: 'post', path: '/register', can: 'public', body: RegisterForm, options: { again: (retry: Retry) => forms.register({ retry }) },
+    method: 'post',
+    path: '/register',
+    can: 'public',
+    body: RegisterForm,
+    options: { again: (retry: Retry) => forms.register({ retry }) },
   })(async ({ req, res, body }) => {
     const registered = await registration.register(body, http.addressOf(req), { shown: req.is('json') === false });
-    if ('confirmation' in registered) return negotiated(redirect(registered.confirmation.path), { success: true, [registered.confirmation.name]: true }, 201);
+    if ('confirmation' in registered)
+      return negotiated(
+        redirect(registered.confirmation.path),
+        { success: true, [registered.confirmation.name]: true },
+        201,
+      );
     const { account } = registered;
-    const { to, json, entered } = await sessions.admit(req, res, account, { remember: false, returnTo: back(body.return_to) });
+    const { to, json, entered } = await sessions.admit(req, res, account, {
+      remember: false,
+      returnTo: back(body.return_to),
+    });
     return negotiated(redirect(to, entered ? { notice: `Welcome, ${account.username}!` } : {}), json, 201);
   });
 

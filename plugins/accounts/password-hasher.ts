@@ -15,8 +15,11 @@ interface Waiting {
 }
 
 const overloaded = (): HttpError =>
-  new HttpError(503, 'Too many people are logging in at once; try again in a few seconds', { headers: { 'Retry-After': '10' } });
-const interrupted = (): HttpError => new HttpError(503, 'Checking the password was interrupted; try again', { headers: { 'Retry-After': '1' } });
+  new HttpError(503, 'Too many people are logging in at once; try again in a few seconds', {
+    headers: { 'Retry-After': '10' },
+  });
+const interrupted = (): HttpError =>
+  new HttpError(503, 'Checking the password was interrupted; try again', { headers: { 'Retry-After': '1' } });
 
 /** bcrypt on threads of its own, so that a rush of logins delays logins and nothing else. */
 export class PasswordHasher {

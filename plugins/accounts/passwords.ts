@@ -7,7 +7,9 @@ import type { PasswordHasher } from './password-hasher.ts';
 /** bcrypt reads no further; longer passwords are refused rather than cut. UTF-8 bytes. */
 const LONGEST = 72;
 
-/** One list for the server's check and the form's pattern. The regular expressions are read with the `v` flag by both. */
+/**
+ * One list for the server's check and the form's pattern. The regular expressions are read with the `v` flag by both.
+ */
 const CLASSES = [
   { pattern: String.raw`\p{Ll}`, name: 'a lowercase letter' },
   { pattern: String.raw`\p{Lu}`, name: 'an uppercase letter' },
@@ -17,9 +19,26 @@ const CLASSES = [
 const CHECKS = CLASSES.map(({ pattern, name }) => ({ expression: new RegExp(pattern, 'v'), name }));
 
 /** Signs that people put in place of letters. */
-const DISGUISES: Readonly<Record<string, string>> = { '0': 'o', '1': 'l', '3': 'e', '4': 'a', '5': 's', '7': 't', '8': 'b', '@': 'a', $: 's', '!': 'i', '|': 'l', '+': 't' };
+const DISGUISES: Readonly<Record<string, string>> = {
+  '0': 'o',
+  '1': 'l',
+  '3': 'e',
+  '4': 'a',
+  '5': 's',
+  '7': 't',
+  '8': 'b',
+  '@': 'a',
+  $: 's',
+  '!': 'i',
+  '|': 'l',
+  '+': 't',
+};
 
-const COMMON = new Set(readFileSync(new URL('common-passwords.txt', import.meta.url), 'utf8').split(/\s+/).filter(Boolean));
+const COMMON = new Set(
+  readFileSync(new URL('common-passwords.txt', import.meta.url), 'utf8')
+    .split(/\s+/)
+    .filter(Boolean),
+);
 
 /** A password's core: what is left without numbers and signs around it. The policy makes everyone add those. */
 function cores(password: string): readonly string[] {
@@ -27,14 +46,28 @@ function cores(password: string): readonly string[] {
   const bare = lower.replace(/^[^\p{L}]+|[^\p{L}]+$/gv, '');
   const undone = (text: string): string => text.replace(/[^\p{L}]/gv, (sign) => DISGUISES[sign] ?? '');
   const trimmed = lower.replace(/^[\d\W_]*?(?=[\p{L}@$0-9])|[\d\W_]+$/gv, '');
-  return [lower, lower.replace(/[^\p{L}\p{N}]/gv, ''), bare, bare.replace(/[^\p{L}]/gv, ''), undone(bare), undone(trimmed), undone(lower)];
+  return [
+    lower,
+    lower.replace(/[^\p{L}\p{N}]/gv, ''),
+    bare,
+    bare.replace(/[^\p{L}]/gv, ''),
+    undone(bare),
+    undone(trimmed),
+    undone(lower),
+  ];
 }
 
 /** "passwordpassword" is no better than "password". */
-const halves = (text: string): string => (text.length % 2 === 0 && text.slice(0, text.length / 2) === text.slice(text.length / 2) ? text.slice(0, text.length / 2) : text);
+const halves = (text: string): string =>
+  text.length % 2 === 0 && text.slice(0, text.length / 2) === text.slice(text.length / 2)
+    ? text.slice(0, text.length / 2)
+    : text;
 
-/** True when the password is on the list of common ones, also with numbers and signs around it or in place of letters. */
-export const isCommon = (password: string): boolean => cores(password).some((core) => COMMON.has(core) || COMMON.has(halves(core)));
+/**
+ * True when the password is on the list of common ones, also with numbers and signs around it or in place of letters.
+ */
+export const isCommon = (password: string): boolean =>
+  cores(password).some((core) => COMMON.has(core) || COMMON.has(halves(core)));
 
 export interface PasswordSettings {
   readonly 'security.password_min_length': number;
@@ -66,7 +99,8 @@ export class Passwords {
     const minimum = this.#minimum;
     const length = { pattern: `.{${minimum},}`, label: `at least ${minimum} characters` };
     return {
-      minimum, pattern: `${CLASSES.map(({ pattern }) => `(?=.*${pattern})`).join('')}${length.pattern}`,
+      minimum,
+      pattern: `${CLASSES.map(({ pattern }) => `(?=.*${pattern})`).join('')}${length.pattern}`,
       rules: [length, ...CLASSES.map(({ pattern, name }) => ({ pattern, label: name }))],
     };
   }
@@ -76,11 +110,15 @@ export class Passwords {
     const missing = CHECKS.filter(({ expression }) => !expression.test(password)).map(({ name }) => name);
     const messages = [
       ...([...password].length < this.#minimum ? [`must have at least ${this.#minimum} characters`] : []),
-      ...(Buffer.byteLength(password) > LONGEST ? [`must have at most ${LONGEST} bytes (letters with accents count as two or more)`] : []),
+      ...(Buffer.byteLength(password) > LONGEST
+        ? [`must have at most ${LONGEST} bytes (letters with accents count as two or more)`]
+        : []),
       ...(missing.length > 0 ? [`must contain ${missing.join(', ')}`] : []),
     ];
-    if (messages.length === 0 && isCommon(password)) messages.push('is one of those that everybody tries first; choose another');
-    if (messages.length === 0 && own.some((name) => name.length > 2 && cores(password).includes(name.toLowerCase()))) messages.push('must not be your name');
+    if (messages.length === 0 && isCommon(password))
+      messages.push('is one of those that everybody tries first; choose another');
+    if (messages.length === 0 && own.some((name) => name.length > 2 && cores(password).includes(name.toLowerCase())))
+      messages.push('must not be your name');
     return messages.map((message) => ({ field: 'password', message }));
   }
 
@@ -109,10 +147,14 @@ export class Passwords {
     return this.#parts.settings['security.bcrypt_cost'];
   }
 
-  /** A well-formed hash of no known password, at the cost that most members' hashes have, so that time does not tell whether there is such a member. */
+  /**
+   * A well-formed hash of no known password, at the cost that most members' hashes have, so that time does not tell
+   * whether there is such a member.
+   */
   async #dummy(): Promise<string> {
     const now = this.#parts.clock.now();
-    if (!this.#commonCost || now >= this.#commonCost.until) this.#commonCost = { until: now + COST_HOLDS, cost: this.#findCommonCost() };
+    if (!this.#commonCost || now >= this.#commonCost.until)
+      this.#commonCost = { until: now + COST_HOLDS, cost: this.#findCommonCost() };
     const held = this.#commonCost;
     try {
       return `$2b$${String((await held.cost) ?? this.#cost).padStart(2, '0')}$Qm9hdHNBcmVGdW5Ub0RvTePRgKq5V4Wf7hNmY2xUo8sZbTdLcJr0i`;
@@ -122,7 +164,10 @@ export class Passwords {
     }
   }
 
-  /** After a change of the setting, hashes follow one login at a time. Reads as much of a million accounts as of some thousands. */
+  /**
+   * After a change of the setting, hashes follow one login at a time. Reads as much of a million accounts as of some
+   * thousands.
+   */
   async #findCommonCost(): Promise<number | undefined> {
     const found = await this.#parts.data.one(sql<{ cost: number }>`select substr(password_hash, 5, 2)::int as cost
       from account tablesample system ((select least(100, 100 * ${SAMPLE}::float8 / greatest(reltuples, 1)) from pg_class where oid = 'account'::regclass))

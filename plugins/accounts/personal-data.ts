@@ -28,17 +28,24 @@ interface Parts {
 const pretty = (value: object): string => JSON.stringify(value, undefined, 2);
 const timeOf = (at: number): string => new Date(at).toISOString();
 
-/** The account itself, and where its member is logged in. Its row is anonymised by whoever erases; the sessions go here. */
+/**
+ * The account itself, and where its member is logged in. Its row is anonymised by whoever erases; the sessions go here.
+ */
 export const accountData = ({ data, accounts, own }: Parts): PersonalData => ({
   name: 'account',
   async *entries(accountId) {
-    const row = await data.one(sql<Row>`select id, username::text as username, email::text as email, group_id as "group", bio, avatar_url as avatar, joined_at,
+    const row =
+      await data.one(sql<Row>`select id, username::text as username, email::text as email, group_id as "group", bio, avatar_url as avatar, joined_at,
       last_seen_at, last_login_at, registration_ip, last_ip, api_token is not null as has_api_token, api_token_used_at from account where id = ${accountId}`);
     const account = await accounts.find(accountId);
     if (!row || !account) return;
     yield { path: 'account.json', content: pretty(row) };
-    const sessions = (await own.list(account, undefined)).map(({ device, address, startedAt, seenAt }) => (
-      { device, address, started_at: timeOf(startedAt), last_seen_at: timeOf(seenAt) }));
+    const sessions = (await own.list(account, undefined)).map(({ device, address, startedAt, seenAt }) => ({
+      device,
+      address,
+      started_at: timeOf(startedAt),
+      last_seen_at: timeOf(seenAt),
+    }));
     yield { path: 'sessions.json', content: pretty(sessions) };
   },
   async erase(accountId) {

@@ -1,8 +1,26 @@
 import { Cache, Clock, Data, definePlugin, Environment, Fleet, Http, Secrets, Type } from '#core';
 import { Access } from '#plugins/access';
 import {
-  accountNotices, Accounts, accountsTag, accountTag, Csrf, editProfile, emailConfirmations, lastSeenRules, loginSteps, mailDomainAccepted, manageAccounts, profileTabs, seeAddresses, sessionNotices, Sessions, staffDemands,
-  tokenStores, userChanged, userFields, userRegistered,
+  accountNotices,
+  Accounts,
+  accountsTag,
+  accountTag,
+  Csrf,
+  editProfile,
+  emailConfirmations,
+  lastSeenRules,
+  loginSteps,
+  mailDomainAccepted,
+  manageAccounts,
+  profileTabs,
+  seeAddresses,
+  sessionNotices,
+  Sessions,
+  staffDemands,
+  tokenStores,
+  userChanged,
+  userFields,
+  userRegistered,
 } from '#plugins/accounts';
 import { eventRules } from '#plugins/events';
 import { Limits } from '#plugins/limits';
@@ -45,10 +63,30 @@ export default definePlugin({
   name: 'Accounts',
   version: '1.0.0',
   description: 'Registration, login, sessions, API tokens and profiles.',
-  needs: { data: Data, cache: Cache, fleet: Fleet, clock: Clock, http: Http, secrets: Secrets, environment: Environment, access: Access, limits: Limits },
+  needs: {
+    data: Data,
+    cache: Cache,
+    fleet: Fleet,
+    clock: Clock,
+    http: Http,
+    secrets: Secrets,
+    environment: Environment,
+    access: Access,
+    limits: Limits,
+  },
   provides: { accounts: Accounts, sessions: Sessions, csrf: Csrf },
   hooks: [userChanged, mailDomainAccepted, ...auditedHooks],
-  extensionPoints: [userFields, lastSeenRules, profileTabs, emailConfirmations, loginSteps, accountNotices, tokenStores, sessionNotices, staffDemands],
+  extensionPoints: [
+    userFields,
+    lastSeenRules,
+    profileTabs,
+    emailConfirmations,
+    loginSteps,
+    accountNotices,
+    tokenStores,
+    sessionNotices,
+    staffDemands,
+  ],
   permissions: [seeAddresses, manageAccounts, editProfile],
   settings: accountSettings,
   entities: [AccountEntity],
@@ -60,7 +98,16 @@ export default definePlugin({
     plugin.defer(hasher.close);
     const passwords = new Passwords({ data, clock, settings: hashing(settings, environment, log), hasher });
     const notices = () => plugin.extensions(accountNotices).map(({ value }) => value);
-    const accounts = new AccountsService({ data, cache, clock, access, passwords, emit, notices, tokenStores: () => plugin.extensions(tokenStores).map(({ value }) => value) });
+    const accounts = new AccountsService({
+      data,
+      cache,
+      clock,
+      access,
+      passwords,
+      emit,
+      notices,
+      tokenStores: () => plugin.extensions(tokenStores).map(({ value }) => value),
+    });
     plugin.on(userChanged, ({ id }) => cache.purge(accountTag(id), accountsTag), { awaited: true });
     plugin.on(userRegistered, () => cache.purge(accountsTag), { awaited: true });
     plugin.extend(eventRules, registrationRule(data));
@@ -68,10 +115,17 @@ export default definePlugin({
 
     const held = new HeldSessions(clock, fleet);
     plugin.defer(held.stop);
-    const store = cache.redis ? new RedisSessions({ redis: cache.redis, clock, held }) : new DatabaseSessions({ data, cache, clock });
+    const store = cache.redis
+      ? new RedisSessions({ redis: cache.redis, clock, held })
+      : new DatabaseSessions({ data, cache, clock });
     const cookies = new Cookies(http, baseUrl);
     const csrf = new CsrfService({ secrets, cookies, baseUrl, log });
-    const users = new UserRecords({ data, access, fields: () => plugin.extensions(userFields), lastSeenRules: () => plugin.extensions(lastSeenRules) });
+    const users = new UserRecords({
+      data,
+      access,
+      fields: () => plugin.extensions(userFields),
+      lastSeenRules: () => plugin.extensions(lastSeenRules),
+    });
     const tokens = new ApiTokens({ data, cache, clock, accounts, emit });
     plugin.extend(tokenStores, tokens);
     const rules = new SessionRules({ clock, http, settings });
@@ -79,12 +133,28 @@ export default definePlugin({
     const waiting = new WaitingLogins({ data, clock, cookies });
     const steps = () => plugin.extensions(loginSteps).map(({ value }) => value);
     const sessions = new Entrance({
-      store, own, rules, accounts, tokens, access, clock, http, cookies, secrets, emit, log, waiting, csrf, users, steps,
+      store,
+      own,
+      rules,
+      accounts,
+      tokens,
+      access,
+      clock,
+      http,
+      cookies,
+      secrets,
+      emit,
+      log,
+      waiting,
+      csrf,
+      users,
+      steps,
       notices: () => plugin.extensions(sessionNotices).map(({ value }) => value),
       demands: () => plugin.extensions(staffDemands).map(({ value }) => value),
     });
     plugin.job('clean-sessions', {
-      schema: Type.Object({}), cron: '17 * * * *',
+      schema: Type.Object({}),
+      cron: '17 * * * *',
       run: async () => {
         await waiting.clean();
         if (store instanceof DatabaseSessions) await store.clean();
@@ -92,9 +162,17 @@ export default definePlugin({
     });
 
     const honeypot = new Honeypot(secrets, clock);
-    const confirmation = () => plugin.extensions(emailConfirmations).map(({ value }) => value).find((one) => one.required());
+    const confirmation = () =>
+      plugin
+        .extensions(emailConfirmations)
+        .map(({ value }) => value)
+        .find((one) => one.required());
     const registration = new Registration({
-      accounts, limits, honeypot, settings, confirmation,
+      accounts,
+      limits,
+      honeypot,
+      settings,
+      confirmation,
       takesMail: async (domain) => (await plugin.query(mailDomainAccepted, { domain })) ?? takesMail(domain, { log }),
     });
     const logins = new Logins({ accounts, passwords, limits, settings, emit, log });

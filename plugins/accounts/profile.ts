@@ -10,10 +10,15 @@ const PROFILE = /^\/u\/([^/]+)(?:\/[a-z-]+)?$/;
 const Address = Type.Object({ username: Type.String(), tab: Type.Optional(Type.String()) });
 
 /** The page of a member: who they are, and a tab for what each plugin knows of them. */
-export function addProfile(plugin: PluginHandle, users: UserRecords, accounts: Pick<Accounts, 'named' | 'authors'>): void {
+export function addProfile(
+  plugin: PluginHandle,
+  users: UserRecords,
+  accounts: Pick<Accounts, 'named' | 'authors'>,
+): void {
   // Profiles are everybody's, where there is such a member.
   plugin.extend(places, {
-    prefixes: ['/u/'], tags: [accountsTag],
+    prefixes: ['/u/'],
+    tags: [accountsTag],
     async shown(paths) {
       const names = paths.map((path) => PROFILE.exec(path)?.[1]?.toLowerCase());
       const known = await accounts.named(names.filter((name) => name !== undefined));
@@ -25,22 +30,54 @@ export function addProfile(plugin: PluginHandle, users: UserRecords, accounts: P
     },
   });
   for (const path of ['/u/:username', '/u/:username/:tab']) {
-    plugin.route(pages, { method: 'get', path, can: 'public', params: Address, find: ({ actor, params }) => users.named(params.username, actor) })(async ({ actor, params, req, target: user }) => {
+    plugin.route(pages, {
+      method: 'get',
+      path,
+      can: 'public',
+      params: Address,
+      find: ({ actor, params }) => users.named(params.username, actor),
+    })(async ({ actor, params, req, target: user }) => {
       const address = pathOf(user);
-      if (params.username !== user.username) return redirect(params.tab === undefined ? address : `${address}/${encodeURIComponent(params.tab)}`, { status: 301 });
+      if (params.username !== user.username)
+        return redirect(params.tab === undefined ? address : `${address}/${encodeURIComponent(params.tab)}`, {
+          status: 301,
+        });
       const profile = authorOf(user);
       const extensions = plugin.extensions(profileTabs);
-      const current = params.tab === undefined ? extensions[0] : extensions.find(({ value }) => value.id === params.tab);
+      const current =
+        params.tab === undefined ? extensions[0] : extensions.find(({ value }) => value.id === params.tab);
       if (!current && params.tab !== undefined) throw notFound();
-      const counts = await Promise.all(extensions.map(({ plugin: id, value }) => plugin.attempt(id, `profile tab ${value.id}: count`, () => value.count?.(profile, actor), PATIENCE)));
+      const counts = await Promise.all(
+        extensions.map(({ plugin: id, value }) =>
+          plugin.attempt(id, `profile tab ${value.id}: count`, () => value.count?.(profile, actor), PATIENCE),
+        ),
+      );
       const query = req.query as Record<string, string | undefined>;
-      const content = current && (await plugin.attempt(current.plugin, `profile tab ${current.value.id}`, () => current.value.render(profile, actor, query).catch(refusalOnly), PATIENCE));
+      const content =
+        current &&
+        (await plugin.attempt(
+          current.plugin,
+          `profile tab ${current.value.id}`,
+          () => current.value.render(profile, actor, query).catch(refusalOnly),
+          PATIENCE,
+        ));
       if (content instanceof HttpError) throw content;
-      const items = extensions.map(({ value }, index) => ({ label: value.label, href: index === 0 ? address : `${address}/${value.id}`, current: value === current?.value, count: counts[index] }));
+      const items = extensions.map(({ value }, index) => ({
+        label: value.label,
+        href: index === 0 ? address : `${address}/${value.id}`,
+        current: value === current?.value,
+        count: counts[index],
+      }));
       const page = Number(query['page']) > 1 ? `?page=${encodeURIComponent(query['page']!)}` : '';
       const canonical = (items.find((item) => item.current)?.href ?? address) + page;
       const head = { name: 'profile', title: user.username, canonical, subject: user.id };
-      return view('@accounts/profile', head, { user, tabs: items, content, missing: current !== undefined && content === undefined, own: actor.id === user.id });
+      return view('@accounts/profile', head, {
+        user,
+        tabs: items,
+        content,
+        missing: current !== undefined && content === undefined,
+        own: actor.id === user.id,
+      });
     });
   }
 }

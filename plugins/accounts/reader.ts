@@ -46,7 +46,12 @@ export class AccountReader {
     await access.refresh();
     const rows = await data.all(sql<{ id: string; username: string; groupId: string }>`
       select id, username::text as username, group_id as "groupId" from account where id = any(${ids.filter(isId)}::uuid[]) and status = 'active'`);
-    return new Map(rows.map(({ id, username, groupId }) => [id, { id, username, group: access.group(groupId) ?? access.groupOf('guest') }]));
+    return new Map(
+      rows.map(({ id, username, groupId }) => [
+        id,
+        { id, username, group: access.group(groupId) ?? access.groupOf('guest') },
+      ]),
+    );
   }
 
   async enterable(ids: readonly string[]): Promise<ReadonlySet<string>> {
@@ -78,7 +83,9 @@ export class AccountReader {
     }
     if (missing.length > 0) {
       const since = cache.mark();
-      for (const account of await data.all(sql<Account>`select ${COLUMNS} from account where id = any(${missing}::uuid[]) order by id`)) {
+      for (const account of await data.all(
+        sql<Account>`select ${COLUMNS} from account where id = any(${missing}::uuid[]) order by id`,
+      )) {
         found.set(account.id, account);
         if (!data.inTransaction) cache.keep(accountTag(account.id), [accountTag(account.id)], account, since);
       }
@@ -90,7 +97,9 @@ export class AccountReader {
     const pattern = `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
     const where = sql`(lower(username::text) like ${pattern} or lower(email::text) like ${pattern}) and (${groupId ?? null}::text is null or group_id::text = ${groupId ?? null}::text)`;
     const [accounts, counted] = await Promise.all([
-      this.#parts.data.all(sql<Account>`select ${COLUMNS} from account where ${where} order by lower(username::text), id limit ${limit} offset ${offset}`),
+      this.#parts.data.all(
+        sql<Account>`select ${COLUMNS} from account where ${where} order by lower(username::text), id limit ${limit} offset ${offset}`,
+      ),
       this.#parts.data.one(sql<{ total: number }>`select count(*)::int as total from account where ${where}`),
     ]);
     return { accounts, total: counted?.total ?? 0 };
@@ -98,7 +107,9 @@ export class AccountReader {
 
   async searchNames({ text, limit, offset }: Parameters<Accounts['searchNames']>[0]): Promise<readonly Account[]> {
     const { matches, order } = namesLike(text);
-    return this.#parts.data.all(sql<Account>`select ${COLUMNS} from account where ${matches} order by ${order} limit ${limit} offset ${offset}`);
+    return this.#parts.data.all(
+      sql<Account>`select ${COLUMNS} from account where ${matches} order by ${order} limit ${limit} offset ${offset}`,
+    );
   }
 
   /** What a login checks. Always asks the database. */
@@ -116,6 +127,8 @@ export class AccountReader {
 
   /** Names hold no "@", so the identifier says which of the two it is. */
   #named(identifier: string) {
-    return identifier.includes('@') ? sql`email = ${identifier}::text::citext` : sql`username = ${identifier}::text::citext`;
+    return identifier.includes('@')
+      ? sql`email = ${identifier}::text::citext`
+      : sql`username = ${identifier}::text::citext`;
   }
 }

@@ -6,15 +6,27 @@ import { isId } from './identifier.ts';
 import { namesLike } from './names.ts';
 
 const own = Type.Object({
-  id: Type.String(), username: Type.String(), avatar_url: nullable(Type.String()), group: Type.Object({ id: Type.String(), name: Type.String() }),
-  bio: Type.String(), joined_at: Time, last_seen_at: nullable(Time),
+  id: Type.String(),
+  username: Type.String(),
+  avatar_url: nullable(Type.String()),
+  group: Type.Object({ id: Type.String(), name: Type.String() }),
+  bio: Type.String(),
+  joined_at: Time,
+  last_seen_at: nullable(Time),
   email: Type.Optional(Type.String({ description: 'The owner and those who may see addresses' })),
-  registration_ip: Type.Optional(nullable(Type.String())), last_ip: Type.Optional(nullable(Type.String())),
+  registration_ip: Type.Optional(nullable(Type.String())),
+  last_ip: Type.Optional(nullable(Type.String())),
 });
 
-/** A user as the API gives them. The fields of other plugins are read anew each time, so that OpenAPI follows plugins that come and go. */
+/**
+ * A user as the API gives them. The fields of other plugins are read anew each time, so that OpenAPI follows plugins
+ * that come and go.
+ */
 export function userSchema(fields: () => readonly Extension<UserField>[]): typeof own {
-  const properties = (): object => ({ ...own.properties, ...Object.fromEntries(fields().map(({ value }) => [value.name, value.result])) });
+  const properties = (): object => ({
+    ...own.properties,
+    ...Object.fromEntries(fields().map(({ value }) => [value.name, value.result])),
+  });
   return Object.defineProperty({ ...own }, 'properties', { enumerable: true, get: properties });
 }
 
@@ -57,29 +69,50 @@ export class UserRecords {
 
   async find(id: string, viewer: Viewer): Promise<User | undefined> {
     if (!isId(id)) return undefined;
-    return (await this.#records(await this.#data.all(sql<Row>`select ${COLUMNS} from account where id = ${id}`), viewer))[0];
+    return (
+      await this.#records(await this.#data.all(sql<Row>`select ${COLUMNS} from account where id = ${id}`), viewer)
+    )[0];
   }
 
   async named(username: string, viewer: Viewer): Promise<User | undefined> {
-    return (await this.#records(await this.#data.all(sql<Row>`select ${COLUMNS} from account where username = ${username}::text::citext`), viewer))[0];
+    return (
+      await this.#records(
+        await this.#data.all(sql<Row>`select ${COLUMNS} from account where username = ${username}::text::citext`),
+        viewer,
+      )
+    )[0];
   }
 
   /** Names that begin with `text` first, then those that contain it; by name. */
-  async search(text: string, { limit, offset }: { limit: number; offset: number }, viewer: Viewer): Promise<readonly User[]> {
+  async search(
+    text: string,
+    { limit, offset }: { limit: number; offset: number },
+    viewer: Viewer,
+  ): Promise<readonly User[]> {
     const { matches, order } = namesLike(text);
-    const rows = await this.#data.all(sql<Row>`select ${COLUMNS} from account where ${matches} order by ${order} limit ${limit} offset ${offset}`);
+    const rows = await this.#data.all(
+      sql<Row>`select ${COLUMNS} from account where ${matches} order by ${order} limit ${limit} offset ${offset}`,
+    );
     return this.#records(rows, viewer);
   }
 
   async #records(rows: readonly Row[], viewer: Viewer): Promise<readonly User[]> {
     const ids = rows.map(({ id }) => id);
-    const fields = await Promise.all((rows.length > 0 ? this.#fields() : []).map(async ({ value }) => [value.name, await value.loadMany(ids, viewer)] as const));
+    const fields = await Promise.all(
+      (rows.length > 0 ? this.#fields() : []).map(
+        async ({ value }) => [value.name, await value.loadMany(ids, viewer)] as const,
+      ),
+    );
     const addresses = this.#access.allows(viewer, seeAddresses);
     const hidden = addresses ? [] : await this.#hidden(ids.filter((id) => id !== viewer.id));
     return rows.map((row, index) => ({
-      id: row.id, username: row.username, avatar_url: row.avatar_url,
+      id: row.id,
+      username: row.username,
+      avatar_url: row.avatar_url,
       group: { id: row.group_id, name: this.#access.group(row.group_id)?.name ?? row.group_id },
-      bio: row.bio, joined_at: row.joined_at.toISOString(), last_seen_at: hidden.includes(row.id) ? null : row.last_seen_at?.toISOString() ?? null,
+      bio: row.bio,
+      joined_at: row.joined_at.toISOString(),
+      last_seen_at: hidden.includes(row.id) ? null : (row.last_seen_at?.toISOString() ?? null),
       ...((addresses || viewer.id === row.id) && { email: row.email }),
       ...(addresses && { registration_ip: row.registration_ip, last_ip: row.last_ip }),
       ...Object.fromEntries(fields.map(([name, values]) => [name, values[index]])),

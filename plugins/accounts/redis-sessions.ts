@@ -2,7 +2,14 @@ import { RedisStore } from 'connect-redis';
 import type { Cache, Clock } from '#core';
 import type { HeldSessions } from './held-sessions.ts';
 import { digest } from './identifier.ts';
-import { endOf, REMEMBER_ME_LIFETIME, type Found, type SessionStore, type Stored, type StoredLogin } from './session-store.ts';
+import {
+  endOf,
+  REMEMBER_ME_LIFETIME,
+  type Found,
+  type SessionStore,
+  type Stored,
+  type StoredLogin,
+} from './session-store.ts';
 
 type Redis = NonNullable<Cache['redis']>;
 
@@ -25,7 +32,12 @@ export class RedisSessions extends RedisStore implements SessionStore {
   readonly #held: HeldSessions;
 
   constructor({ redis, clock, held }: { redis: Redis; clock: Clock; held: HeldSessions }) {
-    super({ client: hashing(redis), prefix: '', ttl: ({ login }: Stored) => (login ? secondsLeft(endOf(login), clock) : 0), disableTouch: true });
+    super({
+      client: hashing(redis),
+      prefix: '',
+      ttl: ({ login }: Stored) => (login ? secondsLeft(endOf(login), clock) : 0),
+      disableTouch: true,
+    });
     this.#redis = redis;
     this.#clock = clock;
     this.#held = held;
@@ -47,9 +59,13 @@ export class RedisSessions extends RedisStore implements SessionStore {
     if (!login) return;
     const index = indexOf(login.account);
     // In one step: there is no session that its member cannot see, and none is listed that is not there yet.
-    const done = await this.#redis.multi()
-      .zadd(index, endOf(login), digest(id)).zremrangebyscore(index, '-inf', String(this.#clock.now())).expire(index, REMEMBER_ME_LIFETIME)
-      .set(keyOf(id), JSON.stringify(session), 'EX', secondsLeft(endOf(login), this.#clock)).exec();
+    const done = await this.#redis
+      .multi()
+      .zadd(index, endOf(login), digest(id))
+      .zremrangebyscore(index, '-inf', String(this.#clock.now()))
+      .expire(index, REMEMBER_ME_LIFETIME)
+      .set(keyOf(id), JSON.stringify(session), 'EX', secondsLeft(endOf(login), this.#clock))
+      .exec();
     const failed = done?.find(([error]) => error)?.[0];
     if (!done || failed) throw failed ?? new Error('Redis did not store a session');
   }
@@ -57,7 +73,15 @@ export class RedisSessions extends RedisStore implements SessionStore {
   async write(id: string, session: Stored): Promise<boolean> {
     const { login } = session;
     if (!login) return false;
-    return (await this.#redis.set(keyOf(id), JSON.stringify(session), 'EX', secondsLeft(endOf(login), this.#clock), 'XX')) === 'OK';
+    return (
+      (await this.#redis.set(
+        keyOf(id),
+        JSON.stringify(session),
+        'EX',
+        secondsLeft(endOf(login), this.#clock),
+        'XX',
+      )) === 'OK'
+    );
   }
 
   async has(key: string): Promise<boolean> {

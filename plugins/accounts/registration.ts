@@ -44,7 +44,10 @@ const isName = ({ field }: FieldProblem): boolean => field === 'username';
 /** The new member, or how the address is confirmed first: then nothing says whether there is a new member. */
 export type Registered = { readonly account: Account } | { readonly confirmation: EmailConfirmation };
 
-/** Signing up by oneself. Whatever is plainly wrong is said before it counts as an attempt, and all that is known by then together. */
+/**
+ * Signing up by oneself. Whatever is plainly wrong is said before it counts as an attempt, and all that is known by
+ * then together.
+ */
 export class Registration {
   readonly #options: RegistrationOptions;
 
@@ -52,7 +55,10 @@ export class Registration {
     this.#options = options;
   }
 
-  /** `shown`: the form was shown to whoever sends it, by a browser; programs that send JSON have no form, and the same limits. */
+  /**
+   * `shown`: the form was shown to whoever sends it, by a browser; programs that send JSON have no form, and the same
+   * limits.
+   */
   async register(form: SignUp, address: string, { shown }: { readonly shown: boolean }): Promise<Registered> {
     const { accounts, limits, honeypot, settings } = this.#options;
     const { password, password_confirmation: repeated = password, [HONEYPOT]: trap, shown: stamp } = form;
@@ -62,13 +68,19 @@ export class Registration {
     const problems = [
       ...accounts.problems({ username, email, password }),
       ...(RESERVED.has(username.toLowerCase()) ? [{ field: 'username', message: 'is reserved' }] : []),
-      ...(repeated === password ? [] : [{ field: 'password_confirmation', message: 'is not the same as the password' }]),
+      ...(repeated === password
+        ? []
+        : [{ field: 'password_confirmation', message: 'is not the same as the password' }]),
     ];
-    if (problems.length > 0) throw new InvalidInput([...problems, ...(problems.some(isName) ? [] : await this.#takenName(username))]);
+    if (problems.length > 0)
+      throw new InvalidInput([...problems, ...(problems.some(isName) ? [] : await this.#takenName(username))]);
     const allowance = await limits.consume(BUCKET, limits.addressKey(address), settings['registration.rate_limit']);
     demand(allowance, tooOften);
     const taken = await accounts.taken({ username, email });
-    const refused = [...(this.#options.confirmation() ? taken.filter(isName) : taken), ...(await this.#unreachable(email))];
+    const refused = [
+      ...(this.#options.confirmation() ? taken.filter(isName) : taken),
+      ...(await this.#unreachable(email)),
+    ];
     if (refused.length > 0) throw new InvalidInput(refused);
     const confirmation = this.#options.confirmation();
     if (!confirmation) return { account: await accounts.create({ username, email, password, ip: address }) };

@@ -15,14 +15,22 @@ export function addRoutes(plugin: PluginHandle, users: UserRecords, clock: Clock
   /** Who was shown others' network addresses is on record. True where somebody was. */
   const note = async (shown: readonly Shown[], { id: by = '' }: Viewer): Promise<boolean> => {
     const ids = shown.filter((user) => user.id !== by && 'last_ip' in user).map(({ id }) => id);
-    for (let at = 0; at < ids.length; at += TOGETHER) await plugin.emit(addressesViewed, { ids: ids.slice(at, at + TOGETHER), by });
+    for (let at = 0; at < ids.length; at += TOGETHER)
+      await plugin.emit(addressesViewed, { ids: ids.slice(at, at + TOGETHER), by });
     return ids.length > 0;
   };
   const User = userSchema(() => plugin.extensions(userFields));
   plugin.route(api, {
-    method: 'get', path: '/users/search', summary: 'Users whose name begins with or contains a text', can: 'public',
-    query: Type.Object({ q: Type.String({ pattern: '\\S', maxLength: 100, description: 'Part of a username' }), ...Paging }),
-    result: listOf('users', User), keep: () => tagsOf([accountsTag], plugin.extensions(userFields)),
+    method: 'get',
+    path: '/users/search',
+    summary: 'Users whose name begins with or contains a text',
+    can: 'public',
+    query: Type.Object({
+      q: Type.String({ pattern: '\\S', maxLength: 100, description: 'Part of a username' }),
+      ...Paging,
+    }),
+    result: listOf('users', User),
+    keep: () => tagsOf([accountsTag], plugin.extensions(userFields)),
   })(async ({ actor, query, res }) => {
     const limit = Math.min(query.limit ?? MOST, MOST);
     const offset = query.cursor === undefined ? (query.offset ?? 0) : decodePosition(query.cursor);
@@ -36,7 +44,12 @@ export function addRoutes(plugin: PluginHandle, users: UserRecords, clock: Clock
   });
 
   plugin.route(api, {
-    method: 'get', path: '/users/:id', summary: 'One user', can: 'public', params: IdParams, result: Type.Object({ user: User }),
+    method: 'get',
+    path: '/users/:id',
+    summary: 'One user',
+    can: 'public',
+    params: IdParams,
+    result: Type.Object({ user: User }),
     find: ({ actor, params }) => users.find(params.id, actor),
   })(async ({ actor, target }) => {
     await note([target], actor);

@@ -1,9 +1,34 @@
 import { randomBytes } from 'node:crypto';
-import { InvalidInput, notFound, sql, type Clock, type EntityManager, type FieldProblem, type PluginHandle } from '#core';
 import {
-  accountsTag, addressesViewed, emailChanged, groupChanged, passwordChanged, sessionsRevoked, statusChanged, userChanged, userRegistered,
-  type Account, type AccountChange, type AccountNotice, type Accounts, type AccountStatus, type ImportedAccount, type NetworkAddresses, type NewAccount, type PasswordPolicy,
-  type EmailConfirmation, type TokenStore,
+  InvalidInput,
+  notFound,
+  sql,
+  type Clock,
+  type EntityManager,
+  type FieldProblem,
+  type PluginHandle,
+} from '#core';
+import {
+  accountsTag,
+  addressesViewed,
+  emailChanged,
+  groupChanged,
+  passwordChanged,
+  sessionsRevoked,
+  statusChanged,
+  userChanged,
+  userRegistered,
+  type Account,
+  type AccountChange,
+  type AccountNotice,
+  type Accounts,
+  type AccountStatus,
+  type ImportedAccount,
+  type NetworkAddresses,
+  type NewAccount,
+  type PasswordPolicy,
+  type EmailConfirmation,
+  type TokenStore,
 } from '#plugins/accounts';
 import { AccountEntity } from './entities.ts';
 import { isId, newId } from './identifier.ts';
@@ -28,7 +53,8 @@ export interface AccountsOptions extends ReaderParts {
 }
 
 /** The stored form of a client's address; `null` for the address that means "unknown". */
-const storedAddress = (ip: string | undefined): string | null => (ip === undefined || ip === '' || ip === UNKNOWN_ADDRESS ? null : ip);
+const storedAddress = (ip: string | undefined): string | null =>
+  ip === undefined || ip === '' || ip === UNKNOWN_ADDRESS ? null : ip;
 
 /** Accounts, and all that changes them. */
 export class AccountsService extends AccountReader implements Accounts {
@@ -44,16 +70,25 @@ export class AccountsService extends AccountReader implements Accounts {
   }
 
   /** What is wrong with a sign-up, apart from names that are taken. */
-  problems({ username, email, password }: Pick<NewAccount, 'username' | 'email' | 'password'>): readonly FieldProblem[] {
+  problems({
+    username,
+    email,
+    password,
+  }: Pick<NewAccount, 'username' | 'email' | 'password'>): readonly FieldProblem[] {
     return [
-      ...(USERNAME.test(username) ? [] : [{ field: 'username', message: 'must have 3 to 30 letters, digits, "_", "-" or "."' }]),
+      ...(USERNAME.test(username)
+        ? []
+        : [{ field: 'username', message: 'must have 3 to 30 letters, digits, "_", "-" or "."' }]),
       ...(EMAIL.test(email) ? [] : [{ field: 'email', message: 'is not an e-mail address' }]),
       ...this.#options.passwords.problems(password, [username, email.split('@')[0] ?? '']),
     ];
   }
 
   /** `stored` runs in the transaction that stores the account. */
-  async create({ username, email, password, groupId = 'member', bio = '', joinedAt, ip, by }: NewAccount, stored?: EmailConfirmation['begin']): Promise<Account> {
+  async create(
+    { username, email, password, groupId = 'member', bio = '', joinedAt, ip, by }: NewAccount,
+    stored?: EmailConfirmation['begin'],
+  ): Promise<Account> {
     const problems = this.problems({ username, email, password });
     if (problems.length > 0) throw new InvalidInput(problems);
     this.#knownGroup(groupId);
@@ -61,16 +96,31 @@ export class AccountsService extends AccountReader implements Accounts {
     const passwordHash = await this.#options.passwords.hash(password);
     const address = storedAddress(ip);
     const values = {
-      id: newId(now), username, email, passwordHash, groupId, bio, joinedAt: joinedAt ?? new Date(now), registrationIp: address, lastIp: address,
+      id: newId(now),
+      username,
+      email,
+      passwordHash,
+      groupId,
+      bio,
+      joinedAt: joinedAt ?? new Date(now),
+      registrationIp: address,
+      lastIp: address,
     };
-    await this.#unique(() => this.taken({ username, email }), () => this.#options.data.transaction(async (em) => {
-      const taken = await this.taken({ username, email });
-      if (taken.length > 0) throw new InvalidInput(taken);
-      em.persist(em.create(AccountEntity, values));
-      await em.flush();
-      await this.#options.emit(userRegistered, { user: { id: values.id, username, joined_at: values.joinedAt.toISOString() }, ...(by !== undefined && { by }) });
-      await stored?.({ id: values.id, username, email });
-    }));
+    await this.#unique(
+      () => this.taken({ username, email }),
+      () =>
+        this.#options.data.transaction(async (em) => {
+          const taken = await this.taken({ username, email });
+          if (taken.length > 0) throw new InvalidInput(taken);
+          em.persist(em.create(AccountEntity, values));
+          await em.flush();
+          await this.#options.emit(userRegistered, {
+            user: { id: values.id, username, joined_at: values.joinedAt.toISOString() },
+            ...(by !== undefined && { by }),
+          });
+          await stored?.({ id: values.id, username, email });
+        }),
+    );
     return (await this.load(values.id))!;
   }
 
@@ -84,7 +134,12 @@ export class AccountsService extends AccountReader implements Accounts {
     });
   }
 
-  async setPassword(id: string, password: string, by?: string, { keepTokens = false }: { readonly keepTokens?: boolean } = {}): Promise<void> {
+  async setPassword(
+    id: string,
+    password: string,
+    by?: string,
+    { keepTokens = false }: { readonly keepTokens?: boolean } = {},
+  ): Promise<void> {
     await this.#newPassword(id, password, { by, what: 'password', keepTokens });
   }
 
@@ -99,14 +154,18 @@ export class AccountsService extends AccountReader implements Accounts {
 
   async setEmail(id: string, email: string, by?: string): Promise<void> {
     this.checkEmail(email);
-    await this.#unique(() => [{ field: 'email', message: 'is in use by another member' }], () => this.#change(id, async (account, em) => {
-      const { email: before } = account;
-      if (before === email) return;
-      account.email = email;
-      await em.flush();
-      await this.#options.emit(emailChanged, { id, by });
-      await this.#notify('email', account, before);
-    }));
+    await this.#unique(
+      () => [{ field: 'email', message: 'is in use by another member' }],
+      () =>
+        this.#change(id, async (account, em) => {
+          const { email: before } = account;
+          if (before === email) return;
+          account.email = email;
+          await em.flush();
+          await this.#options.emit(emailChanged, { id, by });
+          await this.#notify('email', account, before);
+        }),
+    );
   }
 
   async setStatus(id: string, status: AccountStatus, by?: string): Promise<void> {
@@ -123,8 +182,20 @@ export class AccountsService extends AccountReader implements Accounts {
       // Not made of the id: nobody may find out by trying whose account it was.
       const username = `deleted-${randomBytes(4).toString('hex')}`;
       Object.assign(account, {
-        username, email: `${username}-${id}@deleted.invalid`, passwordHash: NO_PASSWORD, apiToken: null, apiTokenUsedAt: null, registrationIp: null, lastIp: null, lastLoginAt: null,
-        bio: '', avatarUrl: null, groupId: 'member', lastSeenAt: null, status: 'disabled', permissionsVersion: account.permissionsVersion + 1,
+        username,
+        email: `${username}-${id}@deleted.invalid`,
+        passwordHash: NO_PASSWORD,
+        apiToken: null,
+        apiTokenUsedAt: null,
+        registrationIp: null,
+        lastIp: null,
+        lastLoginAt: null,
+        bio: '',
+        avatarUrl: null,
+        groupId: 'member',
+        lastSeenAt: null,
+        status: 'disabled',
+        permissionsVersion: account.permissionsVersion + 1,
       });
     });
   }
@@ -155,7 +226,9 @@ export class AccountsService extends AccountReader implements Accounts {
   }
 
   async networkAddresses(id: string, by: string): Promise<NetworkAddresses | undefined> {
-    const row = isId(id) && (await this.#options.data.one(sql<{ registration: string | null; lastLogin: string | null }>`
+    const row =
+      isId(id) &&
+      (await this.#options.data.one(sql<{ registration: string | null; lastLogin: string | null }>`
       select registration_ip as registration, last_ip as "lastLogin" from account where id = ${id}`));
     if (!row) return undefined;
     await this.#options.emit(addressesViewed, { ids: [id], by });
@@ -163,52 +236,80 @@ export class AccountsService extends AccountReader implements Accounts {
   }
 
   async loggedInSince(id: string, moment: Date): Promise<boolean> {
-    return (await this.#options.data.one(sql`select 1 from account where id = ${id} and last_login_at > ${moment}`)) !== undefined;
+    return (
+      (await this.#options.data.one(sql`select 1 from account where id = ${id} and last_login_at > ${moment}`)) !==
+      undefined
+    );
   }
 
   /** A session has begun: the address where it changed. */
   async recordLogin(id: string, ip: string): Promise<void> {
     const [now, address] = [new Date(this.#options.clock.now()), storedAddress(ip)];
     await this.#options.data.transaction((em) =>
-      em.nativeUpdate(AccountEntity, { id }, { lastSeenAt: now, lastLoginAt: now, ...(address !== null && { lastIp: address }) }));
+      em.nativeUpdate(
+        AccountEntity,
+        { id },
+        { lastSeenAt: now, lastLoginAt: now, ...(address !== null && { lastIp: address }) },
+      ),
+    );
   }
 
   /** The same password under a hash of the cost in force, unless it was changed meanwhile. No session ends. */
   async rehash(id: string, before: string, passwordHash: string): Promise<void> {
-    await this.#options.data.transaction((em) => em.nativeUpdate(AccountEntity, { id, passwordHash: before }, { passwordHash }));
+    await this.#options.data.transaction((em) =>
+      em.nativeUpdate(AccountEntity, { id, passwordHash: before }, { passwordHash }),
+    );
   }
 
   /** Not announced: nothing that is held shows it. */
   async seen(id: string): Promise<void> {
-    await this.#options.data.transaction((em) => em.nativeUpdate(AccountEntity, { id }, { lastSeenAt: new Date(this.#options.clock.now()) }));
+    await this.#options.data.transaction((em) =>
+      em.nativeUpdate(AccountEntity, { id }, { lastSeenAt: new Date(this.#options.clock.now()) }),
+    );
   }
 
   async importAccounts(accounts: readonly ImportedAccount[]): Promise<readonly string[]> {
     const { data, clock } = this.#options;
     const now = clock.now();
     const rows = accounts.map((account, index) => ({
-      id: newId(now + index), username: account.username, email: account.email, password_hash: NO_PASSWORD, group_id: account.groupId ?? 'member',
-      bio: account.bio ?? '', joined_at: account.joinedAt ?? new Date(now),
+      id: newId(now + index),
+      username: account.username,
+      email: account.email,
+      password_hash: NO_PASSWORD,
+      group_id: account.groupId ?? 'member',
+      bio: account.bio ?? '',
+      joined_at: account.joinedAt ?? new Date(now),
     }));
     for (const groupId of new Set(rows.map((row) => row.group_id))) this.#knownGroup(groupId);
-    await this.#unique(() => [{ field: 'accounts', message: 'one of the names or addresses is taken' }], () => data.transaction(async () => {
-      for (let at = 0; at < rows.length; at += IMPORT_BATCH) {
-        await data.all(sql`insert into account (id, username, email, password_hash, group_id, bio, joined_at)
+    await this.#unique(
+      () => [{ field: 'accounts', message: 'one of the names or addresses is taken' }],
+      () =>
+        data.transaction(async () => {
+          for (let at = 0; at < rows.length; at += IMPORT_BATCH) {
+            await data.all(sql`insert into account (id, username, email, password_hash, group_id, bio, joined_at)
           select id, username, email, password_hash, group_id, bio, joined_at
           from jsonb_to_recordset(${JSON.stringify(rows.slice(at, at + IMPORT_BATCH))}::jsonb)
           as row(id uuid, username text, email text, password_hash text, group_id text, bio text, joined_at timestamptz)`);
-      }
-    }));
+          }
+        }),
+    );
     await this.#options.cache.purge(accountsTag);
     return rows.map(({ id }) => id);
   }
 
   #knownGroup(groupId: string): void {
-    if (!this.#options.access.group(groupId)) throw new InvalidInput([{ field: 'group_id', message: `names no group: ${groupId}` }]);
+    if (!this.#options.access.group(groupId))
+      throw new InvalidInput([{ field: 'group_id', message: `names no group: ${groupId}` }]);
   }
 
   async #newPassword(
-    id: string, password: string, { by, what, keepTokens }: { readonly by: string | undefined; readonly what: 'password' | 'reset'; readonly keepTokens: boolean },
+    id: string,
+    password: string,
+    {
+      by,
+      what,
+      keepTokens,
+    }: { readonly by: string | undefined; readonly what: 'password' | 'reset'; readonly keepTokens: boolean },
   ): Promise<void> {
     const { passwords, emit } = this.#options;
     const owner = await this.find(id);
@@ -256,7 +357,10 @@ export class AccountsService extends AccountReader implements Accounts {
   }
 
   /** Two at the same moment: the database refuses the second, and it is told the same as always. */
-  async #unique(problems: () => readonly FieldProblem[] | Promise<readonly FieldProblem[]>, work: () => Promise<void>): Promise<void> {
+  async #unique(
+    problems: () => readonly FieldProblem[] | Promise<readonly FieldProblem[]>,
+    work: () => Promise<void>,
+  ): Promise<void> {
     try {
       await work();
     } catch (error) {

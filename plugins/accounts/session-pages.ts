@@ -10,7 +10,12 @@ import type { SessionsService } from './sessions.ts';
 const PATH = `${SECURITY}/sessions`;
 
 const plain = ({ id, device, address, startedAt, seenAt, current }: OwnSession): object => ({
-  id, device, address, created_at: new Date(startedAt).toISOString(), last_seen_at: new Date(seenAt).toISOString(), current,
+  id,
+  device,
+  address,
+  created_at: new Date(startedAt).toISOString(),
+  last_seen_at: new Date(seenAt).toISOString(),
+  current,
 });
 
 export interface SessionPageParts {
@@ -22,21 +27,27 @@ export interface SessionPageParts {
 
 /** Where a member is logged in, and the way to end that. */
 export function addSessionPages(plugin: PluginHandle, { accounts, sessions, own, forms }: SessionPageParts): void {
-  plugin.route(pages, { method: 'get', path: PATH, can: 'public', options: { login: true } })(async ({ actor, req }) => {
-    const listed = await own.list((await accounts.find(actor.id!))!, loginOf(req));
-    return negotiated(forms.sessions({ sessions: listed }), { success: true, sessions: listed.map(plain) });
-  });
+  plugin.route(pages, { method: 'get', path: PATH, can: 'public', options: { login: true } })(
+    async ({ actor, req }) => {
+      const listed = await own.list((await accounts.find(actor.id!))!, loginOf(req));
+      return negotiated(forms.sessions({ sessions: listed }), { success: true, sessions: listed.map(plain) });
+    },
+  );
 
   const confirmed = { login: true, confirm: true };
-  plugin.route(pages, { method: 'post', path: `${PATH}/revoke`, can: 'public', body: SessionForm, options: confirmed })(async ({ actor, body }) => {
-    if (!(await own.revoke(actor.id!, body.id))) throw notFound('This session is over already');
-    await plugin.emit(sessionsRevoked, { id: actor.id!, by: actor.id, which: 'one' });
-    return negotiated(redirect(PATH, { notice: 'The session has ended.' }), { success: true });
-  });
+  plugin.route(pages, { method: 'post', path: `${PATH}/revoke`, can: 'public', body: SessionForm, options: confirmed })(
+    async ({ actor, body }) => {
+      if (!(await own.revoke(actor.id!, body.id))) throw notFound('This session is over already');
+      await plugin.emit(sessionsRevoked, { id: actor.id!, by: actor.id, which: 'one' });
+      return negotiated(redirect(PATH, { notice: 'The session has ended.' }), { success: true });
+    },
+  );
 
-  plugin.route(pages, { method: 'post', path: `${PATH}/revoke-others`, can: 'public', options: confirmed })(async ({ actor, req }) => {
-    await accounts.endOtherSessions(actor.id!);
-    await sessions.keepOnly(req, (await accounts.find(actor.id!))!);
-    return negotiated(redirect(PATH, { notice: 'Your other sessions have ended.' }), { success: true });
-  });
+  plugin.route(pages, { method: 'post', path: `${PATH}/revoke-others`, can: 'public', options: confirmed })(
+    async ({ actor, req }) => {
+      await accounts.endOtherSessions(actor.id!);
+      await sessions.keepOnly(req, (await accounts.find(actor.id!))!);
+      return negotiated(redirect(PATH, { notice: 'Your other sessions have ended.' }), { success: true });
+    },
+  );
 }

@@ -11,7 +11,10 @@ export interface SessionSettings {
   readonly 'security.bind_fingerprint': boolean;
 }
 
-/** Why a session is over, by its cause, in words for whoever used it. Other causes, such as a logout elsewhere, go without a word. */
+/**
+ * Why a session is over, by its cause, in words for whoever used it. Other causes, such as a logout elsewhere, go
+ * without a word.
+ */
 const WHY: Readonly<Record<string, string>> = {
   fingerprint: 'because your browser or its languages changed, for your safety',
   address: 'because your network address changed, for your safety',
@@ -28,7 +31,8 @@ export const farewellOf = (cause: string): string | undefined => WHY[cause] && `
 export const loginOf = (req: Request): Login | undefined => (req.session as unknown as Stored | undefined)?.login;
 
 /** What stays the same of a browser from request to request. */
-export const fingerprintOf = (req: Request): string => digest(`${req.headers['user-agent'] ?? ''}\n${req.headers['accept-language'] ?? ''}`);
+export const fingerprintOf = (req: Request): string =>
+  digest(`${req.headers['user-agent'] ?? ''}\n${req.headers['accept-language'] ?? ''}`);
 
 /** What a session must keep to. Each answer is the cause of its end, in words that logs and the audit show. */
 export class SessionRules {
@@ -36,7 +40,15 @@ export class SessionRules {
   readonly #http: Http;
   readonly #settings: SessionSettings;
 
-  constructor({ clock, http, settings }: { readonly clock: Clock; readonly http: Http; readonly settings: SessionSettings }) {
+  constructor({
+    clock,
+    http,
+    settings,
+  }: {
+    readonly clock: Clock;
+    readonly http: Http;
+    readonly settings: SessionSettings;
+  }) {
     this.#clock = clock;
     this.#http = http;
     this.#settings = settings;

@@ -24,7 +24,10 @@ export interface Login {
   readonly issuedAt: number;
   /** Exact to a minute. */
   seenAt: number;
-  /** Set when the id was replaced: the key of the session that took over. Requests already under way may still use this one. */
+  /**
+   * Set when the id was replaced: the key of the session that took over. Requests already under way may still use this
+   * one.
+   */
   readonly successor?: string | undefined;
   readonly retiredAt?: number | undefined;
 }
@@ -36,7 +39,8 @@ export type Stored = SessionData & {
 };
 
 /** When the session is certainly over, whatever happens until then. */
-export const endOf = ({ startedAt, remember }: Login): number => startedAt + (remember ? REMEMBER_ME_LIFETIME : MAX_LIFETIME) * 1000;
+export const endOf = ({ startedAt, remember }: Login): number =>
+  startedAt + (remember ? REMEMBER_ME_LIFETIME : MAX_LIFETIME) * 1000;
 
 /** A session as it is stored. */
 export interface StoredLogin {
@@ -46,8 +50,8 @@ export interface StoredLogin {
 }
 
 /**
- * Sessions by the digest of their id. Only `create` brings one into being: whatever else writes changes those that are there, so that
- * a late save cannot bring back one that was ended.
+ * Sessions by the digest of their id. Only `create` brings one into being: whatever else writes changes those that are
+ * there, so that a late save cannot bring back one that was ended.
  */
 export interface SessionStore extends Store {
   create(id: string, session: Stored): Promise<void>;

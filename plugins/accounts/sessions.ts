@@ -1,5 +1,15 @@
 import session from 'express-session';
-import { HttpError, type Clock, type Http, type Logger, type PluginHandle, type Request, type RequestHandler, type Response, type Secrets } from '#core';
+import {
+  HttpError,
+  type Clock,
+  type Http,
+  type Logger,
+  type PluginHandle,
+  type Request,
+  type RequestHandler,
+  type Response,
+  type Secrets,
+} from '#core';
 import { isStaff, type Access, type Viewer } from '#plugins/access';
 import { sessionEnded, type Account, type SessionNotice, type Sessions, type StaffDemand } from '#plugins/accounts';
 import { SESSION, type Cookies } from './cookies.ts';
@@ -36,15 +46,19 @@ export interface SessionsOptions {
 }
 
 /** What is stored of a session now. */
-const storedLogin = (store: SessionStore, id: string): Promise<Login | undefined> => new Promise((resolve, reject) => {
-  void store.get(id, (error: unknown, session?: Stored | null) => (error ? reject(error as Error) : resolve(session?.login)));
-});
+const storedLogin = (store: SessionStore, id: string): Promise<Login | undefined> =>
+  new Promise((resolve, reject) => {
+    void store.get(id, (error: unknown, session?: Stored | null) =>
+      error ? reject(error as Error) : resolve(session?.login),
+    );
+  });
 
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
 const unconfirmed = (req: Request): boolean => (req.session as unknown as Stored | undefined)?.unconfirmed === true;
 
 /** Puts a fresh, empty session with a new id on the request. */
-const generate = (store: SessionStore, req: Request): void => (store as unknown as { generate(req: Request): void }).generate(req);
+const generate = (store: SessionStore, req: Request): void =>
+  (store as unknown as { generate(req: Request): void }).generate(req);
 
 /** Who makes a request, by the session that its cookie names. */
 export class SessionsService implements Omit<Sessions, 'waiting' | 'enter'> {
@@ -58,21 +72,33 @@ export class SessionsService implements Omit<Sessions, 'waiting' | 'enter'> {
     this.#options = options;
     const { secrets, store, cookies } = options;
     const common = {
-      store, secret: secrets.sign('session-cookie', 'v1'), genid: randomToken, resave: false, saveUninitialized: false,
+      store,
+      secret: secrets.sign('session-cookie', 'v1'),
+      genid: randomToken,
+      resave: false,
+      saveUninitialized: false,
       cookie: (req: Request) => ({ path: '/', httpOnly: true, sameSite: 'lax' as const, secure: cookies.secure(req) }),
     };
-    this.#run = { plain: session({ ...common, name: cookies.name(SESSION, false) }), secure: session({ ...common, name: cookies.name(SESSION, true) }) };
+    this.#run = {
+      plain: session({ ...common, name: cookies.name(SESSION, false) }),
+      secure: session({ ...common, name: cookies.name(SESSION, true) }),
+    };
   }
 
   readonly middleware: RequestHandler = (req, res, next) => {
     if (!this.hasCookie(req.headers.cookie)) return next();
     const secure = this.#options.cookies.secure(req);
-    // express-session asks this property whether it may send a Secure cookie; behind a proxy Express itself does not know.
+    // express-session asks this property whether it may send a Secure cookie; behind a proxy Express itself does not
+    // know.
     if (secure) Object.defineProperty(req, 'secure', { value: true, configurable: true });
     return this.#run[secure ? 'secure' : 'plain'](req, res, (error?: unknown) => {
       if (!error && (READS.has(req.method) || !unconfirmed(req))) return next();
       if (error) this.#options.log.error({ error }, 'sessions cannot be read');
-      next(new HttpError(503, 'Sessions cannot be read at the moment; try again soon', { headers: { 'Retry-After': '5' } }));
+      next(
+        new HttpError(503, 'Sessions cannot be read at the moment; try again soon', {
+          headers: { 'Retry-After': '5' },
+        }),
+      );
     });
   };
 
@@ -115,7 +141,8 @@ export class SessionsService implements Omit<Sessions, 'waiting' | 'enter'> {
     if (!loginOf(req)) return access.guest;
     const login = await storedLogin(store, req.sessionID);
     const account = login && (await accounts.find(login.account));
-    if (!account || (rules.broken(login, account, req) ?? (await this.#replaced(login))) !== undefined) return undefined;
+    if (!account || (rules.broken(login, account, req) ?? (await this.#replaced(login))) !== undefined)
+      return undefined;
     return this.#viewer(account);
   }
 
@@ -135,9 +162,17 @@ export class SessionsService implements Omit<Sessions, 'waiting' | 'enter'> {
     if (before !== undefined) await store.remove(before);
     const now = clock.now();
     await this.#keep(req, {
-      account: account.id, version: account.permissionsVersion,
-      fingerprint: fingerprintOf(req), address: http.addressOf(req), device: deviceOf(req.headers['user-agent']),
-      remember, csrf: randomToken(), startedAt: now, confirmedAt: now, issuedAt: now, seenAt: now,
+      account: account.id,
+      version: account.permissionsVersion,
+      fingerprint: fingerprintOf(req),
+      address: http.addressOf(req),
+      device: deviceOf(req.headers['user-agent']),
+      remember,
+      csrf: randomToken(),
+      startedAt: now,
+      confirmedAt: now,
+      issuedAt: now,
+      seenAt: now,
     });
     await own.keepNewest(account.id);
     cookies.withdraw(res, cookies.name(SESSION, cookies.secure(req)));
@@ -155,10 +190,18 @@ export class SessionsService implements Omit<Sessions, 'waiting' | 'enter'> {
     if (login) await this.#options.own.end(login.account, ({ csrf }) => csrf === login.csrf);
   }
 
-  /** The member confirmed that it is them, or (`confirmed: false`) takes that back: the session goes on under a new id, and the old one is dead. */
+  /**
+   * The member confirmed that it is them, or (`confirmed: false`) takes that back: the session goes on under a new id,
+   * and the old one is dead.
+   */
   async confirm(req: Request, confirmed = true): Promise<void> {
     const login = loginOf(req);
-    if (login) await this.#reissue(req, { ...login, confirmedAt: confirmed ? this.#options.clock.now() : 0 }, ({ csrf }) => csrf === login.csrf);
+    if (login)
+      await this.#reissue(
+        req,
+        { ...login, confirmedAt: confirmed ? this.#options.clock.now() : 0 },
+        ({ csrf }) => csrf === login.csrf,
+      );
   }
 
   /** After what ends every session of its member, this one goes on. `account`: as it is now. */
@@ -215,7 +258,8 @@ export class SessionsService implements Omit<Sessions, 'waiting' | 'enter'> {
     const before = JSON.parse(JSON.stringify(req.session)) as Stored;
     generate(store, req);
     await this.#keep(req, { ...login, issuedAt: now, seenAt: now });
-    if (await store.write(old, { ...before, login: { ...login, successor: digest(req.sessionID), retiredAt: now } })) return true;
+    if (await store.write(old, { ...before, login: { ...login, successor: digest(req.sessionID), retiredAt: now } }))
+      return true;
     // Ended while it was renewed: what took over must not live on.
     await store.remove(req.sessionID);
     return false;
@@ -229,7 +273,10 @@ export class SessionsService implements Omit<Sessions, 'waiting' | 'enter'> {
     await store.create(req.sessionID, req.session as unknown as Stored);
   }
 
-  /** A new id for the request's session, as `login` without what only a replaced one has; `over`: which of its member's sessions end. */
+  /**
+   * A new id for the request's session, as `login` without what only a replaced one has; `over`: which of its member's
+   * sessions end.
+   */
   async #reissue(req: Request, login: Login, over: (login: Login) => boolean): Promise<void> {
     const { clock, own, store } = this.#options;
     generate(store, req);
@@ -242,7 +289,9 @@ export class SessionsService implements Omit<Sessions, 'waiting' | 'enter'> {
     const secure = this.#options.cookies.secure(req);
     if (secure) Object.defineProperty(req, 'secure', { value: true, configurable: true });
     return new Promise((resolve, reject) => {
-      void this.#run[secure ? 'secure' : 'plain'](req, res, (error?: unknown) => (error ? reject(error as Error) : resolve()));
+      void this.#run[secure ? 'secure' : 'plain'](req, res, (error?: unknown) =>
+        error ? reject(error as Error) : resolve(),
+      );
     });
   }
 

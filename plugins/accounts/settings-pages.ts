@@ -23,12 +23,16 @@ export interface SettingsParts {
 
 const PROFILE = '/settings/profile';
 const EMAIL = `${SECURITY}/email`;
-const MAILED = 'A mail is on its way to the new address. Follow its link; until then you keep the address that you have.';
+const MAILED =
+  'A mail is on its way to the new address. Follow its link; until then you keep the address that you have.';
 /** Nothing to show: mail goes where it went before. */
 const sameAddress = (account: Account, email: string): boolean => account.email.toLowerCase() === email.toLowerCase();
 
 /** What members change about themselves. Every route asks for a login, so `actor.id` is there. */
-export function addSettingsPages(plugin: PluginHandle, { access, accounts, sessions, tokens, logins, forms, http, confirmation }: SettingsParts): void {
+export function addSettingsPages(
+  plugin: PluginHandle,
+  { access, accounts, sessions, tokens, logins, forms, http, confirmation }: SettingsParts,
+): void {
   const login = { login: true };
   plugin.extend(navigation, { area: 'account', label: 'Settings', href: PROFILE, icon: 'settings' });
   plugin.extend(navigation, { area: 'settings', label: 'Profile', href: PROFILE });
@@ -38,46 +42,70 @@ export function addSettingsPages(plugin: PluginHandle, { access, accounts, sessi
 
   const mayEdit = (viewer: Viewer): boolean => access.allows(viewer, editProfile);
   plugin.route(pages, { method: 'get', path: PROFILE, can: 'public', options: login })(async ({ actor }) =>
-    forms.profile({ values: { bio: (await accounts.find(actor.id!))?.bio }, editable: mayEdit(actor) }));
+    forms.profile({ values: { bio: (await accounts.find(actor.id!))?.bio }, editable: mayEdit(actor) }),
+  );
 
   plugin.route(pages, {
-    method: 'post', path: PROFILE, can: editProfile, body: ProfileForm,
+    method: 'post',
+    path: PROFILE,
+    can: editProfile,
+    body: ProfileForm,
     options: { ...login, again: (retry: Retry) => forms.profile({ retry, editable: true }) },
   })(async ({ actor, body }) => {
     await accounts.setBio(actor.id!, body.bio.trim());
     return negotiated(redirect(PROFILE, { notice: 'Your profile is saved.' }), { success: true });
   });
 
-  const security = async (id: string | undefined, shown: { readonly retry?: Retry; readonly fresh?: string } = {}): Promise<View> => {
+  const security = async (
+    id: string | undefined,
+    shown: { readonly retry?: Retry; readonly fresh?: string } = {},
+  ): Promise<View> => {
     const [account, token] = id === undefined ? [] : await Promise.all([accounts.find(id), tokens.state(id)]);
     return forms.security({ ...shown, email: account?.email ?? '', token });
   };
   const again = (retry: Retry): Promise<View> => security(retry.actor.id, { retry });
   const confirm = { ...login, confirm: true };
 
-  plugin.route(pages, { method: 'get', path: SECURITY, can: 'public', options: login })(({ actor }) => security(actor.id));
+  plugin.route(pages, { method: 'get', path: SECURITY, can: 'public', options: login })(({ actor }) =>
+    security(actor.id),
+  );
 
   // The current password is part of the form: it is what `confirm` would ask for.
   plugin.route(pages, {
-    method: 'post', path: `${SECURITY}/password`, can: 'public', body: PasswordForm, options: { ...login, again },
+    method: 'post',
+    path: `${SECURITY}/password`,
+    can: 'public',
+    body: PasswordForm,
+    options: { ...login, again },
   })(async ({ actor, body, req }) => {
     const id = actor.id!;
     if (body.password_confirmation !== undefined && body.password_confirmation !== body.password) {
       throw new InvalidInput([{ field: 'password_confirmation', message: 'is not the same as the password' }]);
     }
-    await giveAgain(logins, (await accounts.find(id))!, { password: body.current_password, field: 'current_password', address: http.addressOf(req) });
+    await giveAgain(logins, (await accounts.find(id))!, {
+      password: body.current_password,
+      field: 'current_password',
+      address: http.addressOf(req),
+    });
     const keepTokens = ticked(body.keep_tokens);
     await accounts.setPassword(id, body.password, id, { keepTokens });
     await sessions.keepOnly(req, (await accounts.find(id))!);
-    const ended = keepTokens ? 'Your other sessions have ended.' : 'Your other sessions have ended, and so have your API token and feed addresses.';
+    const ended = keepTokens
+      ? 'Your other sessions have ended.'
+      : 'Your other sessions have ended, and so have your API token and feed addresses.';
     return negotiated(redirect(SECURITY, { notice: `Your password is changed. ${ended}` }), { success: true });
   });
 
   plugin.route(pages, { method: 'get', path: EMAIL, can: 'public', options: confirm })(async ({ actor }) =>
-    forms.email({ values: { email: (await accounts.find(actor.id!))?.email } }));
+    forms.email({ values: { email: (await accounts.find(actor.id!))?.email } }),
+  );
 
   plugin.route(pages, {
-    method: 'post', path: EMAIL, can: 'public', body: EmailForm, options: { ...confirm, again: (retry: Retry) => forms.email({ retry }) },
+    method: 'post',
+    path: EMAIL,
+    can: 'public',
+    body: EmailForm,
+    options: { ...confirm, again: (retry: Retry) => forms.email({ retry }) },
   })(async ({ actor, body }) => {
     const email = body.email.trim();
     const account = (await accounts.find(actor.id!))!;
@@ -91,13 +119,20 @@ export function addSettingsPages(plugin: PluginHandle, { access, accounts, sessi
     return negotiated(redirect(SECURITY, { notice: 'Your e-mail address is changed.' }), { success: true, email });
   });
 
-  plugin.route(pages, { method: 'post', path: `${SECURITY}/api-token`, can: 'public', options: { ...confirm, again } })(async ({ actor, res }) => {
-    const token = await tokens.issue(actor.id!);
-    res.set('Cache-Control', 'no-store');
-    return negotiated(await security(actor.id, { fresh: token }), { success: true, token });
-  });
+  plugin.route(pages, { method: 'post', path: `${SECURITY}/api-token`, can: 'public', options: { ...confirm, again } })(
+    async ({ actor, res }) => {
+      const token = await tokens.issue(actor.id!);
+      res.set('Cache-Control', 'no-store');
+      return negotiated(await security(actor.id, { fresh: token }), { success: true, token });
+    },
+  );
 
-  plugin.route(pages, { method: 'post', path: `${SECURITY}/api-token/revoke`, can: 'public', options: { ...login, again } })(async ({ actor }) => {
+  plugin.route(pages, {
+    method: 'post',
+    path: `${SECURITY}/api-token/revoke`,
+    can: 'public',
+    options: { ...login, again },
+  })(async ({ actor }) => {
     await tokens.revokeAll(actor.id!, actor.id);
     return negotiated(redirect(SECURITY, { notice: 'The token no longer works.' }), { success: true });
   });

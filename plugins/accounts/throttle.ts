@@ -1,8 +1,9 @@
 import { demand, type Allowance, type Bucket, type Limits } from '#plugins/limits';
 
 /**
- * Counts only failures, and yet never lets more attempts run at once than failures are left: otherwise a thousand guesses
- * sent together would all be looked at before the first of them has failed. Attempts beyond that wait for their turn.
+ * Counts only failures, and yet never lets more attempts run at once than failures are left: otherwise a thousand
+ * guesses sent together would all be looked at before the first of them has failed. Attempts beyond that wait for their
+ * turn.
  */
 export class FailureThrottle {
   readonly #limits: Limits;
@@ -54,4 +55,5 @@ export class FailureThrottle {
 }
 
 /** What is said to whoever has tried too often. */
-export const tooOften = (seconds: number): string => `Too many attempts. Try again in ${seconds < 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`}.`;
+export const tooOften = (seconds: number): string =>
+  `Too many attempts. Try again in ${seconds < 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`}.`;

@@ -48,7 +48,10 @@ export class ApiTokens implements TokenStore {
     return row && { usedAt: row.usedAt ?? undefined };
   }
 
-  /** The account of a token that was just used. Known tokens are held under the account's tag, unknown ones are not held at all. */
+  /**
+   * The account of a token that was just used. Known tokens are held under the account's tag, unknown ones are not held
+   * at all.
+   */
   async owner(token: string): Promise<Account | undefined> {
     if (!/^parley_[A-Za-z0-9_-]{43}$/.test(token)) return undefined;
     const { cache, data, accounts } = this.#parts;
@@ -82,6 +85,8 @@ export class ApiTokens implements TokenStore {
     if (now - (this.#noted.get(id) ?? -NOTE) < NOTE) return;
     for (const [other, time] of this.#noted) if (now - time >= NOTE) this.#noted.delete(other);
     this.#noted.set(id, now);
-    await data.transaction(() => data.all(sql`update account set api_token_used_at = ${new Date(now)} where id = ${id}`));
+    await data.transaction(() =>
+      data.all(sql`update account set api_token_used_at = ${new Date(now)} where id = ${id}`),
+    );
   }
 }

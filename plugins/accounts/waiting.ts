@@ -30,7 +30,10 @@ export interface NewWaiting {
 
 const COLUMNS = sql`account_id as "accountId", version, step, done, remember, return_to as "returnTo", expires_at as "expiresAt"`;
 
-/** Logins that wait for a further step, under the digest of a cookie that only the browser has which gave the password. It is no session. */
+/**
+ * Logins that wait for a further step, under the digest of a cookie that only the browser has which gave the password.
+ * It is no session.
+ */
 export class WaitingLogins {
   readonly #data: Data;
   readonly #clock: Clock;
@@ -49,7 +52,8 @@ export class WaitingLogins {
     const before = this.#keyOf(req);
     await this.#data.transaction(async () => {
       if (before !== undefined) await this.#data.all(sql`delete from accounts_waiting where key = ${before}`);
-      await this.#data.all(sql`insert into accounts_waiting (key, account_id, version, fingerprint, step, done, remember, return_to, expires_at)
+      await this.#data
+        .all(sql`insert into accounts_waiting (key, account_id, version, fingerprint, step, done, remember, return_to, expires_at)
         values (${digest(token)}, ${account.id}, ${account.permissionsVersion}, ${fingerprintOf(req)}, ${step}, '{}', ${remember}, ${returnTo}, ${end})`);
     });
     const secure = this.#cookies.secure(req);
@@ -58,23 +62,31 @@ export class WaitingLogins {
 
   async find(req: Request): Promise<WaitingLogin | undefined> {
     const key = this.#keyOf(req);
-    return key === undefined ? undefined : this.#data.one(sql<WaitingLogin>`select ${COLUMNS} from accounts_waiting where ${this.#usable(key, req)}`);
+    return key === undefined
+      ? undefined
+      : this.#data.one(sql<WaitingLogin>`select ${COLUMNS} from accounts_waiting where ${this.#usable(key, req)}`);
   }
 
   /** It is over: of two requests that bring it at once, one gets it. */
   async take(req: Request, res: Response): Promise<WaitingLogin | undefined> {
     const key = this.#keyOf(req);
     if (key === undefined) return undefined;
-    const [taken] = await this.#data.all(sql<WaitingLogin>`delete from accounts_waiting where ${this.#usable(key, req)} returning ${COLUMNS}`);
+    const [taken] = await this.#data.all(
+      sql<WaitingLogin>`delete from accounts_waiting where ${this.#usable(key, req)} returning ${COLUMNS}`,
+    );
     const secure = this.#cookies.secure(req);
     this.#cookies.clear(res, this.#cookies.name(COOKIE, secure), secure);
     return taken;
   }
 
-  /** Goes on to a further step, in the same ten minutes; `done`: with the one that was just done. False when it is over. */
+  /**
+   * Goes on to a further step, in the same ten minutes; `done`: with the one that was just done. False when it is over.
+   */
   async advance(req: Request, step: string, done: readonly string[]): Promise<boolean> {
     const key = this.#keyOf(req) ?? '';
-    const changed = await this.#data.all(sql`update accounts_waiting set step = ${step}, done = ${done}::text[] where ${this.#usable(key, req)} returning key`);
+    const changed = await this.#data.all(
+      sql`update accounts_waiting set step = ${step}, done = ${done}::text[] where ${this.#usable(key, req)} returning key`,
+    );
     return changed.length > 0;
   }
 

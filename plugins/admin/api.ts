@@ -1,4 +1,11 @@
-import { defineAction, defineExtensionPoint, defineFilter, definePermission, defineToken, type FieldProblem } from '#core';
+import {
+  defineAction,
+  defineExtensionPoint,
+  defineFilter,
+  definePermission,
+  defineToken,
+  type FieldProblem,
+} from '#core';
 import type { PageHead, View } from '#plugins/web';
 
 /** May open the admin panel at all. */
@@ -22,13 +29,17 @@ export interface AdminTile {
 export const adminTiles = defineExtensionPoint<AdminTile>('admin.tiles');
 
 /**
- * Settings are about to be stored: listeners add what keeps that from being done, by key, such as a demand that the administrator does not
- * meet themselves.
+ * Settings are about to be stored: listeners add what keeps that from being done, by key, such as a demand that the
+ * administrator does not meet themselves.
  */
-export const settingsSaving = defineFilter<readonly FieldProblem[], { readonly actor: string | undefined; readonly changes: Readonly<Record<string, unknown>> }>(
-  'admin.settings-saving', 'abort',
-);
-/** Somebody stored settings, or took them back to their defaults; raised in the transaction of the change. Never with the values. */
+export const settingsSaving = defineFilter<
+  readonly FieldProblem[],
+  { readonly actor: string | undefined; readonly changes: Readonly<Record<string, unknown>> }
+>('admin.settings-saving', 'abort');
+/**
+ * Somebody stored settings, or took them back to their defaults; raised in the transaction of the change. Never with
+ * the values.
+ */
 export const settingsChanged = defineAction<{
   readonly actor: string | undefined;
   readonly keys: readonly string[];
@@ -42,15 +53,22 @@ export const pluginSwitched = defineAction<{
   readonly others: readonly string[];
 }>('admin.plugin-switched');
 /** A plugin could not be switched: it stays as it was. */
-export const pluginStayed = defineAction<{ readonly actor: string | undefined; readonly plugin: string }>('admin.plugin-stayed');
+export const pluginStayed = defineAction<{ readonly actor: string | undefined; readonly plugin: string }>(
+  'admin.plugin-stayed',
+);
 /** What a plugin had set aside is about to run again. */
-export const pluginReleased = defineAction<{ readonly actor: string | undefined; readonly plugin: string }>('admin.plugin-released');
+export const pluginReleased = defineAction<{ readonly actor: string | undefined; readonly plugin: string }>(
+  'admin.plugin-released',
+);
 /** Background work that had failed was put back. */
-export const workRetried = defineAction<{ readonly actor: string | undefined; readonly listener: string; readonly count: number }>('admin.work-retried');
+export const workRetried = defineAction<{
+  readonly actor: string | undefined;
+  readonly listener: string;
+  readonly count: number;
+}>('admin.work-retried');
 
 /** The panel's shell around a plugin's own admin page. */
 export interface Admin {
   view(template: string, head: Omit<PageHead, 'name'>, model: object, status?: number): View;
 }
 export const Admin = defineToken<Admin>('Admin');
-

@@ -6,20 +6,46 @@ const subject = (type: string, id: string): { readonly type: string; readonly id
 
 const RULES = [
   audited(settingsChanged, ['settings.saved', 'settings.reset'], ({ actor, keys, reset }) => ({
-    action: reset ? 'settings.reset' : 'settings.saved', actor, details: { keys: keys.join(', ') },
+    action: reset ? 'settings.reset' : 'settings.saved',
+    actor,
+    details: { keys: keys.join(', ') },
   })),
   audited(pluginSwitched, ['plugin.enabled', 'plugin.disabled'], ({ actor, plugin, on, others }) => ({
-    action: on ? 'plugin.enabled' : 'plugin.disabled', actor, subject: subject('plugin', plugin), details: others.length > 0 ? { others: others.join(', ') } : {},
+    action: on ? 'plugin.enabled' : 'plugin.disabled',
+    actor,
+    subject: subject('plugin', plugin),
+    details: others.length > 0 ? { others: others.join(', ') } : {},
   })),
-  audited(pluginStayed, ['plugin.stayed'], ({ actor, plugin }) => ({ action: 'plugin.stayed', actor, subject: subject('plugin', plugin) })),
-  audited(pluginReleased, ['plugin.released'], ({ actor, plugin }) => ({ action: 'plugin.released', actor, subject: subject('plugin', plugin) })),
-  audited(workRetried, ['work.retried'], ({ actor, listener, count }) => ({ action: 'work.retried', actor, subject: subject('listener', listener), details: { count } })),
+  audited(pluginStayed, ['plugin.stayed'], ({ actor, plugin }) => ({
+    action: 'plugin.stayed',
+    actor,
+    subject: subject('plugin', plugin),
+  })),
+  audited(pluginReleased, ['plugin.released'], ({ actor, plugin }) => ({
+    action: 'plugin.released',
+    actor,
+    subject: subject('plugin', plugin),
+  })),
+  audited(workRetried, ['work.retried'], ({ actor, listener, count }) => ({
+    action: 'work.retried',
+    actor,
+    subject: subject('listener', listener),
+    details: { count },
+  })),
   // What the kernel's own commands do is the same, done by somebody else.
-  audited(operated, ['settings.saved', 'plugin.enabled', 'plugin.disabled', 'plugin.uninstalled', 'plugin.stayed'], ({ done, subject: what, others = [] }) => (
-    done === 'set'
-      ? { action: 'settings.saved', actor: commandLine, details: { keys: what } }
-      : { action: `plugin.${done}`, actor: commandLine, subject: subject('plugin', what), details: others.length > 0 ? { others: others.join(', ') } : {} }
-  )),
+  audited(
+    operated,
+    ['settings.saved', 'plugin.enabled', 'plugin.disabled', 'plugin.uninstalled', 'plugin.stayed'],
+    ({ done, subject: what, others = [] }) =>
+      done === 'set'
+        ? { action: 'settings.saved', actor: commandLine, details: { keys: what } }
+        : {
+            action: `plugin.${done}`,
+            actor: commandLine,
+            subject: subject('plugin', what),
+            details: others.length > 0 ? { others: others.join(', ') } : {},
+          },
+  ),
 ];
 
 /** What is done in the panel, or by the kernel's commands, leaves entries. */

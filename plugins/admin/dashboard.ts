@@ -25,7 +25,16 @@ interface Alert {
 
 /** What somebody should do something about today: a check that refuses everything, a plugin that failed. */
 const alertsOf = ({ id, name, state, problem, required, tasks }: PluginInfo): readonly Alert[] => [
-  ...tasks.filter(({ refusing }) => refusing).slice(0, 1).map(({ task, lastError }) => ({ kind: 'refusing' as const, id, name, text: `${task}: ${lastError ?? ''}`, on: !required })),
+  ...tasks
+    .filter(({ refusing }) => refusing)
+    .slice(0, 1)
+    .map(({ task, lastError }) => ({
+      kind: 'refusing' as const,
+      id,
+      name,
+      text: `${task}: ${lastError ?? ''}`,
+      on: !required,
+    })),
   ...(state === 'failed' ? [{ kind: 'failed' as const, id, name, text: problem ?? '', on: false }] : []),
 ];
 
@@ -34,38 +43,80 @@ export function addDashboard({ plugin, panel }: Parts, { plugins, jobs, data, en
   plugin.extend(adminSections, { group: 'overview' as const, label: 'Dashboard', href: '/admin' }, -100);
 
   plugin.extend(adminTiles, { label: 'Version', value: async () => ({ text: environment.version }) }, -100);
-  plugin.extend(adminTiles, { label: 'Database', value: async () => ({ text: data.embedded ? 'embedded' : 'server', state: 'good' }) }, -99);
-  plugin.extend(adminTiles, {
-    label: 'Plugins', href: '/admin/plugins',
-    value: async () => {
-      const all = plugins.list();
-      const troubled = all.filter(({ problem, tasks }) => problem !== undefined || tasks.some(({ quarantined, refusing }) => quarantined || refusing)).length;
-      const running = all.filter(({ state }) => state === 'active').length;
-      return troubled > 0 ? { text: `${troubled} in trouble`, state: 'bad' } : { text: `${running} running`, state: 'good' };
+  plugin.extend(
+    adminTiles,
+    { label: 'Database', value: async () => ({ text: data.embedded ? 'embedded' : 'server', state: 'good' }) },
+    -99,
+  );
+  plugin.extend(
+    adminTiles,
+    {
+      label: 'Plugins',
+      href: '/admin/plugins',
+      value: async () => {
+        const all = plugins.list();
+        const troubled = all.filter(
+          ({ problem, tasks }) =>
+            problem !== undefined || tasks.some(({ quarantined, refusing }) => quarantined || refusing),
+        ).length;
+        const running = all.filter(({ state }) => state === 'active').length;
+        return troubled > 0
+          ? { text: `${troubled} in trouble`, state: 'bad' }
+          : { text: `${running} running`, state: 'good' };
+      },
     },
-  }, -98);
-  plugin.extend(adminTiles, {
-    label: 'Background work', href: '/admin/jobs',
-    value: async () => {
-      const report = await jobs.report();
-      const failed = report.reduce((sum, listener) => sum + listener.failed, 0);
-      const waiting = report.reduce((sum, listener) => sum + listener.waiting, 0);
-      return failed > 0 ? { text: `${failed} failed`, state: 'bad' } : { text: `${waiting} waiting`, state: 'good' };
+    -98,
+  );
+  plugin.extend(
+    adminTiles,
+    {
+      label: 'Background work',
+      href: '/admin/jobs',
+      value: async () => {
+        const report = await jobs.report();
+        const failed = report.reduce((sum, listener) => sum + listener.failed, 0);
+        const waiting = report.reduce((sum, listener) => sum + listener.waiting, 0);
+        return failed > 0 ? { text: `${failed} failed`, state: 'bad' } : { text: `${waiting} waiting`, state: 'good' };
+      },
     },
-  }, -97);
+    -97,
+  );
 
-  plugin.extend(adminTiles, {
-    label: 'Theme', href: '/admin/settings/appearance',
-    value: async () => (web.themeProblem === undefined ? { text: 'in order', state: 'good' } : { text: 'cannot be used as it is', state: 'bad' }),
-  }, -96);
+  plugin.extend(
+    adminTiles,
+    {
+      label: 'Theme',
+      href: '/admin/settings/appearance',
+      value: async () =>
+        web.themeProblem === undefined
+          ? { text: 'in order', state: 'good' }
+          : { text: 'cannot be used as it is', state: 'bad' },
+    },
+    -96,
+  );
 
   plugin.route(pages, { method: 'get', path: '/admin', can: administer, options: { login: true } })(async () => {
-    const tiles = await Promise.all(plugin.extensions(adminTiles).map(async ({ plugin: owner, value: tile }) => {
-      const found = await plugin.attempt(owner, `tile ${tile.label}`, () => tile.value(), TILE_BUDGET);
-      return { label: tile.label, href: tile.href, text: found?.text ?? 'no answer', state: found ? found.state : 'warning' };
-    }));
+    const tiles = await Promise.all(
+      plugin.extensions(adminTiles).map(async ({ plugin: owner, value: tile }) => {
+        const found = await plugin.attempt(owner, `tile ${tile.label}`, () => tile.value(), TILE_BUDGET);
+        return {
+          label: tile.label,
+          href: tile.href,
+          text: found?.text ?? 'no answer',
+          state: found ? found.state : 'warning',
+        };
+      }),
+    );
     const alerts = plugins.list().flatMap((one) => alertsOf(one));
-    const shown = alerts.map((alert) => ({ ...alert, href: `/admin/plugins#plugin-${alert.id}`, title: web.text(`admin:dashboard.${alert.kind}`, { name: alert.name }) }));
-    return negotiated(panel.view('@admin/dashboard', { title: 'Dashboard' }, { tiles, alerts: shown }), { success: true, tiles, alerts });
+    const shown = alerts.map((alert) => ({
+      ...alert,
+      href: `/admin/plugins#plugin-${alert.id}`,
+      title: web.text(`admin:dashboard.${alert.kind}`, { name: alert.name }),
+    }));
+    return negotiated(panel.view('@admin/dashboard', { title: 'Dashboard' }, { tiles, alerts: shown }), {
+      success: true,
+      tiles,
+      alerts,
+    });
   });
 }

@@ -9,11 +9,19 @@ export function addJobs({ plugin, panel }: Parts, { data, jobs }: { data: Data; 
 
   plugin.route(pages, { method: 'get', path: '/admin/jobs', can: administer, options: { login: true } })(async () => {
     const listeners = await jobs.report();
-    return negotiated(panel.view('@admin/jobs', { title: 'Background work' }, { listeners }), { success: true, jobs: listeners });
+    return negotiated(panel.view('@admin/jobs', { title: 'Background work' }, { listeners }), {
+      success: true,
+      jobs: listeners,
+    });
   });
 
   plugin.route(pages, {
-    method: 'post', path: '/admin/jobs/retry', can: administer, summary: 'Try failed background work again', options: { login: true }, body: Type.Object({ listener: Type.String({ maxLength: 200 }) }),
+    method: 'post',
+    path: '/admin/jobs/retry',
+    can: administer,
+    summary: 'Try failed background work again',
+    options: { login: true },
+    body: Type.Object({ listener: Type.String({ maxLength: 200 }) }),
   })(async ({ actor, body: { listener } }) => {
     const count = await data.transaction(async () => {
       const found = await jobs.retry(listener);

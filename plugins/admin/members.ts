@@ -10,7 +10,12 @@ const PAGE = 50;
 /** An account as the list shows it. */
 function row(account: Account): object {
   const disabled = account.status === 'disabled';
-  return { ...account, href: `/u/${encodeURIComponent(account.username)}`, disabled, next: disabled ? 'active' : 'disabled' };
+  return {
+    ...account,
+    href: `/u/${encodeURIComponent(account.username)}`,
+    disabled,
+    next: disabled ? 'active' : 'disabled',
+  };
 }
 
 interface Search {
@@ -20,24 +25,47 @@ interface Search {
 }
 
 /** `/admin/users`: find members, move them between groups, disable accounts. */
-export function addMembers({ plugin, panel }: Parts, { accounts, access, http }: { accounts: Accounts; access: Access; http: Http }): void {
+export function addMembers(
+  { plugin, panel }: Parts,
+  { accounts, access, http }: { accounts: Accounts; access: Access; http: Http },
+): void {
   plugin.extend(adminSections, { group: 'people' as const, label: 'Members', href: '/admin/users' }, -100);
   const can = manageAccounts;
   const plain = ({ id, username, email, groupId, status, joinedAt }: Account): object => ({
-    id, username, email, group: { id: groupId, name: access.group(groupId)?.name ?? groupId }, status, joined_at: joinedAt.toISOString(),
+    id,
+    username,
+    email,
+    group: { id: groupId, name: access.group(groupId)?.name ?? groupId },
+    status,
+    joined_at: joinedAt.toISOString(),
   });
-  const addressOf = ({ text, groupId }: Search) => (page: number): string => {
-    const query = new URLSearchParams({ ...(text !== '' && { q: text }), ...(groupId !== '' && { group_id: groupId }), ...(page > 1 && { page: String(page) }) });
-    return query.size > 0 ? `/admin/users?${query}` : '/admin/users';
-  };
+  const addressOf =
+    ({ text, groupId }: Search) =>
+    (page: number): string => {
+      const query = new URLSearchParams({
+        ...(text !== '' && { q: text }),
+        ...(groupId !== '' && { group_id: groupId }),
+        ...(page > 1 && { page: String(page) }),
+      });
+      return query.size > 0 ? `/admin/users?${query}` : '/admin/users';
+    };
 
   const list = async (search: Search, retry?: Retry): Promise<{ readonly view: View; readonly json: object }> => {
     const { text, groupId, page } = search;
     const offset = (page - 1) * PAGE;
     const found = await accounts.search({ text, limit: PAGE, offset, ...(groupId !== '' && { groupId }) });
-    const groups = access.groups().filter(({ level }) => level !== 'guest').map(({ id, name }) => ({ value: id, label: name }));
+    const groups = access
+      .groups()
+      .filter(({ level }) => level !== 'guest')
+      .map(({ id, name }) => ({ value: id, label: name }));
     const model = {
-      text, groupId, total: found.total, groups, choices: [{ value: '', label: 'All groups' }, ...groups], message: retry?.message, problems: retry?.problems ?? [],
+      text,
+      groupId,
+      total: found.total,
+      groups,
+      choices: [{ value: '', label: 'All groups' }, ...groups],
+      message: retry?.message,
+      problems: retry?.problems ?? [],
       members: found.accounts.map(row),
       pager: pagerOf(page, Math.max(1, Math.ceil(found.total / PAGE)), addressOf(search)),
     };
@@ -48,7 +76,11 @@ export function addMembers({ plugin, panel }: Parts, { accounts, access, http }:
 
   plugin.route(pages, { method: 'get', path: '/admin/users', can, options: { login: true } })(async ({ req }) => {
     const page = Math.min(10_000, Math.max(1, Math.floor(Number(queryText(req, 'page')) || 1)));
-    const { view, json } = await list({ text: queryText(req, 'q').slice(0, 100), groupId: queryText(req, 'group_id'), page });
+    const { view, json } = await list({
+      text: queryText(req, 'q').slice(0, 100),
+      groupId: queryText(req, 'group_id'),
+      page,
+    });
     return negotiated(view, json);
   });
 
@@ -57,8 +89,16 @@ export function addMembers({ plugin, panel }: Parts, { accounts, access, http }:
     return (await list({ text: account?.username ?? '', groupId: '', page: 1 }, retry)).view;
   };
   plugin.route(pages, {
-    method: 'post', path: '/admin/users/save', can, summary: 'Move a member to another group, or change whether the account is active', options: { login: true, again, button: true },
-    body: Type.Object({ id: Type.String(), group_id: Type.Optional(Type.String()), status: Type.Optional(Type.Enum(['active', 'disabled'])) }),
+    method: 'post',
+    path: '/admin/users/save',
+    can,
+    summary: 'Move a member to another group, or change whether the account is active',
+    options: { login: true, again, button: true },
+    body: Type.Object({
+      id: Type.String(),
+      group_id: Type.Optional(Type.String()),
+      status: Type.Optional(Type.Enum(['active', 'disabled'])),
+    }),
   })(async ({ actor, req, body: { id, group_id: groupName, status } }) => {
     const account = await accounts.find(id);
     if (!account) throw notFound('There is no such member');
@@ -82,7 +122,12 @@ export function addMembers({ plugin, panel }: Parts, { accounts, access, http }:
   });
 
   plugin.route(pages, {
-    method: 'post', path: '/admin/users/end-sessions', can, summary: 'Log a member out everywhere', options: { login: true, again, button: true }, body: Type.Object({ id: Type.String() }),
+    method: 'post',
+    path: '/admin/users/end-sessions',
+    can,
+    summary: 'Log a member out everywhere',
+    options: { login: true, again, button: true },
+    body: Type.Object({ id: Type.String() }),
   })(async ({ actor, body: { id } }) => {
     await accounts.endSessions(id, actor.id);
     const { username } = (await accounts.find(id))!;

@@ -14,10 +14,14 @@ export class Panel implements Admin {
 
   view(template: string, head: Omit<PageHead, 'name'>, model: object, status = 200): View {
     const sections = this.#sections().map(({ value }) => value);
-    const groups = GROUPS
-      .map((group) => ({ title: `admin:group.${group}`, items: sections.filter((section) => section.group === group) }))
-      .filter(({ items }) => items.length > 0);
+    const groups = GROUPS.map((group) => ({
+      title: `admin:group.${group}`,
+      items: sections.filter((section) => section.group === group),
+    })).filter(({ items }) => items.length > 0);
     const panel = { title: head.title, current: head.current, groups };
-    return { ...view(template, { ...head, name: 'admin', hidden: true }, { ...model, panel }, status), frame: '@admin/frame' };
+    return {
+      ...view(template, { ...head, name: 'admin', hidden: true }, { ...model, panel }, status),
+      frame: '@admin/frame',
+    };
   }
 }

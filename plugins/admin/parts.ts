@@ -9,7 +9,10 @@ export interface Parts {
 }
 
 /** Who made a change, for the log: names change, ids do not. */
-export const by = ({ id, username }: Viewer): { readonly actor: string | undefined; readonly username: string | undefined } => ({ actor: id, username });
+export const by = ({
+  id,
+  username,
+}: Viewer): { readonly actor: string | undefined; readonly username: string | undefined } => ({ actor: id, username });
 
 /** One query parameter as text that PostgreSQL can hold; a repeated one counts as absent. */
 export function queryText(req: Request, name: string): string {

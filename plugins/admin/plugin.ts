@@ -2,7 +2,16 @@ import { Clock, Data, definePlugin, Environment, Http, Jobs, Plugins, Settings }
 import { Access } from '#plugins/access';
 import { Accounts } from '#plugins/accounts';
 import {
-  Admin, administer, adminSections, adminTiles, pluginReleased, pluginStayed, pluginSwitched, settingsChanged, settingsSaving, workRetried,
+  Admin,
+  administer,
+  adminSections,
+  adminTiles,
+  pluginReleased,
+  pluginStayed,
+  pluginSwitched,
+  settingsChanged,
+  settingsSaving,
+  workRetried,
 } from '#plugins/admin';
 import { Mail } from '#plugins/mail';
 import { navigation, Web } from '#plugins/web';
@@ -20,7 +29,18 @@ export default definePlugin({
   name: 'Admin panel',
   version: '1.0.0',
   description: 'Settings, plugins, members and background work, for administrators.',
-  needs: { access: Access, accounts: Accounts, web: Web, settings: Settings, plugins: Plugins, jobs: Jobs, data: Data, environment: Environment, clock: Clock, http: Http },
+  needs: {
+    access: Access,
+    accounts: Accounts,
+    web: Web,
+    settings: Settings,
+    plugins: Plugins,
+    jobs: Jobs,
+    data: Data,
+    environment: Environment,
+    clock: Clock,
+    http: Http,
+  },
   wants: { mail: Mail },
   provides: { admin: Admin },
   hooks: [settingsSaving, settingsChanged, pluginSwitched, pluginStayed, pluginReleased, workRetried],
@@ -32,9 +52,17 @@ export default definePlugin({
     warnOfPromotions(plugin, warnings, { access, accounts });
     const panel = new Panel(() => plugin.extensions(adminSections));
     const parts = { plugin, panel };
-    plugin.extend(navigation, {
-      area: 'account', label: 'admin:panel', href: '/admin', icon: 'settings', visible: (viewer) => access.allows(viewer, administer),
-    }, 50);
+    plugin.extend(
+      navigation,
+      {
+        area: 'account',
+        label: 'admin:panel',
+        href: '/admin',
+        icon: 'settings',
+        visible: (viewer) => access.allows(viewer, administer),
+      },
+      50,
+    );
     addDashboard(parts, { plugins, jobs, data, environment, web });
     addMembers(parts, { accounts, access, http });
     addSettings(parts, { data, settings, plugins, web, environment, warnings });

@@ -7,29 +7,70 @@ import type { Warnings } from './warnings.ts';
 
 const milliseconds = (time: number): string => `${time < 10 ? time.toFixed(1) : Math.round(time)} ms`;
 const COLUMNS = [
-  { label: 'Task' }, { label: 'Calls', numeric: true }, { label: 'Time a call', numeric: true }, { label: 'Failures', numeric: true }, { label: 'State' },
+  { label: 'Task' },
+  { label: 'Calls', numeric: true },
+  { label: 'Time a call', numeric: true },
+  { label: 'Failures', numeric: true },
+  { label: 'State' },
 ] as const;
-const cells = ({ task, calls, time, failures, quarantined, refusing, lastError }: PluginInfo['tasks'][number]): readonly (string | number)[] =>
-  [task, calls, milliseconds(calls === 0 ? 0 : time / calls), failures, quarantined ? `set aside: ${lastError ?? ''}` : refusing ? `refuses everything: ${lastError ?? ''}` : (lastError ?? 'fine')];
+const cells = ({
+  task,
+  calls,
+  time,
+  failures,
+  quarantined,
+  refusing,
+  lastError,
+}: PluginInfo['tasks'][number]): readonly (string | number)[] => [
+  task,
+  calls,
+  milliseconds(calls === 0 ? 0 : time / calls),
+  failures,
+  quarantined
+    ? `set aside: ${lastError ?? ''}`
+    : refusing
+      ? `refuses everything: ${lastError ?? ''}`
+      : (lastError ?? 'fine'),
+];
 const BADGES: Readonly<Record<PluginInfo['state'], string>> = { active: 'success', failed: 'danger', off: '' };
 
 /** `/admin/plugins`: what runs, what it costs, and the switches. */
-export function addPlugins({ plugin, panel }: Parts, { plugins, warnings }: { plugins: Plugins; warnings: Warnings }): void {
+export function addPlugins(
+  { plugin, panel }: Parts,
+  { plugins, warnings }: { plugins: Plugins; warnings: Warnings },
+): void {
   plugin.extend(adminSections, { group: 'system' as const, label: 'Plugins', href: '/admin/plugins' }, -99);
   const can = administer;
 
   const card = (info: PluginInfo, all: readonly PluginInfo[]): object => {
     const { id, name, version, description, state, problem, required, tasks, wanted, dependents, needs, blocks } = info;
-    const is = (other: string, wish: boolean): boolean => (all.find((one) => one.id === other)?.state === 'active') === wish;
+    const is = (other: string, wish: boolean): boolean =>
+      (all.find((one) => one.id === other)?.state === 'active') === wish;
     const calls = tasks.reduce((sum, task) => sum + task.calls, 0);
     const time = tasks.reduce((sum, task) => sum + task.time, 0);
     return {
-      id, name, version, description, problem, required, on: wanted, badge: BADGES[state], state: `admin:plugins.state.${state}`,
-      stops: dependents.filter((other) => is(other, true)).join(', '), starts: needs.filter((other) => is(other, false)).join(', '), needs: needs.join(', '),
-      quarantined: tasks.some((task) => task.quarantined), refusing: tasks.some((task) => task.refusing), blocks,
-      cost: calls === 0 ? undefined : { calls, time: milliseconds(time), failures: tasks.reduce((sum, task) => sum + task.failures, 0) },
+      id,
+      name,
+      version,
+      description,
+      problem,
+      required,
+      on: wanted,
+      badge: BADGES[state],
+      state: `admin:plugins.state.${state}`,
+      stops: dependents.filter((other) => is(other, true)).join(', '),
+      starts: needs.filter((other) => is(other, false)).join(', '),
+      needs: needs.join(', '),
+      quarantined: tasks.some((task) => task.quarantined),
+      refusing: tasks.some((task) => task.refusing),
+      blocks,
+      cost:
+        calls === 0
+          ? undefined
+          : { calls, time: milliseconds(time), failures: tasks.reduce((sum, task) => sum + task.failures, 0) },
       table: {
-        caption: `${name}: tasks`, columns: COLUMNS,
+        caption: `${name}: tasks`,
+        columns: COLUMNS,
         rows: tasks.map((task) => ({ cells: cells(task).map((text, index) => ({ ...COLUMNS[index], text })) })),
       },
     };
@@ -40,8 +81,14 @@ export function addPlugins({ plugin, panel }: Parts, { plugins, warnings }: { pl
     return found;
   };
 
-  /** Plugins start and stop outside of any transaction, so that it is done is said before, and where it fails that too. */
-  const switching = async <T>(actor: Viewer, { id, ...how }: { id: string; on: boolean; others: readonly string[] }, work: () => Promise<T>): Promise<T> => {
+  /**
+   * Plugins start and stop outside of any transaction, so that it is done is said before, and where it fails that too.
+   */
+  const switching = async <T>(
+    actor: Viewer,
+    { id, ...how }: { id: string; on: boolean; others: readonly string[] },
+    work: () => Promise<T>,
+  ): Promise<T> => {
     await plugin.emit(pluginSwitched, { actor: actor.id, plugin: id, ...how });
     try {
       return await work();
@@ -54,33 +101,67 @@ export function addPlugins({ plugin, panel }: Parts, { plugins, warnings }: { pl
   plugin.route(pages, { method: 'get', path: '/admin/plugins', can, options: { login: true } })(() => {
     const all = plugins.list();
     const json = { success: true, plugins: all.map(({ folder: _folder, ...info }) => info) };
-    return negotiated(panel.view('@admin/plugins', { title: 'Plugins' }, { plugins: all.map((info) => card(info, all)) }), json);
+    return negotiated(
+      panel.view('@admin/plugins', { title: 'Plugins' }, { plugins: all.map((info) => card(info, all)) }),
+      json,
+    );
   });
 
   const body = Type.Object({ id: Type.String() });
-  plugin.route(pages, { method: 'post', path: '/admin/plugins/enable', can, summary: 'Switch a plugin on', options: { login: true }, body })(async ({ actor, body: { id } }) => {
+  plugin.route(pages, {
+    method: 'post',
+    path: '/admin/plugins/enable',
+    can,
+    summary: 'Switch a plugin on',
+    options: { login: true },
+    body,
+  })(async ({ actor, body: { id } }) => {
     const { name } = known(id);
     await switching(actor, { id, on: true, others: [] }, () => plugins.enable(id));
     plugin.log.info({ ...by(actor), target: id }, 'a plugin was switched on');
     return negotiated(redirect('/admin/plugins', { notice: `${name} is on.` }), { success: true });
   });
 
-  plugin.route(pages, { method: 'post', path: '/admin/plugins/disable', can, summary: 'Switch a plugin off', options: { login: true }, body })(async ({ actor, req, body: { id } }) => {
+  plugin.route(pages, {
+    method: 'post',
+    path: '/admin/plugins/disable',
+    can,
+    summary: 'Switch a plugin off',
+    options: { login: true },
+    body,
+  })(async ({ actor, req, body: { id } }) => {
     const { name, required, dependents } = known(id);
-    const running = plugins.list().filter(({ state }) => state === 'active').map((one) => one.id);
+    const running = plugins
+      .list()
+      .filter(({ state }) => state === 'active')
+      .map((one) => one.id);
     const others = dependents.filter((other) => running.includes(other));
-    const grave = required ? [] : plugins.list().filter((one) => one.defends && [id, ...others].includes(one.id)).map((one) => one.name);
+    const grave = required
+      ? []
+      : plugins
+          .list()
+          .filter((one) => one.defends && [id, ...others].includes(one.id))
+          .map((one) => one.name);
     if (grave.length > 0) await warnings.tell('plugin', { plugins: grave.join(', ') }, warnings.doer(actor, req));
     // By whom it is sent may be about to stop.
     if (grave.length > 0) await warnings.drained();
     // One that has to stay on is refused, and nothing is begun.
-    const stopped = await (required ? plugins.disable(id) : switching(actor, { id, on: false, others }, () => plugins.disable(id)));
+    const stopped = await (required
+      ? plugins.disable(id)
+      : switching(actor, { id, on: false, others }, () => plugins.disable(id)));
     plugin.log.info({ ...by(actor), target: id, stopped }, 'a plugin was switched off');
     const notice = `${name} is off${others.length > 0 ? `, and with it ${others.join(', ')}` : ''}. What it stored is kept.`;
     return negotiated(redirect('/admin/plugins', { notice }), { success: true, stopped });
   });
 
-  plugin.route(pages, { method: 'post', path: '/admin/plugins/release', can, summary: 'Let what a plugin had set aside run again', options: { login: true }, body })(async ({ actor, body: { id } }) => {
+  plugin.route(pages, {
+    method: 'post',
+    path: '/admin/plugins/release',
+    can,
+    summary: 'Let what a plugin had set aside run again',
+    options: { login: true },
+    body,
+  })(async ({ actor, body: { id } }) => {
     const { name } = known(id);
     await plugin.emit(pluginReleased, { actor: actor.id, plugin: id });
     plugins.release(id);

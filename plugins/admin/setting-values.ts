@@ -24,7 +24,10 @@ const equal = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.st
  * What a form sent, as values of the settings' own types: text becomes numbers, switches and lists; an empty secret and
  * whatever is as it was are left out. Throws 400 naming each field whose text is no such value.
  */
-export function fromForm(sent: Readonly<Record<string, unknown>>, settings: readonly SettingInfo[]): Record<string, unknown> {
+export function fromForm(
+  sent: Readonly<Record<string, unknown>>,
+  settings: readonly SettingInfo[],
+): Record<string, unknown> {
   const problems: FieldProblem[] = [];
   const changes: Record<string, unknown> = {};
   for (const setting of settings) {
@@ -42,7 +45,10 @@ export function fromForm(sent: Readonly<Record<string, unknown>>, settings: read
 const isSimple = ({ type, enum: values, anyOf }: Known): boolean =>
   values !== undefined || anyOf !== undefined || (type !== undefined && type !== 'object' && type !== 'array');
 
-function typedValue(setting: SettingInfo, given: unknown): { ok: true; value: unknown } | { ok: false; problems: readonly FieldProblem[] } {
+function typedValue(
+  setting: SettingInfo,
+  given: unknown,
+): { ok: true; value: unknown } | { ok: false; problems: readonly FieldProblem[] } {
   const schema = known(setting);
   // Neither a simple value nor a list of them: its form field holds JSON.
   if (typeof given === 'string' && !isSimple(schema) && !(schema.type === 'array' && isSimple(schema.items ?? {}))) {
@@ -56,5 +62,7 @@ function typedValue(setting: SettingInfo, given: unknown): { ok: true; value: un
   const last = schema.type !== 'array' && Array.isArray(given) ? (given as unknown[]).at(-1) : given;
   const { default: _default, ...bare } = setting.schema as TSchema & { default?: unknown };
   const result = check(Type.Object({ value: bare as TSchema }), { value: last }, { coerce: true });
-  return result.ok ? { ok: true, value: (result.value as { value: unknown }).value } : { ok: false, problems: result.problems };
+  return result.ok
+    ? { ok: true, value: (result.value as { value: unknown }).value }
+    : { ok: false, problems: result.problems };
 }

@@ -1,4 +1,13 @@
-import { InvalidInput, notFound, Type, type Data, type Environment, type Plugins, type SettingInfo, type Settings } from '#core';
+import {
+  InvalidInput,
+  notFound,
+  Type,
+  type Data,
+  type Environment,
+  type Plugins,
+  type SettingInfo,
+  type Settings,
+} from '#core';
 import { administer, adminSections, settingsChanged, settingsSaving } from '#plugins/admin';
 import { negotiated, pages, redirect, type Retry, type View, type Web } from '#plugins/web';
 import { by, type Parts } from './parts.ts';
@@ -7,13 +16,20 @@ import type { Doer, Warnings } from './warnings.ts';
 
 /** The part of a form's model that is added to here. */
 interface Form {
-  readonly groups: readonly { readonly title: string | undefined; readonly fields: readonly { readonly name: string; readonly danger?: boolean }[] }[];
+  readonly groups: readonly {
+    readonly title: string | undefined;
+    readonly fields: readonly { readonly name: string; readonly danger?: boolean }[];
+  }[];
 }
 
 /** `bulk-mail` → "Bulk mail". */
 const titleOf = (group: string): string => group.charAt(0).toUpperCase() + group.slice(1).replaceAll('-', ' ');
 const plain = (setting: SettingInfo): object => ({
-  key: setting.key, plugin: setting.plugin, group: groupOf(setting), stored: setting.stored, secret: isSecret(setting),
+  key: setting.key,
+  plugin: setting.plugin,
+  group: groupOf(setting),
+  stored: setting.stored,
+  secret: isSecret(setting),
   ...(!isSecret(setting) && { value: setting.value, default: setting.default }),
 });
 
@@ -28,7 +44,13 @@ function withoutPassword(address: string): string {
 }
 
 /** What only the environment may say: it decides where secrets go, whom this server calls and who is believed. */
-const fixedIn = ({ smtpUrl, mailFrom, trustedProxies, allowedHosts, allowedPorts }: Environment): readonly { readonly variable: string; readonly value: string }[] => [
+const fixedIn = ({
+  smtpUrl,
+  mailFrom,
+  trustedProxies,
+  allowedHosts,
+  allowedPorts,
+}: Environment): readonly { readonly variable: string; readonly value: string }[] => [
   { variable: 'SMTP_URL', value: smtpUrl === undefined ? '' : withoutPassword(smtpUrl) },
   { variable: 'MAIL_FROM', value: mailFrom ?? '' },
   { variable: 'TRUSTED_PROXIES', value: trustedProxies.join(', ') },
@@ -46,7 +68,10 @@ interface SettingServices {
 }
 
 /** `/admin/settings` and its groups: forms made from the settings' schemas. */
-export function addSettings({ plugin, panel }: Parts, { data, settings, plugins, web, environment, warnings }: SettingServices): void {
+export function addSettings(
+  { plugin, panel }: Parts,
+  { data, settings, plugins, web, environment, warnings }: SettingServices,
+): void {
   plugin.extend(adminSections, { group: 'system' as const, label: 'Settings', href: '/admin/settings' }, -100);
   const can = administer;
   const shown = (): readonly SettingInfo[] => settings.list().filter(isShown);
@@ -55,50 +80,91 @@ export function addSettings({ plugin, panel }: Parts, { data, settings, plugins,
   const nameOf = (id: string): string => plugins.list().find((one) => one.id === id)?.name ?? titleOf(id);
 
   /** What is wrong with a choice that is in force already. */
-  const standing = (): Retry['problems'] => (web.themeProblem === undefined ? [] : [{ field: 'site.theme', message: web.themeProblem }]);
+  const standing = (): Retry['problems'] =>
+    web.themeProblem === undefined ? [] : [{ field: 'site.theme', message: web.themeProblem }];
 
   const groupView = (group: string, typed?: Pick<Retry, 'body' | 'problems' | 'message'>): View => {
     const own = shown().filter((setting) => groupOf(setting) === group);
-    const schema = Type.Object(Object.fromEntries(own.map((setting) => [setting.key, { ...setting.schema, 'x-group': nameOf(setting.plugin) }])));
+    const schema = Type.Object(
+      Object.fromEntries(own.map((setting) => [setting.key, { ...setting.schema, 'x-group': nameOf(setting.plugin) }])),
+    );
     // A stored secret is shown as set, never as what it is.
-    const values = Object.fromEntries(own.map((setting) => [setting.key, isSecret(setting) ? (setting.stored ? 'set' : '') : setting.value]));
+    const values = Object.fromEntries(
+      own.map((setting) => [setting.key, isSecret(setting) ? (setting.stored ? 'set' : '') : setting.value]),
+    );
     const form = web.form(schema, { ...values, ...typed?.body }, typed?.problems ?? standing()) as Form;
     const changed = new Set(own.filter(differs).map(({ key }) => key));
     const groups = form.groups.map(({ title, fields }) => ({
       title: form.groups.length > 1 ? title : undefined,
-      fields: fields.map((field) => ({ field, danger: field.danger, changed: changed.has(field.name.replace('[]', '')), key: field.name.replace('[]', '') })),
+      fields: fields.map((field) => ({
+        field,
+        danger: field.danger,
+        changed: changed.has(field.name.replace('[]', '')),
+        key: field.name.replace('[]', ''),
+      })),
     }));
-    return panel.view('@admin/settings-group', { title: nameOf(group), current: '/admin/settings' }, { group, form: { ...form, groups }, message: typed?.message });
+    return panel.view(
+      '@admin/settings-group',
+      { title: nameOf(group), current: '/admin/settings' },
+      { group, form: { ...form, groups }, message: typed?.message },
+    );
   };
 
   plugin.route(pages, { method: 'get', path: '/admin/settings', can, options: { login: true } })(() => {
-    const groups = [...Map.groupBy(shown(), groupOf)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([group, own]) => ({
-      title: nameOf(group), href: pathOf(group), changed: own.filter(differs).length,
-      names: own.map(({ schema, key }) => (schema as { title?: string }).title ?? key).join(', '),
-    }));
+    const groups = [...Map.groupBy(shown(), groupOf)]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([group, own]) => ({
+        title: nameOf(group),
+        href: pathOf(group),
+        changed: own.filter(differs).length,
+        names: own.map(({ schema, key }) => (schema as { title?: string }).title ?? key).join(', '),
+      }));
     const fixed = fixedIn(environment);
-    return negotiated(panel.view('@admin/settings', { title: 'Settings' }, { groups, fixed }), { success: true, settings: shown().map(plain), environment: fixed });
+    return negotiated(panel.view('@admin/settings', { title: 'Settings' }, { groups, fixed }), {
+      success: true,
+      settings: shown().map(plain),
+      environment: fixed,
+    });
   });
 
   plugin.route(pages, {
-    method: 'get', path: '/admin/settings/:group', can, options: { login: true }, params: Type.Object({ group: Type.String({ maxLength: 64 }) }),
+    method: 'get',
+    path: '/admin/settings/:group',
+    can,
+    options: { login: true },
+    params: Type.Object({ group: Type.String({ maxLength: 64 }) }),
     find: ({ params }) => (shown().some((setting) => groupOf(setting) === params.group) ? params.group : undefined),
-  })(({ target }) => negotiated(groupView(target), { success: true, settings: shown().filter((setting) => groupOf(setting) === target).map(plain) }));
+  })(({ target }) =>
+    negotiated(groupView(target), {
+      success: true,
+      settings: shown()
+        .filter((setting) => groupOf(setting) === target)
+        .map(plain),
+    }),
+  );
 
   /** Tells the administrators of those among these settings that defend accounts. */
   const warn = async (keys: readonly string[], doer: Doer): Promise<void> => {
-    const grave = shown().filter(({ key, schema }) => keys.includes(key) && 'x-danger' in schema).map(({ key }) => key);
+    const grave = shown()
+      .filter(({ key, schema }) => keys.includes(key) && 'x-danger' in schema)
+      .map(({ key }) => key);
     if (grave.length > 0) await warnings.tell('settings', { settings: grave.join(', ') }, doer);
   };
   const groupIn = (body: Readonly<Record<string, unknown>>): string => String(body['_group'] ?? '');
   const again = (retry: Retry): View => groupView(groupIn(retry.body), retry);
 
   plugin.route(pages, {
-    method: 'post', path: '/admin/settings/save', can, summary: 'Save settings', options: { login: true, longText: true, again }, body: Type.Record(Type.String(), Type.Unknown()),
+    method: 'post',
+    path: '/admin/settings/save',
+    can,
+    summary: 'Save settings',
+    options: { login: true, longText: true, again },
+    body: Type.Record(Type.String(), Type.Unknown()),
   })(async ({ req, actor, body }) => {
     const sent = Object.fromEntries(Object.entries(body).filter(([key]) => !key.startsWith('_')));
     const unknown = Object.keys(sent).filter((key) => !shown().some((setting) => setting.key === key));
-    if (unknown.length > 0) throw new InvalidInput(unknown.map((field) => ({ field, message: 'is not a setting of any installed plugin' })));
+    if (unknown.length > 0)
+      throw new InvalidInput(unknown.map((field) => ({ field, message: 'is not a setting of any installed plugin' })));
     const changes = req.is('json') ? sent : fromForm(sent, shown());
     const keys = Object.keys(changes);
     const problems = await plugin.filter(settingsSaving, [], { actor: actor.id, changes });
@@ -109,14 +175,23 @@ export function addSettings({ plugin, panel }: Parts, { data, settings, plugins,
       if (keys.length > 0) await plugin.emit(settingsChanged, { actor: actor.id, keys, reset: false });
     });
     if (keys.length > 0) plugin.log.info({ ...by(actor), settings: keys }, 'settings were changed');
-    const saved = shown().filter(({ key }) => key in changes).map(plain);
+    const saved = shown()
+      .filter(({ key }) => key in changes)
+      .map(plain);
     const group = groupIn(body);
-    const back = redirect(group === '' ? '/admin/settings' : pathOf(group), { notice: saved.length > 0 ? 'Saved.' : 'Nothing was changed.' });
+    const back = redirect(group === '' ? '/admin/settings' : pathOf(group), {
+      notice: saved.length > 0 ? 'Saved.' : 'Nothing was changed.',
+    });
     return negotiated(back, { success: true, settings: saved });
   });
 
   plugin.route(pages, {
-    method: 'post', path: '/admin/settings/reset', can, summary: 'Take a setting back to its default', options: { login: true }, body: Type.Object({ key: Type.String() }),
+    method: 'post',
+    path: '/admin/settings/reset',
+    can,
+    summary: 'Take a setting back to its default',
+    options: { login: true },
+    body: Type.Object({ key: Type.String() }),
   })(async ({ actor, req, body }) => {
     const setting = shown().find(({ key }) => key === body.key);
     if (!setting) throw notFound('There is no such setting');

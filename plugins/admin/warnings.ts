@@ -26,7 +26,10 @@ export interface Doer {
   readonly address: string | undefined;
 }
 
-/** Tells all administrators by mail of what weakens the defence of accounts, so that one of them whose session was stolen does it unseen by none. */
+/**
+ * Tells all administrators by mail of what weakens the defence of accounts, so that one of them whose session was
+ * stolen does it unseen by none.
+ */
 export class Warnings {
   readonly #parts: WarningParts;
 
@@ -38,15 +41,32 @@ export class Warnings {
     return { name: username, address: this.#parts.http.addressOf(req) };
   }
 
-  /** Stored with the transaction under way; `what` is a text of this plugin about what was done. Values of settings are never in it. */
-  async tell(what: 'settings' | 'plugin' | 'group', values: Readonly<Record<string, string>>, { name, address }: Doer): Promise<void> {
+  /**
+   * Stored with the transaction under way; `what` is a text of this plugin about what was done. Values of settings are
+   * never in it.
+   */
+  async tell(
+    what: 'settings' | 'plugin' | 'group',
+    values: Readonly<Record<string, string>>,
+    { name, address }: Doer,
+  ): Promise<void> {
     const { clock, environment, web, mail } = this.#parts;
     if (!mail) return;
-    const text = (key: string, more: Readonly<Record<string, unknown>> = {}): string => web.text(`admin:warning.${key}`, more);
+    const text = (key: string, more: Readonly<Record<string, unknown>> = {}): string =>
+      web.text(`admin:warning.${key}`, more);
     const time = new Date(clock.now()).toISOString().slice(0, 16).replace('T', ' ');
     const subject = text(`${what}.title`, values);
-    const paragraphs = [text(`${what}.text`, values), text(address === undefined ? 'who' : 'who-from', { name, time, address }), text('help')];
-    const made = letter({ title: subject, paragraphs, action: { label: text('action'), href: `${environment.baseUrl}/admin/audit` }, reason: text('reason') });
+    const paragraphs = [
+      text(`${what}.text`, values),
+      text(address === undefined ? 'who' : 'who-from', { name, time, address }),
+      text('help'),
+    ];
+    const made = letter({
+      title: subject,
+      paragraphs,
+      action: { label: text('action'), href: `${environment.baseUrl}/admin/audit` },
+      reason: text('reason'),
+    });
     await mail.send(...(await this.#addresses()).map((to) => ({ to, subject, ...made })));
   }
 
@@ -70,13 +90,25 @@ export class Warnings {
 }
 
 /** Of whoever becomes a moderator or an administrator, in the panel or at the shell. */
-export function warnOfPromotions(plugin: PluginHandle, warnings: Warnings, { access, accounts }: Pick<WarningParts, 'access' | 'accounts'>): void {
-  plugin.on(groupChanged, async ({ id, by, from, to, address }) => {
-    const [before, after] = [access.group(from), access.group(to)];
-    if (!after || !STAFF.has(after.level) || before?.level === 'admin' || before?.level === after.level) return;
-    const name = by === undefined || by === commandLine ? 'parley' : ((await accounts.find(by))?.username ?? by);
-    await warnings.tell('group', { member: (await accounts.find(id))?.username ?? id, group: after.name }, { name, address });
-  }, { durable: true });
+export function warnOfPromotions(
+  plugin: PluginHandle,
+  warnings: Warnings,
+  { access, accounts }: Pick<WarningParts, 'access' | 'accounts'>,
+): void {
+  plugin.on(
+    groupChanged,
+    async ({ id, by, from, to, address }) => {
+      const [before, after] = [access.group(from), access.group(to)];
+      if (!after || !STAFF.has(after.level) || before?.level === 'admin' || before?.level === after.level) return;
+      const name = by === undefined || by === commandLine ? 'parley' : ((await accounts.find(by))?.username ?? by);
+      await warnings.tell(
+        'group',
+        { member: (await accounts.find(id))?.username ?? id, group: after.name },
+        { name, address },
+      );
+    },
+    { durable: true },
+  );
 }
 
 const STAFF = new Set(['moderator', 'admin']);

@@ -10,10 +10,15 @@ export const PRIVATE = 'private, no-cache';
 export const etagOf = (body: Buffer): string => `W/"${hash('sha1', body, 'base64url')}"`;
 
 /** A successful result as bytes, `success` first. `Date`s become ISO 8601 in UTC with milliseconds. */
-export const successBytes = (result: object | undefined): Buffer => Buffer.from(JSON.stringify({ success: true, ...result }));
+export const successBytes = (result: object | undefined): Buffer =>
+  Buffer.from(JSON.stringify({ success: true, ...result }));
 
 /** Sends `body`; reads get an ETag, and 304 when it is known. Node leaves the body out of answers to HEAD. */
-export function send(req: IncomingMessage, res: ServerResponse, { status, type, body }: { status: number; type: string; body: Buffer }): void {
+export function send(
+  req: IncomingMessage,
+  res: ServerResponse,
+  { status, type, body }: { status: number; type: string; body: Buffer },
+): void {
   const read = req.method === 'GET' || req.method === 'HEAD';
   if (read && status === 200) {
     const etag = etagOf(body);

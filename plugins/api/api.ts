@@ -1,22 +1,34 @@
-import { defineSurface, HttpError, InvalidInput, Type, type Request, type Response, type RouteInfo, type Settings, type TSchema } from '#core';
+import {
+  defineSurface,
+  HttpError,
+  InvalidInput,
+  Type,
+  type Request,
+  type Response,
+  type RouteInfo,
+  type Settings,
+  type TSchema,
+} from '#core';
 import type { Viewer } from '#plugins/access';
 
 /**
  * The JSON surface. Handlers return the answer's named keys; `success: true` is added. Reads of `options`:
  * `csrf: false` for a route exempt from the forgery token, `login: true` for a public route that needs a member,
- * `bucket: Bucket & { limit: setting key }` for a route with a rate of its own, outside the general one, `idle: true` for what pages
- * ask by themselves: it does not keep a session alive, `raw: true` for a route that reads any JSON as the bytes that were sent,
- * `multipart: Multipart` for a route that takes a file, `form: true` for a route that takes forms as well as JSON, `longText: true` for a
- * route whose body may have up to 1 MiB, where others have 64 KiB.
+ * `bucket: Bucket & { limit: setting key }` for a route with a rate of its own, outside the general one, `idle: true`
+ * for what pages ask by themselves: it does not keep a session alive, `raw: true` for a route that reads any JSON as
+ * the bytes that were sent, `multipart: Multipart` for a route that takes a file, `form: true` for a route that takes
+ * forms as well as JSON, `longText: true` for a route whose body may have up to 1 MiB, where others have 64 KiB.
  */
 export const api = defineSurface<Viewer, object>('api', { prefix: '/api' });
 
 /**
- * The option `multipart` of a route here or among the pages: reads a body of multipart/form-data, in place of the surface, into what the
- * route's `body` describes. Called before any transaction begins; more than once for a request, with the same result.
+ * The option `multipart` of a route here or among the pages: reads a body of multipart/form-data, in place of the
+ * surface, into what the route's `body` describes. Called before any transaction begins; more than once for a request,
+ * with the same result.
  */
 export type Multipart = (req: Request) => Promise<unknown>;
-export const multipartOf = (route: Pick<RouteInfo, 'options'> | undefined): Multipart | undefined => route?.options['multipart'] as Multipart | undefined;
+export const multipartOf = (route: Pick<RouteInfo, 'options'> | undefined): Multipart | undefined =>
+  route?.options['multipart'] as Multipart | undefined;
 
 const BEARER = /^Bearer(?:\s+(.*))?$/i;
 
@@ -28,18 +40,26 @@ export function bearerOf({ headers: { authorization } }: Pick<Request, 'headers'
 
 /** What an answer depends on, whoever asks, for caches on the way. */
 const VARY = 'Accept-Encoding, Authorization, Cookie';
-const EXPOSED = 'ETag, Idempotency-Replayed, Last-Modified, Location, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id';
-const ALLOWED = 'Authorization, Cache-Control, Content-Type, Idempotency-Key, If-Match, If-Modified-Since, If-None-Match, Last-Event-ID';
+const EXPOSED =
+  'ETag, Idempotency-Replayed, Last-Modified, Location, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id';
+const ALLOWED =
+  'Authorization, Cache-Control, Content-Type, Idempotency-Key, If-Match, If-Modified-Since, If-None-Match, Last-Event-ID';
 
 /** Origins whose pages may read answers, as the setting of the API says. */
-const originsOf = (settings: Settings): readonly string[] => (settings.get('api.cors_origins') as readonly string[] | undefined) ?? [];
+const originsOf = (settings: Settings): readonly string[] =>
+  (settings.get('api.cors_origins') as readonly string[] | undefined) ?? [];
 
 /** `Vary` of an answer that may be kept for later. */
 export const varyOf = (settings: Settings): string => (originsOf(settings).length > 0 ? `${VARY}, Origin` : VARY);
 
-/** Lets pages of the named origins read answers; with bearer tokens only, cookies are never asked for. Others get no header at all. */
+/**
+ * Lets pages of the named origins read answers; with bearer tokens only, cookies are never asked for. Others get no
+ * header at all.
+ */
 export function allowOrigin(
-  req: Pick<Request, 'headers'> & { readonly method?: string | undefined }, res: { setHeader(name: string, value: string): unknown }, settings: Settings,
+  req: Pick<Request, 'headers'> & { readonly method?: string | undefined },
+  res: { setHeader(name: string, value: string): unknown },
+  settings: Settings,
 ): void {
   const { origin } = req.headers;
   if (origin === undefined || !originsOf(settings).includes(origin)) return;
@@ -51,20 +71,31 @@ export function allowOrigin(
   res.setHeader('Access-Control-Max-Age', '600');
 }
 
-/** For a handler whose answer changes by itself: it is kept, where its route has `keep`, until this moment (epoch milliseconds) at most. */
+/**
+ * For a handler whose answer changes by itself: it is kept, where its route has `keep`, until this moment (epoch
+ * milliseconds) at most.
+ */
 export function holdsUntil(res: Response, moment: number): void {
   res.locals['holdsUntil'] = moment;
 }
 
-/** For `keep` of a route whose answer other plugins have a part in: the tags of all; undefined where one does not say when its part changes. */
-export const tagsOf = (own: readonly string[], parts: readonly { readonly value: { readonly tags?: readonly string[] } }[]): readonly string[] | undefined =>
-  (parts.every(({ value }) => value.tags) ? [...own, ...parts.flatMap(({ value }) => value.tags ?? [])] : undefined);
+/**
+ * For `keep` of a route whose answer other plugins have a part in: the tags of all; undefined where one does not say
+ * when its part changes.
+ */
+export const tagsOf = (
+  own: readonly string[],
+  parts: readonly { readonly value: { readonly tags?: readonly string[] } }[],
+): readonly string[] | undefined =>
+  parts.every(({ value }) => value.tags) ? [...own, ...parts.flatMap(({ value }) => value.tags ?? [])] : undefined;
 
 /** Whether the caller has the answer with this weak `etag` already. */
 export function isFresh({ headers }: Pick<Request, 'headers'>, etag: string): boolean {
   const known = headers['if-none-match'];
   if (known === undefined) return false;
-  return known === etag || known === '*' || known.split(',').some((one) => one.trim().replace(/^(?!W\/)/, 'W/') === etag);
+  return (
+    known === etag || known === '*' || known.split(',').some((one) => one.trim().replace(/^(?!W\/)/, 'W/') === etag)
+  );
 }
 
 /** Whether the caller takes gzip; `q=0` says that they do not. */
@@ -85,7 +116,10 @@ export const isId = (text: string): boolean => UUID.test(text);
 let lastAt = 0;
 let [time, sequence] = [0, 0];
 
-/** A UUID of version 7: ids made later sort later, to the millisecond of `at` (epoch milliseconds), and within one in the order they were made. */
+/**
+ * A UUID of version 7: ids made later sort later, to the millisecond of `at` (epoch milliseconds), and within one in
+ * the order they were made.
+ */
 export function createId(at: number): string {
   const random = crypto.randomUUID();
   // A millisecond that is full borrows from the next.
@@ -98,7 +132,10 @@ export function createId(at: number): string {
 const POOL = Buffer.alloc(16_384);
 let drawn = POOL.length;
 
-/** Random bytes as text, for what is made with most answers: drawn many at a time, because each draw costs more than its bytes. */
+/**
+ * Random bytes as text, for what is made with most answers: drawn many at a time, because each draw costs more than its
+ * bytes.
+ */
 export function randomText(bytes: number, encoding: 'base64' | 'base64url'): string {
   if (drawn + bytes > POOL.length) {
     crypto.getRandomValues(POOL);
@@ -107,9 +144,16 @@ export function randomText(bytes: number, encoding: 'base64' | 'base64url'): str
   return POOL.toString(encoding, drawn, (drawn += bytes));
 }
 
-/** Words of a title or name for its address, at most 80 characters, or `fallback` where it has none; letters of every script stay, Latin ones lose their accents. */
+/**
+ * Words of a title or name for its address, at most 80 characters, or `fallback` where it has none; letters of every
+ * script stay, Latin ones lose their accents.
+ */
 export function slugOf(title: string, fallback: string): string {
-  const plain = title.normalize('NFKD').replace(/(\p{Script=Latin})\p{M}+/gu, '$1').normalize('NFC').toLowerCase();
+  const plain = title
+    .normalize('NFKD')
+    .replace(/(\p{Script=Latin})\p{M}+/gu, '$1')
+    .normalize('NFC')
+    .toLowerCase();
   const words = plain.replace(/[^\p{L}\p{N}\p{M}]+/gu, '-').replace(/^-|-$/g, '');
   const slug = [...words].slice(0, 80).join('').replace(/-$/, '');
   return slug || fallback;
@@ -145,28 +189,49 @@ export interface Page<T> {
 /** What every list answers beside its items. */
 export const pagingResult = { count: Type.Integer(), hasMore: Type.Boolean(), next_cursor: nullable(Type.String()) };
 /** The paging fields of an answer. */
-export const pageFields = ({ items, hasMore, nextCursor }: Page<unknown>) => ({ count: items.length, hasMore, next_cursor: nextCursor ?? null });
+export const pageFields = ({ items, hasMore, nextCursor }: Page<unknown>) => ({
+  count: items.length,
+  hasMore,
+  next_cursor: nextCursor ?? null,
+});
 
 /** The answer of a list: its items under `key`, and the paging fields. */
 export const listOf = <K extends string, S extends TSchema>(key: K, items: S) =>
   Type.Object({ ...({ [key]: Type.Array(items) } as Record<K, ReturnType<typeof Type.Array<S>>>), ...pagingResult });
 
-/** The page of a list that is held whole, such as one in memory; without `limit` all that is left of it. Its cursor is a position. */
-export function pageOf<T>(items: readonly T[], query: { readonly limit?: number | undefined; readonly offset?: number | undefined; readonly cursor?: string | undefined }): Page<T> {
+/**
+ * The page of a list that is held whole, such as one in memory; without `limit` all that is left of it. Its cursor is a
+ * position.
+ */
+export function pageOf<T>(
+  items: readonly T[],
+  query: {
+    readonly limit?: number | undefined;
+    readonly offset?: number | undefined;
+    readonly cursor?: string | undefined;
+  },
+): Page<T> {
   const start = (query.cursor === undefined ? 0 : decodePosition(query.cursor)) + (query.offset ?? 0);
-  const end = query.limit === undefined ? items.length : Math.min(start + Math.min(query.limit, MAX_PAGE), items.length);
+  const end =
+    query.limit === undefined ? items.length : Math.min(start + Math.min(query.limit, MAX_PAGE), items.length);
   const hasMore = end < items.length && end > start;
   return { items: items.slice(start, end), hasMore, nextCursor: hasMore ? encodeCursor([end]) : undefined };
 }
 
 /** Opaque text for the sort keys of a list's last item. */
-export const encodeCursor = (keys: readonly (string | number)[]): string => Buffer.from(JSON.stringify(keys)).toString('base64url');
+export const encodeCursor = (keys: readonly (string | number)[]): string =>
+  Buffer.from(JSON.stringify(keys)).toString('base64url');
 
 /** The `length` sort keys of a cursor; 400 for anything this server did not make. */
 export function decodeCursor(cursor: string, length: number): readonly (string | number)[] {
   try {
     const keys: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString());
-    if (Array.isArray(keys) && keys.length === length && keys.every((key) => typeof key === 'string' || typeof key === 'number')) return keys;
+    if (
+      Array.isArray(keys) &&
+      keys.length === length &&
+      keys.every((key) => typeof key === 'string' || typeof key === 'number')
+    )
+      return keys;
   } catch {
     // Falls through to the same answer as a cursor of the wrong shape.
   }
@@ -181,7 +246,8 @@ export function decodePosition(cursor: string): number {
 }
 
 /** 400 for a cursor that was not taken from this list. */
-export const badCursor = (): InvalidInput => new InvalidInput([{ field: 'cursor', message: 'is not one that this list gave' }]);
+export const badCursor = (): InvalidInput =>
+  new InvalidInput([{ field: 'cursor', message: 'is not one that this list gave' }]);
 
 /** 401 for what needs a member. */
 export const loginNeeded = (): HttpError => new HttpError(401, 'Log in, or send a bearer token');

@@ -7,7 +7,9 @@ export const printOpenApi = defineCommand({
   name: 'openapi',
   summary: 'Prints the description of the API, as GET /api/openapi.json answers it, or writes it to a file.',
   example: 'openapi --out openapi.json',
-  options: Type.Object({ out: Type.Optional(Type.String({ minLength: 1, description: 'The file to write, in place of printing' })) }),
+  options: Type.Object({
+    out: Type.Optional(Type.String({ minLength: 1, description: 'The file to write, in place of printing' })),
+  }),
   needs: { routes: Routes, settings: Settings, environment: Environment },
   async run(sources, { out }, console) {
     const text = JSON.stringify(openApi(sources), undefined, 2);

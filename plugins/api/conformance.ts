@@ -2,16 +2,23 @@ import { isDeepStrictEqual } from 'node:util';
 import { check, type FieldProblem, type Logger, type RouteInfo, type TSchema } from '#core';
 import { failuresOf } from './openapi.ts';
 
-/** Which fields of `given` are missing in `known`, which was made of it by leaving out what its schema does not name. */
+/**
+ * Which fields of `given` are missing in `known`, which was made of it by leaving out what its schema does not name.
+ */
 function unknownFields(given: unknown, known: unknown, at = ''): readonly FieldProblem[] {
   if (typeof given !== 'object' || given === null || typeof known !== 'object' || known === null) return [];
   return Object.entries(given).flatMap(([name, value]) => {
     const field = at ? `${at}.${name}` : name;
-    return Object.hasOwn(known, name) ? unknownFields(value, (known as Record<string, unknown>)[name], field) : [{ field, message: 'is not described' }];
+    return Object.hasOwn(known, name)
+      ? unknownFields(value, (known as Record<string, unknown>)[name], field)
+      : [{ field, message: 'is not described' }];
   });
 }
 
-/** For development and tests: an answer that is not what the description of the API promises is a fault of the plugin that gave it, and logged. */
+/**
+ * For development and tests: an answer that is not what the description of the API promises is a fault of the plugin
+ * that gave it, and logged.
+ */
 export class Conformance {
   readonly #log: Logger;
   /** Schemas as they stand, by their text: parts of a route's own are made anew as plugins come and go. */
@@ -30,7 +37,8 @@ export class Conformance {
   }
 
   failure(status: number, route: RouteInfo): void {
-    if (!failuresOf(route).includes(status)) this.#tell(route, [{ field: 'status', message: `${status} is not described` }]);
+    if (!failuresOf(route).includes(status))
+      this.#tell(route, [{ field: 'status', message: `${status} is not described` }]);
   }
 
   #standing(schema: TSchema): TSchema {

@@ -20,34 +20,61 @@ interface Made {
 }
 
 /** The page for people has a style sheet of its own and no script at all. */
-const DOCUMENT_POLICY = { ...DATA_POLICY, 'style-src': ["'self'"], 'img-src': ["'self'"], 'frame-ancestors': ["'self'"] };
+const DOCUMENT_POLICY = {
+  ...DATA_POLICY,
+  'style-src': ["'self'"],
+  'img-src': ["'self'"],
+  'frame-ancestors': ["'self'"],
+};
 
 /** Every route of the API that runs at this moment. */
 export function openApi({ routes, settings, environment }: Described): OpenApi {
   const own = routes.list().filter(({ surface }) => surface.id === api.id);
-  return describe(own, { title: `${String(settings.get('site.name') ?? 'Forum')} API`, version: environment.version, url: environment.baseUrl });
+  return describe(own, {
+    title: `${String(settings.get('site.name') ?? 'Forum')} API`,
+    version: environment.version,
+    url: environment.baseUrl,
+  });
 }
 
-/** The description of the API for programs and for people; made when it is first asked for after plugins came or went. */
+/**
+ * The description of the API for programs and for people; made when it is first asked for after plugins came or went.
+ */
 export function addDocuments(plugin: PluginHandle, { protection, ...sources }: Sources): { forget(): void } {
-  const policy = (): string => protection.headers(DOCUMENT_POLICY).find(([name]) => name === 'Content-Security-Policy')?.[1] ?? '';
+  const policy = (): string =>
+    protection.headers(DOCUMENT_POLICY).find(([name]) => name === 'Content-Security-Policy')?.[1] ?? '';
   let made: Made | undefined;
   const make = (): Made => {
     const document = openApi(sources);
     return { openapi: Buffer.from(JSON.stringify(document)), page: Buffer.from(docsPage(document).toString()) };
   };
-  const answer = (req: Request, res: Response, type: string, body: Buffer): void => send(req, res, { status: 200, type, body });
+  const answer = (req: Request, res: Response, type: string, body: Buffer): void =>
+    send(req, res, { status: 200, type, body });
 
   plugin.route(api, {
-    method: 'get', path: '/openapi.json', summary: 'This description, as OpenAPI 3.1', can: 'public', options: { document: 'application/json' },
+    method: 'get',
+    path: '/openapi.json',
+    summary: 'This description, as OpenAPI 3.1',
+    can: 'public',
+    options: { document: 'application/json' },
   })(({ req, res }) => answer(req, res, 'application/json; charset=utf-8', (made ??= make()).openapi));
-  plugin.route(api, { method: 'get', path: '/docs', summary: 'This description, for people', can: 'public', options: { document: 'text/html' } })(({ req, res }) => {
+  plugin.route(api, {
+    method: 'get',
+    path: '/docs',
+    summary: 'This description, for people',
+    can: 'public',
+    options: { document: 'text/html' },
+  })(({ req, res }) => {
     res.setHeader('Content-Security-Policy', policy());
     answer(req, res, 'text/html; charset=utf-8', (made ??= make()).page);
   });
   const sheet = readFile(new URL('./docs.css', import.meta.url));
   plugin.route(api, {
-    method: 'get', path: '/docs/style.css', summary: 'How that page looks', can: 'public', options: { document: 'text/css' },
+    method: 'get',
+    path: '/docs/style.css',
+    summary: 'How that page looks',
+    can: 'public',
+    options: { document: 'text/css' },
   })(async ({ req, res }) => answer(req, res, 'text/css; charset=utf-8', await sheet));
   return { forget: () => (made = undefined) };
 }

@@ -40,11 +40,24 @@ export class KeptAnswer {
     this.terms = terms;
     this.protection = protection;
     this.etag = etagOf(plain);
-    this.head = [...protection.flat(), 'Content-Type', JSON_TYPE, 'Cache-Control', PRIVATE, 'Vary', terms.vary, 'ETag', this.etag];
+    this.head = [
+      ...protection.flat(),
+      'Content-Type',
+      JSON_TYPE,
+      'Cache-Control',
+      PRIVATE,
+      'Vary',
+      terms.vary,
+      'ETag',
+      this.etag,
+    ];
     this.zippedHead = [...this.head, 'Content-Encoding', 'gzip'];
     if (plain.length < WORTH_COMPRESSING) return;
     // In the background: until it is done the answer goes out as it is.
-    compress(plain, { level: 9 }).then((zipped) => (this.#zipped = zipped), () => undefined);
+    compress(plain, { level: 9 }).then(
+      (zipped) => (this.#zipped = zipped),
+      () => undefined,
+    );
   }
 
   /** The compressed form, once there is one. */
@@ -74,8 +87,8 @@ interface Keeping {
 }
 
 /**
- * Where the answer to `caller` is kept: under what the handler saw, so that the answer to one request is never another's, however either was
- * spelled. The caller is empty for guests, who are all alike.
+ * Where the answer to `caller` is kept: under what the handler saw, so that the answer to one request is never
+ * another's, however either was spelled. The caller is empty for guests, who are all alike.
  */
 export function keptKey(caller: string, { path }: RouteInfo, { params, query }: Addressed): string {
   const values = [params ?? {}, query ?? {}].map((part) => Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)));
@@ -108,12 +121,17 @@ export class KeptAnswers {
   }
 
   keep(answer: KeptAnswer, { key, tags, mark }: Keeping): void {
-    if (key.length <= LONGEST) this.#cache.keep(key, [...tags, answersTag], answer, mark, { bytes: 1.5 * answer.plain.length + 2 * ENTRY });
+    if (key.length <= LONGEST)
+      this.#cache.keep(key, [...tags, answersTag], answer, mark, { bytes: 1.5 * answer.plain.length + 2 * ENTRY });
   }
 
-  /** Notes that `url` is a guest's way to ask for what is kept under `key`. What routes read may change with plugins, hence `mark`. */
+  /**
+   * Notes that `url` is a guest's way to ask for what is kept under `key`. What routes read may change with plugins,
+   * hence `mark`.
+   */
   spell(url: string, key: string, mark: number): void {
-    if (url.length <= LONGEST) this.#cache.keep(spelled(url), [answersTag], key, mark, { bytes: url.length + key.length + ENTRY });
+    if (url.length <= LONGEST)
+      this.#cache.keep(spelled(url), [answersTag], key, mark, { bytes: url.length + key.length + ENTRY });
   }
 }
 

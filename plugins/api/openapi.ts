@@ -18,7 +18,10 @@ export interface Operation {
   readonly tags: readonly string[];
   readonly security: readonly object[];
   readonly parameters: readonly (Parameter | Reference)[];
-  readonly requestBody?: { readonly required: boolean; readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>> };
+  readonly requestBody?: {
+    readonly required: boolean;
+    readonly content: Readonly<Record<string, { readonly schema: JsonSchema }>>;
+  };
   readonly responses: Readonly<Record<string, object>>;
 }
 export interface Parameter {
@@ -43,8 +46,13 @@ const DESCRIPTION = `Answers are JSON with \`success\`. Members call with a bear
 Lists take \`limit\` (at most ${MAX_PAGE}), and \`offset\` or \`cursor\`. Every answer says in \`X-RateLimit-*\` how many calls are left.
 Calls that create something take an \`Idempotency-Key\`, so that they may be sent again after a lost answer. Unknown fields and parameters are ignored.`;
 
-/** Describes `routes` from the schemas that check them. Sorted by path, so that the same routes give the same document. */
-export function describe(routes: readonly RouteInfo[], info: { readonly title: string; readonly version: string; readonly url: string }): OpenApi {
+/**
+ * Describes `routes` from the schemas that check them. Sorted by path, so that the same routes give the same document.
+ */
+export function describe(
+  routes: readonly RouteInfo[],
+  info: { readonly title: string; readonly version: string; readonly url: string },
+): OpenApi {
   const sorted = routes.toSorted((a, b) => compare(pathOf(a), pathOf(b)) || compare(a.method, b.method));
   const paths: Record<string, Record<string, Operation>> = {};
   for (const route of sorted) (paths[pathOf(route)] ??= {})[route.method] = operation(route);
@@ -70,13 +78,20 @@ function operation(route: RouteInfo): Operation {
     ...(summary !== undefined && { summary }),
     tags: [plugin],
     security: security(route),
-    parameters: [...pathParameters(route), ...queryParameters(route.query), ...(creates(route) ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : [])],
+    parameters: [
+      ...pathParameters(route),
+      ...queryParameters(route.query),
+      ...(creates(route) ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+    ],
     ...(content && {
       requestBody: {
         required,
         content: multipartOf(route)
           ? { 'multipart/form-data': { schema: content } }
-          : { 'application/json': { schema: content }, ...(options['form'] === true && { 'application/x-www-form-urlencoded': { schema: content } }) },
+          : {
+              'application/json': { schema: content },
+              ...(options['form'] === true && { 'application/x-www-form-urlencoded': { schema: content } }),
+            },
       },
     }),
     responses: responses(route),
@@ -95,7 +110,12 @@ function security({ method, can, options }: RouteInfo): readonly object[] {
 function pathParameters({ path, params }: RouteInfo): readonly Parameter[] {
   const known = (params as ObjectSchema | undefined)?.properties ?? {};
   const schemaOf = (name: string): JsonSchema => (known[name] ? jsonOf(known[name]) : { type: 'string' });
-  return [...path.matchAll(/[:*](\w+)/g)].map(([, name = '']) => ({ name, in: 'path', required: true, schema: schemaOf(name) }));
+  return [...path.matchAll(/[:*](\w+)/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: schemaOf(name),
+  }));
 }
 
 function queryParameters(query: TSchema | undefined): readonly Parameter[] {
@@ -110,10 +130,22 @@ function queryParameters(query: TSchema | undefined): readonly Parameter[] {
 /** The statuses with which a call of the route may fail, ascending. */
 export function failuresOf({ method, can, options, query, body, path }: RouteInfo): readonly number[] {
   const write = method !== 'get';
-  const named = /[:*]/.test(path) || Object.keys({ ...(query as ObjectSchema | undefined)?.properties, ...(body as ObjectSchema | undefined)?.properties }).some((name) => /_ids?$/.test(name));
+  const named =
+    /[:*]/.test(path) ||
+    Object.keys({
+      ...(query as ObjectSchema | undefined)?.properties,
+      ...(body as ObjectSchema | undefined)?.properties,
+    }).some((name) => /_ids?$/.test(name));
   return [
-    400, 401, ...(can !== 'public' || options['login'] === true || named || (write && options['csrf'] !== false) ? [403] : []), ...(named ? [404] : []), ...(write ? [409] : []),
-    ...(body ? [413, 415] : options['raw'] === true ? [413] : []), 429, 500, 503,
+    400,
+    401,
+    ...(can !== 'public' || options['login'] === true || named || (write && options['csrf'] !== false) ? [403] : []),
+    ...(named ? [404] : []),
+    ...(write ? [409] : []),
+    ...(body ? [413, 415] : options['raw'] === true ? [413] : []),
+    429,
+    500,
+    503,
   ];
 }
 
@@ -122,18 +154,32 @@ function responses(route: RouteInfo): Readonly<Record<string, object>> {
   const document = options['document'] as string | undefined;
   const content = document === undefined ? { 'application/json': { schema: success(result) } } : { [document]: {} };
   return {
-    [status]: { description: 'Success', headers: creates(route) ? headersOf('Idempotency-Replayed') : headersOf(), content },
-    ...Object.fromEntries(failuresOf(route).map((failure) => [failure, { $ref: `#/components/responses/${FAILURES[failure]!.name}` }])),
+    [status]: {
+      description: 'Success',
+      headers: creates(route) ? headersOf('Idempotency-Replayed') : headersOf(),
+      content,
+    },
+    ...Object.fromEntries(
+      failuresOf(route).map((failure) => [failure, { $ref: `#/components/responses/${FAILURES[failure]!.name}` }]),
+    ),
   };
 }
 
 /** The result with the envelope's `success` in front. */
 function success(result: TSchema | undefined): JsonSchema {
   const { properties, required = [], ...rest } = (result ? jsonOf(result) : { type: 'object' }) as ObjectSchema;
-  if (result && !properties) return { allOf: [{ type: 'object', required: ['success'], properties: { success: { const: true } } }, rest] };
-  return { ...rest, type: 'object', required: ['success', ...required], properties: { success: { const: true }, ...properties } };
+  if (result && !properties)
+    return { allOf: [{ type: 'object', required: ['success'], properties: { success: { const: true } } }, rest] };
+  return {
+    ...rest,
+    type: 'object',
+    required: ['success', ...required],
+    properties: { success: { const: true }, ...properties },
+  };
 }
 
 /** Plain data without what only this program reads. */
 const jsonOf = (schema: TSchema | JsonSchema): JsonSchema =>
-  JSON.parse(JSON.stringify(schema, (key, value: unknown) => (key.startsWith('x-') || key.startsWith('~') ? undefined : value))) as JsonSchema;
+  JSON.parse(
+    JSON.stringify(schema, (key, value: unknown) => (key.startsWith('x-') || key.startsWith('~') ? undefined : value)),
+  ) as JsonSchema;

@@ -18,34 +18,86 @@ export default definePlugin({
   version: '1.0.0',
   description: 'The JSON interface under /api, with its description and its limits.',
   needs: {
-    access: Access, sessions: Sessions, csrf: Csrf, limits: Limits, protection: Protection,
-    data: Data, cache: Cache, clock: Clock, http: Http, routes: Routes, settings: Settings, environment: Environment,
+    access: Access,
+    sessions: Sessions,
+    csrf: Csrf,
+    limits: Limits,
+    protection: Protection,
+    data: Data,
+    cache: Cache,
+    clock: Clock,
+    http: Http,
+    routes: Routes,
+    settings: Settings,
+    environment: Environment,
   },
   settings: Type.Object({
-    'api.rate_limit_user': Type.Integer({ default: 120, minimum: 1, 'x-danger': true, title: 'Requests a minute and member', 'x-group': 'api' }),
+    'api.rate_limit_user': Type.Integer({
+      default: 120,
+      minimum: 1,
+      'x-danger': true,
+      title: 'Requests a minute and member',
+      'x-group': 'api',
+    }),
     'api.rate_limit_ip': Type.Integer({
-      default: 60, minimum: 1, 'x-danger': true, title: 'Requests a minute and address', description: 'For guests; IPv6 is counted per /64.', 'x-group': 'api',
+      default: 60,
+      minimum: 1,
+      'x-danger': true,
+      title: 'Requests a minute and address',
+      description: 'For guests; IPv6 is counted per /64.',
+      'x-group': 'api',
     }),
     'api.page_size': Type.Integer({
-      default: 20, minimum: 1, maximum: 100, title: 'Items on a page', description: 'Where a caller does not say how many.', 'x-group': 'api',
+      default: 20,
+      minimum: 1,
+      maximum: 100,
+      title: 'Items on a page',
+      description: 'Where a caller does not say how many.',
+      'x-group': 'api',
     }),
     'api.cors_origins': Type.Array(Type.String({ pattern: '^https?://[^/ ]+$', maxLength: 255 }), {
-      default: [], title: 'Other sites that may read', 'x-group': 'api', 'x-danger': true,
+      default: [],
+      title: 'Other sites that may read',
+      'x-group': 'api',
+      'x-danger': true,
       description: 'Origins whose pages may call the API with a bearer token, such as https://app.example.',
     }),
   }),
 
   commands: [printOpenApi],
 
-  setup({ access, sessions, csrf, limits, protection, data, cache, clock, http, routes, settings, environment }, plugin) {
+  setup(
+    { access, sessions, csrf, limits, protection, data, cache, clock, http, routes, settings, environment },
+    plugin,
+  ) {
     const rates = new Rates({ limits, http, settings });
     const repeats = new Repeats(data, clock);
     plugin.job('clean-answers', { schema: Type.Object({}), cron: '41 3 * * *', run: () => repeats.clean() });
     plugin.extend(personalData, answersData(data), LAST);
-    plugin.surface(api, new ApiSurface({ access, sessions, csrf, rates, repeats, cache, clock, http, settings, environment, protection, log: plugin.log }));
+    plugin.surface(
+      api,
+      new ApiSurface({
+        access,
+        sessions,
+        csrf,
+        rates,
+        repeats,
+        cache,
+        clock,
+        http,
+        settings,
+        environment,
+        protection,
+        log: plugin.log,
+      }),
+    );
 
     plugin.route(api, {
-      method: 'get', path: '/version', summary: 'The version of the service', can: 'public', result: Type.Object({ version: Type.String() }),
+      method: 'get',
+      path: '/version',
+      summary: 'The version of the service',
+      can: 'public',
+      result: Type.Object({ version: Type.String() }),
       keep: () => ['api.version'],
     })(() => ({ version: environment.version }));
 

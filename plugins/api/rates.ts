@@ -12,7 +12,8 @@ export interface OwnBucket extends Bucket {
   /** Key of the setting that says how much it holds. */
   readonly limit: string;
 }
-export const bucketOf = (route: RouteInfo | undefined): OwnBucket | undefined => route?.options['bucket'] as OwnBucket | undefined;
+export const bucketOf = (route: RouteInfo | undefined): OwnBucket | undefined =>
+  route?.options['bucket'] as OwnBucket | undefined;
 
 export interface RateOptions {
   readonly limits: Limits;
@@ -61,7 +62,14 @@ export function showRate(res: ServerResponse, { limit, remaining, resetAt }: All
 }
 
 /** As `showRate`, as names and values in turn for `writeHead`. */
-export const rateHeaders = ({ limit, remaining, resetAt }: Allowance): string[] =>
-  ['X-RateLimit-Limit', String(limit), 'X-RateLimit-Remaining', String(remaining), 'X-RateLimit-Reset', seconds(resetAt)];
+export const rateHeaders = ({ limit, remaining, resetAt }: Allowance): string[] => [
+  'X-RateLimit-Limit',
+  String(limit),
+  'X-RateLimit-Remaining',
+  String(remaining),
+  'X-RateLimit-Reset',
+  seconds(resetAt),
+];
 
-export const tooManyCalls = (allowance: Allowance): HttpError => tooMany(allowance, (seconds) => `Too many requests; try again in ${seconds} s`);
+export const tooManyCalls = (allowance: Allowance): HttpError =>
+  tooMany(allowance, (seconds) => `Too many requests; try again in ${seconds} s`);

@@ -28,12 +28,17 @@ export class Replay {
     const { kept, sessions, rates, refuse } = this.#parts;
     const { authorization, cookie, origin } = req.headers;
     // Another origin may be told more, which is not worth a key of its own.
-    if (authorization !== undefined || origin !== undefined || (cookie !== undefined && sessions.hasCookie(cookie))) return false;
+    if (authorization !== undefined || origin !== undefined || (cookie !== undefined && sessions.hasCookie(cookie)))
+      return false;
     const answer = kept.findSpelled(req.url ?? '/');
     if (!answer) return false;
     const allowance = rates.countGuest(req, answer.terms.bucket);
     if (!(allowance instanceof Promise)) this.#send(req, res, answer, allowance);
-    else allowance.then((counted) => this.#send(req, res, answer, counted), (error: Error) => refuse(req, res, error));
+    else
+      allowance.then(
+        (counted) => this.#send(req, res, answer, counted),
+        (error: Error) => refuse(req, res, error),
+      );
     return true;
   }
 
@@ -41,7 +46,12 @@ export class Replay {
     if (!allowance.allowed) return this.#parts.refuse(req, res, allowance);
     const zipped = answer.zipped !== undefined && takesGzip(req) ? answer.zipped : undefined;
     const fresh = isFresh(req, answer.etag);
-    const head = [...(zipped && !fresh ? answer.zippedHead : answer.head), ...rateHeaders(allowance), 'X-Request-Id', this.#parts.http.idOf(req)];
+    const head = [
+      ...(zipped && !fresh ? answer.zippedHead : answer.head),
+      ...rateHeaders(allowance),
+      'X-Request-Id',
+      this.#parts.http.idOf(req),
+    ];
     if (fresh) return void res.writeHead(304, head).end();
     const body = zipped ?? answer.plain;
     head.push('Content-Length', String(body.length));

@@ -1,7 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
-  HttpError, type Addressed, type Cache, type Clock, type Environment, type Exchange, type Http, type Logger, type Request, type RequestHandler, type Response, type RouteInfo,
-  type Settings, type SurfaceBehaviour,
+  HttpError,
+  type Addressed,
+  type Cache,
+  type Clock,
+  type Environment,
+  type Exchange,
+  type Http,
+  type Logger,
+  type Request,
+  type RequestHandler,
+  type Response,
+  type RouteInfo,
+  type Settings,
+  type SurfaceBehaviour,
 } from '#core';
 import { accessTag, isGuest, isStaff, type Access, type Viewer } from '#plugins/access';
 import { accountTag, type Csrf, type Sessions } from '#plugins/accounts';
@@ -39,15 +51,24 @@ interface Under {
   readonly mark: number;
 }
 
-/** Members' answers are kept one by one: their records may say what is theirs. The group too, since rights come with it. */
+/**
+ * Members' answers are kept one by one: their records may say what is theirs. The group too, since rights come with it.
+ */
 const callerOf = ({ id, group }: Viewer): string => (id === undefined ? '' : `${id}/${group.id}`);
 
 const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 const badToken = (): HttpError =>
-  new HttpError(401, 'The bearer token is not valid', { code: 'invalid_token', headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' } });
+  new HttpError(401, 'The bearer token is not valid', {
+    code: 'invalid_token',
+    headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
+  });
 const noForgeryToken = (): HttpError =>
-  new HttpError(403, 'The header X-CSRF-Token is missing or not valid; its value stands in the csrf-token meta tag of every page', { code: 'csrf_failed' });
+  new HttpError(
+    403,
+    'The header X-CSRF-Token is missing or not valid; its value stands in the csrf-token meta tag of every page',
+    { code: 'csrf_failed' },
+  );
 
 /** How /api identifies, counts, protects, succeeds and fails. */
 export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
@@ -62,10 +83,19 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     this.#parts = parts;
     this.#kept = new KeptAnswers(parts.cache, parts.clock, () => parts.protection.headers(DATA_POLICY));
     this.#conformance = parts.environment.production ? undefined : new Conformance(parts.log);
-    const refuse = (req: IncomingMessage, res: ServerResponse, refusal: Allowance | Error): void => this.#refuse(req, res, refusal);
-    this.#replay = new Replay({ kept: this.#kept, sessions: parts.sessions, rates: parts.rates, http: parts.http, refuse });
+    const refuse = (req: IncomingMessage, res: ServerResponse, refusal: Allowance | Error): void =>
+      this.#refuse(req, res, refusal);
+    this.#replay = new Replay({
+      kept: this.#kept,
+      sessions: parts.sessions,
+      rates: parts.rates,
+      http: parts.http,
+      refuse,
+    });
     // A bearer token wins over the cookie, so the session behind the cookie is not even read.
-    this.middleware = [(req, res, next) => (bearerOf(req) === undefined ? parts.sessions.middleware(req, res, next) : next())];
+    this.middleware = [
+      (req, res, next) => (bearerOf(req) === undefined ? parts.sessions.middleware(req, res, next) : next()),
+    ];
   }
 
   replay(req: IncomingMessage, res: ServerResponse): boolean {
@@ -78,7 +108,12 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     this.#under.set(req, { bearer: token !== undefined, route, mark: cache.mark() });
     this.#protect(req, res);
     const idle = route?.options['idle'] === true;
-    const viewer = token === undefined ? await sessions.identify(req, res, { idle }) : token === '' ? undefined : await sessions.bearer(token);
+    const viewer =
+      token === undefined
+        ? await sessions.identify(req, res, { idle })
+        : token === ''
+          ? undefined
+          : await sessions.bearer(token);
     const allowance = await rates.count(req, viewer, route);
     showRate(res, allowance);
     if (!viewer) throw badToken();
@@ -89,10 +124,14 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
   async guard({ req, actor }: Exchange<Viewer>, { options, can }: RouteInfo): Promise<void> {
     const { access, sessions, csrf } = this.#parts;
     const write = !READS.has(req.method);
-    const closed = options['login'] === true || (can !== 'public' && !access.allows(actor, can)) || (write && sessions.ended(req));
+    const closed =
+      options['login'] === true || (can !== 'public' && !access.allows(actor, can)) || (write && sessions.ended(req));
     if (isGuest(actor) && closed) throw loginNeeded();
     if (!write || options['csrf'] === false || this.#under.get(req)?.bearer || csrf.valid(req)) return;
-    const given = options['form'] === true && csrf.possible(req) && req.is('urlencoded') ? ((await this.body(req)) as { readonly _csrf?: unknown })._csrf : undefined;
+    const given =
+      options['form'] === true && csrf.possible(req) && req.is('urlencoded')
+        ? ((await this.body(req)) as { readonly _csrf?: unknown })._csrf
+        : undefined;
     if (typeof given === 'string' && csrf.valid(req, given)) return;
     throw noForgeryToken();
   }
@@ -112,20 +151,36 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     const route = this.#under.get(req)?.route;
     const multipart = multipartOf(route);
     if (multipart) return multipart(req);
-    return this.#parts.protection.body(req, { form: route?.options['form'] === true, longText: route?.options['longText'] === true });
+    return this.#parts.protection.body(req, {
+      form: route?.options['form'] === true,
+      longText: route?.options['longText'] === true,
+    });
   }
 
-  around(call: Exchange<Viewer> & { readonly body: unknown }, route: RouteInfo, handler: () => Promise<object>): Promise<object> | undefined {
+  around(
+    call: Exchange<Viewer> & { readonly body: unknown },
+    route: RouteInfo,
+    handler: () => Promise<object>,
+  ): Promise<object> | undefined {
     return this.#parts.repeats.around(call, route, handler);
   }
 
-  succeed({ req, res, actor, ...addressed }: Exchange<Viewer> & Addressed, result: object, route: RouteInfo, tags: readonly string[] | undefined): void {
+  succeed(
+    { req, res, actor, ...addressed }: Exchange<Viewer> & Addressed,
+    result: object,
+    route: RouteInfo,
+    tags: readonly string[] | undefined,
+  ): void {
     const body = successBytes(result);
     const under = this.#under.get(req);
     if (tags && under && req.method === 'GET' && route.status === 200) {
       const own = actor.id === undefined ? [] : [accountTag(actor.id)];
       const key = keptKey(callerOf(actor), route, addressed);
-      const terms = { vary: varyOf(this.#parts.settings), bucket: bucketOf(route), until: res.locals['holdsUntil'] as number | undefined };
+      const terms = {
+        vary: varyOf(this.#parts.settings),
+        bucket: bucketOf(route),
+        until: res.locals['holdsUntil'] as number | undefined,
+      };
       const answer = new KeptAnswer(body, this.#parts.protection.headers(DATA_POLICY), terms);
       this.#kept.keep(answer, { key, tags: [...tags, ...own, accessTag], mark: under.mark });
       this.#spell(req, actor, key);
@@ -149,7 +204,10 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     }
     const route = this.#under.get(req)?.route;
     const demand = actor?.demand;
-    const refused = demand && error instanceof HttpError && error.code === 'forbidden' ? new HttpError(403, demand.message, { code: demand.code }) : error;
+    const refused =
+      demand && error instanceof HttpError && error.code === 'forbidden'
+        ? new HttpError(403, demand.message, { code: demand.code })
+        : error;
     const status = this.#fail(req, res, refused, actor && isStaff(actor));
     if (route) this.#conformance?.failure(status, route);
   }
@@ -162,7 +220,11 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     if (shown.status >= 500) log.error({ error, request: requestId, method: req.method, path }, 'an API call failed');
     if (shown.status === 401) res.setHeader('WWW-Authenticate', 'Bearer');
     for (const [name, value] of Object.entries(shown.headers)) res.setHeader(name, value);
-    send(req, res, { status: shown.status, type: JSON_TYPE, body: Buffer.from(JSON.stringify(envelope(shown, requestId, staff))) });
+    send(req, res, {
+      status: shown.status,
+      type: JSON_TYPE,
+      body: Buffer.from(JSON.stringify(envelope(shown, requestId, staff))),
+    });
     return shown.status;
   }
 

@@ -17,16 +17,23 @@ export interface AuditEntry<A extends string = string> {
 /** Which entry an action leaves. Added by the plugin that owns the hook; one rule for each hook. */
 export interface AuditRule<P = any> {
   readonly hook: Action<P>;
-  /** All actions that its entries may have. What people read is `audit.<action>` in the texts of the plugin that adds the rule. */
+  /**
+   * All actions that its entries may have. What people read is `audit.<action>` in the texts of the plugin that adds
+   * the rule.
+   */
   readonly actions: readonly string[];
-  /** `undefined`: this one is not kept. Runs after the action, perhaps more than once, so it must only read the payload. */
+  /**
+   * `undefined`: this one is not kept. Runs after the action, perhaps more than once, so it must only read the payload.
+   */
   entry(payload: P): AuditEntry | undefined;
 }
 export const auditRules = defineExtensionPoint<AuditRule>('audit.rules');
 
 /** A rule whose payload is typed by its hook, and whose entries have no other actions. */
 export const audited = <P, const A extends string>(
-  hook: Action<P>, actions: readonly A[], entry: (payload: P) => AuditEntry<NoInfer<A>> | undefined,
+  hook: Action<P>,
+  actions: readonly A[],
+  entry: (payload: P) => AuditEntry<NoInfer<A>> | undefined,
 ): AuditRule<P> => ({ hook, actions, entry });
 
 /** An entry as administrators see it. */

@@ -17,7 +17,9 @@ export function collect(plugin: PluginHandle, add: (id: string, entry: AuditEntr
     rules.set(rule.hook.id, rule);
     if (known) return;
     plugin.log.debug({ hook: rule.hook.id, owner }, 'an action leaves entries');
-    plugin.on(rule.hook, (payload: unknown, { id }) => hear(id, rule.hook.id, payload), { durable: { limit: TOGETHER } });
+    plugin.on(rule.hook, (payload: unknown, { id }) => hear(id, rule.hook.id, payload), {
+      durable: { limit: TOGETHER },
+    });
   };
   const look = (): void => plugin.extensions(auditRules).forEach(learn);
   look();

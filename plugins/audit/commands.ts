@@ -10,7 +10,9 @@ export const verifyCommand = defineCommand({
   async run({ audit }, _options, console) {
     const { entries, broken } = await audit.verify();
     if (broken !== undefined) {
-      throw new ConfigurationError(`The entry at position ${broken} is not as it was written, or some before it are missing; ${entries} before it are whole`);
+      throw new ConfigurationError(
+        `The entry at position ${broken} is not as it was written, or some before it are missing; ${entries} before it are whole`,
+      );
     }
     console.print(`${entries} entries, all as they were written.`);
   },

@@ -15,7 +15,10 @@ export interface ForgettingParts {
   readonly writing: Writing;
 }
 
-/** Deletes what is older than so many days, from the beginning on, and leaves an entry that says so. 0 days: nothing is ever too old. */
+/**
+ * Deletes what is older than so many days, from the beginning on, and leaves an entry that says so. 0 days: nothing is
+ * ever too old.
+ */
 export async function forget({ data, clock, writing }: ForgettingParts, days: number): Promise<void> {
   if (days === 0) return;
   const now = clock.now();
@@ -30,7 +33,16 @@ export async function forget({ data, clock, writing }: ForgettingParts, days: nu
     if (!old) return;
     const details = { entries: old.count, last_seal: old.seal };
     await writing.append([
-      { id: createId(now), action: FORGOTTEN, actor: null, subjectType: null, subjectId: null, address: null, details, createdAt: new Date(now) },
+      {
+        id: createId(now),
+        action: FORGOTTEN,
+        actor: null,
+        subjectType: null,
+        subjectId: null,
+        address: null,
+        details,
+        createdAt: new Date(now),
+      },
     ]);
     await data.all(sql`select set_config('parley.audit_forgets', 'on', true)`);
     await data.all(sql`delete from audit_entry where position <= ${old.position}`);

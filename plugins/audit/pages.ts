@@ -11,12 +11,19 @@ const DAY = 86_400_000;
 const Text = Type.Optional(Type.String({ maxLength: 100 }));
 
 /** What people see of an entry's facts. */
-const factsOf = (details: AuditRecord['details']): string => Object.entries(details).map(([key, value]) => `${key}: ${String(value)}`).join(' · ');
+const factsOf = (details: AuditRecord['details']): string =>
+  Object.entries(details)
+    .map(([key, value]) => `${key}: ${String(value)}`)
+    .join(' · ');
 
 const shownOf = ({ details, subject, actor, ...entry }: AuditRecord, labels: ReadonlyMap<string, string>): object => ({
-  ...entry, label: labels.get(entry.action), facts: factsOf(details), actor: actor && { name: actor.username ?? actor.id, href: `${PATH}?actor=${actor.id}` },
+  ...entry,
+  label: labels.get(entry.action),
+  facts: factsOf(details),
+  actor: actor && { name: actor.username ?? actor.id, href: `${PATH}?actor=${actor.id}` },
   subject: subject && {
-    text: `${subject.type} ${subject.username ?? subject.id}`, href: `${PATH}?${new URLSearchParams({ subject: `${subject.type}:${subject.id}` })}`,
+    text: `${subject.type} ${subject.username ?? subject.id}`,
+    href: `${PATH}?${new URLSearchParams({ subject: `${subject.type}:${subject.id}` })}`,
   },
 });
 
@@ -29,26 +36,53 @@ export interface PageParts {
 /** `/admin/audit`. Looking at it leaves no entry. */
 export function addPages(plugin: PluginHandle, { admin, settings, reading }: PageParts): void {
   /** Keys of texts by action; those of plugins that are switched off are missing. */
-  const labels = (): ReadonlyMap<string, string> => new Map([
-    [FORGOTTEN, `${plugin.id}:audit.${FORGOTTEN}`],
-    ...plugin.extensions(auditRules).flatMap(({ plugin: owner, value }) => value.actions.map((action) => [action, `${owner}:audit.${action}`] as const)),
-  ]);
+  const labels = (): ReadonlyMap<string, string> =>
+    new Map([
+      [FORGOTTEN, `${plugin.id}:audit.${FORGOTTEN}`],
+      ...plugin
+        .extensions(auditRules)
+        .flatMap(({ plugin: owner, value }) =>
+          value.actions.map((action) => [action, `${owner}:audit.${action}`] as const),
+        ),
+    ]);
 
   plugin.extend(adminSections, { group: 'system' as const, label: 'Audit log', href: PATH }, -97);
 
   plugin.route(pages, {
-    method: 'get', path: PATH, can: readAudit, options: { login: true },
+    method: 'get',
+    path: PATH,
+    can: readAudit,
+    options: { login: true },
     query: Type.Object({ ...Paging, action: Text, actor: Text, subject: Text, from: Text, to: Text }),
   })(async ({ query: { limit, offset, cursor, ...given } }) => {
-    const values = Object.fromEntries(Object.entries(given).map(([key, value]) => [key, value.trim()]).filter(([, value]) => value !== ''));
+    const values = Object.fromEntries(
+      Object.entries(given)
+        .map(([key, value]) => [key, value.trim()])
+        .filter(([, value]) => value !== ''),
+    );
     const { action, actor, subject, from, to } = values;
     const page = await reading.list({
-      action, actor, subject, from: momentOf('from', from), to: momentOf('to', to, DAY), limit: limitOf(settings, limit), offset, cursor,
+      action,
+      actor,
+      subject,
+      from: momentOf('from', from),
+      to: momentOf('to', to, DAY),
+      limit: limitOf(settings, limit),
+      offset,
+      cursor,
     });
     const known = labels();
-    const actions = (await reading.actions()).map((name) => ({ value: name, label: known.get(name), current: name === action }));
+    const actions = (await reading.actions()).map((name) => ({
+      value: name,
+      label: known.get(name),
+      current: name === action,
+    }));
     const next = page.nextCursor && `${PATH}?${new URLSearchParams({ ...values, cursor: page.nextCursor })}`;
-    const view = admin.view('@audit/list', { title: 'Audit log', current: PATH }, { entries: page.items.map((entry) => shownOf(entry, known)), actions, values, next });
+    const view = admin.view(
+      '@audit/list',
+      { title: 'Audit log', current: PATH },
+      { entries: page.items.map((entry) => shownOf(entry, known)), actions, values, next },
+    );
     return negotiated(view, { success: true, entries: page.items, ...pageFields(page) });
   });
 }

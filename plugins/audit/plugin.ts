@@ -25,7 +25,12 @@ export default definePlugin({
   commands: [verifyCommand],
   settings: Type.Object({
     'audit.days': Type.Integer({
-      default: 365, minimum: 0, maximum: 36_500, 'x-danger': true, title: 'Days for which the audit log is kept', 'x-group': 'security',
+      default: 365,
+      minimum: 0,
+      maximum: 36_500,
+      'x-danger': true,
+      title: 'Days for which the audit log is kept',
+      'x-group': 'security',
       description: '0 keeps it for ever; less than 30 counts as 30.',
     }),
   }),
@@ -36,11 +41,13 @@ export default definePlugin({
     plugin.extend(sealedStores, seals);
     collect(plugin, (id, entry) => writing.add(id, entry));
     plugin.job('tend', {
-      schema: Type.Object({}), cron: '43 3 * * *',
+      schema: Type.Object({}),
+      cron: '43 3 * * *',
       run: async () => {
         const { broken } = await verify(data, seals);
         // Said before anything is forgotten: where it is broken, the evidence stays.
-        if (broken !== undefined) plugin.log.error({ audit: true, position: broken }, 'the audit log is not as it was written');
+        if (broken !== undefined)
+          plugin.log.error({ audit: true, position: broken }, 'the audit log is not as it was written');
         else await forget({ data, clock, writing }, plugin.settings['audit.days']);
       },
     });

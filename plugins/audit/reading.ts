@@ -40,7 +40,13 @@ export class Reading {
   readonly #data: Data;
   readonly #accounts: Pick<Accounts, 'authors' | 'findByName'>;
 
-  constructor({ data, accounts }: { readonly data: Data; readonly accounts: Pick<Accounts, 'authors' | 'findByName'> }) {
+  constructor({
+    data,
+    accounts,
+  }: {
+    readonly data: Data;
+    readonly accounts: Pick<Accounts, 'authors' | 'findByName'>;
+  }) {
     this.#data = data;
     this.#accounts = accounts;
   }
@@ -53,7 +59,11 @@ export class Reading {
     const rows = await this.#rows({ ...filters, actor }, before, limit + 1, offset);
     const hasMore = rows.length > limit;
     const page = rows.slice(0, limit);
-    return { items: await this.#records(page), hasMore, nextCursor: hasMore ? encodeCursor([page.at(-1)!.position]) : undefined };
+    return {
+      items: await this.#records(page),
+      hasMore,
+      nextCursor: hasMore ? encodeCursor([page.at(-1)!.position]) : undefined,
+    };
   }
 
   /** Every action that has an entry, in the order of the alphabet. One look at the index for each. */
@@ -67,9 +77,15 @@ export class Reading {
     return rows.map(({ action }) => action);
   }
 
-  #rows({ action, actor, subject, from, to }: Filters, before: number, limit: number, offset: number): Promise<readonly Row[]> {
+  #rows(
+    { action, actor, subject, from, to }: Filters,
+    before: number,
+    limit: number,
+    offset: number,
+  ): Promise<readonly Row[]> {
     const [, type, id] = /^(?:([a-z-]+):)?(.*)$/s.exec(subject ?? '') ?? [];
-    return this.#data.all(sql<Row>`select position, id, action, actor, subject_type, subject_id, address, details, created_at from audit_entry
+    return this.#data
+      .all(sql<Row>`select position, id, action, actor, subject_type, subject_id, address, details, created_at from audit_entry
       where position < ${before} ${action === undefined ? sql`` : sql`and action = ${action}`} ${actor === undefined ? sql`` : sql`and actor = ${actor}`}
         ${subject === undefined ? sql`` : sql`and subject_id = ${id ?? ''}`} ${type === undefined ? sql`` : sql`and subject_type = ${type}`}
         ${from === undefined ? sql`` : sql`and created_at >= ${from}`} ${to === undefined ? sql`` : sql`and created_at < ${to}`}
@@ -82,15 +98,20 @@ export class Reading {
   }
 
   async #records(rows: readonly Row[]): Promise<readonly AuditRecord[]> {
-    const people = rows.flatMap(({ actor, subject_type: type, subject_id: id }) => [actor, type === ACCOUNT ? id : null]);
+    const people = rows.flatMap(({ actor, subject_type: type, subject_id: id }) => [
+      actor,
+      type === ACCOUNT ? id : null,
+    ]);
     const names = await this.#accounts.authors([...new Set(people.filter((id) => id !== null))]);
     const subjectOf = (type: string, id: string): AuditRecord['subject'] => {
       const username = type === ACCOUNT ? names.get(id)?.username : undefined;
       return { type, id, ...(username !== undefined && { username }) };
     };
     return rows.map(({ position: _position, actor, subject_type: type, subject_id: id, created_at: at, ...row }) => ({
-      ...row, actor: actor === null ? null : { id: actor, username: names.get(actor)?.username ?? null },
-      subject: type === null || id === null ? null : subjectOf(type, id), created_at: at.toISOString(),
+      ...row,
+      actor: actor === null ? null : { id: actor, username: names.get(actor)?.username ?? null },
+      subject: type === null || id === null ? null : subjectOf(type, id),
+      created_at: at.toISOString(),
     }));
   }
 }

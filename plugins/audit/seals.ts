@@ -29,7 +29,10 @@ export class Seals implements SealedStore {
   /** Seals of one key, for as long as the caller's work takes. The key is made where there is none yet. */
   async open(): Promise<(entry: Unsealed, previous: string) => string> {
     const key = Buffer.from(this.#secrets.open((await this.#kept()) ?? (await this.#make())), 'base64');
-    return (entry, previous) => createHmac('sha256', key).update(JSON.stringify([previous, ...fieldsOf(entry)])).digest('base64url');
+    return (entry, previous) =>
+      createHmac('sha256', key)
+        .update(JSON.stringify([previous, ...fieldsOf(entry)]))
+        .digest('base64url');
   }
 
   async reseal(again: (sealed: string) => string): Promise<void> {
@@ -43,13 +46,24 @@ export class Seals implements SealedStore {
 
   /** Of processes that make one at the same time, all get the first. */
   async #make(): Promise<string> {
-    await this.#data.all(sql`insert into audit_key (sealed) values (${this.#secrets.seal(randomBytes(32).toString('base64'))}) on conflict do nothing`);
+    await this.#data.all(
+      sql`insert into audit_key (sealed) values (${this.#secrets.seal(randomBytes(32).toString('base64'))}) on conflict do nothing`,
+    );
     return (await this.#kept())!;
   }
 }
 
 /** In an order of their own: the database gives an object's keys back in another one. */
-function fieldsOf({ id, action, actor, subjectType, subjectId, address, details, createdAt }: Unsealed): readonly unknown[] {
+function fieldsOf({
+  id,
+  action,
+  actor,
+  subjectType,
+  subjectId,
+  address,
+  details,
+  createdAt,
+}: Unsealed): readonly unknown[] {
   const facts = Object.entries(details).sort(([a], [b]) => (a < b ? -1 : 1));
   return [id, action, actor, subjectType, subjectId, address, facts, createdAt.toISOString()];
 }

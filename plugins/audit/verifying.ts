@@ -17,7 +17,8 @@ export async function verify(data: Data, seals: Seals): Promise<Verdict> {
   const seal = await seals.open();
   let [position, entries, previous] = [0, 0, await beginning(data)];
   for (;;) {
-    const rows = await data.all(sql<Row>`select position, id, action, actor, subject_type as "subjectType", subject_id as "subjectId", address, details,
+    const rows =
+      await data.all(sql<Row>`select position, id, action, actor, subject_type as "subjectType", subject_id as "subjectId", address, details,
       created_at as "createdAt", previous, seal from audit_entry where position > ${position} order by position limit ${CHUNK}`);
     for (const row of rows) {
       if (row.previous !== previous || row.seal !== seal(row, row.previous)) return { entries, broken: row.position };

@@ -8,12 +8,17 @@ const LONGEST = 200;
 
 /** The moment in an id of version 7: when the action was raised, however late it is written down. */
 const raisedAt = (id: string): Date => new Date(Number.parseInt(id.replace('-', '').slice(0, 12), 16));
-const short = <V>(value: V): V | string => (typeof value === 'string' && value.length > LONGEST ? `${value.slice(0, LONGEST - 1)}…` : value);
+const short = <V>(value: V): V | string =>
+  typeof value === 'string' && value.length > LONGEST ? `${value.slice(0, LONGEST - 1)}…` : value;
 
 function unsealed(id: string, { action, actor, subject, address, details = {} }: AuditEntry): Unsealed {
   // Whoever has a shell on the server is no account.
   const who = actor === commandLine ? { actor: null, facts: { by: commandLine } } : { actor: actor ?? null, facts: {} };
-  const facts = Object.fromEntries(Object.entries({ ...details, ...who.facts }).filter(([, value]) => value !== undefined).map(([key, value]) => [key, short(value)]));
+  const facts = Object.fromEntries(
+    Object.entries({ ...details, ...who.facts })
+      .filter(([, value]) => value !== undefined)
+      .map(([key, value]) => [key, short(value)]),
+  );
   const to = { subjectType: subject?.type ?? null, subjectId: subject?.id ?? null };
   return { id, action, actor: who.actor, ...to, address: address ?? null, details: facts, createdAt: raisedAt(id) };
 }
@@ -24,7 +29,10 @@ export interface WritingParts {
   readonly log: Logger;
 }
 
-/** Adds entries at the end of the log, all that wait in one short transaction, each sealed together with the one before it. */
+/**
+ * Adds entries at the end of the log, all that wait in one short transaction, each sealed together with the one before
+ * it.
+ */
 export class Writing {
   readonly #parts: WritingParts;
   readonly #waiting: Unsealed[] = [];
@@ -47,14 +55,21 @@ export class Writing {
     return this.#next;
   }
 
-  /** In the transaction under way, which keeps others from the log's end until it ends. Resolves to those that were not there yet. */
+  /**
+   * In the transaction under way, which keeps others from the log's end until it ends. Resolves to those that were not
+   * there yet.
+   */
   async append(entries: readonly Unsealed[]): Promise<readonly Unsealed[]> {
     const { data, seals } = this.#parts;
     await this.hold();
     const seal = await seals.open();
-    const known = await data.all(sql<{ id: string }>`select id from audit_entry where id = any(${entries.map(({ id }) => id)}::uuid[])`);
+    const known = await data.all(
+      sql<{ id: string }>`select id from audit_entry where id = any(${entries.map(({ id }) => id)}::uuid[])`,
+    );
     const fresh = entries.filter(({ id }) => !known.some((other) => other.id === id));
-    let previous = (await data.one(sql<{ seal: string }>`select seal from audit_entry order by position desc limit 1`))?.seal ?? BEGINNING;
+    let previous =
+      (await data.one(sql<{ seal: string }>`select seal from audit_entry order by position desc limit 1`))?.seal ??
+      BEGINNING;
     const rows = fresh.map((entry) => {
       const row = { ...entry, previous, seal: seal(entry, previous) };
       previous = row.seal;
@@ -77,6 +92,7 @@ export class Writing {
     this.#next = undefined;
     const entries = this.#waiting.splice(0).sort((a, b) => (a.id < b.id ? -1 : 1));
     const added = await this.#parts.data.transaction(() => this.append(entries));
-    for (const { details, createdAt, ...entry } of added) this.#parts.log.info({ audit: true, ...entry, details, at: createdAt.toISOString() }, entry.action);
+    for (const { details, createdAt, ...entry } of added)
+      this.#parts.log.info({ audit: true, ...entry, details, at: createdAt.toISOString() }, entry.action);
   }
 }

@@ -13,7 +13,13 @@ export default definePlugin({
 
   async setup({ data, environment, fleet }, plugin) {
     const namespace = `parley:${await data.identity()}`;
-    const { cache, close } = await openCache({ url: environment.redisUrl, namespace, fleet, log: plugin.log, afterCommit: () => data.batch() });
+    const { cache, close } = await openCache({
+      url: environment.redisUrl,
+      namespace,
+      fleet,
+      log: plugin.log,
+      afterCommit: () => data.batch(),
+    });
     plugin.defer(close);
     return { cache, probe: { probe } };
   },

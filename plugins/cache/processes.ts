@@ -2,11 +2,17 @@ import { randomBytes } from 'node:crypto';
 import { chainOf, type Fleet, type Logger, type Redis } from '#core';
 import { subscribe } from './redis.ts';
 
-/** Milliseconds for which a process trusts what it remembers without asking; so also the longest wait for a silent process. */
+/**
+ * Milliseconds for which a process trusts what it remembers without asking; so also the longest wait for a silent
+ * process.
+ */
 const LEASE = 250;
 /** Milliseconds between renewals: two may come late before the lease is lost. */
 const RENEWAL = 80;
-/** Milliseconds of silence after which a process has crashed; it may have changed something without saying so, hence all look again. */
+/**
+ * Milliseconds of silence after which a process has crashed; it may have changed something without saying so, hence all
+ * look again.
+ */
 const CRASHED = 5_000;
 const EVERYTHING = '*';
 const KEYS = ['fleet:number', 'fleet:alive'] as const;
@@ -28,8 +34,9 @@ return redis.call('ZRANGEBYSCORE', KEYS[2], now, '+inf')`;
 const MESSAGE = /^(\d+) (\S+) (\d+) (\S+) (.*)$/s;
 
 /**
- * Carries announcements to the other processes and theirs here. They carry consecutive numbers, and a process trusts its memory
- * only while it has heard every number there was at its last renewal, so one that misses a message stops before the sender goes on.
+ * Carries announcements to the other processes and theirs here. They carry consecutive numbers, and a process trusts
+ * its memory only while it has heard every number there was at its last renewal, so one that misses a message stops
+ * before the sender goes on.
  */
 export class Processes {
   readonly #id = randomBytes(8).toString('hex');
@@ -83,8 +90,8 @@ export class Processes {
   }
 
   /**
-   * Resolves when all live processes have followed, at the latest after the lease of one that is silent. While Redis is away
-   * the others are made to look again once it is back.
+   * Resolves when all live processes have followed, at the latest after the lease of one that is silent. While Redis is
+   * away the others are made to look again once it is back.
    */
   async #announce(subject: string, payload?: object): Promise<void> {
     const ticket = String(++this.#tickets);
@@ -116,7 +123,9 @@ export class Processes {
   async #renew(): Promise<void> {
     const sent = performance.now();
     const before = this.#heard;
-    const answer = await this.#line.eval(RENEW, 2, ...KEYS, this.#id, LEASE, CRASHED).catch((error: unknown) => this.#fail(error));
+    const answer = await this.#line
+      .eval(RENEW, 2, ...KEYS, this.#id, LEASE, CRASHED)
+      .catch((error: unknown) => this.#fail(error));
     if (answer === undefined) return;
     const number = Number(answer);
     // Redis was away, or lost its data, or what was said before the last renewal has still not been heard.
@@ -137,7 +146,10 @@ export class Processes {
     this.#heard = Math.max(this.#heard, Number(last));
     if (missed) void this.#fleet.follow();
     if (from === this.#id) return;
-    const run = this.#fleet.follow(subject === EVERYTHING ? undefined : subject, json ? (JSON.parse(json) as object) : undefined);
+    const run = this.#fleet.follow(
+      subject === EVERYTHING ? undefined : subject,
+      json ? (JSON.parse(json) as object) : undefined,
+    );
     // Without an answer the sender waits for the lease, which is exact too.
     void run.then(() => this.#line.publish(`${this.#channel}:${from}`, `${ticket} ${this.#id}`)).catch(() => undefined);
   }
@@ -148,7 +160,8 @@ export class Processes {
   }
 
   #fail(error: unknown): undefined {
-    if (this.#cutOff === undefined) this.#log.warn({ error: chainOf(error) }, 'Redis does not answer: until it does, nothing is served from memory');
+    if (this.#cutOff === undefined)
+      this.#log.warn({ error: chainOf(error) }, 'Redis does not answer: until it does, nothing is served from memory');
     this.#cutOff ??= performance.now();
   }
 }

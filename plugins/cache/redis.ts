@@ -3,8 +3,8 @@ import type * as Library from 'ioredis';
 import { chainOf, ConfigurationError, type Logger, type Redis } from '#core';
 
 /**
- * Milliseconds. A connection on which nothing is answered is given up, so that only what comes in the first two seconds of a silence waits; one
- * that only listens, and of which the other end has vanished, is found out within 20 s.
+ * Milliseconds. A connection on which nothing is answered is given up, so that only what comes in the first two seconds
+ * of a silence waits; one that only listens, and of which the other end has vanished, is found out within 20 s.
  */
 const TIMES = { connectTimeout: 5_000, commandTimeout: 2_000, socketTimeout: 2_000, keepAlive: 10_000 } as const;
 
@@ -15,11 +15,13 @@ interface Answers {
 }
 
 /**
- * ioredis ends a connection whose bytes are no answers, but throws into the air when an answer has not the shape that its command promises, which
- * would end the process. Both are the same: nothing on this connection can be relied on.
+ * ioredis ends a connection whose bytes are no answers, but throws into the air when an answer has not the shape that
+ * its command promises, which would end the process. Both are the same: nothing on this connection can be relied on.
  */
 async function library(): Promise<Pick<typeof Library, 'Redis'>> {
-  const { default: handler } = createRequire(import.meta.url)('ioredis/built/DataHandler.js') as { default: { prototype: Answers } };
+  const { default: handler } = createRequire(import.meta.url)('ioredis/built/DataHandler.js') as {
+    default: { prototype: Answers };
+  };
   Object.assign(handler.prototype, {
     dispatch(this: Answers, work: () => void): void {
       try {
@@ -32,27 +34,44 @@ async function library(): Promise<Pick<typeof Library, 'Redis'>> {
   return import('ioredis');
 }
 
-/** Commands fail at once while Redis is away, and after 2 s when it has fallen silent; the connection comes back by itself. */
+/**
+ * Commands fail at once while Redis is away, and after 2 s when it has fallen silent; the connection comes back by
+ * itself.
+ */
 export async function connect(url: string, log: Pick<Logger, 'warn'>, keyPrefix = ''): Promise<Redis> {
   const times = { ...TIMES, retryStrategy: (attempt: number) => Math.min(attempt * 50, 1_000) };
   // Imported when used: most sites run one process without it.
-  const redis = new (await library()).Redis(url, { keyPrefix, lazyConnect: true, maxRetriesPerRequest: 1, enableOfflineQueue: false, autoResubscribe: false, ...times });
+  const redis = new (await library()).Redis(url, {
+    keyPrefix,
+    lazyConnect: true,
+    maxRetriesPerRequest: 1,
+    enableOfflineQueue: false,
+    autoResubscribe: false,
+    ...times,
+  });
   let cause: Error | undefined;
-  // Outages are logged once, by the fleet; without a listener they would end the process. What is no error of the network has no code.
+  // Outages are logged once, by the fleet; without a listener they would end the process. What is no error of the
+  // network has no code.
   redis.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === undefined && error.message !== cause?.message) log.warn({ error: chainOf(error) }, 'Redis answered something that is no answer; the connection is opened anew');
+    if (error.code === undefined && error.message !== cause?.message)
+      log.warn({ error: chainOf(error) }, 'Redis answered something that is no answer; the connection is opened anew');
     cause = error;
   });
   try {
     await redis.connect();
   } catch (error) {
     redis.disconnect();
-    throw new ConfigurationError(`REDIS_URL: no Redis at ${new URL(url).host} (${chainOf(cause ?? error)}); start it there, or unset REDIS_URL`);
+    throw new ConfigurationError(
+      `REDIS_URL: no Redis at ${new URL(url).host} (${chainOf(cause ?? error)}); start it there, or unset REDIS_URL`,
+    );
   }
   return redis;
 }
 
-/** Hears of these channels, now and whenever the connection is there again; ioredis would leave a subscription that fails then to nobody. */
+/**
+ * Hears of these channels, now and whenever the connection is there again; ioredis would leave a subscription that
+ * fails then to nobody.
+ */
 export async function subscribe(redis: Redis, ...channels: readonly string[]): Promise<void> {
   // One that fails has lost its connection once more, and the next one makes it.
   redis.on('ready', () => void redis.subscribe(...channels).catch(() => undefined));
@@ -64,7 +83,12 @@ const LOOK = { connectTimeout: 4_000, commandTimeout: 2_000, retryStrategy: () =
 
 /** Connects once, writes a key that goes away by itself, and leaves. Throws what the network or Redis said. */
 export async function probe(url: string): Promise<void> {
-  const redis = new (await library()).Redis(url, { lazyConnect: true, maxRetriesPerRequest: 0, enableOfflineQueue: false, ...LOOK });
+  const redis = new (await library()).Redis(url, {
+    lazyConnect: true,
+    maxRetriesPerRequest: 0,
+    enableOfflineQueue: false,
+    ...LOOK,
+  });
   let cause: Error | undefined;
   redis.on('error', (error: Error) => (cause ??= error));
   try {

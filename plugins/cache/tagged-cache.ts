@@ -10,7 +10,9 @@ interface Entry {
 /** Purged tags remembered one by one; beyond them every mark that is older than now counts as purged. */
 const MARKS = 10_000;
 
-/** About what `value` weighs: objects take up to twice their serialized form; what holds functions cannot be measured. */
+/**
+ * About what `value` weighs: objects take up to twice their serialized form; what holds functions cannot be measured.
+ */
 function sizeOf(value: unknown): number {
   if (ArrayBuffer.isView(value)) return value.byteLength + 256;
   try {
@@ -36,7 +38,10 @@ export interface TaggedCacheOptions {
   /** Whether what is remembered may be served: with other processes, only while this one hears them. */
   current?(): boolean;
   readonly redis?: Redis | undefined;
-  /** Bytes held in this process at most. Default 64 MiB: the guest pages of a middling site, and small beside Node itself. */
+  /**
+   * Bytes held in this process at most. Default 64 MiB: the guest pages of a middling site, and small beside Node
+   * itself.
+   */
   readonly bytes?: number | undefined;
 }
 
@@ -60,7 +65,11 @@ export class TaggedCache implements Cache {
   #floor = 0;
 
   constructor({ fleet, afterCommit, current = () => true, redis, bytes = 64 * 1024 * 1024 }: TaggedCacheOptions) {
-    this.#entries = new LRUCache({ maxSize: bytes, ttlResolution: 0, dispose: ({ tags }, key) => this.#untag(key, tags) });
+    this.#entries = new LRUCache({
+      maxSize: bytes,
+      ttlResolution: 0,
+      dispose: ({ tags }, key) => this.#untag(key, tags),
+    });
     this.#afterCommit = afterCommit;
     this.#current = current;
     this.#fleet = fleet;
@@ -112,10 +121,20 @@ export class TaggedCache implements Cache {
     return mark < this.#floor || tags.some((tag) => (this.#purged.get(tag) ?? 0) > mark);
   }
 
-  #hold(key: string, tags: readonly string[], value: unknown, { seconds, bytes = sizeOf(value) }: KeepOptions = {}): void {
-    this.#entries.set(key, { value, tags }, { size: Math.max(1, Math.ceil(bytes)), ttl: seconds === undefined ? 0 : Math.max(1, seconds * 1000) });
+  #hold(
+    key: string,
+    tags: readonly string[],
+    value: unknown,
+    { seconds, bytes = sizeOf(value) }: KeepOptions = {},
+  ): void {
+    this.#entries.set(
+      key,
+      { value, tags },
+      { size: Math.max(1, Math.ceil(bytes)), ttl: seconds === undefined ? 0 : Math.max(1, seconds * 1000) },
+    );
     // What is too large was not taken.
-    if (this.#entries.has(key)) for (const tag of tags) this.#keys.set(tag, (this.#keys.get(tag) ?? new Set()).add(key));
+    if (this.#entries.has(key))
+      for (const tag of tags) this.#keys.set(tag, (this.#keys.get(tag) ?? new Set()).add(key));
   }
 
   /** Everything, where no tags are given. */

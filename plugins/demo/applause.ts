@@ -13,7 +13,14 @@ interface Heard {
 
 const DAY = 86_400_000;
 /** How often each is given, of a hundred. */
-const KINDS: readonly (readonly [reaction: string, share: number])[] = [['like', 52], ['thanks', 20], ['love', 11], ['laugh', 9], ['wow', 5], ['sad', 3]];
+const KINDS: readonly (readonly [reaction: string, share: number])[] = [
+  ['like', 52],
+  ['thanks', 20],
+  ['love', 11],
+  ['laugh', 9],
+  ['wow', 5],
+  ['sad', 3],
+];
 const SHARES = KINDS.flatMap(([reaction, share]) => Array.from({ length: share }, () => reaction));
 /** Most that a first post and a reply get. */
 const MOST = { first: 9, reply: 5 } as const;

@@ -16,12 +16,27 @@ const demo = defineCommand({
       const admin = (await readContent()).members.find(({ username }) => username === loginNames[0])!;
       const joinedAt = new Date(Date.now() - admin.joined_days_ago * 86_400_000);
       const { username, bio } = admin;
-      await installer.install({ username, email: memberEmail(username), password: logins.password(username), siteName: 'The Slipway', demo: true, bio, joinedAt, by: commandLine }, (line) => console.progress(line));
+      await installer.install(
+        {
+          username,
+          email: memberEmail(username),
+          password: logins.password(username),
+          siteName: 'The Slipway',
+          demo: true,
+          bio,
+          joinedAt,
+          by: commandLine,
+        },
+        (line) => console.progress(line),
+      );
     }
-    const found = (await Promise.all(loginNames.map((name) => accounts.findByName(name)))).filter((account) => account?.email === memberEmail(account?.username ?? ''));
+    const found = (await Promise.all(loginNames.map((name) => accounts.findByName(name)))).filter(
+      (account) => account?.email === memberEmail(account?.username ?? ''),
+    );
     if (found.length === 0) return console.print(`There is a forum of your own here: ${environment.baseUrl}`);
     console.print(`\n  ${environment.baseUrl}\n`);
-    for (const account of found) console.print(`  ${account!.username.padEnd(8)}  ${logins.password(account!.username)}   ${account!.groupId}`);
+    for (const account of found)
+      console.print(`  ${account!.username.padEnd(8)}  ${logins.password(account!.username)}   ${account!.groupId}`);
     console.print('\n  (unless these passwords were changed since)\n');
   },
 });
@@ -32,7 +47,12 @@ const seedCommand = defineCommand({
   example: 'seed --discussions 100000 --posts 1000000 --users 20000',
   options: Type.Object({
     discussions: Type.Integer({ default: 100, minimum: 0, maximum: 10_000_000, description: 'How many discussions' }),
-    posts: Type.Integer({ default: 1_000, minimum: 0, maximum: 100_000_000, description: 'How many posts in all, the first of each discussion included' }),
+    posts: Type.Integer({
+      default: 1_000,
+      minimum: 0,
+      maximum: 100_000_000,
+      description: 'How many posts in all, the first of each discussion included',
+    }),
     users: Type.Integer({ default: 50, minimum: 1, maximum: 1_000_000, description: 'How many members to write them' }),
   }),
   needs: { seeder: Seeder },

@@ -51,13 +51,18 @@ const lengthOf = (text: string): number | undefined => {
 };
 
 /** A number that is always the same for the same text. */
-const minuteOf = (text: string): number => [...text].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)!) % SPREAD, 7);
+const minuteOf = (text: string): number =>
+  [...text].reduce((sum, letter) => (sum * 31 + letter.codePointAt(0)!) % SPREAD, 7);
 
 /** Everything under content/. */
 export async function readContent(folder: string = FOLDER): Promise<Content> {
   const json = async <T>(name: string): Promise<T> => JSON.parse(await readFile(join(folder, name), 'utf8')) as T;
-  const names = (await readdir(join(folder, 'discussions'), { recursive: true })).filter((name) => name.endsWith('.md')).sort();
-  const discussions = await Promise.all(names.map(async (name) => parseDiscussion(name, await readFile(join(folder, 'discussions', name), 'utf8'))));
+  const names = (await readdir(join(folder, 'discussions'), { recursive: true }))
+    .filter((name) => name.endsWith('.md'))
+    .sort();
+  const discussions = await Promise.all(
+    names.map(async (name) => parseDiscussion(name, await readFile(join(folder, 'discussions', name), 'utf8'))),
+  );
   return {
     categories: await json<DemoCategory[]>('categories.json'),
     members: await json<DemoMember[]>('members.json'),
@@ -65,7 +70,10 @@ export async function readContent(folder: string = FOLDER): Promise<Content> {
   };
 }
 
-/** Reads header lines, then posts under `=== username +2h`; each post's time counts from the one before. Throws naming file and line. */
+/**
+ * Reads header lines, then posts under `=== username +2h`; each post's time counts from the one before. Throws naming
+ * file and line.
+ */
 export function parseDiscussion(name: string, text: string): DemoDiscussion {
   const lines = text.split('\n');
   const fail = (at: number, wanted: string): never => {
@@ -85,19 +93,39 @@ export function parseDiscussion(name: string, text: string): DemoDiscussion {
   const age = lengthOf(field('started')) ?? fail(0, '"started: 12d"');
   if (posts[0]!.author !== field('author')) fail(begin, `the first post to be by ${field('author')}`);
   return {
-    title: field('title'), category: name.split('/')[0]!, author: field('author'), age: age + minuteOf(name) * UNITS['m']!, views: Number(header.get('views') ?? 0),
-    tags: (header.get('tags') ?? '').split(',').map((tag) => tag.trim()).filter(Boolean), pinned: header.get('pinned') === 'yes', locked: header.get('locked') === 'yes', posts,
+    title: field('title'),
+    category: name.split('/')[0]!,
+    author: field('author'),
+    age: age + minuteOf(name) * UNITS['m']!,
+    views: Number(header.get('views') ?? 0),
+    tags: (header.get('tags') ?? '')
+      .split(',')
+      .map((tag) => tag.trim())
+      .filter(Boolean),
+    pinned: header.get('pinned') === 'yes',
+    locked: header.get('locked') === 'yes',
+    posts,
   };
 }
 
-function parsePosts(lines: readonly string[], begin: number, fail: (at: number, wanted: string) => never): readonly DemoPost[] {
-  const starts = lines.keys().filter((at) => at >= begin && lines[at]!.startsWith('=== ')).toArray();
+function parsePosts(
+  lines: readonly string[],
+  begin: number,
+  fail: (at: number, wanted: string) => never,
+): readonly DemoPost[] {
+  const starts = lines
+    .keys()
+    .filter((at) => at >= begin && lines[at]!.startsWith('=== '))
+    .toArray();
   let after = 0;
   return starts.map((at, index) => {
     const found = /^=== (\S+)(?: \+(\d+[mhd]))?$/.exec(lines[at]!.trim()) ?? fail(at, '"=== username +2h"');
     if (found[2] === undefined && index > 0) fail(at, 'how long after the post before, such as "+2h"');
     after += lengthOf(found[2] ?? '0m')!;
-    const content = lines.slice(at + 1, starts[index + 1] ?? lines.length).join('\n').trim();
+    const content = lines
+      .slice(at + 1, starts[index + 1] ?? lines.length)
+      .join('\n')
+      .trim();
     if (content === '') fail(at + 1, 'the text of a post');
     return { author: found[1]!, after, content };
   });

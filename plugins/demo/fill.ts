@@ -40,7 +40,11 @@ export class Filler implements DemoContent {
     const categories = await this.#categories(content);
     const { access, discussions, importer } = this.#options;
     // The import is one transaction: either all of it was written by an earlier attempt, or nothing.
-    const admin = { id: [...members.values()][0], username: content.members[0]?.username, group: access.groupOf('admin') };
+    const admin = {
+      id: [...members.values()][0],
+      username: content.members[0]?.username,
+      group: access.groupOf('admin'),
+    };
     if ((await discussions.list({ limit: 1 }, admin)).items.length > 0) return;
     const ready = await this.#rendered(content.discussions, { categories, members }, progress);
     await importer.importDiscussions(ready, (done, posts) => progress(`${done} discussions, ${posts} posts written`));
@@ -55,11 +59,18 @@ export class Filler implements DemoContent {
       if (found) ids.set(username, found.id);
     }
     const missing = members.filter(({ username }) => !ids.has(username));
-    const created = await accounts.importAccounts(missing.map(({ username, group, joined_days_ago, bio }) => ({
-      username, bio, email: memberEmail(username), groupId: access.groupOf(group).id, joinedAt: new Date(clock.now() - joined_days_ago * DAY),
-    })));
+    const created = await accounts.importAccounts(
+      missing.map(({ username, group, joined_days_ago, bio }) => ({
+        username,
+        bio,
+        email: memberEmail(username),
+        groupId: access.groupOf(group).id,
+        joinedAt: new Date(clock.now() - joined_days_ago * DAY),
+      })),
+    );
     for (const [at, { username }] of missing.entries()) ids.set(username, created[at]!);
-    for (const { username } of missing.filter((member) => loginNames.includes(member.username))) await accounts.setPassword(ids.get(username)!, logins.password(username));
+    for (const { username } of missing.filter((member) => loginNames.includes(member.username)))
+      await accounts.setPassword(ids.get(username)!, logins.password(username));
     return ids;
   }
 
@@ -71,7 +82,14 @@ export class Filler implements DemoContent {
     for (const [position, category] of wanted.entries()) {
       const id = existing.get(category.slug);
       const create = category.slug === 'announcements' ? ('staff' as const) : ('members' as const);
-      const saved = await categories.save({ ...category, position, view: 'everyone', create, reply: 'members', ...(id !== undefined && { id }) });
+      const saved = await categories.save({
+        ...category,
+        position,
+        view: 'everyone',
+        create,
+        reply: 'members',
+        ...(id !== undefined && { id }),
+      });
       ids.set(category.slug, saved.id);
     }
     for (const slug of UNUSED) if (existing.has(slug) && !ids.has(slug)) await categories.remove(existing.get(slug)!);
@@ -80,14 +98,20 @@ export class Filler implements DemoContent {
 
   async #rendered(
     found: readonly DemoDiscussion[],
-    { categories, members }: { readonly categories: ReadonlyMap<string, string>; readonly members: ReadonlyMap<string, string> },
+    {
+      categories,
+      members,
+    }: { readonly categories: ReadonlyMap<string, string>; readonly members: ReadonlyMap<string, string> },
     progress: Progress,
   ): Promise<readonly ImportedDiscussion[]> {
     const texts = found.flatMap(({ posts }) => posts.map(({ content }) => content));
     const html = new Map<string, string>();
     for (let at = 0; at < texts.length; at += RENDERED_AT_ONCE) {
       const some = texts.slice(at, at + RENDERED_AT_ONCE);
-      for (const [index, rendered] of (await Promise.all(some.map((text) => this.#options.markdown.render(text)))).entries()) html.set(some[index]!, rendered);
+      for (const [index, rendered] of (
+        await Promise.all(some.map((text) => this.#options.markdown.render(text)))
+      ).entries())
+        html.set(some[index]!, rendered);
       progress(`${at + some.length} of ${texts.length} posts rendered`);
     }
     const now = this.#options.clock.now();
@@ -96,11 +120,26 @@ export class Filler implements DemoContent {
       const begin = now - discussion.age;
       const { title, tags, views, pinned, locked } = discussion;
       const posts = discussion.posts.map(({ author, after, content }, index) => {
-        const post = { authorId: members.get(author)!, content, html: html.get(content)!, createdAt: new Date(begin + after) };
+        const post = {
+          authorId: members.get(author)!,
+          content,
+          html: html.get(content)!,
+          createdAt: new Date(begin + after),
+        };
         return { ...post, fields: { reactions: audience.hear(post, index === 0) } };
       });
       const categoryId = categories.get(discussion.category)!;
-      return { title, categoryId, authorId: members.get(discussion.author)!, createdAt: new Date(begin), views, pinned, locked, posts, fields: { tags } };
+      return {
+        title,
+        categoryId,
+        authorId: members.get(discussion.author)!,
+        createdAt: new Date(begin),
+        views,
+        pinned,
+        locked,
+        posts,
+        fields: { tags },
+      };
     });
   }
 }

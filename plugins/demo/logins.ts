@@ -6,7 +6,10 @@ export const loginNames: readonly string[] = ['ingrid', 'mira.k', 'nadia.r'];
 /** Addresses of a domain that nobody can own. */
 export const memberEmail = (username: string): string => `${username}@slipway.example`;
 
-/** Passwords of the demo's logins. Made from the root secret: the same at every start, different on every machine, stored nowhere. */
+/**
+ * Passwords of the demo's logins. Made from the root secret: the same at every start, different on every machine,
+ * stored nowhere.
+ */
 export interface Logins {
   password(username: string): string;
 }

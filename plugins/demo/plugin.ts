@@ -16,13 +16,28 @@ export default definePlugin({
   name: 'Demonstration',
   version: '1.0.0',
   description: 'A lifelike community to look around in, and load made by machine.',
-  needs: { access: Access, accounts: Accounts, categories: Categories, discussions: Discussions, importer: Importer, markdown: Markdown, clock: Clock, secrets: Secrets },
+  needs: {
+    access: Access,
+    accounts: Accounts,
+    categories: Categories,
+    discussions: Discussions,
+    importer: Importer,
+    markdown: Markdown,
+    clock: Clock,
+    secrets: Secrets,
+  },
   provides: { demo: DemoContent, seeder: Seeder },
   hooks: [contentSeeded],
   commands,
   setup({ secrets, ...services }, plugin) {
-    plugin.extend(auditRules, audited(contentSeeded, ['forum.seeded'], ({ discussions, posts, users }) => (
-      { action: 'forum.seeded', actor: commandLine, details: { discussions, posts, users } })));
+    plugin.extend(
+      auditRules,
+      audited(contentSeeded, ['forum.seeded'], ({ discussions, posts, users }) => ({
+        action: 'forum.seeded',
+        actor: commandLine,
+        details: { discussions, posts, users },
+      })),
+    );
     return {
       demo: new Filler({ ...services, logins: createLogins(secrets) }),
       seeder: {

@@ -26,29 +26,57 @@ const YEARS = 3 * 365;
 const PAUSE = 9 * 3_600_000;
 
 /** Adds `amounts` to what is there. Rendering happens once for each paragraph, not for each post. */
-export async function seed(services: SeedServices, amounts: Amounts, console: Pick<Console, 'print' | 'progress' | 'columns'>): Promise<void> {
+export async function seed(
+  services: SeedServices,
+  amounts: Amounts,
+  console: Pick<Console, 'print' | 'progress' | 'columns'>,
+): Promise<void> {
   const { categories, importer, markdown } = services;
-  const open = categories.all().filter(({ view, create }) => view === 'everyone' && create !== 'staff').map(({ id }) => id);
-  if (open.length === 0) throw new ConfigurationError('There is no category that everyone may read and members may write in; install first, or make one at /admin/categories');
-  if (amounts.posts < amounts.discussions) throw new ConfigurationError(`--posts ${amounts.posts} is fewer than --discussions ${amounts.discussions}; every discussion has a first post`);
+  const open = categories
+    .all()
+    .filter(({ view, create }) => view === 'everyone' && create !== 'staff')
+    .map(({ id }) => id);
+  if (open.length === 0)
+    throw new ConfigurationError(
+      'There is no category that everyone may read and members may write in; install first, or make one at /admin/categories',
+    );
+  if (amounts.posts < amounts.discussions)
+    throw new ConfigurationError(
+      `--posts ${amounts.posts} is fewer than --discussions ${amounts.discussions}; every discussion has a first post`,
+    );
   const begun = Date.now();
   const authors = await writeUsers(services.accounts, amounts.users, begun, console);
-  const texts = await Promise.all(paragraphs.map(async (content) => ({ content, html: await markdown.render(content) })));
+  const texts = await Promise.all(
+    paragraphs.map(async (content) => ({ content, html: await markdown.render(content) })),
+  );
   const stream = discussionsOf({ amounts, open, authors, texts, now: begun });
-  const written = await importer.importDiscussions(stream, (_discussions, posts) => console.progress(bar('posts', posts, amounts.posts, console.columns)));
+  const written = await importer.importDiscussions(stream, (_discussions, posts) =>
+    console.progress(bar('posts', posts, amounts.posts, console.columns)),
+  );
   const seconds = Math.max(1, Math.round((Date.now() - begun) / 1_000));
-  console.print(`${authors.length} members, ${written.discussions} discussions, ${written.posts} posts in ${seconds} s.`);
+  console.print(
+    `${authors.length} members, ${written.discussions} discussions, ${written.posts} posts in ${seconds} s.`,
+  );
 }
 
 /** Names carry the time of the run, so that a second run adds other members. */
-async function writeUsers(accounts: Accounts, count: number, now: number, console: Pick<Console, 'progress' | 'columns'>): Promise<readonly string[]> {
+async function writeUsers(
+  accounts: Accounts,
+  count: number,
+  now: number,
+  console: Pick<Console, 'progress' | 'columns'>,
+): Promise<readonly string[]> {
   const random = new Random(count);
   const run = now.toString(36);
   const ids: string[] = [];
   while (ids.length < count) {
     const batch = Array.from({ length: Math.min(BATCH, count - ids.length) }, (_, at) => {
       const username = `${random.pick(names)}_${run}${(ids.length + at).toString(36)}`;
-      return { username, email: `${username}@load.example`, joinedAt: new Date(now - (YEARS + random.below(365)) * DAY) };
+      return {
+        username,
+        email: `${username}@load.example`,
+        joinedAt: new Date(now - (YEARS + random.below(365)) * DAY),
+      };
     });
     ids.push(...(await accounts.importAccounts(batch)));
     console.progress(bar('members', ids.length, count, console.columns));
@@ -80,7 +108,16 @@ function* discussionsOf({ amounts, open, authors, texts, now }: Plan): Generator
       return { authorId: random.pickEarly(authors), ...textOf(texts, random), createdAt: new Date(time) };
     });
     const views = size * 8 + random.below(400);
-    yield { title, categoryId: random.pick(open), authorId: posts[0]!.authorId, createdAt: new Date(createdAt), views, pinned: false, locked: random.next() < 0.01, posts };
+    yield {
+      title,
+      categoryId: random.pick(open),
+      authorId: posts[0]!.authorId,
+      createdAt: new Date(createdAt),
+      views,
+      pinned: false,
+      locked: random.next() < 0.01,
+      posts,
+    };
   }
 }
 

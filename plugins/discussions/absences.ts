@@ -19,19 +19,23 @@ export class Absences {
   async makeUp(plugin: PluginHandle, mirror: Pick<Mirror, 'posts'>, marks: string): Promise<void> {
     const data = this.#data;
     const table = sql.table(marks);
-    // One batch an attempt, which leaves the rest to the next one in the same transaction: a stop loses nothing of what was done.
+    // One batch an attempt, which leaves the rest to the next one in the same transaction: a stop loses nothing of what
+    // was done.
     const catchUp = plugin.job<{ readonly since: string; readonly after?: string }>('catch-up', {
       schema: Type.Object({ since: Type.String(), after: Type.Optional(Type.String()) }),
-      run: ({ since, after }, { continueWith }) => data.transaction(async (em) => {
-        const posts = await this.#mirroring.mirrored(after, BATCH, since);
-        if (posts.length > 0) await mirror.posts(em, posts);
-        if (posts.length === BATCH) await continueWith({ since, after: posts.at(-1)!.id });
-      }),
+      run: ({ since, after }, { continueWith }) =>
+        data.transaction(async (em) => {
+          const posts = await this.#mirroring.mirrored(after, BATCH, since);
+          if (posts.length > 0) await mirror.posts(em, posts);
+          if (posts.length === BATCH) await continueWith({ since, after: posts.at(-1)!.id });
+        }),
     });
     await data.transaction(async () => {
       const ended = await data.all(sql<{ since: string }>`delete from ${table} returning since`);
       for (const { since } of ended) await catchUp.add({ since });
     });
-    plugin.defer(async () => void (await data.all(sql`insert into ${table} (since) values (${await this.#mirroring.mark()})`)));
+    plugin.defer(
+      async () => void (await data.all(sql`insert into ${table} (since) values (${await this.#mirroring.mark()})`)),
+    );
   }
 }

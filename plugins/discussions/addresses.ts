@@ -18,7 +18,10 @@ export class Addresses {
     this.#services = services;
   }
 
-  async between({ after, last, limit }: Readonly<Record<'after' | 'last' | 'limit', number>>, viewer: Viewer): Promise<readonly DiscussionAddress[]> {
+  async between(
+    { after, last, limit }: Readonly<Record<'after' | 'last' | 'limit', number>>,
+    viewer: Viewer,
+  ): Promise<readonly DiscussionAddress[]> {
     const rows = await this.#services.data.all(sql<Row>`select number, slug, updated_at as "updatedAt" from discussion
       where number > ${after}::bigint and number <= ${last}::bigint and category_id = any(${await this.#visible(viewer)}::uuid[]) and deleted_at is null
       order by number limit ${limit}`);

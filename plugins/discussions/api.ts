@@ -1,5 +1,15 @@
 import {
-  defineAction, defineExtensionPoint, defineFilter, definePermission, defineToken, Type, type EntityManager, type PluginHandle, type RawBuilder, type Static, type TSchema,
+  defineAction,
+  defineExtensionPoint,
+  defineFilter,
+  definePermission,
+  defineToken,
+  Type,
+  type EntityManager,
+  type PluginHandle,
+  type RawBuilder,
+  type Static,
+  type TSchema,
 } from '#core';
 import type { Audience, Viewer } from '#plugins/access';
 import { Author } from '#plugins/accounts';
@@ -9,39 +19,70 @@ import { defineSlot } from '#plugins/web';
 
 /** What an event says of a discussion and a post; also what integrators receive. */
 export const DiscussionEvent = Type.Object({
-  id: Type.String(), number: Type.Integer(), title: Type.String(), slug: Type.String(), url: Type.String(), category_id: Type.String(),
-  author: Type.Object({ id: Type.String(), username: Type.String() }), created_at: Type.String(),
+  id: Type.String(),
+  number: Type.Integer(),
+  title: Type.String(),
+  slug: Type.String(),
+  url: Type.String(),
+  category_id: Type.String(),
+  author: Type.Object({ id: Type.String(), username: Type.String() }),
+  created_at: Type.String(),
 });
 export const PostEvent = Type.Object({
-  id: Type.String(), discussion_id: Type.String(), number: Type.Integer(), content: Type.String(), html: Type.String(), url: Type.String(),
-  author: Type.Object({ id: Type.String(), username: Type.String() }), created_at: Type.String(),
+  id: Type.String(),
+  discussion_id: Type.String(),
+  number: Type.Integer(),
+  content: Type.String(),
+  html: Type.String(),
+  url: Type.String(),
+  author: Type.Object({ id: Type.String(), username: Type.String() }),
+  created_at: Type.String(),
 });
 type DiscussionPayload = Readonly<{ discussion: Static<typeof DiscussionEvent> }>;
 type PostPayload = Readonly<{ post: Static<typeof PostEvent>; category_id: string }>;
 
 /** A new discussion is visible. Its first post does not raise `post.created` as well. */
-export const discussionCreated = defineAction<DiscussionPayload>('discussion.created', { public: Type.Object({ discussion: DiscussionEvent }) });
+export const discussionCreated = defineAction<DiscussionPayload>('discussion.created', {
+  public: Type.Object({ discussion: DiscussionEvent }),
+});
 /** Title, category, tags, pin or lock changed, or it was restored. */
-export const discussionUpdated = defineAction<DiscussionPayload>('discussion.updated', { public: Type.Object({ discussion: DiscussionEvent }) });
-export const discussionDeleted = defineAction<DiscussionPayload>('discussion.deleted', { public: Type.Object({ discussion: Type.Pick(DiscussionEvent, ['id', 'number']) }) });
+export const discussionUpdated = defineAction<DiscussionPayload>('discussion.updated', {
+  public: Type.Object({ discussion: DiscussionEvent }),
+});
+export const discussionDeleted = defineAction<DiscussionPayload>('discussion.deleted', {
+  public: Type.Object({ discussion: Type.Pick(DiscussionEvent, ['id', 'number']) }),
+});
 /** A reply is visible. */
 export const postCreated = defineAction<PostPayload>('post.created', { public: Type.Object({ post: PostEvent }) });
 export const postUpdated = defineAction<PostPayload>('post.updated', { public: Type.Object({ post: PostEvent }) });
-export const postDeleted = defineAction<PostPayload>('post.deleted', { public: Type.Object({ post: Type.Pick(PostEvent, ['id', 'discussion_id', 'number']) }) });
+export const postDeleted = defineAction<PostPayload>('post.deleted', {
+  public: Type.Object({ post: Type.Pick(PostEvent, ['id', 'discussion_id', 'number']) }),
+});
 
 /** An administrator made or changed a category. */
-export const categorySaved = defineAction<{ readonly id: string; readonly name: string; readonly actor: string | undefined }>('category.saved');
+export const categorySaved = defineAction<{
+  readonly id: string;
+  readonly name: string;
+  readonly actor: string | undefined;
+}>('category.saved');
 /** `into`: the category that took its discussions. */
-export const categoryDeleted = defineAction<{ readonly id: string; readonly into: string | undefined; readonly actor: string | undefined }>('category.deleted');
+export const categoryDeleted = defineAction<{
+  readonly id: string;
+  readonly into: string | undefined;
+  readonly actor: string | undefined;
+}>('category.deleted');
 
 /**
- * A moderator changed what somebody else wrote; pinned, locked or restored, it may be their own. Raised in the transaction that does it, beside
- * the action that says what changed.
+ * A moderator changed what somebody else wrote; pinned, locked or restored, it may be their own. Raised in the
+ * transaction that does it, beside the action that says what changed.
  */
 export const moderated = defineAction<{ readonly entry: ModerationEntry }>('discussion.moderated');
 
 /** Last word on what somebody is about to publish: throw `HttpError` to refuse, or return it changed. */
-export const draftAccepted = defineFilter<Draft, { readonly author: Viewer; readonly categoryId: string }>('discussion.draft', 'abort');
+export const draftAccepted = defineFilter<Draft, { readonly author: Viewer; readonly categoryId: string }>(
+  'discussion.draft',
+  'abort',
+);
 /** Without a title: a reply or an edit. */
 type Draft = Readonly<{ title?: string; content: string }>;
 
@@ -59,7 +100,9 @@ export interface Field {
   saveMany?(em: EntityManager, values: ReadonlyMap<string, unknown>): Promise<void>;
 }
 /** A post as whoever keeps a copy of it needs it. */
-export interface MirroredPost extends Readonly<Record<'id' | 'discussionId' | 'categoryId' | 'authorId' | 'title' | 'content' | 'html', string>> {
+export interface MirroredPost extends Readonly<
+  Record<'id' | 'discussionId' | 'categoryId' | 'authorId' | 'title' | 'content' | 'html', string>
+> {
   readonly number: number;
   readonly createdAt: Date;
   /** Deleted by itself: it stays so when its discussion comes back. */
@@ -70,14 +113,20 @@ export interface MirroredPost extends Readonly<Record<'id' | 'discussionId' | 'c
   readonly visible: boolean;
 }
 /**
- * Keeps a copy of what is written, such as a search index. Called inside the transaction of each change (imports too), so that the copy is
- * exact; what it throws refuses the change.
+ * Keeps a copy of what is written, such as a search index. Called inside the transaction of each change (imports too),
+ * so that the copy is exact; what it throws refuses the change.
  */
 export interface Mirror {
   /** New, edited, deleted or restored posts; the same post may come again. */
   posts(em: EntityManager, posts: readonly MirroredPost[]): Promise<void>;
-  /** Title, category, visibility or a field of a whole discussion changed, fields being saved before; its posts do not come one by one. */
-  discussion(em: EntityManager, discussion: { readonly id: string; readonly title: string; readonly categoryId: string; readonly visible: boolean }): Promise<void>;
+  /**
+   * Title, category, visibility or a field of a whole discussion changed, fields being saved before; its posts do not
+   * come one by one.
+   */
+  discussion(
+    em: EntityManager,
+    discussion: { readonly id: string; readonly title: string; readonly categoryId: string; readonly visible: boolean },
+  ): Promise<void>;
   /** All discussions of a category went to another one; they do not come one by one. */
   category(em: EntityManager, from: string, to: string): Promise<void>;
 }
@@ -109,30 +158,65 @@ export interface Categories {
   find(idOrSlug: string, viewer: Viewer): Category | undefined;
   /** What the viewer may do in a category. */
   rights(category: Category, viewer: Viewer): CategoryRights;
-  /** Creates, or changes where an id is given. 400 naming the field. `done`, here and below, runs in the transaction of the change. */
-  save(category: Partial<Category> & { readonly name: string }, done?: (saved: Category) => Promise<void>): Promise<Category>;
+  /**
+   * Creates, or changes where an id is given. 400 naming the field. `done`, here and below, runs in the transaction of
+   * the change.
+   */
+  save(
+    category: Partial<Category> & { readonly name: string },
+    done?: (saved: Category) => Promise<void>,
+  ): Promise<Category>;
   /** Its discussions go to `moveTo`; without it only an empty category can be deleted (400). */
   remove(id: string, moveTo?: string, done?: () => Promise<void>): Promise<void>;
 }
 export const Categories = defineToken<Categories>('Categories');
 
 const Truncated = Type.Boolean({
-  description: 'The text is too long for this answer: `html` has its first words only, and so has `content` in lists. `GET /api/posts/{id}` has all of `content`',
+  description:
+    'The text is too long for this answer: `html` has its first words only, and so has `content` in lists. `GET /api/posts/{id}` has all of `content`',
 });
 /** A discussion as the API shows it; fields of other plugins come on top. */
 export const DiscussionRecord = Type.Object({
-  id: Type.String(), number: Type.Integer(), title: Type.String(), slug: Type.String(), content: Type.String(), html: Type.String(),
-  is_truncated: Truncated, category_id: Type.String(), category: Type.Object({ id: Type.String(), slug: Type.String(), name: Type.String() }), author: Author,
+  id: Type.String(),
+  number: Type.Integer(),
+  title: Type.String(),
+  slug: Type.String(),
+  content: Type.String(),
+  html: Type.String(),
+  is_truncated: Truncated,
+  category_id: Type.String(),
+  category: Type.Object({ id: Type.String(), slug: Type.String(), name: Type.String() }),
+  author: Author,
   /** Who wrote last. */
-  last_author: Author, reply_count: Type.Integer(), view_count: Type.Integer(), participant_count: Type.Integer(),
-  is_pinned: Type.Boolean(), is_locked: Type.Boolean(), is_deleted: Type.Boolean(),
-  last_post_at: Time, created_at: Time, updated_at: Time, url: Type.String(),
+  last_author: Author,
+  reply_count: Type.Integer(),
+  view_count: Type.Integer(),
+  participant_count: Type.Integer(),
+  is_pinned: Type.Boolean(),
+  is_locked: Type.Boolean(),
+  is_deleted: Type.Boolean(),
+  last_post_at: Time,
+  created_at: Time,
+  updated_at: Time,
+  url: Type.String(),
 });
 export type DiscussionRecord = Static<typeof DiscussionRecord>;
-/** A post as the API shows it. A deleted one keeps its number and loses everything that was said, except for moderators. */
+/**
+ * A post as the API shows it. A deleted one keeps its number and loses everything that was said, except for moderators.
+ */
 export const PostRecord = Type.Object({
-  id: Type.String(), discussion_id: Type.String(), number: Type.Integer(), content: Type.String(), html: Type.String(), is_truncated: Truncated, author: Author,
-  is_first: Type.Boolean(), created_at: Time, updated_at: Time, edited_at: nullable(Time), is_deleted: Type.Boolean(),
+  id: Type.String(),
+  discussion_id: Type.String(),
+  number: Type.Integer(),
+  content: Type.String(),
+  html: Type.String(),
+  is_truncated: Truncated,
+  author: Author,
+  is_first: Type.Boolean(),
+  created_at: Time,
+  updated_at: Time,
+  edited_at: nullable(Time),
+  is_deleted: Type.Boolean(),
 });
 export type PostRecord = Static<typeof PostRecord>;
 export const PostStub = Type.Object({ id: Type.String(), number: Type.Integer(), is_deleted: Type.Literal(true) });
@@ -143,7 +227,10 @@ export type Sort = (typeof SORTS)[number];
 
 /** What a list of discussions may be asked for. */
 export interface ListRequest {
-  /** Without it: last activity, pinned ones first where `category` or `pinnedFirst` is given, or `cursor` goes on in such a list. */
+  /**
+   * Without it: last activity, pinned ones first where `category` or `pinnedFirst` is given, or `cursor` goes on in
+   * such a list.
+   */
   readonly sort?: Sort | undefined;
   readonly category?: Category | undefined;
   /** Of these categories only. */
@@ -162,7 +249,10 @@ export interface ListRequest {
 export interface ListModel {
   readonly canonical: string;
 }
-/** A list on a page of its own, at `path`; scripts load its next parts from `api`. `total`: how many discussions the whole list has. */
+/**
+ * A list on a page of its own, at `path`; scripts load its next parts from `api`. `total`: how many discussions the
+ * whole list has.
+ */
 export interface ListPage extends Omit<ListRequest, 'limit' | 'offset' | 'cursor'> {
   readonly path: string;
   readonly api: string;
@@ -223,22 +313,30 @@ export interface Discussions {
   listPage(page: ListPage, viewer: Viewer): Promise<ListModel>;
   /** Whether the viewer may reply to a discussion that was found for them. */
   mayReply(discussion: DiscussionHead, viewer: Viewer): boolean;
-  /** Selects of the ids of all discussions, and of all posts, that the viewer may see, for other plugins' statements. */
+  /**
+   * Selects of the ids of all discussions, and of all posts, that the viewer may see, for other plugins' statements.
+   */
   visible(viewer: Viewer): Promise<RawBuilder<unknown>>;
   visiblePosts(viewer: Viewer): Promise<RawBuilder<unknown>>;
   /** Addresses of what the viewer may see, by number: at most `limit` above `after` and up to `last`. One statement. */
-  addresses(part: { readonly after: number; readonly last: number; readonly limit: number }, viewer: Viewer): Promise<readonly DiscussionAddress[]>;
+  addresses(
+    part: { readonly after: number; readonly last: number; readonly limit: number },
+    viewer: Viewer,
+  ): Promise<readonly DiscussionAddress[]>;
   /** In which stretches of `size` numbers there is something the viewer may see; 0 is the first. One statement. */
   stretches(size: number, viewer: Viewer): Promise<readonly number[]>;
-  /** Every post by id, deleted ones too; with `since`, those of discussions changed since that mark. In a transaction they stay as they are. Three statements at most. */
+  /**
+   * Every post by id, deleted ones too; with `since`, those of discussions changed since that mark. In a transaction
+   * they stay as they are. Three statements at most.
+   */
   mirrored(after: string | undefined, limit: number, since?: string): Promise<readonly MirroredPost[]>;
   /** Whether `mirrored` would answer anything. One statement, by index: it costs the same however much there is. */
   changed(since?: string): Promise<boolean>;
   /** Where the copy of a mirror that stops now is to go on later. */
   mark(): Promise<string>;
   /**
-   * For the setup of a plugin with a mirror: what was written while it was off comes to `mirror.posts` in a job of the plugin, `catch-up`. Marks
-   * are kept in `marks`, a table of the plugin with the column `since`.
+   * For the setup of a plugin with a mirror: what was written while it was off comes to `mirror.posts` in a job of the
+   * plugin, `catch-up`. Marks are kept in `marks`, a table of the plugin with the column `since`.
    */
   makeUp(plugin: PluginHandle, mirror: Pick<Mirror, 'posts'>, marks: string): Promise<void>;
 }
@@ -256,18 +354,27 @@ export interface ImportedDiscussion {
   readonly locked?: boolean;
   readonly fields?: Fields;
   /** `html` is stored as it is: it must come from `Markdown.render`. */
-  readonly posts: readonly { readonly authorId: string; readonly content: string; readonly html: string; readonly createdAt: Date; readonly fields?: Fields }[];
+  readonly posts: readonly {
+    readonly authorId: string;
+    readonly content: string;
+    readonly html: string;
+    readonly createdAt: Date;
+    readonly fields?: Fields;
+  }[];
 }
 /** Brings in many discussions fast. Raises no events, asks for no rights; all counters are right afterwards. */
 export interface Importer {
   /** In batches, each a transaction. Resolves to how many were written. */
   importDiscussions(
-    discussions: Iterable<ImportedDiscussion> | AsyncIterable<ImportedDiscussion>, progress?: (discussions: number, posts: number) => void,
+    discussions: Iterable<ImportedDiscussion> | AsyncIterable<ImportedDiscussion>,
+    progress?: (discussions: number, posts: number) => void,
   ): Promise<{ readonly discussions: number; readonly posts: number }>;
 }
 export const Importer = defineToken<Importer>('Importer');
 
-/** Tags of what is held in memory or stored as answers. A plugin whose field or slot shows something new purges them. */
+/**
+ * Tags of what is held in memory or stored as answers. A plugin whose field or slot shows something new purges them.
+ */
 export const tags = {
   /** Every list of discussions. */
   lists: 'discussions',
@@ -278,9 +385,15 @@ export const tags = {
   discussion: (id: string): string => `discussion:${id}`,
 } as const;
 
-/** A place in the form of a discussion or a post; what is filled in may hold inputs, which are sent with the form under their names. */
+/**
+ * A place in the form of a discussion or a post; what is filled in may hold inputs, which are sent with the form under
+ * their names.
+ */
 export interface ComposerSlot {
-  /** A whole discussion with its title and fields, or a single post. Of a discussion that is there already its text is not part of the form. */
+  /**
+   * A whole discussion with its title and fields, or a single post. Of a discussion that is there already its text is
+   * not part of the form.
+   */
   readonly writes: 'discussion' | 'post';
   /** Absent for a new discussion. */
   readonly discussion?: DiscussionHead | undefined;
@@ -307,5 +420,11 @@ export const composerFields = defineSlot<ComposerSlot>('composer.fields');
 export const startDiscussion = definePermission('discussions.start', { label: 'start discussions', default: 'member' });
 export const writeReply = definePermission('discussions.reply', { label: 'reply', default: 'member' });
 export const editPost = definePermission('discussions.edit', { label: 'edit posts', default: 'member' });
-export const moderate = definePermission('discussions.moderate', { label: 'edit, move, pin, lock, delete and restore what others wrote', default: 'moderator' });
-export const manageCategories = definePermission('discussions.manage-categories', { label: 'manage categories', default: 'admin' });
+export const moderate = definePermission('discussions.moderate', {
+  label: 'edit, move, pin, lock, delete and restore what others wrote',
+  default: 'moderator',
+});
+export const manageCategories = definePermission('discussions.manage-categories', {
+  label: 'manage categories',
+  default: 'admin',
+});

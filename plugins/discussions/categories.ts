@@ -1,6 +1,14 @@
 import { InvalidInput, notFound, sql, type Cache, type Clock, type Data } from '#core';
 import type { Access, Audience, Viewer } from '#plugins/access';
-import { moderate, startDiscussion, tags, writeReply, type Categories, type Category, type CategoryRights } from '#plugins/discussions';
+import {
+  moderate,
+  startDiscussion,
+  tags,
+  writeReply,
+  type Categories,
+  type Category,
+  type CategoryRights,
+} from '#plugins/discussions';
 import { CategoryEntity } from './entities.ts';
 import { createId, isId, slugOf } from './identifiers.ts';
 import type { Mirroring } from './mirroring.ts';
@@ -8,10 +16,24 @@ import type { Mirroring } from './mirroring.ts';
 const KEY = 'discussions.categories';
 /** What a fresh forum begins with. */
 const FIRST: readonly (Partial<Category> & { readonly name: string })[] = [
-  { name: 'Announcements', description: 'News from the people who run this place.', hue: 30, icon: 'megaphone', create: 'staff' },
+  {
+    name: 'Announcements',
+    description: 'News from the people who run this place.',
+    hue: 30,
+    icon: 'megaphone',
+    create: 'staff',
+  },
   { name: 'General', description: 'Talk about whatever brings you here.', hue: 195, icon: 'chat' },
   { name: 'Help', description: 'Ask, and be answered.', hue: 150, icon: 'help' },
-  { name: 'Staff', description: 'Only moderators and admins see this.', hue: 285, icon: 'lock', view: 'staff', create: 'staff', reply: 'staff' },
+  {
+    name: 'Staff',
+    description: 'Only moderators and admins see this.',
+    hue: 285,
+    icon: 'lock',
+    view: 'staff',
+    create: 'staff',
+    reply: 'staff',
+  },
 ];
 
 export interface CategoryCount {
@@ -29,7 +51,19 @@ export class CategoryService implements Categories {
   readonly #mirroring: Mirroring;
   #now: readonly Category[] = [];
 
-  constructor({ data, cache, access, clock, mirroring }: { data: Data; cache: Cache; access: Access; clock: Clock; mirroring: Mirroring }) {
+  constructor({
+    data,
+    cache,
+    access,
+    clock,
+    mirroring,
+  }: {
+    data: Data;
+    cache: Cache;
+    access: Access;
+    clock: Clock;
+    mirroring: Mirroring;
+  }) {
     this.#data = data;
     this.#cache = cache;
     this.#access = access;
@@ -63,7 +97,9 @@ export class CategoryService implements Categories {
   }
 
   find(idOrSlug: string, viewer: Viewer): Category | undefined {
-    const found = this.#now.find((category) => category.id === idOrSlug) ?? this.#now.find((category) => category.slug === idOrSlug);
+    const found =
+      this.#now.find((category) => category.id === idOrSlug) ??
+      this.#now.find((category) => category.slug === idOrSlug);
     return found && this.#access.admits(found.view, viewer) ? found : undefined;
   }
 
@@ -80,15 +116,22 @@ export class CategoryService implements Categories {
 
   /** How much is in each; by category id. */
   async counts(): Promise<(id: string) => CategoryCount> {
-    const counts = await this.#cache.remember('discussions.category-counts', [tags.lists, tags.categories], async () => {
-      const rows = await this.#data.all(sql<CategoryCount & { id: string }>`
+    const counts = await this.#cache.remember(
+      'discussions.category-counts',
+      [tags.lists, tags.categories],
+      async () => {
+        const rows = await this.#data.all(sql<CategoryCount & { id: string }>`
         select category_id as id, sum(discussions)::int as discussions, sum(posts)::int as posts from category_count group by category_id order by category_id`);
-      return new Map(rows.map(({ id, discussions, posts }) => [id, { discussions, posts }]));
-    });
+        return new Map(rows.map(({ id, discussions, posts }) => [id, { discussions, posts }]));
+      },
+    );
     return (id) => counts.get(id) ?? NOTHING;
   }
 
-  async save(category: Partial<Category> & { readonly name: string }, done?: (saved: Category) => Promise<void>): Promise<Category> {
+  async save(
+    category: Partial<Category> & { readonly name: string },
+    done?: (saved: Category) => Promise<void>,
+  ): Promise<Category> {
     const { id } = await this.#data.transaction(async () => {
       const saved = await this.#write(category);
       await done?.(saved);
@@ -104,7 +147,9 @@ export class CategoryService implements Categories {
       throw new InvalidInput([{ field: 'move_to', message: 'is not another category' }]);
     }
     await this.#data.transaction(async (em) => {
-      await this.#data.all(sql`select id from category where id = any(${[id, ...(moveTo === undefined ? [] : [moveTo])]}::uuid[]) order by id for update`);
+      await this.#data.all(
+        sql`select id from category where id = any(${[id, ...(moveTo === undefined ? [] : [moveTo])]}::uuid[]) order by id for update`,
+      );
       if (moveTo === undefined) await this.#refuseFull(id);
       else {
         await this.#empty(id, moveTo);
@@ -118,14 +163,20 @@ export class CategoryService implements Categories {
 
   async #refuseFull(id: string): Promise<void> {
     const found = await this.#data.one(sql`select 1 from discussion where category_id = ${id} limit 1`);
-    if (found) throw new InvalidInput([{ field: 'move_to', message: 'is required: the category has discussions; say where they go' }]);
+    if (found)
+      throw new InvalidInput([
+        { field: 'move_to', message: 'is required: the category has discussions; say where they go' },
+      ]);
   }
 
   async #empty(id: string, moveTo: string): Promise<void> {
     const now = new Date(this.#clock.now());
-    await this.#data.all(sql`with d as (select id from discussion where category_id = ${id} order by id for no key update)
+    await this.#data
+      .all(sql`with d as (select id from discussion where category_id = ${id} order by id for no key update)
       update discussion u set category_id = ${moveTo}, updated_at = ${now} from d where u.id = d.id`);
-    await this.#data.all(sql`select from discussion_author where category_id in (${id}, ${moveTo}) order by category_id, user_id for update`);
+    await this.#data.all(
+      sql`select from discussion_author where category_id in (${id}, ${moveTo}) order by category_id, user_id for update`,
+    );
     await this.#data.all(sql`insert into discussion_author (user_id, category_id, discussions, posts)
       select user_id, ${moveTo}::uuid, discussions, posts from discussion_author where category_id = ${id} order by user_id
       on conflict (user_id, category_id) do update
@@ -143,7 +194,13 @@ export class CategoryService implements Categories {
     const now = new Date(this.#clock.now());
     const category = complete(changes, known, createId(now.getTime()), this.#now);
     this.#refuse(category);
-    await this.#data.em().upsert(CategoryEntity, { ...category, createdAt: now, updatedAt: now }, { onConflictFields: ['id'], onConflictExcludeFields: ['createdAt'] });
+    await this.#data
+      .em()
+      .upsert(
+        CategoryEntity,
+        { ...category, createdAt: now, updatedAt: now },
+        { onConflictFields: ['id'], onConflictExcludeFields: ['createdAt'] },
+      );
     return category;
   }
 
@@ -152,11 +209,15 @@ export class CategoryService implements Categories {
     const wrong = (field: string, message: string): InvalidInput => new InvalidInput([{ field, message }]);
     if (name.length < 1 || name.length > 80) throw wrong('name', 'must have 1 to 80 characters');
     if (description.length > 500) throw wrong('description', 'must have at most 500 characters');
-    if (isId(slug) || !/^[\p{L}\p{N}]+(?:-[\p{L}\p{N}]+)*$/u.test(slug)) throw wrong('slug', 'may have letters and digits with single hyphens between them');
-    if (this.#now.some((other) => other.slug === slug && other.id !== id)) throw wrong('slug', 'is taken by another category');
+    if (isId(slug) || !/^[\p{L}\p{N}]+(?:-[\p{L}\p{N}]+)*$/u.test(slug))
+      throw wrong('slug', 'may have letters and digits with single hyphens between them');
+    if (this.#now.some((other) => other.slug === slug && other.id !== id))
+      throw wrong('slug', 'is taken by another category');
     const parent = this.#now.find((other) => other.id === parentId);
-    if (parentId !== null && (!parent || parent.id === id || parent.parentId !== null)) throw wrong('parent_id', 'is not a category of the first level');
-    if (parentId !== null && this.#now.some((other) => other.parentId === id)) throw wrong('parent_id', 'cannot be set: the category has others below it');
+    if (parentId !== null && (!parent || parent.id === id || parent.parentId !== null))
+      throw wrong('parent_id', 'is not a category of the first level');
+    if (parentId !== null && this.#now.some((other) => other.parentId === id))
+      throw wrong('parent_id', 'cannot be set: the category has others below it');
     for (const field of ['view', 'create', 'reply'] as const) {
       const audience = category[field];
       const unknown = typeof audience === 'string' ? undefined : audience.find((group) => !this.#access.group(group));
@@ -170,18 +231,34 @@ export class CategoryService implements Categories {
   }
 
   async #read(): Promise<void> {
-    this.#now = await this.#cache.remember(KEY, [tags.categories], () => this.#data.all(sql<Category>`
+    this.#now = await this.#cache.remember(KEY, [tags.categories], () =>
+      this.#data.all(sql<Category>`
       select id, slug, name, description, parent_id as "parentId", hue, icon, position,
         view_audience as view, create_audience as "create", reply_audience as reply
-      from category order by position, lower(name), id`));
+      from category order by position, lower(name), id`),
+    );
   }
 }
 
 /** What is not said stays as it was, or gets its first value. */
-function complete(changes: Partial<Category> & { readonly name: string }, known: Category | undefined, id: string, others: readonly Category[]): Category {
+function complete(
+  changes: Partial<Category> & { readonly name: string },
+  known: Category | undefined,
+  id: string,
+  others: readonly Category[],
+): Category {
   const name = changes.name.trim();
   const fresh: Category = {
-    id, name, slug: slugOf(name, 'category'), description: '', parentId: null, hue: 195, icon: '', view: 'everyone', create: 'members', reply: 'members',
+    id,
+    name,
+    slug: slugOf(name, 'category'),
+    description: '',
+    parentId: null,
+    hue: 195,
+    icon: '',
+    view: 'everyone',
+    create: 'members',
+    reply: 'members',
     position: Math.max(-1, ...others.map((other) => other.position)) + 1,
   };
   const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));

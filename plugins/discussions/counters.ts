@@ -1,13 +1,17 @@
 import { sql, type Data } from '#core';
 
 /*
- * The one order in which rows are locked, by every write of this plugin and of those that keep a copy or a count of it. A transaction takes them from above to
- * below, and several rows of one table by their keys, so that no two can wait for one another:
+ * The one order in which rows are locked, by every write of this plugin and of those that keep a copy or a count of it.
+ * A transaction takes them from above to below, and several rows of one table by their keys, so that no two can wait
+ * for one another:
  *
- *   category → discussion → discussion_participant → discussion_author (category, user) → category_count (category, part)
- *   → tag → discussion_tag (discussion, tag) → tag_count (tag, category) → search_post → upload → notification (user, id) → notification_count (user, category)
+ *  category → discussion → discussion_participant → discussion_author (category, user) → category_count (category,
+ * part)
+ *  → tag → discussion_tag (discussion, tag) → tag_count (tag, category) → search_post → upload → notification (user,
+ * id) → notification_count (user, category)
  *
- * A post is written by whoever has locked its discussion. Reactions stand alone: reaction_count (post, type) → reaction.
+ * A post is written by whoever has locked its discussion. Reactions stand alone: reaction_count (post, type) →
+ * reaction.
  */
 
 /** What comes to the numbers of one category; what is negative leaves them. */
@@ -17,7 +21,9 @@ export interface Step {
   readonly posts: number;
 }
 
-const columns = (steps: readonly Step[]) => sql`unnest(${steps.map(({ categoryId }) => categoryId)}::uuid[], ${steps.map(({ discussions }) => discussions)}::int[],
+const columns = (
+  steps: readonly Step[],
+) => sql`unnest(${steps.map(({ categoryId }) => categoryId)}::uuid[], ${steps.map(({ discussions }) => discussions)}::int[],
   ${steps.map(({ posts }) => posts)}::int[]) as t (category_id, discussions, posts)`;
 
 /** Any row of a category will do, so the lowest is used. */
@@ -27,8 +33,15 @@ export async function addToCategories(data: Data, steps: readonly Step[]): Promi
     on conflict (category_id, part) do update set discussions = category_count.discussions + excluded.discussions, posts = category_count.posts + excluded.posts`);
 }
 
-/** A whole discussion leaves categories (`-1`) or comes to them (`1`): for the categories, for its author, and for everybody with posts in it. */
-export async function addWhole(data: Data, id: string, moves: ReadonlyArray<{ readonly categoryId: string; readonly by: 1 | -1 }>): Promise<void> {
+/**
+ * A whole discussion leaves categories (`-1`) or comes to them (`1`): for the categories, for its author, and for
+ * everybody with posts in it.
+ */
+export async function addWhole(
+  data: Data,
+  id: string,
+  moves: ReadonlyArray<{ readonly categoryId: string; readonly by: 1 | -1 }>,
+): Promise<void> {
   const authors = await data.all(sql<Step>`with stood as (
       select p.user_id, t.category_id, case when p.user_id = d.author_id and f.deleted_at is null then t.by else 0 end as discussions, t.by * p.posts as posts
       from discussion d join post f on f.id = d.first_post_id join discussion_participant p on p.discussion_id = d.id
@@ -40,35 +53,60 @@ export async function addWhole(data: Data, id: string, moves: ReadonlyArray<{ re
       returning 1
     ) select category_id as "categoryId", sum(posts)::int as posts, 0 as discussions from stood, (select count(*) from counted) c group by category_id`);
   const posts = new Map(authors.map((row) => [row.categoryId, row.posts]));
-  await addToCategories(data, moves.map(({ categoryId, by }) => ({ categoryId, discussions: by, posts: posts.get(categoryId) ?? 0 })));
+  await addToCategories(
+    data,
+    moves.map(({ categoryId, by }) => ({ categoryId, discussions: by, posts: posts.get(categoryId) ?? 0 })),
+  );
 }
 
-/** Posts of one author come or go; with `discussions` also what they count as started, which a category does not lose with its first post. */
+/**
+ * Posts of one author come or go; with `discussions` also what they count as started, which a category does not lose
+ * with its first post.
+ */
 export async function addPosts(data: Data, authorId: string, steps: readonly Step[]): Promise<void> {
   await data.all(sql`insert into discussion_author (user_id, category_id, discussions, posts)
     select ${authorId}::uuid, t.category_id, t.discussions, t.posts from ${columns(steps)} order by t.category_id
     on conflict (user_id, category_id) do update
       set discussions = discussion_author.discussions + excluded.discussions, posts = discussion_author.posts + excluded.posts`);
-  await addToCategories(data, steps.map((step) => ({ ...step, discussions: 0 })));
+  await addToCategories(
+    data,
+    steps.map((step) => ({ ...step, discussions: 0 })),
+  );
 }
 
-/** Posts of one author were deleted, the first one among them or not: the discussion's numbers and its last post follow. */
-export async function leave(data: Data, discussionId: string, authorId: string, { posts, replies }: { readonly posts: number; readonly replies: number }): Promise<void> {
+/**
+ * Posts of one author were deleted, the first one among them or not: the discussion's numbers and its last post follow.
+ */
+export async function leave(
+  data: Data,
+  discussionId: string,
+  authorId: string,
+  { posts, replies }: { readonly posts: number; readonly replies: number },
+): Promise<void> {
   const left = await data.one(sql<{ posts: number }>`update discussion_participant set posts = posts - ${posts}
     where discussion_id = ${discussionId} and user_id = ${authorId} returning posts`);
-  if (left?.posts === 0) await data.all(sql`delete from discussion_participant where discussion_id = ${discussionId} and user_id = ${authorId}`);
+  if (left?.posts === 0)
+    await data.all(
+      sql`delete from discussion_participant where discussion_id = ${discussionId} and user_id = ${authorId}`,
+    );
   await recount(data, discussionId, { replies: -replies, participants: left?.posts === 0 ? -1 : 0 });
 }
 
 /** A reply was restored. */
 export async function rejoin(data: Data, discussionId: string, authorId: string): Promise<void> {
-  const joined = await data.one(sql<{ posts: number }>`insert into discussion_participant (discussion_id, user_id, posts) values (${discussionId}, ${authorId}, 1)
+  const joined = await data.one(sql<{
+    posts: number;
+  }>`insert into discussion_participant (discussion_id, user_id, posts) values (${discussionId}, ${authorId}, 1)
     on conflict (discussion_id, user_id) do update set posts = discussion_participant.posts + 1 returning posts`);
   await recount(data, discussionId, { replies: 1, participants: joined?.posts === 1 ? 1 : 0 });
 }
 
 /** Where no post is left, the first one was the last. */
-async function recount(data: Data, discussionId: string, { replies, participants }: { replies: number; participants: number }): Promise<void> {
+async function recount(
+  data: Data,
+  discussionId: string,
+  { replies, participants }: { replies: number; participants: number },
+): Promise<void> {
   await data.all(sql`update discussion d set reply_count = d.reply_count + ${replies}, participant_count = d.participant_count + ${participants},
       last_post_at = l.created_at, last_post_id = l.id, last_author_id = l.author_id
     from (select id, author_id, created_at from post where discussion_id = ${discussionId} and (deleted_at is null or number = 1)

@@ -23,7 +23,9 @@ export class Counts {
   async of(ids: readonly string[], viewer: Viewer): Promise<readonly Written[]> {
     await this.#categories.refresh();
     const visible = this.#categories.visible(viewer).map((category) => category.id);
-    const rows = await this.#data.all(sql<Written & { id: string }>`select user_id as id, sum(discussions)::int as discussions, sum(posts)::int as posts
+    const rows = await this.#data.all(sql<
+      Written & { id: string }
+    >`select user_id as id, sum(discussions)::int as discussions, sum(posts)::int as posts
       from discussion_author where user_id = any(${ids}::uuid[]) and category_id = any(${visible}::uuid[]) group by user_id order by user_id`);
     const found = new Map(rows.map((row) => [row.id, row]));
     return ids.map((id) => found.get(id) ?? { discussions: 0, posts: 0 });
@@ -32,7 +34,10 @@ export class Counts {
   /** `discussion_count` and `post_count` of the user record. */
   fields(): readonly UserField[] {
     const field = (name: string, read: (written: Written) => number): UserField => ({
-      name, result: Type.Integer(), tags: [tags.lists, tags.categories], loadMany: async (ids, viewer) => (await this.of(ids, viewer)).map(read),
+      name,
+      result: Type.Integer(),
+      tags: [tags.lists, tags.categories],
+      loadMany: async (ids, viewer) => (await this.of(ids, viewer)).map(read),
     });
     return [field('discussion_count', ({ discussions }) => discussions), field('post_count', ({ posts }) => posts)];
   }

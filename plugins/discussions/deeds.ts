@@ -22,7 +22,13 @@ interface Subject {
   readonly post?: { readonly id: string; readonly number: number };
 }
 /** What an author may do with their own is no moderation. */
-const AUTHORS: readonly ActionName[] = ['post.edited', 'post.deleted', 'discussion.renamed', 'discussion.moved', 'discussion.deleted'];
+const AUTHORS: readonly ActionName[] = [
+  'post.edited',
+  'post.deleted',
+  'discussion.renamed',
+  'discussion.moved',
+  'discussion.deleted',
+];
 
 /** What was done to a discussion between two states. */
 export function deedsBetween(before: State, after: State): readonly ActionName[] {
@@ -45,9 +51,18 @@ export class Deeds {
   }
 
   /** Inside the transaction that does it. */
-  async tell(actions: readonly ActionName[], { authorId, discussion: { id, number, title }, post }: Subject, { viewer, reason = '' }: By): Promise<void> {
+  async tell(
+    actions: readonly ActionName[],
+    { authorId, discussion: { id, number, title }, post }: Subject,
+    { viewer, reason = '' }: By,
+  ): Promise<void> {
     const now = this.#clock.now();
-    const by = { actor_id: viewer.id ?? '', user_id: authorId, reason: reason.trim(), created_at: new Date(now).toISOString() };
+    const by = {
+      actor_id: viewer.id ?? '',
+      user_id: authorId,
+      reason: reason.trim(),
+      created_at: new Date(now).toISOString(),
+    };
     for (const action of actions) {
       if (viewer.id === authorId && AUTHORS.includes(action)) continue;
       const about = { discussion: { id, number, title }, ...(post && { post: { id: post.id, number: post.number } }) };

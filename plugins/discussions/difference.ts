@@ -5,8 +5,13 @@ export interface Piece {
   readonly text: string;
   readonly changed: boolean;
 }
-/** A line that stayed, a number of lines that stayed and are left out, or a line before and after: without one of them it was added or taken away. */
-export type Row = Readonly<{ same: string } | { gap: number } | { before?: readonly Piece[]; after?: readonly Piece[] }>;
+/**
+ * A line that stayed, a number of lines that stayed and are left out, or a line before and after: without one of them
+ * it was added or taken away.
+ */
+export type Row = Readonly<
+  { same: string } | { gap: number } | { before?: readonly Piece[]; after?: readonly Piece[] }
+>;
 
 /** Lines around a change that are shown though they stayed. */
 const CONTEXT = 2;
@@ -31,7 +36,8 @@ function within(before: string, after: string, room: Room): Row {
   room.left -= needed;
   const words = diffWordsWithSpace(before, after, { maxEditLength: WORDS });
   // Nothing shared but spaces: two lines that have nothing to do with each other.
-  if (!words?.some(({ added, removed, value }) => !added && !removed && value.trim() !== '')) return { before: whole(before), after: whole(after) };
+  if (!words?.some(({ added, removed, value }) => !added && !removed && value.trim() !== ''))
+    return { before: whole(before), after: whole(after) };
   return {
     before: words.filter(({ added }) => !added).map(({ value, removed }) => ({ text: value, changed: removed })),
     after: words.filter(({ removed }) => !removed).map(({ value, added }) => ({ text: value, changed: added })),
@@ -56,10 +62,16 @@ function stayed(lines: readonly string[], first: boolean, last: boolean): readon
   return [...show(lines.slice(0, head)), { gap }, ...show(lines.slice(lines.length - tail))];
 }
 
-/** How a text became another: by lines, and within lines by words. Bounded in time and length; `cut` says that rows are missing at the end. */
+/**
+ * How a text became another: by lines, and within lines by words. Bounded in time and length; `cut` says that rows are
+ * missing at the end.
+ */
 export function differenceOf(before: string, after: string): { readonly rows: readonly Row[]; readonly cut: boolean } {
   const [old, fresh] = [before.split('\n'), after.split('\n')];
-  const all = [{ value: old, removed: true, added: false }, { value: fresh, removed: false, added: true }];
+  const all = [
+    { value: old, removed: true, added: false },
+    { value: fresh, removed: false, added: true },
+  ];
   const parts = diffArrays(old, fresh, { maxEditLength: LINES }) ?? all;
   const rows: Row[] = [];
   const room: Room = { left: COMPARED };

@@ -1,4 +1,12 @@
-import { InvalidInput, parse, Type, type EntityManager, type FieldProblem, type PluginHandle, type TSchema } from '#core';
+import {
+  InvalidInput,
+  parse,
+  Type,
+  type EntityManager,
+  type FieldProblem,
+  type PluginHandle,
+  type TSchema,
+} from '#core';
 import type { Viewer } from '#plugins/access';
 import { discussionFields, draftAccepted, type Field } from '#plugins/discussions';
 import type { Markdown } from '#plugins/markdown';
@@ -20,13 +28,18 @@ export type SaveField = (em: EntityManager, id: string) => Promise<void>;
 function problems(title: string | undefined, content: string): FieldProblem[] {
   const found: FieldProblem[] = [];
   if (title !== undefined && title === '') found.push({ field: 'title', message: 'is required' });
-  if (title !== undefined && title.length > TITLE.maxLength) found.push({ field: 'title', message: `must have at most ${TITLE.maxLength} characters` });
+  if (title !== undefined && title.length > TITLE.maxLength)
+    found.push({ field: 'title', message: `must have at most ${TITLE.maxLength} characters` });
   if (content === '') found.push({ field: 'content', message: 'is required' });
-  if (Buffer.byteLength(content) > CONTENT.maxLength) found.push({ field: 'content', message: `must have at most ${CONTENT.maxLength} bytes` });
+  if (Buffer.byteLength(content) > CONTENT.maxLength)
+    found.push({ field: 'content', message: `must have at most ${CONTENT.maxLength} bytes` });
   return found;
 }
 
-/** Text as it is kept: without control characters, which show nothing and which XML and PostgreSQL do not take, and lines end alike wherever they were typed. */
+/**
+ * Text as it is kept: without control characters, which show nothing and which XML and PostgreSQL do not take, and
+ * lines end alike wherever they were typed.
+ */
 const clean = (text: string): string => text.replace(/\r\n?/g, '\n').replace(/(?![\t\n])\p{Cc}/gu, '');
 const cleanTitle = (title: string): string => clean(title).replace(/\s+/g, ' ').trim();
 
@@ -48,12 +61,20 @@ export class Drafts {
   }
 
   /** 400 naming each field that is wrong, or whatever a listener of `discussion.draft` refuses with. */
-  async accept(draft: { readonly title?: string; readonly content: string }, author: Viewer, categoryId: string): Promise<Accepted> {
+  async accept(
+    draft: { readonly title?: string; readonly content: string },
+    author: Viewer,
+    categoryId: string,
+  ): Promise<Accepted> {
     const title = draft.title === undefined ? undefined : cleanTitle(draft.title);
     const content = withoutBlankLines(clean(draft.content));
     const wrong = problems(title, content);
     if (wrong.length > 0) throw new InvalidInput(wrong);
-    const final = await this.#plugin.filter(draftAccepted, { ...(title !== undefined && { title }), content }, { author, categoryId });
+    const final = await this.#plugin.filter(
+      draftAccepted,
+      { ...(title !== undefined && { title }), content },
+      { author, categoryId },
+    );
     return { title: final.title ?? '', content: final.content, html: await this.#markdown.render(final.content) };
   }
 

@@ -36,12 +36,14 @@ const LIVING = sql`p.number > 1 and p.deleted_at is null`;
 /** What says something still, or said something before. */
 const SPEAKING = sql`(p.content <> '' or p.html <> '' or exists (select 1 from post_revision r where r.post_id = p.id))`;
 
-const headOf = (d: string): RawBuilder<DiscussionHead> => sql.raw(`${d}.id, ${d}.number, ${d}.title, ${d}.slug, ${d}.category_id as "categoryId",
+const headOf = (d: string): RawBuilder<DiscussionHead> =>
+  sql.raw(`${d}.id, ${d}.number, ${d}.title, ${d}.slug, ${d}.category_id as "categoryId",
   ${d}.author_id as "authorId", ${d}.is_locked as locked, ${d}.is_pinned as pinned, ${d}.deleted_at is not null as deleted`);
 
 /**
- * Removes all that a member wrote. What can be seen is deleted first, in the ways that everybody is told of; then what it said goes from the
- * rows that stay as stubs. A discussion in which others have replied stays for their sake, without its title and its first post.
+ * Removes all that a member wrote. What can be seen is deleted first, in the ways that everybody is told of; then what
+ * it said goes from the rows that stay as stubs. A discussion in which others have replied stays for their sake,
+ * without its title and its first post.
  */
 export class Erasing {
   readonly #services: ErasingServices;
@@ -78,8 +80,16 @@ export class Erasing {
   /** Replies, and what was deleted before. */
   async #posts(author: Author, limit: number, condition: RawBuilder<unknown>): Promise<number> {
     const { data, emptying } = this.#services;
-    const rows = await data.all(sql<{ id: string }>`select p.id from post p where p.author_id = ${author.id} and ${condition} order by p.id limit ${limit}`);
-    if (rows.length > 0) await emptying.empty(rows.map(({ id }) => id), author);
+    const rows = await data.all(
+      sql<{
+        id: string;
+      }>`select p.id from post p where p.author_id = ${author.id} and ${condition} order by p.id limit ${limit}`,
+    );
+    if (rows.length > 0)
+      await emptying.empty(
+        rows.map(({ id }) => id),
+        author,
+      );
     return rows.length;
   }
 
@@ -88,7 +98,10 @@ export class Erasing {
     const { data, cache, mirroring, title } = this.#services;
     const text = title();
     await data.transaction(async (em) => {
-      const row = await data.one(sql<{ categoryId: string; deletedAt: Date | null }>`update discussion set title = ${text}, slug = ${slugOf(text, 'discussion')}
+      const row = await data.one(sql<{
+        categoryId: string;
+        deletedAt: Date | null;
+      }>`update discussion set title = ${text}, slug = ${slugOf(text, 'discussion')}
         where id = ${id} returning category_id as "categoryId", deleted_at as "deletedAt"`);
       if (row) await mirroring.discussion(em, { id, title: text, ...row });
     });
@@ -107,7 +120,8 @@ export class Erasing {
         returning id, content, html, created_at as "createdAt"`);
       if (!stored || !post) return;
       await leave(data, id, authorId, { posts: 1, replies: 0 });
-      if (!stored.deletedAt) await addPosts(data, authorId, [{ categoryId: stored.categoryId, discussions: -1, posts: -1 }]);
+      if (!stored.deletedAt)
+        await addPosts(data, authorId, [{ categoryId: stored.categoryId, discussions: -1, posts: -1 }]);
       await mirroring.posts(em, stored, [{ ...post, number: 1, authorId, deletedAt: now }]);
     });
     await cache.purge(tags.lists, tags.discussion(id), headTag(id), headTag(number));

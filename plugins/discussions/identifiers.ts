@@ -11,7 +11,9 @@ export function numberOf(text: string): number | undefined {
 }
 
 /** A discussion's page, as a path of this site. */
-export const discussionPath = ({ number, slug }: { readonly number: number; readonly slug: string }): string => `/d/${number}-${encodeURIComponent(slug)}`;
+export const discussionPath = ({ number, slug }: { readonly number: number; readonly slug: string }): string =>
+  `/d/${number}-${encodeURIComponent(slug)}`;
 
 /** A post's own address: it opens the page of the discussion that has it. */
-export const postPath = (discussion: number, post: number): string => (post === 1 ? `/d/${discussion}` : `/d/${discussion}/${post}#post-${post}`);
+export const postPath = (discussion: number, post: number): string =>
+  post === 1 ? `/d/${discussion}` : `/d/${discussion}/${post}#post-${post}`;

@@ -1,5 +1,20 @@
-import { InvalidInput, sql, type Cache, type Data, type EntityManager, type ExtensionPoint, type PluginHandle } from '#core';
-import { discussionFields, postFields, tags, type Field, type ImportedDiscussion, type Importer } from '#plugins/discussions';
+import {
+  InvalidInput,
+  sql,
+  type Cache,
+  type Data,
+  type EntityManager,
+  type ExtensionPoint,
+  type PluginHandle,
+} from '#core';
+import {
+  discussionFields,
+  postFields,
+  tags,
+  type Field,
+  type ImportedDiscussion,
+  type Importer,
+} from '#plugins/discussions';
 import { LARGEST_HTML } from '#plugins/markdown';
 import { addToCategories } from './counters.ts';
 import { checkedValue } from './drafts.ts';
@@ -27,7 +42,17 @@ export class BatchImporter implements Importer {
   readonly #mirroring: Mirroring;
   readonly #plugin: PluginHandle;
 
-  constructor({ data, cache, mirroring, plugin }: { data: Data; cache: Cache; mirroring: Mirroring; plugin: PluginHandle }) {
+  constructor({
+    data,
+    cache,
+    mirroring,
+    plugin,
+  }: {
+    data: Data;
+    cache: Cache;
+    mirroring: Mirroring;
+    plugin: PluginHandle;
+  }) {
     this.#data = data;
     this.#cache = cache;
     this.#mirroring = mirroring;
@@ -35,7 +60,8 @@ export class BatchImporter implements Importer {
   }
 
   async importDiscussions(
-    discussions: Iterable<ImportedDiscussion> | AsyncIterable<ImportedDiscussion>, progress: (discussions: number, posts: number) => void = () => undefined,
+    discussions: Iterable<ImportedDiscussion> | AsyncIterable<ImportedDiscussion>,
+    progress: (discussions: number, posts: number) => void = () => undefined,
   ): Promise<Tally> {
     const total: Tally = { discussions: 0, posts: 0 };
     let batch: Prepared[] = [];
@@ -65,16 +91,32 @@ export class BatchImporter implements Importer {
     await this.#data.all(sql`select id from category where id = any(${categoryIds}::uuid[]) order by id for key share`);
     await this.#writeDiscussions(batch);
     await this.#count(batch);
-    await this.#saveFields(em, discussionFields, batch.map(({ id, source }) => [id, source.fields]));
+    await this.#saveFields(
+      em,
+      discussionFields,
+      batch.map(({ id, source }) => [id, source.fields]),
+    );
     await this.#writePosts(em, batch);
-    await this.#saveFields(em, postFields, batch.flatMap(({ source, postIds }) => source.posts.map(({ fields }, index) => [postIds[index]!, fields] as const)));
+    await this.#saveFields(
+      em,
+      postFields,
+      batch.flatMap(({ source, postIds }) =>
+        source.posts.map(({ fields }, index) => [postIds[index]!, fields] as const),
+      ),
+    );
   }
 
   /** Each plugin gets all values of its field at once. */
-  async #saveFields(em: EntityManager, point: ExtensionPoint<Field>, given: readonly (readonly [string, Readonly<Record<string, unknown>> | undefined])[]): Promise<void> {
+  async #saveFields(
+    em: EntityManager,
+    point: ExtensionPoint<Field>,
+    given: readonly (readonly [string, Readonly<Record<string, unknown>> | undefined])[],
+  ): Promise<void> {
     for (const { value: field } of this.#plugin.extensions(point)) {
       if (!field.body || !field.saveMany) continue;
-      const values = given.flatMap(([id, fields]) => (fields?.[field.name] === undefined ? [] : [[id, checkedValue(field, fields[field.name])] as const]));
+      const values = given.flatMap(([id, fields]) =>
+        fields?.[field.name] === undefined ? [] : [[id, checkedValue(field, fields[field.name])] as const],
+      );
       if (values.length > 0) await field.saveMany(em, new Map(values));
     }
   }
@@ -98,7 +140,15 @@ export class BatchImporter implements Importer {
   }
 
   async #writePosts(em: EntityManager, batch: readonly Prepared[]): Promise<void> {
-    const rows = batch.flatMap(({ id, source, postIds }) => source.posts.map((post, index) => ({ ...post, id: postIds[index]!, discussionId: id, source, number: index + 1 })));
+    const rows = batch.flatMap(({ id, source, postIds }) =>
+      source.posts.map((post, index) => ({
+        ...post,
+        id: postIds[index]!,
+        discussionId: id,
+        source,
+        number: index + 1,
+      })),
+    );
     for (let start = 0; start < rows.length; start += BATCH) {
       const part = rows.slice(start, start + BATCH);
       const of = <T>(read: (row: (typeof rows)[number]) => T): T[] => part.map(read);
@@ -109,12 +159,23 @@ export class BatchImporter implements Importer {
           ${of(({ authorId }) => authorId)}::uuid[],
           ${of(({ content }) => content)}::text[], ${of(({ html }) => html)}::text[], ${of(({ createdAt }) => createdAt.toISOString())}::timestamptz[])
           as t (id, discussion_id, number, author_id, content, html, created_at)`);
-      await this.#mirroring.imported(em, () => part.map(({ source: { title, categoryId }, ...post }) => ({ ...post, title, categoryId, removed: false, discussionRemoved: false, visible: true })));
+      await this.#mirroring.imported(em, () =>
+        part.map(({ source: { title, categoryId }, ...post }) => ({
+          ...post,
+          title,
+          categoryId,
+          removed: false,
+          discussionRemoved: false,
+          visible: true,
+        })),
+      );
     }
   }
 
   async #count(batch: readonly Prepared[]): Promise<void> {
-    const members = batch.flatMap(({ id, participants }) => [...participants].map(([userId, posts]) => ({ id, userId, posts })));
+    const members = batch.flatMap(({ id, participants }) =>
+      [...participants].map(([userId, posts]) => ({ id, userId, posts })),
+    );
     await this.#data.all(sql`insert into discussion_participant (discussion_id, user_id, posts)
       select * from unnest(${members.map(({ id }) => id)}::uuid[], ${members.map(({ userId }) => userId)}::uuid[], ${members.map(({ posts }) => posts)}::int[])`);
     const [authors, categories] = [new Map<string, Tally>(), new Map<string, Tally>()];
@@ -129,7 +190,10 @@ export class BatchImporter implements Importer {
         ${sorted.map(([, { discussions }]) => discussions)}::int[], ${sorted.map(([, { posts }]) => posts)}::int[]) as t (id, discussions, posts)
       on conflict (user_id, category_id) do update
       set discussions = discussion_author.discussions + excluded.discussions, posts = discussion_author.posts + excluded.posts`);
-    await addToCategories(this.#data, [...categories].map(([categoryId, tally]) => ({ categoryId, ...tally })));
+    await addToCategories(
+      this.#data,
+      [...categories].map(([categoryId, tally]) => ({ categoryId, ...tally })),
+    );
   }
 }
 
@@ -142,9 +206,16 @@ function add(tallies: Map<string, Tally>, id: string, discussions: number, posts
 
 function prepare(source: ImportedDiscussion): Prepared {
   if (source.posts.some(({ html }) => Buffer.byteLength(html) > LARGEST_HTML)) {
-    throw new InvalidInput([{ field: 'content', message: `makes more than ${LARGEST_HTML / 1024} KiB of HTML, in “${source.title}”` }]);
+    throw new InvalidInput([
+      { field: 'content', message: `makes more than ${LARGEST_HTML / 1024} KiB of HTML, in “${source.title}”` },
+    ]);
   }
   const participants = new Map<string, number>();
   for (const { authorId } of source.posts) participants.set(authorId, (participants.get(authorId) ?? 0) + 1);
-  return { id: createId(source.createdAt.getTime()), source, postIds: source.posts.map(({ createdAt }) => createId(createdAt.getTime())), participants };
+  return {
+    id: createId(source.createdAt.getTime()),
+    source,
+    postIds: source.posts.map(({ createdAt }) => createId(createdAt.getTime())),
+    participants,
+  };
 }

@@ -1,7 +1,10 @@
 import { sql, type Clock, type Data, type EntityManager, type PluginHandle, type RawBuilder } from '#core';
 import { mirrors, type MirroredPost } from '#plugins/discussions';
 
-/** Milliseconds that a mark reaches back: other processes may have written without a mirror for a moment, and their clocks may differ. */
+/**
+ * Milliseconds that a mark reaches back: other processes may have written without a mirror for a moment, and their
+ * clocks may differ.
+ */
 const MARGIN = 60_000;
 /** So many changed discussions are gone through one by one; of more, all posts are read in their order once. */
 const FEW = 1_000;
@@ -22,7 +25,10 @@ interface Single {
   readonly deletedAt?: Date | null | undefined;
 }
 
-/** Tells every mirror what was written, inside the transaction that writes it. Without a mirror nothing is asked of the database. */
+/**
+ * Tells every mirror what was written, inside the transaction that writes it. Without a mirror nothing is asked of the
+ * database.
+ */
 export class Mirroring {
   readonly #plugin: PluginHandle;
   readonly #data: Data;
@@ -47,7 +53,8 @@ export class Mirroring {
   }
 
   async discussion(em: EntityManager, { id, title, categoryId, deletedAt }: Whole): Promise<void> {
-    for (const { value } of this.#plugin.extensions(mirrors)) await value.discussion(em, { id, title, categoryId, visible: !deletedAt });
+    for (const { value } of this.#plugin.extensions(mirrors))
+      await value.discussion(em, { id, title, categoryId, visible: !deletedAt });
   }
 
   async category(em: EntityManager, from: string, to: string): Promise<void> {
@@ -56,7 +63,9 @@ export class Mirroring {
 
   /** The newest discussion's number and the time. */
   async mark(): Promise<string> {
-    const row = await this.#data.one(sql<{ number: number }>`select coalesce(max(number), 0) as number from discussion`);
+    const row = await this.#data.one(
+      sql<{ number: number }>`select coalesce(max(number), 0) as number from discussion`,
+    );
     return `${row!.number} ${new Date(this.#clock.now() - MARGIN).toISOString()}`;
   }
 
@@ -66,18 +75,27 @@ export class Mirroring {
     return (await this.#data.one(sql<{ some: boolean }>`select exists (select 1 from post) as some`))!.some;
   }
 
-  async mirrored(after: string | undefined, limit: number, since: string | undefined): Promise<readonly MirroredPost[]> {
+  async mirrored(
+    after: string | undefined,
+    limit: number,
+    since: string | undefined,
+  ): Promise<readonly MirroredPost[]> {
     const changed = since === undefined ? undefined : await this.#changedSince(since, FEW + 1);
     if (changed?.length === 0) return [];
     const beyond = after === undefined ? sql`true` : sql`p.id > ${after}`;
-    const page = changed && changed.length <= FEW
-      // Only their posts are read; the fence keeps the planner from reading all posts in order until it has met enough of them.
-      ? sql`select p.id, p.discussion_id from unnest(${changed}::uuid[]) as c (id)
+    const page =
+      changed && changed.length <= FEW
+        ? // Only their posts are read; the fence keeps the planner from reading all posts in order until it has met enough of them.
+          sql`select p.id, p.discussion_id from unnest(${changed}::uuid[]) as c (id)
           cross join lateral (select p.id, p.discussion_id from post p where p.discussion_id = c.id and ${beyond} offset 0) p order by p.id limit ${limit}`
-      : sql`select p.id, p.discussion_id from post p join discussion d on d.id = p.discussion_id
+        : sql`select p.id, p.discussion_id from post p join discussion d on d.id = p.discussion_id
           where ${beyond} and ${since === undefined ? sql`true` : sql`(${laterThan(since)} or ${touchedSince(since)})`} order by p.id limit ${limit}`;
     // Two statements: what the first had to wait for is seen by the second.
-    const ids = await this.#data.all(sql<{ id: string }>`with page as (${page}) select page.id from page join discussion d on d.id = page.discussion_id order by d.id for share of d`);
+    const ids = await this.#data.all(
+      sql<{
+        id: string;
+      }>`with page as (${page}) select page.id from page join discussion d on d.id = page.discussion_id order by d.id for share of d`,
+    );
     if (ids.length === 0) return [];
     return this.#data.all(sql<MirroredPost>`
       select p.id, p.number, p.discussion_id as "discussionId", d.category_id as "categoryId", p.author_id as "authorId", d.title, p.content, p.html,
@@ -98,7 +116,23 @@ export class Mirroring {
 /** Discussions that came later, old ones by an import too. */
 const laterThan = (mark: string): RawBuilder<unknown> => sql`d.number > ${Number(mark.split(' ', 1)[0])}`;
 /** Discussions that anything has happened to. */
-const touchedSince = (mark: string): RawBuilder<unknown> => sql`d.updated_at >= ${new Date(mark.slice(mark.indexOf(' ') + 1))}`;
+const touchedSince = (mark: string): RawBuilder<unknown> =>
+  sql`d.updated_at >= ${new Date(mark.slice(mark.indexOf(' ') + 1))}`;
 
-const copyOf = ({ id: discussionId, categoryId, title, deletedAt: gone }: Whole, { id, number, authorId, content, html, createdAt, deletedAt }: Single): MirroredPost =>
-  ({ id, number, discussionId, categoryId, authorId, title, content, html, createdAt, removed: Boolean(deletedAt), discussionRemoved: Boolean(gone), visible: !deletedAt && !gone });
+const copyOf = (
+  { id: discussionId, categoryId, title, deletedAt: gone }: Whole,
+  { id, number, authorId, content, html, createdAt, deletedAt }: Single,
+): MirroredPost => ({
+  id,
+  number,
+  discussionId,
+  categoryId,
+  authorId,
+  title,
+  content,
+  html,
+  createdAt,
+  removed: Boolean(deletedAt),
+  discussionRemoved: Boolean(gone),
+  visible: !deletedAt && !gone,
+});

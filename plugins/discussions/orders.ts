@@ -10,8 +10,15 @@ type Kind = 'flag' | 'time' | 'count';
 type Column = 'is_pinned' | 'last_post_at' | 'created_at' | 'reply_count' | 'view_count';
 
 /** Sort keys before the id, which breaks ties in the same direction, as the indexes have them. */
-const ORDERS: Readonly<Record<OrderName, { readonly keys: readonly (readonly [Column, Kind])[]; readonly rising?: true }>> = {
-  pinned: { keys: [['is_pinned', 'flag'], ['last_post_at', 'time']] },
+const ORDERS: Readonly<
+  Record<OrderName, { readonly keys: readonly (readonly [Column, Kind])[]; readonly rising?: true }>
+> = {
+  pinned: {
+    keys: [
+      ['is_pinned', 'flag'],
+      ['last_post_at', 'time'],
+    ],
+  },
   latest: { keys: [['last_post_at', 'time']] },
   newest: { keys: [['created_at', 'time']] },
   oldest: { keys: [['created_at', 'time']], rising: true },
@@ -29,7 +36,11 @@ export const columnsOf = (name: OrderName, alias: string): RawBuilder<unknown> =
 /** `order by` for the discussion table under `alias`. */
 export function orderBy(name: OrderName, alias: string): RawBuilder<unknown> {
   const { keys, rising } = ORDERS[name];
-  return sql.raw([...keys.map(([column]) => column), 'id'].map((column) => `${alias}.${column} ${rising ? 'asc' : 'desc'}`).join(', '));
+  return sql.raw(
+    [...keys.map(([column]) => column), 'id']
+      .map((column) => `${alias}.${column} ${rising ? 'asc' : 'desc'}`)
+      .join(', '),
+  );
 }
 
 /** The condition for what comes after `cursor`. 400 for a cursor of another order. */

@@ -21,7 +21,10 @@ export interface PostWindow {
  * Which numbers a page of posts has. Numbers have no gaps, so an offset costs nothing. `near` opens the page that has
  * that post; a number beyond the end opens the last one.
  */
-export function postWindow(last: number, { limit, offset = 0, cursor, near, falling = false }: PostsRequest): PostWindow {
+export function postWindow(
+  last: number,
+  { limit, offset = 0, cursor, near, falling = false }: PostsRequest,
+): PostWindow {
   const position = cursor === undefined ? undefined : decodePosition(cursor);
   const skipped = near === undefined ? offset : Math.floor((Math.min(Math.max(near, 1), last) - 1) / limit) * limit;
   if (falling) {

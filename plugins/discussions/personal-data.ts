@@ -37,7 +37,10 @@ const STATES = [sql`is null`, sql`is not null`];
 const markdownOf = ({ discussion, number, content, created_at: at }: OwnPost): string =>
   `## /d/${discussion}/${number} – ${at.toISOString()}\n\n${content}\n\n`;
 
-/** What a member wrote, as JSON and, what is not deleted, as Markdown. Of others' discussions it says no more than the number. */
+/**
+ * What a member wrote, as JSON and, what is not deleted, as Markdown. Of others' discussions it says no more than the
+ * number.
+ */
 class Written {
   readonly #data: Data;
   readonly #accountId: string;
@@ -56,24 +59,30 @@ class Written {
 
   async *#discussions(): AsyncGenerator<OwnDiscussion, void> {
     for (const state of STATES) {
-      yield* inParts((after, limit) => this.#data.all(sql<OwnDiscussion>`select id, number, title, category_id, created_at, deleted_at from discussion
-        where author_id = ${this.#accountId} and deleted_at ${state} and id > ${after?.id ?? FIRST} order by id limit ${limit}`));
+      yield* inParts((after, limit) =>
+        this.#data.all(sql<OwnDiscussion>`select id, number, title, category_id, created_at, deleted_at from discussion
+        where author_id = ${this.#accountId} and deleted_at ${state} and id > ${after?.id ?? FIRST} order by id limit ${limit}`),
+      );
     }
   }
 
   async *#posts(states: readonly RawBuilder<unknown>[]): AsyncGenerator<OwnPost, void> {
     for (const state of states) {
-      yield* inParts((after, limit) => this.#data.all(sql<OwnPost>`
+      yield* inParts((after, limit) =>
+        this.#data.all(sql<OwnPost>`
         select p.id, p.discussion_id, d.number as discussion, p.number, p.content, p.created_at, p.edited_at, p.deleted_at
         from post p join discussion d on d.id = p.discussion_id
-        where p.author_id = ${this.#accountId} and p.deleted_at ${state} and p.id > ${after?.id ?? FIRST} order by p.id limit ${limit}`));
+        where p.author_id = ${this.#accountId} and p.deleted_at ${state} and p.id > ${after?.id ?? FIRST} order by p.id limit ${limit}`),
+      );
     }
   }
 
   #revisions(): AsyncIterable<OwnRevision> {
-    return inParts((after, limit) => this.#data.all(sql<OwnRevision>`
+    return inParts((after, limit) =>
+      this.#data.all(sql<OwnRevision>`
       select r.id, r.post_id, r.title, r.content, r.created_at as replaced_at from post_revision r join post p on p.id = r.post_id
-      where p.author_id = ${this.#accountId} and r.id > ${after?.id ?? FIRST} order by r.id limit ${limit}`));
+      where p.author_id = ${this.#accountId} and r.id > ${after?.id ?? FIRST} order by r.id limit ${limit}`),
+    );
   }
 
   /** All files read on from where the one before them ended. */

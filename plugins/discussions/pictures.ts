@@ -13,17 +13,22 @@ interface PictureParts {
 }
 
 /**
- * Stored HTML was judged when it was written. When the rules for pictures are others than those under which all of it was judged last, because
- * they became stricter or the site has another address, it is judged once more in the background, in batches that survive a stop.
+ * Stored HTML was judged when it was written. When the rules for pictures are others than those under which all of it
+ * was judged last, because they became stricter or the site has another address, it is judged once more in the
+ * background, in batches that survive a stop.
  */
 export async function judgePictures({ plugin, data, cache, markdown: { permitted } }: PictureParts): Promise<void> {
   const job = plugin.job<{ readonly after?: string }>('pictures', {
     schema: Type.Object({ after: Type.Optional(Type.String()) }),
-    key: () => 'pictures', perKey: 1,
+    key: () => 'pictures',
+    perKey: 1,
     // One batch an attempt, which leaves the rest to the next one in the same transaction.
     run: async ({ after }, { continueWith }) => {
       const changed = await data.transaction(async () => {
-        const posts = await data.all(sql<{ id: string; html: string | null }>`select id, case when html like '%<img%' then html end as html from post
+        const posts = await data.all(sql<{
+          id: string;
+          html: string | null;
+        }>`select id, case when html like '%<img%' then html end as html from post
           where ${after === undefined ? sql`true` : sql`id > ${after}`} order by id limit ${BATCH}`);
         let some = false;
         for (const { id, html } of posts) {

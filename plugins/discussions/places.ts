@@ -20,7 +20,10 @@ interface Parts {
   readonly categories: CategoryService;
 }
 
-/** What visitors are said to read: discussions under their present title, and categories, where the viewer may see them. One statement. */
+/**
+ * What visitors are said to read: discussions under their present title, and categories, where the viewer may see them.
+ * One statement.
+ */
 export const placeOf = ({ data, access, categories }: Parts): Place => ({
   prefixes: ['/d/', '/c/'],
   tags: [tags.lists, tags.all, tags.categories],
@@ -34,7 +37,9 @@ export const placeOf = ({ data, access, categories }: Parts): Place => ({
     const found = new Map(rows.map((row) => [row.number, { path: discussionPath(row), title: row.title }]));
     return paths.map((path, at) => {
       const category = categories.find(CATEGORY.exec(path)?.[1] ?? '', viewer);
-      return category ? { path: `/c/${encodeURIComponent(category.slug)}`, title: category.name } : found.get(numbers[at] ?? 0);
+      return category
+        ? { path: `/c/${encodeURIComponent(category.slug)}`, title: category.name }
+        : found.get(numbers[at] ?? 0);
     });
   },
 });

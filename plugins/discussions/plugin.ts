@@ -3,8 +3,29 @@ import { Access } from '#plugins/access';
 import { Accounts, userChanged } from '#plugins/accounts';
 import { Admin } from '#plugins/admin';
 import {
-  Categories, categoryDeleted, categoryFields, categorySaved, discussionCreated, discussionDeleted, discussionFields, Discussions, discussionUpdated, draftAccepted, editPost,
-  Importer, manageCategories, mirrors, moderate, moderated, postCreated, postDeleted, postFields, postUpdated, startDiscussion, tags, writeReply,
+  Categories,
+  categoryDeleted,
+  categoryFields,
+  categorySaved,
+  discussionCreated,
+  discussionDeleted,
+  discussionFields,
+  Discussions,
+  discussionUpdated,
+  draftAccepted,
+  editPost,
+  Importer,
+  manageCategories,
+  mirrors,
+  moderate,
+  moderated,
+  postCreated,
+  postDeleted,
+  postFields,
+  postUpdated,
+  startDiscussion,
+  tags,
+  writeReply,
 } from '#plugins/discussions';
 import { eventRules } from '#plugins/events';
 import { Limits } from '#plugins/limits';
@@ -42,26 +63,57 @@ import { createService } from './service.ts';
 import { ViewCounts } from './view-counts.ts';
 import { Writing } from './writing.ts';
 
-const rate = (usual: number, title: string, description: string) => Type.Integer({ minimum: 1, default: usual, title, description, 'x-group': 'limits' });
+const rate = (usual: number, title: string, description: string) =>
+  Type.Integer({ minimum: 1, default: usual, title, description, 'x-group': 'limits' });
 
 export default definePlugin({
   id: 'discussions',
   name: 'Discussions',
   version: '1.0.0',
   description: 'Categories, discussions and posts.',
-  needs: { data: Data, cache: Cache, clock: Clock, environment: Environment, settings: Settings, access: Access, accounts: Accounts, limits: Limits, markdown: Markdown },
+  needs: {
+    data: Data,
+    cache: Cache,
+    clock: Clock,
+    environment: Environment,
+    settings: Settings,
+    access: Access,
+    accounts: Accounts,
+    limits: Limits,
+    markdown: Markdown,
+  },
   wants: { web: Web, admin: Admin },
   provides: { categories: Categories, discussions: Discussions, importer: Importer },
   hooks: [
-    discussionCreated, discussionUpdated, discussionDeleted, postCreated, postUpdated, postDeleted, draftAccepted, moderated, categorySaved, categoryDeleted,
+    discussionCreated,
+    discussionUpdated,
+    discussionDeleted,
+    postCreated,
+    postUpdated,
+    postDeleted,
+    draftAccepted,
+    moderated,
+    categorySaved,
+    categoryDeleted,
   ],
   extensionPoints: [mirrors, discussionFields, postFields, categoryFields],
   permissions: [startDiscussion, writeReply, editPost, moderate, manageCategories],
   settings: Type.Object({
-    'posts.rate_limit': rate(20, 'Replies in ten minutes', 'How many one member may write; moderators five times as many.'),
-    'discussions.rate_limit': rate(10, 'Discussions in an hour', 'How many one member may start; moderators five times as many.'),
+    'posts.rate_limit': rate(
+      20,
+      'Replies in ten minutes',
+      'How many one member may write; moderators five times as many.',
+    ),
+    'discussions.rate_limit': rate(
+      10,
+      'Discussions in an hour',
+      'How many one member may start; moderators five times as many.',
+    ),
     'posts.public_history': Type.Boolean({
-      default: false, title: 'History for everybody', description: 'Whoever may read a post may read what it said before it was edited; otherwise its author and moderators.',
+      default: false,
+      title: 'History for everybody',
+      description:
+        'Whoever may read a post may read what it said before it was edited; otherwise its author and moderators.',
     }),
   }),
   entities: [CategoryEntity, DiscussionEntity, PostEntity],
@@ -73,11 +125,47 @@ export default definePlugin({
     const reading = new Reading({ data, cache, access, categories, records });
     const rights = new Rights({ access, categories, limits, rates: plugin.settings });
     const drafts = new Drafts(plugin, markdown);
-    const writing = new Writing({ data, cache, clock, environment, plugin, categories, drafts, mirroring, reading, rights });
+    const writing = new Writing({
+      data,
+      cache,
+      clock,
+      environment,
+      plugin,
+      categories,
+      drafts,
+      mirroring,
+      reading,
+      rights,
+    });
     const revisions = new Revisions({ data, accounts, categories });
     const deeds = new Deeds({ plugin, clock });
-    const editing = new Editing({ data, cache, clock, environment, plugin, accounts, categories, drafts, deeds, mirroring, revisions, rights });
-    const services = { plugin, settings, clock, categories, reading, records, revisions, rights, writing, editing, web };
+    const editing = new Editing({
+      data,
+      cache,
+      clock,
+      environment,
+      plugin,
+      accounts,
+      categories,
+      drafts,
+      deeds,
+      mirroring,
+      revisions,
+      rights,
+    });
+    const services = {
+      plugin,
+      settings,
+      clock,
+      categories,
+      reading,
+      records,
+      revisions,
+      rights,
+      writing,
+      editing,
+      web,
+    };
 
     discussionRoutes(services);
     postRoutes(services);
@@ -92,13 +180,29 @@ export default definePlugin({
     plugin.on(pluginChanged, () => cache.purge(tags.lists, tags.all), { awaited: true });
     const addresses = new Addresses({ data, categories });
     const erasing = new Erasing({
-      data, cache, clock, access, accounts, editing, mirroring, emptying: new Emptying({ data, cache, clock, environment, plugin, mirroring }),
+      data,
+      cache,
+      clock,
+      access,
+      accounts,
+      editing,
+      mirroring,
+      emptying: new Emptying({ data, cache, clock, environment, plugin, mirroring }),
       title: () => web?.text('discussions:erased.title') ?? 'Deleted discussion',
     });
     plugin.extend(personalData, writtenData(data, erasing));
     for (const counter of discussionCounters({ data, cache })) plugin.extend(counters, counter);
     await judgePictures({ plugin, data, cache, markdown });
-    const discussions = createService({ plugin, reading, writing, mirroring, rights, categories, addresses, absences: new Absences({ data, mirroring }) });
+    const discussions = createService({
+      plugin,
+      reading,
+      writing,
+      mirroring,
+      rights,
+      categories,
+      addresses,
+      absences: new Absences({ data, mirroring }),
+    });
     return { categories, discussions, importer: new BatchImporter({ data, cache, mirroring, plugin }) };
   },
 });

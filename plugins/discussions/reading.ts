@@ -1,7 +1,15 @@
 import { sql, type Cache, type Data, type RawBuilder } from '#core';
 import { accessTag, type Access, type Viewer } from '#plugins/access';
 import { encodeCursor, type Page } from '#plugins/api';
-import { moderate, tags, type DiscussionHead, type ListRequest, type PostRecord, type PostStub, type DiscussionRecord } from '#plugins/discussions';
+import {
+  moderate,
+  tags,
+  type DiscussionHead,
+  type ListRequest,
+  type PostRecord,
+  type PostStub,
+  type DiscussionRecord,
+} from '#plugins/discussions';
 import type { CategoryService } from './categories.ts';
 import { isId, numberOf } from './identifiers.ts';
 import { listQuery } from './list-query.ts';
@@ -71,7 +79,10 @@ export class Reading {
   async discussion(head: DiscussionHead, viewer: Viewer): Promise<FoundDiscussion | undefined> {
     const { cache, data, records } = this.#services;
     const rows = await cache.remember(`discussions.one:${head.id}`, [tags.discussion(head.id), tags.all], () =>
-      data.all(sql<DiscussionRow>`select ${discussionColumns(1)} from discussion d join post f on f.id = d.first_post_id where d.id = ${head.id}`));
+      data.all(
+        sql<DiscussionRow>`select ${discussionColumns(1)} from discussion d join post f on f.id = d.first_post_id where d.id = ${head.id}`,
+      ),
+    );
     const [record] = await records.discussions(rows, viewer);
     return record && { record, lastNumber: rows[0]!.last_number, firstPostId: rows[0]!.first_post_id };
   }
@@ -108,18 +119,38 @@ export class Reading {
     return (await this.#services.records.posts(rows, viewer, false)) as readonly PostRecord[];
   }
 
-  /** A page of a discussion's posts: fewer than were asked for where they are long, and the cursor goes on with the next one. */
-  async posts({ head, lastNumber }: { readonly head: DiscussionHead; readonly lastNumber: number }, request: PostsRequest, viewer: Viewer): Promise<Page<PostRecord | PostStub>> {
+  /**
+   * A page of a discussion's posts: fewer than were asked for where they are long, and the cursor goes on with the next
+   * one.
+   */
+  async posts(
+    { head, lastNumber }: { readonly head: DiscussionHead; readonly lastNumber: number },
+    request: PostsRequest,
+    viewer: Viewer,
+  ): Promise<Page<PostRecord | PostStub>> {
     const { near, falling = false } = request;
     let window = postWindow(lastNumber, request);
     let items = await this.postsBetween(head, window, viewer);
     const wanted = near === undefined ? undefined : Math.min(near, lastNumber);
-    if (wanted !== undefined && wanted >= window.from && wanted <= window.to && !items.some(({ number }) => number === wanted)) {
-      window = postWindow(lastNumber, { ...request, near: undefined, offset: falling ? lastNumber - wanted : wanted - 1 });
+    if (
+      wanted !== undefined &&
+      wanted >= window.from &&
+      wanted <= window.to &&
+      !items.some(({ number }) => number === wanted)
+    ) {
+      window = postWindow(lastNumber, {
+        ...request,
+        near: undefined,
+        offset: falling ? lastNumber - wanted : wanted - 1,
+      });
       items = await this.postsBetween(head, window, viewer);
     }
     const cut = items.length <= window.to - window.from;
-    return { items, hasMore: cut || window.hasMore, nextCursor: cut ? encodeCursor([items.at(-1)!.number]) : window.nextCursor };
+    return {
+      items,
+      hasMore: cut || window.hasMore,
+      nextCursor: cut ? encodeCursor([items.at(-1)!.number]) : window.nextCursor,
+    };
   }
 
   /** Bytes of text in the posts of these numbers. */
@@ -130,23 +161,36 @@ export class Reading {
   }
 
   /**
-   * Posts whose number lies between `from` and `to`, both included, in the order asked for: as many as one answer may carry, and always the first.
-   * Deleted ones keep their place as stubs.
+   * Posts whose number lies between `from` and `to`, both included, in the order asked for: as many as one answer may
+   * carry, and always the first. Deleted ones keep their place as stubs.
    */
-  async postsBetween(head: DiscussionHead, { from, to, falling }: Range, viewer: Viewer): Promise<readonly (PostRecord | PostStub)[]> {
+  async postsBetween(
+    head: DiscussionHead,
+    { from, to, falling }: Range,
+    viewer: Viewer,
+  ): Promise<readonly (PostRecord | PostStub)[]> {
     const { cache, data, records, access } = this.#services;
     const order = sql.raw(falling ? 'p.number desc' : 'p.number');
-    const rows = await cache.remember(`discussions.posts:${head.id}:${from}:${to}:${falling}`, [tags.discussion(head.id), tags.all], () =>
-      data.all(sql<PostRow>`select ${postColumns(1)}
+    const rows = await cache.remember(
+      `discussions.posts:${head.id}:${from}:${to}:${falling}`,
+      [tags.discussion(head.id), tags.all],
+      () =>
+        data.all(sql<PostRow>`select ${postColumns(1)}
         from (select p.*, sum(${textSize('p')}) over (order by ${order}) as reached from post p where p.discussion_id = ${head.id} and p.number between ${from} and ${to}) p
-        where p.reached <= ${sql.lit(MOST_TEXT)} or p.number = ${falling ? to : from} order by ${order}`));
+        where p.reached <= ${sql.lit(MOST_TEXT)} or p.number = ${falling ? to : from} order by ${order}`),
+    );
     return records.posts(rows, viewer, access.allows(viewer, moderate));
   }
 
   /** The newest first; `before` is the id with which the page before ended. */
-  async postsBy(authorId: string, { limit, offset, before }: OwnPosts, viewer: Viewer): Promise<{ items: readonly PostRecord[]; hasMore: boolean }> {
+  async postsBy(
+    authorId: string,
+    { limit, offset, before }: OwnPosts,
+    viewer: Viewer,
+  ): Promise<{ items: readonly PostRecord[]; hasMore: boolean }> {
     const visible = this.#visible(viewer, undefined);
-    if (visible.length === 0 || !isId(authorId) || (before !== undefined && !isId(before))) return { items: [], hasMore: false };
+    if (visible.length === 0 || !isId(authorId) || (before !== undefined && !isId(before)))
+      return { items: [], hasMore: false };
     const rows = await this.#services.data.all(sql<PostRow>`
       select ${postColumns(limit)} from post p join discussion d on d.id = p.discussion_id
       where p.author_id = ${authorId} and p.deleted_at is null and d.deleted_at is null and d.category_id = any(${visible}::uuid[])
@@ -184,10 +228,14 @@ export class Reading {
     if (number === undefined && !isId(idOrNumber)) return undefined;
     const { cache, data, categories } = this.#services;
     await categories.refresh();
-    const [key, condition] = number === undefined ? [idOrNumber.toLowerCase(), sql`id = ${idOrNumber}`] : [String(number), sql`number = ${number}`];
+    const [key, condition] =
+      number === undefined
+        ? [idOrNumber.toLowerCase(), sql`id = ${idOrNumber}`]
+        : [String(number), sql`number = ${number}`];
     const held = await cache.remember(`discussions.head:${key}`, [headTag(key), tags.all], () =>
       data.all(sql<DiscussionHead>`select id, number, title, slug, category_id as "categoryId", author_id as "authorId",
-        is_locked as locked, is_pinned as pinned, deleted_at is not null as deleted from discussion where ${condition}`));
+        is_locked as locked, is_pinned as pinned, deleted_at is not null as deleted from discussion where ${condition}`),
+    );
     return held[0];
   }
 
@@ -199,7 +247,18 @@ export class Reading {
     if (visible.length === 0 || (authorId !== undefined && !isId(authorId))) return [];
     const query = listQuery({ request, order, visible, all: categories.all().length });
     if (within) return data.all(query);
-    const key = ['discussions.list', access.signature(viewer), viewer.id === undefined, order, category?.id, categoryIds, authorId, limit, offset, cursor].join(':');
+    const key = [
+      'discussions.list',
+      access.signature(viewer),
+      viewer.id === undefined,
+      order,
+      category?.id,
+      categoryIds,
+      authorId,
+      limit,
+      offset,
+      cursor,
+    ].join(':');
     return cache.remember(key, [tags.lists, tags.all, tags.categories, accessTag], () => data.all(query));
   }
 }

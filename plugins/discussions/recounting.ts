@@ -10,22 +10,37 @@ interface Line {
 }
 type Keys = readonly string[];
 
-const linesOf = async (data: Data, query: RawBuilder<Line>): Promise<readonly string[]> => (await data.all(query)).map(({ line }) => line);
-const idsOf = async (data: Data, query: RawBuilder<{ id: string }>): Promise<readonly string[]> => (await data.all(query)).map(({ id }) => id);
+const linesOf = async (data: Data, query: RawBuilder<Line>): Promise<readonly string[]> =>
+  (await data.all(query)).map(({ line }) => line);
+const idsOf = async (data: Data, query: RawBuilder<{ id: string }>): Promise<readonly string[]> =>
+  (await data.all(query)).map(({ id }) => id);
 
 /** Every number that this plugin keeps. Categories come last: they are compared with what participants have. */
 export const discussionCounters = ({ data, cache }: Parts): readonly Counter[] => {
-  const corrected = (work: () => Promise<unknown>) => data.transaction(work).then(() => cache.purge(tags.lists, tags.all, tags.categories));
-  return [participants(data, corrected), discussions(data, corrected), authors(data, corrected), categories(data, corrected)];
+  const corrected = (work: () => Promise<unknown>) =>
+    data.transaction(work).then(() => cache.purge(tags.lists, tags.all, tags.categories));
+  return [
+    participants(data, corrected),
+    discussions(data, corrected),
+    authors(data, corrected),
+    categories(data, corrected),
+  ];
 };
 
 type Corrected = (work: () => Promise<unknown>) => Promise<void>;
 
 /** In order, or with `falling` from the last one on. */
-const keysOf = (data: Data, table: string): Counter['keys'] => ({ after, limit, falling = false }) => idsOf(data, sql<{ id: string }>`
-  select id from ${sql.table(table)} where ${after === undefined ? sql`true` : sql`id > ${after}::uuid`} order by id ${falling ? sql`desc` : sql`asc`} limit ${limit}`);
+const keysOf =
+  (data: Data, table: string): Counter['keys'] =>
+  ({ after, limit, falling = false }) =>
+    idsOf(
+      data,
+      sql<{ id: string }>`
+  select id from ${sql.table(table)} where ${after === undefined ? sql`true` : sql`id > ${after}::uuid`} order by id ${falling ? sql`desc` : sql`asc`} limit ${limit}`,
+    );
 
-const lock = (data: Data, keys: Keys): Promise<unknown> => data.all(sql`select from discussion where id = any(${keys}::uuid[]) order by id for no key update`);
+const lock = (data: Data, keys: Keys): Promise<unknown> =>
+  data.all(sql`select from discussion where id = any(${keys}::uuid[]) order by id for no key update`);
 
 function participants(data: Data, corrected: Corrected): Counter {
   const written = (keys: Keys) => sql`select discussion_id, author_id as user_id, count(*)::int as posts from post
@@ -33,17 +48,22 @@ function participants(data: Data, corrected: Corrected): Counter {
   return {
     name: 'posts of participants',
     keys: keysOf(data, 'discussion'),
-    check: (keys) => linesOf(data, sql<Line>`
+    check: (keys) =>
+      linesOf(
+        data,
+        sql<Line>`
       select format('discussion %s, member %s: %s, but %s', discussion_id, user_id, coalesce(k.posts, 0), coalesce(w.posts, 0)) as line
       from (${written(keys)}) w full join (select * from discussion_participant where discussion_id = any(${keys}::uuid[])) k using (discussion_id, user_id)
-      where coalesce(k.posts, 0) <> coalesce(w.posts, 0) order by discussion_id, user_id`),
-    repair: (keys) => corrected(async () => {
-      await lock(data, keys);
-      await data.all(sql`delete from discussion_participant k where discussion_id = any(${keys}::uuid[])
+      where coalesce(k.posts, 0) <> coalesce(w.posts, 0) order by discussion_id, user_id`,
+      ),
+    repair: (keys) =>
+      corrected(async () => {
+        await lock(data, keys);
+        await data.all(sql`delete from discussion_participant k where discussion_id = any(${keys}::uuid[])
         and not exists (select from (${written(keys)}) w where w.discussion_id = k.discussion_id and w.user_id = k.user_id)`);
-      await data.all(sql`insert into discussion_participant (discussion_id, user_id, posts) select * from (${written(keys)}) w
+        await data.all(sql`insert into discussion_participant (discussion_id, user_id, posts) select * from (${written(keys)}) w
         on conflict (discussion_id, user_id) do update set posts = excluded.posts`);
-    }),
+      }),
   };
 }
 
@@ -62,18 +82,25 @@ function discussions(data: Data, corrected: Corrected): Counter {
   return {
     name: 'numbers and last posts of discussions',
     keys: keysOf(data, 'discussion'),
-    check: (keys) => linesOf(data, sql<Line>`select format('discussion %s: %s, but %s', d.number, ${kept}, ${there}) as line
-      from discussion d join (${counted(keys)}) c on c.id = d.id where ${kept} is distinct from ${there} order by d.id`),
-    repair: (keys) => corrected(async () => {
-      await lock(data, keys);
-      await data.all(sql`update discussion d set last_number = c.numbers, reply_count = c.replies, participant_count = c.people, last_post_id = c.last_id,
+    check: (keys) =>
+      linesOf(
+        data,
+        sql<Line>`select format('discussion %s: %s, but %s', d.number, ${kept}, ${there}) as line
+      from discussion d join (${counted(keys)}) c on c.id = d.id where ${kept} is distinct from ${there} order by d.id`,
+      ),
+    repair: (keys) =>
+      corrected(async () => {
+        await lock(data, keys);
+        await data.all(sql`update discussion d set last_number = c.numbers, reply_count = c.replies, participant_count = c.people, last_post_id = c.last_id,
         last_author_id = c.last_author, last_post_at = c.last_at from (${counted(keys)}) c where d.id = c.id and ${kept} is distinct from ${there}`);
-    }),
+      }),
   };
 }
 
 function authors(data: Data, corrected: Corrected): Counter {
-  const written = (keys: Keys) => sql`select user_id, category_id, sum(discussions)::int as discussions, sum(posts)::int as posts from (
+  const written = (
+    keys: Keys,
+  ) => sql`select user_id, category_id, sum(discussions)::int as discussions, sum(posts)::int as posts from (
       select d.author_id as user_id, d.category_id, 1 as discussions, 0 as posts from discussion d join post f on f.id = d.first_post_id
       where d.author_id = any(${keys}::uuid[]) and d.deleted_at is null and f.deleted_at is null
       union all
@@ -83,48 +110,72 @@ function authors(data: Data, corrected: Corrected): Counter {
   return {
     name: 'discussions and posts of members',
     keys: ({ after, limit, falling = false }) => {
-      const [order, part] = [falling ? sql`desc` : sql`asc`, (column: string) => (after === undefined ? sql`true` : sql`${sql.ref(column)} > ${after}::uuid`)];
-      return idsOf(data, sql<{ id: string }>`select id from (
+      const [order, part] = [
+        falling ? sql`desc` : sql`asc`,
+        (column: string) => (after === undefined ? sql`true` : sql`${sql.ref(column)} > ${after}::uuid`),
+      ];
+      return idsOf(
+        data,
+        sql<{ id: string }>`select id from (
           (select distinct user_id as id from discussion_author where ${part('user_id')} order by id ${order} limit ${limit})
           union (select distinct author_id as id from post where deleted_at is null and ${part('author_id')} order by id ${order} limit ${limit})
-        ) member order by id ${order} limit ${limit}`);
+        ) member order by id ${order} limit ${limit}`,
+      );
     },
-    check: (keys) => linesOf(data, sql<Line>`
+    check: (keys) =>
+      linesOf(
+        data,
+        sql<Line>`
       select format('member %s, category %s: %s and %s, but %s and %s', user_id, category_id, coalesce(k.discussions, 0), coalesce(k.posts, 0),
         coalesce(w.discussions, 0), coalesce(w.posts, 0)) as line
       from (${written(keys)}) w full join (select * from discussion_author where user_id = any(${keys}::uuid[])) k using (user_id, category_id)
-      where (coalesce(k.discussions, 0), coalesce(k.posts, 0)) <> (coalesce(w.discussions, 0), coalesce(w.posts, 0)) order by user_id, category_id`),
-    repair: (keys) => corrected(async () => {
-      await data.all(sql`insert into discussion_author (user_id, category_id, discussions, posts) select user_id, category_id, 0, 0 from (${written(keys)}) w
+      where (coalesce(k.discussions, 0), coalesce(k.posts, 0)) <> (coalesce(w.discussions, 0), coalesce(w.posts, 0)) order by user_id, category_id`,
+      ),
+    repair: (keys) =>
+      corrected(async () => {
+        await data.all(sql`insert into discussion_author (user_id, category_id, discussions, posts) select user_id, category_id, 0, 0 from (${written(keys)}) w
         order by category_id, user_id on conflict do nothing`);
-      await data.all(sql`select from discussion_author where user_id = any(${keys}::uuid[]) order by category_id, user_id for update`);
-      // Only now: whoever had one of them has committed, and whoever comes waits.
-      await data.all(sql`update discussion_author k set discussions = t.discussions, posts = t.posts from (
+        await data.all(
+          sql`select from discussion_author where user_id = any(${keys}::uuid[]) order by category_id, user_id for update`,
+        );
+        // Only now: whoever had one of them has committed, and whoever comes waits.
+        await data.all(sql`update discussion_author k set discussions = t.discussions, posts = t.posts from (
           select a.user_id, a.category_id, coalesce(w.discussions, 0) as discussions, coalesce(w.posts, 0) as posts
           from discussion_author a left join (${written(keys)}) w using (user_id, category_id) where a.user_id = any(${keys}::uuid[])
         ) t where k.user_id = t.user_id and k.category_id = t.category_id`);
-    }),
+      }),
   };
 }
 
 function categories(data: Data, corrected: Corrected): Counter {
-  const there = (keys: Keys) => sql`select c.id, count(distinct d.id)::int as discussions, coalesce(sum(p.posts), 0)::int as posts
+  const there = (
+    keys: Keys,
+  ) => sql`select c.id, count(distinct d.id)::int as discussions, coalesce(sum(p.posts), 0)::int as posts
     from category c left join discussion d on d.category_id = c.id and d.deleted_at is null left join discussion_participant p on p.discussion_id = d.id
     where c.id = any(${keys}::uuid[]) group by c.id`;
-  const kept = (keys: Keys) => sql`select category_id as id, sum(discussions)::int as discussions, sum(posts)::int as posts from category_count
+  const kept = (
+    keys: Keys,
+  ) => sql`select category_id as id, sum(discussions)::int as discussions, sum(posts)::int as posts from category_count
     where category_id = any(${keys}::uuid[]) group by category_id`;
   return {
     name: 'discussions and posts of categories',
     keys: keysOf(data, 'category'),
-    check: (keys) => linesOf(data, sql<Line>`
+    check: (keys) =>
+      linesOf(
+        data,
+        sql<Line>`
       select format('category %s: %s and %s, but %s and %s', id, coalesce(k.discussions, 0), coalesce(k.posts, 0), t.discussions, t.posts) as line
-      from (${there(keys)}) t left join (${kept(keys)}) k using (id) where (coalesce(k.discussions, 0), coalesce(k.posts, 0)) <> (t.discussions, t.posts) order by id`),
-    repair: (keys) => corrected(async () => {
-      await data.all(sql`insert into category_count (category_id, part, discussions, posts)
+      from (${there(keys)}) t left join (${kept(keys)}) k using (id) where (coalesce(k.discussions, 0), coalesce(k.posts, 0)) <> (t.discussions, t.posts) order by id`,
+      ),
+    repair: (keys) =>
+      corrected(async () => {
+        await data.all(sql`insert into category_count (category_id, part, discussions, posts)
         select id, 0, 0, 0 from category where id = any(${keys}::uuid[]) order by id on conflict do nothing`);
-      await data.all(sql`select from category_count where category_id = any(${keys}::uuid[]) order by category_id, part for update`);
-      await data.all(sql`update category_count c set discussions = c.discussions + t.discussions - k.discussions, posts = c.posts + t.posts - k.posts
+        await data.all(
+          sql`select from category_count where category_id = any(${keys}::uuid[]) order by category_id, part for update`,
+        );
+        await data.all(sql`update category_count c set discussions = c.discussions + t.discussions - k.discussions, posts = c.posts + t.posts - k.posts
         from (${there(keys)}) t join (${kept(keys)}) k using (id) where c.category_id = t.id and c.part = 0`);
-    }),
+      }),
   };
 }

@@ -6,10 +6,19 @@ import type { CategoryService } from './categories.ts';
 import type { By } from './deeds.ts';
 import { MOST_TEXT } from './rows.ts';
 
-/** A change of a post, or of the title or category that came with a first post: what stood there before, and null where that stayed. */
+/**
+ * A change of a post, or of the title or category that came with a first post: what stood there before, and null where
+ * that stayed.
+ */
 export const RevisionRecord = Type.Object({
-  id: Type.String(), post_id: Type.String(), editor: nullable(Author), reason: Type.String(), content: nullable(Type.String()), title: nullable(Type.String()),
-  category_id: nullable(Type.String({ description: 'Null also where the caller may not see that category' })), created_at: Time,
+  id: Type.String(),
+  post_id: Type.String(),
+  editor: nullable(Author),
+  reason: Type.String(),
+  content: nullable(Type.String()),
+  title: nullable(Type.String()),
+  category_id: nullable(Type.String({ description: 'Null also where the caller may not see that category' })),
+  created_at: Time,
 });
 export type RevisionRecord = Static<typeof RevisionRecord>;
 
@@ -72,14 +81,22 @@ export class Revisions {
   }
 
   /** Inside the transaction of the change. Nothing where nothing changed. */
-  async keep(postId: string, { content, title, categoryId }: Before, { viewer, reason = '' }: By, now: Date): Promise<void> {
+  async keep(
+    postId: string,
+    { content, title, categoryId }: Before,
+    { viewer, reason = '' }: By,
+    now: Date,
+  ): Promise<void> {
     if (content === undefined && title === undefined && categoryId === undefined) return;
-    await this.#services.data.all(sql`insert into post_revision (id, post_id, editor_id, content, title, category_id, reason, created_at)
+    await this.#services.data
+      .all(sql`insert into post_revision (id, post_id, editor_id, content, title, category_id, reason, created_at)
       values (${createId(now.getTime())}, ${postId}, ${viewer.id}, ${content ?? null}, ${title ?? null}, ${categoryId ?? null}, ${reason.trim()}, ${now})`);
   }
 
   async list(postId: string, part: Part, viewer: Viewer): Promise<Page<RevisionRecord>> {
-    const found = await this.#services.data.all(sql<RevisionRow & { readonly found: number }>`select ${COLUMNS}, r.found from (
+    const found = await this.#services.data.all(sql<
+      RevisionRow & { readonly found: number }
+    >`select ${COLUMNS}, r.found from (
         select r.*, count(*) over ()::int as found, row_number() over (order by r.id desc) as place,
           sum(coalesce(octet_length(r.content), 0)) over (order by r.id desc) as reached from (select * from post_revision r where ${this.#part(postId, part)}) r
       ) r where r.place = 1 or r.reached <= ${sql.lit(MOST_TEXT)} order by r.id desc`);
@@ -87,9 +104,14 @@ export class Revisions {
     const hasMore = items.length < (found[0]?.found ?? 0);
     const authors = await this.#editors(items);
     const visible = await this.#visible(viewer);
-    const records = items.map(({ editor_id: editorId, created_at: at, category_id: category, found: _found, ...row }) => ({
-      ...row, editor: authors.get(editorId) ?? null, category_id: category !== null && visible.has(category) ? category : null, created_at: at.toISOString(),
-    }));
+    const records = items.map(
+      ({ editor_id: editorId, created_at: at, category_id: category, found: _found, ...row }) => ({
+        ...row,
+        editor: authors.get(editorId) ?? null,
+        category_id: category !== null && visible.has(category) ? category : null,
+        created_at: at.toISOString(),
+      }),
+    );
     return { items: records, hasMore, nextCursor: hasMore ? encodeCursor([items.at(-1)!.id]) : undefined };
   }
 
@@ -102,8 +124,13 @@ export class Revisions {
     const authors = await this.#editors(shown);
     const pair = (before: string | null, after: string) => (before === null ? undefined : ([before, after] as const));
     const items = shown.map((row) => ({
-      id: row.id, editor: authors.get(row.editor_id) ?? null, reason: row.reason, at: row.created_at.toISOString(),
-      content: pair(row.content, row.next_content), title: pair(row.title, row.next_title), category: pair(row.category_id, row.next_category_id),
+      id: row.id,
+      editor: authors.get(row.editor_id) ?? null,
+      reason: row.reason,
+      at: row.created_at.toISOString(),
+      content: pair(row.content, row.next_content),
+      title: pair(row.title, row.next_title),
+      category: pair(row.category_id, row.next_category_id),
     }));
     return { items, hasMore: rows.length > part.limit };
   }

@@ -26,7 +26,17 @@ export class Rights {
   readonly #limits: Limits;
   readonly #rates: Rates;
 
-  constructor({ access, categories, limits, rates }: { access: Access; categories: CategoryService; limits: Limits; rates: Rates }) {
+  constructor({
+    access,
+    categories,
+    limits,
+    rates,
+  }: {
+    access: Access;
+    categories: CategoryService;
+    limits: Limits;
+    rates: Rates;
+  }) {
     this.#access = access;
     this.#categories = categories;
     this.#limits = limits;
@@ -40,7 +50,10 @@ export class Rights {
 
   /** Whether any category lets the viewer start a discussion: what the button to do so asks. */
   anywhere(viewer: Viewer): boolean {
-    return this.#access.allows(viewer, startDiscussion) && this.#categories.visible(viewer).some((category) => this.#categories.rights(category, viewer).create);
+    return (
+      this.#access.allows(viewer, startDiscussion) &&
+      this.#categories.visible(viewer).some((category) => this.#categories.rights(category, viewer).create)
+    );
   }
 
   moderates(viewer: Viewer): boolean {
@@ -60,19 +73,23 @@ export class Rights {
 
   /** Read what something of `authorId` that the viewer may read said before. */
   history(discussion: DiscussionHead, authorId: string, viewer: Viewer): boolean {
-    return viewer.id === authorId || this.#rates['posts.public_history'] || this.in(discussion.categoryId, viewer).moderate;
+    return (
+      viewer.id === authorId || this.#rates['posts.public_history'] || this.in(discussion.categoryId, viewer).moderate
+    );
   }
 
   /** Throws 403 with what stands in the way. */
   demandReply(discussion: DiscussionHead, viewer: Viewer): void {
     if (this.reply(discussion, viewer)) return;
-    if (discussion.locked && this.in(discussion.categoryId, viewer).reply) throw new HttpError(403, 'This discussion is locked: only moderators may reply');
+    if (discussion.locked && this.in(discussion.categoryId, viewer).reply)
+      throw new HttpError(403, 'This discussion is locked: only moderators may reply');
     throw new HttpError(403, 'You may not reply in this category');
   }
 
   /** Takes one from the viewer's share; throws 429 when there is none left. */
   async spend(kind: 'post' | 'discussion', viewer: Viewer): Promise<void> {
-    const [bucket, rate] = kind === 'post' ? [POSTS, this.#rates['posts.rate_limit']] : [DISCUSSIONS, this.#rates['discussions.rate_limit']];
+    const [bucket, rate] =
+      kind === 'post' ? [POSTS, this.#rates['posts.rate_limit']] : [DISCUSSIONS, this.#rates['discussions.rate_limit']];
     const limit = isStaff(viewer) ? rate * STAFF : rate;
     const key = viewer.id ?? '';
     const allowance = this.#limits.consumeNow(bucket, key, limit) ?? (await this.#limits.consume(bucket, key, limit));

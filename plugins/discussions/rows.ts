@@ -46,16 +46,21 @@ const BEGINNING = 500;
 
 const column = (post: 'f' | 'p', name: 'content' | 'html'): RawBuilder<unknown> => sql.ref(`${post}.${name}`);
 /** Whether the HTML is as small as what is written today. Sizes are known without unpacking a text. */
-const bounded = (post: 'f' | 'p'): RawBuilder<unknown> => sql`octet_length(${column(post, 'html')}) <= ${sql.lit(LARGEST_HTML)}`;
+const bounded = (post: 'f' | 'p'): RawBuilder<unknown> =>
+  sql`octet_length(${column(post, 'html')}) <= ${sql.lit(LARGEST_HTML)}`;
 
 /** Bytes of a post's source and HTML, as far as they are shown. */
 export const textSize = (post: 'f' | 'p'): RawBuilder<unknown> =>
   sql`(octet_length(${column(post, 'content')}) + case when ${bounded(post)} then octet_length(${column(post, 'html')}) else 0 end)`;
 
 /** Source and HTML of a post by itself: the source is always whole. */
-const ownText = (post: 'f' | 'p'): RawBuilder<unknown> => sql`${column(post, 'content')}, case when ${bounded(post)} then ${column(post, 'html')} end as html`;
+const ownText = (post: 'f' | 'p'): RawBuilder<unknown> =>
+  sql`${column(post, 'content')}, case when ${bounded(post)} then ${column(post, 'html')} end as html`;
 
-/** Source and HTML of one of `count` posts in a list: each has its share of the answer, and of a longer one only the beginning is read. */
+/**
+ * Source and HTML of one of `count` posts in a list: each has its share of the answer, and of a longer one only the
+ * beginning is read.
+ */
 function sharedText(post: 'f' | 'p', count: number): RawBuilder<unknown> {
   const fits = sql`(${bounded(post)} and ${textSize(post)} <= ${sql.lit(Math.floor(MOST_TEXT / count))})`;
   return sql`case when ${fits} then ${column(post, 'content')} else left(${column(post, 'content')}, ${sql.lit(BEGINNING)}) || '…' end as content,
@@ -63,10 +68,14 @@ function sharedText(post: 'f' | 'p', count: number): RawBuilder<unknown> {
 }
 
 /** Columns of `d` (discussion) joined with `f` (its first post), of `count` discussions at most. */
-export const discussionColumns = (count: number): RawBuilder<DiscussionRow> => sql<DiscussionRow>`d.id, d.number, d.title, d.slug, d.category_id, d.author_id,
+export const discussionColumns = (
+  count: number,
+): RawBuilder<DiscussionRow> => sql<DiscussionRow>`d.id, d.number, d.title, d.slug, d.category_id, d.author_id,
   d.last_author_id, d.first_post_id, d.last_number, d.reply_count, d.view_count, d.participant_count, d.is_pinned, d.is_locked, d.last_post_at, d.created_at,
   d.updated_at, d.deleted_at, ${count === 1 ? ownText('f') : sharedText('f', count)}`;
 
 /** Columns of `p` (post), of `count` posts at most; 1 where each may have its full text. */
-export const postColumns = (count: number): RawBuilder<PostRow> => sql<PostRow>`p.id, p.discussion_id, p.number, p.author_id, p.created_at, p.updated_at,
+export const postColumns = (
+  count: number,
+): RawBuilder<PostRow> => sql<PostRow>`p.id, p.discussion_id, p.number, p.author_id, p.created_at, p.updated_at,
   p.edited_at, p.deleted_at, ${count === 1 ? ownText('p') : sharedText('p', count)}`;

@@ -6,7 +6,12 @@ import { type Category, type Field } from '#plugins/discussions';
  * An object schema with the fields that other plugins add: read anew each time, so that OpenAPI follows plugins that
  * come and go. Their fields are never required, because they may leave at any moment.
  */
-export function withFields<S extends TObject>(plugin: PluginHandle, point: ExtensionPoint<Field>, schema: S, part: 'result' | 'body' = 'result'): S {
+export function withFields<S extends TObject>(
+  plugin: PluginHandle,
+  point: ExtensionPoint<Field>,
+  schema: S,
+  part: 'result' | 'body' = 'result',
+): S {
   let known: readonly Extension<Field>[] | undefined;
   let composed: object = schema.properties;
   const properties = (): object => {
@@ -21,28 +26,64 @@ export function withFields<S extends TObject>(plugin: PluginHandle, point: Exten
 }
 
 export const CategoryRecord = Type.Object({
-  id: Type.String(), slug: Type.String(), name: Type.String(), description: Type.String(), parent_id: nullable(Type.String()),
-  hue: Type.Integer(), icon: Type.String(), position: Type.Integer(), discussion_count: Type.Integer(), post_count: Type.Integer(),
+  id: Type.String(),
+  slug: Type.String(),
+  name: Type.String(),
+  description: Type.String(),
+  parent_id: nullable(Type.String()),
+  hue: Type.Integer(),
+  icon: Type.String(),
+  position: Type.Integer(),
+  discussion_count: Type.Integer(),
+  post_count: Type.Integer(),
   can: Type.Object({ view: Type.Boolean(), create: Type.Boolean(), reply: Type.Boolean(), moderate: Type.Boolean() }),
 });
 
 /** Why a moderator does it: kept in their log, and told to the author. */
-export const ReasonField = Type.Optional(Type.String({ maxLength: 500, description: 'Why, where a moderator changes what others wrote' }));
+export const ReasonField = Type.Optional(
+  Type.String({ maxLength: 500, description: 'Why, where a moderator changes what others wrote' }),
+);
 
-export const PostPaging = { ...Paging, near: Type.Optional(Type.Integer({ minimum: 1, description: 'Open the page that has the post of this number' })) };
+export const PostPaging = {
+  ...Paging,
+  near: Type.Optional(Type.Integer({ minimum: 1, description: 'Open the page that has the post of this number' })),
+};
 
-const Audience = Type.Union([Type.String({ minLength: 1, maxLength: 3_300 }), Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 50 })], {
-  description: 'everyone, members, staff, or ids of groups: a list, or one text with spaces between',
-});
+const Audience = Type.Union(
+  [
+    Type.String({ minLength: 1, maxLength: 3_300 }),
+    Type.Array(Type.String({ minLength: 1, maxLength: 64 }), { maxItems: 50 }),
+  ],
+  {
+    description: 'everyone, members, staff, or ids of groups: a list, or one text with spaces between',
+  },
+);
 /** What administrators say of a category; a form's inputs have the same names. */
 export const CategoryBody = Type.Object({
-  id: Type.Optional(Type.String({ maxLength: 64 })), name: Type.String({ minLength: 1, maxLength: 80 }), slug: Type.Optional(Type.String({ maxLength: 80 })),
-  description: Type.Optional(Type.String({ maxLength: 500 })), parent_id: Type.Optional(nullable(Type.String({ maxLength: 64 }))),
-  hue: Type.Optional(Type.Integer({ minimum: 0, maximum: 359 })), icon: Type.Optional(Type.String({ maxLength: 40 })),
+  id: Type.Optional(Type.String({ maxLength: 64 })),
+  name: Type.String({ minLength: 1, maxLength: 80 }),
+  slug: Type.Optional(Type.String({ maxLength: 80 })),
+  description: Type.Optional(Type.String({ maxLength: 500 })),
+  parent_id: Type.Optional(nullable(Type.String({ maxLength: 64 }))),
+  hue: Type.Optional(Type.Integer({ minimum: 0, maximum: 359 })),
+  icon: Type.Optional(Type.String({ maxLength: 40 })),
   position: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })),
-  view: Type.Optional(Audience), create: Type.Optional(Audience), reply: Type.Optional(Audience),
+  view: Type.Optional(Audience),
+  create: Type.Optional(Audience),
+  reply: Type.Optional(Audience),
 });
 
 /** A category as it is kept, without what is counted. */
-export const plainCategory = ({ id, slug, name, description, parentId, hue, icon, position, view, create, reply }: Category) =>
-  ({ id, slug, name, description, parent_id: parentId, hue, icon, position, view, create, reply });
+export const plainCategory = ({
+  id,
+  slug,
+  name,
+  description,
+  parentId,
+  hue,
+  icon,
+  position,
+  view,
+  create,
+  reply,
+}: Category) => ({ id, slug, name, description, parent_id: parentId, hue, icon, position, view, create, reply });

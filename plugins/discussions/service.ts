@@ -23,7 +23,16 @@ interface Parts {
 }
 
 /** What other plugins may ask for. */
-export const createService = ({ plugin, reading, writing, mirroring, rights, categories, addresses, absences }: Parts): Discussions => ({
+export const createService = ({
+  plugin,
+  reading,
+  writing,
+  mirroring,
+  rights,
+  categories,
+  addresses,
+  absences,
+}: Parts): Discussions => ({
   record: withFields(plugin, discussionFields, DiscussionRecord),
   start: (viewer, draft) => writing.start(viewer, draft),
   reply: async (viewer, draft) => {
@@ -33,7 +42,15 @@ export const createService = ({ plugin, reading, writing, mirroring, rights, cat
   find: (idOrNumber, viewer) => reading.find(idOrNumber, viewer),
   findPost: async (id, viewer) => {
     const found = await reading.findPost(id, viewer);
-    return found && { id: found.row.id, number: found.row.number, authorId: found.row.author_id, deleted: found.row.deleted_at !== null || found.discussion.deleted, discussion: found.discussion };
+    return (
+      found && {
+        id: found.row.id,
+        number: found.row.number,
+        authorId: found.row.author_id,
+        deleted: found.row.deleted_at !== null || found.discussion.deleted,
+        discussion: found.discussion,
+      }
+    );
   },
   list: (request, viewer) => reading.list(request, viewer),
   records: (ids, viewer) => reading.recordsOf(ids, viewer),

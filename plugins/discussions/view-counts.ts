@@ -10,7 +10,8 @@ const ONCE = 30 * 60_000;
 const REMEMBERED = 100_000;
 const PAGE = /^\/d\/([1-9]\d{0,8})(?:-[^/?]*)?(?:\?|$)/;
 /** What calls itself a program; people's browsers do not. */
-const PROGRAM = /bot\b|bot\/|crawl|spider|slurp|preview|fetch|monitor|curl|wget|python|java\/|go-http|headless|facebookexternalhit|^$/i;
+const PROGRAM =
+  /bot\b|bot\/|crawl|spider|slurp|preview|fetch|monitor|curl|wget|python|java\/|go-http|headless|facebookexternalhit|^$/i;
 
 type Seen = Parameters<PageWatcher['seen']>[0];
 

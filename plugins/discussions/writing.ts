@@ -1,6 +1,25 @@
-import { HttpError, InvalidInput, notFound, sql, type Cache, type Clock, type Data, type Environment, type PluginHandle, type RawBuilder } from '#core';
+import {
+  HttpError,
+  InvalidInput,
+  notFound,
+  sql,
+  type Cache,
+  type Clock,
+  type Data,
+  type Environment,
+  type PluginHandle,
+  type RawBuilder,
+} from '#core';
 import type { Viewer } from '#plugins/access';
-import { discussionCreated, postCreated, tags, type DiscussionHead, type NewDiscussion, type Replied, type Started } from '#plugins/discussions';
+import {
+  discussionCreated,
+  postCreated,
+  tags,
+  type DiscussionHead,
+  type NewDiscussion,
+  type Replied,
+  type Started,
+} from '#plugins/discussions';
 import type { CategoryService } from './categories.ts';
 import type { Drafts } from './drafts.ts';
 import { discussionEvent, postEvent } from './events.ts';
@@ -52,7 +71,8 @@ export class Writing {
     await categories.refresh();
     const category = categories.find(draft.categoryId, viewer);
     if (!category) throw new InvalidInput([{ field: 'category_id', message: 'is not a category you can see' }]);
-    if (viewer.id === undefined || !categories.rights(category, viewer).create) throw new HttpError(403, 'You may not start discussions in this category');
+    if (viewer.id === undefined || !categories.rights(category, viewer).create)
+      throw new HttpError(403, 'You may not start discussions in this category');
     const { title, content, html } = await drafts.accept(draft, viewer, category.id);
     const fields = drafts.fields(draft.fields ?? {}, viewer);
     await rights.spend('discussion', viewer);
@@ -84,7 +104,11 @@ export class Writing {
       for (const save of fields) await save(em, id);
       const post = { id: postId, number: 1, authorId: author.id, content, html, createdAt: now };
       await mirroring.posts(em, { id, title, categoryId: category.id }, [post]);
-      const event = discussionEvent(environment.baseUrl, { id, number: written.number, title, slug, categoryId: category.id, createdAt: now }, author);
+      const event = discussionEvent(
+        environment.baseUrl,
+        { id, number: written.number, title, slug, categoryId: category.id, createdAt: now },
+        author,
+      );
       await plugin.emit(discussionCreated, { discussion: event });
       return written.number;
     });
@@ -113,16 +137,22 @@ export class Writing {
       // Locked, moved or deleted since it was read: the caller asks again and gets the answer that fits.
       if (!row) throw new HttpError(409, 'This discussion has just been changed by a moderator; try again');
       const deletedAt = discussion.deleted ? now : null;
-      await mirroring.posts(em, { ...discussion, deletedAt }, [{ id, number: row.number, authorId: author.id, content, html, createdAt: now }]);
-      await plugin.emit(postCreated, { post: postEvent(environment.baseUrl, { ...row, html, createdAt: now }, discussion, author), category_id: discussion.categoryId });
+      await mirroring.posts(em, { ...discussion, deletedAt }, [
+        { id, number: row.number, authorId: author.id, content, html, createdAt: now },
+      ]);
+      await plugin.emit(postCreated, {
+        post: postEvent(environment.baseUrl, { ...row, html, createdAt: now }, discussion, author),
+        category_id: discussion.categoryId,
+      });
       return row;
     });
   }
 }
 
 /**
- * Each part reads from the one before, because PostgreSQL runs parts that nobody reads in no order that is promised: so the locks are taken in the one order that
- * counters.ts tells. What a moderator writes in a deleted discussion counts when that comes back. Whoever holds the discussion's row gets the next number, so numbers have no gaps.
+ * Each part reads from the one before, because PostgreSQL runs parts that nobody reads in no order that is promised: so
+ * the locks are taken in the one order that counters.ts tells. What a moderator writes in a deleted discussion counts
+ * when that comes back. Whoever holds the discussion's row gets the next number, so numbers have no gaps.
  */
 function replyStatement({ id, author, content, html, now }: NewPost, discussion: DiscussionHead): RawBuilder<PostRow> {
   return sql<PostRow>`

@@ -16,14 +16,16 @@ export interface LoggedEvent {
 }
 
 /**
- * Who may be told of an action that has a `public` schema. Added by the plugin that owns the hook; an action without a rule is for
- * administrators only. Asked when an event is handed out, so that what was hidden, moved or deleted since is not told.
+ * Who may be told of an action that has a `public` schema. Added by the plugin that owns the hook; an action without a
+ * rule is for administrators only. Asked when an event is handed out, so that what was hidden, moved or deleted since
+ * is not told.
  */
 export interface EventRule<P = any> {
   readonly hook: Action<P>;
   /**
-   * For each of `data` (as it was published), in order: whether it may be told, or what is told in its place, such as today's text of
-   * a post that was edited since. One statement at most, whatever their number; the same for viewers of equal rights (`Access.signature`).
+   * For each of `data` (as it was published), in order: whether it may be told, or what is told in its place, such as
+   * today's text of a post that was edited since. One statement at most, whatever their number; the same for viewers of
+   * equal rights (`Access.signature`).
    */
   visible(data: readonly object[], viewer: Viewer): Awaitable<readonly (boolean | object)[]>;
   /** Cache tags that are purged whenever it may answer something else; without them no answer of the log is kept. */
@@ -35,9 +37,15 @@ export const eventRules = defineExtensionPoint<EventRule>('events.rules');
 export const eventsTag = 'events';
 
 /** How addresses say from where to go on, and of what. */
-export const After = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'The last `position` that was read' });
+export const After = Type.Integer({
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: 'The last `position` that was read',
+});
 export const EventNames = Type.String({
-  pattern: '^[a-z0-9_.-]+(,[a-z0-9_.-]+)*$', maxLength: 500, description: 'Names with commas between them, such as `post.created,post.deleted`',
+  pattern: '^[a-z0-9_.-]+(,[a-z0-9_.-]+)*$',
+  maxLength: 500,
+  description: 'Names with commas between them, such as `post.created,post.deleted`',
 });
 
 /** What was found after a position. */
@@ -50,8 +58,17 @@ export interface EventPage {
 }
 
 export interface EventLog {
-  /** What the viewer may see of the next `limit` entries after a position, or of the next ones of these `names`, the first `offset` left out. 503 when a rule does not answer. */
-  after(position: number, limit: number, viewer: Viewer, names?: readonly string[], offset?: number): Promise<EventPage>;
+  /**
+   * What the viewer may see of the next `limit` entries after a position, or of the next ones of these `names`, the
+   * first `offset` left out. 503 when a rule does not answer.
+   */
+  after(
+    position: number,
+    limit: number,
+    viewer: Viewer,
+    names?: readonly string[],
+    offset?: number,
+  ): Promise<EventPage>;
   /** Of these entries, those the viewer may see, as they may see them. 503 when a rule does not answer. */
   visible(events: readonly LoggedEvent[], viewer: Viewer): Promise<readonly LoggedEvent[]>;
   /** The oldest and the newest position that are kept; both 0 while the log is empty. */

@@ -13,14 +13,17 @@ export function collect(plugin: PluginHandle, hooks: Hooks, writing: Writing): v
     const checked = check(schema!, payload);
     if (checked.ok) return writing.add({ id, event: name, data: checked.value as object });
     const problems = checked.problems.map(({ field, message }) => `${field} ${message}`).join(', ');
-    throw new Error(`"${name}" was raised with a payload that does not fit its public schema: ${problems}; correct one of the two`);
+    throw new Error(
+      `"${name}" was raised with a payload that does not fit its public schema: ${problems}; correct one of the two`,
+    );
   };
   const look = (): void => {
     for (const { hook } of hooks.hooks()) {
       if (hook.kind !== 'action' || !hook.public) continue;
       const known = actions.has(hook.id);
       actions.set(hook.id, hook);
-      if (!known) plugin.on(hook, (payload: object, { id }) => record(hook.id, id, payload), { durable: { limit: TOGETHER } });
+      if (!known)
+        plugin.on(hook, (payload: object, { id }) => record(hook.id, id, payload), { durable: { limit: TOGETHER } });
     }
   };
   look();

@@ -20,7 +20,11 @@ export default definePlugin({
   extensionPoints: [eventRules],
   settings: Type.Object({
     'events.days': Type.Integer({
-      default: 30, minimum: 1, maximum: 3_650, title: 'Days for which events are kept', 'x-group': 'events',
+      default: 30,
+      minimum: 1,
+      maximum: 3_650,
+      title: 'Days for which events are kept',
+      'x-group': 'events',
       description: 'Whoever reads the event log may be away for as long.',
     }),
   }),
@@ -36,11 +40,18 @@ export default definePlugin({
     collect(plugin, hooks, new Writing(data, added));
     plugin.extend(personalData, eventsData(data, cache), LAST);
     plugin.job('forget', {
-      schema: Type.Object({}), cron: '23 3 * * *',
+      schema: Type.Object({}),
+      cron: '23 3 * * *',
       run: async (_none, { signal }) => {
         const before = firstIdAt(clock.now() - plugin.settings['events.days'] * DAY);
-        await inBatches(signal, async (limit) => (await data.all(sql`delete from event_log where id in
-          (select id from event_log where id < ${before}::uuid order by id limit ${limit}) returning 1`)).length);
+        await inBatches(
+          signal,
+          async (limit) =>
+            (
+              await data.all(sql`delete from event_log where id in
+          (select id from event_log where id < ${before}::uuid order by id limit ${limit}) returning 1`)
+            ).length,
+        );
         await cache.purge(eventsTag);
       },
     });

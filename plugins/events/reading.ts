@@ -26,7 +26,10 @@ interface Entries {
   readonly hasMore: boolean;
 }
 
-/** The first ones, at least one, that are told with no more than `MOST_DATA`: what an entry is about may have grown since. */
+/**
+ * The first ones, at least one, that are told with no more than `MOST_DATA`: what an entry is about may have grown
+ * since.
+ */
 function fitting(events: readonly LoggedEvent[]): readonly LoggedEvent[] {
   let size = 0;
   const end = events.findIndex(({ data }, at) => (size += JSON.stringify(data).length) > MOST_DATA && at > 0);
@@ -50,11 +53,23 @@ export class Reading {
           where position > ${position}${names ? sql` and event = any(${names}::text[])` : sql``} order by position limit ${limit} offset ${offset}
         ) asked window w as (order by position)
       ) weighed where place = 1 or reached <= ${MOST_DATA}::int order by position`);
-    const events = rows.map(({ position: at, id, event, created_at: time, data }) => ({ position: at, id, event, timestamp: time.toISOString(), data }));
+    const events = rows.map(({ position: at, id, event, created_at: time, data }) => ({
+      position: at,
+      id,
+      event,
+      timestamp: time.toISOString(),
+      data,
+    }));
     return { events, hasMore: rows.length < (rows[0]?.found ?? 0) };
   }
 
-  async after(position: number, limit: number, viewer: Viewer, names?: readonly string[], offset = 0): Promise<EventPage> {
+  async after(
+    position: number,
+    limit: number,
+    viewer: Viewer,
+    names?: readonly string[],
+    offset = 0,
+  ): Promise<EventPage> {
     // Read first, so that nothing of these names up to there can be missing from the entries.
     const { newest } = names ? await this.bounds() : { newest: 0 };
     const found = await this.entries(position, limit + 1, names, offset);
@@ -69,13 +84,19 @@ export class Reading {
 
   async visible(events: readonly LoggedEvent[], viewer: Viewer): Promise<readonly LoggedEvent[]> {
     const told = new Map<LoggedEvent, LoggedEvent>();
-    await Promise.all([...Map.groupBy(events, ({ event }) => event)].map(async ([name, group]) => {
-      const answers = await this.#ask(name, group.map(({ data }) => data), viewer);
-      group.forEach((event, at) => {
-        const answer = answers[at] ?? false;
-        if (answer) told.set(event, answer === true ? event : { ...event, data: answer });
-      });
-    }));
+    await Promise.all(
+      [...Map.groupBy(events, ({ event }) => event)].map(async ([name, group]) => {
+        const answers = await this.#ask(
+          name,
+          group.map(({ data }) => data),
+          viewer,
+        );
+        group.forEach((event, at) => {
+          const answer = answers[at] ?? false;
+          if (answer) told.set(event, answer === true ? event : { ...event, data: answer });
+        });
+      }),
+    );
     return events.flatMap((event) => told.get(event) ?? []);
   }
 
@@ -88,9 +109,14 @@ export class Reading {
   async #ask(name: string, data: readonly object[], viewer: Viewer): Promise<readonly (boolean | object)[]> {
     const rule = this.#parts.rules().find(({ value }) => value.hook.id === name);
     if (!rule) return data.map(() => isAdmin(viewer));
-    const answers = await this.#parts.attempt(rule.plugin, `event rule ${name}`, () => rule.value.visible(data, viewer));
+    const answers = await this.#parts.attempt(rule.plugin, `event rule ${name}`, () =>
+      rule.value.visible(data, viewer),
+    );
     // To go on without would be to lose them.
-    if (!answers) throw new HttpError(503, `Who may know of "${name}" cannot be said at the moment; try again soon`, { headers: { 'Retry-After': '5' } });
+    if (!answers)
+      throw new HttpError(503, `Who may know of "${name}" cannot be said at the moment; try again soon`, {
+        headers: { 'Retry-After': '5' },
+      });
     return answers;
   }
 }

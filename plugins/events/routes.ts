@@ -1,26 +1,57 @@
 import { Type, type PluginHandle, type Settings } from '#core';
-import { api, decodePosition, encodeCursor, limitOf, pageFields, Paging, pagingResult, tagsOf, Time } from '#plugins/api';
+import {
+  api,
+  decodePosition,
+  encodeCursor,
+  limitOf,
+  pageFields,
+  Paging,
+  pagingResult,
+  tagsOf,
+  Time,
+} from '#plugins/api';
 import { After, EventNames, eventRules, eventsTag, type EventLog } from '#plugins/events';
 
 const Position = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const Event = Type.Object({
-  position: Position, id: Type.String(), event: Type.String(), timestamp: Time, data: Type.Object({}, { additionalProperties: true }),
+  position: Position,
+  id: Type.String(),
+  event: Type.String(),
+  timestamp: Time,
+  data: Type.Object({}, { additionalProperties: true }),
 });
 
 /** GET /api/events. */
-export function addRoutes(plugin: PluginHandle, { events, settings }: { readonly events: EventLog; readonly settings: Settings }): void {
+export function addRoutes(
+  plugin: PluginHandle,
+  { events, settings }: { readonly events: EventLog; readonly settings: Settings },
+): void {
   plugin.route(api, {
-    method: 'get', path: '/events', summary: 'What has happened, in order, as far as the caller may know', can: 'public',
+    method: 'get',
+    path: '/events',
+    summary: 'What has happened, in order, as far as the caller may know',
+    can: 'public',
     query: Type.Object({
-      after: Type.Optional(After), event: Type.Optional(EventNames),
+      after: Type.Optional(After),
+      event: Type.Optional(EventNames),
       ...Paging,
     }),
     result: Type.Object({ events: Type.Array(Event), position: Position, ...pagingResult }),
     keep: () => tagsOf([eventsTag], plugin.extensions(eventRules)),
   })(async ({ actor, query }) => {
     const start = query.cursor === undefined ? (query.after ?? 0) : decodePosition(query.cursor);
-    const found = await events.after(start, limitOf(settings, query.limit), actor, query.event?.split(','), query.offset);
+    const found = await events.after(
+      start,
+      limitOf(settings, query.limit),
+      actor,
+      query.event?.split(','),
+      query.offset,
+    );
     const nextCursor = found.hasMore ? encodeCursor([found.position]) : undefined;
-    return { events: [...found.events], position: found.position, ...pageFields({ items: found.events, hasMore: found.hasMore, nextCursor }) };
+    return {
+      events: [...found.events],
+      position: found.position,
+      ...pageFields({ items: found.events, hasMore: found.hasMore, nextCursor }),
+    };
   });
 }

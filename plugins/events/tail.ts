@@ -17,7 +17,10 @@ export interface TailParts {
   readonly log: Logger;
 }
 
-/** Follows the log's end, whichever process adds to it, and hands every entry to the watchers of this process once, in order. */
+/**
+ * Follows the log's end, whichever process adds to it, and hands every entry to the watchers of this process once, in
+ * order.
+ */
 export class Tail {
   readonly #parts: TailParts;
   readonly #watchers = new Set<(events: readonly LoggedEvent[]) => void>();

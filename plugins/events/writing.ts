@@ -49,7 +49,8 @@ export class Writing {
     this.#next = undefined;
     const rows = this.#waiting.splice(0).map((entry) => ({ ...entry, at: raisedAt(entry.id) }));
     await this.#data.transaction(async () => {
-      // Held until the commit: who takes a later position becomes visible later. The embedded database has one writer anyway.
+      // Held until the commit: who takes a later position becomes visible later. The embedded database has one writer
+      // anyway.
       if (!this.#data.embedded) await this.#data.all(sql`select pg_advisory_xact_lock(${END})`);
       await this.#data.all(sql`insert into event_log (id, event, created_at, data)
         select e.id, e.event, e.at, e.data from json_to_recordset(${JSON.stringify(rows)}::json) as e(id uuid, event text, at timestamptz, data jsonb)

@@ -7,7 +7,9 @@ export type FeedFormat = (typeof FORMATS)[number];
 export const XML_FORMATS = ['rss', 'atom'] as const satisfies readonly FeedFormat[];
 
 /** What a feed is about. Categories go by slug, members and tags by id. */
-export type FeedTopic = Readonly<{ kind: 'all' } | { kind: 'category'; slug: string } | { kind: 'user' | 'tag'; id: string }>;
+export type FeedTopic = Readonly<
+  { kind: 'all' } | { kind: 'category'; slug: string } | { kind: 'user' | 'tag'; id: string }
+>;
 
 /** The path of a feed. Only that of everything comes as JSON. */
 export function feedPath(format: FeedFormat, topic: FeedTopic = { kind: 'all' }): string {
@@ -25,7 +27,10 @@ export interface FeedReader {
 
 /** A way in which an address may say who reads a feed, beside sessions and bearer tokens. */
 export interface FeedIdentity {
-  /** Whether this path and query may name somebody. Asked for every request, so synchronous and quick; such answers are nobody else's. */
+  /**
+   * Whether this path and query may name somebody. Asked for every request, so synchronous and quick; such answers are
+   * nobody else's.
+   */
   named(url: string): boolean;
   /** Undefined: it names nobody, and the caller gets what they would get without it. */
   reader(req: Request): Promise<FeedReader | undefined>;

@@ -23,7 +23,8 @@ export class Callers {
   }
 
   /** A bearer token wins over the cookie, so the session behind the cookie is not even read. */
-  readonly middleware: RequestHandler = (req, res, next) => (bearerOf(req) === undefined ? this.#parts.sessions.middleware(req, res, next) : next());
+  readonly middleware: RequestHandler = (req, res, next) =>
+    bearerOf(req) === undefined ? this.#parts.sessions.middleware(req, res, next) : next();
 
   /** True for a request of a guest like all others, as far as can be told at once. */
   anonymous({ headers, url = '/' }: Pick<Request, 'headers'> & { readonly url?: string | undefined }): boolean {
@@ -38,10 +39,15 @@ export class Callers {
     if (token !== undefined) {
       const viewer = token === '' ? undefined : await sessions.bearer(token);
       if (viewer) return { viewer, personal: true };
-      throw new HttpError(401, 'The bearer token is not valid', { code: 'invalid_token', headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' } });
+      throw new HttpError(401, 'The bearer token is not valid', {
+        code: 'invalid_token',
+        headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
+      });
     }
     for (const { plugin: id, value } of plugin.extensions(feedIdentities)) {
-      const reader = value.named(req.originalUrl) ? await plugin.attempt(id, 'reader of a feed', () => value.reader(req)) : undefined;
+      const reader = value.named(req.originalUrl)
+        ? await plugin.attempt(id, 'reader of a feed', () => value.reader(req))
+        : undefined;
       if (reader) return { ...reader, personal: true };
     }
     // Programs ask again and again: that keeps no session alive.

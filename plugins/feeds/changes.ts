@@ -4,8 +4,8 @@ import type { Clock } from '#core';
 const MOST = 10_000;
 
 /**
- * Since when each feed has been what it is, in whole epoch seconds. No second stands for two versions of a feed: the second of two within one
- * gets the next, and until that has come nobody is told that they have it already.
+ * Since when each feed has been what it is, in whole epoch seconds. No second stands for two versions of a feed: the
+ * second of two within one gets the next, and until that has come nobody is told that they have it already.
  */
 export class Changes {
   readonly #clock: Clock;

@@ -24,7 +24,11 @@ interface DocumentParts {
 
 /** Characters of a summary. */
 const SUMMARY = 280;
-export const TYPES: Readonly<Record<FeedFormat, string>> = { rss: 'application/rss+xml', atom: 'application/atom+xml', json: 'application/feed+json' };
+export const TYPES: Readonly<Record<FeedFormat, string>> = {
+  rss: 'application/rss+xml',
+  atom: 'application/atom+xml',
+  json: 'application/feed+json',
+};
 const FORMATS = { rss, atom, json };
 
 /** Feeds of discussions, the newest first: replies do not bring an old one back. */
@@ -37,31 +41,55 @@ export class Documents {
 
   /** One list, whatever its length. */
   async make(format: FeedFormat, { about, reader, title, description, page, request }: Topic): Promise<FeedDocument> {
-    const { discussions, environment: { baseUrl }, settings, length } = this.#parts;
-    const { items } = await discussions.list({ ...request, categoryIds: reader.categoryIds, sort: 'newest', limit: length() }, reader.viewer);
+    const {
+      discussions,
+      environment: { baseUrl },
+      settings,
+      length,
+    } = this.#parts;
+    const { items } = await discussions.list(
+      { ...request, categoryIds: reader.categoryIds, sort: 'newest', limit: length() },
+      reader.viewer,
+    );
     const path = feedPath(format, about);
     const content: FeedContent = {
-      title, description, page: baseUrl + page, self: baseUrl + path, language: String(settings.get('site.locale')),
-      entries: items.map((item) => this.#entry(item)), begun: new Date(String(settings.get('kernel.installed_at')) || 0),
+      title,
+      description,
+      page: baseUrl + page,
+      self: baseUrl + path,
+      language: String(settings.get('site.locale')),
+      entries: items.map((item) => this.#entry(item)),
+      begun: new Date(String(settings.get('kernel.installed_at')) || 0),
       taxonomies: { category: `${baseUrl}/categories`, tag: `${baseUrl}/tags` },
     };
     return { path, type: `${TYPES[format]}; charset=utf-8`, body: Buffer.from(await FORMATS[format](content)) };
   }
 
   #entry(record: DiscussionRecord): Entry {
-    const { environment: { baseUrl }, markdown } = this.#parts;
+    const {
+      environment: { baseUrl },
+      markdown,
+    } = this.#parts;
     const { author, category } = record;
     // There while the plugin of tags runs.
     const { tags = [] } = record as { readonly tags?: readonly TagReference[] };
     return {
-      id: `${baseUrl}/d/${record.number}`, url: record.url, title: record.title,
-      summary: markdown.excerpt(record.content, SUMMARY), html: absolute(record.html, baseUrl),
+      id: `${baseUrl}/d/${record.number}`,
+      url: record.url,
+      title: record.title,
+      summary: markdown.excerpt(record.content, SUMMARY),
+      html: absolute(record.html, baseUrl),
       author: { name: author.username, url: `${baseUrl}/u/${encodeURIComponent(author.username)}` },
-      terms: [{ kind: 'category', name: category.name, slug: category.slug }, ...tags.map(({ name, slug }) => ({ kind: 'tag' as const, name, slug }))],
-      createdAt: new Date(record.created_at), updatedAt: new Date(record.updated_at),
+      terms: [
+        { kind: 'category', name: category.name, slug: category.slug },
+        ...tags.map(({ name, slug }) => ({ kind: 'tag' as const, name, slug })),
+      ],
+      createdAt: new Date(record.created_at),
+      updatedAt: new Date(record.updated_at),
     };
   }
 }
 
 /** The sanitiser leaves full addresses and paths of this site; readers elsewhere need full ones. */
-const absolute = (html: string, baseUrl: string): string => html.replace(/<(?:a|img)\b[^>]*>/g, (tag) => tag.replace(/ (href|src)="(?=\/)/, ` $1="${baseUrl}`));
+const absolute = (html: string, baseUrl: string): string =>
+  html.replace(/<(?:a|img)\b[^>]*>/g, (tag) => tag.replace(/ (href|src)="(?=\/)/, ` $1="${baseUrl}`));

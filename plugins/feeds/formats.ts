@@ -31,10 +31,17 @@ export interface FeedContent {
 
 /** RSS 2.0, with the full texts in `content:encoded` and authors, who have no public e-mail, in `dc:creator`. */
 export async function rss(content: FeedContent): Promise<string> {
-  const feed = await begin(content, latest(content, ({ createdAt }) => createdAt));
+  const feed = await begin(
+    content,
+    latest(content, ({ createdAt }) => createdAt),
+  );
   for (const { id, url, title, summary, html, author, terms, createdAt } of content.entries) {
     feed.addItem({
-      title, link: url, date: createdAt, description: marked(escapeHtml(summary)), content: marked(html),
+      title,
+      link: url,
+      date: createdAt,
+      description: marked(escapeHtml(summary)),
+      content: marked(html),
       category: terms.map(({ kind, name }) => ({ name: text(name), domain: content.taxonomies[kind] })),
       // The address without words leads to the page too, so it is a permanent one.
       extensions: [
@@ -49,12 +56,25 @@ export async function rss(content: FeedContent): Promise<string> {
 
 /** Atom 1.0 (RFC 4287). */
 export async function atom(content: FeedContent): Promise<string> {
-  const feed = await begin(content, latest(content, ({ updatedAt }) => updatedAt));
+  const feed = await begin(
+    content,
+    latest(content, ({ updatedAt }) => updatedAt),
+  );
   for (const { id, url, title, summary, html, author, terms, createdAt, updatedAt } of content.entries) {
     feed.addItem({
-      id, link: url, title: marked(escapeHtml(title)), description: marked(escapeHtml(summary)), content: marked(html), date: updatedAt, published: createdAt,
+      id,
+      link: url,
+      title: marked(escapeHtml(title)),
+      description: marked(escapeHtml(summary)),
+      content: marked(html),
+      date: updatedAt,
+      published: createdAt,
       author: [{ name: text(author.name), link: author.url }],
-      category: terms.map(({ kind, name, slug }) => ({ name: label(name), term: slug, scheme: content.taxonomies[kind] })),
+      category: terms.map(({ kind, name, slug }) => ({
+        name: label(name),
+        term: slug,
+        scheme: content.taxonomies[kind],
+      })),
     });
   }
   return wellFormed(feed.atom1());
@@ -63,27 +83,52 @@ export async function atom(content: FeedContent): Promise<string> {
 /** JSON Feed 1.1; the library knows 1.0 only. */
 export function json({ title, description, page, self, language, entries }: FeedContent): string {
   const items = entries.map(({ id, url, title: name, summary, html, author, terms, createdAt, updatedAt }) => ({
-    id, url, title: name, content_html: html, summary, date_published: createdAt, date_modified: updatedAt,
-    authors: [author], tags: terms.map((term) => term.name),
+    id,
+    url,
+    title: name,
+    content_html: html,
+    summary,
+    date_published: createdAt,
+    date_modified: updatedAt,
+    authors: [author],
+    tags: terms.map((term) => term.name),
   }));
-  return JSON.stringify({ version: 'https://jsonfeed.org/version/1.1', title, home_page_url: page, feed_url: self, description, language, items });
+  return JSON.stringify({
+    version: 'https://jsonfeed.org/version/1.1',
+    title,
+    home_page_url: page,
+    feed_url: self,
+    description,
+    language,
+    items,
+  });
 }
 
 async function begin({ title, description, page, self, language }: FeedContent, updated: Date): Promise<Feed> {
   // Imported when used: a start does not wait for it.
   const library = await import('feed');
-  const options: FeedOptions = { id: self, title: text(title), description: text(description), link: page, feed: self, language, updated, generator: 'Parley' };
+  const options: FeedOptions = {
+    id: self,
+    title: text(title),
+    description: text(description),
+    link: page,
+    feed: self,
+    language,
+    updated,
+    generator: 'Parley',
+  };
   return new library.Feed(options);
 }
 
 const latest = ({ entries, begun }: FeedContent, of: (entry: Entry) => Date): Date =>
   entries.length === 0 ? begun : new Date(Math.max(...entries.map((entry) => of(entry).getTime())));
 
-// What the library leaves to its callers. In text it takes "&amp;" for "&"; it ends a CDATA section at the second "]]>" in it;
-// and "<" in the label of a category would be one in an attribute.
+// What the library leaves to its callers. In text it takes "&amp;" for "&"; it ends a CDATA section at the second "]]>"
+// in it; and "<" in the label of a category would be one in an attribute.
 const text = (plain: string): string => plain.replaceAll('&', '&amp;');
 const marked = (html: string): string => html.replaceAll(']]>', ']]&gt;') || ' ';
 const label = (plain: string): string => plain.replaceAll('<', '‹');
 
 /** Without the characters that XML 1.0 has no way to write. */
-const wellFormed = (xml: string): string => xml.toWellFormed().replace(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, '');
+const wellFormed = (xml: string): string =>
+  xml.toWellFormed().replace(/[^\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu, '');

@@ -25,7 +25,10 @@ export class KeptFeed {
     this.etag = etag;
     this.changedAt = changedAt;
     // In the background: until it is done the feed goes out as it is.
-    compress(body, { level: 9 }).then((zipped) => (this.#zipped = zipped), () => undefined);
+    compress(body, { level: 9 }).then(
+      (zipped) => (this.#zipped = zipped),
+      () => undefined,
+    );
   }
 
   /** The compressed form, once there is one. */
@@ -61,7 +64,10 @@ export class KeptFeeds {
     const feed = new KeptFeed(document, etag, this.#changes.of(document.path, etag));
     this.#cache.keep(`feed ${document.path}`, tags, feed, mark, { bytes: 1.5 * document.body.length + 1_000 });
     const path = pathOf(url);
-    if (path !== undefined) this.#cache.keep(`feed at ${path}`, tags, document.path, mark, { bytes: path.length + document.path.length + 500 });
+    if (path !== undefined)
+      this.#cache.keep(`feed at ${path}`, tags, document.path, mark, {
+        bytes: path.length + document.path.length + 500,
+      });
     return feed;
   }
 }

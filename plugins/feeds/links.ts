@@ -17,7 +17,8 @@ const NAMES: Readonly<Record<FeedFormat, string>> = { rss: 'RSS', atom: 'Atom', 
 export function feedsOfPages({ categories, tags, settings, web }: LinkParts): (head: PageHead) => readonly PageFeed[] {
   const topicOf = ({ name, subject = '' }: PageHead): FeedTopic | undefined => {
     if (name === 'home') return { kind: 'all' };
-    if (name === 'category') return { kind: 'category', slug: categories.all().find(({ id }) => id === subject)?.slug ?? '' };
+    if (name === 'category')
+      return { kind: 'category', slug: categories.all().find(({ id }) => id === subject)?.slug ?? '' };
     if (name === 'profile' && subject) return { kind: 'user', id: subject };
     return name === 'tag' && tags ? { kind: 'tag', id: subject } : undefined;
   };
@@ -26,6 +27,10 @@ export function feedsOfPages({ categories, tags, settings, web }: LinkParts): (h
     if (!topic) return [];
     const title = topic.kind === 'all' ? String(settings.get('site.name')) : head.title;
     const formats: readonly FeedFormat[] = topic.kind === 'all' ? FORMATS : XML_FORMATS;
-    return formats.map((format) => ({ title: web.text('feeds:link', { title, format: NAMES[format] }), href: feedPath(format, topic), type: TYPES[format] }));
+    return formats.map((format) => ({
+      title: web.text('feeds:link', { title, format: NAMES[format] }),
+      href: feedPath(format, topic),
+      type: TYPES[format],
+    }));
   };
 }

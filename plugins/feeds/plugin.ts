@@ -22,22 +22,71 @@ export default definePlugin({
   version: '1.0.0',
   description: 'The newest discussions as RSS, Atom and JSON Feed.',
   needs: {
-    cache: Cache, clock: Clock, environment: Environment, http: Http, settings: Settings, access: Access, accounts: Accounts, sessions: Sessions,
-    protection: Protection, markdown: Markdown, categories: Categories, discussions: Discussions, web: Web,
+    cache: Cache,
+    clock: Clock,
+    environment: Environment,
+    http: Http,
+    settings: Settings,
+    access: Access,
+    accounts: Accounts,
+    sessions: Sessions,
+    protection: Protection,
+    markdown: Markdown,
+    categories: Categories,
+    discussions: Discussions,
+    web: Web,
   },
   wants: { tags: Tags },
   extensionPoints: [feedIdentities],
   settings: Type.Object({
-    'feeds.items': Type.Integer({ default: 20, minimum: 1, maximum: 100, title: 'Discussions in a feed', 'x-group': 'feeds' }),
+    'feeds.items': Type.Integer({
+      default: 20,
+      minimum: 1,
+      maximum: 100,
+      title: 'Discussions in a feed',
+      'x-group': 'feeds',
+    }),
   }),
-  setup({ cache, clock, environment, http, settings, access, accounts, sessions, protection, markdown, categories, discussions, web, tags }, plugin) {
+  setup(
+    {
+      cache,
+      clock,
+      environment,
+      http,
+      settings,
+      access,
+      accounts,
+      sessions,
+      protection,
+      markdown,
+      categories,
+      discussions,
+      web,
+      tags,
+    },
+    plugin,
+  ) {
     const callers = new Callers({ plugin, sessions });
     const sender = new Sender({ clock, http, protection, settings });
-    const surface = new FeedSurface({ callers, kept: new KeptFeeds({ cache, clock }), sender, cache, http, settings, log: plugin.log });
+    const surface = new FeedSurface({
+      callers,
+      kept: new KeptFeeds({ cache, clock }),
+      sender,
+      cache,
+      http,
+      settings,
+      log: plugin.log,
+    });
     for (const own of Object.values(surfaces)) plugin.surface(own, surface);
 
     const topics = new Topics({ access, accounts, categories, tags, settings, web });
-    const documents = new Documents({ discussions, environment, markdown, settings, length: () => plugin.settings['feeds.items'] });
+    const documents = new Documents({
+      discussions,
+      environment,
+      markdown,
+      settings,
+      length: () => plugin.settings['feeds.items'],
+    });
     addRoutes(plugin, { topics, documents, tags });
     plugin.extend(pageFeeds, feedsOfPages({ categories, tags, settings, web }));
     plugin.onSettings(() => cache.purge(feedsTag));

@@ -15,18 +15,39 @@ export interface RouteParts {
   readonly tags: Tags | undefined;
 }
 /** Cache tags of whatever shows in a feed. */
-const SHOWN: readonly string[] = [feedsTag, discussionTags.lists, discussionTags.all, discussionTags.categories, accessTag, tagsTag, renderedTag];
-type Find = (call: { readonly actor: Caller; readonly params: Readonly<Record<string, string>> }) => Topic | Promise<Topic | undefined>;
+const SHOWN: readonly string[] = [
+  feedsTag,
+  discussionTags.lists,
+  discussionTags.all,
+  discussionTags.categories,
+  accessTag,
+  tagsTag,
+  renderedTag,
+];
+type Find = (call: {
+  readonly actor: Caller;
+  readonly params: Readonly<Record<string, string>>;
+}) => Topic | Promise<Topic | undefined>;
 
 /** Every feed, at the addresses that readers know. */
 export function addRoutes(plugin: PluginHandle, { topics, documents, tags }: RouteParts): void {
   const add = (surface: keyof typeof surfaces, path: string, format: FeedFormat, summary: string, find: Find): void =>
-    plugin.route(surfaces[surface], { method: 'get', path, can: 'public', summary, find, keep: () => SHOWN })(({ target }) => documents.make(format, target));
+    plugin.route(surfaces[surface], { method: 'get', path, can: 'public', summary, find, keep: () => SHOWN })(
+      ({ target }) => documents.make(format, target),
+    );
 
-  for (const format of FORMATS) add('feed', `/${format}`, format, 'The newest discussions', ({ actor }) => topics.all(actor));
+  for (const format of FORMATS)
+    add('feed', `/${format}`, format, 'The newest discussions', ({ actor }) => topics.all(actor));
   for (const format of XML_FORMATS) {
-    add('feed', `/${format}/category/:slug`, format, 'The newest of a category', ({ actor, params }) => topics.category(params['slug'] ?? '', actor));
-    add(format, '/user/:id', format, 'The newest of a member', ({ actor, params }) => topics.user(params['id'] ?? '', actor));
-    if (tags) add(format, '/tag/:id', format, 'The newest with a tag', ({ actor, params }) => topics.tag(params['id'] ?? '', actor));
+    add('feed', `/${format}/category/:slug`, format, 'The newest of a category', ({ actor, params }) =>
+      topics.category(params['slug'] ?? '', actor),
+    );
+    add(format, '/user/:id', format, 'The newest of a member', ({ actor, params }) =>
+      topics.user(params['id'] ?? '', actor),
+    );
+    if (tags)
+      add(format, '/tag/:id', format, 'The newest with a tag', ({ actor, params }) =>
+        topics.tag(params['id'] ?? '', actor),
+      );
   }
 }

@@ -35,7 +35,11 @@ export class Sender {
   }
 
   /** A feed for one reader alone. */
-  sendOnce(req: IncomingMessage, res: ServerResponse, { type, body, etag }: FeedDocument & { readonly etag: string }): void {
+  sendOnce(
+    req: IncomingMessage,
+    res: ServerResponse,
+    { type, body, etag }: FeedDocument & { readonly etag: string },
+  ): void {
     const head = this.#head(req, 'private, no-store', type);
     head.push('ETag', etag);
     if (isFresh(req, etag)) return void res.writeHead(304, head).end();
@@ -57,7 +61,17 @@ export class Sender {
       this.#protection = { from, lines };
     }
     const vary = varyOf(this.#parts.settings);
-    return [...this.#protection.lines, 'Content-Type', type, 'Cache-Control', control, 'Vary', vary, 'X-Request-Id', this.#parts.http.idOf(req)];
+    return [
+      ...this.#protection.lines,
+      'Content-Type',
+      type,
+      'Cache-Control',
+      control,
+      'Vary',
+      vary,
+      'X-Request-Id',
+      this.#parts.http.idOf(req),
+    ];
   }
 }
 
@@ -66,6 +80,9 @@ function end(res: ServerResponse, status: number, head: string[], body: Buffer):
   res.writeHead(status, head).end(body);
 }
 
-/** Whether what the caller has is from then or later. A tag counts more than a date, and a date that cannot be read is never later. */
+/**
+ * Whether what the caller has is from then or later. A tag counts more than a date, and a date that cannot be read is
+ * never later.
+ */
 const isSince = ({ headers }: IncomingMessage, changedAt: number): boolean =>
   headers['if-none-match'] === undefined && Date.parse(headers['if-modified-since'] ?? '') >= changedAt * 1_000;

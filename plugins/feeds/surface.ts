@@ -1,6 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
-  defineSurface, HttpError, type Cache, type Exchange, type Http, type Logger, type Request, type RequestHandler, type Response, type Settings, type SurfaceBehaviour,
+  defineSurface,
+  HttpError,
+  type Cache,
+  type Exchange,
+  type Http,
+  type Logger,
+  type Request,
+  type RequestHandler,
+  type Response,
+  type Settings,
+  type SurfaceBehaviour,
 } from '#core';
 import { presentable } from '#plugins/protection';
 import { allowOrigin } from '#plugins/api';
@@ -60,7 +70,12 @@ export class FeedSurface implements SurfaceBehaviour<Caller, FeedDocument> {
     return feed !== undefined;
   }
 
-  succeed({ req, res, actor }: Exchange<Caller>, document: FeedDocument, _route: unknown, tags: readonly string[] | undefined): void {
+  succeed(
+    { req, res, actor }: Exchange<Caller>,
+    document: FeedDocument,
+    _route: unknown,
+    tags: readonly string[] | undefined,
+  ): void {
     const { kept, sender } = this.#parts;
     if (actor.personal || !tags) return sender.sendOnce(req, res, { ...document, etag: etagOf(document.body) });
     sender.send(req, res, kept.keep(req.originalUrl, document, tags, this.#marks.get(req) ?? 0));

@@ -35,7 +35,14 @@ export class Topics {
   }
 
   all(reader: FeedReader): Topic {
-    return { about: { kind: 'all' }, reader, title: this.#site, description: this.#description, page: '/', request: {} };
+    return {
+      about: { kind: 'all' },
+      reader,
+      title: this.#site,
+      description: this.#description,
+      page: '/',
+      request: {},
+    };
   }
 
   async category(slug: string, reader: FeedReader): Promise<Topic | undefined> {
@@ -46,8 +53,12 @@ export class Topics {
     const viewer = reader.categoryIds?.includes(category.id) === false ? access.guest : reader.viewer;
     if (!categories.find(category.id, viewer)) return undefined;
     return {
-      about: { kind: 'category', slug }, reader: { viewer }, request: { category }, page: `/c/${encodeURIComponent(slug)}`,
-      title: this.#title('category', category.name), description: category.description || this.#description,
+      about: { kind: 'category', slug },
+      reader: { viewer },
+      request: { category },
+      page: `/c/${encodeURIComponent(slug)}`,
+      title: this.#title('category', category.name),
+      description: category.description || this.#description,
     };
   }
 
@@ -56,8 +67,12 @@ export class Topics {
     if (!account) return undefined;
     const { id: authorId, username } = account;
     return {
-      about: { kind: 'user', id: authorId }, reader, request: { authorId }, page: `/u/${encodeURIComponent(username)}`,
-      title: this.#title('user', username), description: this.#description,
+      about: { kind: 'user', id: authorId },
+      reader,
+      request: { authorId },
+      page: `/u/${encodeURIComponent(username)}`,
+      title: this.#title('user', username),
+      description: this.#description,
     };
   }
 
@@ -66,8 +81,12 @@ export class Topics {
     const tag = await tags?.find(id, reader.viewer, reader.categoryIds);
     if (!tags || !tag) return undefined;
     return {
-      about: { kind: 'tag', id: tag.id }, reader, request: { within: tags.discussionsWith(tag.id) }, page: `/t/${encodeURIComponent(tag.slug)}`,
-      title: this.#title('tag', tag.name), description: this.#description,
+      about: { kind: 'tag', id: tag.id },
+      reader,
+      request: { within: tags.discussionsWith(tag.id) },
+      page: `/t/${encodeURIComponent(tag.slug)}`,
+      title: this.#title('tag', tag.name),
+      description: this.#description,
     };
   }
 

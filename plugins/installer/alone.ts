@@ -6,9 +6,13 @@ const INSTALLING = 7_216_020;
 /** Milliseconds between signs of life: a server ends transactions in which nothing happens for a minute. */
 const PULSE = 10_000;
 
-/** Runs `work` while no other process does the same on this database: 409 for the second. The lock goes away with the process that holds it. */
+/**
+ * Runs `work` while no other process does the same on this database: 409 for the second. The lock goes away with the
+ * process that holds it.
+ */
 export async function alone<T>(data: Data, work: () => Promise<T>): Promise<T> {
-  // One process has the embedded database to itself, and a transaction held open would keep everybody else in it waiting.
+  // One process has the embedded database to itself, and a transaction held open would keep everybody else in it
+  // waiting.
   if (data.embedded) return work();
   const ended = new AbortController();
   const locked = Promise.withResolvers<boolean>();
@@ -32,4 +36,5 @@ export async function alone<T>(data: Data, work: () => Promise<T>): Promise<T> {
   }
 }
 
-export const busy = (): HttpError => new HttpError(409, 'Somebody else is installing this forum at the moment; wait until they are done');
+export const busy = (): HttpError =>
+  new HttpError(409, 'Somebody else is installing this forum at the moment; wait until they are done');

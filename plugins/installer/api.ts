@@ -32,15 +32,19 @@ export interface Installer {
   /** True from the moment an installation is complete. */
   readonly installed: boolean;
   /**
-   * 409 when there is a forum already, or another process is about to make one; 400 naming what is wrong with the administrator.
-   * One that broke off can be run again.
+   * 409 when there is a forum already, or another process is about to make one; 400 naming what is wrong with the
+   * administrator. One that broke off can be run again.
    */
   install(installation: Installation, progress: Progress): Promise<void>;
 }
 export const Installer = defineToken<Installer>('Installer');
 
 /** The forum was installed, by its first administrator or, `by`, by a command. */
-export const forumInstalled = defineAction<{ readonly administrator: string; readonly demo: boolean; readonly by?: string | undefined }>('forum.installed');
+export const forumInstalled = defineAction<{
+  readonly administrator: string;
+  readonly demo: boolean;
+  readonly by?: string | undefined;
+}>('forum.installed');
 
 /** Fills a forum that was just installed. Provided by whoever has content; asked for by the installer only. */
 export interface DemoContent {

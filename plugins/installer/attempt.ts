@@ -21,7 +21,10 @@ export class Attempt {
     return this.#failure;
   }
 
-  /** Resolves with the first line of progress or the end of `work`, which then goes on by itself; throws what went wrong before. */
+  /**
+   * Resolves with the first line of progress or the end of `work`, which then goes on by itself; throws what went wrong
+   * before.
+   */
   async begin(work: (progress: Progress) => Promise<void>): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const whole = work((line) => {

@@ -7,7 +7,10 @@ interface Kept extends KeptPlace {
   readonly installed_at?: string;
 }
 
-/** DATA_DIR/config.json: where the data is and since when there is a forum. It holds passwords, so only the server's user may read it. */
+/**
+ * DATA_DIR/config.json: where the data is and since when there is a forum. It holds passwords, so only the server's
+ * user may read it.
+ */
 export class Configuration {
   readonly path: string;
   readonly #folder: string;

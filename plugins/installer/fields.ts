@@ -23,18 +23,45 @@ const described = (name: string, help: unknown, problem: unknown): SafeHtml | un
   const ids = [problem !== undefined && `p-${name}`, help !== undefined && `h-${name}`].filter(Boolean);
   return ids.length > 0 ? html` aria-describedby="${ids.join(' ')}"` : undefined;
 };
-const around = (name: string, label: string, control: SafeHtml, { help, problem }: Pick<FieldOptions, 'help' | 'problem'>): SafeHtml => html`<div class="field">
-<label for="f-${name}">${label}</label>
-${control}
-${problem !== undefined && html`<p class="bad" id="p-${name}">${problem}</p>`}
-${help !== undefined && html`<div class="help" id="h-${name}">${help}</div>`}
-</div>`;
+const around = (
+  name: string,
+  label: string,
+  control: SafeHtml,
+  { help, problem }: Pick<FieldOptions, 'help' | 'problem'>,
+): SafeHtml =>
+  html`<div class="field">
+    <label for="f-${name}">${label}</label>
+    ${control} ${problem !== undefined && html`<p class="bad" id="p-${name}">${problem}</p>`}
+    ${help !== undefined && html`<div class="help" id="h-${name}">${help}</div>`}
+  </div>`;
 
-export function field({ name, label, value = '', type = 'text', help, problem, required, plain, ...limits }: FieldOptions): SafeHtml {
-  const given = Object.entries(limits).filter(([, limit]) => limit !== undefined).map(([key, limit]) => html` ${key}="${limit}"`);
+export function field({
+  name,
+  label,
+  value = '',
+  type = 'text',
+  help,
+  problem,
+  required,
+  plain,
+  ...limits
+}: FieldOptions): SafeHtml {
+  const given = Object.entries(limits)
+    .filter(([, limit]) => limit !== undefined)
+    .map(([key, limit]) => html` ${key}="${limit}"`);
   const invalid = problem !== undefined && html` aria-invalid="true"`;
-  const more = [required && html` required`, plain && html` spellcheck="false" autocapitalize="none" dir="ltr"`, invalid];
-  const control = html`<input id="f-${name}" name="${name}" type="${type}" value="${value}"${given}${more}${described(name, help, problem)}>`;
+  const more = [
+    required && html` required`,
+    plain && html` spellcheck="false" autocapitalize="none" dir="ltr"`,
+    invalid,
+  ];
+  const control = html`<input
+    id="f-${name}"
+    name="${name}"
+    type="${type}"
+    value="${value}"
+    ${given}${more}${described(name, help, problem)}
+  />`;
   return around(name, label, control, { help, problem });
 }
 
@@ -42,16 +69,50 @@ export interface Choice {
   readonly value: string;
   readonly label: string;
 }
-export function select(name: string, label: string, choices: readonly Choice[], chosen: string, help?: string): SafeHtml {
-  const options = choices.map((choice) => html`<option value="${choice.value}"${choice.value === chosen && html` selected`}>${choice.label}</option>`);
-  return around(name, label, html`<select id="f-${name}" name="${name}"${described(name, help, undefined)}>${options}</select>`, { help });
+export function select(
+  name: string,
+  label: string,
+  choices: readonly Choice[],
+  chosen: string,
+  help?: string,
+): SafeHtml {
+  const options = choices.map(
+    (choice) =>
+      html`<option value="${choice.value}" ${choice.value === chosen && html` selected`}>${choice.label}</option>`,
+  );
+  return around(
+    name,
+    label,
+    html`<select id="f-${name}" name="${name}" ${described(name, help, undefined)}>
+      ${options}
+    </select>`,
+    { help },
+  );
 }
 
 /** A radio button or a box to tick. */
-export function choice(type: 'radio' | 'checkbox', name: string, { value, label }: Choice, chosen: boolean, help: string): SafeHtml {
+export function choice(
+  type: 'radio' | 'checkbox',
+  name: string,
+  { value, label }: Choice,
+  chosen: boolean,
+  help: string,
+): SafeHtml {
   const id = `${name}-${value}`;
-  return html`<div class="choice"><input type="${type}" id="f-${id}" name="${name}" value="${value}"${chosen && html` checked`} aria-describedby="h-${id}">
-<div><label for="f-${id}">${label}</label><p class="help" id="h-${id}">${help}</p></div></div>`;
+  return html`<div class="choice">
+    <input
+      type="${type}"
+      id="f-${id}"
+      name="${name}"
+      value="${value}"
+      ${chosen && html` checked`}
+      aria-describedby="h-${id}"
+    />
+    <div>
+      <label for="f-${id}">${label}</label>
+      <p class="help" id="h-${id}">${help}</p>
+    </div>
+  </div>`;
 }
 
 /** What a test of a connection said. */
@@ -59,15 +120,28 @@ export const found = (finding: Finding | undefined): SafeHtml | undefined =>
   finding && html`<p class="${finding.good ? 'good' : 'bad'}" role="status">${finding.text}</p>`;
 
 /** What is wrong with the form as a whole, and the fields it names, to which links lead. */
-export function problems(message: string | undefined, details: readonly FieldProblem[], labels: Readonly<Record<string, string>>): SafeHtml | undefined {
+export function problems(
+  message: string | undefined,
+  details: readonly FieldProblem[],
+  labels: Readonly<Record<string, string>>,
+): SafeHtml | undefined {
   if (message === undefined) return undefined;
-  const named = (name: string): SafeHtml => (name in labels ? html`<a href="#f-${name}">${labels[name]}</a>` : html`${name}`);
-  return html`<div class="bad" role="alert"><p>${message}</p>
-${details.length > 0 && html`<ul>${details.map(({ field: name, message: wrong }) => html`<li>${named(name)}: ${wrong}</li>`)}</ul>`}</div>`;
+  const named = (name: string): SafeHtml =>
+    name in labels ? html`<a href="#f-${name}">${labels[name]}</a>` : html`${name}`;
+  return html`<div class="bad" role="alert">
+    <p>${message}</p>
+    ${
+      details.length > 0 &&
+      html`<ul>
+        ${details.map(({ field: name, message: wrong }) => html`<li>${named(name)}: ${wrong}</li>`)}
+      </ul>`
+    }
+  </div>`;
 }
 
 /** The password in an address as it may be shown. */
-export const masked = (address: string | undefined): string => (address ?? '').replace(/^([a-z]+:\/\/[^:/@]*):.*@/i, '$1:*****@');
+export const masked = (address: string | undefined): string =>
+  (address ?? '').replace(/^([a-z]+:\/\/[^:/@]*):.*@/i, '$1:*****@');
 /** What was typed, with the password that was typed before where the form came back as it was shown. */
 export const unmasked = (typed: string | undefined, before: string | undefined): string | undefined => {
   const address = typed?.trim() || undefined;

@@ -13,7 +13,11 @@ export interface FormParts {
   /** Ids of the languages that are installed. */
   readonly languages: () => readonly string[];
   readonly demo: boolean;
-  readonly defaults: { readonly siteName: () => string; readonly language: () => string; readonly timezone: () => string };
+  readonly defaults: {
+    readonly siteName: () => string;
+    readonly language: () => string;
+    readonly timezone: () => string;
+  };
 }
 
 /** How a step is shown: the first time, after a test, or when it was refused. */
@@ -51,21 +55,42 @@ export class Forms {
     const offered = languages().map((id) => ({ value: id, label: named.of(id) ?? id }));
     const zones = timezones().map((zone) => ({ value: zone, label: zone.replaceAll('_', ' ') }));
     const typed = { name: 'site_name', value: name ?? defaults.siteName(), required: true, maxlength: 60 };
-    return this.#step('site', visit, shown, { site_name: text('site.name') }, (wrong) => html`
-${field({ ...typed, label: text('site.name'), help: text('site.name-help'), problem: wrong['site_name'] })}
-${select('locale', text('site.locale'), offered, locale ?? defaults.language(), text('site.locale-help'))}
-${select('timezone', text('site.timezone'), zones, timezone ?? defaults.timezone())}
-${this.#submit('continue')}`);
+    return this.#step(
+      'site',
+      visit,
+      shown,
+      { site_name: text('site.name') },
+      (wrong) =>
+        html` ${field({ ...typed, label: text('site.name'), help: text('site.name-help'), problem: wrong['site_name'] })}
+        ${select('locale', text('site.locale'), offered, locale ?? defaults.language(), text('site.locale-help'))}
+        ${select('timezone', text('site.timezone'), zones, timezone ?? defaults.timezone())} ${this.#submit('continue')}`,
+    );
   }
 
   services(visit: Visit, shown: Shown = {}): Sheet {
     const { text } = this.#parts;
     const labels = { database_url: text('database.url'), redis_url: text('redis.url'), smtp_url: text('mail.url') };
-    return this.#step('services', visit, shown, labels, (wrong) => html`${this.#byEnter('continue')}
-<fieldset><legend>${text('database')}</legend>${this.#database(visit, wrong, shown.database)}</fieldset>
-<fieldset><legend>${text('redis')}</legend>${this.#redis(visit, wrong, shown.redis)}</fieldset>
-<fieldset><legend>${text('mail')}</legend>${this.#mail(visit, wrong)}</fieldset>
-${this.#submit('continue')}`);
+    return this.#step(
+      'services',
+      visit,
+      shown,
+      labels,
+      (wrong) =>
+        html`${this.#byEnter('continue')}
+          <fieldset>
+            <legend>${text('database')}</legend>
+            ${this.#database(visit, wrong, shown.database)}
+          </fieldset>
+          <fieldset>
+            <legend>${text('redis')}</legend>
+            ${this.#redis(visit, wrong, shown.redis)}
+          </fieldset>
+          <fieldset>
+            <legend>${text('mail')}</legend>
+            ${this.#mail(visit, wrong)}
+          </fieldset>
+          ${this.#submit('continue')}`,
+    );
   }
 
   administrator(visit: Visit, shown: Shown = {}): Sheet {
@@ -73,65 +98,119 @@ ${this.#submit('continue')}`);
     const { username, email } = visit.answers;
     const { pattern, minimum, rules } = this.#parts.policy();
     const labels = {
-      username: text('administrator.username'), email: text('administrator.email'),
-      password: text('administrator.password'), password_confirmation: text('administrator.password-again'),
+      username: text('administrator.username'),
+      email: text('administrator.email'),
+      password: text('administrator.password'),
+      password_confirmation: text('administrator.password-again'),
     };
-    const checklist = html`<p>${text('administrator.password-help')}</p><ul>${rules.map(({ label }) => html`<li>${label}</li>`)}</ul>`;
+    const checklist = html`<p>${text('administrator.password-help')}</p>
+      <ul>
+        ${rules.map(({ label }) => html`<li>${label}</li>`)}
+      </ul>`;
     const secret = { type: 'password', autocomplete: 'new-password', required: true } as const;
     const plain = { required: true, plain: true } as const;
-    const named = { ...plain, name: 'username', value: username, autocomplete: 'username', pattern: '[A-Za-z0-9._\\-]{3,30}', maxlength: 30 };
-    const reached = { ...plain, name: 'email', type: 'email', value: email, autocomplete: 'email', maxlength: 254 } as const;
-    return this.#step('administrator', visit, shown, labels, (wrong) => html`
-<p>${text('administrator.lead')}</p>
-${field({ ...named, label: labels.username, help: text('administrator.username-help'), problem: wrong['username'] })}
-${field({ ...reached, label: labels.email, problem: wrong['email'] })}
-${field({ ...secret, name: 'password', label: labels.password, help: checklist, problem: wrong['password'], pattern, minlength: minimum })}
-${field({ ...secret, name: 'password_confirmation', label: labels.password_confirmation, problem: wrong['password_confirmation'] })}
-${demo && choice('checkbox', 'demo', { value: '1', label: text('administrator.demo') }, visit.answers.demo === true, text('administrator.demo-help'))}
-${this.#submit('administrator.submit')}`);
+    const named = {
+      ...plain,
+      name: 'username',
+      value: username,
+      autocomplete: 'username',
+      pattern: '[A-Za-z0-9._\\-]{3,30}',
+      maxlength: 30,
+    };
+    const reached = {
+      ...plain,
+      name: 'email',
+      type: 'email',
+      value: email,
+      autocomplete: 'email',
+      maxlength: 254,
+    } as const;
+    return this.#step(
+      'administrator',
+      visit,
+      shown,
+      labels,
+      (wrong) =>
+        html` <p>${text('administrator.lead')}</p>
+          ${field({ ...named, label: labels.username, help: text('administrator.username-help'), problem: wrong['username'] })}
+          ${field({ ...reached, label: labels.email, problem: wrong['email'] })}
+          ${field({ ...secret, name: 'password', label: labels.password, help: checklist, problem: wrong['password'], pattern, minlength: minimum })}
+          ${field({ ...secret, name: 'password_confirmation', label: labels.password_confirmation, problem: wrong['password_confirmation'] })}
+          ${demo && choice('checkbox', 'demo', { value: '1', label: text('administrator.demo') }, visit.answers.demo === true, text('administrator.demo-help'))}
+          ${this.#submit('administrator.submit')}`,
+    );
   }
 
   #step(step: Step, { csrf }: Visit, shown: Shown, labels: Texts, inside: (wrong: Texts) => SafeHtml): Sheet {
     const { text } = this.#parts;
     const before = STEPS[STEPS.indexOf(step) - 1];
-    return sheet(text(`${step}.title`), html`${problems(shown.message, shown.problems ?? [], labels)}
-<form method="post" action="${pathOf(step)}"><input type="hidden" name="_csrf" value="${csrf}">${inside(wrongIn(shown.problems ?? []))}</form>
-${before && html`<p><a href="${pathOf(before)}">${text('back')}</a></p>`}`, { step });
+    return sheet(
+      text(`${step}.title`),
+      html`${problems(shown.message, shown.problems ?? [], labels)}
+        <form method="post" action="${pathOf(step)}">
+          <input type="hidden" name="_csrf" value="${csrf}" />${inside(wrongIn(shown.problems ?? []))}
+        </form>
+        ${before && html`<p><a href="${pathOf(before)}">${text('back')}</a></p>`}`,
+      { step },
+    );
   }
 
   #database({ answers: { database, database_url: url } }: Visit, wrong: Texts, finding: Finding | undefined): SafeHtml {
-    const { text, environment: { databaseUrl } } = this.#parts;
+    const {
+      text,
+      environment: { databaseUrl },
+    } = this.#parts;
     if (databaseUrl !== undefined) return html`<p>${text('database.fixed', { host: new URL(databaseUrl).host })}</p>`;
     const server = database === 'server';
     return html`${choice('radio', 'database', { value: 'embedded', label: text('database.embedded') }, !server, text('database.embedded-help'))}
-${choice('radio', 'database', { value: 'server', label: text('database.server') }, server, text('database.server-help'))}
-${this.#address('database_url', 'database', url, wrong)}
-${found(finding)}${this.#test('database')}`;
+    ${choice('radio', 'database', { value: 'server', label: text('database.server') }, server, text('database.server-help'))}
+    ${this.#address('database_url', 'database', url, wrong)} ${found(finding)}${this.#test('database')}`;
   }
 
   #redis({ answers: { redis_url: url } }: Visit, wrong: Texts, finding: Finding | undefined): SafeHtml {
-    const { text, environment: { redisUrl } } = this.#parts;
+    const {
+      text,
+      environment: { redisUrl },
+    } = this.#parts;
     if (redisUrl !== undefined) return html`<p>${text('redis.fixed', { host: new URL(redisUrl).host })}</p>`;
-    return html`<p class="help">${text('redis.help')}</p>${this.#address('redis_url', 'redis', url, wrong)}${found(finding)}${this.#test('redis')}`;
+    return html`<p class="help">${text('redis.help')}</p>
+      ${this.#address('redis_url', 'redis', url, wrong)}${found(finding)}${this.#test('redis')}`;
   }
 
   #mail({ answers: { smtp_url: url } }: Visit, wrong: Texts): SafeHtml {
-    const { text, environment: { smtpUrl } } = this.#parts;
-    return smtpUrl === undefined ? this.#address('smtp_url', 'mail', url, wrong) : html`<p>${text('mail.fixed', { host: new URL(smtpUrl).host })}</p>`;
+    const {
+      text,
+      environment: { smtpUrl },
+    } = this.#parts;
+    return smtpUrl === undefined
+      ? this.#address('smtp_url', 'mail', url, wrong)
+      : html`<p>${text('mail.fixed', { host: new URL(smtpUrl).host })}</p>`;
   }
 
   #address(name: string, kind: string, url: string | undefined, wrong: Texts): SafeHtml {
     const { text } = this.#parts;
     const value = masked(url);
     const help = value === (url ?? '') ? text(`${kind}.url-help`) : text('kept');
-    return field({ name, label: text(`${kind}.url`), value, help, problem: wrong[name], autocomplete: 'off', maxlength: 500, plain: true });
+    return field({
+      name,
+      label: text(`${kind}.url`),
+      value,
+      help,
+      problem: wrong[name],
+      autocomplete: 'off',
+      maxlength: 500,
+      plain: true,
+    });
   }
 
   #test(what: 'database' | 'redis'): SafeHtml {
     return html`<p><button name="test" value="${what}" formnovalidate>${this.#parts.text(`${what}.test`)}</button></p>`;
   }
 
-  /** Enter in a field presses the form's first button, so what goes on stands before the buttons that test. Only the keyboard finds it. */
+  /**
+   * Enter in a field presses the form's first button, so what goes on stands before the buttons that test. Only the
+   * keyboard finds it.
+   */
   #byEnter(key: string): SafeHtml {
     return html`<button class="by-enter" tabindex="-1" aria-hidden="true">${this.#parts.text(key)}</button>`;
   }

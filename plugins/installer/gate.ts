@@ -17,12 +17,21 @@ export function createGate({ protection, http, installed }: GateOptions): Reques
     if (installed() || below(req.path, '/install')) return next();
     for (const [name, value] of protection.headers(DATA_POLICY)) res.setHeader(name, value);
     res.set({ 'Cache-Control': 'no-store', 'X-Request-Id': http.idOf(req) });
-    if (below(req.path, '/api')) return unavailable(req, res, http, { error: 'Nothing is installed here yet', seconds: LATER });
+    if (below(req.path, '/api'))
+      return unavailable(req, res, http, { error: 'Nothing is installed here yet', seconds: LATER });
     res.redirect(302, '/install');
   };
 }
 
 /** 503 with the API's failure envelope. */
-export function unavailable(req: Request, res: Response, http: Http, { error, seconds }: { readonly error: string; readonly seconds: string }): void {
-  res.status(503).set('Retry-After', seconds).json({ success: false, error, code: 'unavailable', request_id: http.idOf(req) });
+export function unavailable(
+  req: Request,
+  res: Response,
+  http: Http,
+  { error, seconds }: { readonly error: string; readonly seconds: string },
+): void {
+  res
+    .status(503)
+    .set('Retry-After', seconds)
+    .json({ success: false, error, code: 'unavailable', request_id: http.idOf(req) });
 }

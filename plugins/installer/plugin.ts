@@ -23,7 +23,15 @@ export default definePlugin({
   version: '1.0.0',
   description: 'Makes a forum of an empty database, once: in a browser or from a shell.',
   needs: {
-    accounts: Accounts, clock: Clock, data: Data, environment: Environment, http: Http, protection: Protection, redis: RedisProbe, settings: Settings, web: Web,
+    accounts: Accounts,
+    clock: Clock,
+    data: Data,
+    environment: Environment,
+    http: Http,
+    protection: Protection,
+    redis: RedisProbe,
+    settings: Settings,
+    web: Web,
   },
   wants: { demo: DemoContent },
   provides: { installer: Installer, setup: Setup },
@@ -33,11 +41,23 @@ export default definePlugin({
   async setup({ accounts, clock, data, environment, http, protection, redis, settings, web, demo }, plugin) {
     const configuration = new Configuration(environment.dataDir);
     const installer = new InstallerService({
-      data, accounts, settings, clock, configuration, demo,
+      data,
+      accounts,
+      settings,
+      clock,
+      configuration,
+      demo,
       completed: (administrator, filled, by) => plugin.emit(forumInstalled, { administrator, demo: filled, by }),
     });
-    plugin.extend(auditRules, audited(forumInstalled, ['forum.installed'], ({ administrator, demo: filled, by = administrator }) => (
-      { action: 'forum.installed', actor: by, subject: { type: 'account', id: administrator }, details: { demo: filled } })));
+    plugin.extend(
+      auditRules,
+      audited(forumInstalled, ['forum.installed'], ({ administrator, demo: filled, by = administrator }) => ({
+        action: 'forum.installed',
+        actor: by,
+        subject: { type: 'account', id: administrator },
+        details: { demo: filled },
+      })),
+    );
 
     const text: Text = (key, values) => web.text(`installer:${key}`, values);
     const language = (): string => String(settings.get('site.locale'));
@@ -47,16 +67,29 @@ export default definePlugin({
     const visits = new Visits();
     plugin.on(forumInstalled, () => visits.end(), { awaited: true });
     const setup = new SetupService({
-      installer, visits, environment, protection, http, configured, meanwhile,
+      installer,
+      visits,
+      environment,
+      protection,
+      http,
+      configured,
+      meanwhile,
       failed: (error) => plugin.log.error({ error }, 'an installation broke off'),
     });
     const forms = new Forms({
-      text, environment, demo: demo !== undefined, policy: () => accounts.passwordPolicy, languages: () => web.languages,
+      text,
+      environment,
+      demo: demo !== undefined,
+      policy: () => accounts.passwordPolicy,
+      languages: () => web.languages,
       defaults: { siteName: () => String(settings.get('site.name')), language, timezone: ownTimezone },
     });
     const probes = new Probes({ text, inspect: (url) => setup.site.inspect(url), redis: (url) => redis.probe(url) });
     const shared = { setup, visits, http, text, language };
-    plugin.surface(installerSurface, new InstallerSurface({ ...shared, protection, web, log: plugin.log, installed: () => installer.installed }));
+    plugin.surface(
+      installerSurface,
+      new InstallerSurface({ ...shared, protection, web, log: plugin.log, installed: () => installer.installed }),
+    );
     addRoutes(plugin, { ...shared, forms, probes, environment, languages: () => web.languages, style });
     return { installer, setup };
   },

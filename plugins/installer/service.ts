@@ -50,10 +50,15 @@ export class InstallerService implements Installer {
   async #install(installation: Installation, progress: Progress): Promise<void> {
     const { settings, clock, configuration, demo, completed } = this.#options;
     if (await this.#installedElsewhere()) throw taken();
-    await settings.set({ ...FIRST_SETTINGS, ...installation.settings, ...(installation.siteName !== undefined && { 'site.name': installation.siteName }) });
+    await settings.set({
+      ...FIRST_SETTINGS,
+      ...installation.settings,
+      ...(installation.siteName !== undefined && { 'site.name': installation.siteName }),
+    });
     const administrator = await this.#administrator(installation);
     if (installation.demo) await demo!.fill(progress);
-    // After a crash between these lines the next start must open the same data; only the last line makes the file a forum's.
+    // After a crash between these lines the next start must open the same data; only the last line makes the file a
+    // forum's.
     if (installation.place) await configuration.add(installation.place);
     const installedAt = new Date(clock.now()).toISOString();
     await settings.set({ 'kernel.installed_at': installedAt });
@@ -71,7 +76,15 @@ export class InstallerService implements Installer {
     const { accounts } = this.#options;
     const found = await accounts.findByName(username);
     if (!found) {
-      const { id } = await accounts.create({ username, email, password, groupId: 'admin', by, ...(bio !== undefined && { bio }), ...(joinedAt && { joinedAt }) });
+      const { id } = await accounts.create({
+        username,
+        email,
+        password,
+        groupId: 'admin',
+        by,
+        ...(bio !== undefined && { bio }),
+        ...(joinedAt && { joinedAt }),
+      });
       return id;
     }
     await accounts.setPassword(found.id, password, by);
@@ -80,6 +93,8 @@ export class InstallerService implements Installer {
   }
 }
 
-const NO_CONTENT = 'Nothing here has demo content to offer; put "demo" into config/forum.ts and switch it on, or install without --demo';
-const TAKEN = 'There is a forum here already; nothing was changed. To begin anew, point DATA_DIR or DATABASE_URL at an empty place';
+const NO_CONTENT =
+  'Nothing here has demo content to offer; put "demo" into config/forum.ts and switch it on, or install without --demo';
+const TAKEN =
+  'There is a forum here already; nothing was changed. To begin anew, point DATA_DIR or DATABASE_URL at an empty place';
 const taken = (): HttpError => new HttpError(409, TAKEN);

@@ -1,6 +1,14 @@
 import {
-  ConfigurationError, HttpError, messageOf,
-  type Beginning, type Environment, type Http, type Place, type RequestHandler, type Setup, type Site,
+  ConfigurationError,
+  HttpError,
+  messageOf,
+  type Beginning,
+  type Environment,
+  type Http,
+  type Place,
+  type RequestHandler,
+  type Setup,
+  type Site,
 } from '#core';
 import { Installer, type Installation } from '#plugins/installer';
 import type { Protection } from '#plugins/protection';
@@ -35,9 +43,17 @@ export class SetupService implements Setup {
   }
 
   begin(site: Site): Beginning {
-    const { installer, visits, environment: { baseUrl }, protection, http, configured } = this.#options;
+    const {
+      installer,
+      visits,
+      environment: { baseUrl },
+      protection,
+      http,
+      configured,
+    } = this.#options;
     this.#site = site;
-    const notice = configured === undefined ? invitation(`${baseUrl}/install?token=${visits.invite()}`) : emptied(configured);
+    const notice =
+      configured === undefined ? invitation(`${baseUrl}/install?token=${visits.invite()}`) : emptied(configured);
     return { notice, gate: createGate({ protection, http, installed: () => installer.installed }) };
   }
 
@@ -58,8 +74,8 @@ export class SetupService implements Setup {
   }
 
   /**
-   * Resolves at the end, or once demo content is being written, which then goes on by itself. Throws what the installer refuses, and
-   * 409 where the data at `place` cannot be used.
+   * Resolves at the end, or once demo content is being written, which then goes on by itself. Throws what the installer
+   * refuses, and 409 where the data at `place` cannot be used.
    */
   async install(installation: Installation, place: Place): Promise<void> {
     if (this.#attempt && this.#attempt.failure === undefined) throw busy();
@@ -77,7 +93,10 @@ export class SetupService implements Setup {
     const { installer, environment, meanwhile } = this.#options;
     const { site } = this;
     const elsewhere = place.databaseUrl !== environment.databaseUrl;
-    if (elsewhere) await installer.exclusively(() => site.elsewhere(place, (service) => service(Installer).install(installation, progress)));
+    if (elsewhere)
+      await installer.exclusively(() =>
+        site.elsewhere(place, (service) => service(Installer).install(installation, progress)),
+      );
     else await installer.install(installation, progress);
     if (!elsewhere && place.redisUrl === environment.redisUrl && installation.place?.smtp_url === undefined) return;
     // Not awaited: the request that asked for it must be answered before the program closes.
@@ -85,12 +104,16 @@ export class SetupService implements Setup {
   }
 }
 
-const invitation = (link: string): string => `Nothing is installed here yet. Open this link in a browser to set the forum up:
+const invitation = (
+  link: string,
+): string => `Nothing is installed here yet. Open this link in a browser to set the forum up:
 
   ${link}
 
 The first browser that sends a step of the form has the installation to itself; then the link is over, and a restart prints a new one.
 Without a browser: npm run parley -- install --help`;
 
-const emptied = (file: string): string => `${file} says that a forum was installed here, but there is none in the database.
+const emptied = (
+  file: string,
+): string => `${file} says that a forum was installed here, but there is none in the database.
 Look at DATABASE_URL and DATA_DIR. To begin anew, delete that file and start again, or: npm run parley -- install --help`;

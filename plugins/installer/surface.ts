@@ -1,6 +1,14 @@
 import {
-  defineSurface, HttpError,
-  type Exchange, type FieldProblem, type Http, type Logger, type Request, type Response, type RouteInfo, type SurfaceBehaviour,
+  defineSurface,
+  HttpError,
+  type Exchange,
+  type FieldProblem,
+  type Http,
+  type Logger,
+  type Request,
+  type Response,
+  type RouteInfo,
+  type SurfaceBehaviour,
 } from '#core';
 import { DATA_POLICY, type Protection } from '#plugins/protection';
 import { html, type Redirect, type Web } from '#plugins/web';
@@ -25,16 +33,24 @@ export interface StyleSheet {
 }
 
 /**
- * Pages of the installer. Reads of `options`: `open: true` for what needs no set-up link, `always: true` for what is there after the
- * installation too, `again: (retry: Retry) => Sheet` so that a refused form keeps what was typed.
+ * Pages of the installer. Reads of `options`: `open: true` for what needs no set-up link, `always: true` for what is
+ * there after the installation too, `again: (retry: Retry) => Sheet` so that a refused form keeps what was typed.
  */
-export const installerSurface = defineSurface<Visit | undefined, Sheet | Redirect | StyleSheet>('installer', { prefix: '/install' });
+export const installerSurface = defineSurface<Visit | undefined, Sheet | Redirect | StyleSheet>('installer', {
+  prefix: '/install',
+});
 
 /** Nothing but the own style sheet and forms; `upgrade-insecure-requests` would break a site that has no https yet. */
 export const HEADERS: Readonly<Record<string, string>> = {
-  'Content-Security-Policy': "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'self'; frame-ancestors 'none'",
-  'X-Frame-Options': 'DENY', 'X-Content-Type-Options': 'nosniff', 'Referrer-Policy': 'no-referrer', 'X-XSS-Protection': '0',
-  'Cross-Origin-Opener-Policy': 'same-origin', 'Cross-Origin-Resource-Policy': 'same-origin', 'Cache-Control': 'no-store',
+  'Content-Security-Policy':
+    "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'self'; frame-ancestors 'none'",
+  'X-Frame-Options': 'DENY',
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'X-XSS-Protection': '0',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+  'Cache-Control': 'no-store',
 };
 
 export interface SurfaceParts {
@@ -50,9 +66,13 @@ export interface SurfaceParts {
 }
 
 const LINK_NEEDED = 'link_needed';
-export const linkNeeded = (): HttpError => new HttpError(401, 'Open the link that the server printed', { code: LINK_NEEDED });
+export const linkNeeded = (): HttpError =>
+  new HttpError(401, 'Open the link that the server printed', { code: LINK_NEEDED });
 const LINK_USED = 'link_used';
-export const linkUsed = (): HttpError => new HttpError(403, 'The set-up link was used in another browser; restart the server for a new one', { code: LINK_USED });
+export const linkUsed = (): HttpError =>
+  new HttpError(403, 'The set-up link was used in another browser; restart the server for a new one', {
+    code: LINK_USED,
+  });
 const CLOSED = 'already_installed';
 
 /** How the installer protects, succeeds and fails. */
@@ -81,7 +101,8 @@ export class InstallerSurface implements SurfaceBehaviour<Visit | undefined, She
     if (req.method !== 'POST') return;
     this.#routes.set(req, route);
     const body = visit && ((await this.body(req)) as Readonly<Record<string, unknown>>);
-    if (!visit || !isOwn(visit, body?.['_csrf'])) throw new HttpError(403, 'The form’s token is missing or too old', { code: 'csrf_failed' });
+    if (!visit || !isOwn(visit, body?.['_csrf']))
+      throw new HttpError(403, 'The form’s token is missing or too old', { code: 'csrf_failed' });
   }
 
   body(req: Request): Promise<unknown> {
@@ -97,7 +118,10 @@ export class InstallerSurface implements SurfaceBehaviour<Visit | undefined, She
 
   async fail({ req, res, actor }: Exchange<Visit | undefined>, error: unknown): Promise<void> {
     const { log, http, text } = this.#parts;
-    const failure = error instanceof HttpError ? error : new HttpError(500, text('failed', { request: http.idOf(req) }), { cause: error });
+    const failure =
+      error instanceof HttpError
+        ? error
+        : new HttpError(500, text('failed', { request: http.idOf(req) }), { cause: error });
     if (failure.status >= 500) log.error({ error, request: http.idOf(req), path: req.path }, 'the installer failed');
     if (res.headersSent) return void res.destroy();
     res.set({ ...failure.headers });
@@ -113,7 +137,10 @@ export class InstallerSurface implements SurfaceBehaviour<Visit | undefined, She
     if (!again || typeof body !== 'object' || body === null) return undefined;
     const { text } = this.#parts;
     const said = code === 'csrf_failed' ? text('expired') : details.length > 0 ? text('problem') : message;
-    return { ...again({ visit, body: body as Readonly<Record<string, unknown>>, problems: details, message: said, status }), status };
+    return {
+      ...again({ visit, body: body as Readonly<Record<string, unknown>>, problems: details, message: said, status }),
+      status,
+    };
   }
 
   #told({ status, code, message }: HttpError): Sheet {
@@ -126,6 +153,9 @@ export class InstallerSurface implements SurfaceBehaviour<Visit | undefined, She
 
   #send(res: Response, page: Sheet): void {
     if (page.next !== undefined) res.set('Refresh', `2; url=${page.next}`);
-    res.status(page.status).type('html').send(framed(page, this.#parts.text, this.#parts.language()).toString());
+    res
+      .status(page.status)
+      .type('html')
+      .send(framed(page, this.#parts.text, this.#parts.language()).toString());
   }
 }

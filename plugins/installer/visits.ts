@@ -32,7 +32,9 @@ const FOUND = new RegExp(`(?:^|;\\s*)${COOKIE.replace('.', '\\.')}=([A-Za-z0-9_-
 
 const secret = (): string => randomBytes(32).toString('base64url');
 
-/** The set-up link and who came through it. Of link and cookies only hashes are kept, and nothing outlives the process. */
+/**
+ * The set-up link and who came through it. Of link and cookies only hashes are kept, and nothing outlives the process.
+ */
 export class Visits {
   #link: string | undefined;
   #owner: Visit | undefined;
@@ -48,7 +50,8 @@ export class Visits {
 
   /** The Set-Cookie value for a browser with the right token; undefined for a wrong one. */
   admit(token: string, { secure }: { readonly secure: boolean }): string | undefined {
-    if (this.#link === undefined || !timingSafeEqual(Buffer.from(hash('sha256', token)), Buffer.from(this.#link))) return undefined;
+    if (this.#link === undefined || !timingSafeEqual(Buffer.from(hash('sha256', token)), Buffer.from(this.#link)))
+      return undefined;
     if (this.#visits.size >= MOST) this.#visits.delete([...this.#visits.keys()][0]!);
     const cookie = secret();
     this.#visits.set(hash('sha256', cookie), { csrf: secret(), answers: {}, done: new Set() });
@@ -67,8 +70,8 @@ export class Visits {
   }
 
   /**
-   * Gives the installation to the first browser that gets on with it: the link and all other visits end. False for one that came later.
-   * Opening the link takes nothing, since programs that preview links open them too.
+   * Gives the installation to the first browser that gets on with it: the link and all other visits end. False for one
+   * that came later. Opening the link takes nothing, since programs that preview links open them too.
    */
   take(visit: Visit): boolean {
     if (this.#owner) return this.#owner === visit;
@@ -88,5 +91,9 @@ export class Visits {
 
 /** Whether a form's token is the visit's, in constant time. */
 export function isOwn({ csrf }: Visit, given: unknown): boolean {
-  return typeof given === 'string' && given.length === csrf.length && timingSafeEqual(Buffer.from(hash('sha256', given)), Buffer.from(hash('sha256', csrf)));
+  return (
+    typeof given === 'string' &&
+    given.length === csrf.length &&
+    timingSafeEqual(Buffer.from(hash('sha256', given)), Buffer.from(hash('sha256', csrf)))
+  );
 }

@@ -4,5 +4,8 @@ import ipaddr from 'ipaddr.js';
 export function addressKey(text: string): string {
   const address = ipaddr.isValid(text) ? ipaddr.process(text) : undefined;
   if (!address || !('parts' in address)) return address?.toString() ?? text;
-  return `${address.parts.slice(0, 4).map((part) => part.toString(16)).join(':')}::/64`;
+  return `${address.parts
+    .slice(0, 4)
+    .map((part) => part.toString(16))
+    .join(':')}::/64`;
 }

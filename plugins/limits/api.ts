@@ -15,13 +15,15 @@ export interface Bucket {
   /** Seconds. */
   readonly window: number;
   /**
-   * What to do while Redis is configured but away: false counts in this process (the default), true refuses with 503. For
-   * logins, where counting per process would multiply the guesses.
+   * What to do while Redis is configured but away: false counts in this process (the default), true refuses with 503.
+   * For logins, where counting per process would multiply the guesses.
    */
   readonly failClosed?: boolean;
 }
 
-/** Counting buckets: exact over all processes with Redis, in this process without. Windows begin with a key's first use. */
+/**
+ * Counting buckets: exact over all processes with Redis, in this process without. Windows begin with a key's first use.
+ */
 export interface Limits {
   /** Takes one from `key`'s share; `limit` is per window. Addresses as keys go through `addressKey` first. */
   consume(bucket: Bucket, key: string, limit: number): Promise<Allowance>;

@@ -1,4 +1,9 @@
-import { RateLimiterMemory, RateLimiterRedis, type RateLimiterAbstract, type RateLimiterRes } from 'rate-limiter-flexible';
+import {
+  RateLimiterMemory,
+  RateLimiterRedis,
+  type RateLimiterAbstract,
+  type RateLimiterRes,
+} from 'rate-limiter-flexible';
 import { HttpError, messageOf, type Cache, type Logger } from '#core';
 import type { Allowance, Bucket, Limits } from '#plugins/limits';
 import { addressKey } from './address-key.ts';
@@ -24,7 +29,12 @@ function allowance({ window }: Bucket, limit: number, found: RateLimiterRes | nu
   const used = found?.consumedPoints ?? 0;
   // No window is longer than itself, which it would seem to be after the clock was set back.
   const left = Math.min(window * 1_000, Math.max(0, found?.msBeforeNext ?? 0));
-  return { limit, remaining: Math.max(0, limit - used), resetAt: Date.now() + left, allowed: taking ? used <= limit : used < limit };
+  return {
+    limit,
+    remaining: Math.max(0, limit - used),
+    resetAt: Date.now() + left,
+    allowed: taking ? used <= limit : used < limit,
+  };
 }
 
 export class LimitsService implements Limits {
@@ -61,8 +71,14 @@ export class LimitsService implements Limits {
     try {
       return await question();
     } catch (error) {
-      this.#log.warn({ why: messageOf(error) }, 'Redis does not count; buckets that fail closed refuse until it is back');
-      throw new HttpError(503, 'This cannot be allowed while attempts cannot be counted; try again soon', { headers: { 'Retry-After': AWAY }, cause: error });
+      this.#log.warn(
+        { why: messageOf(error) },
+        'Redis does not count; buckets that fail closed refuse until it is back',
+      );
+      throw new HttpError(503, 'This cannot be allowed while attempts cannot be counted; try again soon', {
+        headers: { 'Retry-After': AWAY },
+        cause: error,
+      });
     }
   }
 
@@ -77,6 +93,11 @@ export class LimitsService implements Limits {
     const options = { points: Number.MAX_SAFE_INTEGER, duration: window, keyPrefix: `limit:${name}` };
     const memory = new MemoryBucket(options);
     if (!this.#redis) return memory;
-    return new RateLimiterRedis({ ...options, storeClient: this.#redis, rejectIfRedisNotReady: true, ...(!failClosed && { insuranceLimiter: memory }) });
+    return new RateLimiterRedis({
+      ...options,
+      storeClient: this.#redis,
+      rejectIfRedisNotReady: true,
+      ...(!failClosed && { insuranceLimiter: memory }),
+    });
   }
 }

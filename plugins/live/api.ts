@@ -11,7 +11,10 @@ export interface Signal<D extends object = any> {
 export const signals = defineExtensionPoint<Signal>('live.signals');
 
 export interface Live {
-  /** To the open streams of every process; `to` is one member's id. Does not wait for the other processes, and never throws. */
+  /**
+   * To the open streams of every process; `to` is one member's id. Does not wait for the other processes, and never
+   * throws.
+   */
   send(signal: string, data: object, to?: string): void;
 }
 export const Live = defineToken<Live>('Live');

@@ -42,14 +42,19 @@ export class Callers {
   /** Streams by what their viewers may see, each group with one viewer that stands for it. */
   groups(streams: Iterable<Stream>): readonly { readonly viewer: Viewer; readonly streams: readonly Stream[] }[] {
     const { access } = this.#parts;
-    const groups = Map.groupBy(streams, ({ viewer }) => `${isGuest(viewer) ? 'guest' : 'member'}:${access.signature(viewer)}`);
+    const groups = Map.groupBy(
+      streams,
+      ({ viewer }) => `${isGuest(viewer) ? 'guest' : 'member'}:${access.signature(viewer)}`,
+    );
     return [...groups.values()].map((group) => ({ viewer: this.#now(group[0]!.viewer), streams: group }));
   }
 
   /** With the group as it is by now. */
   #now(viewer: Viewer): Viewer {
     const { access } = this.#parts;
-    return isGuest(viewer) ? access.guest : { ...viewer, group: access.group(viewer.group.id) ?? access.groupOf('guest') };
+    return isGuest(viewer)
+      ? access.guest
+      : { ...viewer, group: access.group(viewer.group.id) ?? access.groupOf('guest') };
   }
 
   async #identify(stream: Stream): Promise<void> {

@@ -5,7 +5,10 @@ import type { Callers } from './callers.ts';
 import { eventFrame, heartbeatFrame, openingFrame, resetFrame, signalFrame } from './frames.ts';
 import type { Message, Stream } from './stream.ts';
 
-/** Entries of the log that a reader may have missed and is told, and characters of them; beyond either it is told to look at everything again. */
+/**
+ * Entries of the log that a reader may have missed and is told, and characters of them; beyond either it is told to
+ * look at everything again.
+ */
 const MISSED = 1_000;
 const MISSED_TEXT = 1024 ** 2;
 /** Entries read at once for it. */
@@ -66,13 +69,18 @@ export class Hub {
 
   /** A signal, to everybody or to one member. Never rejects. */
   async signal(message: Message, to: string | undefined): Promise<void> {
-    const wanted = (to === undefined ? this.#current() : [...(this.#streams.get(memberKey(to)) ?? [])].filter(({ current }) => current))
-      .filter((stream) => stream.wants(message, to !== undefined));
+    const wanted = (
+      to === undefined
+        ? this.#current()
+        : [...(this.#streams.get(memberKey(to)) ?? [])].filter(({ current }) => current)
+    ).filter((stream) => stream.wants(message, to !== undefined));
     await this.#parts.callers.refresh(wanted);
     const frame = signalFrame(message.name, message.data);
-    await Promise.all(this.#parts.callers.groups(wanted).map(async ({ viewer, streams }) => {
-      if (await this.#parts.heard(message, viewer)) for (const stream of streams) stream.send(frame);
-    }));
+    await Promise.all(
+      this.#parts.callers.groups(wanted).map(async ({ viewer, streams }) => {
+        if (await this.#parts.heard(message, viewer)) for (const stream of streams) stream.send(frame);
+      }),
+    );
   }
 
   /** Every 25 s: keeps connections open, and ends what its caller may no longer read. */
@@ -109,17 +117,29 @@ export class Hub {
       const streams = this.#current();
       await this.#orReset(streams, async () => {
         await this.#parts.callers.refresh(streams);
-        await Promise.all(this.#parts.callers.groups(streams).map((group) => this.#orReset(group.streams, () => this.#tellGroup(batch, group))));
+        await Promise.all(
+          this.#parts.callers
+            .groups(streams)
+            .map((group) => this.#orReset(group.streams, () => this.#tellGroup(batch, group))),
+        );
       });
     }
     this.#telling = false;
   }
 
-  async #tellGroup(batch: readonly LoggedEvent[], { viewer, streams }: { readonly viewer: Viewer; readonly streams: readonly Stream[] }): Promise<void> {
-    const told = (await this.#parts.events.visible(batch, viewer)).map((event) => ({ event, frame: eventFrame(event) }));
+  async #tellGroup(
+    batch: readonly LoggedEvent[],
+    { viewer, streams }: { readonly viewer: Viewer; readonly streams: readonly Stream[] },
+  ): Promise<void> {
+    const told = (await this.#parts.events.visible(batch, viewer)).map((event) => ({
+      event,
+      frame: eventFrame(event),
+    }));
     const whole = Buffer.from(told.map(({ frame }) => frame).join(''));
     for (const stream of streams) {
-      const own = told.filter(({ event }) => event.position > stream.position && stream.wants({ name: event.event, data: event.data }));
+      const own = told.filter(
+        ({ event }) => event.position > stream.position && stream.wants({ name: event.event, data: event.data }),
+      );
       if (own.length > 0) stream.send(own.length === told.length ? whole : own.map(({ frame }) => frame).join(''));
       stream.position = Math.max(stream.position, batch.at(-1)!.position);
     }
@@ -130,7 +150,10 @@ export class Hub {
     try {
       await work();
     } catch (error) {
-      this.#parts.log.warn({ error: messageOf(error) }, 'what happened could not be told; readers are asked to look at everything again');
+      this.#parts.log.warn(
+        { error: messageOf(error) },
+        'what happened could not be told; readers are asked to look at everything again',
+      );
       for (const stream of streams) this.#reset(stream, this.#position);
     }
   }
@@ -165,4 +188,5 @@ export class Hub {
 const memberKey = (id: string): string => `user:${id}`;
 
 /** Who a stream counts for: its member, or the address of a guest. */
-export const callerKey = (viewer: Viewer, address: string): string => (isGuest(viewer) ? `ip:${address}` : memberKey(viewer.id!));
+export const callerKey = (viewer: Viewer, address: string): string =>
+  isGuest(viewer) ? `ip:${address}` : memberKey(viewer.id!);

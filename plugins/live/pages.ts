@@ -13,7 +13,8 @@ interface Parts {
 /** What opens the stream on pages: an element at their top that shows nothing. */
 export function addPages(plugin: PluginHandle, { cache, hooks, guests }: Parts): void {
   const names = (): readonly string[] => [
-    ...hooks.hooks().flatMap(({ hook }) => (hook.kind === 'action' && hook.public ? hook.id : [])), ...plugin.extensions(signals).map(({ value }) => value.name),
+    ...hooks.hooks().flatMap(({ hook }) => (hook.kind === 'action' && hook.public ? hook.id : [])),
+    ...plugin.extensions(signals).map(({ value }) => value.name),
   ];
   plugin.extend(slotFillings, {
     slot: 'body.start',

@@ -19,17 +19,33 @@ export default definePlugin({
   name: 'Live updates',
   version: '1.0.0',
   description: 'Tells open pages and programs what happens, as it happens.',
-  needs: { access: Access, sessions: Sessions, cache: Cache, fleet: Fleet, limits: Limits, http: Http, hooks: Hooks, events: EventLog },
+  needs: {
+    access: Access,
+    sessions: Sessions,
+    cache: Cache,
+    fleet: Fleet,
+    limits: Limits,
+    http: Http,
+    hooks: Hooks,
+    events: EventLog,
+  },
   wants: { discussions: Discussions },
   provides: { live: Live },
   extensionPoints: [signals],
   settings: Type.Object({
     'live.streams': Type.Integer({
-      default: 10, minimum: 1, title: 'Open streams of one member', 'x-group': 'live',
-      description: 'And of one address for all guests behind it; counted in each process. A browser has one for all its tabs.',
+      default: 10,
+      minimum: 1,
+      title: 'Open streams of one member',
+      'x-group': 'live',
+      description:
+        'And of one address for all guests behind it; counted in each process. A browser has one for all its tabs.',
     }),
     'live.guests': Type.Boolean({
-      default: false, title: 'Live updates for guests', 'x-group': 'live', description: 'Whether pages of guests open a stream too. The API lets them in any case.',
+      default: false,
+      title: 'Live updates for guests',
+      'x-group': 'live',
+      description: 'Whether pages of guests open a stream too. The API lets them in any case.',
     }),
   }),
 

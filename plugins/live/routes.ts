@@ -18,7 +18,8 @@ export interface RouteParts {
 }
 
 const HEADERS = {
-  'Content-Type': 'text/event-stream; charset=utf-8', 'Cache-Control': 'no-cache, no-transform',
+  'Content-Type': 'text/event-stream; charset=utf-8',
+  'Cache-Control': 'no-cache, no-transform',
   // Asks proxies that would gather what comes to pass it on.
   'X-Accel-Buffering': 'no',
 };
@@ -32,17 +33,34 @@ function positionOf(header: string | undefined): number | undefined {
 /** GET /api/live. */
 export function addRoutes(plugin: PluginHandle, { hub, callers, http, limits, discussions, most }: RouteParts): void {
   plugin.route(api, {
-    method: 'get', path: '/live', summary: 'What happens, as it happens, as server-sent events', can: 'public',
-    query: Type.Object({ discussion_id: Type.Optional(Id), events: Type.Optional(EventNames), after: Type.Optional(After) }),
+    method: 'get',
+    path: '/live',
+    summary: 'What happens, as it happens, as server-sent events',
+    can: 'public',
+    query: Type.Object({
+      discussion_id: Type.Optional(Id),
+      events: Type.Optional(EventNames),
+      after: Type.Optional(After),
+    }),
     options: { document: 'text/event-stream', idle: true },
   })(async ({ req, res, actor, query }) => {
-    const discussion = query.discussion_id === undefined || !discussions ? query.discussion_id : (await discussions.find(query.discussion_id, actor))?.id;
+    const discussion =
+      query.discussion_id === undefined || !discussions
+        ? query.discussion_id
+        : (await discussions.find(query.discussion_id, actor))?.id;
     if (query.discussion_id !== undefined && discussion === undefined) throw notFound('There is no such discussion');
     const caller = callerKey(actor, limits.addressKey(http.addressOf(req)));
-    if (hub.count(caller) >= most()) throw new HttpError(429, 'You have many streams open; close one first', { headers: { 'Retry-After': '60' } });
+    if (hub.count(caller) >= most())
+      throw new HttpError(429, 'You have many streams open; close one first', { headers: { 'Retry-After': '60' } });
     res.writeHead(200, HEADERS);
     if (req.method === 'HEAD' || http.closing.aborted || plugin.signal.aborted) return void res.end();
-    const stream = new Stream({ req, res, viewer: actor, names: query.events === undefined ? undefined : new Set(query.events.split(',')), discussion });
+    const stream = new Stream({
+      req,
+      res,
+      viewer: actor,
+      names: query.events === undefined ? undefined : new Set(query.events.split(',')),
+      discussion,
+    });
     res.once('close', () => hub.leave(caller, stream));
     callers.admit(stream);
     await hub.join(caller, stream, positionOf(req.get('last-event-id')) ?? query.after);

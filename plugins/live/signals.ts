@@ -41,8 +41,15 @@ export class Signals implements Live {
   async heard({ name, data }: Message, viewer: Viewer): Promise<boolean> {
     const { plugin } = this.#parts;
     const found = plugin.extensions(signals).find(({ value }) => value.name === name);
-    if (!found) plugin.log.warn({ signal: name }, 'a signal was sent that no plugin has added to the list "live.signals"; nobody is told');
-    return found !== undefined && (await plugin.attempt(found.plugin, `signal ${name}`, () => found.value.visible(data, viewer))) === true;
+    if (!found)
+      plugin.log.warn(
+        { signal: name },
+        'a signal was sent that no plugin has added to the list "live.signals"; nobody is told',
+      );
+    return (
+      found !== undefined &&
+      (await plugin.attempt(found.plugin, `signal ${name}`, () => found.value.visible(data, viewer))) === true
+    );
   }
 
   async #deliver({ name, data, to }: Sent): Promise<void> {

@@ -1,7 +1,10 @@
 import type { Request, Response } from '#core';
 import type { Viewer } from '#plugins/access';
 
-/** Bytes that may wait for a slow reader before the next message: many messages of ordinary length, or one of a long post. */
+/**
+ * Bytes that may wait for a slow reader before the next message: many messages of ordinary length, or one of a long
+ * post.
+ */
 const BUFFER = 64 * 1024;
 
 /** Milliseconds a reader has for taking a part of what it missed. */
@@ -29,7 +32,8 @@ interface About {
   readonly discussion_id?: string;
 }
 /** The discussion that a message is about, by the keys that all payloads use. */
-const discussionOf = (data: About): string | undefined => data.discussion?.id ?? data.post?.discussion_id ?? data.discussion_id;
+const discussionOf = (data: About): string | undefined =>
+  data.discussion?.id ?? data.post?.discussion_id ?? data.discussion_id;
 
 /** One open answer of /api/live. */
 export class Stream {

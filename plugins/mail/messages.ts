@@ -5,7 +5,10 @@ import type { Message } from '#plugins/mail';
 /** Days that a key is remembered, and what could not be sent is kept. */
 const KEPT = 30;
 
-/** Mails that wait to be sent. They hold addresses and sometimes links that let somebody in, so they are kept sealed, and only until they are sent. */
+/**
+ * Mails that wait to be sent. They hold addresses and sometimes links that let somebody in, so they are kept sealed,
+ * and only until they are sent.
+ */
 export class Messages implements SealedStore {
   readonly #data: Data;
   readonly #secrets: Secrets;
@@ -19,7 +22,11 @@ export class Messages implements SealedStore {
 
   /** The ids of those that are new: a key that is known is left out. */
   async keep(messages: readonly Message[]): Promise<readonly string[]> {
-    const rows = messages.map(({ key, ...message }) => ({ id: randomUUIDv7(), key, sealed: this.#secrets.seal(JSON.stringify(message)) }));
+    const rows = messages.map(({ key, ...message }) => ({
+      id: randomUUIDv7(),
+      key,
+      sealed: this.#secrets.seal(JSON.stringify(message)),
+    }));
     const kept = await this.#data.all(sql<{ id: string }>`insert into mail_message (id, key, sealed, created_at)
       select id, key, sealed, ${new Date(this.#clock.now())} from json_to_recordset(${JSON.stringify(rows)}::json) as m(id uuid, key text, sealed text)
       on conflict (key) do nothing returning id`);
@@ -28,7 +35,9 @@ export class Messages implements SealedStore {
 
   /** Undefined once it has been sent or given up. */
   async waiting(id: string): Promise<Message | undefined> {
-    const row = await this.#data.one(sql<{ sealed: string }>`select sealed from mail_message where id = ${id} and sealed is not null`);
+    const row = await this.#data.one(
+      sql<{ sealed: string }>`select sealed from mail_message where id = ${id} and sealed is not null`,
+    );
     return row && (JSON.parse(this.#secrets.open(row.sealed)) as Message);
   }
 
@@ -38,16 +47,27 @@ export class Messages implements SealedStore {
 
   /** It was sent, or given up with the code the server said. */
   async close(id: string, refusal?: number): Promise<void> {
-    await this.#data.all(sql`update mail_message set sealed = null, refusal = ${refusal ?? null}::integer where id = ${id}`);
+    await this.#data.all(
+      sql`update mail_message set sealed = null, refusal = ${refusal ?? null}::integer where id = ${id}`,
+    );
   }
 
   async clean(): Promise<void> {
-    await this.#data.all(sql`delete from mail_message where created_at < ${new Date(this.#clock.now() - KEPT * 86_400_000)}`);
+    await this.#data.all(
+      sql`delete from mail_message where created_at < ${new Date(this.#clock.now() - KEPT * 86_400_000)}`,
+    );
   }
 
   async reseal(again: (sealed: string) => string): Promise<void> {
-    const rows = await this.#data.all(sql<{ id: string; sealed: string }>`select id, sealed from mail_message where sealed is not null order by id for update`);
+    const rows = await this.#data.all(
+      sql<{
+        id: string;
+        sealed: string;
+      }>`select id, sealed from mail_message where sealed is not null order by id for update`,
+    );
     const fresh = JSON.stringify(rows.map(({ id, sealed }) => ({ id, sealed: again(sealed) })));
-    await this.#data.all(sql`update mail_message m set sealed = f.sealed from json_to_recordset(${fresh}::json) as f(id uuid, sealed text) where m.id = f.id`);
+    await this.#data.all(
+      sql`update mail_message m set sealed = f.sealed from json_to_recordset(${fresh}::json) as f(id uuid, sealed text) where m.id = f.id`,
+    );
   }
 }

@@ -5,7 +5,10 @@ import { Messages } from './messages.ts';
 import { Post } from './post.ts';
 import { cleanFolder, folderTransport, smtpTransport, type Transport } from './transport.ts';
 
-/** Seconds before each further attempt: a server that asks to come back later does so within minutes, one that is down within a day. */
+/**
+ * Seconds before each further attempt: a server that asks to come back later does so within minutes, one that is down
+ * within a day.
+ */
 const RETRY = [5, 60, 300, 1_800, 7_200, 21_600, 43_200];
 /** Milliseconds between two looks at what waits. */
 const LOOK = 50;
@@ -23,17 +26,21 @@ export default definePlugin({
   movedSettings: { 'mail.smtp_url': 'SMTP_URL', 'mail.from': 'MAIL_FROM' },
   setup({ data, clock, environment, secrets, settings }, plugin) {
     const folder = join(environment.dataDir, 'mail');
-    const transport: Transport = environment.smtpUrl === undefined ? folderTransport(folder) : smtpTransport(environment.smtpUrl);
+    const transport: Transport =
+      environment.smtpUrl === undefined ? folderTransport(folder) : smtpTransport(environment.smtpUrl);
     plugin.defer(() => transport.close());
 
     const messages = new Messages({ data, secrets, clock });
     const post = new Post({ messages, environment, clock, settings, log: plugin.log, transport });
     plugin.extend(sealedStores, messages);
     const delivery = plugin.job<{ readonly id: string }>('deliver', {
-      schema: Type.Object({ id: Type.String() }), retry: RETRY, run: ({ id }) => post.deliver(id),
+      schema: Type.Object({ id: Type.String() }),
+      retry: RETRY,
+      run: ({ id }) => post.deliver(id),
     });
     plugin.job('clean', {
-      schema: Type.Object({}), cron: '43 4 * * *',
+      schema: Type.Object({}),
+      cron: '43 4 * * *',
       run: async () => {
         await messages.clean();
         await cleanFolder(folder, FILES);
@@ -41,12 +48,14 @@ export default definePlugin({
     });
     return {
       mail: {
-        send: (...given) => data.transaction(async () => {
-          if (given.length === 0) return;
-          for (const id of await messages.keep(given)) await delivery.add({ id });
-        }),
+        send: (...given) =>
+          data.transaction(async () => {
+            if (given.length === 0) return;
+            for (const id of await messages.keep(given)) await delivery.add({ id });
+          }),
         async drained(milliseconds) {
-          for (const deadline = Date.now() + milliseconds; Date.now() < deadline && (await messages.anyWaiting());) await new Promise((resolve) => setTimeout(resolve, LOOK));
+          for (const deadline = Date.now() + milliseconds; Date.now() < deadline && (await messages.anyWaiting());)
+            await new Promise((resolve) => setTimeout(resolve, LOOK));
         },
       },
     };

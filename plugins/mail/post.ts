@@ -20,7 +20,10 @@ export class Post {
     this.#parts = parts;
   }
 
-  /** Throws where it may work another time. The same mail has the same Message-ID each time, so that a receiver can tell. */
+  /**
+   * Throws where it may work another time. The same mail has the same Message-ID each time, so that a receiver can
+   * tell.
+   */
   async deliver(id: string): Promise<void> {
     const { messages, log, transport } = this.#parts;
     const message = await messages.waiting(id);
@@ -41,11 +44,19 @@ export class Post {
     const from = environment.mailFrom ?? `noreply@${host}`;
     return {
       // As objects, because in a text a comma would begin another address.
-      from: { name: String(settings.get('site.name') ?? ''), address: from }, to: { name: '', address: to },
-      subject, text, ...(html !== undefined && { html }), messageId: `<${id}@${host}>`, date: new Date(clock.now()),
+      from: { name: String(settings.get('site.name') ?? ''), address: from },
+      to: { name: '', address: to },
+      subject,
+      text,
+      ...(html !== undefined && { html }),
+      messageId: `<${id}@${host}>`,
+      date: new Date(clock.now()),
       headers: {
         'Auto-Submitted': 'auto-generated',
-        ...(unsubscribe !== undefined && { 'List-Unsubscribe': `<${unsubscribe}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' }),
+        ...(unsubscribe !== undefined && {
+          'List-Unsubscribe': `<${unsubscribe}>`,
+          'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click',
+        }),
       },
     };
   }

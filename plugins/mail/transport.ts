@@ -26,7 +26,12 @@ interface Failure {
 /** Texts come from members: nothing in them may make the library read files or fetch addresses. */
 const CLOSED = { disableFileAccess: true, disableUrlAccess: true } as const;
 /** Milliseconds. */
-const PATIENCE = { dnsTimeout: 10_000, connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000 } as const;
+const PATIENCE = {
+  dnsTimeout: 10_000,
+  connectionTimeout: 10_000,
+  greetingTimeout: 10_000,
+  socketTimeout: 30_000,
+} as const;
 /** Connections to the server at a time. */
 const CONNECTIONS = 2;
 
@@ -34,7 +39,8 @@ const CONNECTIONS = 2;
 function opened(options: object): { readonly mailer: () => Promise<Transporter>; readonly close: () => void } {
   let opening: Promise<Transporter> | undefined;
   return {
-    mailer: () => (opening ??= import('nodemailer').then(({ createTransport }) => createTransport({ ...CLOSED, ...options }))),
+    mailer: () =>
+      (opening ??= import('nodemailer').then(({ createTransport }) => createTransport({ ...CLOSED, ...options }))),
     close: () => void opening?.then((mailer) => mailer.close()),
   };
 }
@@ -57,7 +63,11 @@ function failureOf({ code = 'unknown', responseCode, command }: Failure): Error 
   // A 5xx answer to anything before is about this forum, not about the mail: an operator can mend that.
   const aboutTheMail = command === 'RCPT TO' || command === 'DATA' || code === 'EMESSAGE';
   if (responseCode !== undefined && responseCode >= 500 && aboutTheMail) return new Refused(responseCode);
-  return new Error(responseCode ? `the mail server refused for now (${responseCode})` : `the mail server could not be reached (${code})`);
+  return new Error(
+    responseCode
+      ? `the mail server refused for now (${responseCode})`
+      : `the mail server could not be reached (${code})`,
+  );
 }
 
 /** Into files, one for each mail, readable by the server's user only. */

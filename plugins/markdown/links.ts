@@ -32,16 +32,23 @@ export function linkTarget(address: string, { origin }: Rules): Target | undefin
   return url.origin === origin && !path.startsWith('//') ? { href: path, foreign: false } : undefined;
 }
 
-/** Where this site has files; anything else of its own is a route, which a picture would call in the name of whoever reads. */
+/**
+ * Where this site has files; anything else of its own is a route, which a picture would call in the name of whoever
+ * reads.
+ */
 const FILES = /^\/(?:uploads|assets)\//;
 /** Dots, slashes and control characters that whoever serves a file may decode once more. */
 const ENCODED = /%(?:[01][0-9a-f]|25|2e|2f|5c)/i;
 
-/** The address of a picture that may be shown in place; `undefined`: it may at most be linked. Judged as browsers will write it. */
+/**
+ * The address of a picture that may be shown in place; `undefined`: it may at most be linked. Judged as browsers will
+ * write it.
+ */
 export function imageSource(address: string, rules: Rules): string | undefined {
   const target = linkTarget(address, rules);
   const url = target && URL.parse(target.href, rules.origin);
   if (!target || !url || url.protocol === 'mailto:') return undefined;
-  if (url.origin === rules.origin) return FILES.test(url.pathname) && !ENCODED.test(url.pathname) ? target.href : undefined;
+  if (url.origin === rules.origin)
+    return FILES.test(url.pathname) && !ENCODED.test(url.pathname) ? target.href : undefined;
   return url.protocol === 'https:' && rules.imageHosts.includes(url.host) ? target.href : undefined;
 }

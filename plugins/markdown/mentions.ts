@@ -14,7 +14,10 @@ export function mention(state: StateInline, silent: boolean): boolean {
   const name = NAME.exec(state.src)?.[1];
   if (name === undefined || !POSSIBLE.test(name) || state.pos + name.length >= state.posMax) return false;
   if (!silent) {
-    state.push('link_open', 'a', 1).attrs = [['class', 'mention'], ['href', `/u/${encodeURIComponent(name)}`]];
+    state.push('link_open', 'a', 1).attrs = [
+      ['class', 'mention'],
+      ['href', `/u/${encodeURIComponent(name)}`],
+    ];
     state.push('text', '', 0).content = `@${name}`;
     state.push('link_close', 'a', -1);
   }

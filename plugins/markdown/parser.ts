@@ -2,17 +2,25 @@ import MarkdownIt, { type StateBlock, type StateCore, type Token } from 'markdow
 import { FOREIGN_REL, imageSource, linkTarget, type Rules } from './links.ts';
 import { mention } from './mentions.ts';
 
-/** Repeated link definitions multiply their addresses: all attributes of one text together may be this many characters. */
+/**
+ * Repeated link definitions multiply their addresses: all attributes of one text together may be this many characters.
+ */
 const MOST_ATTRIBUTES = 256 * 1024;
 /** Deeper quotes and lists are shown as text. */
 const DEEPEST = 40;
-/** All tables of one text together: every row is filled up to the width of its header, so that one character can become a whole row of cells. */
+/**
+ * All tables of one text together: every row is filled up to the width of its header, so that one character can become
+ * a whole row of cells.
+ */
 const MOST_CELLS = 10_000;
 /** As many as the beginning of an ordinary text has. Excerpts are made on the spot. */
 const MOST_CELLS_OF_WORDS = 500;
 
 export interface Parser {
-  /** HTML made of allowed elements only; it goes through the sanitiser all the same. Throws when a text grows out of proportion. */
+  /**
+   * HTML made of allowed elements only; it goes through the sanitiser all the same. Throws when a text grows out of
+   * proportion.
+   */
   parse(source: string): string;
   /** The words alone, for excerpts. */
   words(source: string): string;
@@ -35,18 +43,27 @@ export function createParser(rules: Rules): Parser {
 
 type BlockRule = (state: StateBlock, start: number, end: number, silent: boolean) => boolean;
 
-/** Lets the rule for tables see only as many lines as the cells left in `env` may still fill: a table that goes on beyond them refuses the text. */
+/**
+ * Lets the rule for tables see only as many lines as the cells left in `env` may still fill: a table that goes on
+ * beyond them refuses the text.
+ */
 function boundTables(markdown: InstanceType<typeof MarkdownIt>): void {
   const table = (markdown.block.ruler.getRules('') as readonly BlockRule[]).find(({ name }) => name === 'table')!;
   const bounded: BlockRule = (state, start, end, silent) => {
     if (!table(state, start, end, true)) return false;
     if (silent) return true;
-    const columns = state.src.slice(state.bMarks[start + 1], state.eMarks[start + 1]).trim().replace(/^\||\|$/g, '').split('|').length;
+    const columns = state.src
+      .slice(state.bMarks[start + 1], state.eMarks[start + 1])
+      .trim()
+      .replace(/^\||\|$/g, '')
+      .split('|').length;
     const left = state.env['cells'] as number;
     const stop = start + 1 + Math.floor(left / columns);
     const fits = stop >= start + 2 && table(state, start, Math.min(end, stop), false);
     if (!fits || (state.line === stop && stop < end && !state.isEmpty(stop))) {
-      throw new RangeError(`has tables of more than ${MOST_CELLS.toLocaleString('en')} cells; every row counts as wide as its table`);
+      throw new RangeError(
+        `has tables of more than ${MOST_CELLS.toLocaleString('en')} cells; every row counts as wide as its table`,
+      );
     }
     state.env['cells'] = left - (state.line - start - 1) * columns;
     return true;
@@ -76,7 +93,8 @@ function block(token: Token, outline: number[]): void {
     outline.push(level);
   }
   // A page has its own h1 and h2 above what members write; below them no step of the outline may be left out.
-  if (token.type === 'heading_open' || token.type === 'heading_close') token.tag = `h${Math.min(6, 2 + outline.length)}`;
+  if (token.type === 'heading_open' || token.type === 'heading_close')
+    token.tag = `h${Math.min(6, 2 + outline.length)}`;
   if (token.type === 'th_open' || token.type === 'td_open') align(token);
   // Only the outermost: an element with a direction of its own does not count for its parent's.
   if (token.level === 0 && token.nesting === 1) token.attrSet('dir', 'auto');
@@ -130,11 +148,13 @@ function tasks(tokens: readonly Token[]): void {
   for (const [index, token] of tokens.entries()) {
     if (token.type !== 'inline' || tokens[index - 2]?.type !== 'list_item_open') continue;
     const first = token.children?.[0];
-    if (first?.type === 'text') first.content = first.content.replace(/^\[([ xX])\] /, (_, mark: string) => (mark === ' ' ? '☐ ' : '☑ '));
+    if (first?.type === 'text')
+      first.content = first.content.replace(/^\[([ xX])\] /, (_, mark: string) => (mark === ' ' ? '☐ ' : '☑ '));
   }
 }
 
-const escapeHtml = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+const escapeHtml = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 
 function code({ content }: Token, info: string): string {
   const language = /^[a-z0-9+#-]{1,30}/.exec(info.trim().toLowerCase())?.[0];
@@ -148,7 +168,7 @@ function words(tokens: readonly Token[]): string {
     if (token.type === 'image') return words(token.children ?? []) || token.content;
     if (token.children) return words(token.children);
     if (token.type === 'text' || token.type === 'code_inline') return token.content;
-    if (token.type === 'softbreak' || token.type === 'hardbreak' || token.nesting === -1 && token.block) return ' ';
+    if (token.type === 'softbreak' || token.type === 'hardbreak' || (token.nesting === -1 && token.block)) return ' ';
     return '';
   });
   return parts.join('');

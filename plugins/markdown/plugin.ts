@@ -19,19 +19,30 @@ export default definePlugin({
   hooks: [markdownHtml],
   settings: Type.Object({
     'markdown.image_hosts': Type.Array(Type.String({ maxLength: 255 }), {
-      default: [], title: 'Hosts of pictures',
-      description: 'Pictures of these hosts are shown in texts; those of others become links. For texts written from now on.',
+      default: [],
+      title: 'Hosts of pictures',
+      description:
+        'Pictures of these hosts are shown in texts; those of others become links. For texts written from now on.',
     }),
-    'markdown.rate_limit': Type.Integer({ default: 60, minimum: 1, title: 'Previews a minute', description: 'Per member, or per address for guests.' }),
+    'markdown.rate_limit': Type.Integer({
+      default: 60,
+      minimum: 1,
+      title: 'Previews a minute',
+      description: 'Per member, or per address for guests.',
+    }),
   }),
 
   setup({ environment, http, limits, protection }, plugin) {
     const { origin } = new URL(environment.baseUrl);
     const create = (): Renderer =>
       new Renderer({ origin, imageHosts: plugin.settings['markdown.image_hosts'] }, (html, source) =>
-        plugin.filter(markdownHtml, html, { source }));
+        plugin.filter(markdownHtml, html, { source }),
+      );
     let renderer = create();
-    plugin.extend(foreignSources, { directive: 'img-src', hosts: () => plugin.settings['markdown.image_hosts'].map((host) => `https://${host}`) });
+    plugin.extend(foreignSources, {
+      directive: 'img-src',
+      hosts: () => plugin.settings['markdown.image_hosts'].map((host) => `https://${host}`),
+    });
     protection?.refresh();
     plugin.defer(() => renderer.close());
     plugin.onSettings(async (keys) => {
@@ -51,14 +62,17 @@ export default definePlugin({
     plugin.route(api, {
       method: 'post',
       path: '/markdown/parse',
-      summary: 'Renders Markdown as it would be shown in a post; at most 64 KiB, and 8 KiB and one at a time per address for guests.',
+      summary:
+        'Renders Markdown as it would be shown in a post; at most 64 KiB, and 8 KiB and one at a time per address for guests.',
       body: Type.Object({ content: Type.String() }),
       result: Type.Object({ html: Type.String() }),
       can: 'public',
       options: { csrf: false, longText: true, bucket: { name: 'markdown', window: 60, limit: 'markdown.rate_limit' } },
     })(async ({ req, actor, body: { content } }) => {
       if (!isGuest(actor)) return { html: await renderer.render(content, 'preview') };
-      return { html: await guests.one(limits.addressKey(http.addressOf(req)), () => renderer.render(content, 'guest')) };
+      return {
+        html: await guests.one(limits.addressKey(http.addressOf(req)), () => renderer.render(content, 'guest')),
+      };
     });
 
     return { markdown };

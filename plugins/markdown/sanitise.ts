@@ -9,8 +9,31 @@ const BLOCKS = ['p', 'h3', 'h4', 'h5', 'h6', 'blockquote', 'ul', 'li', 'hr', 'ta
 
 const ALLOWED: IOptions = {
   allowedTags: [
-    'p', 'br', 'hr', 'h3', 'h4', 'h5', 'h6', 'blockquote', 'ul', 'ol', 'li', 'pre', 'code', 'em', 'strong', 's', 'span', 'a', 'img',
-    'table', 'thead', 'tbody', 'tr', 'th', 'td',
+    'p',
+    'br',
+    'hr',
+    'h3',
+    'h4',
+    'h5',
+    'h6',
+    'blockquote',
+    'ul',
+    'ol',
+    'li',
+    'pre',
+    'code',
+    'em',
+    'strong',
+    's',
+    'span',
+    'a',
+    'img',
+    'table',
+    'thead',
+    'tbody',
+    'tr',
+    'th',
+    'td',
   ],
   // No id, no name, no style: a text can neither shadow what scripts look for nor dress up as the page.
   allowedAttributes: {
@@ -31,21 +54,52 @@ const ALLOWED: IOptions = {
   allowedSchemes: ['http', 'https', 'mailto'],
   allowProtocolRelative: false,
   // Text inside these is not text to a browser, so it is not kept as text either.
-  nonTextTags: ['script', 'style', 'textarea', 'option', 'noscript', 'iframe', 'noembed', 'noframes', 'xmp', 'plaintext', 'title', 'svg', 'math', 'template'],
+  nonTextTags: [
+    'script',
+    'style',
+    'textarea',
+    'option',
+    'noscript',
+    'iframe',
+    'noembed',
+    'noframes',
+    'xmp',
+    'plaintext',
+    'title',
+    'svg',
+    'math',
+    'template',
+  ],
   nestingLimit: 100,
 };
 
 /** The last step of every text, and the only place where HTML is judged. Applying it twice changes nothing. */
 export function createSanitiser(rules: Rules): (html: string) => string {
-  const link = (tagName: string, { href, rel: _rel, ...rest }: Attributes): { tagName: string; attribs: Attributes } => {
+  const link = (
+    tagName: string,
+    { href, rel: _rel, ...rest }: Attributes,
+  ): { tagName: string; attribs: Attributes } => {
     const target = href === undefined ? undefined : linkTarget(href, rules);
     if (!target) return { tagName, attribs: rest };
     return { tagName, attribs: { href: target.href, ...(target.foreign ? { rel: FOREIGN_REL } : {}), ...rest } };
   };
-  const picture = (tagName: string, { src, alt = '', title, width = '', height = '' }: Attributes): { tagName: string; attribs: Attributes } => {
+  const picture = (
+    tagName: string,
+    { src, alt = '', title, width = '', height = '' }: Attributes,
+  ): { tagName: string; attribs: Attributes } => {
     const source = src === undefined ? undefined : imageSource(src, rules);
     if (source === undefined) return { tagName, attribs: {} };
-    return { tagName, attribs: { src: source, alt, ...(title === undefined ? {} : { title }), ...(PIXELS.test(width) && PIXELS.test(height) ? { width, height } : {}), loading: 'lazy', decoding: 'async' } };
+    return {
+      tagName,
+      attribs: {
+        src: source,
+        alt,
+        ...(title === undefined ? {} : { title }),
+        ...(PIXELS.test(width) && PIXELS.test(height) ? { width, height } : {}),
+        loading: 'lazy',
+        decoding: 'async',
+      },
+    };
   };
   const options: IOptions = {
     ...ALLOWED,

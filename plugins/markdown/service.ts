@@ -5,14 +5,19 @@ import { createParser } from './parser.ts';
 import { createSanitiser } from './sanitise.ts';
 import { Workshop } from './workshop.ts';
 
-/** Up to this many characters a text without tables is rendered on the spot (a few milliseconds at worst), beyond it in a worker. */
+/**
+ * Up to this many characters a text without tables is rendered on the spot (a few milliseconds at worst), beyond it in
+ * a worker.
+ */
 const SMALL = 2_048;
 
 /** Where texts are rendered. Each has a worker thread of its own, so that none waits for another. */
 interface Lane {
   /** Bytes of UTF-8. */
   readonly largest: number;
-  /** Milliseconds for all steps of one text, from when the worker takes it up. 64 KiB of ordinary text take about 20. */
+  /**
+   * Milliseconds for all steps of one text, from when the worker takes it up. 64 KiB of ordinary text take about 20.
+   */
   readonly time: number;
   /** Whether small texts are rendered on the spot. */
   readonly spot: boolean;
@@ -50,21 +55,28 @@ export class Renderer {
 
   async render(source: string, lane: LaneName = 'post'): Promise<string> {
     const { largest, time, spot, hint = '' }: Lane = LANES[lane];
-    if (Buffer.byteLength(source) > largest) throw new InvalidInput([{ field: 'content', message: `must be at most ${largest / 1024} KiB${hint}` }]);
+    if (Buffer.byteLength(source) > largest)
+      throw new InvalidInput([{ field: 'content', message: `must be at most ${largest / 1024} KiB${hint}` }]);
     const workshop = this.#workshops[lane];
     const left = { left: time };
     // A few characters can make a table of thousands of cells.
     const small = spot && source.length <= SMALL && !source.includes('|');
     const parsed = small ? this.#parseHere(source) : await workshop.run({ step: 'parse', text: source }, left);
-    // The sanitiser writes some characters shorter, but never by half a page: what is too large before it is not worth its time.
+    // The sanitiser writes some characters shorter, but never by half a page: what is too large before it is not worth
+    // its time.
     bounded(parsed, 2 * LARGEST_HTML);
     const html = await this.#decorate(parsed, source);
-    return bounded(spot && html.length <= 4 * SMALL ? this.#clean(html) : await workshop.run({ step: 'clean', text: html }, left), LARGEST_HTML);
+    return bounded(
+      spot && html.length <= 4 * SMALL ? this.#clean(html) : await workshop.run({ step: 'clean', text: html }, left),
+      LARGEST_HTML,
+    );
   }
 
   excerpt(source: string, length: number): string {
     // Twice the length leaves room for marks and addresses; the rest of a long text is never looked at.
-    const text = this.#words(source.slice(0, Math.min(SMALL, 2 * length + 500))).replace(/\s+/g, ' ').trim();
+    const text = this.#words(source.slice(0, Math.min(SMALL, 2 * length + 500)))
+      .replace(/\s+/g, ' ')
+      .trim();
     if (text.length <= length) return text;
     const cut = text.slice(0, Math.max(0, length - 1));
     const space = cut.lastIndexOf(' ');
@@ -80,7 +92,9 @@ export class Renderer {
     }
   }
 
-  /** A text that could not be rendered, because it is from before the bounds or was cut amid a table, gives its source. */
+  /**
+   * A text that could not be rendered, because it is from before the bounds or was cut amid a table, gives its source.
+   */
   #words(source: string): string {
     try {
       return this.#parser.words(source);

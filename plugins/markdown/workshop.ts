@@ -8,15 +8,20 @@ const LONGEST_QUEUE = 100;
 /** Milliseconds without an order after which the thread ends; the next order starts another. */
 const IDLE = 60_000;
 
-const tooSlow = (): InvalidInput => new InvalidInput([{ field: 'content', message: 'is too intricate to be shown; simplify it' }]);
-const interrupted = (): HttpError => new HttpError(503, 'Rendering was interrupted; try again', { headers: { 'Retry-After': '1' } });
+const tooSlow = (): InvalidInput =>
+  new InvalidInput([{ field: 'content', message: 'is too intricate to be shown; simplify it' }]);
+const interrupted = (): HttpError =>
+  new HttpError(503, 'Rendering was interrupted; try again', { headers: { 'Retry-After': '1' } });
 
 /** Milliseconds that all steps of one text may still take. */
 export interface Time {
   left: number;
 }
 
-/** A worker thread for texts, so that they hold up nobody else, and none holds the thread for longer than its time. Started when it is needed. */
+/**
+ * A worker thread for texts, so that they hold up nobody else, and none holds the thread for longer than its time.
+ * Started when it is needed.
+ */
 export class Workshop {
   readonly #rules: Rules;
   readonly #idle: number;
@@ -38,9 +43,13 @@ export class Workshop {
     return this.#worker !== undefined;
   }
 
-  /** Takes from `time` what the order took. Rejects with 400 for a text that took too long or grew too much, 503 when too many wait. */
+  /**
+   * Takes from `time` what the order took. Rejects with 400 for a text that took too long or grew too much, 503 when
+   * too many wait.
+   */
   run(order: Order, time: Time): Promise<string> {
-    if (this.#waiting >= LONGEST_QUEUE) throw new HttpError(503, 'Too many long texts at once; try again soon', { headers: { 'Retry-After': '5' } });
+    if (this.#waiting >= LONGEST_QUEUE)
+      throw new HttpError(503, 'Too many long texts at once; try again soon', { headers: { 'Retry-After': '5' } });
     this.#waiting++;
     const result = this.#last.then(() => this.#do(order, time)).finally(() => this.#waiting--);
     this.#last = result.catch(() => undefined);
@@ -80,7 +89,10 @@ export class Workshop {
   }
 
   #hire(): Worker {
-    const worker = new Worker(new URL('./worker.ts', import.meta.url), { workerData: this.#rules, resourceLimits: { maxOldGenerationSizeMb: 256 } });
+    const worker = new Worker(new URL('./worker.ts', import.meta.url), {
+      workerData: this.#rules,
+      resourceLimits: { maxOldGenerationSizeMb: 256 },
+    });
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#ready = promise;
     worker.on('message', (reply: Reply | 'ready') => {

@@ -2,9 +2,24 @@ import { defineAction, definePermission } from '#core';
 
 /** What moderators do, as their log names it. */
 export const ACTIONS = [
-  'post.edited', 'post.deleted', 'post.restored', 'discussion.renamed', 'discussion.moved', 'discussion.pinned', 'discussion.unpinned', 'discussion.locked',
-  'discussion.unlocked', 'discussion.deleted', 'discussion.restored', 'report.resolved', 'report.dismissed', 'member.warned', 'member.suspended',
-  'member.released', 'member.banned', 'member.unbanned',
+  'post.edited',
+  'post.deleted',
+  'post.restored',
+  'discussion.renamed',
+  'discussion.moved',
+  'discussion.pinned',
+  'discussion.unpinned',
+  'discussion.locked',
+  'discussion.unlocked',
+  'discussion.deleted',
+  'discussion.restored',
+  'report.resolved',
+  'report.dismissed',
+  'member.warned',
+  'member.suspended',
+  'member.released',
+  'member.banned',
+  'member.unbanned',
 ] as const;
 export type ActionName = (typeof ACTIONS)[number];
 
@@ -28,8 +43,17 @@ export interface ModerationEntry {
 /** A moderator did something. Raised in the transaction that puts it into the log, once for each. */
 export const acted = defineAction<{ readonly entry: ModerationEntry }>('moderation.acted');
 
-/** A moderator noted something about a member, for other moderators; raised in the transaction that keeps the note. Never with the note. */
+/**
+ * A moderator noted something about a member, for other moderators; raised in the transaction that keeps the note.
+ * Never with the note.
+ */
 export const memberNoted = defineAction<{ readonly userId: string; readonly by: string }>('moderation.member-noted');
 
-export const openModeration = definePermission('moderation.open', { label: 'see the moderators’ pages, log and notes on members', default: 'moderator' });
-export const restrainMembers = definePermission('moderation.restrain', { label: 'warn, suspend and ban members', default: 'moderator' });
+export const openModeration = definePermission('moderation.open', {
+  label: 'see the moderators’ pages, log and notes on members',
+  default: 'moderator',
+});
+export const restrainMembers = definePermission('moderation.restrain', {
+  label: 'warn, suspend and ban members',
+  default: 'moderator',
+});

@@ -14,25 +14,39 @@ interface Parts {
   readonly log: Log;
 }
 
-/** A member who is moved into the group of the banned elsewhere, such as in the admin panel, is banned as from here, and let go again in the same way. */
+/**
+ * A member who is moved into the group of the banned elsewhere, such as in the admin panel, is banned as from here, and
+ * let go again in the same way.
+ */
 export function noteBansElsewhere(plugin: PluginHandle, { data, clock, access, accounts, log }: Parts): void {
   const isBanned = (groupId: string): boolean => access.group(groupId)?.level === 'banned';
 
-  plugin.on(groupChanged, async ({ id: userId, from, to, by, partOf }, { id }) => {
-    await access.refresh();
-    if (partOf === OWN || isBanned(from) === isBanned(to)) return;
-    await data.transaction(async () => {
-      const lasting = (await accounts.find(userId))?.groupId === to;
-      if (lasting && isBanned(to)) {
-        await data.all(sql`insert into moderation_ban (user_id, group_id) values (${userId}, ${from})
+  plugin.on(
+    groupChanged,
+    async ({ id: userId, from, to, by, partOf }, { id }) => {
+      await access.refresh();
+      if (partOf === OWN || isBanned(from) === isBanned(to)) return;
+      await data.transaction(async () => {
+        const lasting = (await accounts.find(userId))?.groupId === to;
+        if (lasting && isBanned(to)) {
+          await data.all(sql`insert into moderation_ban (user_id, group_id) values (${userId}, ${from})
           on conflict (user_id) do update set group_id = excluded.group_id`);
-      }
-      if (lasting && isBanned(from)) await data.all(sql`delete from moderation_ban where user_id = ${userId}`);
-      // A line of the log has an actor; what was done by a command is in the audit log alone.
-      if (by === undefined || by === commandLine) return;
-      const action = isBanned(to) ? 'member.banned' : 'member.unbanned';
-      await log.add({ id, action, actor_id: by, user_id: userId, reason: '', created_at: new Date(clock.now()).toISOString() });
-    });
-    // Of one member in the order in which it happened.
-  }, { durable: { key: ({ id }) => id, perKey: 1 } });
+        }
+        if (lasting && isBanned(from)) await data.all(sql`delete from moderation_ban where user_id = ${userId}`);
+        // A line of the log has an actor; what was done by a command is in the audit log alone.
+        if (by === undefined || by === commandLine) return;
+        const action = isBanned(to) ? 'member.banned' : 'member.unbanned';
+        await log.add({
+          id,
+          action,
+          actor_id: by,
+          user_id: userId,
+          reason: '',
+          created_at: new Date(clock.now()).toISOString(),
+        });
+      });
+      // Of one member in the order in which it happened.
+    },
+    { durable: { key: ({ id }) => id, perKey: 1 } },
+  );
 }

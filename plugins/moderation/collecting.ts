@@ -15,7 +15,12 @@ interface CollectingParts {
 const NOBODY = '00000000-0000-0000-0000-000000000000';
 
 /** What an entry is about, for the audit log. */
-function subjectOf({ post, discussion, report_id: report, user_id: user }: ModerationEntry): { readonly type: string; readonly id: string } | undefined {
+function subjectOf({
+  post,
+  discussion,
+  report_id: report,
+  user_id: user,
+}: ModerationEntry): { readonly type: string; readonly id: string } | undefined {
   if (report !== undefined) return { type: 'report', id: report };
   if (post) return { type: 'post', id: post.id };
   if (discussion) return { type: 'discussion', id: discussion.id };
@@ -27,20 +32,46 @@ export function collect(plugin: PluginHandle, { access, discussions, log }: Coll
   plugin.on(moderated, ({ entry }) => log.add(entry), { durable: true });
 
   // Reports that ended together are one deed, under the one that the moderator had before them.
-  plugin.on(reportHandled, async ({ report }) => {
-    const everything: Viewer = { id: NOBODY, username: undefined, group: access.groupOf('admin') };
-    const head = await discussions.find(report.discussion_id, everything);
-    await log.add({
-      id: report.lead_id, action: `report.${report.outcome}`, actor_id: report.handler_id, user_id: report.author_id, report_id: report.lead_id, reason: report.note,
-      discussion: head && { id: head.id, number: head.number, title: head.title }, created_at: report.handled_at,
-    });
-  }, { durable: true });
+  plugin.on(
+    reportHandled,
+    async ({ report }) => {
+      const everything: Viewer = { id: NOBODY, username: undefined, group: access.groupOf('admin') };
+      const head = await discussions.find(report.discussion_id, everything);
+      await log.add({
+        id: report.lead_id,
+        action: `report.${report.outcome}`,
+        actor_id: report.handler_id,
+        user_id: report.author_id,
+        report_id: report.lead_id,
+        reason: report.note,
+        discussion: head && { id: head.id, number: head.number, title: head.title },
+        created_at: report.handled_at,
+      });
+    },
+    { durable: true },
+  );
 
-  plugin.extend(auditRules, audited(acted, ACTIONS.map((action) => `moderation.${action}` as const), ({ entry }) => {
-    const subject = subjectOf(entry);
-    const details = { ...(entry.user_id !== undefined && { member: entry.user_id }), ...(entry.until !== undefined && { until: entry.until }) };
-    return { action: `moderation.${entry.action}`, actor: entry.actor_id, ...(subject && { subject }), details };
-  }));
-  plugin.extend(auditRules, audited(memberNoted, ['moderation.member.noted'], ({ userId, by }) => (
-    { action: 'moderation.member.noted', actor: by, subject: { type: 'account', id: userId } })));
+  plugin.extend(
+    auditRules,
+    audited(
+      acted,
+      ACTIONS.map((action) => `moderation.${action}` as const),
+      ({ entry }) => {
+        const subject = subjectOf(entry);
+        const details = {
+          ...(entry.user_id !== undefined && { member: entry.user_id }),
+          ...(entry.until !== undefined && { until: entry.until }),
+        };
+        return { action: `moderation.${entry.action}`, actor: entry.actor_id, ...(subject && { subject }), details };
+      },
+    ),
+  );
+  plugin.extend(
+    auditRules,
+    audited(memberNoted, ['moderation.member.noted'], ({ userId, by }) => ({
+      action: 'moderation.member.noted',
+      actor: by,
+      subject: { type: 'account', id: userId },
+    })),
+  );
 }

@@ -42,7 +42,9 @@ interface LogServices {
   readonly discussions: Pick<Discussions, 'visible'>;
 }
 
-const COLUMNS = sql.raw('id, action, actor_id, user_id, discussion_id, discussion_number, title, post_number, report_id, reason, until, created_at');
+const COLUMNS = sql.raw(
+  'id, action, actor_id, user_id, discussion_id, discussion_number, title, post_number, report_id, reason, until, created_at',
+);
 
 /** What moderators did, the newest first. */
 export class Log {
@@ -78,7 +80,10 @@ export class Log {
     return this.#lines({ ...request, userId }, sql`true`);
   }
 
-  async #lines({ action, actions, actorId, userId, limit, offset = 0 }: LogRequest, condition: RawBuilder<unknown>): Promise<Lines> {
+  async #lines(
+    { action, actions, actorId, userId, limit, offset = 0 }: LogRequest,
+    condition: RawBuilder<unknown>,
+  ): Promise<Lines> {
     const { data, accounts } = this.#services;
     const conditions = [condition];
     if (action !== undefined) conditions.push(sql`action = ${action}`);
@@ -88,7 +93,12 @@ export class Log {
     const rows = await data.all(sql<EntryRow>`
       select ${COLUMNS} from moderation_entry where ${sql.join(conditions, sql` and `)} order by created_at desc, id desc limit ${limit + 1} offset ${offset}`);
     const shown = rows.slice(0, limit);
-    const people = await accounts.authors([...new Set(shown.flatMap(({ actor_id, user_id }) => [actor_id, user_id ?? actor_id]))]);
-    return { items: shown.map((row) => ({ ...row, actor: people.get(row.actor_id), member: people.get(row.user_id ?? '') })), hasMore: rows.length > limit };
+    const people = await accounts.authors([
+      ...new Set(shown.flatMap(({ actor_id, user_id }) => [actor_id, user_id ?? actor_id])),
+    ]);
+    return {
+      items: shown.map((row) => ({ ...row, actor: people.get(row.actor_id), member: people.get(row.user_id ?? '') })),
+      hasMore: rows.length > limit,
+    };
   }
 }

@@ -44,6 +44,11 @@ export class StaffNotes {
     const rows = await data.all(sql<{ id: string; author_id: string; content: string; created_at: Date }>`
       select id, author_id, content, created_at from moderation_note where user_id = ${userId} order by id desc limit ${MOST}`);
     const authors = await accounts.authors(rows.map((row) => row.author_id));
-    return rows.map((row) => ({ id: row.id, author: authors.get(row.author_id), content: row.content, created_at: row.created_at.toISOString() }));
+    return rows.map((row) => ({
+      id: row.id,
+      author: authors.get(row.author_id),
+      content: row.content,
+      created_at: row.created_at.toISOString(),
+    }));
   }
 }

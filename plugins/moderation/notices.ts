@@ -7,15 +7,30 @@ import { notificationTypes, type Notifications } from '#plugins/notifications';
 
 /** Where members read what was done to them. */
 export const STANDING = '/settings/standing';
-/** What a member is told of, and as what. What concerns them no further, such as that their discussion was pinned, is not told. */
+/**
+ * What a member is told of, and as what. What concerns them no further, such as that their discussion was pinned, is
+ * not told.
+ */
 const TOLD: Partial<Record<ActionName, string>> = {
-  'post.edited': 'moderation_changed', 'post.deleted': 'moderation_removed', 'post.restored': 'moderation_restored', 'discussion.renamed': 'moderation_changed',
-  'discussion.moved': 'moderation_changed', 'discussion.locked': 'moderation_changed', 'discussion.deleted': 'moderation_removed',
-  'discussion.restored': 'moderation_restored', 'member.warned': 'moderation_member', 'member.suspended': 'moderation_member',
-  'member.released': 'moderation_member', 'member.banned': 'moderation_member', 'member.unbanned': 'moderation_member',
+  'post.edited': 'moderation_changed',
+  'post.deleted': 'moderation_removed',
+  'post.restored': 'moderation_restored',
+  'discussion.renamed': 'moderation_changed',
+  'discussion.moved': 'moderation_changed',
+  'discussion.locked': 'moderation_changed',
+  'discussion.deleted': 'moderation_removed',
+  'discussion.restored': 'moderation_restored',
+  'member.warned': 'moderation_member',
+  'member.suspended': 'moderation_member',
+  'member.released': 'moderation_member',
+  'member.banned': 'moderation_member',
+  'member.unbanned': 'moderation_member',
 };
 export const TOLD_ACTIONS = Object.keys(TOLD) as readonly ActionName[];
-/** The one type that is mailed. Each has a reason of its own, so it stands alone; what was done in one discussion is one notification while unread. */
+/**
+ * The one type that is mailed. Each has a reason of its own, so it stands alone; what was done in one discussion is one
+ * notification while unread.
+ */
 const WORD = 'moderation_member';
 const TYPES = [...new Set(Object.values(TOLD))];
 /** Characters of a notification's title. */
@@ -35,10 +50,18 @@ interface NoticeParts {
 }
 
 /** Tells members what moderators did to them and to what they wrote, once, and never who did. */
-export function tellMembers(plugin: PluginHandle, { access, accounts, categories, discussions, notifications }: NoticeParts): void {
+export function tellMembers(
+  plugin: PluginHandle,
+  { access, accounts, categories, discussions, notifications }: NoticeParts,
+): void {
   for (const type of TYPES) {
     const mailed = type === WORD;
-    plugin.extend(notificationTypes, { type, label: `moderation:tell.${type}`, sentence: `moderation:says.${type}`, mailed });
+    plugin.extend(notificationTypes, {
+      type,
+      label: `moderation:tell.${type}`,
+      sentence: `moderation:says.${type}`,
+      mailed,
+    });
   }
 
   /** A discussion's title is told to those who may read where it is, also when it is deleted. */
@@ -51,18 +74,24 @@ export function tellMembers(plugin: PluginHandle, { access, accounts, categories
     return head && viewer && categories.find(head.categoryId, viewer) && head.title;
   };
 
-  plugin.on(acted, async ({ entry }) => {
-    const { id, action, user_id: userId } = entry;
-    const type = TOLD[action];
-    if (type === undefined || userId === undefined || userId === entry.actor_id) return;
-    const key = `moderation:${id}`;
-    if (type === WORD) {
-      const title = (entry.reason === '' ? WITHOUT.member : entry.reason).slice(0, LENGTH);
-      return notifications.notify([{ type, userId, url: STANDING, title, key, group: key }]);
-    }
-    const title = await titleOf(entry);
-    // Those without a title cannot be told apart by whoever reads them.
-    const group = title === undefined ? 'moderation' : `moderation:${entry.discussion!.id}`;
-    await notifications.notify([{ type, userId, url: STANDING, title: (title ?? WITHOUT.post).slice(0, LENGTH), key, group }]);
-  }, { durable: true });
+  plugin.on(
+    acted,
+    async ({ entry }) => {
+      const { id, action, user_id: userId } = entry;
+      const type = TOLD[action];
+      if (type === undefined || userId === undefined || userId === entry.actor_id) return;
+      const key = `moderation:${id}`;
+      if (type === WORD) {
+        const title = (entry.reason === '' ? WITHOUT.member : entry.reason).slice(0, LENGTH);
+        return notifications.notify([{ type, userId, url: STANDING, title, key, group: key }]);
+      }
+      const title = await titleOf(entry);
+      // Those without a title cannot be told apart by whoever reads them.
+      const group = title === undefined ? 'moderation' : `moderation:${entry.discussion!.id}`;
+      await notifications.notify([
+        { type, userId, url: STANDING, title: (title ?? WITHOUT.post).slice(0, LENGTH), key, group },
+      ]);
+    },
+    { durable: true },
+  );
 }

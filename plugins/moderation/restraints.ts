@@ -15,7 +15,10 @@ interface RestraintServices {
 }
 const DAY = 86_400_000;
 
-/** What moderators do to members. Whoever does it must stand above the member on the ladder of groups, so nobody acts on themselves. */
+/**
+ * What moderators do to members. Whoever does it must stand above the member on the ladder of groups, so nobody acts on
+ * themselves.
+ */
 export class Restraints {
   readonly #services: RestraintServices;
 
@@ -40,11 +43,16 @@ export class Restraints {
   }
 
   /** In place of a suspension that lasts. */
-  suspend(userId: string, { days, reason }: { readonly days: number; readonly reason: string }, viewer: Viewer): Promise<void> {
+  suspend(
+    userId: string,
+    { days, reason }: { readonly days: number; readonly reason: string },
+    viewer: Viewer,
+  ): Promise<void> {
     const { access, clock } = this.#services;
     const until = new Date(clock.now() + days * DAY);
     return this.#act('member.suspended', userId, { reason, until }, viewer, async (account) => {
-      if (this.banned(account)) throw new HttpError(409, `${account.username} is banned, which goes further than a suspension`);
+      if (this.banned(account))
+        throw new HttpError(409, `${account.username} is banned, which goes further than a suspension`);
       await access.suspend({ userId, until, reason: reason.trim() });
     });
   }
@@ -74,14 +82,24 @@ export class Restraints {
     const { data, access, accounts } = this.#services;
     return this.#act('member.unbanned', userId, { reason }, viewer, async (account) => {
       if (!this.banned(account)) throw new HttpError(409, `${account.username} is not banned any more`);
-      const before = await data.one(sql<{ groupId: string }>`delete from moderation_ban where user_id = ${userId} returning group_id as "groupId"`);
+      const before = await data.one(
+        sql<{ groupId: string }>`delete from moderation_ban where user_id = ${userId} returning group_id as "groupId"`,
+      );
       const group = access.group(before?.groupId ?? '');
-      await accounts.setGroup(userId, group && access.outranks(viewer, group) ? group.id : access.groupOf('member').id, viewer.id, OWN);
+      await accounts.setGroup(
+        userId,
+        group && access.outranks(viewer, group) ? group.id : access.groupOf('member').id,
+        viewer.id,
+        OWN,
+      );
     });
   }
 
   async #act(
-    action: ActionName, userId: string, { reason, until }: { readonly reason: string; readonly until?: Date }, viewer: Viewer,
+    action: ActionName,
+    userId: string,
+    { reason, until }: { readonly reason: string; readonly until?: Date },
+    viewer: Viewer,
     work: (account: Account) => Promise<void>,
   ): Promise<void> {
     const { data, clock, accounts, log } = this.#services;
@@ -89,12 +107,18 @@ export class Restraints {
       const account = await accounts.find(userId);
       if (!account) throw notFound('There is no such member');
       if (viewer.id === userId) throw new HttpError(403, 'Somebody else has to judge you');
-      if (!this.above(viewer, account)) throw new HttpError(403, `${account.username} is not below you; ask an administrator`);
+      if (!this.above(viewer, account))
+        throw new HttpError(403, `${account.username} is not below you; ask an administrator`);
       await work(account);
       const now = clock.now();
       await log.add({
-        id: createId(now), action, actor_id: viewer.id ?? '', user_id: userId, reason: reason.trim(),
-        until: until?.toISOString(), created_at: new Date(now).toISOString(),
+        id: createId(now),
+        action,
+        actor_id: viewer.id ?? '',
+        user_id: userId,
+        reason: reason.trim(),
+        until: until?.toISOString(),
+        created_at: new Date(now).toISOString(),
       });
     });
   }

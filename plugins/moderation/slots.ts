@@ -15,26 +15,44 @@ interface SlotParts {
 
 /** What moderation adds to the pages of others: why a member may not write, and the ways to the page of a member. */
 export function fillSlots(plugin: PluginHandle, { access, accounts, web }: SlotParts): void {
-  plugin.extend(slotFillings, fill(defineSlot<object>('main.start'), async (contexts, viewer) => {
-    const suspension = access.suspension(viewer.id);
-    const banned = viewer.group.level === 'banned';
-    if (!suspension && !banned) return [];
-    const notice = await web.fragment(viewer, '@moderation/restrained', { ...suspension, banned, href: STANDING });
-    return contexts.map(() => notice);
-  }));
+  plugin.extend(
+    slotFillings,
+    fill(defineSlot<object>('main.start'), async (contexts, viewer) => {
+      const suspension = access.suspension(viewer.id);
+      const banned = viewer.group.level === 'banned';
+      if (!suspension && !banned) return [];
+      const notice = await web.fragment(viewer, '@moderation/restrained', { ...suspension, banned, href: STANDING });
+      return contexts.map(() => notice);
+    }),
+  );
 
-  plugin.extend(slotFillings, fill(defineSlot<Author>('profile.about'), (people, viewer) => Promise.all(people.map(async ({ id, username }) => {
-    if (id === viewer.id || !access.allows(viewer, openModeration)) return undefined;
-    return web.fragment(viewer, '@moderation/profile-link', { href: memberPath(username) });
-  }))));
+  plugin.extend(
+    slotFillings,
+    fill(defineSlot<Author>('profile.about'), (people, viewer) =>
+      Promise.all(
+        people.map(async ({ id, username }) => {
+          if (id === viewer.id || !access.allows(viewer, openModeration)) return undefined;
+          return web.fragment(viewer, '@moderation/profile-link', { href: memberPath(username) });
+        }),
+      ),
+    ),
+  );
 
-  plugin.extend(slotFillings, fill(reportActions, async (reports, viewer) => {
-    if (!access.allows(viewer, restrainMembers)) return [];
-    const authors = await accounts.authors(reports.map((report) => report.author_id));
-    return Promise.all(reports.map(async (report) => {
-      const author = authors.get(report.author_id);
-      if (!author || author.id === viewer.id) return undefined;
-      return web.fragment(viewer, '@moderation/report-action', { username: author.username, href: memberPath(author.username) });
-    }));
-  }));
+  plugin.extend(
+    slotFillings,
+    fill(reportActions, async (reports, viewer) => {
+      if (!access.allows(viewer, restrainMembers)) return [];
+      const authors = await accounts.authors(reports.map((report) => report.author_id));
+      return Promise.all(
+        reports.map(async (report) => {
+          const author = authors.get(report.author_id);
+          if (!author || author.id === viewer.id) return undefined;
+          return web.fragment(viewer, '@moderation/report-action', {
+            username: author.username,
+            href: memberPath(author.username),
+          });
+        }),
+      );
+    }),
+  );
 }

@@ -12,8 +12,8 @@ const QUOTED = /^@(.+)$/;
 const PLACE = /\bhref="\/d\/\d+(\/\d+#post-\d+)?"/;
 
 /**
- * Read from what a post's text was rendered to, so that what is a mention here is one on the page. In quotations nobody speaks: there, a link
- * to a post under the name of its author is how the composer quotes.
+ * Read from what a post's text was rendered to, so that what is a mention here is one on the page. In quotations nobody
+ * speaks: there, a link to a post under the name of its author is how the composer quotes.
  */
 export function addressed(html: string): Addressed {
   const [mentioned, quoted] = [new Set<string>(), new Set<string>()];

@@ -4,12 +4,20 @@ import { Author } from '#plugins/accounts';
 import { nullable, Time } from '#plugins/api';
 
 /**
- * A notification as the API shows it. Those of one type about one thing are one while unread: `count` says how many, `actor` who was last,
- * `url` leads to the first of them. `title` is what it is about.
+ * A notification as the API shows it. Those of one type about one thing are one while unread: `count` says how many,
+ * `actor` who was last, `url` leads to the first of them. `title` is what it is about.
  */
 export const NotificationRecord = Type.Object({
-  id: Type.String(), type: Type.String(), title: Type.String(), url: Type.String(), actor: nullable(Author),
-  discussion_id: nullable(Type.String()), post_id: nullable(Type.String()), count: Type.Integer(), is_read: Type.Boolean(), created_at: Time,
+  id: Type.String(),
+  type: Type.String(),
+  title: Type.String(),
+  url: Type.String(),
+  actor: nullable(Author),
+  discussion_id: nullable(Type.String()),
+  post_id: nullable(Type.String()),
+  count: Type.Integer(),
+  is_read: Type.Boolean(),
+  created_at: Time,
 });
 export type NotificationRecord = Static<typeof NotificationRecord>;
 
@@ -51,8 +59,9 @@ export interface NewNotification {
 }
 export interface Notifications {
   /**
-   * Keeps it, counts it, tells the member's open pages, and sends mail by preference. Nothing for the actor themselves, for who muted it, or
-   * for what the member may not see. Of several with one key for one member the first counts. Any number, in batches of a few statements.
+   * Keeps it, counts it, tells the member's open pages, and sends mail by preference. Nothing for the actor themselves,
+   * for who muted it, or for what the member may not see. Of several with one key for one member the first counts. Any
+   * number, in batches of a few statements.
    */
   notify(notifications: readonly NewNotification[]): Promise<void>;
   /** Unread ones that the member may see; in constant time. */
@@ -60,5 +69,8 @@ export interface Notifications {
 }
 export const Notifications = defineToken<Notifications>('Notifications');
 
-/** What these members have to read changed. Raised in the transaction that changed it; what is held for them is purged before that resolves. */
+/**
+ * What these members have to read changed. Raised in the transaction that changed it; what is held for them is purged
+ * before that resolves.
+ */
 export const unreadChanged = defineAction<{ readonly userIds: readonly string[] }>('notifications.changed');

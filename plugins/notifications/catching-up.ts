@@ -12,20 +12,29 @@ const KEY = 'notifications.stopped_at';
 /** Posts that are looked at in one transaction. */
 const PAGE = 200;
 
-/** While the plugin is switched off discussions are moved and deleted without it: where it stopped is noted, and gone through when it is back. */
-export async function addCatchingUp(plugin: PluginHandle<{ readonly [KEY]: string }>, parts: CatchingUpParts): Promise<void> {
+/**
+ * While the plugin is switched off discussions are moved and deleted without it: where it stopped is noted, and gone
+ * through when it is back.
+ */
+export async function addCatchingUp(
+  plugin: PluginHandle<{ readonly [KEY]: string }>,
+  parts: CatchingUpParts,
+): Promise<void> {
   const { data, settings, discussions, follower } = parts;
-  // One batch an attempt, which leaves the rest to the next one in the same transaction: a stop loses nothing of what was done.
+  // One batch an attempt, which leaves the rest to the next one in the same transaction: a stop loses nothing of what
+  // was done.
   const job = plugin.job<{ readonly since: string; readonly after?: string }>('catch-up', {
     schema: Type.Object({ since: Type.String(), after: Type.Optional(Type.String()) }),
-    run: ({ since, after }, { continueWith }) => data.transaction(async (em) => {
-      const posts = await discussions.mirrored(after, PAGE, since);
-      await follower.posts(em, posts);
-      // A post that was deleted by itself does not say whether its discussion is there.
-      const telling = new Map(posts.filter(({ removed }) => !removed).map((post) => [post.discussionId, post]));
-      for (const { discussionId: id, title, categoryId, visible } of telling.values()) await follower.discussion(em, { id, title, categoryId, visible });
-      if (posts.length === PAGE) await continueWith({ since, after: posts.at(-1)!.id });
-    }),
+    run: ({ since, after }, { continueWith }) =>
+      data.transaction(async (em) => {
+        const posts = await discussions.mirrored(after, PAGE, since);
+        await follower.posts(em, posts);
+        // A post that was deleted by itself does not say whether its discussion is there.
+        const telling = new Map(posts.filter(({ removed }) => !removed).map((post) => [post.discussionId, post]));
+        for (const { discussionId: id, title, categoryId, visible } of telling.values())
+          await follower.discussion(em, { id, title, categoryId, visible });
+        if (posts.length === PAGE) await continueWith({ since, after: posts.at(-1)!.id });
+      }),
   });
   plugin.defer(async () => settings.set({ [KEY]: await discussions.mark() }));
   const since = plugin.settings[KEY];

@@ -44,27 +44,47 @@ export class Letters {
     const subject = this.says(row, actor);
     const unsubscribe = this.#link(row.userId, row.type);
     const parts = letter({
-      title: subject, paragraphs: [], action: { label: web.text('notifications:mail.open'), href: environment.baseUrl + row.url },
-      reason: web.text('notifications:mail.reason'), end: { label: web.text('notifications:mail.stop'), href: unsubscribe },
+      title: subject,
+      paragraphs: [],
+      action: { label: web.text('notifications:mail.open'), href: environment.baseUrl + row.url },
+      reason: web.text('notifications:mail.reason'),
+      end: { label: web.text('notifications:mail.stop'), href: unsubscribe },
     });
     return { to, subject, ...parts, unsubscribe, key: `notification:${row.id}` };
   }
 
-  digest(rows: readonly NotificationRow[], actors: ReadonlyMap<string, Author>, { to, more, key }: DigestOptions): Message {
+  digest(
+    rows: readonly NotificationRow[],
+    actors: ReadonlyMap<string, Author>,
+    { to, more, key }: DigestOptions,
+  ): Message {
     const { web, environment } = this.#parts;
     const userId = rows[0]!.userId;
     const title = web.text('notifications:digest.title', { count: rows.length });
     const unsubscribe = this.#link(userId, DIGEST);
     const parts = letter({
-      title, paragraphs: [], links: rows.map((row) => ({ label: this.says(row, actors.get(row.actorId ?? '')), href: environment.baseUrl + row.url })),
-      action: { label: web.text(more ? 'notifications:digest.more' : 'notifications:digest.all'), href: `${environment.baseUrl}/notifications` },
-      reason: web.text('notifications:digest.reason'), end: { label: web.text('notifications:mail.stop'), href: unsubscribe },
+      title,
+      paragraphs: [],
+      links: rows.map((row) => ({
+        label: this.says(row, actors.get(row.actorId ?? '')),
+        href: environment.baseUrl + row.url,
+      })),
+      action: {
+        label: web.text(more ? 'notifications:digest.more' : 'notifications:digest.all'),
+        href: `${environment.baseUrl}/notifications`,
+      },
+      reason: web.text('notifications:digest.reason'),
+      end: { label: web.text('notifications:mail.stop'), href: unsubscribe },
     });
     return { to, subject: title, ...parts, unsubscribe, key: `digest:${userId}:${key}` };
   }
 
   /** Whom and what a link of a mail is about; undefined for one that was not made here. */
-  read(userId: string, kind: string, signature: string): { readonly userId: string; readonly kind: string } | undefined {
+  read(
+    userId: string,
+    kind: string,
+    signature: string,
+  ): { readonly userId: string; readonly kind: string } | undefined {
     return this.#parts.secrets.verify(PURPOSE, `${userId} ${kind}`, signature) ? { userId, kind } : undefined;
   }
 

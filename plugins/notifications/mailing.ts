@@ -26,9 +26,18 @@ const DAY = 86_400_000;
 /** Milliseconds: what is newer may have company that is not committed yet, so it waits for the next digest. */
 const FRESH = 60_000;
 
-/** What is mailed: single notifications a while after they came, and digests each morning. Returns how to ask for the former. */
-export function addMailing(plugin: PluginHandle<MailSettings>, parts: MailingParts): (ids: readonly string[]) => Promise<void> {
-  const job = plugin.job<{ readonly id: string }>('mail', { schema: Type.Object({ id: Type.String() }), run: ({ id }) => mailOne(parts, id) });
+/**
+ * What is mailed: single notifications a while after they came, and digests each morning. Returns how to ask for the
+ * former.
+ */
+export function addMailing(
+  plugin: PluginHandle<MailSettings>,
+  parts: MailingParts,
+): (ids: readonly string[]) => Promise<void> {
+  const job = plugin.job<{ readonly id: string }>('mail', {
+    schema: Type.Object({ id: Type.String() }),
+    run: ({ id }) => mailOne(parts, id),
+  });
   plugin.job('digest', { schema: Type.Object({}), cron: '0 7 * * *', run: () => mailDigests(parts) });
   return async (ids) => {
     // By the computer's clock, as jobs are due by the database's.
@@ -38,7 +47,10 @@ export function addMailing(plugin: PluginHandle<MailSettings>, parts: MailingPar
 }
 
 /** Nothing where it was read or deleted meanwhile, may not be seen any more, or is not wanted by mail any more. */
-async function mailOne({ accounts, mail, letters, preferences, sight, store }: MailingParts, id: string): Promise<void> {
+async function mailOne(
+  { accounts, mail, letters, preferences, sight, store }: MailingParts,
+  id: string,
+): Promise<void> {
   const row = await store.find(id);
   if (!row || row.isRead) return;
   const { userId, type, actorId } = row;
@@ -61,7 +73,10 @@ async function mailDigests(parts: MailingParts): Promise<void> {
     if (readers.length > 0) {
       const messages = await digestsOf(parts, readers, until, day.toISOString().slice(0, 10));
       await data.transaction(async () => {
-        await preferences.digested(readers.map(({ id }) => id), until);
+        await preferences.digested(
+          readers.map(({ id }) => id),
+          until,
+        );
         await parts.mail.send(...messages);
       });
     }
@@ -70,7 +85,12 @@ async function mailDigests(parts: MailingParts): Promise<void> {
   }
 }
 
-async function digestsOf(parts: MailingParts, readers: readonly Reader[], until: Date, key: string): Promise<readonly Message[]> {
+async function digestsOf(
+  parts: MailingParts,
+  readers: readonly Reader[],
+  until: Date,
+  key: string,
+): Promise<readonly Message[]> {
   const { accounts, letters, sight, store } = parts;
   const ids = readers.map(({ id }) => id);
   const [viewers, addresses] = [await accounts.viewers(ids), await accounts.addresses(ids)];

@@ -2,28 +2,47 @@ import { sql, type Clock, type Data, type EntityManager, type RawBuilder } from 
 import type { Mirror, MirroredPost } from '#plugins/discussions';
 import { NONE } from './store.ts';
 
-/** The first half of the advisory locks that order what is told of a discussion and what becomes of it; the number has no meaning. */
+/**
+ * The first half of the advisory locks that order what is told of a discussion and what becomes of it; the number has
+ * no meaning.
+ */
 const LOCK = 7_216_011;
 
 type Whole = Parameters<Mirror['discussion']>[1];
 
-/** Notifications follow their discussions: gone when they are deleted, in another category when they are moved, with the numbers of their readers. */
+/**
+ * Notifications follow their discussions: gone when they are deleted, in another category when they are moved, with the
+ * numbers of their readers.
+ */
 export class Follower implements Mirror {
   readonly #data: Data;
   readonly #clock: Clock;
   /** Tells whose numbers changed. */
   readonly #changed: (userIds: readonly string[]) => Promise<void>;
 
-  constructor({ data, clock, changed }: { data: Data; clock: Clock; changed: (userIds: readonly string[]) => Promise<void> }) {
+  constructor({
+    data,
+    clock,
+    changed,
+  }: {
+    data: Data;
+    clock: Clock;
+    changed: (userIds: readonly string[]) => Promise<void>;
+  }) {
     this.#data = data;
     this.#clock = clock;
     this.#changed = changed;
   }
 
-  /** To be taken by whoever is about to tell of discussions, before looking at them: what becomes of them then waits for the end of the transaction. */
+  /**
+   * To be taken by whoever is about to tell of discussions, before looking at them: what becomes of them then waits for
+   * the end of the transaction.
+   */
   async hold(discussionIds: readonly string[]): Promise<void> {
     if (discussionIds.length === 0) return;
-    await this.#data.all(sql`select pg_advisory_xact_lock_shared(${LOCK}, hashtext(id)) from unnest(${discussionIds}::text[]) as d(id) order by hashtext(id)`);
+    await this.#data.all(
+      sql`select pg_advisory_xact_lock_shared(${LOCK}, hashtext(id)) from unnest(${discussionIds}::text[]) as d(id) order by hashtext(id)`,
+    );
   }
 
   async posts(_em: EntityManager, posts: readonly MirroredPost[]): Promise<void> {
@@ -61,7 +80,9 @@ export class Follower implements Mirror {
   }
 
   async #own(discussionIds: readonly string[]): Promise<void> {
-    await this.#data.all(sql`select pg_advisory_xact_lock(${LOCK}, hashtext(id)) from unnest(${discussionIds}::text[]) as d(id) order by hashtext(id)`);
+    await this.#data.all(
+      sql`select pg_advisory_xact_lock(${LOCK}, hashtext(id)) from unnest(${discussionIds}::text[]) as d(id) order by hashtext(id)`,
+    );
   }
 
   /** One that stands for several posts goes on without the one that is gone, unless `whole`. */

@@ -4,7 +4,19 @@ import { accountTag } from '#plugins/accounts';
 import { Id } from '#plugins/api';
 import type { Discussions } from '#plugins/discussions';
 import type { NotificationType } from '#plugins/notifications';
-import { defineSlot, fill, navigation, negotiated, pagerOf, pages, pageWatchers, redirect, slotFillings, view, type Web } from '#plugins/web';
+import {
+  defineSlot,
+  fill,
+  navigation,
+  negotiated,
+  pagerOf,
+  pages,
+  pageWatchers,
+  redirect,
+  slotFillings,
+  view,
+  type Web,
+} from '#plugins/web';
 import type { Reading } from './reading.ts';
 import { readTags } from './routes.ts';
 
@@ -17,7 +29,10 @@ export interface PageParts {
 }
 const PAGE = 20;
 const LIST = '/notifications';
-const Query = Type.Object({ page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })), unread: Type.Optional(Type.Boolean()) });
+const Query = Type.Object({
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
+  unread: Type.Optional(Type.Boolean()),
+});
 
 /** /notifications, the bell in every page's head, and that opening a discussion reads what was told of it. */
 export function addPages(plugin: PluginHandle, { cache, discussions, reading, web, types }: PageParts): void {
@@ -25,35 +40,63 @@ export function addPages(plugin: PluginHandle, { cache, discussions, reading, we
   plugin.extend(navigation, { area: 'account', label: 'notifications:title', href: LIST, icon: 'bell' }, -10);
 
   plugin.route(pages, {
-    method: 'get', path: LIST, can: 'public', options, query: Query, keep: readTags,
+    method: 'get',
+    path: LIST,
+    can: 'public',
+    options,
+    query: Query,
+    keep: readTags,
   })(async ({ actor, query: { page = 1, unread = false } }) => {
     const { items, hasMore } = await reading.list(actor, { limit: PAGE, offset: (page - 1) * PAGE, unread });
     const href = (only: boolean, number: number): string => {
-      const query = new URLSearchParams({ ...(only && { unread: 'true' }), ...(number > 1 && { page: String(number) }) });
+      const query = new URLSearchParams({
+        ...(only && { unread: 'true' }),
+        ...(number > 1 && { page: String(number) }),
+      });
       return query.size > 0 ? `${LIST}?${query}` : LIST;
     };
     const model = {
-      notifications: items.map((one) => ({ ...one, sentence: types().find(({ type }) => type === one.type)?.sentence ?? '' })),
-      unread: await reading.unread(actor), only: unread, all: href(false, 1), fresh: href(true, 1),
+      notifications: items.map((one) => ({
+        ...one,
+        sentence: types().find(({ type }) => type === one.type)?.sentence ?? '',
+      })),
+      unread: await reading.unread(actor),
+      only: unread,
+      all: href(false, 1),
+      fresh: href(true, 1),
       pager: pagerOf(page, hasMore ? page + 1 : page, (number) => href(unread, number)),
     };
-    return view('@notifications/list', { name: 'notifications', title: 'Notifications', hidden: true, current: LIST }, model);
+    return view(
+      '@notifications/list',
+      { name: 'notifications', title: 'Notifications', hidden: true, current: LIST },
+      model,
+    );
   });
 
   plugin.route(pages, {
-    method: 'post', path: '/notifications/read', can: 'public', options, body: Type.Object({ id: Type.Optional(Id) }),
+    method: 'post',
+    path: '/notifications/read',
+    can: 'public',
+    options,
+    body: Type.Object({ id: Type.Optional(Id) }),
   })(async ({ actor, body: { id } }) => {
     await reading.read(actor, id === undefined ? {} : { ids: [id] });
     return negotiated(redirect(LIST), { success: true, count: await reading.unread(actor) });
   });
 
   const unread = (viewer: Viewer): Promise<number> =>
-    cache.remember(`notifications.unread:${viewer.id}`, [accountTag(viewer.id!), accessTag, ...readTags()], () => reading.unread(viewer));
-  plugin.extend(slotFillings, fill(defineSlot<object>('header.end'), async (contexts, viewer) => {
-    if (isGuest(viewer)) return [];
-    const bell = await web.fragment(viewer, '@notifications/bell', { count: await unread(viewer) });
-    return contexts.map(() => bell);
-  }), 10);
+    cache.remember(`notifications.unread:${viewer.id}`, [accountTag(viewer.id!), accessTag, ...readTags()], () =>
+      reading.unread(viewer),
+    );
+  plugin.extend(
+    slotFillings,
+    fill(defineSlot<object>('header.end'), async (contexts, viewer) => {
+      if (isGuest(viewer)) return [];
+      const bell = await web.fragment(viewer, '@notifications/bell', { count: await unread(viewer) });
+      return contexts.map(() => bell);
+    }),
+    10,
+  );
 
   const opened = async (number: string, viewer: Viewer): Promise<void> => {
     if ((await unread(viewer)) === 0) return;
@@ -64,7 +107,9 @@ export function addPages(plugin: PluginHandle, { cache, discussions, reading, we
     seen({ path, viewer }) {
       const number = isGuest(viewer) ? undefined : /^\/d\/(\d+)/.exec(path)?.[1];
       if (number === undefined) return;
-      opened(number, viewer).catch((error: unknown) => plugin.log.warn({ error }, 'the notifications of an opened discussion stay unread'));
+      opened(number, viewer).catch((error: unknown) =>
+        plugin.log.warn({ error }, 'the notifications of an opened discussion stay unread'),
+      );
     },
   });
 }

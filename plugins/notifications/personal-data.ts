@@ -13,8 +13,15 @@ interface Row {
   readonly created_at: Date;
 }
 
-/** What a member was told, and what they chose to be told. Who did it is left out, and so is what they may not see any more. */
-export const notificationsData = ({ data, preferences, visible }: {
+/**
+ * What a member was told, and what they chose to be told. Who did it is left out, and so is what they may not see any
+ * more.
+ */
+export const notificationsData = ({
+  data,
+  preferences,
+  visible,
+}: {
   readonly data: Data;
   readonly preferences: PreferenceStore;
   /** Ids of the categories of which the member may be told. */
@@ -23,9 +30,11 @@ export const notificationsData = ({ data, preferences, visible }: {
   name: 'notifications',
   async *entries(accountId) {
     const categories = await visible(accountId);
-    const rows = inParts<Row>((after, limit) => data.all(sql<Row>`
+    const rows = inParts<Row>((after, limit) =>
+      data.all(sql<Row>`
       select id, type, coalesce(title, discussion_title, '') as title, url, count, is_read, created_at from notification
-      where user_id = ${accountId} and id > ${after?.id ?? NONE} and category_id = any(${categories}::uuid[]) order by id limit ${limit}`));
+      where user_id = ${accountId} and id > ${after?.id ?? NONE} and category_id = any(${categories}::uuid[]) order by id limit ${limit}`),
+    );
     yield { path: 'notifications.json', content: jsonList(rows) };
     const { channels, digest } = (await preferences.of([accountId]))(accountId);
     yield { path: 'notification-preferences.json', content: JSON.stringify({ channels, digest }, undefined, 2) };

@@ -35,8 +35,16 @@ export default definePlugin({
   version: '1.0.0',
   description: 'Tells members of replies, mentions, quotes and reactions, on the site and by mail.',
   needs: {
-    data: Data, cache: Cache, clock: Clock, environment: Environment, secrets: Secrets, settings: Settings, access: Access, accounts: Accounts,
-    categories: Categories, discussions: Discussions,
+    data: Data,
+    cache: Cache,
+    clock: Clock,
+    environment: Environment,
+    secrets: Secrets,
+    settings: Settings,
+    access: Access,
+    accounts: Accounts,
+    categories: Categories,
+    discussions: Discussions,
   },
   wants: { subscriptions: Subscriptions, mail: Mail, live: Live, web: Web },
   provides: { notifications: Notifications },
@@ -44,18 +52,48 @@ export default definePlugin({
   extensionPoints: [notificationTypes],
   settings: Type.Object({
     'notifications.mail_delay': Type.Integer({
-      default: 300, minimum: 0, maximum: 86_400, title: 'Seconds before a mail', 'x-group': 'email',
+      default: 300,
+      minimum: 0,
+      maximum: 86_400,
+      title: 'Seconds before a mail',
+      'x-group': 'email',
       description: 'Whoever reads a notification on the site within them gets no mail about it.',
     }),
     'notifications.days': Type.Integer({
-      default: 365, minimum: 90, maximum: 3_650, title: 'Days for which unread notifications are kept', description: 'Those that were read go after 90 days.',
+      default: 365,
+      minimum: 90,
+      maximum: 3_650,
+      title: 'Days for which unread notifications are kept',
+      description: 'Those that were read go after 90 days.',
     }),
     'notifications.most': Type.Integer({
-      default: 1_000, minimum: 100, maximum: 100_000, title: 'Notifications of a member', description: 'How many are kept at most; the oldest go first, unread ones too.',
+      default: 1_000,
+      minimum: 100,
+      maximum: 100_000,
+      title: 'Notifications of a member',
+      description: 'How many are kept at most; the oldest go first, unread ones too.',
     }),
     'notifications.stopped_at': Type.String({ default: '', title: 'Where it stopped', 'x-group': 'hidden' }),
   }),
-  async setup({ data, cache, clock, environment, secrets, settings, access, accounts, categories, discussions, subscriptions, mail, live, web }, plugin) {
+  async setup(
+    {
+      data,
+      cache,
+      clock,
+      environment,
+      secrets,
+      settings,
+      access,
+      accounts,
+      categories,
+      discussions,
+      subscriptions,
+      mail,
+      live,
+      web,
+    },
+    plugin,
+  ) {
     const types = () => plugin.extensions(notificationTypes).map(({ value }) => value);
     const changed = (userIds: readonly string[]): Promise<void> => plugin.emit(unreadChanged, { userIds });
     const store = new Store({ data, clock });
@@ -64,9 +102,18 @@ export default definePlugin({
     const follower = new Follower({ data, clock, changed });
     const letters = web && mail && new Letters({ environment, secrets, web, types });
     const reading = new Reading({ data, environment, accounts, store, sight, changed });
-    const later = letters && mail && addMailing(plugin, { data, clock, accounts, mail, letters, preferences, sight, store });
+    const later =
+      letters && mail && addMailing(plugin, { data, clock, accounts, mail, letters, preferences, sight, store });
     const notifications = new Notifier({
-      data, accounts, subscriptions, store, follower, preferences, sight, changed, mail: later ?? (() => Promise.resolve()),
+      data,
+      accounts,
+      subscriptions,
+      store,
+      follower,
+      preferences,
+      sight,
+      changed,
+      mail: later ?? (() => Promise.resolve()),
     });
 
     plugin.extend(mirrors, follower);
@@ -74,16 +121,21 @@ export default definePlugin({
     // It may have been deleted and restored.
     plugin.on(postUpdated, ({ post }) => follower.unbury(`post:${post.id}`), { awaited: true });
     plugin.extend(signals, { name: 'notifications', visible: (_count, viewer) => !isGuest(viewer) });
-    plugin.on(unreadChanged, async ({ userIds }) => {
-      await cache.purge(...userIds.map(accountTag));
-      if (!live) return;
-      for (const batch of batches(userIds)) {
-        const counts = await sight.unread(batch);
-        for (const id of batch) live.send('notifications', { count: counts.get(id) ?? 0 }, id);
-      }
-    }, { awaited: true });
+    plugin.on(
+      unreadChanged,
+      async ({ userIds }) => {
+        await cache.purge(...userIds.map(accountTag));
+        if (!live) return;
+        for (const batch of batches(userIds)) {
+          const counts = await sight.unread(batch);
+          for (const id of batch) live.send('notifications', { count: counts.get(id) ?? 0 }, id);
+        }
+      },
+      { awaited: true },
+    );
     plugin.job('clean', {
-      schema: Type.Object({}), cron: '23 4 * * *',
+      schema: Type.Object({}),
+      cron: '23 4 * * *',
       run: () => {
         const ago = (days: number): Date => new Date(clock.now() - days * DAY);
         const { 'notifications.days': days, 'notifications.most': most } = plugin.settings;
@@ -94,9 +146,14 @@ export default definePlugin({
     addRoutes(plugin, { settings, reading });
     addSettings(plugin, { preferences, letters, types });
     plugin.extend(counters, unreadCounter({ data, changed }));
-    plugin.extend(personalData, notificationsData({
-      data, preferences, visible: async (id) => sight.categories((await accounts.viewers([id])).get(id) ?? access.guest),
-    }));
+    plugin.extend(
+      personalData,
+      notificationsData({
+        data,
+        preferences,
+        visible: async (id) => sight.categories((await accounts.viewers([id])).get(id) ?? access.guest),
+      }),
+    );
     if (web) addPages(plugin, { cache, discussions, reading, web, types });
     return { notifications };
   },

@@ -54,7 +54,11 @@ export class PreferenceStore {
   }
 
   /** Whose last digest was before the beginning of this day or, for weekly ones, of this week; by id, after `after`. */
-  readers({ day, week }: { readonly day: Date; readonly week: Date }, after: string, limit: number): Promise<readonly Reader[]> {
+  readers(
+    { day, week }: { readonly day: Date; readonly week: Date },
+    after: string,
+    limit: number,
+  ): Promise<readonly Reader[]> {
     return this.#data.all(sql<Reader>`select user_id as id, digested_at as since from notification_preference
       where digest <> 'none' and user_id > ${after}
         and coalesce(digested_at, '-infinity') < case digest when 'daily' then ${day}::timestamptz else ${week}::timestamptz end
@@ -63,6 +67,8 @@ export class PreferenceStore {
 
   /** Their digests tell of what came up to `until`. */
   async digested(userIds: readonly string[], until: Date): Promise<void> {
-    await this.#data.all(sql`update notification_preference set digested_at = ${until} where user_id = any(${userIds}::uuid[])`);
+    await this.#data.all(
+      sql`update notification_preference set digested_at = ${until} where user_id = any(${userIds}::uuid[])`,
+    );
   }
 }

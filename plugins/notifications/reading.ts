@@ -23,7 +23,10 @@ export class Reading {
     this.#parts = parts;
   }
 
-  async list(viewer: Viewer, request: Parameters<Store['list']>[2]): Promise<Page<NotificationRecord & { readonly path: string }>> {
+  async list(
+    viewer: Viewer,
+    request: Parameters<Store['list']>[2],
+  ): Promise<Page<NotificationRecord & { readonly path: string }>> {
     const { store, sight, accounts } = this.#parts;
     const page = await store.list(viewer.id!, await sight.categories(viewer), request);
     const actors = await accounts.authors([...new Set(page.items.flatMap(({ actorId }) => actorId ?? []))]);
@@ -42,10 +45,23 @@ export class Reading {
     });
   }
 
-  #record(row: NotificationRow, actors: Awaited<ReturnType<Accounts['authors']>>): NotificationRecord & { readonly path: string } {
+  #record(
+    row: NotificationRow,
+    actors: Awaited<ReturnType<Accounts['authors']>>,
+  ): NotificationRecord & { readonly path: string } {
     const { id, type, title, url, actorId, discussionId, postId, count, isRead, createdAt } = row;
     const actor = actorId === null ? null : (actors.get(actorId) ?? null);
-    const record = { id, type, title, url: this.#parts.environment.baseUrl + url, actor, discussion_id: discussionId, post_id: postId, count, is_read: isRead };
+    const record = {
+      id,
+      type,
+      title,
+      url: this.#parts.environment.baseUrl + url,
+      actor,
+      discussion_id: discussionId,
+      post_id: postId,
+      count,
+      is_read: isRead,
+    };
     return { ...record, created_at: createdAt.toISOString(), path: url };
   }
 }

@@ -1,14 +1,24 @@
 import { sql, type Counter, type Data } from '#core';
 
 /** How many unread notifications a member has, by category. `changed` tells whose numbers were corrected. */
-export const unreadCounter = ({ data, changed }: { readonly data: Data; readonly changed: (userIds: readonly string[]) => Promise<void> }): Counter => {
+export const unreadCounter = ({
+  data,
+  changed,
+}: {
+  readonly data: Data;
+  readonly changed: (userIds: readonly string[]) => Promise<void>;
+}): Counter => {
   const there = (keys: readonly string[]) => sql`select user_id, category_id, count(*)::int as unread from notification
     where user_id = any(${keys}::uuid[]) and not is_read group by user_id, category_id`;
   return {
     name: 'unread notifications',
     async keys({ after, limit, falling = false }) {
-      const [order, rest] = [falling ? sql`desc` : sql`asc`, after === undefined ? sql`true` : sql`user_id > ${after}::uuid`];
-      const part = (table: string) => sql`(select distinct user_id from ${sql.table(table)} where ${rest} order by user_id ${order} limit ${limit})`;
+      const [order, rest] = [
+        falling ? sql`desc` : sql`asc`,
+        after === undefined ? sql`true` : sql`user_id > ${after}::uuid`,
+      ];
+      const part = (table: string) =>
+        sql`(select distinct user_id from ${sql.table(table)} where ${rest} order by user_id ${order} limit ${limit})`;
       const rows = await data.all(sql<{ id: string }>`
         select user_id as id from (${part('notification')} union ${part('notification_count')}) member order by user_id ${order} limit ${limit}`);
       return rows.map(({ id }) => id);
@@ -24,7 +34,9 @@ export const unreadCounter = ({ data, changed }: { readonly data: Data; readonly
       await data.transaction(async () => {
         await data.all(sql`insert into notification_count (user_id, category_id, unread) select user_id, category_id, 0 from (${there(keys)}) t
           order by user_id, category_id on conflict do nothing`);
-        await data.all(sql`select from notification_count where user_id = any(${keys}::uuid[]) order by user_id, category_id for update`);
+        await data.all(
+          sql`select from notification_count where user_id = any(${keys}::uuid[]) order by user_id, category_id for update`,
+        );
         await data.all(sql`update notification_count k set unread = n.unread from (
             select c.user_id, c.category_id, coalesce(t.unread, 0) as unread from notification_count c left join (${there(keys)}) t using (user_id, category_id)
             where c.user_id = any(${keys}::uuid[])

@@ -4,7 +4,10 @@ import { tags } from '#plugins/discussions';
 import { NotificationRecord } from '#plugins/notifications';
 import type { Reading } from './reading.ts';
 
-/** Tags of answers that show a member's notifications; the member's own, which is purged whenever those change, is on all of theirs. */
+/**
+ * Tags of answers that show a member's notifications; the member's own, which is purged whenever those change, is on
+ * all of theirs.
+ */
 export const readTags = (): readonly string[] => [tags.categories, tags.all];
 
 /** /api/notifications and what lies below it: always the caller's own. */
@@ -12,8 +15,15 @@ export function addRoutes(plugin: PluginHandle, { settings, reading }: { setting
   const own = { can: 'public', options: { login: true } } as const;
 
   plugin.route(api, {
-    ...own, method: 'get', path: '/notifications', summary: 'Notifications of the caller, newest first', keep: readTags,
-    query: Type.Object({ ...Paging, unread: Type.Optional(Type.Boolean({ description: 'Only those that were not read yet' })) }),
+    ...own,
+    method: 'get',
+    path: '/notifications',
+    summary: 'Notifications of the caller, newest first',
+    keep: readTags,
+    query: Type.Object({
+      ...Paging,
+      unread: Type.Optional(Type.Boolean({ description: 'Only those that were not read yet' })),
+    }),
     result: listOf('notifications', NotificationRecord),
   })(async ({ actor, query: { limit, offset, cursor, unread } }) => {
     const page = await reading.list(actor, { limit: limitOf(settings, limit), offset, cursor, unread });
@@ -21,15 +31,24 @@ export function addRoutes(plugin: PluginHandle, { settings, reading }: { setting
   });
 
   plugin.route(api, {
-    ...own, method: 'get', path: '/notifications/count', summary: 'How many the caller has not read', keep: readTags,
+    ...own,
+    method: 'get',
+    path: '/notifications/count',
+    summary: 'How many the caller has not read',
+    keep: readTags,
     result: Type.Object({ count: Type.Integer() }),
   })(async ({ actor }) => ({ count: await reading.unread(actor) }));
 
   plugin.route(api, {
-    ...own, method: 'post', path: '/notifications/mark-read', summary: 'Mark notifications read: all, or those that are named',
-    body: Type.Object({ id: Type.Optional(Id), ids: Type.Optional(Type.Array(Id, { maxItems: 1_000 })) }), result: Type.Object({ count: Type.Integer() }),
+    ...own,
+    method: 'post',
+    path: '/notifications/mark-read',
+    summary: 'Mark notifications read: all, or those that are named',
+    body: Type.Object({ id: Type.Optional(Id), ids: Type.Optional(Type.Array(Id, { maxItems: 1_000 })) }),
+    result: Type.Object({ count: Type.Integer() }),
   })(async ({ actor, body: { id, ids } }) => {
-    const named = id === undefined && ids === undefined ? undefined : [...(ids ?? []), ...(id === undefined ? [] : [id])];
+    const named =
+      id === undefined && ids === undefined ? undefined : [...(ids ?? []), ...(id === undefined ? [] : [id])];
     await reading.read(actor, named && { ids: named });
     return { count: await reading.unread(actor) };
   });

@@ -51,15 +51,23 @@ export class Notifier implements Notifications {
     const viewers = await accounts.viewers(userIds);
     const chosen = await preferences.of(userIds);
     const muted = await this.#muted(discussionIds, userIds);
-    const wanted = batch.filter(({ userId, type, discussionId = '' }) =>
-      viewers.has(userId) && !muted.has(`${discussionId} ${userId}`) && preferences.channel(chosen(userId), type) !== 'off');
+    const wanted = batch.filter(
+      ({ userId, type, discussionId = '' }) =>
+        viewers.has(userId) &&
+        !muted.has(`${discussionId} ${userId}`) &&
+        preferences.channel(chosen(userId), type) !== 'off',
+    );
     if (wanted.length === 0) return;
     await data.transaction(async () => {
       await follower.hold(discussionIds);
       const entries = await this.#visible(wanted, discussionIds, viewers);
       const kept = entries.length > 0 ? await store.add(entries) : [];
       if (kept.length === 0) return;
-      await mail(kept.filter(({ added, userId, type }) => added && preferences.channel(chosen(userId), type) === 'mail').map(({ id }) => id));
+      await mail(
+        kept
+          .filter(({ added, userId, type }) => added && preferences.channel(chosen(userId), type) === 'mail')
+          .map(({ id }) => id),
+      );
       await changed([...new Set(kept.map(({ userId }) => userId))]);
     });
   }
@@ -74,7 +82,11 @@ export class Notifier implements Notifications {
     return muted;
   }
 
-  async #visible(batch: readonly NewNotification[], discussionIds: readonly string[], viewers: ReadonlyMap<string, Viewer>): Promise<readonly Entry[]> {
+  async #visible(
+    batch: readonly NewNotification[],
+    discussionIds: readonly string[],
+    viewers: ReadonlyMap<string, Viewer>,
+  ): Promise<readonly Entry[]> {
     const { sight } = this.#parts;
     const heads = new Map<string, DiscussionHead | undefined>();
     for (const id of discussionIds) heads.set(id, await sight.head(id));
@@ -84,7 +96,21 @@ export class Notifier implements Notifications {
       const categoryId = head?.categoryId ?? NONE;
       if ((discussionId !== undefined && !head) || !sight.sees(categoryId, viewers.get(userId)!)) return [];
       const group = one.group ?? discussionId ?? key;
-      return [{ type, userId, actorId, discussionId, postId, url, title, key, group, categoryId, discussionTitle: head?.title }];
+      return [
+        {
+          type,
+          userId,
+          actorId,
+          discussionId,
+          postId,
+          url,
+          title,
+          key,
+          group,
+          categoryId,
+          discussionTitle: head?.title,
+        },
+      ];
     });
   }
 }

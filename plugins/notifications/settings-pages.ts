@@ -13,7 +13,8 @@ export interface SettingsParts {
 }
 const SETTINGS = '/settings/notifications';
 const Choice = Type.Object({
-  channels: Type.Optional(Type.Record(Type.String({ maxLength: 64 }), Type.Enum([...CHANNELS]))), digest: Type.Optional(Type.Enum([...DIGESTS])),
+  channels: Type.Optional(Type.Record(Type.String({ maxLength: 64 }), Type.Enum([...CHANNELS]))),
+  digest: Type.Optional(Type.Enum([...DIGESTS])),
 });
 const Stop = Type.Object({ user: Type.String(), kind: Type.String(), signature: Type.String() });
 
@@ -25,51 +26,89 @@ export function addSettings(plugin: PluginHandle, { preferences, letters, types 
   const channels = CHANNELS.filter((channel) => channel !== 'mail' || letters !== undefined);
 
   // A guest gets here with what they chose when their session has ended meanwhile.
-  const stored = async ({ id }: Viewer): Promise<Preferences> => (await preferences.of(id === undefined ? [] : [id]))(id ?? '');
+  const stored = async ({ id }: Viewer): Promise<Preferences> =>
+    (await preferences.of(id === undefined ? [] : [id]))(id ?? '');
   const page = (actor: Viewer, chosen: Preferences, retry?: Retry): View => {
     const kinds = offered(actor).map(({ type, label }) => {
       const current = preferences.channel(chosen, type);
-      const choices = channels.map((value) => ({ value, label: `notifications:channel.${value}`, current: value === current }));
+      const choices = channels.map((value) => ({
+        value,
+        label: `notifications:channel.${value}`,
+        current: value === current,
+      }));
       return { name: `channels[${type}]`, label, channels: choices };
     });
-    const digests = letters && DIGESTS.map((value) => ({ value, label: `notifications:digest.${value}`, current: value === chosen.digest }));
-    return view('@notifications/settings', { name: 'settings', title: 'Notifications', hidden: true }, { kinds, digests, ...troubleOf(retry) }, retry?.status ?? 200);
+    const digests =
+      letters &&
+      DIGESTS.map((value) => ({ value, label: `notifications:digest.${value}`, current: value === chosen.digest }));
+    return view(
+      '@notifications/settings',
+      { name: 'settings', title: 'Notifications', hidden: true },
+      { kinds, digests, ...troubleOf(retry) },
+      retry?.status ?? 200,
+    );
   };
-  const again = async (retry: Retry): Promise<View> => page(retry.actor, rechosen(await stored(retry.actor), retry.body), retry);
+  const again = async (retry: Retry): Promise<View> =>
+    page(retry.actor, rechosen(await stored(retry.actor), retry.body), retry);
 
   plugin.route(pages, { method: 'get', path: SETTINGS, can: 'public', options })(async ({ actor }) => {
     const chosen = await stored(actor);
-    const plain = { channels: Object.fromEntries(offered(actor).map(({ type }) => [type, preferences.channel(chosen, type)])), digest: chosen.digest };
+    const plain = {
+      channels: Object.fromEntries(offered(actor).map(({ type }) => [type, preferences.channel(chosen, type)])),
+      digest: chosen.digest,
+    };
     return negotiated(page(actor, chosen), { success: true, ...plain });
   });
 
-  plugin.route(pages, { method: 'post', path: SETTINGS, can: 'public', options: { ...options, again }, body: Choice })(async ({ actor, body }) => {
-    const known = Object.entries(body.channels ?? {}).filter(([name]) => offered(actor).some(({ type }) => type === name));
-    await preferences.save(actor.id!, { channels: Object.fromEntries(known), digest: body.digest });
-    return negotiated(redirect(SETTINGS, { notice: 'Saved.' }), { success: true });
-  });
+  plugin.route(pages, { method: 'post', path: SETTINGS, can: 'public', options: { ...options, again }, body: Choice })(
+    async ({ actor, body }) => {
+      const known = Object.entries(body.channels ?? {}).filter(([name]) =>
+        offered(actor).some(({ type }) => type === name),
+      );
+      await preferences.save(actor.id!, { channels: Object.fromEntries(known), digest: body.digest });
+      return negotiated(redirect(SETTINGS, { notice: 'Saved.' }), { success: true });
+    },
+  );
 
   if (!letters) return;
   // Looking changes nothing: programs that check mails open what is in them.
-  const find = ({ params }: { readonly params: Static<typeof Stop> }) => letters.read(params.user, params.kind, params.signature);
+  const find = ({ params }: { readonly params: Static<typeof Stop> }) =>
+    letters.read(params.user, params.kind, params.signature);
   const path = '/notifications/stop/:user/:kind/:signature';
   const stopView = (kind: string, done: boolean, action: string): View => {
-    const label = kind === DIGEST ? 'notifications:stop.digest' : (types().find(({ type }) => type === kind)?.label ?? kind);
-    return view('@notifications/stop', { name: 'stop', title: 'No more of these mails', hidden: true }, { label, done, action, settings: SETTINGS });
+    const label =
+      kind === DIGEST ? 'notifications:stop.digest' : (types().find(({ type }) => type === kind)?.label ?? kind);
+    return view(
+      '@notifications/stop',
+      { name: 'stop', title: 'No more of these mails', hidden: true },
+      { label, done, action, settings: SETTINGS },
+    );
   };
 
-  plugin.route(pages, { method: 'get', path, can: 'public', params: Stop, find })(({ target, req }) => stopView(target.kind, false, req.path));
+  plugin.route(pages, { method: 'get', path, can: 'public', params: Stop, find })(({ target, req }) =>
+    stopView(target.kind, false, req.path),
+  );
 
   // Mail programs post here by themselves (RFC 8058): without cookies, and without following a redirect.
-  plugin.route(pages, { method: 'post', path, can: 'public', params: Stop, find, options: { csrf: false } })(async ({ target: { userId, kind }, req }) => {
-    if (kind !== DIGEST && !types().some(({ type }) => type === kind)) throw notFound();
-    await preferences.save(userId, kind === DIGEST ? { digest: 'none' } : { channels: { [kind]: 'site' } });
-    return stopView(kind, true, req.path);
-  });
+  plugin.route(pages, { method: 'post', path, can: 'public', params: Stop, find, options: { csrf: false } })(
+    async ({ target: { userId, kind }, req }) => {
+      if (kind !== DIGEST && !types().some(({ type }) => type === kind)) throw notFound();
+      await preferences.save(userId, kind === DIGEST ? { digest: 'none' } : { channels: { [kind]: 'site' } });
+      return stopView(kind, true, req.path);
+    },
+  );
 }
 
 /** What is stored, with what was chosen in a form that was refused. */
-function rechosen({ channels, digest }: Preferences, { channels: typed, digest: wish }: Readonly<Record<string, unknown>>): Preferences {
-  const chosen = Object.entries(typeof typed === 'object' && typed !== null ? typed : {}).filter((entry): entry is [string, Channel] => CHANNELS.includes(entry[1] as Channel));
-  return { channels: { ...channels, ...Object.fromEntries(chosen) }, digest: DIGESTS.find((one): one is Digest => one === wish) ?? digest };
+function rechosen(
+  { channels, digest }: Preferences,
+  { channels: typed, digest: wish }: Readonly<Record<string, unknown>>,
+): Preferences {
+  const chosen = Object.entries(typeof typed === 'object' && typed !== null ? typed : {}).filter(
+    (entry): entry is [string, Channel] => CHANNELS.includes(entry[1] as Channel),
+  );
+  return {
+    channels: { ...channels, ...Object.fromEntries(chosen) },
+    digest: DIGESTS.find((one): one is Digest => one === wish) ?? digest,
+  };
 }

@@ -46,7 +46,10 @@ export class Sight {
     return head?.deleted ? undefined : head;
   }
 
-  /** How many each of these members has not read; those who have nothing to read, or no account that is active, are missing. Two statements. */
+  /**
+   * How many each of these members has not read; those who have nothing to read, or no account that is active, are
+   * missing. Two statements.
+   */
   async unread(userIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
     await this.#categories.refresh();
     const [viewers, counts] = [await this.#accounts.viewers(userIds), await this.#store.counts(userIds)];

@@ -30,59 +30,106 @@ interface Writing {
 const WATCHERS = 500;
 
 /** What this plugin itself tells members of. All of it is durable, and told once however often it is tried. */
-export function addSources(plugin: PluginHandle, { environment, accounts, discussions, subscriptions, notifications, sight }: SourceParts): void {
+export function addSources(
+  plugin: PluginHandle,
+  { environment, accounts, discussions, subscriptions, notifications, sight }: SourceParts,
+): void {
   const type = (name: string, mailed: boolean): void =>
-    plugin.extend(notificationTypes, { type: name, label: `notifications:tell.${name}`, sentence: `notifications:says.${name}`, mailed });
+    plugin.extend(notificationTypes, {
+      type: name,
+      label: `notifications:tell.${name}`,
+      sentence: `notifications:says.${name}`,
+      mailed,
+    });
   for (const name of ['reply', 'mention', 'quote']) type(name, true);
   for (const name of ['reaction', 'report_handled']) type(name, false);
   const pathOf = (url: string): string => url.slice(environment.baseUrl.length);
-  const about = ({ authorId, discussionId, postId, url, key }: Writing) =>
-    ({ actorId: authorId, discussionId, ...(postId !== undefined && { postId }), url, key });
+  const about = ({ authorId, discussionId, postId, url, key }: Writing) => ({
+    actorId: authorId,
+    discussionId,
+    ...(postId !== undefined && { postId }),
+    url,
+    key,
+  });
 
   const speakTo = async (writing: Writing): Promise<void> => {
     const { mentioned, quoted } = addressed(writing.html);
     if (mentioned.length + quoted.length === 0) return;
     const ids = await accounts.named([...mentioned, ...quoted]);
-    const told = (names: readonly string[], kind: string): NewNotification[] => names.flatMap((name) => {
-      const userId = ids.get(name);
-      return userId === undefined ? [] : [{ ...about(writing), type: kind, userId, group: writing.key }];
-    });
+    const told = (names: readonly string[], kind: string): NewNotification[] =>
+      names.flatMap((name) => {
+        const userId = ids.get(name);
+        return userId === undefined ? [] : [{ ...about(writing), type: kind, userId, group: writing.key }];
+      });
     await notifications.notify([...told(mentioned, 'mention'), ...told(quoted, 'quote')]);
   };
 
-  plugin.on(discussionCreated, async ({ discussion: { id, url, author } }) => {
-    const viewer = (await accounts.viewers([author.id])).get(author.id);
-    const [record] = viewer ? await discussions.records([id], viewer) : [];
-    if (record) await speakTo({ html: record.html, authorId: author.id, discussionId: id, url: pathOf(url), key: `discussion:${id}` });
-  }, { durable: true });
+  plugin.on(
+    discussionCreated,
+    async ({ discussion: { id, url, author } }) => {
+      const viewer = (await accounts.viewers([author.id])).get(author.id);
+      const [record] = viewer ? await discussions.records([id], viewer) : [];
+      if (record)
+        await speakTo({
+          html: record.html,
+          authorId: author.id,
+          discussionId: id,
+          url: pathOf(url),
+          key: `discussion:${id}`,
+        });
+    },
+    { durable: true },
+  );
 
-  plugin.on(postCreated, async ({ post }) => {
-    const { id: postId, html, author, discussion_id: discussionId } = post;
-    const writing = { html, authorId: author.id, discussionId, postId, url: pathOf(post.url), key: `post:${postId}` };
-    await speakTo(writing);
-    let after: string | undefined;
-    for (;;) {
-      const watchers = (await subscriptions?.watchers(post.discussion_id, { limit: WATCHERS, ...(after !== undefined && { after }) })) ?? [];
-      await notifications.notify(watchers.map((userId) => ({ ...about(writing), type: 'reply', userId })));
-      if (watchers.length < WATCHERS) return;
-      after = watchers.at(-1);
-    }
-  }, { durable: true });
+  plugin.on(
+    postCreated,
+    async ({ post }) => {
+      const { id: postId, html, author, discussion_id: discussionId } = post;
+      const writing = { html, authorId: author.id, discussionId, postId, url: pathOf(post.url), key: `post:${postId}` };
+      await speakTo(writing);
+      let after: string | undefined;
+      for (;;) {
+        const watchers =
+          (await subscriptions?.watchers(post.discussion_id, {
+            limit: WATCHERS,
+            ...(after !== undefined && { after }),
+          })) ?? [];
+        await notifications.notify(watchers.map((userId) => ({ ...about(writing), type: 'reply', userId })));
+        if (watchers.length < WATCHERS) return;
+        after = watchers.at(-1);
+      }
+    },
+    { durable: true },
+  );
 
-  plugin.on(reactionAdded, async ({ reaction, post_id: postId, discussion_id: discussionId, author_id: userId, actor }) => {
-    const viewer = (await accounts.viewers([userId])).get(userId);
-    const post = viewer && (await discussions.findPost(postId, viewer));
-    if (!post) return;
-    const url = `/d/${post.discussion.number}/${post.number}`;
-    // Taken back and given again it is no news.
-    const key = `${reaction}:${postId}:${actor.id}`;
-    await notifications.notify([{ type: 'reaction', userId, actorId: actor.id, discussionId, postId, url, group: `post:${postId}`, key }]);
-  }, { durable: true });
+  plugin.on(
+    reactionAdded,
+    async ({ reaction, post_id: postId, discussion_id: discussionId, author_id: userId, actor }) => {
+      const viewer = (await accounts.viewers([userId])).get(userId);
+      const post = viewer && (await discussions.findPost(postId, viewer));
+      if (!post) return;
+      const url = `/d/${post.discussion.number}/${post.number}`;
+      // Taken back and given again it is no news.
+      const key = `${reaction}:${postId}:${actor.id}`;
+      await notifications.notify([
+        { type: 'reaction', userId, actorId: actor.id, discussionId, postId, url, group: `post:${postId}`, key },
+      ]);
+    },
+    { durable: true },
+  );
 
-  plugin.on(reportHandled, async ({ report: { id, discussion_id: discussionId, reporter_id: userId } }) => {
-    // Without the post, which may be gone because of the report; without the discussion where that is gone too.
-    const head = await sight.head(discussionId);
-    const where = head ? { discussionId, url: `/d/${head.number}` } : { title: 'something that is gone', url: '/notifications' };
-    await notifications.notify([{ type: 'report_handled', userId, ...where, group: `report:${id}`, key: `report:${id}` }]);
-  }, { durable: true });
+  plugin.on(
+    reportHandled,
+    async ({ report: { id, discussion_id: discussionId, reporter_id: userId } }) => {
+      // Without the post, which may be gone because of the report; without the discussion where that is gone too.
+      const head = await sight.head(discussionId);
+      const where = head
+        ? { discussionId, url: `/d/${head.number}` }
+        : { title: 'something that is gone', url: '/notifications' };
+      await notifications.notify([
+        { type: 'report_handled', userId, ...where, group: `report:${id}`, key: `report:${id}` },
+      ]);
+    },
+    { durable: true },
+  );
 }

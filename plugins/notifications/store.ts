@@ -57,7 +57,10 @@ interface ListRequest {
 const COLUMNS = sql<NotificationRow>`n.id, n.user_id as "userId", n.type, n.actor_id as "actorId", n.discussion_id as "discussionId", n.post_id as "postId",
   n.category_id as "categoryId", n.url, coalesce(n.title, n.discussion_title, '') as title, n.count, n.is_read as "isRead", n.created_at as "createdAt"`;
 
-/** The tables of notifications. Each change and the counters it moves are one statement; rows are locked before counters, both by member. */
+/**
+ * The tables of notifications. Each change and the counters it moves are one statement; rows are locked before
+ * counters, both by member.
+ */
 export class Store {
   readonly #data: Data;
   readonly #clock: Clock;
@@ -98,13 +101,21 @@ export class Store {
   }
 
   /** The newest first, of these categories. */
-  async list(userId: string, categories: readonly string[], { limit, offset = 0, cursor, unread = false }: ListRequest): Promise<Page<NotificationRow>> {
+  async list(
+    userId: string,
+    categories: readonly string[],
+    { limit, offset = 0, cursor, unread = false }: ListRequest,
+  ): Promise<Page<NotificationRow>> {
     const rows = await this.#data.all(sql<NotificationRow>`select ${COLUMNS} from notification n
       where n.user_id = ${userId} and n.category_id = any(${categories}::uuid[])${unread ? sql` and not n.is_read` : sql``}${after(cursor)}
       order by n.created_at desc, n.id desc limit ${limit + 1} offset ${offset}`);
     const last = rows[limit - 1];
     const hasMore = rows.length > limit && last !== undefined;
-    return { items: rows.slice(0, limit), hasMore, nextCursor: hasMore ? encodeCursor([last.createdAt.getTime(), last.id]) : undefined };
+    return {
+      items: rows.slice(0, limit),
+      hasMore,
+      nextCursor: hasMore ? encodeCursor([last.createdAt.getTime(), last.id]) : undefined,
+    };
   }
 
   find(id: string): Promise<NotificationRow | undefined> {
@@ -112,9 +123,14 @@ export class Store {
   }
 
   /** The newest unread ones of each member after a time of their own and up to `until`, at most `limit` each. */
-  newest(since: ReadonlyMap<string, Date | undefined>, until: Date, limit: number): Promise<readonly NotificationRow[]> {
+  newest(
+    since: ReadonlyMap<string, Date | undefined>,
+    until: Date,
+    limit: number,
+  ): Promise<readonly NotificationRow[]> {
     const members = JSON.stringify([...since].map(([id, at]) => ({ id, at })));
-    return this.#data.all(sql<NotificationRow>`select n.* from json_to_recordset(${members}::json) as m(id uuid, at timestamptz) cross join lateral (
+    return this.#data
+      .all(sql<NotificationRow>`select n.* from json_to_recordset(${members}::json) as m(id uuid, at timestamptz) cross join lateral (
         select ${COLUMNS} from notification n where n.user_id = m.id and not n.is_read
           and n.created_at > coalesce(m.at, '-infinity') and n.created_at <= ${until}
         order by n.created_at desc, n.id desc limit ${limit}
@@ -122,13 +138,22 @@ export class Store {
   }
 
   /** By member and category. */
-  counts(userIds: readonly string[]): Promise<readonly { readonly userId: string; readonly categoryId: string; readonly unread: number }[]> {
-    return this.#data.all(sql<{ userId: string; categoryId: string; unread: number }>`select user_id as "userId", category_id as "categoryId", unread
+  counts(
+    userIds: readonly string[],
+  ): Promise<readonly { readonly userId: string; readonly categoryId: string; readonly unread: number }[]> {
+    return this.#data.all(sql<{
+      userId: string;
+      categoryId: string;
+      unread: number;
+    }>`select user_id as "userId", category_id as "categoryId", unread
       from notification_count where user_id = any(${userIds}::uuid[]) and unread > 0 order by user_id, category_id`);
   }
 
   /** All of a member, or those of `which`. Resolves to how many were unread. */
-  async read(userId: string, which: { readonly ids?: readonly string[]; readonly discussionId?: string }): Promise<number> {
+  async read(
+    userId: string,
+    which: { readonly ids?: readonly string[]; readonly discussionId?: string },
+  ): Promise<number> {
     const ids = which.ids && sql` and id = any(${which.ids.filter(isId)}::uuid[])`;
     const row = await this.#data.one(sql<{ count: number }>`
       with done as (
@@ -158,8 +183,8 @@ export class Store {
   }
 
   /**
-   * What is read and older than `read`, what is older than `old`, what a member has beyond the newest `most`, and keys that are older than `known`. `changed` is told
-   * whose numbers are others now.
+   * What is read and older than `read`, what is older than `old`, what a member has beyond the newest `most`, and keys
+   * that are older than `known`. `changed` is told whose numbers are others now.
    */
   async clean({ read, old, most, known, changed }: Cleaning): Promise<void> {
     const drop = async (which: RawBuilder<unknown>): Promise<readonly unknown[]> => {
@@ -168,18 +193,27 @@ export class Store {
       if (members.size > 0) await changed([...members]);
       return gone;
     };
-    await batched((limit) => drop(sql`select id from notification where is_read and created_at < ${read} order by created_at limit ${limit}`));
-    await batched((limit) => drop(sql`select id from notification where created_at < ${old} order by created_at limit ${limit}`));
-    await batched((limit) => drop(sql`select n.id from (select user_id from notification group by user_id having count(*) > ${most} limit ${limit}) m
-      cross join lateral (select id from notification where user_id = m.user_id order by created_at desc, id desc offset ${most} limit ${limit}) n limit ${limit}`));
-    await batched((limit) => this.#data.all(sql`delete from notification_key where (user_id, key) in
-      (select user_id, key from notification_key where created_at < ${known} limit ${limit}) returning 1`));
+    await batched((limit) =>
+      drop(sql`select id from notification where is_read and created_at < ${read} order by created_at limit ${limit}`),
+    );
+    await batched((limit) =>
+      drop(sql`select id from notification where created_at < ${old} order by created_at limit ${limit}`),
+    );
+    await batched((limit) =>
+      drop(sql`select n.id from (select user_id from notification group by user_id having count(*) > ${most} limit ${limit}) m
+      cross join lateral (select id from notification where user_id = m.user_id order by created_at desc, id desc offset ${most} limit ${limit}) n limit ${limit}`),
+    );
+    await batched((limit) =>
+      this.#data.all(sql`delete from notification_key where (user_id, key) in
+      (select user_id, key from notification_key where created_at < ${known} limit ${limit}) returning 1`),
+    );
   }
 }
 
 function after(cursor: string | undefined): RawBuilder<unknown> {
   if (cursor === undefined) return sql``;
   const [time, id] = decodeCursor(cursor, 2);
-  if (typeof time !== 'number' || !Number.isSafeInteger(time) || Math.abs(time) > 8.64e15 || !isId(String(id))) throw badCursor();
+  if (typeof time !== 'number' || !Number.isSafeInteger(time) || Math.abs(time) > 8.64e15 || !isId(String(id)))
+    throw badCursor();
   return sql` and (n.created_at, n.id) < (${new Date(time)}::timestamptz, ${String(id)}::uuid)`;
 }

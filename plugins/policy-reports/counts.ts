@@ -19,7 +19,10 @@ export interface CountsParts {
   readonly log: Logger;
 }
 
-/** How often what was refused, by day: in memory as it comes, in the database every few seconds. Nothing about whose browser told. */
+/**
+ * How often what was refused, by day: in memory as it comes, in the database every few seconds. Nothing about whose
+ * browser told.
+ */
 export class Counts {
   readonly #parts: CountsParts;
   #waiting = new Map<string, Violation & { count: number }>();
@@ -51,7 +54,8 @@ export class Counts {
   /** Of the last so many days, today included; the most frequent first. */
   async list(days: number): Promise<readonly Count[]> {
     await this.flush();
-    return this.#parts.data.all(sql<Count>`select directive, blocked, sum(count)::int as count, max(day)::text as last from policy_report
+    return this.#parts.data
+      .all(sql<Count>`select directive, blocked, sum(count)::int as count, max(day)::text as last from policy_report
       where day > ${this.#day(days)}::date group by directive, blocked order by sum(count) desc, directive, blocked limit ${MOST}`);
   }
 
@@ -80,7 +84,10 @@ export class Counts {
       await this.#parts.data.transaction(() => this.#store(counted));
     } catch (error) {
       for (const { count, ...violation } of counted) this.#count(violation, count);
-      this.#parts.log.warn({ error: messageOf(error) }, 'policy reports could not be stored; they are kept for the next attempt');
+      this.#parts.log.warn(
+        { error: messageOf(error) },
+        'policy reports could not be stored; they are kept for the next attempt',
+      );
     }
   }
 

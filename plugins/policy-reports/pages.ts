@@ -4,7 +4,12 @@ import { negotiated, pages } from '#plugins/web';
 import type { Counts } from './counts.ts';
 
 const PATH = '/admin/policy-reports';
-const COLUMNS = [{ label: 'Directive' }, { label: 'Refused' }, { label: 'Times', numeric: true }, { label: 'Last' }] as const;
+const COLUMNS = [
+  { label: 'Directive' },
+  { label: 'Refused' },
+  { label: 'Times', numeric: true },
+  { label: 'Last' },
+] as const;
 
 export interface PageParts {
   readonly admin: Admin;
@@ -16,19 +21,28 @@ export interface PageParts {
 /** `/admin/policy-reports`, and how many there were today on the dashboard. */
 export function addPages(plugin: PluginHandle, { admin, counts, days }: PageParts): void {
   plugin.extend(adminSections, { group: 'system' as const, label: 'Policy reports', href: PATH }, -96);
-  plugin.extend(adminTiles, {
-    label: 'Policy reports today', href: PATH,
-    value: async () => {
-      const total = (await counts.list(1)).reduce((sum, { count }) => sum + count, 0);
-      return { text: String(total), state: total > 0 ? 'warning' : 'good' };
+  plugin.extend(
+    adminTiles,
+    {
+      label: 'Policy reports today',
+      href: PATH,
+      value: async () => {
+        const total = (await counts.list(1)).reduce((sum, { count }) => sum + count, 0);
+        return { text: String(total), state: total > 0 ? 'warning' : 'good' };
+      },
     },
-  }, -90);
+    -90,
+  );
 
   plugin.route(pages, { method: 'get', path: PATH, can: administer, options: { login: true } })(async () => {
     const list = await counts.list(days);
-    const rows = list.map(({ directive, blocked, count, last }) => (
-      { cells: [directive, blocked, count, last].map((text, index) => ({ ...COLUMNS[index], text })) }));
+    const rows = list.map(({ directive, blocked, count, last }) => ({
+      cells: [directive, blocked, count, last].map((text, index) => ({ ...COLUMNS[index], text })),
+    }));
     const table = { caption: 'Policy reports', columns: COLUMNS, rows };
-    return negotiated(admin.view('@policy-reports/list', { title: 'Policy reports', current: PATH }, { days, table }), { success: true, reports: list });
+    return negotiated(admin.view('@policy-reports/list', { title: 'Policy reports', current: PATH }, { days, table }), {
+      success: true,
+      reports: list,
+    });
   });
 }

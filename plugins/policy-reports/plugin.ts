@@ -19,7 +19,11 @@ export default definePlugin({
   wants: { admin: Admin },
   settings: Type.Object({
     'security.report_rate_limit': Type.Integer({
-      default: 60, minimum: 1, title: 'Policy reports in a minute', 'x-group': 'limits', description: 'How many of one address are counted.',
+      default: 60,
+      minimum: 1,
+      title: 'Policy reports in a minute',
+      'x-group': 'limits',
+      description: 'How many of one address are counted.',
     }),
   }),
   setup({ data, clock, http, limits, protection, admin }, plugin) {
@@ -27,9 +31,12 @@ export default definePlugin({
     plugin.defer(counts.start(EVERY));
     const rate = (): number => plugin.settings['security.report_rate_limit'];
     plugin.surface(reportSurface, new Receiving({ http, limits, protection, log: plugin.log, rate }));
-    plugin.route(reportSurface, { method: 'post', path: '/', can: 'public', summary: 'What a browser refused to load or run on a page' })(
-      async ({ req }) => counts.add(await Receiving.read(req, protection)),
-    );
+    plugin.route(reportSurface, {
+      method: 'post',
+      path: '/',
+      can: 'public',
+      summary: 'What a browser refused to load or run on a page',
+    })(async ({ req }) => counts.add(await Receiving.read(req, protection)));
     plugin.extend(reportPaths, reportSurface.prefix);
     plugin.job('forget', { schema: Type.Object({}), cron: '33 3 * * *', run: () => counts.forget(DAYS) });
     if (admin) addPages(plugin, { admin, counts, days: DAYS });

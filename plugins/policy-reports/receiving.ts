@@ -1,4 +1,14 @@
-import { defineSurface, HttpError, messageOf, type Exchange, type Http, type Logger, type Request, type Response, type SurfaceBehaviour } from '#core';
+import {
+  defineSurface,
+  HttpError,
+  messageOf,
+  type Exchange,
+  type Http,
+  type Logger,
+  type Request,
+  type Response,
+  type SurfaceBehaviour,
+} from '#core';
 import { demand, type Bucket, type Limits } from '#plugins/limits';
 import { DATA_POLICY, type Protection } from '#plugins/protection';
 import { violationsIn, type Violation } from './violations.ts';
@@ -37,7 +47,10 @@ export class Receiving implements SurfaceBehaviour<undefined> {
 
   async enter(req: Request): Promise<undefined> {
     const { http, limits, rate } = this.#parts;
-    demand(await limits.consume(REPORTS, limits.addressKey(http.addressOf(req)), rate()), () => 'Too many reports; send the next one later');
+    demand(
+      await limits.consume(REPORTS, limits.addressKey(http.addressOf(req)), rate()),
+      () => 'Too many reports; send the next one later',
+    );
   }
 
   succeed({ req, res }: Exchange<undefined>): void {
@@ -47,9 +60,13 @@ export class Receiving implements SurfaceBehaviour<undefined> {
   fail({ req, res }: Exchange<undefined>, error: unknown): void {
     const { http, log } = this.#parts;
     if (res.headersSent) return void res.destroy();
-    const { status, message, code, headers } = error instanceof HttpError ? error : new HttpError(500, 'Something went wrong on the server');
+    const { status, message, code, headers } =
+      error instanceof HttpError ? error : new HttpError(500, 'Something went wrong on the server');
     if (status >= 500) log.error({ error: messageOf(error), request: http.idOf(req) }, 'a report could not be taken');
-    this.#head(req, res).set({ ...headers }).status(status).json({ success: false, error: message, code, request_id: http.idOf(req) });
+    this.#head(req, res)
+      .set({ ...headers })
+      .status(status)
+      .json({ success: false, error: message, code, request_id: http.idOf(req) });
   }
 
   #head(req: Request, res: Response): Response {

@@ -1,4 +1,6 @@
-/** What was refused: which directive did it, and from where it would have come. Both are short words of a known kind. */
+/**
+ * What was refused: which directive did it, and from where it would have come. Both are short words of a known kind.
+ */
 export interface Violation {
   readonly directive: string;
   readonly blocked: string;
@@ -7,9 +9,26 @@ export interface Violation {
 /** Reports of one request that are looked at. */
 const MOST = 20;
 const DIRECTIVES = new Set([
-  'default-src', 'script-src', 'script-src-elem', 'script-src-attr', 'style-src', 'style-src-elem', 'style-src-attr', 'img-src', 'font-src',
-  'connect-src', 'media-src', 'manifest-src', 'worker-src', 'frame-src', 'frame-ancestors', 'form-action', 'base-uri', 'object-src',
-  'require-trusted-types-for', 'trusted-types',
+  'default-src',
+  'script-src',
+  'script-src-elem',
+  'script-src-attr',
+  'style-src',
+  'style-src-elem',
+  'style-src-attr',
+  'img-src',
+  'font-src',
+  'connect-src',
+  'media-src',
+  'manifest-src',
+  'worker-src',
+  'frame-src',
+  'frame-ancestors',
+  'form-action',
+  'base-uri',
+  'object-src',
+  'require-trusted-types-for',
+  'trusted-types',
 ]);
 const WORDS = new Set(['inline', 'eval', 'wasm-eval', 'self', 'trusted-types-policy', 'trusted-types-sink']);
 const OTHER = 'other';
@@ -17,10 +36,16 @@ const OTHER = 'other';
 type Fields = Readonly<Record<string, unknown>>;
 const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
 
-/** Of both kinds that browsers send: one report in an object, or a list of them. What is of neither kind is left out. */
+/**
+ * Of both kinds that browsers send: one report in an object, or a list of them. What is of neither kind is left out.
+ */
 export function violationsIn(body: unknown): readonly Violation[] {
   if (Array.isArray(body)) {
-    const told = body.slice(0, MOST).map(fieldsOf).filter(({ type }) => type === 'csp-violation').map((report) => fieldsOf(report['body']));
+    const told = body
+      .slice(0, MOST)
+      .map(fieldsOf)
+      .filter(({ type }) => type === 'csp-violation')
+      .map((report) => fieldsOf(report['body']));
     return told.map((report) => violationOf(report['effectiveDirective'], report['blockedURL']));
   }
   const report = fieldsOf(body)['csp-report'];
@@ -41,6 +66,8 @@ function originOf(blocked: unknown): string {
   const url = URL.parse(blocked);
   // Some browsers send the scheme alone: `data`.
   if (!url) return /^[a-z][a-z-]{0,30}$/.test(blocked) ? `${blocked}:` : OTHER;
-  const origin = ['http:', 'https:', 'ws:', 'wss:'].includes(url.protocol) ? `${url.protocol}//${url.host}` : url.protocol;
+  const origin = ['http:', 'https:', 'ws:', 'wss:'].includes(url.protocol)
+    ? `${url.protocol}//${url.host}`
+    : url.protocol;
   return origin.length > 200 ? OTHER : origin;
 }

@@ -9,11 +9,17 @@ const EVERY = 5_000;
 export const SIGNAL = 'presence';
 
 /** Tells open pages the numbers when they have changed; of several processes the first that notices tells all pages. */
-export function announce(live: Live, { presence, visits, log }: { readonly presence: Presence; readonly visits: Visits; readonly log: Logger }): () => void {
+export function announce(
+  live: Live,
+  { presence, visits, log }: { readonly presence: Presence; readonly visits: Visits; readonly log: Logger },
+): () => void {
   const look = async (): Promise<void> => {
     const statistics = await presence.statistics();
     if (await visits.isNews(JSON.stringify(statistics))) live.send(SIGNAL, statistics);
   };
-  const timer = setInterval(() => void look().catch((error: unknown) => log.debug({ error: messageOf(error) }, 'who is here cannot be told')), EVERY).unref();
+  const timer = setInterval(
+    () => void look().catch((error: unknown) => log.debug({ error: messageOf(error) }, 'who is here cannot be told')),
+    EVERY,
+  ).unref();
   return () => clearInterval(timer);
 }

@@ -5,7 +5,12 @@ import { nullable, Time, type Page } from '#plugins/api';
 import type { Bucket } from '#plugins/limits';
 
 /** `total` is the sum of the others. */
-export const PresenceStatistics = Type.Object({ total: Type.Integer(), anonymous: Type.Integer(), authenticated: Type.Integer(), bots: Type.Integer() });
+export const PresenceStatistics = Type.Object({
+  total: Type.Integer(),
+  anonymous: Type.Integer(),
+  authenticated: Type.Integer(),
+  bots: Type.Integer(),
+});
 export type PresenceStatistics = Static<typeof PresenceStatistics>;
 /** `page` is null where the viewer may not see what is there. */
 export const VisitorRecord = Type.Object({ user: nullable(Author), page: nullable(Type.String()), last_seen_at: Time });
@@ -32,7 +37,10 @@ export interface Part {
   readonly offset?: number | undefined;
   readonly cursor?: string | undefined;
 }
-/** Who is here now: seen within the last five minutes, exact over all processes with Redis. 503 while Redis is configured but away. */
+/**
+ * Who is here now: seen within the last five minutes, exact over all processes with Redis. 503 while Redis is
+ * configured but away.
+ */
 export interface Presence {
   statistics(): Promise<PresenceStatistics>;
   /** Members first, then by when they were last seen, the latest first. */
@@ -43,20 +51,26 @@ export interface Presence {
 export const Presence = defineToken<Presence>('Presence');
 
 /**
- * Pages whose address names something that not everybody may see. Visitors on such pages are told of only where the plugin that
- * owns them says so; pages with a fixed address are told of when everybody may open them.
+ * Pages whose address names something that not everybody may see. Visitors on such pages are told of only where the
+ * plugin that owns them says so; pages with a fixed address are told of when everybody may open them.
  */
 export interface Place {
   /** The beginnings of the addresses, such as `/d/`. */
   readonly prefixes: readonly string[];
-  /** The address and title to tell the viewer in place of each path (decoded); undefined where they may not know of it. Asked once for a whole list. */
+  /**
+   * The address and title to tell the viewer in place of each path (decoded); undefined where they may not know of it.
+   * Asked once for a whole list.
+   */
   shown(paths: readonly string[], viewer: Viewer): Awaitable<readonly (PlaceShown | undefined)[]>;
   /** Cache tags that are purged whenever it may answer something else; without them no list of visitors is kept. */
   readonly tags?: readonly string[];
 }
 export const places = defineExtensionPoint<Place>('presence.places');
 
-/** Which members do not want to be named among those who are here: they count as before, and are shown as guests are. Asked once for a whole list. */
+/**
+ * Which members do not want to be named among those who are here: they count as before, and are shown as guests are.
+ * Asked once for a whole list.
+ */
 export interface Discretion {
   hidden(ids: readonly string[]): Promise<ReadonlySet<string>>;
 }
@@ -66,4 +80,8 @@ export const discretions = defineExtensionPoint<Discretion>('presence.discretion
 export const presenceTag = 'presence';
 
 /** What presence and typing may ask for together in a minute; for `options` of their routes. */
-export const presenceBucket: Bucket & { readonly limit: string } = { name: 'presence', window: 60, limit: 'presence.rate_limit' };
+export const presenceBucket: Bucket & { readonly limit: string } = {
+  name: 'presence',
+  window: 60,
+  limit: 'presence.rate_limit',
+};

@@ -10,7 +10,11 @@ export function presencePages(plugin: PluginHandle<PresenceSettings>, presence: 
   plugin.route(pages, { method: 'get', path: '/online', can: 'public' })(async ({ actor }) => {
     const named = plugin.settings['presence.public'] || !isGuest(actor);
     const part = { limit: named ? MAX_PAGE : 0 };
-    const [statistics, visitors, bots] = await Promise.all([presence.statistics(), presence.visitors(part, actor), presence.bots(part, actor)]);
+    const [statistics, visitors, bots] = await Promise.all([
+      presence.statistics(),
+      presence.visitors(part, actor),
+      presence.bots(part, actor),
+    ]);
     const model = { statistics, visitors: visitors.items, bots: bots.items, more: visitors.hasMore, named };
     return view('@presence/online', { name: 'online', title: 'Online now', canonical: '/online' }, model);
   });
@@ -18,9 +22,17 @@ export function presencePages(plugin: PluginHandle<PresenceSettings>, presence: 
 
   if (!web) return;
   // The numbers are put in by a script: with them, no page could be kept.
-  plugin.extend(slotFillings, fill(defineSlot('rail.home'), async (contexts, viewer) => {
-    const card = await web.fragment(viewer, '@presence/card', {});
-    return contexts.map(() => card);
-  }));
-  plugin.extend(slotFillings, fill(defineSlot('body.start'), (contexts, viewer) => contexts.map(() => (isGuest(viewer) ? undefined : html`<x-heartbeat></x-heartbeat>`))));
+  plugin.extend(
+    slotFillings,
+    fill(defineSlot('rail.home'), async (contexts, viewer) => {
+      const card = await web.fragment(viewer, '@presence/card', {});
+      return contexts.map(() => card);
+    }),
+  );
+  plugin.extend(
+    slotFillings,
+    fill(defineSlot('body.start'), (contexts, viewer) =>
+      contexts.map(() => (isGuest(viewer) ? undefined : html`<x-heartbeat></x-heartbeat>`)),
+    ),
+  );
 }

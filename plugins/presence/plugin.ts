@@ -18,7 +18,15 @@ export default definePlugin({
   name: 'Presence',
   version: '1.0.0',
   description: 'Who is here now: members, guests and crawlers.',
-  needs: { cache: Cache, clock: Clock, http: Http, routes: Routes, secrets: Secrets, settings: Settings, accounts: Accounts },
+  needs: {
+    cache: Cache,
+    clock: Clock,
+    http: Http,
+    routes: Routes,
+    secrets: Secrets,
+    settings: Settings,
+    accounts: Accounts,
+  },
   wants: { live: Live, web: Web },
   provides: { presence: Presence },
   extensionPoints: [places, discretions],
@@ -28,9 +36,19 @@ export default definePlugin({
     const visits = cache.redis ? new RedisVisits(cache.redis) : new MemoryVisits(clock);
     const whereabouts = new Whereabouts(plugin, routes);
     const changed = (): void => void cache.purge(presenceTag);
-    const sightings = new Sightings({ visits, whereabouts, secrets, log, changed: cache.redis ? () => undefined : changed });
+    const sightings = new Sightings({
+      visits,
+      whereabouts,
+      secrets,
+      log,
+      changed: cache.redis ? () => undefined : changed,
+    });
     const presence = new PresenceService({
-      visits, sightings, whereabouts, accounts, discretions: () => plugin.extensions(discretions).map(({ value }) => value),
+      visits,
+      sightings,
+      whereabouts,
+      accounts,
+      discretions: () => plugin.extensions(discretions).map(({ value }) => value),
     });
 
     plugin.extend(pageWatchers, sightings);

@@ -7,7 +7,9 @@ type Redis = NonNullable<Cache['redis']>;
 const KEYS = ['presence:member', 'presence:guest', 'presence:bot', 'presence:pages'] as const;
 const TOLD = 'presence:told';
 
-/** Time is Redis's own, so that clocks of processes need not agree. Everything is forgotten when nobody comes any more. */
+/**
+ * Time is Redis's own, so that clocks of processes need not agree. Everything is forgotten when nobody comes any more.
+ */
 const BEGIN = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)

@@ -2,7 +2,16 @@ import { Type, type Http, type PluginHandle, type Request, type Response, type S
 import { isGuest, type Viewer } from '#plugins/access';
 import { accountsTag } from '#plugins/accounts';
 import { api, holdsUntil, limitOf, listOf, loginNeeded, pageFields, Paging, tagsOf } from '#plugins/api';
-import { BotRecord, places, presenceBucket, PresenceStatistics, presenceTag, VisitorRecord, type PlaceShown, type Presence } from '#plugins/presence';
+import {
+  BotRecord,
+  places,
+  presenceBucket,
+  PresenceStatistics,
+  presenceTag,
+  VisitorRecord,
+  type PlaceShown,
+  type Presence,
+} from '#plugins/presence';
 import type { PresenceSettings } from './settings.ts';
 import type { Sightings } from './sightings.ts';
 import type { Visits } from './visits.ts';
@@ -20,40 +29,73 @@ export interface RouteParts {
 }
 
 /** /api/presence. */
-export function presenceRoutes(plugin: PluginHandle<PresenceSettings>, { presence, visits, sightings, whereabouts, http, settings, changed }: RouteParts): void {
+export function presenceRoutes(
+  plugin: PluginHandle<PresenceSettings>,
+  { presence, visits, sightings, whereabouts, http, settings, changed }: RouteParts,
+): void {
   // A page that is left open goes on to say so: that does not count as doing something.
   const options = { bucket: presenceBucket, idle: true };
   const query = Type.Object(Paging);
   const admit = (viewer: Viewer): void => {
     if (isGuest(viewer) && !plugin.settings['presence.public']) throw loginNeeded();
   };
-  const keep = (): readonly string[] | undefined => (visits.holdsUntil() === undefined ? undefined : tagsOf([presenceTag, accountsTag], plugin.extensions(places)));
+  const keep = (): readonly string[] | undefined =>
+    visits.holdsUntil() === undefined ? undefined : tagsOf([presenceTag, accountsTag], plugin.extensions(places));
   /** Somebody goes at that moment. */
   const hold = (res: Response): void => holdsUntil(res, visits.holdsUntil() ?? 0);
   /** A guest's forgery token was checked by now, so it is their cookie's. */
   const guestOf = (req: Request): readonly string[] =>
-    sightings.guestIds({ key: req.get('x-csrf-token'), address: http.addressOf(req), userAgent: req.get('user-agent') ?? '' });
+    sightings.guestIds({
+      key: req.get('x-csrf-token'),
+      address: http.addressOf(req),
+      userAgent: req.get('user-agent') ?? '',
+    });
 
   plugin.route(api, {
-    method: 'post', path: '/presence/update', can: 'public', options, summary: 'Says that the caller is still here, and on which page; a guest who was not here is not added',
-    body: Type.Object({ page: Type.String({ pattern: '^/', maxLength: LONGEST, description: 'Path of the current page' }) }), result: Type.Object({}),
+    method: 'post',
+    path: '/presence/update',
+    can: 'public',
+    options,
+    summary: 'Says that the caller is still here, and on which page; a guest who was not here is not added',
+    body: Type.Object({
+      page: Type.String({ pattern: '^/', maxLength: LONGEST, description: 'Path of the current page' }),
+    }),
+    result: Type.Object({}),
   })(async ({ actor, req, body }) => {
     await sightings.flush();
     const page = whereabouts.pathOf(body.page);
-    const stored = actor.id === undefined ? visits.refresh(guestOf(req), page) : visits.record([{ kind: 'member', id: actor.id, page }]);
+    const stored =
+      actor.id === undefined
+        ? visits.refresh(guestOf(req), page)
+        : visits.record([{ kind: 'member', id: actor.id, page }]);
     await stored.catch((error: unknown) => plugin.log.debug({ error }, 'who is here could not be stored'));
     changed();
     return {};
   });
 
-  plugin.route(api, { method: 'get', path: '/presence/stats', can: 'public', options, summary: 'How many are here', result: PresenceStatistics, keep })(async ({ res }) => {
+  plugin.route(api, {
+    method: 'get',
+    path: '/presence/stats',
+    can: 'public',
+    options,
+    summary: 'How many are here',
+    result: PresenceStatistics,
+    keep,
+  })(async ({ res }) => {
     const statistics = await presence.statistics();
     hold(res);
     return statistics;
   });
 
   plugin.route(api, {
-    method: 'get', path: '/presence/visitors', can: 'public', options, query, summary: 'Who is here: members first, then by when they were last seen', result: listOf('visitors', VisitorRecord), keep,
+    method: 'get',
+    path: '/presence/visitors',
+    can: 'public',
+    options,
+    query,
+    summary: 'Who is here: members first, then by when they were last seen',
+    result: listOf('visitors', VisitorRecord),
+    keep,
   })(async ({ actor, res, query: { limit, offset, cursor } }) => {
     admit(actor);
     const page = await presence.visitors({ limit: limitOf(settings, limit), offset, cursor }, actor);
@@ -62,7 +104,14 @@ export function presenceRoutes(plugin: PluginHandle<PresenceSettings>, { presenc
   });
 
   plugin.route(api, {
-    method: 'get', path: '/presence/bots', can: 'public', options, query, summary: 'Which crawlers are here', result: listOf('bots', BotRecord), keep,
+    method: 'get',
+    path: '/presence/bots',
+    can: 'public',
+    options,
+    query,
+    summary: 'Which crawlers are here',
+    result: listOf('bots', BotRecord),
+    keep,
   })(async ({ actor, res, query: { limit, offset, cursor } }) => {
     admit(actor);
     const page = await presence.bots({ limit: limitOf(settings, limit), offset, cursor }, actor);
@@ -72,4 +121,7 @@ export function presenceRoutes(plugin: PluginHandle<PresenceSettings>, { presenc
 }
 
 /** The API tells where somebody is by the page's path alone. */
-const withPage = <T extends { readonly place: PlaceShown | undefined }>({ place, ...rest }: T): Omit<T, 'place'> & { readonly page: string | null } => ({ ...rest, page: place?.path ?? null });
+const withPage = <T extends { readonly place: PlaceShown | undefined }>({
+  place,
+  ...rest
+}: T): Omit<T, 'place'> & { readonly page: string | null } => ({ ...rest, page: place?.path ?? null });

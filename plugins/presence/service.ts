@@ -2,7 +2,15 @@ import { HttpError } from '#core';
 import type { Viewer } from '#plugins/access';
 import type { Accounts } from '#plugins/accounts';
 import { decodePosition, encodeCursor, type Page } from '#plugins/api';
-import type { Discretion, Part, PlaceShown, Presence, PresenceStatistics, ShownBot, ShownVisitor } from '#plugins/presence';
+import type {
+  Discretion,
+  Part,
+  PlaceShown,
+  Presence,
+  PresenceStatistics,
+  ShownBot,
+  ShownVisitor,
+} from '#plugins/presence';
 import type { Sightings } from './sightings.ts';
 import type { Kind, Visitor, Visits } from './visits.ts';
 import type { Whereabouts } from './whereabouts.ts';
@@ -31,11 +39,17 @@ export class PresenceService implements Presence {
   async visitors(part: Part, viewer: Viewer): Promise<Page<ShownVisitor>> {
     const { items, ...page } = await this.#page(['member', 'guest'], part);
     const members = items.flatMap(({ kind, id }) => (kind === 'member' ? [id] : []));
-    const [authors, hidden, places] = await Promise.all([this.#parts.accounts.authors(members), this.#hidden(members), this.#places(items, viewer)]);
+    const [authors, hidden, places] = await Promise.all([
+      this.#parts.accounts.authors(members),
+      this.#hidden(members),
+      this.#places(items, viewer),
+    ]);
     return {
       ...page,
       items: items.map(({ id, at }, index) => ({
-        user: (hidden.has(id) ? undefined : authors.get(id)) ?? null, place: places[index], last_seen_at: timeOf(at),
+        user: (hidden.has(id) ? undefined : authors.get(id)) ?? null,
+        place: places[index],
+        last_seen_at: timeOf(at),
       })),
     };
   }
@@ -43,11 +57,15 @@ export class PresenceService implements Presence {
   async bots(part: Part, viewer: Viewer): Promise<Page<ShownBot>> {
     const { items, ...page } = await this.#page(['bot'], part);
     const places = await this.#places(items, viewer);
-    return { ...page, items: items.map(({ id, at }, index) => ({ name: id, place: places[index], last_seen_at: timeOf(at) })) };
+    return {
+      ...page,
+      items: items.map(({ id, at }, index) => ({ name: id, place: places[index], last_seen_at: timeOf(at) })),
+    };
   }
 
   async #hidden(members: readonly string[]): Promise<ReadonlySet<string>> {
-    const sets = members.length === 0 ? [] : await Promise.all(this.#parts.discretions().map((one) => one.hidden(members)));
+    const sets =
+      members.length === 0 ? [] : await Promise.all(this.#parts.discretions().map((one) => one.hidden(members)));
     return new Set(sets.flatMap((set) => [...set]));
   }
 
@@ -59,7 +77,10 @@ export class PresenceService implements Presence {
   }
 
   #places(visitors: readonly Visitor[], viewer: Viewer): Promise<readonly (PlaceShown | undefined)[]> {
-    return this.#parts.whereabouts.shown(visitors.map(({ page }) => page), viewer);
+    return this.#parts.whereabouts.shown(
+      visitors.map(({ page }) => page),
+      viewer,
+    );
   }
 
   async #read<T>(question: (visits: Visits) => Promise<T>): Promise<T> {
@@ -68,7 +89,10 @@ export class PresenceService implements Presence {
     try {
       return await question(visits);
     } catch (error) {
-      throw new HttpError(503, 'Who is here is not known at the moment; try again soon', { headers: { 'Retry-After': '5' }, cause: error });
+      throw new HttpError(503, 'Who is here is not known at the moment; try again soon', {
+        headers: { 'Retry-After': '5' },
+        cause: error,
+      });
     }
   }
 }

@@ -55,7 +55,10 @@ export class Sightings implements PageWatcher {
     return this.#storing;
   }
 
-  /** Under what a guest may be known, the surest first. No address and no token is kept, only digests that nobody else can make. */
+  /**
+   * Under what a guest may be known, the surest first. No address and no token is kept, only digests that nobody else
+   * can make.
+   */
   guestIds({ key, address, userAgent }: Guest): readonly string[] {
     const sign = (text: string): string => this.#parts.secrets.sign('presence', text);
     const plain = sign(`${address} ${userAgent}`);

@@ -34,7 +34,10 @@ export interface Visits {
   count(): Promise<Readonly<Record<Kind, number>>>;
   /** Kind by kind, those seen last first: at most `length` after the first `start`. */
   list(kinds: readonly Kind[], start: number, length: number): Promise<readonly Visitor[]>;
-  /** When somebody goes unless they are seen again (epoch milliseconds); undefined where another process may see somebody. */
+  /**
+   * When somebody goes unless they are seen again (epoch milliseconds); undefined where another process may see
+   * somebody.
+   */
   holdsUntil(): number | undefined;
   /** True for the one caller, over all processes, who is the first to say something else than was said before. */
   isNews(text: string): Promise<boolean>;
@@ -44,7 +47,11 @@ export interface Visits {
 export class MemoryVisits implements Visits {
   readonly #clock: Clock;
   /** The one seen longest ago first. */
-  readonly #visitors: Readonly<Record<Kind, Map<string, Visitor>>> = { member: new Map(), guest: new Map(), bot: new Map() };
+  readonly #visitors: Readonly<Record<Kind, Map<string, Visitor>>> = {
+    member: new Map(),
+    guest: new Map(),
+    bot: new Map(),
+  };
   #told = '';
 
   constructor(clock: Clock) {
@@ -67,15 +74,23 @@ export class MemoryVisits implements Visits {
   }
 
   count(): Promise<Readonly<Record<Kind, number>>> {
-    return Promise.resolve({ member: this.#present('member').size, guest: this.#present('guest').size, bot: this.#present('bot').size });
+    return Promise.resolve({
+      member: this.#present('member').size,
+      guest: this.#present('guest').size,
+      bot: this.#present('bot').size,
+    });
   }
 
   list(kinds: readonly Kind[], start: number, length: number): Promise<readonly Visitor[]> {
-    return Promise.resolve(kinds.flatMap((kind) => [...this.#present(kind).values()].toReversed()).slice(start, start + length));
+    return Promise.resolve(
+      kinds.flatMap((kind) => [...this.#present(kind).values()].toReversed()).slice(start, start + length),
+    );
   }
 
   holdsUntil(): number {
-    const first = (['member', 'guest', 'bot'] as const).map((kind) => this.#present(kind).values().next().value?.at ?? Infinity);
+    const first = (['member', 'guest', 'bot'] as const).map(
+      (kind) => this.#present(kind).values().next().value?.at ?? Infinity,
+    );
     return Math.min(...first) + WINDOW;
   }
 

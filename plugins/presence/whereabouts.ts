@@ -11,7 +11,8 @@ const PATIENCE = 2_000;
 /** What cannot pass for the address of another host, and shows as what it is. */
 const HARMLESS = /^\/[^\\\s\p{C}]*$/u;
 
-const isOpen = ({ can, options, path }: RouteInfo): boolean => can === 'public' && options['login'] !== true && !/[:*]/.test(path);
+const isOpen = ({ can, options, path }: RouteInfo): boolean =>
+  can === 'public' && options['login'] !== true && !/[:*]/.test(path);
 
 function decoded(path: string): string {
   try {
@@ -37,7 +38,9 @@ export class Whereabouts {
     this.#open = undefined;
   }
 
-  /** What may be kept of an address: its path; nothing where it is no page, or not everybody's and nobody can say whose. */
+  /**
+   * What may be kept of an address: its path; nothing where it is no page, or not everybody's and nobody can say whose.
+   */
   pathOf(address: string): string {
     const path = (/^[^?#]*/.exec(address)?.[0] ?? '').replace(/\/{2,}/g, '/').replace(/(.)\/$/, '$1');
     if (path.length > LONGEST || !HARMLESS.test(path)) return '';
@@ -47,22 +50,43 @@ export class Whereabouts {
 
   /** In the order of `paths`: what each is for this viewer. Each plugin that owns some of them is asked once. */
   async shown(paths: readonly string[], viewer: Viewer): Promise<readonly (PlaceShown | undefined)[]> {
-    const known = new Map(paths.map((path) => [path, this.#isOpen(decoded(path)) ? { path } : undefined] as [string, PlaceShown | undefined]));
-    const owned = Map.groupBy([...known.keys()].filter((path) => path !== ''), (path) => this.#placeOf(decoded(path)));
-    await Promise.all([...owned].map(async ([owner, own]) => {
-      if (!owner) return;
-      const answers = await this.#plugin.attempt(owner.plugin, 'pages of visitors', () => owner.value.shown(own.map(decoded), viewer), PATIENCE);
-      own.forEach((path, at) => known.set(path, answers?.[at]));
-    }));
+    const known = new Map(
+      paths.map(
+        (path) => [path, this.#isOpen(decoded(path)) ? { path } : undefined] as [string, PlaceShown | undefined],
+      ),
+    );
+    const owned = Map.groupBy(
+      [...known.keys()].filter((path) => path !== ''),
+      (path) => this.#placeOf(decoded(path)),
+    );
+    await Promise.all(
+      [...owned].map(async ([owner, own]) => {
+        if (!owner) return;
+        const answers = await this.#plugin.attempt(
+          owner.plugin,
+          'pages of visitors',
+          () => owner.value.shown(own.map(decoded), viewer),
+          PATIENCE,
+        );
+        own.forEach((path, at) => known.set(path, answers?.[at]));
+      }),
+    );
     return paths.map((path) => known.get(path));
   }
 
   #placeOf(path: string): { readonly plugin: string; readonly value: Place } | undefined {
-    return this.#plugin.extensions(places).find(({ value }) => value.prefixes.some((prefix) => path.startsWith(prefix)));
+    return this.#plugin
+      .extensions(places)
+      .find(({ value }) => value.prefixes.some((prefix) => path.startsWith(prefix)));
   }
 
   #isOpen(path: string): boolean {
-    this.#open ??= new Set(this.#routes.list().filter((route) => route.surface.id === pages.id && route.method === 'get' && isOpen(route)).map((route) => route.path));
+    this.#open ??= new Set(
+      this.#routes
+        .list()
+        .filter((route) => route.surface.id === pages.id && route.method === 'get' && isOpen(route))
+        .map((route) => route.path),
+    );
     return this.#open.has(path);
   }
 }

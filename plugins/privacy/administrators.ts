@@ -21,7 +21,10 @@ export class Administrators {
 
   /** True for an administrator beside whom there is none that can log in, act and stays. */
   async isLast({ id, groupId }: Account): Promise<boolean> {
-    const groups = this.#parts.access.groups().filter(({ level }) => level === 'admin').map((group) => group.id);
+    const groups = this.#parts.access
+      .groups()
+      .filter(({ level }) => level === 'admin')
+      .map((group) => group.id);
     if (!groups.includes(groupId)) return false;
     for (const group of groups) if (await this.#someoneStays(group, id)) return false;
     return true;
@@ -45,7 +48,9 @@ export class Administrators {
 
   /** How many of them have not asked to be deleted. */
   async #staying(ids: readonly string[]): Promise<number> {
-    const leaving = await this.#parts.data.all(sql`select 1 from privacy_deletion where account_id = any(${ids}::uuid[])`);
+    const leaving = await this.#parts.data.all(
+      sql`select 1 from privacy_deletion where account_id = any(${ids}::uuid[])`,
+    );
     return ids.length - leaving.length;
   }
 }

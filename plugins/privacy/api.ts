@@ -17,17 +17,21 @@ export interface PersonalData {
   /** What it is, as the log of failures names it. */
   readonly name: string;
   /**
-   * What the member gets when they ask for their data: each file is read to its end before the next one is asked for. Never secrets, nor what only
-   * others may know.
+   * What the member gets when they ask for their data: each file is read to its end before the next one is asked for.
+   * Never secrets, nor what only others may know.
    */
   entries?(accountId: string): AsyncIterable<PersonalFile>;
   /**
-   * Forgets the member, whose account has lost its name already. In parts, each a transaction; stops early when `signal` aborts. Runs again
-   * after a failure and once more a day later, for what was still on its way, so it must do no harm the second time.
+   * Forgets the member, whose account has lost its name already. In parts, each a transaction; stops early when
+   * `signal` aborts. Runs again after a failure and once more a day later, for what was still on its way, so it must do
+   * no harm the second time.
    */
   erase?(accountId: string, mode: Mode, signal: AbortSignal): Promise<void>;
 }
-/** Those who write events about what they erase come before those who forget events: the order of the list is that of erasing. */
+/**
+ * Those who write events about what they erase come before those who forget events: the order of the list is that of
+ * erasing.
+ */
 export const personalData = defineExtensionPoint<PersonalData>('privacy.personal-data');
 
 /** For `order`: what is to be erased last, such as copies and logs of what others erase. */
@@ -37,7 +41,9 @@ export const LAST = 100;
 const TOGETHER = 200;
 
 /** All rows of a list, a part at a time: `read` gets the last row of the part before, and how many to read. */
-export async function* inParts<Row>(read: (after: Row | undefined, limit: number) => Promise<readonly Row[]>): AsyncGenerator<Row, void> {
+export async function* inParts<Row>(
+  read: (after: Row | undefined, limit: number) => Promise<readonly Row[]>,
+): AsyncGenerator<Row, void> {
   for (let last: Row | undefined, full = true; full;) {
     const rows = await read(last, TOGETHER);
     yield* rows;
@@ -56,7 +62,9 @@ export async function* jsonList(rows: AsyncIterable<object> | Iterable<object>):
   yield before === '[\n' ? '[]\n' : '\n]\n';
 }
 
-/** Repeats `step`, which is to do that many things and to answer how many it did, until it did fewer or `signal` aborts. */
+/**
+ * Repeats `step`, which is to do that many things and to answer how many it did, until it did fewer or `signal` aborts.
+ */
 export async function inBatches(signal: AbortSignal, step: (limit: number) => Promise<number>): Promise<void> {
   for (let done = TOGETHER; done === TOGETHER && !signal.aborted;) done = await step(TOGETHER);
 }
@@ -68,16 +76,21 @@ interface About {
 /** A member asked for a copy of their data. */
 export const exportRequested = defineAction<About>('privacy.export-requested');
 /** An account is to be deleted; `due`: not before. `by`: an account or `commandLine`. */
-export const deletionRequested = defineAction<About & { readonly mode: Mode; readonly due: string; readonly by?: string | undefined }>(
-  'privacy.deletion-requested',
-);
+export const deletionRequested = defineAction<
+  About & { readonly mode: Mode; readonly due: string; readonly by?: string | undefined }
+>('privacy.deletion-requested');
 /** The member came back in time, or the account became the last administrator's. */
-export const deletionCancelled = defineAction<About & { readonly by?: string | undefined }>('privacy.deletion-cancelled');
+export const deletionCancelled = defineAction<About & { readonly by?: string | undefined }>(
+  'privacy.deletion-cancelled',
+);
 /** Nothing is left of the account but an id, and what its member wrote where that stays. */
 export const accountErased = defineAction<About & { readonly mode: Mode }>('privacy.account-erased');
 
 export interface Deletions {
-  /** The member's account is erased at once, without a time in which they could come back. 409 for the only administrator. */
+  /**
+   * The member's account is erased at once, without a time in which they could come back. 409 for the only
+   * administrator.
+   */
   erase(accountId: string, mode: Mode, by?: string): Promise<void>;
 }
 export const Deletions = defineToken<Deletions>('Deletions');

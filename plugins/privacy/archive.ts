@@ -7,10 +7,15 @@ import type { PersonalFile } from '#plugins/privacy';
 const LEFT = 'ERR_STREAM_PREMATURE_CLOSE';
 
 /**
- * Sends the files as a ZIP, as fast as it is taken: one file at a time is open, and of each only a part in memory. What fails ends the stream
- * in the middle, so that half an archive cannot be taken for a whole one. Resolves as well when the reader goes away.
+ * Sends the files as a ZIP, as fast as it is taken: one file at a time is open, and of each only a part in memory. What
+ * fails ends the stream in the middle, so that half an archive cannot be taken for a whole one. Resolves as well when
+ * the reader goes away.
  */
-export async function sendArchive(files: AsyncIterable<PersonalFile>, out: Writable, signal: AbortSignal): Promise<void> {
+export async function sendArchive(
+  files: AsyncIterable<PersonalFile>,
+  out: Writable,
+  signal: AbortSignal,
+): Promise<void> {
   const zip = new ZipFile();
   const packed = zip.outputStream as Readable;
   const ended = new AbortController();

@@ -22,9 +22,11 @@ export class ChoiceStore {
   }
 
   async save(accountId: string, { presence, lastSeen }: Choices): Promise<void> {
-    await this.#data.transaction(() => this.#data.all(sql`insert into privacy_choice (account_id, hide_presence, hide_last_seen)
+    await this.#data.transaction(() =>
+      this.#data.all(sql`insert into privacy_choice (account_id, hide_presence, hide_last_seen)
       values (${accountId}, ${presence}, ${lastSeen})
-      on conflict (account_id) do update set hide_presence = excluded.hide_presence, hide_last_seen = excluded.hide_last_seen`));
+      on conflict (account_id) do update set hide_presence = excluded.hide_presence, hide_last_seen = excluded.hide_last_seen`),
+    );
   }
 
   /** Those of these members who hide it. One statement. */

@@ -8,7 +8,8 @@ const deleteUser = defineCommand({
   example: 'user delete ada --remove',
   positional: ['name'],
   options: Type.Object({
-    name: Type.String({ title: 'Username' }), remove: Type.Boolean({ default: false, title: 'Delete what they wrote as well' }),
+    name: Type.String({ title: 'Username' }),
+    remove: Type.Boolean({ default: false, title: 'Delete what they wrote as well' }),
   }),
   needs: { accounts: Accounts, deletions: Deletions },
   async run({ accounts, deletions }, { name, remove }, console) {

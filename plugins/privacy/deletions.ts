@@ -1,12 +1,22 @@
 import { HttpError, notFound, sql, type Clock, type Data, type Job, type PluginHandle } from '#core';
 import type { Account, Accounts } from '#plugins/accounts';
-import { accountErased, deletionCancelled, deletionRequested, personalData, type Deletions, type Mode } from '#plugins/privacy';
+import {
+  accountErased,
+  deletionCancelled,
+  deletionRequested,
+  personalData,
+  type Deletions,
+  type Mode,
+} from '#plugins/privacy';
 import type { Administrators } from './administrators.ts';
 import type { ChoiceStore } from './choices.ts';
 import type { Letters } from './letters.ts';
 
 const DAY = 86_400_000;
-/** The advisory lock under which deletions begin and are asked for, so that of the last two administrators one stays; the number has no meaning. */
+/**
+ * The advisory lock under which deletions begin and are asked for, so that of the last two administrators one stays;
+ * the number has no meaning.
+ */
 const ONE_BY_ONE = 7_216_103;
 
 export interface DeletionParts {
@@ -39,8 +49,8 @@ const COLUMNS = sql<Pending>`account_id as "accountId", mode, due_at as "dueAt",
 const dateOf = (at: Date): string => at.toISOString().slice(0, 10);
 
 /**
- * Deletes accounts: first their name and all that lets anybody in, in one step; then, plugin by plugin and in parts, what is kept of them;
- * and a day later once more what was still on its way then. Goes on where it was interrupted.
+ * Deletes accounts: first their name and all that lets anybody in, in one step; then, plugin by plugin and in parts,
+ * what is kept of them; and a day later once more what was still on its way then. Goes on where it was interrupted.
  */
 export class AccountDeletions implements Deletions {
   readonly #parts: DeletionParts;
@@ -54,7 +64,9 @@ export class AccountDeletions implements Deletions {
     return this.#parts.data.one(sql<Pending>`select ${COLUMNS} from privacy_deletion where account_id = ${accountId}`);
   }
 
-  /** Ends all sessions and tokens of the account; the rest is done in the background. 409 for the only administrator. */
+  /**
+   * Ends all sessions and tokens of the account; the rest is done in the background. 409 for the only administrator.
+   */
   request(accountId: string, request: Request): Promise<Date> {
     const { data, job } = this.#parts;
     return data.transaction(async () => {
@@ -68,7 +80,9 @@ export class AccountDeletions implements Deletions {
   async cancel(accountId: string, by?: string): Promise<void> {
     const { data, accounts, letters, plugin } = this.#parts;
     await data.transaction(async () => {
-      const gone = await data.one(sql`delete from privacy_deletion where account_id = ${accountId} and started_at is null returning 1`);
+      const gone = await data.one(
+        sql`delete from privacy_deletion where account_id = ${accountId} and started_at is null returning 1`,
+      );
       const account = gone === undefined ? undefined : await accounts.find(accountId);
       if (!account) return;
       await plugin.emit(deletionCancelled, { id: accountId, by });
@@ -84,7 +98,9 @@ export class AccountDeletions implements Deletions {
   /** All that is due, one after the other. What fails stays, for the next time. */
   async due(signal: AbortSignal): Promise<void> {
     const { data, clock } = this.#parts;
-    const rows = await data.all(sql<Pending>`select ${COLUMNS} from privacy_deletion where due_at <= ${new Date(clock.now())} order by due_at, account_id`);
+    const rows = await data.all(
+      sql<Pending>`select ${COLUMNS} from privacy_deletion where due_at <= ${new Date(clock.now())} order by due_at, account_id`,
+    );
     for (const pending of rows) if (!signal.aborted) await this.#carryOut(pending, signal);
   }
 
@@ -95,7 +111,8 @@ export class AccountDeletions implements Deletions {
     await this.#alone();
     const account = await accounts.find(accountId);
     if (!account) throw notFound('There is no such member');
-    if (await administrators.isLast(account)) throw new HttpError(409, 'This is the only administrator; make somebody else one first');
+    if (await administrators.isLast(account))
+      throw new HttpError(409, 'This is the only administrator; make somebody else one first');
     await data.all(sql`insert into privacy_deletion (account_id, mode, requested_at, due_at) values (${accountId}, ${mode}, ${new Date(now)}, ${due})
       on conflict (account_id) do update set mode = excluded.mode, requested_at = excluded.requested_at, due_at = excluded.due_at where privacy_deletion.started_at is null`);
     await accounts.endSessions(accountId, by, 'privacy');
@@ -111,15 +128,18 @@ export class AccountDeletions implements Deletions {
   }
 
   /**
-   * The step from which there is no way back. False where it is not to be done (any more). A login cancels a deletion when it happens; here it is
-   * asked for once more, since nobody may have heard of it: the plugin was off, or the process died.
+   * The step from which there is no way back. False where it is not to be done (any more). A login cancels a deletion
+   * when it happens; here it is asked for once more, since nobody may have heard of it: the plugin was off, or the
+   * process died.
    */
   #begin({ accountId, mode }: Pending): Promise<boolean> {
     const { data, clock, accounts, administrators, letters } = this.#parts;
     return data.transaction(async () => {
       await this.#alone();
       const account: Account | undefined = await accounts.find(accountId);
-      const row = await data.one(sql<{ requestedAt: Date }>`update privacy_deletion set started_at = ${new Date(clock.now())}
+      const row = await data.one(sql<{
+        requestedAt: Date;
+      }>`update privacy_deletion set started_at = ${new Date(clock.now())}
         where account_id = ${accountId} and started_at is null returning requested_at as "requestedAt"`);
       if (!row || !account) return row !== undefined;
       const cameBack = await accounts.loggedInSince(accountId, row.requestedAt);
@@ -143,7 +163,10 @@ export class AccountDeletions implements Deletions {
       if (signal.aborted) return false;
       await value.erase?.(accountId, mode, signal).catch((error: unknown) => {
         complete = false;
-        plugin.log.error({ error, owner, data: value.name, account: accountId }, 'personal data could not be erased; it is tried again');
+        plugin.log.error(
+          { error, owner, data: value.name, account: accountId },
+          'personal data could not be erased; it is tried again',
+        );
       });
     }
     return complete;
@@ -154,7 +177,9 @@ export class AccountDeletions implements Deletions {
     const now = clock.now();
     await data.transaction(async () => {
       if (erased) return void (await data.all(sql`delete from privacy_deletion where account_id = ${accountId}`));
-      await data.all(sql`update privacy_deletion set erased_at = ${new Date(now)}, due_at = ${new Date(now + DAY)} where account_id = ${accountId}`);
+      await data.all(
+        sql`update privacy_deletion set erased_at = ${new Date(now)}, due_at = ${new Date(now + DAY)} where account_id = ${accountId}`,
+      );
       await plugin.emit(accountErased, { id: accountId, mode });
     });
   }

@@ -17,7 +17,10 @@ export interface ExportParts {
 }
 
 /** A copy of all that a member has here, as a download that is made while it is sent. */
-export function addExportPages(plugin: PluginHandle<PrivacySettings>, { clock, http, limits, protection, again }: ExportParts): void {
+export function addExportPages(
+  plugin: PluginHandle<PrivacySettings>,
+  { clock, http, limits, protection, again }: ExportParts,
+): void {
   const own = async function* (accountId: string): AsyncGenerator<PersonalFile, void> {
     for (const { value } of plugin.extensions(personalData)) if (value.entries) yield* value.entries(accountId);
   };
@@ -29,12 +32,18 @@ export function addExportPages(plugin: PluginHandle<PrivacySettings>, { clock, h
     for (const [name, value] of protection.headers(DATA_POLICY)) res.setHeader(name, value);
     const day = new Date(clock.now()).toISOString().slice(0, 10);
     res.set({
-      'Content-Type': 'application/zip', 'Content-Disposition': `attachment; filename="my-data-${day}.zip"`, 'Cache-Control': 'no-store', 'X-Request-Id': id,
+      'Content-Type': 'application/zip',
+      'Content-Disposition': `attachment; filename="my-data-${day}.zip"`,
+      'Cache-Control': 'no-store',
+      'X-Request-Id': id,
     });
   };
 
   plugin.route(pages, {
-    method: 'post', path: `${PRIVACY}/export`, can: 'public', summary: 'All that the member has here, as a ZIP.',
+    method: 'post',
+    path: `${PRIVACY}/export`,
+    can: 'public',
+    summary: 'All that the member has here, as a ZIP.',
     options: { login: true, confirm: true, again },
   })(async ({ actor, req, res }) => {
     const id = actor.id!;

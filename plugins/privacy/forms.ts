@@ -6,7 +6,10 @@ import type { Choices } from './choices.ts';
 /** The page of settings that all of this belongs to. */
 export const PRIVACY = '/settings/privacy';
 
-export const ChoiceForm = Type.Object({ hide_presence: Type.Boolean({ default: false }), hide_last_seen: Type.Boolean({ default: false }) });
+export const ChoiceForm = Type.Object({
+  hide_presence: Type.Boolean({ default: false }),
+  hide_last_seen: Type.Boolean({ default: false }),
+});
 export const DeletionForm = Type.Object({ username: Type.String({ maxLength: 100 }), mode: Type.Enum([...MODES]) });
 
 const HEAD: PageHead = { name: 'settings', title: 'Privacy', hidden: true, current: PRIVACY };
@@ -20,7 +23,12 @@ export function overview(choices: Choices, retry?: Retry): View {
 export function farewell(days: number, retry?: Retry): View {
   const mode = MODES.find((one) => one === retry?.body['mode']) ?? 'anonymise';
   const username = typeof retry?.body['username'] === 'string' ? retry.body['username'] : '';
-  return view('@privacy/delete', { ...HEAD, title: 'Delete my account' }, { days, mode, username, ...troubleOf(retry) }, retry?.status ?? 200);
+  return view(
+    '@privacy/delete',
+    { ...HEAD, title: 'Delete my account' },
+    { days, mode, username, ...troubleOf(retry) },
+    retry?.status ?? 200,
+  );
 }
 
 /** 400 unless the member typed their own name, in any case. */
@@ -28,4 +36,3 @@ export function demandName(typed: string, username: string | undefined): void {
   if (typed.trim().toLowerCase() === username?.toLowerCase()) return;
   throw new InvalidInput([{ field: 'username', message: 'is not your username' }]);
 }
-

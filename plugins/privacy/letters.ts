@@ -13,9 +13,16 @@ export interface LetterParts {
 type Kind = 'requested' | 'cancelled' | 'erased';
 
 /** Where a mail leads to. */
-const PATHS: Readonly<Record<Kind, string | undefined>> = { requested: '/login', cancelled: '/settings/security/sessions', erased: undefined };
+const PATHS: Readonly<Record<Kind, string | undefined>> = {
+  requested: '/login',
+  cancelled: '/settings/security/sessions',
+  erased: undefined,
+};
 
-/** Tells the owner of an account what becomes of it. Joins the transaction under way; does nothing where there is no mail. */
+/**
+ * Tells the owner of an account what becomes of it. Joins the transaction under way; does nothing where there is no
+ * mail.
+ */
 export class Letters {
   readonly #parts: LetterParts;
 
@@ -23,7 +30,11 @@ export class Letters {
     this.#parts = parts;
   }
 
-  async tell(kind: Kind, { username, email }: Account, values: { readonly mode?: Mode; readonly date?: string } = {}): Promise<void> {
+  async tell(
+    kind: Kind,
+    { username, email }: Account,
+    values: { readonly mode?: Mode; readonly date?: string } = {},
+  ): Promise<void> {
     const { mail, web, environment } = this.#parts;
     if (!mail) return;
     const text = (key: string): string => web.text(`privacy:mail.${kind}.${key}`, { username, date: values.date });
@@ -31,6 +42,10 @@ export class Letters {
     const paragraphs = [text('text'), ...(values.mode ? [web.text(`privacy:mail.${values.mode}`)] : [])];
     const path = PATHS[kind];
     const action = path === undefined ? {} : { action: { label: text('action'), href: environment.baseUrl + path } };
-    await mail.send({ to: email, subject, ...letter({ title: subject, paragraphs, ...action, reason: web.text('privacy:mail.reason') }) });
+    await mail.send({
+      to: email,
+      subject,
+      ...letter({ title: subject, paragraphs, ...action, reason: web.text('privacy:mail.reason') }),
+    });
   }
 }

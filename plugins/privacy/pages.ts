@@ -16,11 +16,16 @@ export interface PageParts {
 const DELETE = `${PRIVACY}/delete`;
 
 /** The page as it stands for whoever asked; guests get here when their session ended while they typed. */
-export const pageOf = (choices: ChoiceStore) => async (id: string | undefined, retry?: Retry): Promise<View> =>
-  overview(id === undefined ? { presence: false, lastSeen: false } : await choices.of(id), retry);
+export const pageOf =
+  (choices: ChoiceStore) =>
+  async (id: string | undefined, retry?: Retry): Promise<View> =>
+    overview(id === undefined ? { presence: false, lastSeen: false } : await choices.of(id), retry);
 
 /** Where members choose what others see of them, and where they leave. */
-export function addPages(plugin: PluginHandle<PrivacySettings>, { cache, accounts, choices, deletions }: PageParts): void {
+export function addPages(
+  plugin: PluginHandle<PrivacySettings>,
+  { cache, accounts, choices, deletions }: PageParts,
+): void {
   const page = pageOf(choices);
   const days = (): number => plugin.settings['privacy.grace_days'];
   plugin.extend(navigation, { area: 'settings', label: 'privacy:title', href: PRIVACY });
@@ -31,7 +36,11 @@ export function addPages(plugin: PluginHandle<PrivacySettings>, { cache, account
   });
 
   plugin.route(pages, {
-    method: 'post', path: PRIVACY, can: 'public', body: ChoiceForm, options: { login: true, again: (retry: Retry) => page(retry.actor.id, retry) },
+    method: 'post',
+    path: PRIVACY,
+    can: 'public',
+    body: ChoiceForm,
+    options: { login: true, again: (retry: Retry) => page(retry.actor.id, retry) },
   })(async ({ actor, body }) => {
     const id = actor.id!;
     await choices.save(id, { presence: body.hide_presence, lastSeen: body.hide_last_seen });
@@ -43,13 +52,20 @@ export function addPages(plugin: PluginHandle<PrivacySettings>, { cache, account
   plugin.route(pages, { method: 'get', path: DELETE, can: 'public', options: confirmed })(() => farewell(days()));
 
   plugin.route(pages, {
-    method: 'post', path: DELETE, can: 'public', body: DeletionForm, options: { ...confirmed, again: (retry: Retry) => farewell(days(), retry) },
+    method: 'post',
+    path: DELETE,
+    can: 'public',
+    body: DeletionForm,
+    options: { ...confirmed, again: (retry: Retry) => farewell(days(), retry) },
   })(async ({ actor, body }) => {
     const id = actor.id!;
     demandName(body.username, (await accounts.find(id))?.username);
     const due = await deletions.request(id, { mode: body.mode, days: days(), by: id });
     const date = due.toISOString().slice(0, 10);
-    const notice = days() === 0 ? 'Your account is being deleted.' : `Your account will be deleted on ${date}. Log in before then to keep it.`;
+    const notice =
+      days() === 0
+        ? 'Your account is being deleted.'
+        : `Your account will be deleted on ${date}. Log in before then to keep it.`;
     return negotiated(redirect('/', { notice }), { success: true, due_at: due.toISOString() });
   });
 }

@@ -4,7 +4,14 @@ import { Accounts, lastSeenRules, loggedIn } from '#plugins/accounts';
 import { Limits } from '#plugins/limits';
 import { Mail } from '#plugins/mail';
 import { discretions } from '#plugins/presence';
-import { accountErased, deletionCancelled, deletionRequested, Deletions, exportRequested, personalData } from '#plugins/privacy';
+import {
+  accountErased,
+  deletionCancelled,
+  deletionRequested,
+  Deletions,
+  exportRequested,
+  personalData,
+} from '#plugins/privacy';
 import { Protection } from '#plugins/protection';
 import { Web } from '#plugins/web';
 import { Administrators } from './administrators.ts';
@@ -23,8 +30,16 @@ export default definePlugin({
   version: '1.0.0',
   description: 'Members take their data along, choose what others see of them, and delete their accounts.',
   needs: {
-    data: Data, cache: Cache, clock: Clock, http: Http, environment: Environment, access: Access, accounts: Accounts, limits: Limits,
-    protection: Protection, web: Web,
+    data: Data,
+    cache: Cache,
+    clock: Clock,
+    http: Http,
+    environment: Environment,
+    access: Access,
+    accounts: Accounts,
+    limits: Limits,
+    protection: Protection,
+    web: Web,
   },
   wants: { mail: Mail },
   provides: { deletions: Deletions },
@@ -39,10 +54,23 @@ export default definePlugin({
 
     const administrators = new Administrators({ data, access, accounts });
     const letters = new Letters({ environment, web, mail });
-    const deletions = new AccountDeletions({ data, clock, accounts, administrators, choices, letters, plugin, job: () => job });
+    const deletions = new AccountDeletions({
+      data,
+      clock,
+      accounts,
+      administrators,
+      choices,
+      letters,
+      plugin,
+      job: () => job,
+    });
     // One at a time, over all processes: an account that is being erased is not to be begun again beside it.
     const job: Job<Readonly<Record<string, never>>> = plugin.job('erase', {
-      schema: Type.Object({}), cron: '*/10 * * * *', key: () => 'erase', perKey: 1, run: (_none, { signal }) => deletions.due(signal),
+      schema: Type.Object({}),
+      cron: '*/10 * * * *',
+      key: () => 'erase',
+      perKey: 1,
+      run: (_none, { signal }) => deletions.due(signal),
     });
     plugin.on(loggedIn, ({ id }) => deletions.cancel(id, id), { awaited: true });
 

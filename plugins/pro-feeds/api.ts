@@ -1,16 +1,22 @@
 import { defineAction, Type, type Static } from '#core';
 import { nullable, Time } from '#plugins/api';
 
-/** A token that opens feeds and nothing else, as its member sees it. The token itself is shown once, when it is made. */
+/**
+ * A token that opens feeds and nothing else, as its member sees it. The token itself is shown once, when it is made.
+ */
 export const FeedTokenRecord = Type.Object({
-  id: Type.String(), name: Type.String(),
+  id: Type.String(),
+  name: Type.String(),
   /** Null: everything the member may see. */
   category_ids: nullable(Type.Array(Type.String())),
-  created_at: Time, last_used_at: nullable(Time),
+  created_at: Time,
+  last_used_at: nullable(Time),
 });
 export type FeedTokenRecord = Static<typeof FeedTokenRecord>;
 
 /** A member made an address of feeds with a token in it. */
 export const feedTokenMade = defineAction<{ readonly actor: string; readonly id: string }>('feed-token.made');
 /** `actor`: an account or `commandLine`; absent where the forum itself did it. */
-export const feedTokenRevoked = defineAction<{ readonly actor?: string | undefined; readonly id: string }>('feed-token.revoked');
+export const feedTokenRevoked = defineAction<{ readonly actor?: string | undefined; readonly id: string }>(
+  'feed-token.revoked',
+);

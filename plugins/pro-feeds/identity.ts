@@ -9,7 +9,10 @@ interface IdentityParts {
   enabled(): boolean;
 }
 
-/** The parameter `token`: a member's API token, or one of their tokens for feeds. One that is not valid counts for nothing, without a word. */
+/**
+ * The parameter `token`: a member's API token, or one of their tokens for feeds. One that is not valid counts for
+ * nothing, without a word.
+ */
 export const tokenIdentity = ({ tokens, accounts, sessions, enabled }: IdentityParts): FeedIdentity => ({
   named: (url) => enabled() && /[?&]token=/.test(url),
   async reader(req) {

@@ -35,32 +35,54 @@ export function addPages(plugin: PluginHandle, { tokens, categories, environment
     const visible = categories.visible(viewer);
     const nameOf = (id: string): string => visible.find((category) => category.id === id)?.name ?? '–';
     // A guest gets here with what they typed when their session has ended meanwhile.
-    const list = (viewer.id === undefined ? [] : await tokens.of(viewer.id)).map((one) => ({ ...one, scope: one.category_ids?.map(nameOf).join(', ') }));
+    const list = (viewer.id === undefined ? [] : await tokens.of(viewer.id)).map((one) => ({
+      ...one,
+      scope: one.category_ids?.map(nameOf).join(', '),
+    }));
     const model = {
-      tokens: list, categories: visible.map(({ id, name }) => ({ value: id, label: name })),
-      addresses: token && FORMATS.map((format) => ({ format: NAMES[format], address: `${environment.baseUrl}${feedPath(format)}?token=${token}` })),
-      values: retry?.body ?? {}, chosen: [retry?.body['category_ids'] ?? []].flat(), ...troubleOf(retry),
+      tokens: list,
+      categories: visible.map(({ id, name }) => ({ value: id, label: name })),
+      addresses:
+        token &&
+        FORMATS.map((format) => ({
+          format: NAMES[format],
+          address: `${environment.baseUrl}${feedPath(format)}?token=${token}`,
+        })),
+      values: retry?.body ?? {},
+      chosen: [retry?.body['category_ids'] ?? []].flat(),
+      ...troubleOf(retry),
     };
     return view('@pro-feeds/settings', { name: 'settings', title: 'Feeds', hidden: true }, model, retry?.status ?? 200);
   };
   const options = { login: true, again: (retry: Retry) => feeds(retry.actor, { retry }) };
 
-  plugin.route(pages, { method: 'get', path: SETTINGS, can: 'public', options, find })(
-    async ({ actor }) => negotiated(await feeds(actor), { success: true, feed_tokens: await tokens.of(actor.id!) }),
+  plugin.route(pages, { method: 'get', path: SETTINGS, can: 'public', options, find })(async ({ actor }) =>
+    negotiated(await feeds(actor), { success: true, feed_tokens: await tokens.of(actor.id!) }),
   );
 
-  plugin.route(pages, { method: 'post', path: SETTINGS, can: 'public', options, find, body: NewToken })(async ({ actor, body, res }) => {
-    await categories.refresh();
-    const unknown = (body.category_ids ?? []).some((id) => !categories.visible(actor).some((category) => category.id === id));
-    if (unknown) throw new InvalidInput([{ field: 'category_ids', message: 'has a category that you cannot see' }]);
-    const categoryIds = body.category_ids?.length ? [...new Set(body.category_ids)] : undefined;
-    const { id, token } = await tokens.make(actor.id!, { name: body.name.trim(), categoryIds });
-    res.set('Cache-Control', 'no-store');
-    const made = (await tokens.of(actor.id!)).find((one) => one.id === id);
-    return negotiated(await feeds(actor, { token }), { success: true, token, feed_token: made }, 201);
-  });
+  plugin.route(pages, { method: 'post', path: SETTINGS, can: 'public', options, find, body: NewToken })(
+    async ({ actor, body, res }) => {
+      await categories.refresh();
+      const unknown = (body.category_ids ?? []).some(
+        (id) => !categories.visible(actor).some((category) => category.id === id),
+      );
+      if (unknown) throw new InvalidInput([{ field: 'category_ids', message: 'has a category that you cannot see' }]);
+      const categoryIds = body.category_ids?.length ? [...new Set(body.category_ids)] : undefined;
+      const { id, token } = await tokens.make(actor.id!, { name: body.name.trim(), categoryIds });
+      res.set('Cache-Control', 'no-store');
+      const made = (await tokens.of(actor.id!)).find((one) => one.id === id);
+      return negotiated(await feeds(actor, { token }), { success: true, token, feed_token: made }, 201);
+    },
+  );
 
-  plugin.route(pages, { method: 'post', path: `${SETTINGS}/revoke`, can: 'public', options, find, body: Type.Object({ id: Id }) })(async ({ actor, body }) => {
+  plugin.route(pages, {
+    method: 'post',
+    path: `${SETTINGS}/revoke`,
+    can: 'public',
+    options,
+    find,
+    body: Type.Object({ id: Id }),
+  })(async ({ actor, body }) => {
     if (!(await tokens.revoke(actor.id!, body.id))) throw notFound('You have no such address');
     return negotiated(redirect(SETTINGS, { notice: 'The address no longer works.' }), { success: true });
   });

@@ -6,7 +6,11 @@ import type { FeedTokens } from './tokens.ts';
 export const feedTokensData = (data: Data, tokens: FeedTokens): PersonalData => ({
   name: 'feed tokens',
   async *entries(accountId) {
-    const list = (await tokens.of(accountId)).map(({ name, created_at, last_used_at }) => ({ name, created_at, last_used_at }));
+    const list = (await tokens.of(accountId)).map(({ name, created_at, last_used_at }) => ({
+      name,
+      created_at,
+      last_used_at,
+    }));
     yield { path: 'feed-tokens.json', content: JSON.stringify(list, undefined, 2) };
   },
   async erase(accountId) {

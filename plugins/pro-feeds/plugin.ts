@@ -15,12 +15,22 @@ export default definePlugin({
   name: 'Members’ feeds',
   version: '1.0.0',
   description: 'Feeds with what their reader may see, by a token in the address.',
-  needs: { data: Data, clock: Clock, environment: Environment, accounts: Accounts, sessions: Sessions, categories: Categories },
+  needs: {
+    data: Data,
+    clock: Clock,
+    environment: Environment,
+    accounts: Accounts,
+    sessions: Sessions,
+    categories: Categories,
+  },
   hooks: [feedTokenMade, feedTokenRevoked],
   settings: Type.Object({
     'pro.enabled': Type.Boolean({
-      default: false, title: 'Feeds by token', 'x-group': 'feeds',
-      description: 'Feeds show a member what they may see when the address has their token. Addresses are easily passed on: members can revoke theirs.',
+      default: false,
+      title: 'Feeds by token',
+      'x-group': 'feeds',
+      description:
+        'Feeds show a member what they may see when the address has their token. Addresses are easily passed on: members can revoke theirs.',
     }),
   }),
   setup({ data, clock, environment, accounts, sessions, categories }, plugin) {
@@ -28,10 +38,22 @@ export default definePlugin({
     const tokens = new FeedTokens({ data, clock, plugin });
     plugin.extend(feedIdentities, tokenIdentity({ tokens, accounts, sessions, enabled }));
     plugin.extend(tokenStores, tokens);
-    plugin.extend(auditRules, audited(feedTokenMade, ['feed-token.made'], ({ actor, id }) => ({ action: 'feed-token.made', actor, subject: { type: 'feed-token', id } })));
-    plugin.extend(auditRules, audited(feedTokenRevoked, ['feed-token.revoked'], ({ actor, id }) => ({
-      action: 'feed-token.revoked', ...(actor !== undefined && { actor }), subject: { type: 'feed-token', id },
-    })));
+    plugin.extend(
+      auditRules,
+      audited(feedTokenMade, ['feed-token.made'], ({ actor, id }) => ({
+        action: 'feed-token.made',
+        actor,
+        subject: { type: 'feed-token', id },
+      })),
+    );
+    plugin.extend(
+      auditRules,
+      audited(feedTokenRevoked, ['feed-token.revoked'], ({ actor, id }) => ({
+        action: 'feed-token.revoked',
+        ...(actor !== undefined && { actor }),
+        subject: { type: 'feed-token', id },
+      })),
+    );
     addPages(plugin, { tokens, categories, environment, enabled });
     plugin.extend(personalData, feedTokensData(data, tokens));
   },

@@ -40,12 +40,18 @@ export class FeedTokens implements TokenStore {
     const rows = await this.#data.all(sql<Row>`
       select id, name, category_ids, created_at, last_used_at from feed_token where account_id = ${accountId} order by id desc`);
     return rows.map(({ category_ids: categoryIds, created_at: createdAt, last_used_at: lastUsedAt, ...row }) => ({
-      ...row, category_ids: categoryIds ? [...categoryIds] : null, created_at: createdAt.toISOString(), last_used_at: lastUsedAt?.toISOString() ?? null,
+      ...row,
+      category_ids: categoryIds ? [...categoryIds] : null,
+      created_at: createdAt.toISOString(),
+      last_used_at: lastUsedAt?.toISOString() ?? null,
     }));
   }
 
   /** This is the only time the token can be read. 409 for a member who has too many. */
-  async make(accountId: string, { name, categoryIds }: { readonly name: string; readonly categoryIds: Scope }): Promise<Made> {
+  async make(
+    accountId: string,
+    { name, categoryIds }: { readonly name: string; readonly categoryIds: Scope },
+  ): Promise<Made> {
     const now = this.#clock.now();
     const made = { id: createId(now), token: `feed_${randomBytes(32).toString('base64url')}` };
     await this.#data.transaction(async () => {
@@ -65,7 +71,9 @@ export class FeedTokens implements TokenStore {
   async revoke(accountId: string, id: string): Promise<boolean> {
     if (!isId(id)) return false;
     return this.#data.transaction(async () => {
-      const row = await this.#data.one(sql`delete from feed_token where id = ${id} and account_id = ${accountId} returning id`);
+      const row = await this.#data.one(
+        sql`delete from feed_token where id = ${id} and account_id = ${accountId} returning id`,
+      );
       if (row) await this.#plugin.emit(feedTokenRevoked, { actor: accountId, id });
       return row !== undefined;
     });
@@ -73,7 +81,9 @@ export class FeedTokens implements TokenStore {
 
   async revokeAll(accountId: string, by: string | undefined): Promise<void> {
     await this.#data.transaction(async () => {
-      const rows = await this.#data.all(sql<Pick<Row, 'id'>>`delete from feed_token where account_id = ${accountId} returning id`);
+      const rows = await this.#data.all(
+        sql<Pick<Row, 'id'>>`delete from feed_token where account_id = ${accountId} returning id`,
+      );
       for (const { id } of rows) await this.#plugin.emit(feedTokenRevoked, { actor: by, id });
     });
   }
@@ -81,11 +91,14 @@ export class FeedTokens implements TokenStore {
   /** Notes, to the minute, that it was used. */
   async find(token: string): Promise<Known | undefined> {
     if (!TOKEN.test(token)) return undefined;
-    const row = await this.#data.one(sql<Pick<Row, 'id' | 'category_ids' | 'last_used_at'> & { readonly account_id: string }>`
+    const row = await this.#data.one(sql<
+      Pick<Row, 'id' | 'category_ids' | 'last_used_at'> & { readonly account_id: string }
+    >`
       select id, account_id, category_ids, last_used_at from feed_token where hash = ${hash('sha256', token)}`);
     if (!row) return undefined;
     const now = this.#clock.now();
-    if (now - (row.last_used_at?.getTime() ?? 0) >= NOTE) await this.#data.all(sql`update feed_token set last_used_at = ${new Date(now)} where id = ${row.id}`);
+    if (now - (row.last_used_at?.getTime() ?? 0) >= NOTE)
+      await this.#data.all(sql`update feed_token set last_used_at = ${new Date(now)} where id = ${row.id}`);
     return { accountId: row.account_id, categoryIds: row.category_ids ?? undefined };
   }
 }

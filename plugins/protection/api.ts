@@ -6,7 +6,12 @@ export type HeaderPair = readonly [name: string, value: string];
 export type Policy = Readonly<Record<string, readonly string[]>>;
 
 /** Nothing may be loaded, framed or submitted: for answers that are data. */
-export const DATA_POLICY: Policy = { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"], 'base-uri': ["'none'"], 'form-action': ["'none'"] };
+export const DATA_POLICY: Policy = {
+  'default-src': ["'none'"],
+  'frame-ancestors': ["'none'"],
+  'base-uri': ["'none'"],
+  'form-action': ["'none'"],
+};
 
 /** Hosts outside the site that pages may load from, by those who need them. Never scripts or styles. */
 export interface ForeignSource {
@@ -16,7 +21,9 @@ export interface ForeignSource {
 }
 export const foreignSources = defineExtensionPoint<ForeignSource>('protection.sources');
 
-/** Where browsers tell what a page's policy kept from being loaded or run: a path of this site. The first one counts. */
+/**
+ * Where browsers tell what a page's policy kept from being loaded or run: a path of this site. The first one counts.
+ */
 export const reportPaths = defineExtensionPoint<string>('protection.report-paths');
 
 /** What every surface does alike: the headers that protect its answers, and how it reads bodies. */
@@ -29,36 +36,66 @@ export interface Protection {
   readonly version: number;
   refresh(): void;
   /**
-   * The request's body as a value, read once: JSON in UTF-8, and urlencoded (`a[b]`, `a[]`) where `form`. An absent body is an empty
-   * object. Throws 400, 413 (over 64 KiB, or over 1 MiB where the body carries a `longText`; too many fields) or 415.
+   * The request's body as a value, read once: JSON in UTF-8, and urlencoded (`a[b]`, `a[]`) where `form`. An absent
+   * body is an empty object. Throws 400, 413 (over 64 KiB, or over 1 MiB where the body carries a `longText`; too many
+   * fields) or 415.
    */
   body(req: Request, options: { readonly form: boolean; readonly longText?: boolean }): Promise<unknown>;
-  /** The body as it came, where what was signed is the bytes or its type is another; in place of `body`. Throws 413 above `largest` (default: 1 MiB). */
+  /**
+   * The body as it came, where what was signed is the bytes or its type is another; in place of `body`. Throws 413
+   * above `largest` (default: 1 MiB).
+   */
   bytes(req: Request, largest?: number): Promise<Buffer>;
   /** What `body` makes of JSON. Throws 400. */
   json(bytes: Buffer): unknown;
 }
 export const Protection = defineToken<Protection>('Protection');
 
-// Connection failures of node, of PostgreSQL (class 08, shutting down, starting, too many), of the pool, and of Redis; and what is right when it
-// is tried again: a statement that took too long, two transactions that waited for each other.
+// Connection failures of node, of PostgreSQL (class 08, shutting down, starting, too many), of the pool, and of Redis;
+// and what is right when it is tried again: a statement that took too long, two transactions that waited for each
+// other.
 const AWAY = new Set([
-  'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENOTFOUND', '57P01', '57P02', '57P03', '53300', '57014', '40001', '40P01',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENOTFOUND',
+  '57P01',
+  '57P02',
+  '57P03',
+  '53300',
+  '57014',
+  '40001',
+  '40P01',
 ]);
-const AWAY_SAYS = new RegExp([
-  'connection terminated', 'not queryable', 'timeout exceeded when trying to connect', 'cannot use a pool after',
-  "stream isn't writeable", 'connection is closed', 'command timed out', 'max retries per request',
-].join('|'), 'i');
+const AWAY_SAYS = new RegExp(
+  [
+    'connection terminated',
+    'not queryable',
+    'timeout exceeded when trying to connect',
+    'cannot use a pool after',
+    "stream isn't writeable",
+    'connection is closed',
+    'command timed out',
+    'max retries per request',
+  ].join('|'),
+  'i',
+);
 /** The system's and PostgreSQL's words for a full disk. */
 const FULL = new Set(['ENOSPC', 'EDQUOT', '53100']);
-/** Seconds after which to ask again: a connection comes back by itself, another server takes over, room has to be made by somebody. */
+/**
+ * Seconds after which to ask again: a connection comes back by itself, another server takes over, room has to be made
+ * by somebody.
+ */
 const RETRY = { away: '5', readOnly: '30', full: '60' };
 /** PostgreSQL's code for a write where nothing may be written: a standby, or a server that was set to be read only. */
 const READ_ONLY = '25006';
 
 /**
- * What may be shown of anything thrown: 503 where the data could not be reached or takes no writes, 507 where there is no room for more. Both say nothing about
- * the request, which may be sent again. `undefined`: nothing may be shown, it is a fault of ours and to be logged.
+ * What may be shown of anything thrown: 503 where the data could not be reached or takes no writes, 507 where there is
+ * no room for more. Both say nothing about the request, which may be sent again. `undefined`: nothing may be shown, it
+ * is a fault of ours and to be logged.
  */
 export function presentable(error: unknown): HttpError | undefined {
   if (error instanceof HttpError) return error;
@@ -66,20 +103,34 @@ export function presentable(error: unknown): HttpError | undefined {
     const code = String((at as { code?: unknown }).code ?? '');
     if (FULL.has(code)) {
       const headers = { 'Retry-After': RETRY.full };
-      return new HttpError(507, 'There is no room left to store this; try again later', { code: 'storage_full', headers, cause: error });
+      return new HttpError(507, 'There is no room left to store this; try again later', {
+        code: 'storage_full',
+        headers,
+        cause: error,
+      });
     }
     if (code === READ_ONLY) {
       const headers = { 'Retry-After': RETRY.readOnly };
-      return new HttpError(503, 'The forum is read-only at the moment: nothing can be written; try again soon', { code: 'read_only', headers, cause: error });
+      return new HttpError(503, 'The forum is read-only at the moment: nothing can be written; try again soon', {
+        code: 'read_only',
+        headers,
+        cause: error,
+      });
     }
     if (AWAY.has(code) || /^08...$/.test(code) || AWAY_SAYS.test(at.message)) {
-      return new HttpError(503, 'The forum cannot reach its data at the moment; try again soon', { headers: { 'Retry-After': RETRY.away }, cause: error });
+      return new HttpError(503, 'The forum cannot reach its data at the moment; try again soon', {
+        headers: { 'Retry-After': RETRY.away },
+        cause: error,
+      });
     }
   }
   return undefined;
 }
 
-/** What a cookie of this forum is called: with the `__Host-` prefix under https, so that no other host and no plain http can set it. */
+/**
+ * What a cookie of this forum is called: with the `__Host-` prefix under https, so that no other host and no plain http
+ * can set it.
+ */
 export const cookieName = (base: string, secure: boolean): string => (secure ? `__Host-${base}` : base);
 
 /** One cookie of a raw Cookie header, without decoding. */

@@ -2,10 +2,15 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { HttpError, InvalidInput, type Request } from '#core';
 import { parseForm } from './form.ts';
 
-/** Bytes of a form or of JSON: of any, and of one that carries a long text, each character of which may be written as several. */
+/**
+ * Bytes of a form or of JSON: of any, and of one that carries a long text, each character of which may be written as
+ * several.
+ */
 const LARGEST = 64 * 1024;
 const LARGEST_TEXT = 1024 * 1024;
-/** Levels of JSON; deeper ones are not for any route, and would be for whoever walks through them one call in another. */
+/**
+ * Levels of JSON; deeper ones are not for any route, and would be for whoever walks through them one call in another.
+ */
 const DEEPEST = 64;
 /** Values of JSON; checking each of more would take longer than reading them. */
 const MOST_VALUES = 10_000;
@@ -14,7 +19,10 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 /** Ends when the last long body that has come so far may be parsed. */
 let lastTurn: Promise<unknown> = Promise.resolve();
 
-export async function readBody(req: Request, { form, longText = false }: { readonly form: boolean; readonly longText?: boolean }): Promise<unknown> {
+export async function readBody(
+  req: Request,
+  { form, longText = false }: { readonly form: boolean; readonly longText?: boolean },
+): Promise<unknown> {
   const largest = longText ? LARGEST_TEXT : LARGEST;
   const declared = declaredLength(req, largest);
   if (declared === 0 || (Number.isNaN(declared) && req.headers['transfer-encoding'] === undefined)) return {};
@@ -24,7 +32,9 @@ export async function readBody(req: Request, { form, longText = false }: { reado
   return bytes.length === 0 ? {} : parse(bytes);
 }
 
-/** Long bodies are parsed one a turn of the event loop: many that come at once hold up others no longer than one does. */
+/**
+ * Long bodies are parsed one a turn of the event loop: many that come at once hold up others no longer than one does.
+ */
 function ownTurn(): Promise<unknown> {
   lastTurn = lastTurn.then(() => turn());
   return lastTurn;
@@ -45,13 +55,23 @@ function declaredLength(req: Request, largest: number): number {
 }
 
 function parserOf({ headers }: Request, form: boolean): (bytes: Buffer) => unknown {
-  const [type = '', ...parameters] = (headers['content-type'] ?? '').toLowerCase().split(';').map((part) => part.trim());
-  const charset = parameters.find((parameter) => parameter.startsWith('charset='))?.slice(8).replaceAll('"', '') ?? 'utf-8';
+  const [type = '', ...parameters] = (headers['content-type'] ?? '')
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim());
+  const charset =
+    parameters
+      .find((parameter) => parameter.startsWith('charset='))
+      ?.slice(8)
+      .replaceAll('"', '') ?? 'utf-8';
   if ((headers['content-encoding'] ?? 'identity') === 'identity' && CHARSETS.includes(charset)) {
     if (type === 'application/json') return (bytes) => parseJson(decoded(bytes));
     if (form && type === 'application/x-www-form-urlencoded') return (bytes) => parseForm(decoded(withSpaces(bytes)));
   }
-  throw new HttpError(415, `Send the body as ${form ? 'application/json or application/x-www-form-urlencoded' : 'application/json'}, in UTF-8 and not compressed`);
+  throw new HttpError(
+    415,
+    `Send the body as ${form ? 'application/json or application/x-www-form-urlencoded' : 'application/json'}, in UTF-8 and not compressed`,
+  );
 }
 
 async function collect(req: Request, largest: number): Promise<Buffer> {
@@ -65,7 +85,10 @@ async function collect(req: Request, largest: number): Promise<Buffer> {
   return Buffer.concat(chunks, length);
 }
 
-/** The plus signs of a form are spaces. A million of them are replaced here at once; as text, each would be a string of its own. */
+/**
+ * The plus signs of a form are spaces. A million of them are replaced here at once; as text, each would be a string of
+ * its own.
+ */
 function withSpaces(bytes: Buffer): Buffer {
   for (let at = bytes.indexOf(PLUS); at >= 0 && at < bytes.length; at++) if (bytes[at] === PLUS) bytes[at] = SPACE;
   return bytes;
@@ -99,7 +122,15 @@ function forgetPrototypes(value: unknown): void {
 }
 
 const [PLUS, SPACE] = ['+', ' '].map((sign) => sign.charCodeAt(0)) as [number, number];
-const [QUOTE, BACKSLASH, COMMA, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = ['"', '\\', ',', '[', ']', '{', '}'].map((sign) => sign.charCodeAt(0));
+const [QUOTE, BACKSLASH, COMMA, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [
+  '"',
+  '\\',
+  ',',
+  '[',
+  ']',
+  '{',
+  '}',
+].map((sign) => sign.charCodeAt(0));
 
 /** Throws for what is too deep or too much, before any of it is made. */
 function weigh(source: string, most: number): void {
@@ -123,4 +154,8 @@ function weigh(source: string, most: number): void {
 const malformed = (message: string): InvalidInput => new InvalidInput([{ field: 'body', message }]);
 // The rest of the body is not read, so the connection cannot be used again.
 const tooLarge = (largest: number): HttpError =>
-  new HttpError(413, `A body may have at most ${largest >= 1024 ** 2 ? `${largest / 1024 ** 2} MiB` : `${largest / 1024} KiB`}`, { headers: { Connection: 'close' } });
+  new HttpError(
+    413,
+    `A body may have at most ${largest >= 1024 ** 2 ? `${largest / 1024 ** 2} MiB` : `${largest / 1024} KiB`}`,
+    { headers: { Connection: 'close' } },
+  );

@@ -22,18 +22,26 @@ const decoder: Decoder = (text, decode, charset, type) => {
   return decoded;
 };
 
-const notName = (name: string): InvalidInput => new InvalidInput([{ field: name.slice(0, SHOWN), message: 'is not a field name' }]);
+const notName = (name: string): InvalidInput =>
+  new InvalidInput([{ field: name.slice(0, SHOWN), message: 'is not a field name' }]);
 
 /**
- * `a[b]` makes an object, `a[]`, `a[0]` and a repeated `a` a list, without blank entries: forms send one to say that a list is empty.
- * Fields are counted before any of them is read.
+ * `a[b]` makes an object, `a[]`, `a[0]` and a repeated `a` a list, without blank entries: forms send one to say that a
+ * list is empty. Fields are counted before any of them is read.
  */
 export function parseForm(text: string): Fields {
   try {
-    return withoutBlanks(qs.parse(text, {
-      decoder, plainObjects: true, depth: DEEPEST, strictDepth: true,
-      parameterLimit: MOST_FIELDS, arrayLimit: MOST_ENTRIES, throwOnLimitExceeded: true,
-    })) as Fields;
+    return withoutBlanks(
+      qs.parse(text, {
+        decoder,
+        plainObjects: true,
+        depth: DEEPEST,
+        strictDepth: true,
+        parameterLimit: MOST_FIELDS,
+        arrayLimit: MOST_ENTRIES,
+        throwOnLimitExceeded: true,
+      }),
+    ) as Fields;
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw limitOf(error);
@@ -42,9 +50,13 @@ export function parseForm(text: string): Fields {
 
 /** Which limit was met, of those given above: qs says so in words alone. */
 function limitOf(error: RangeError): Error {
-  if (error.message.startsWith('Parameter')) return new HttpError(413, `A form may have ${MOST_FIELDS} fields`, { cause: error });
-  if (error.message.startsWith('Array')) return new HttpError(413, `A list of a form may have ${MOST_ENTRIES} entries`, { cause: error });
-  return new InvalidInput([{ field: 'body', message: `has a name with more than ${DEEPEST} levels, which is not a field name` }]);
+  if (error.message.startsWith('Parameter'))
+    return new HttpError(413, `A form may have ${MOST_FIELDS} fields`, { cause: error });
+  if (error.message.startsWith('Array'))
+    return new HttpError(413, `A list of a form may have ${MOST_ENTRIES} entries`, { cause: error });
+  return new InvalidInput([
+    { field: 'body', message: `has a name with more than ${DEEPEST} levels, which is not a field name` },
+  ]);
 }
 
 function withoutBlanks(value: unknown): unknown {

@@ -20,7 +20,10 @@ export function collectHeaders(policy: Policy, { secure, subdomains, upgrade }: 
   const pairs: HeaderPair[] = [];
   const directives = Object.fromEntries(Object.entries(policy).map(([name, values]) => [name, [...values]]));
   const run = helmet({
-    contentSecurityPolicy: { useDefaults: false, directives: { ...directives, ...(upgrade && { 'upgrade-insecure-requests': [] }) } },
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: { ...directives, ...(upgrade && { 'upgrade-insecure-requests': [] }) },
+    },
     // Two years, as the preload list asks.
     strictTransportSecurity: secure ? { maxAge: 63_072_000, includeSubDomains: subdomains } : false,
     referrerPolicy: { policy: 'strict-origin-when-cross-origin' },
@@ -31,7 +34,10 @@ export function collectHeaders(policy: Policy, { secure, subdomains, upgrade }: 
     xPermittedCrossDomainPolicies: false,
     originAgentCluster: false,
   });
-  const collector = { setHeader: (name: string, value: string) => void pairs.push([name, String(value)]), removeHeader: () => undefined };
+  const collector = {
+    setHeader: (name: string, value: string) => void pairs.push([name, String(value)]),
+    removeHeader: () => undefined,
+  };
   run({} as IncomingMessage, collector as unknown as ServerResponse, (error?: unknown) => {
     if (error) throw error;
   });

@@ -16,12 +16,20 @@ export default definePlugin({
   movedSettings: { 'security.trusted_proxies': 'TRUSTED_PROXIES' },
   settings: Type.Object({
     'security.hsts_subdomains': Type.Boolean({
-      default: false, title: 'Hosts below this one have https too', 'x-group': 'security', 'x-danger': true,
-      description: 'Browsers then open every host below this one over https alone, for two years. Only while the site is served over https.',
+      default: false,
+      title: 'Hosts below this one have https too',
+      'x-group': 'security',
+      'x-danger': true,
+      description:
+        'Browsers then open every host below this one over https alone, for two years. Only while the site is served over https.',
     }),
     'security.upgrade_insecure': Type.Boolean({
-      default: true, title: 'Ask browsers to use https', 'x-group': 'security', 'x-danger': true,
-      description: 'Browsers then load everything over https. Switch it off where the site is opened over plain http on a network.',
+      default: true,
+      title: 'Ask browsers to use https',
+      'x-group': 'security',
+      'x-danger': true,
+      description:
+        'Browsers then load everything over https. Switch it off where the site is opened over plain http on a network.',
     }),
   }),
 
@@ -35,7 +43,8 @@ export default definePlugin({
 
     const options = (): HeaderOptions => ({
       secure: environment.baseUrl.startsWith('https:'),
-      subdomains: plugin.settings['security.hsts_subdomains'], upgrade: plugin.settings['security.upgrade_insecure'],
+      subdomains: plugin.settings['security.hsts_subdomains'],
+      upgrade: plugin.settings['security.upgrade_insecure'],
     });
     const bodies = new WeakMap<Request, Promise<unknown>>();
     let made = new WeakMap<Policy, readonly HeaderPair[]>();
@@ -65,7 +74,9 @@ export default definePlugin({
       },
       open(policy) {
         const added = Map.groupBy(plugin.extensions(foreignSources), ({ value }) => value.directive);
-        const opened = [...added].map(([name, list]) => [name, [...(policy[name] ?? []), ...list.flatMap(({ value }) => value.hosts())]] as const);
+        const opened = [...added].map(
+          ([name, list]) => [name, [...(policy[name] ?? []), ...list.flatMap(({ value }) => value.hosts())]] as const,
+        );
         const [path] = plugin.extensions(reportPaths);
         return { ...policy, ...Object.fromEntries(opened), ...(path && reportingTo(path.value)) };
       },

@@ -9,7 +9,10 @@ const MAPPED = '::ffff:';
 const PORT = /^\[([^\]]+)\](?::\d+)?$|^([\d.]+):\d+$/;
 const RANGE = /^([^/]+)(?:\/(\d{1,3}))?$/;
 
-/** Without port or zone; IPv4 inside IPv6 is IPv4. `undefined` for what is no address, numbers that some systems read as one included. */
+/**
+ * Without port or zone; IPv4 inside IPv6 is IPv4. `undefined` for what is no address, numbers that some systems read as
+ * one included.
+ */
 function addressIn(text: string): Address | undefined {
   const trimmed = text.trim();
   const [, bracketed, four] = PORT.exec(trimmed) ?? [];
@@ -52,23 +55,35 @@ export class TrustedProxies implements Http {
   readonly #secureSite: boolean;
 
   /** `secureSite`: the site's address is https, whatever proxies say or leave out. */
-  constructor({ closing, protect, secureSite = false }: Pick<Http, 'closing' | 'protect'> & { readonly secureSite?: boolean }) {
+  constructor({
+    closing,
+    protect,
+    secureSite = false,
+  }: Pick<Http, 'closing' | 'protect'> & { readonly secureSite?: boolean }) {
     this.#secureSite = secureSite;
     this.closing = closing;
     this.protect = protect;
   }
 
-  /** Single addresses or CIDR ranges, IPv4 and IPv6. Throws `ConfigurationError` naming the entry that is neither, and keeps the list it had. */
+  /**
+   * Single addresses or CIDR ranges, IPv4 and IPv6. Throws `ConfigurationError` naming the entry that is neither, and
+   * keeps the list it had.
+   */
   set(entries: readonly string[]): void {
     this.#ranges = entries.map(rangeIn);
   }
 
-  /** Who sent the request; what forwarded headers say counts only when the connecting address is trusted. 0.0.0.0 once the connection is gone. */
+  /**
+   * Who sent the request; what forwarded headers say counts only when the connecting address is trusted. 0.0.0.0 once
+   * the connection is gone.
+   */
   addressOf(req: Known): string {
     return (req[ADDRESS] ??= this.#find(req));
   }
 
-  /** Whether the client's own connection is encrypted, as far as the site's address or the nearest trusted proxy says. */
+  /**
+   * Whether the client's own connection is encrypted, as far as the site's address or the nearest trusted proxy says.
+   */
   secure(req: Known): boolean {
     return this.#secureSite || (req[SECURE] ??= this.#encrypted(req));
   }
@@ -80,17 +95,31 @@ export class TrustedProxies implements Http {
   #encrypted(req: IncomingMessage): boolean {
     const socket = socketOf(req);
     if (socket && 'encrypted' in socket) return true;
-    return this.#trusts(socket?.remoteAddress ?? '') && header(req, 'x-forwarded-proto').split(',').at(-1)?.trim() === 'https';
+    return (
+      this.#trusts(socket?.remoteAddress ?? '') &&
+      header(req, 'x-forwarded-proto').split(',').at(-1)?.trim() === 'https'
+    );
   }
 
-  /** X-Real-IP comes before CF-Connecting-IP because proxies that set the first let a client's own copy of the second through. */
+  /**
+   * X-Real-IP comes before CF-Connecting-IP because proxies that set the first let a client's own copy of the second
+   * through.
+   */
   #find(req: IncomingMessage): string {
     const peer = normal(socketOf(req)?.remoteAddress ?? '') ?? '0.0.0.0';
     if (!this.#trusts(peer)) return peer;
-    return this.#forwarded(header(req, 'x-forwarded-for')) ?? normal(header(req, 'x-real-ip')) ?? normal(header(req, 'cf-connecting-ip')) ?? peer;
+    return (
+      this.#forwarded(header(req, 'x-forwarded-for')) ??
+      normal(header(req, 'x-real-ip')) ??
+      normal(header(req, 'cf-connecting-ip')) ??
+      peer
+    );
   }
 
-  /** The right-most address that is no trusted proxy's. What stands left of an unreadable entry could be anybody's claim. */
+  /**
+   * The right-most address that is no trusted proxy's. What stands left of an unreadable entry could be anybody's
+   * claim.
+   */
   #forwarded(chain: string): string | undefined {
     let nearest: string | undefined;
     for (const hop of chain.split(',').toReversed()) {
@@ -105,7 +134,10 @@ export class TrustedProxies implements Http {
   #trusts(text: string): boolean {
     if (this.#ranges.length === 0) return false;
     const address = addressIn(text);
-    return address !== undefined && this.#ranges.some(([range, bits]) => range.kind() === address.kind() && address.match(range, bits));
+    return (
+      address !== undefined &&
+      this.#ranges.some(([range, bits]) => range.kind() === address.kind() && address.match(range, bits))
+    );
   }
 }
 

@@ -7,40 +7,78 @@ import type { RouteServices } from './routes.ts';
 import type { ReactionTypes } from './types.ts';
 
 const Body = Type.Object({
-  slug: Type.String({ minLength: 1, maxLength: 40 }), emoji: Type.Optional(Type.String({ maxLength: 20 })),
+  slug: Type.String({ minLength: 1, maxLength: 40 }),
+  emoji: Type.Optional(Type.String({ maxLength: 20 })),
   label: Type.Optional(Type.String({ maxLength: 40 })),
-  position: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })), enabled: Type.Optional(Type.Boolean()),
+  position: Type.Optional(Type.Integer({ minimum: 0, maximum: 10_000 })),
+  enabled: Type.Optional(Type.Boolean()),
 });
 
 /** /admin/reactions. */
-export function adminPages({ plugin }: Pick<RouteServices, 'plugin'>, { admin, types }: { admin: Admin; types: ReactionTypes }): void {
+export function adminPages(
+  { plugin }: Pick<RouteServices, 'plugin'>,
+  { admin, types }: { admin: Admin; types: ReactionTypes },
+): void {
   plugin.extend(adminSections, { group: 'content' as const, label: 'Reactions', href: '/admin/reactions' });
-  plugin.extend(auditRules, audited(reactionTypeSaved, ['reaction-type.saved'], ({ slug, enabled, actor }) => (
-    { action: 'reaction-type.saved', actor, subject: { type: 'reaction-type', id: slug }, details: { enabled } })));
+  plugin.extend(
+    auditRules,
+    audited(reactionTypeSaved, ['reaction-type.saved'], ({ slug, enabled, actor }) => ({
+      action: 'reaction-type.saved',
+      actor,
+      subject: { type: 'reaction-type', id: slug },
+      details: { enabled },
+    })),
+  );
   const can = manageReactions;
   const options = { login: true } as const;
 
   /** A form for one kind, or for a new one; above it all of them. */
   const shown = (edited: ReactionType | undefined, retry?: Retry): View => {
     const model = {
-      types: types.all(), edited, values: retry?.body ?? edited ?? { position: types.all().length, enabled: true },
+      types: types.all(),
+      edited,
+      values: retry?.body ?? edited ?? { position: types.all().length, enabled: true },
       ...troubleOf(retry),
     };
     return admin.view('@reactions/admin', { title: 'Reactions', hidden: true, current: '/admin/reactions' }, model);
   };
-  const again = (retry: Retry): View => shown(types.all().find(({ slug }) => slug === retry.body['slug']), retry);
+  const again = (retry: Retry): View =>
+    shown(
+      types.all().find(({ slug }) => slug === retry.body['slug']),
+      retry,
+    );
 
   plugin.route(pages, {
-    method: 'get', path: '/admin/reactions', can, options, query: Type.Object({ slug: Type.Optional(Type.String()) }),
+    method: 'get',
+    path: '/admin/reactions',
+    can,
+    options,
+    query: Type.Object({ slug: Type.Optional(Type.String()) }),
   })(async ({ query }) => {
     await types.refresh();
-    return negotiated(shown(types.all().find(({ slug }) => slug === query.slug)), { success: true, reactions: types.all() });
+    return negotiated(shown(types.all().find(({ slug }) => slug === query.slug)), {
+      success: true,
+      reactions: types.all(),
+    });
   });
 
-  plugin.route(pages, { method: 'post', path: '/admin/reactions/save', can, summary: 'Save a kind of reaction', options: { ...options, again }, body: Body })(async ({ actor, body }) => {
+  plugin.route(pages, {
+    method: 'post',
+    path: '/admin/reactions/save',
+    can,
+    summary: 'Save a kind of reaction',
+    options: { ...options, again },
+    body: Body,
+  })(async ({ actor, body }) => {
     await types.refresh();
-    const { type, created } = await types.save(body, ({ slug, enabled }) => plugin.emit(reactionTypeSaved, { slug, enabled, actor: actor.id }));
+    const { type, created } = await types.save(body, ({ slug, enabled }) =>
+      plugin.emit(reactionTypeSaved, { slug, enabled, actor: actor.id }),
+    );
     plugin.log.info({ reaction: type.slug }, 'a kind of reaction was saved');
-    return negotiated(redirect('/admin/reactions', { notice: `Saved “${type.label}”.` }), { success: true, reaction: type }, created ? 201 : 200);
+    return negotiated(
+      redirect('/admin/reactions', { notice: `Saved “${type.label}”.` }),
+      { success: true, reaction: type },
+      created ? 201 : 200,
+    );
   });
 }

@@ -5,7 +5,9 @@ import { ReactionCounts } from '#plugins/reactions';
 import type { ReactionService } from './service.ts';
 
 /** What an import brings for a post; nobody may react twice in one way. */
-const Imported = Type.Array(Type.Object({ reaction: Type.String(), user_id: Type.String({ format: 'uuid' }), created_at: Time }));
+const Imported = Type.Array(
+  Type.Object({ reaction: Type.String(), user_id: Type.String({ format: 'uuid' }), created_at: Time }),
+);
 
 /** `reactions` of the post record. */
 export const reactionsField = (reactions: ReactionService, data: Data): Field => ({
@@ -14,7 +16,9 @@ export const reactionsField = (reactions: ReactionService, data: Data): Field =>
   loadMany: (ids, viewer) => reactions.counts(ids, viewer),
   body: Imported,
   async saveMany(_em, values) {
-    const rows = [...values].flatMap(([postId, given]) => (given as Static<typeof Imported>).map((one) => ({ ...one, postId })));
+    const rows = [...values].flatMap(([postId, given]) =>
+      (given as Static<typeof Imported>).map((one) => ({ ...one, postId })),
+    );
     const of = (read: (row: (typeof rows)[number]) => string): string[] => rows.map(read);
     await data.all(sql`
       with given as (

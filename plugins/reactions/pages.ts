@@ -7,11 +7,23 @@ import { drawingOf } from './pictures.ts';
 import type { RouteServices } from './routes.ts';
 
 /** The buttons below each post, and the form they send. */
-export function reactionPages({ plugin, discussions, reactions }: RouteServices, { access, web }: { access: Access; web: Web }): void {
+export function reactionPages(
+  { plugin, discussions, reactions }: RouteServices,
+  { access, web }: { access: Access; web: Web },
+): void {
   plugin.route(pages, {
-    method: 'post', path: '/p/:id/react', can: react, options: { login: true }, body: Type.Object({ reaction: Type.String({ minLength: 1, maxLength: 40 }) }),
-    find: ({ actor, params }: { actor: Viewer; params: Readonly<Record<string, string>> }): Promise<PostHead | undefined> =>
-      discussions.findPost(params['id'] ?? '', actor),
+    method: 'post',
+    path: '/p/:id/react',
+    can: react,
+    options: { login: true },
+    body: Type.Object({ reaction: Type.String({ minLength: 1, maxLength: 40 }) }),
+    find: ({
+      actor,
+      params,
+    }: {
+      actor: Viewer;
+      params: Readonly<Record<string, string>>;
+    }): Promise<PostHead | undefined> => discussions.findPost(params['id'] ?? '', actor),
   })(async ({ actor, target, body }) => {
     if (target.deleted) throw notFound();
     await reactions.toggle(actor, target.id, body.reaction);
@@ -22,7 +34,10 @@ export function reactionPages({ plugin, discussions, reactions }: RouteServices,
     const drawing = drawingOf(emoji);
     return drawing && web.asset('reactions', drawing);
   };
-  const bar = async (post: PostRecord & { readonly reactions?: ReactionCounts }, viewer: Viewer): Promise<SafeHtml | undefined> => {
+  const bar = async (
+    post: PostRecord & { readonly reactions?: ReactionCounts },
+    viewer: Viewer,
+  ): Promise<SafeHtml | undefined> => {
     const { id, number, is_deleted: gone, reactions: counts = [] } = post;
     const may = !gone && access.allows(viewer, react);
     if (!may && counts.length === 0) return undefined;
@@ -32,7 +47,15 @@ export function reactionPages({ plugin, discussions, reactions }: RouteServices,
       const type = types.get(count.reaction);
       return type ? [{ ...count, ...type, may: may && type.enabled }] : [];
     });
-    return web.fragment(viewer, '@reactions/bar', { id, number, given, choices: may ? shown.filter(({ enabled }) => enabled) : [] });
+    return web.fragment(viewer, '@reactions/bar', {
+      id,
+      number,
+      given,
+      choices: may ? shown.filter(({ enabled }) => enabled) : [],
+    });
   };
-  plugin.extend(slotFillings, fill(postFooter, (posts, viewer) => Promise.all(posts.map((post) => bar(post, viewer)))));
+  plugin.extend(
+    slotFillings,
+    fill(postFooter, (posts, viewer) => Promise.all(posts.map((post) => bar(post, viewer)))),
+  );
 }

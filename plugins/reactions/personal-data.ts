@@ -13,23 +13,29 @@ interface Row {
 export const reactionsData = ({ data, cache }: { readonly data: Data; readonly cache: Cache }): PersonalData => ({
   name: 'reactions',
   async *entries(accountId) {
-    const rows = inParts<Row>((after, limit) => data.all(sql<Row>`select id, post_id, type as reaction, created_at from reaction
-      where user_id = ${accountId} and id > ${after?.id ?? 0} order by id limit ${limit}`));
+    const rows = inParts<Row>((after, limit) =>
+      data.all(sql<Row>`select id, post_id, type as reaction, created_at from reaction
+      where user_id = ${accountId} and id > ${after?.id ?? 0} order by id limit ${limit}`),
+    );
     yield { path: 'reactions.json', content: jsonList(rows) };
   },
   async erase(accountId, mode, signal) {
     if (mode === 'anonymise') return;
-    await inBatches(signal, (limit) => data.transaction(async () => {
-      // Counters are locked in the order of their keys, before the reactions: as whoever gives one does.
-      const chosen = sql`select post_id, type from reaction where user_id = ${accountId} order by post_id, type limit ${limit}`;
-      await data.all(sql`select 1 from reaction_count where (post_id, type) in (${chosen}) order by post_id, type for update`);
-      const gone = await data.all(sql`with gone as (
+    await inBatches(signal, (limit) =>
+      data.transaction(async () => {
+        // Counters are locked in the order of their keys, before the reactions: as whoever gives one does.
+        const chosen = sql`select post_id, type from reaction where user_id = ${accountId} order by post_id, type limit ${limit}`;
+        await data.all(
+          sql`select 1 from reaction_count where (post_id, type) in (${chosen}) order by post_id, type for update`,
+        );
+        const gone = await data.all(sql`with gone as (
           delete from reaction where user_id = ${accountId} and (post_id, type) in (${chosen}) returning post_id, type
         ), counted as (
           update reaction_count c set count = c.count - 1 from gone g where c.post_id = g.post_id and c.type = g.type
         ) select 1 from gone`);
-      return gone.length;
-    }));
+        return gone.length;
+      }),
+    );
     await cache.purge(tags.all);
   },
 });

@@ -3,12 +3,17 @@ import { tags } from '#plugins/discussions';
 
 /** How many reactions of each type a post has. */
 export const reactionCounter = ({ data, cache }: { readonly data: Data; readonly cache: Cache }): Counter => {
-  const there = (keys: readonly string[]) => sql`select post_id, type, count(*)::int as count from reaction where post_id = any(${keys}::uuid[]) group by post_id, type`;
+  const there = (keys: readonly string[]) =>
+    sql`select post_id, type, count(*)::int as count from reaction where post_id = any(${keys}::uuid[]) group by post_id, type`;
   return {
     name: 'reactions of posts',
     async keys({ after, limit, falling = false }) {
-      const [order, rest] = [falling ? sql`desc` : sql`asc`, after === undefined ? sql`true` : sql`post_id > ${after}::uuid`];
-      const part = (table: string) => sql`(select distinct post_id from ${sql.table(table)} where ${rest} order by post_id ${order} limit ${limit})`;
+      const [order, rest] = [
+        falling ? sql`desc` : sql`asc`,
+        after === undefined ? sql`true` : sql`post_id > ${after}::uuid`,
+      ];
+      const part = (table: string) =>
+        sql`(select distinct post_id from ${sql.table(table)} where ${rest} order by post_id ${order} limit ${limit})`;
       const rows = await data.all(sql<{ id: string }>`
         select post_id as id from (${part('reaction')} union ${part('reaction_count')}) post order by post_id ${order} limit ${limit}`);
       return rows.map(({ id }) => id);
@@ -22,8 +27,12 @@ export const reactionCounter = ({ data, cache }: { readonly data: Data; readonly
     },
     async repair(keys) {
       await data.transaction(async () => {
-        await data.all(sql`insert into reaction_count (post_id, type, count) select post_id, type, 0 from (${there(keys)}) t order by post_id, type on conflict do nothing`);
-        await data.all(sql`select from reaction_count where post_id = any(${keys}::uuid[]) order by post_id, type for update`);
+        await data.all(
+          sql`insert into reaction_count (post_id, type, count) select post_id, type, 0 from (${there(keys)}) t order by post_id, type on conflict do nothing`,
+        );
+        await data.all(
+          sql`select from reaction_count where post_id = any(${keys}::uuid[]) order by post_id, type for update`,
+        );
         await data.all(sql`update reaction_count k set count = n.count from (
             select c.post_id, c.type, coalesce(t.count, 0) as count from reaction_count c left join (${there(keys)}) t using (post_id, type)
             where c.post_id = any(${keys}::uuid[])

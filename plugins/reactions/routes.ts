@@ -1,7 +1,19 @@
 import { InvalidInput, notFound, Type, type PluginHandle, type Settings } from '#core';
 import { accessTag, type Viewer } from '#plugins/access';
 import { Author, type Accounts } from '#plugins/accounts';
-import { api, badCursor, decodeCursor, encodeCursor, Id, limitOf, listOf, pageFields, pageOf, Paging, Time } from '#plugins/api';
+import {
+  api,
+  badCursor,
+  decodeCursor,
+  encodeCursor,
+  Id,
+  limitOf,
+  listOf,
+  pageFields,
+  pageOf,
+  Paging,
+  Time,
+} from '#plugins/api';
 import { tags as discussionTags, type Discussions, type PostHead } from '#plugins/discussions';
 import { react, ReactionCounts, reactionsTag } from '#plugins/reactions';
 import type { ReactionService } from './service.ts';
@@ -17,19 +29,34 @@ export interface RouteServices {
 const NAMES = 10;
 
 const PostReaction = Type.Object({
-  reaction: Type.String(), emoji: Type.String(), label: Type.String(), count: Type.Integer(), reacted: Type.Boolean(),
+  reaction: Type.String(),
+  emoji: Type.String(),
+  label: Type.String(),
+  count: Type.Integer(),
+  reacted: Type.Boolean(),
   users: Type.Array(Author, { description: `Who reacted last, at most ${NAMES}` }),
 });
 const UserReaction = Type.Object({ post_id: Type.String(), reaction: Type.String(), created_at: Time });
 
 /** /api/reactions… and /api/users/reactions. */
 export function reactionRoutes({ plugin, settings, accounts, discussions, reactions }: RouteServices): void {
-  const find = ({ actor, params }: { readonly actor: Viewer; readonly params: { readonly post_id: string } }): Promise<PostHead | undefined> =>
-    discussions.findPost(params.post_id, actor);
+  const find = ({
+    actor,
+    params,
+  }: {
+    readonly actor: Viewer;
+    readonly params: { readonly post_id: string };
+  }): Promise<PostHead | undefined> => discussions.findPost(params.post_id, actor);
 
   plugin.route(api, {
-    method: 'post', path: '/reactions/toggle', can: react, summary: 'Give a reaction to a post, or take it back',
-    body: Type.Object({ post_id: Id, reaction: Type.String({ minLength: 1, maxLength: 40, description: 'Slug or emoji' }) }),
+    method: 'post',
+    path: '/reactions/toggle',
+    can: react,
+    summary: 'Give a reaction to a post, or take it back',
+    body: Type.Object({
+      post_id: Id,
+      reaction: Type.String({ minLength: 1, maxLength: 40, description: 'Slug or emoji' }),
+    }),
     result: Type.Object({ action: Type.Enum(['added', 'removed']), reactions: ReactionCounts }),
   })(async ({ actor, body }) => {
     const action = await reactions.toggle(actor, body.post_id, body.reaction);
@@ -38,9 +65,21 @@ export function reactionRoutes({ plugin, settings, accounts, discussions, reacti
   });
 
   plugin.route(api, {
-    method: 'get', path: '/reactions/post/:post_id', can: 'public', summary: 'Reactions to a post, and who reacted last', params: Type.Object({ post_id: Id }),
-    query: Type.Object(Paging), result: listOf('reactions', PostReaction), find,
-    keep: ({ target }) => [discussionTags.discussion(target.discussion.id), discussionTags.all, discussionTags.categories, reactionsTag, accessTag],
+    method: 'get',
+    path: '/reactions/post/:post_id',
+    can: 'public',
+    summary: 'Reactions to a post, and who reacted last',
+    params: Type.Object({ post_id: Id }),
+    query: Type.Object(Paging),
+    result: listOf('reactions', PostReaction),
+    find,
+    keep: ({ target }) => [
+      discussionTags.discussion(target.discussion.id),
+      discussionTags.all,
+      discussionTags.categories,
+      reactionsTag,
+      accessTag,
+    ],
   })(async ({ actor, target, query }) => {
     const [counts = []] = await reactions.counts([target.id], actor);
     const page = pageOf(counts, { ...query, limit: limitOf(settings, query.limit) });
@@ -49,14 +88,27 @@ export function reactionRoutes({ plugin, settings, accounts, discussions, reacti
     const types = new Map(reactions.types().map((type) => [type.slug, type]));
     const items = page.items.map(({ reaction, count, reacted }) => {
       const { emoji = '', label = reaction } = types.get(reaction) ?? {};
-      return { reaction, emoji, label, count, reacted, users: (givers.get(reaction) ?? []).flatMap((id) => people.get(id) ?? []) };
+      return {
+        reaction,
+        emoji,
+        label,
+        count,
+        reacted,
+        users: (givers.get(reaction) ?? []).flatMap((id) => people.get(id) ?? []),
+      };
     });
     return { reactions: items, ...pageFields(page) };
   });
 
   plugin.route(api, {
-    method: 'get', path: '/users/reactions', can: 'public', summary: 'What a member reacted to, among what the caller may see; the newest first',
-    query: Type.Object({ ...Paging, user_id: Type.Optional(Type.String({ maxLength: 64, description: 'Default: the caller' })) }),
+    method: 'get',
+    path: '/users/reactions',
+    can: 'public',
+    summary: 'What a member reacted to, among what the caller may see; the newest first',
+    query: Type.Object({
+      ...Paging,
+      user_id: Type.Optional(Type.String({ maxLength: 64, description: 'Default: the caller' })),
+    }),
     result: listOf('reactions', UserReaction),
   })(async ({ actor, query: { user_id: userId = actor.id, limit: wanted, offset = 0, cursor } }) => {
     if (userId === undefined) throw new InvalidInput([{ field: 'user_id', message: 'is required for guests' }]);
@@ -65,8 +117,13 @@ export function reactionRoutes({ plugin, settings, accounts, discussions, reacti
     if (before !== undefined && !Number.isSafeInteger(before)) throw badCursor();
     const limit = limitOf(settings, wanted);
     const rows = await reactions.givenBy(userId, { limit, offset, before: before as number | undefined }, actor);
-    const items = rows.slice(0, limit).map(({ postId, type, createdAt }) => ({ post_id: postId, reaction: type, created_at: createdAt.toISOString() }));
+    const items = rows
+      .slice(0, limit)
+      .map(({ postId, type, createdAt }) => ({ post_id: postId, reaction: type, created_at: createdAt.toISOString() }));
     const hasMore = rows.length > limit;
-    return { reactions: items, ...pageFields({ items, hasMore, nextCursor: hasMore ? encodeCursor([rows[limit - 1]!.id]) : undefined }) };
+    return {
+      reactions: items,
+      ...pageFields({ items, hasMore, nextCursor: hasMore ? encodeCursor([rows[limit - 1]!.id]) : undefined }),
+    };
   });
 }

@@ -47,13 +47,17 @@ export class ReactionService implements Reactions {
 
   async toggle(viewer: Viewer, postId: string, reaction: string): Promise<'added' | 'removed'> {
     const { access, cache, discussions, types } = this.#services;
-    if (viewer.id === undefined || !access.allows(viewer, react)) throw new HttpError(403, `You may not ${react.label}`);
+    if (viewer.id === undefined || !access.allows(viewer, react))
+      throw new HttpError(403, `You may not ${react.label}`);
     await types.refresh();
     const post = await discussions.findPost(postId, viewer);
     if (!post || post.deleted) throw notFound('There is no such post');
     const type = types.find(reaction);
     if (!type?.enabled) {
-      const slugs = types.all().filter(({ enabled }) => enabled).map(({ slug }) => slug);
+      const slugs = types
+        .all()
+        .filter(({ enabled }) => enabled)
+        .map(({ slug }) => slug);
       throw new InvalidInput([{ field: 'reaction', message: `must be one of ${slugs.join(', ')}` }]);
     }
     const added = await this.#write(viewer.id, viewer.username ?? '', post, type);
@@ -77,10 +81,15 @@ export class ReactionService implements Reactions {
 
   /** Ids of those who reacted last, at most `limit` for each type. */
   async givers(postId: string, limit: number): Promise<ReadonlyMap<string, readonly string[]>> {
-    const rows = await this.#services.data.all(sql<{ type: string; userId: string }>`select type, user_id as "userId" from (
+    const rows = await this.#services.data.all(sql<{
+      type: string;
+      userId: string;
+    }>`select type, user_id as "userId" from (
         select id, type, user_id, row_number() over (partition by type order by id desc) as place from reaction where post_id = ${postId}
       ) r where place <= ${limit} order by id desc`);
-    return new Map([...Map.groupBy(rows, ({ type }) => type)].map(([type, found]) => [type, found.map(({ userId }) => userId)]));
+    return new Map(
+      [...Map.groupBy(rows, ({ type }) => type)].map(([type, found]) => [type, found.map(({ userId }) => userId)]),
+    );
   }
 
   /** What a member gave on posts that the viewer may see, the newest first; one more than `limit`, if there are. */
@@ -107,7 +116,13 @@ export class ReactionService implements Reactions {
         update reaction_count set count = count + (case when exists (select from given) then 1 else -1 end)
         where post_id = ${post.id} and type = ${slug} returning exists (select from given) as added`);
       const added = row?.added ?? false;
-      const told = { reaction: slug, emoji, post_id: post.id, discussion_id: post.discussion.id, author_id: post.authorId };
+      const told = {
+        reaction: slug,
+        emoji,
+        post_id: post.id,
+        discussion_id: post.discussion.id,
+        author_id: post.authorId,
+      };
       if (added) await plugin.emit(reactionAdded, { ...told, actor: { id: userId, username } });
       return added;
     });

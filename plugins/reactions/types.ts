@@ -5,7 +5,12 @@ import { reactionsTag, type ReactionType } from '#plugins/reactions';
 const KEY = 'reactions.types';
 /** What a fresh forum begins with. */
 const FIRST: readonly (readonly [slug: string, emoji: string, label: string])[] = [
-  ['like', '👍', 'Like'], ['love', '❤️', 'Love'], ['laugh', '😄', 'Laugh'], ['wow', '😮', 'Wow'], ['sad', '😢', 'Sad'], ['thanks', '🙏', 'Thanks'],
+  ['like', '👍', 'Like'],
+  ['love', '❤️', 'Love'],
+  ['laugh', '😄', 'Laugh'],
+  ['wow', '😮', 'Wow'],
+  ['sad', '😢', 'Sad'],
+  ['thanks', '🙏', 'Thanks'],
 ];
 
 /** What an administrator says of a kind; what is undefined stays, or gets its first value. */
@@ -35,7 +40,8 @@ export class ReactionTypes {
   async open(): Promise<void> {
     await this.refresh();
     if (this.#now.length > 0) return;
-    for (const [position, [slug, emoji, label]] of FIRST.entries()) await this.#write({ slug, emoji, label, position, enabled: true });
+    for (const [position, [slug, emoji, label]] of FIRST.entries())
+      await this.#write({ slug, emoji, label, position, enabled: true });
     await this.#changed();
   }
 
@@ -56,13 +62,22 @@ export class ReactionTypes {
     return this.#now.find(({ slug, emoji }) => slug === slugOrEmoji || plain(emoji) === plain(slugOrEmoji));
   }
 
-  /** Creates the kind, or changes the one of this slug. 400 naming the field. `done` runs in the transaction of the change. */
-  async save(changes: TypeChanges, done?: (type: ReactionType) => Promise<void>): Promise<{ readonly type: ReactionType; readonly created: boolean }> {
+  /**
+   * Creates the kind, or changes the one of this slug. 400 naming the field. `done` runs in the transaction of the
+   * change.
+   */
+  async save(
+    changes: TypeChanges,
+    done?: (type: ReactionType) => Promise<void>,
+  ): Promise<{ readonly type: ReactionType; readonly created: boolean }> {
     const { slug, emoji = '', label = '', position, enabled } = changes;
     const known = this.#now.find((type) => type.slug === slug);
     const next = Math.max(-1, ...this.#now.map((other) => other.position)) + 1;
     const type: ReactionType = {
-      slug, emoji: emoji.trim() || (known?.emoji ?? ''), label: label.trim() || (known?.label ?? ''), position: position ?? known?.position ?? next,
+      slug,
+      emoji: emoji.trim() || (known?.emoji ?? ''),
+      label: label.trim() || (known?.label ?? ''),
+      position: position ?? known?.position ?? next,
       enabled: enabled ?? known?.enabled ?? true,
     };
     this.#refuse(type);
@@ -76,14 +91,18 @@ export class ReactionTypes {
 
   #refuse({ slug, emoji, label }: ReactionType): void {
     const wrong = (field: string, message: string): InvalidInput => new InvalidInput([{ field, message }]);
-    if (!/^[a-z0-9]+(?:[-_][a-z0-9]+)*$/.test(slug)) throw wrong('slug', 'may have small letters and digits with single hyphens between them');
-    if (!/^(?=.*[\p{Emoji_Presentation}\p{Extended_Pictographic}\u20e3])\S{1,20}$/u.test(emoji)) throw wrong('emoji', 'must be an emoji');
+    if (!/^[a-z0-9]+(?:[-_][a-z0-9]+)*$/.test(slug))
+      throw wrong('slug', 'may have small letters and digits with single hyphens between them');
+    if (!/^(?=.*[\p{Emoji_Presentation}\p{Extended_Pictographic}\u20e3])\S{1,20}$/u.test(emoji))
+      throw wrong('emoji', 'must be an emoji');
     if (label === '') throw wrong('label', 'is required');
-    if (this.#now.some((other) => other.slug !== slug && plain(other.emoji) === plain(emoji))) throw wrong('emoji', 'is used by another reaction');
+    if (this.#now.some((other) => other.slug !== slug && plain(other.emoji) === plain(emoji)))
+      throw wrong('emoji', 'is used by another reaction');
   }
 
   #write({ slug, emoji, label, position, enabled }: ReactionType): Promise<unknown> {
-    return this.#data.all(sql`insert into reaction_type (slug, emoji, label, position, enabled) values (${slug}, ${emoji}, ${label}, ${position}, ${enabled})
+    return this.#data
+      .all(sql`insert into reaction_type (slug, emoji, label, position, enabled) values (${slug}, ${emoji}, ${label}, ${position}, ${enabled})
       on conflict (slug) do update set emoji = excluded.emoji, label = excluded.label, position = excluded.position, enabled = excluded.enabled`);
   }
 
@@ -94,6 +113,9 @@ export class ReactionTypes {
 
   async #read(): Promise<void> {
     this.#now = await this.#cache.remember(KEY, [reactionsTag], () =>
-      this.#data.all(sql<ReactionType>`select slug, emoji, label, position, enabled from reaction_type order by position, slug`));
+      this.#data.all(
+        sql<ReactionType>`select slug, emoji, label, position, enabled from reaction_type order by position, slug`,
+      ),
+    );
   }
 }

@@ -1,6 +1,19 @@
 import type { Http, PluginHandle } from '#core';
 import type { Account, Accounts } from '#plugins/accounts';
-import { defineSlot, fill, negotiated, pages, redirect, slotFillings, troubleOf, view, type Negotiated, type Retry, type View, type Web } from '#plugins/web';
+import {
+  defineSlot,
+  fill,
+  negotiated,
+  pages,
+  redirect,
+  slotFillings,
+  troubleOf,
+  view,
+  type Negotiated,
+  type Retry,
+  type View,
+  type Web,
+} from '#plugins/web';
 import type { AddressChanges } from './address-changes.ts';
 import { goneLink, guarded, Token } from './reset-pages.ts';
 
@@ -20,21 +33,36 @@ const head = (title: string) => ({ name: 'settings', title, hidden: true, curren
 /** For the link of another member. Only who asked for an address gets it, whoever reads the mail that went there. */
 function foreignLink(): Negotiated {
   const error = 'Another member asked for this link; log in as that member to follow it';
-  return negotiated(view('@recovery/foreign', head('This link is not yours'), {}, 403), { success: false, error, code: 'forbidden' }, 403);
+  return negotiated(
+    view('@recovery/foreign', head('This link is not yours'), {}, 403),
+    { success: false, error, code: 'forbidden' },
+    403,
+  );
 }
 
 /** The page that the mail to a new address leads to, and a word about it where members see their address. */
-export function addAddressPages(plugin: PluginHandle, { changes, accounts, http, web, proven }: AddressPageParts): void {
-  plugin.extend(slotFillings, fill(defineSlot<object>('settings.security.email'), async (contexts, viewer) => {
-    const account = viewer.id === undefined ? undefined : await accounts.find(viewer.id);
-    const email = account && (await changes.wanted(account));
-    if (email === undefined) return [];
-    const notice = await web.fragment(viewer, '@recovery/pending', { email });
-    return contexts.map(() => notice);
-  }));
+export function addAddressPages(
+  plugin: PluginHandle,
+  { changes, accounts, http, web, proven }: AddressPageParts,
+): void {
+  plugin.extend(
+    slotFillings,
+    fill(defineSlot<object>('settings.security.email'), async (contexts, viewer) => {
+      const account = viewer.id === undefined ? undefined : await accounts.find(viewer.id);
+      const email = account && (await changes.wanted(account));
+      if (email === undefined) return [];
+      const notice = await web.fragment(viewer, '@recovery/pending', { email });
+      return contexts.map(() => notice);
+    }),
+  );
 
   const changeView = async (token: string, account: Account, retry?: Retry): Promise<View> => {
-    const model = { action: `${EMAIL}/confirm/${token}`, username: account.username, email: await changes.wanted(account), ...troubleOf(retry) };
+    const model = {
+      action: `${EMAIL}/confirm/${token}`,
+      username: account.username,
+      email: await changes.wanted(account),
+      ...troubleOf(retry),
+    };
     return view('@recovery/change', head('Confirm your new address'), model, retry?.status ?? 200);
   };
   const again = async (retry: Retry): Promise<View> => {
@@ -47,19 +75,23 @@ export function addAddressPages(plugin: PluginHandle, { changes, accounts, http,
 
   // Looking changes nothing: programs that check mails open what is in them.
   const path = `${EMAIL}/confirm/:token`;
-  plugin.route(pages, { method: 'get', path, can: 'public', params: Token, options: { login: true } })(async ({ actor, params: { token }, res }) => {
-    guarded(res);
-    const account = await changes.find(token);
-    if (!account) return goneLink(EMAIL);
-    return account.id === actor.id ? changeView(token, account) : foreignLink();
-  });
+  plugin.route(pages, { method: 'get', path, can: 'public', params: Token, options: { login: true } })(
+    async ({ actor, params: { token }, res }) => {
+      guarded(res);
+      const account = await changes.find(token);
+      if (!account) return goneLink(EMAIL);
+      return account.id === actor.id ? changeView(token, account) : foreignLink();
+    },
+  );
 
-  plugin.route(pages, { method: 'post', path, can: 'public', params: Token, options: { login: true, again } })(async ({ actor, params: { token }, req, res }) => {
-    guarded(res);
-    const account = await changes.find(token);
-    if (account && account.id !== actor.id) return foreignLink();
-    if (!account || !(await changes.finish(token, http.addressOf(req)))) return goneLink(EMAIL);
-    await proven(account);
-    return negotiated(redirect(SECURITY, { notice: 'Your e-mail address is changed.' }), { success: true });
-  });
+  plugin.route(pages, { method: 'post', path, can: 'public', params: Token, options: { login: true, again } })(
+    async ({ actor, params: { token }, req, res }) => {
+      guarded(res);
+      const account = await changes.find(token);
+      if (account && account.id !== actor.id) return foreignLink();
+      if (!account || !(await changes.finish(token, http.addressOf(req)))) return goneLink(EMAIL);
+      await proven(account);
+      return negotiated(redirect(SECURITY, { notice: 'Your e-mail address is changed.' }), { success: true });
+    },
+  );
 }

@@ -19,7 +19,12 @@ export class Confirmations implements EmailConfirmation {
 
   constructor(parts: ConfirmationParts) {
     this.#parts = parts;
-    this.#links = new Links({ ...parts, purpose: 'confirm', lifetime: () => CONFIRMATION_LIFETIME, boundTo: ({ email }) => email.toLowerCase() });
+    this.#links = new Links({
+      ...parts,
+      purpose: 'confirm',
+      lifetime: () => CONFIRMATION_LIFETIME,
+      boundTo: ({ email }) => email.toLowerCase(),
+    });
   }
 
   required(): boolean {
@@ -28,7 +33,9 @@ export class Confirmations implements EmailConfirmation {
 
   async begin(account: Newcomer): Promise<void> {
     const { data, clock } = this.#parts;
-    await data.all(sql`insert into recovery_unconfirmed (account_id, since) values (${account.id}, ${new Date(clock.now())})`);
+    await data.all(
+      sql`insert into recovery_unconfirmed (account_id, since) values (${account.id}, ${new Date(clock.now())})`,
+    );
     await this.#send(account);
   }
 
@@ -51,7 +58,10 @@ export class Confirmations implements EmailConfirmation {
   /** The member cannot log in yet. */
   async outstanding(accountId: string): Promise<boolean> {
     if (!this.required()) return false;
-    return (await this.#parts.data.one(sql`select 1 from recovery_unconfirmed where account_id = ${accountId}`)) !== undefined;
+    return (
+      (await this.#parts.data.one(sql`select 1 from recovery_unconfirmed where account_id = ${accountId}`)) !==
+      undefined
+    );
   }
 
   /** Another mail, whose link voids the one before. Throws 429. */
@@ -89,6 +99,8 @@ export class Confirmations implements EmailConfirmation {
 
   async #send(account: Newcomer): Promise<void> {
     const { data, mail, letters } = this.#parts;
-    await data.transaction(async () => mail.send(letters.confirm(account.email, { token: await this.#links.make(account), username: account.username })));
+    await data.transaction(async () =>
+      mail.send(letters.confirm(account.email, { token: await this.#links.make(account), username: account.username })),
+    );
   }
 }

@@ -15,7 +15,10 @@ export class Letters {
     this.#parts = parts;
   }
 
-  reset(to: string, { token, username, lifetime }: { readonly token: string; readonly username: string; readonly lifetime: number }): Message {
+  reset(
+    to: string,
+    { token, username, lifetime }: { readonly token: string; readonly username: string; readonly lifetime: number },
+  ): Message {
     return this.#letter(to, 'reset', { username, count: Math.round(lifetime / 60) }, `/password/reset/${token}`);
   }
 
@@ -28,20 +31,33 @@ export class Letters {
   }
 
   /** Another member wants the address of this one. At most one mail a day for each. */
-  wanted(to: string, { id, username, day }: { readonly id: string; readonly username: string; readonly day: string }): Message {
+  wanted(
+    to: string,
+    { id, username, day }: { readonly id: string; readonly username: string; readonly day: string },
+  ): Message {
     return { ...this.#letter(to, 'wanted', { username }, '/settings/security'), key: `recovery.wanted:${id}:${day}` };
   }
 
   /** Somebody signed up with the address of a member. At most one a day for each. */
-  taken(to: string, { id, username, day }: { readonly id: string; readonly username: string; readonly day: string }): Message {
+  taken(
+    to: string,
+    { id, username, day }: { readonly id: string; readonly username: string; readonly day: string },
+  ): Message {
     return { ...this.#letter(to, 'taken', { username }, '/password/forgot'), key: `recovery.taken:${id}:${day}` };
   }
 
   #letter(to: string, kind: string, values: Readonly<Record<string, unknown>>, path: string): Message {
     const { web, environment } = this.#parts;
     const subject = web.text(`recovery:mail.${kind}.title`, values);
-    const action: MailLink = { label: web.text(`recovery:mail.${kind}.action`, values), href: environment.baseUrl + path };
+    const action: MailLink = {
+      label: web.text(`recovery:mail.${kind}.action`, values),
+      href: environment.baseUrl + path,
+    };
     const paragraphs = [web.text(`recovery:mail.${kind}.text`, values)];
-    return { to, subject, ...letter({ title: subject, paragraphs, action, reason: web.text(`recovery:mail.${kind}.reason`, values) }) };
+    return {
+      to,
+      subject,
+      ...letter({ title: subject, paragraphs, action, reason: web.text(`recovery:mail.${kind}.reason`, values) }),
+    };
   }
 }

@@ -34,7 +34,10 @@ interface Row {
 
 const COLUMNS = sql`hash, account_id as "accountId", bound_to as "boundTo", expires_at as "expiresAt"`;
 
-/** Tokens for links in mails: 256 random bits, of which only the SHA-256 is kept. Each works once, and only the newest of its kind. */
+/**
+ * Tokens for links in mails: 256 random bits, of which only the SHA-256 is kept. Each works once, and only the newest
+ * of its kind.
+ */
 export class Links<Holder extends Pick<Account, 'id'>> {
   readonly #parts: LinkParts<Holder>;
 
@@ -47,8 +50,11 @@ export class Links<Holder extends Pick<Account, 'id'>> {
     const { clock, lifetime, boundTo } = this.#parts;
     const token = randomBytes(32).toString('hex');
     const expiresAt = new Date(clock.now() + lifetime() * 1_000);
-    await this.#keep({ hash: hash('sha256', token), accountId: account.id, boundTo: hash('sha256', boundTo(account)), expiresAt }, sql`do update
-      set hash = excluded.hash, bound_to = excluded.bound_to, expires_at = excluded.expires_at`);
+    await this.#keep(
+      { hash: hash('sha256', token), accountId: account.id, boundTo: hash('sha256', boundTo(account)), expiresAt },
+      sql`do update
+      set hash = excluded.hash, bound_to = excluded.bound_to, expires_at = excluded.expires_at`,
+    );
     return token;
   }
 
@@ -70,14 +76,18 @@ export class Links<Holder extends Pick<Account, 'id'>> {
   /** As `find`, and of several calls at once only one gets it. */
   async use(token: string): Promise<UsedLink | undefined> {
     if (!TOKEN.test(token)) return undefined;
-    const row = await this.#parts.data.one(sql<Row>`delete from recovery_link where ${this.#usable(token)} returning ${COLUMNS}`);
+    const row = await this.#parts.data.one(
+      sql<Row>`delete from recovery_link where ${this.#usable(token)} returning ${COLUMNS}`,
+    );
     const account = row && (await this.#holder(row));
     return account && { account, giveBack: () => this.#keep(row, sql`do nothing`) };
   }
 
   async clean(): Promise<void> {
     const { data, clock, purpose } = this.#parts;
-    await data.all(sql`delete from recovery_link where purpose = ${purpose} and expires_at <= ${new Date(clock.now())}`);
+    await data.all(
+      sql`delete from recovery_link where purpose = ${purpose} and expires_at <= ${new Date(clock.now())}`,
+    );
   }
 
   async #keep({ hash, accountId, boundTo, expiresAt }: Row, conflict: ReturnType<typeof sql>): Promise<void> {

@@ -5,8 +5,11 @@ import type { PersonalData } from '#plugins/privacy';
 export const linksData = (data: Data): PersonalData => ({
   name: 'links by mail',
   async *entries(accountId) {
-    const row = await data.one(sql<{ email: string; since: Date }>`select email, since from recovery_address where account_id = ${accountId}`);
-    if (row) yield { path: 'new-address.json', content: JSON.stringify({ email: row.email, since: row.since.toISOString() }) };
+    const row = await data.one(
+      sql<{ email: string; since: Date }>`select email, since from recovery_address where account_id = ${accountId}`,
+    );
+    if (row)
+      yield { path: 'new-address.json', content: JSON.stringify({ email: row.email, since: row.since.toISOString() }) };
   },
   async erase(accountId) {
     await data.transaction(async () => {

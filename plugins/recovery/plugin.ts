@@ -23,8 +23,16 @@ export default definePlugin({
   description: 'Links by mail: to choose a new password, and to show that an address is one’s own.',
   defends: true,
   needs: {
-    data: Data, clock: Clock, environment: Environment, http: Http, secrets: Secrets, limits: Limits, accounts: Accounts, sessions: Sessions,
-    mail: Mail, web: Web,
+    data: Data,
+    clock: Clock,
+    environment: Environment,
+    http: Http,
+    secrets: Secrets,
+    limits: Limits,
+    accounts: Accounts,
+    sessions: Sessions,
+    mail: Mail,
+    web: Web,
   },
   hooks: [resetAsked, passwordReset, emailConfirmed],
   settings: recoverySettings,
@@ -32,14 +40,25 @@ export default definePlugin({
     const letters = new Letters({ environment, web });
     const changes = new AddressChanges({ plugin, data, clock, limits, accounts, mail, letters });
     const confirmations = new Confirmations({ plugin, data, clock, limits, accounts, mail, letters, changes });
-    const resets = new Resets({ plugin, data, clock, secrets, limits, accounts, mail, letters, proven: ({ id }) => confirmations.accept(id) });
+    const resets = new Resets({
+      plugin,
+      data,
+      clock,
+      secrets,
+      limits,
+      accounts,
+      mail,
+      letters,
+      proven: ({ id }) => confirmations.accept(id),
+    });
     addResetPages(plugin, { resets, accounts, http, web });
     addConfirmationPages(plugin, { confirmations, sessions, http });
     addAddressPages(plugin, { changes, accounts, http, web, proven: ({ id }) => confirmations.accept(id) });
     addAuditRules(plugin);
     plugin.extend(personalData, linksData(data));
     plugin.job('clean', {
-      schema: Type.Object({}), cron: '29 * * * *',
+      schema: Type.Object({}),
+      cron: '29 * * * *',
       run: async () => {
         await resets.clean();
         await confirmations.clean();

@@ -8,6 +8,7 @@ export const CONFIRMATIONS: Bucket = { name: 'email_verification', window: HOUR 
 
 /** Throws 429 that says when to come back. */
 export async function take(limits: Limits, bucket: Bucket, key: string, limit: number): Promise<void> {
-  const says = (seconds: number): string => `You have asked for several mails; wait ${Math.ceil(seconds / 60)} min before the next`;
+  const says = (seconds: number): string =>
+    `You have asked for several mails; wait ${Math.ceil(seconds / 60)} min before the next`;
   demand(await limits.consume(bucket, key, limit), says);
 }

@@ -1,7 +1,19 @@
 import { InvalidInput, Type, type Http, type PluginHandle, type Response } from '#core';
 import type { Accounts } from '#plugins/accounts';
 import {
-  defineSlot, fill, html, negotiated, pages, redirect, slotFillings, troubleOf, view, type Negotiated, type Retry, type View, type Web,
+  defineSlot,
+  fill,
+  html,
+  negotiated,
+  pages,
+  redirect,
+  slotFillings,
+  troubleOf,
+  view,
+  type Negotiated,
+  type Retry,
+  type View,
+  type Web,
 } from '#plugins/web';
 import type { Resets } from './resets.ts';
 
@@ -17,7 +29,10 @@ const SENT = '/password/sent';
 export const Token = Type.Object({ token: Type.String() });
 const Email = Type.Object({ email: Type.String({ minLength: 1, maxLength: 254 }) });
 const ADDRESS = /^\s*[^\s@]+@[^\s@]+\s*$/;
-const NewPassword = Type.Object({ password: Type.String({ minLength: 1, maxLength: 1_024 }), password_confirmation: Type.Optional(Type.String()) });
+const NewPassword = Type.Object({
+  password: Type.String({ minLength: 1, maxLength: 1_024 }),
+  password_confirmation: Type.Optional(Type.String()),
+});
 
 /** Head of pages that stand between a mail and the forum. */
 const head = (title: string) => ({ name: 'login', title, hidden: true });
@@ -26,34 +41,56 @@ export function guarded(res: Response): void {
   res.set({ 'Referrer-Policy': 'no-referrer', 'Cache-Control': 'no-store' });
 }
 
-/** One answer for links that are malformed, unknown, used, replaced or too old. `again`: where a new one is to be had. */
+/**
+ * One answer for links that are malformed, unknown, used, replaced or too old. `again`: where a new one is to be had.
+ */
 export function goneLink(again: string): Negotiated {
   const page = view('@recovery/gone', head('This link no longer works'), { again }, 404);
-  return negotiated(page, { success: false, error: 'This link no longer works; ask for a new one', code: 'not_found' }, 404);
+  return negotiated(
+    page,
+    { success: false, error: 'This link no longer works; ask for a new one', code: 'not_found' },
+    404,
+  );
 }
 
 /** /password/forgot and the page that its mail leads to. */
 export function addResetPages(plugin: PluginHandle, { resets, accounts, http, web }: ResetPageParts): void {
-  plugin.extend(slotFillings, fill(defineSlot<object>('auth.login.after'), (contexts) =>
-    contexts.map(() => html`<p class="auth-more"><a href="${FORGOT}">${web.text('recovery:forgot.link')}</a></p>`)));
+  plugin.extend(
+    slotFillings,
+    fill(defineSlot<object>('auth.login.after'), (contexts) =>
+      contexts.map(() => html`<p class="auth-more"><a href="${FORGOT}">${web.text('recovery:forgot.link')}</a></p>`),
+    ),
+  );
 
   const forgotView = (retry?: Retry): View => {
     const model = { email: retry?.body['email'], ...troubleOf(retry) };
-    return view('@recovery/forgot', { ...head('Forgot your password?'), canonical: FORGOT }, model, retry?.status ?? 200);
+    return view(
+      '@recovery/forgot',
+      { ...head('Forgot your password?'), canonical: FORGOT },
+      model,
+      retry?.status ?? 200,
+    );
   };
   plugin.route(pages, { method: 'get', path: FORGOT, can: 'public' })(() => forgotView());
-  plugin.route(pages, { method: 'get', path: SENT, can: 'public' })(
-    () => view('@recovery/sent', head('Look into your mail'), { again: FORGOT, kind: 'reset' }),
+  plugin.route(pages, { method: 'get', path: SENT, can: 'public' })(() =>
+    view('@recovery/sent', head('Look into your mail'), { again: FORGOT, kind: 'reset' }),
   );
 
-  plugin.route(pages, { method: 'post', path: FORGOT, can: 'public', body: Email, options: { again: forgotView } })(async ({ body, req }) => {
-    if (!ADDRESS.test(body.email)) throw new InvalidInput([{ field: 'email', message: 'is not an e-mail address' }]);
-    await resets.ask(body.email, http.addressOf(req));
-    return negotiated(redirect(SENT), { success: true });
-  });
+  plugin.route(pages, { method: 'post', path: FORGOT, can: 'public', body: Email, options: { again: forgotView } })(
+    async ({ body, req }) => {
+      if (!ADDRESS.test(body.email)) throw new InvalidInput([{ field: 'email', message: 'is not an e-mail address' }]);
+      await resets.ask(body.email, http.addressOf(req));
+      return negotiated(redirect(SENT), { success: true });
+    },
+  );
 
   const formView = (token: string, username: string, retry?: Retry): View => {
-    const model = { action: `/password/reset/${token}`, username, policy: accounts.passwordPolicy, ...troubleOf(retry) };
+    const model = {
+      action: `/password/reset/${token}`,
+      username,
+      policy: accounts.passwordPolicy,
+      ...troubleOf(retry),
+    };
     return view('@recovery/reset', head('Choose a new password'), model, retry?.status ?? 200);
   };
   const again = async (retry: Retry): Promise<View> => {
@@ -70,12 +107,20 @@ export function addResetPages(plugin: PluginHandle, { resets, accounts, http, we
     return account ? formView(token, account.username) : goneLink(FORGOT);
   });
 
-  plugin.route(pages, { method: 'post', path, can: 'public', params: Token, body: NewPassword, options: { again } })(async ({ params, body, req, res }) => {
-    guarded(res);
-    if (body.password_confirmation !== undefined && body.password_confirmation !== body.password) {
-      throw new InvalidInput([{ field: 'password_confirmation', message: 'is not the same as the password' }]);
-    }
-    if (!(await resets.finish(params.token, body.password, http.addressOf(req)))) return goneLink(FORGOT);
-    return negotiated(redirect('/login', { notice: 'Your new password is set; sessions, API token and feed addresses of before no longer work. Log in with it now.' }), { success: true });
-  });
+  plugin.route(pages, { method: 'post', path, can: 'public', params: Token, body: NewPassword, options: { again } })(
+    async ({ params, body, req, res }) => {
+      guarded(res);
+      if (body.password_confirmation !== undefined && body.password_confirmation !== body.password) {
+        throw new InvalidInput([{ field: 'password_confirmation', message: 'is not the same as the password' }]);
+      }
+      if (!(await resets.finish(params.token, body.password, http.addressOf(req)))) return goneLink(FORGOT);
+      return negotiated(
+        redirect('/login', {
+          notice:
+            'Your new password is set; sessions, API token and feed addresses of before no longer work. Log in with it now.',
+        }),
+        { success: true },
+      );
+    },
+  );
 }

@@ -37,16 +37,22 @@ export class Resets {
     this.#parts = parts;
     const { plugin, secrets } = parts;
     this.#links = new Links({
-      ...parts, purpose: 'reset', lifetime: () => plugin.settings['security.password_reset_token_ttl'],
+      ...parts,
+      purpose: 'reset',
+      lifetime: () => plugin.settings['security.password_reset_token_ttl'],
       // A password that was changed meanwhile, or an address that is another one now: the link is of no use any more.
       boundTo: ({ permissionsVersion, email }) => `${permissionsVersion} ${email.toLowerCase()}`,
     });
     this.#job = plugin.job('reset', {
-      schema: Type.Object({ sealed: Type.String() }), run: ({ sealed }) => this.#send(JSON.parse(secrets.open(sealed)) as Request),
+      schema: Type.Object({ sealed: Type.String() }),
+      run: ({ sealed }) => this.#send(JSON.parse(secrets.open(sealed)) as Request),
     });
   }
 
-  /** Does the same, and takes the same time, whether or not there is such a member: who it is is looked up afterwards. Throws 429. */
+  /**
+   * Does the same, and takes the same time, whether or not there is such a member: who it is is looked up afterwards.
+   * Throws 429.
+   */
   async ask(email: string, address: string): Promise<void> {
     const { plugin, limits, secrets } = this.#parts;
     const target = email.trim().toLowerCase();
@@ -88,7 +94,13 @@ export class Resets {
     if (account?.status !== 'active') return;
     await data.transaction(async () => {
       const token = await this.#links.make(account);
-      await mail.send(letters.reset(account.email, { token, username: account.username, lifetime: plugin.settings['security.password_reset_token_ttl'] }));
+      await mail.send(
+        letters.reset(account.email, {
+          token,
+          username: account.username,
+          lifetime: plugin.settings['security.password_reset_token_ttl'],
+        }),
+      );
       await plugin.emit(resetAsked, { account: account.id, address });
     });
   }

@@ -12,36 +12,74 @@ export const STATUSES = ['open', ...OUTCOMES] as const;
 export type Status = (typeof STATUSES)[number];
 
 /**
- * A report as the API shows it, to whoever made it and to moderators. `note` is the reporter's, `handled_note` the moderator's. Who works on it
- * only moderators see.
+ * A report as the API shows it, to whoever made it and to moderators. `note` is the reporter's, `handled_note` the
+ * moderator's. Who works on it only moderators see.
  */
 export const ReportRecord = Type.Object({
-  id: Type.String(), post_id: Type.String(), discussion_id: Type.String(), reason: Type.Enum([...REASONS]), note: Type.String(), status: Type.Enum([...STATUSES]),
-  reporter: nullable(Author), created_at: Time, claimed_by: nullable(Author), claimed_at: nullable(Time),
-  handled_by: nullable(Author), handled_at: nullable(Time), handled_note: Type.String(),
+  id: Type.String(),
+  post_id: Type.String(),
+  discussion_id: Type.String(),
+  reason: Type.Enum([...REASONS]),
+  note: Type.String(),
+  status: Type.Enum([...STATUSES]),
+  reporter: nullable(Author),
+  created_at: Time,
+  claimed_by: nullable(Author),
+  claimed_at: nullable(Time),
+  handled_by: nullable(Author),
+  handled_at: nullable(Time),
+  handled_note: Type.String(),
 });
 export type ReportRecord = Static<typeof ReportRecord>;
 
-export const ReportEvent = Type.Object({ id: Type.String(), post_id: Type.String(), reason: Type.Enum([...REASONS]), created_at: Type.String() });
+export const ReportEvent = Type.Object({
+  id: Type.String(),
+  post_id: Type.String(),
+  reason: Type.Enum([...REASONS]),
+  created_at: Type.String(),
+});
 /** Somebody reported a post. */
-export const reportCreated = defineAction<{ readonly report: { readonly id: string; readonly post_id: string; readonly reason: Reason; readonly created_at: string } }>(
-  'report.created', { public: Type.Object({ report: ReportEvent }) },
-);
-/** A moderator has dealt with a report. `lead_id`: the report that they had before them; the others of its post end with it, in the same transaction. */
+export const reportCreated = defineAction<{
+  readonly report: {
+    readonly id: string;
+    readonly post_id: string;
+    readonly reason: Reason;
+    readonly created_at: string;
+  };
+}>('report.created', { public: Type.Object({ report: ReportEvent }) });
+/**
+ * A moderator has dealt with a report. `lead_id`: the report that they had before them; the others of its post end with
+ * it, in the same transaction.
+ */
 export const reportHandled = defineAction<{
   readonly report: {
-    readonly id: string; readonly lead_id: string; readonly post_id: string; readonly discussion_id: string; readonly reporter_id: string;
-    readonly author_id: string; readonly outcome: Outcome; readonly handler_id: string; readonly note: string; readonly handled_at: string;
+    readonly id: string;
+    readonly lead_id: string;
+    readonly post_id: string;
+    readonly discussion_id: string;
+    readonly reporter_id: string;
+    readonly author_id: string;
+    readonly outcome: Outcome;
+    readonly handler_id: string;
+    readonly note: string;
+    readonly handled_at: string;
   };
 }>('report.handled');
 
 /** A moderator took a report on, let it go, or noted something beside it. Never with the note. */
-export const reportWorkedOn = defineAction<{ readonly report: string; readonly by: string; readonly what: 'claimed' | 'released' | 'noted' }>('report.worked-on');
+export const reportWorkedOn = defineAction<{
+  readonly report: string;
+  readonly by: string;
+  readonly what: 'claimed' | 'released' | 'noted';
+}>('report.worked-on');
 
 /** Where other plugins offer moderators something to do about a report that is open. */
 export const reportActions = defineSlot<ReportRecord & { readonly author_id: string }>('report.actions');
 
-/** Reports of what the viewer may see themselves, but not of their own posts, unless they are an admin. For those who hold `reports.handle`. */
+/**
+ * Reports of what the viewer may see themselves, but not of their own posts, unless they are an admin. For those who
+ * hold `reports.handle`.
+ */
 export interface Reports {
   open(viewer: Viewer): Promise<number>;
   /** The newest first. */
@@ -51,4 +89,7 @@ export interface Reports {
 export const Reports = defineToken<Reports>('Reports');
 
 export const report = definePermission('reports.report', { label: 'report posts', default: 'member' });
-export const handleReports = definePermission('reports.handle', { label: 'see and handle reports', default: 'moderator' });
+export const handleReports = definePermission('reports.handle', {
+  label: 'see and handle reports',
+  default: 'moderator',
+});

@@ -29,13 +29,21 @@ export class Claims {
     this.#services = services;
   }
 
-  /** With it all open reports of its post that nobody else works on. Of two moderators at once one gets it; the other is told who (409). */
+  /**
+   * With it all open reports of its post that nobody else works on. Of two moderators at once one gets it; the other is
+   * told who (409).
+   */
   async claim({ id, post_id: postId }: ReportRow, viewer: Viewer): Promise<void> {
     const { data, clock } = this.#services;
     await data.transaction(async () => {
-      const free = (await lockOpen(data, postId)).filter((row) => row.claimed_by === null || row.claimed_by === viewer.id).map((row) => row.id);
-      if (!free.includes(id)) throw new HttpError(409, 'Somebody else works on this report already, or has dealt with it');
-      await data.all(sql`update report set claimed_by = ${viewer.id}, claimed_at = ${new Date(clock.now())} where id = any(${free}::uuid[])`);
+      const free = (await lockOpen(data, postId))
+        .filter((row) => row.claimed_by === null || row.claimed_by === viewer.id)
+        .map((row) => row.id);
+      if (!free.includes(id))
+        throw new HttpError(409, 'Somebody else works on this report already, or has dealt with it');
+      await data.all(
+        sql`update report set claimed_by = ${viewer.id}, claimed_at = ${new Date(clock.now())} where id = any(${free}::uuid[])`,
+      );
       await this.#tell(id, 'claimed', viewer);
     });
   }
@@ -67,7 +75,12 @@ export class Claims {
     const rows = await data.all(sql<{ id: string; author_id: string; content: string; created_at: Date }>`
       select id, author_id, content, created_at from report_note where report_id = any(${reportIds}::uuid[]) order by id limit ${MOST}`);
     const authors = await accounts.authors(rows.map((row) => row.author_id));
-    return rows.map((row) => ({ id: row.id, author: authors.get(row.author_id), content: row.content, created_at: row.created_at.toISOString() }));
+    return rows.map((row) => ({
+      id: row.id,
+      author: authors.get(row.author_id),
+      content: row.content,
+      created_at: row.created_at.toISOString(),
+    }));
   }
 
   #tell(report: string, what: 'claimed' | 'released' | 'noted', { id = '' }: Viewer): Promise<void> {

@@ -6,7 +6,10 @@ import type { Static } from '#core';
 import type { Reading } from './reading.ts';
 
 /** Reports are for those who handle them, of what they may see themselves. */
-export const ruleOf = (reading: Reading, access: Access): EventRule<{ readonly report: Static<typeof ReportEvent> }> => ({
+export const ruleOf = (
+  reading: Reading,
+  access: Access,
+): EventRule<{ readonly report: Static<typeof ReportEvent> }> => ({
   hook: reportCreated,
   tags: [tags.lists, tags.all, tags.categories],
   async visible(data, viewer) {

@@ -18,14 +18,25 @@ export interface PageServices extends RouteServices {
 const login = { login: true } as const;
 
 const pathOf = ({ number, discussion }: PostHead): string => `/d/${discussion.number}/${number}`;
-const postOf = (discussions: Discussions) => ({ actor, params }: { readonly actor: Viewer; readonly params: Readonly<Record<string, string>> }) =>
-  discussions.findPost(params['id'] ?? '', actor);
+const postOf =
+  (discussions: Discussions) =>
+  ({ actor, params }: { readonly actor: Viewer; readonly params: Readonly<Record<string, string>> }) =>
+    discussions.findPost(params['id'] ?? '', actor);
 
 /** /p/{id}/report, and the way there in the menu of a post. */
 export function reportPages({ plugin, access, discussions, reporting, web }: PageServices): void {
   const find = postOf(discussions);
   const formView = (post: PostHead, { body = {}, message, problems = [] }: Partial<Retry> = {}): View => {
-    const model = { number: post.number, discussion: post.discussion, action: `/p/${post.id}/report`, back: pathOf(post), values: body, message, problems, wrong: wrongIn(problems) };
+    const model = {
+      number: post.number,
+      discussion: post.discussion,
+      action: `/p/${post.id}/report`,
+      back: pathOf(post),
+      values: body,
+      message,
+      problems,
+      wrong: wrongIn(problems),
+    };
     return view('@reports/report', { name: 'report', title: 'Report a post', hidden: true }, model);
   };
   const again = async (retry: Retry): Promise<View> => {
@@ -34,9 +45,15 @@ export function reportPages({ plugin, access, discussions, reporting, web }: Pag
     return formView(post, retry);
   };
 
-  plugin.route(pages, { method: 'get', path: '/p/:id/report', can: report, options: login, find })(({ target }) => formView(target));
+  plugin.route(pages, { method: 'get', path: '/p/:id/report', can: report, options: login, find })(({ target }) =>
+    formView(target),
+  );
   plugin.route(pages, {
-    method: 'post', path: '/p/:id/report', can: report, options: { ...login, again }, find,
+    method: 'post',
+    path: '/p/:id/report',
+    can: report,
+    options: { ...login, again },
+    find,
     body: Type.Object({ reason: Type.Enum([...REASONS]), note: Type.Optional(Note) }),
   })(async ({ actor, target, body: { reason, note } }) => {
     await reporting.report(actor, { postId: target.id, reason, note });
@@ -44,6 +61,16 @@ export function reportPages({ plugin, access, discussions, reporting, web }: Pag
   });
 
   if (!web) return;
-  plugin.extend(slotFillings, fill(postMenu, (posts, viewer) => Promise.all(posts.map(async ({ id, author }) =>
-    (access.allows(viewer, report) && author.id !== viewer.id ? web.fragment(viewer, '@reports/menu-item', { href: `/p/${id}/report` }) : undefined)))));
+  plugin.extend(
+    slotFillings,
+    fill(postMenu, (posts, viewer) =>
+      Promise.all(
+        posts.map(async ({ id, author }) =>
+          access.allows(viewer, report) && author.id !== viewer.id
+            ? web.fragment(viewer, '@reports/menu-item', { href: `/p/${id}/report` })
+            : undefined,
+        ),
+      ),
+    ),
+  );
 }

@@ -11,12 +11,17 @@ interface Row {
 }
 const FIRST = '00000000-0000-0000-0000-000000000000';
 
-/** The reports that a member made; those about them are the moderators'. Without their words they stay, so that what was decided can be followed. */
+/**
+ * The reports that a member made; those about them are the moderators'. Without their words they stay, so that what was
+ * decided can be followed.
+ */
 export const reportsData = (data: Data): PersonalData => ({
   name: 'reports',
   async *entries(accountId) {
-    const rows = inParts<Row>((after, limit) => data.all(sql<Row>`select id, post_id, reason, note, status, created_at from report
-      where reporter_id = ${accountId} and id > ${after?.id ?? FIRST} order by id limit ${limit}`));
+    const rows = inParts<Row>((after, limit) =>
+      data.all(sql<Row>`select id, post_id, reason, note, status, created_at from report
+      where reporter_id = ${accountId} and id > ${after?.id ?? FIRST} order by id limit ${limit}`),
+    );
     yield { path: 'reports.json', content: jsonList(rows) };
   },
   async erase(accountId) {

@@ -25,14 +25,28 @@ export default definePlugin({
   name: 'Reports',
   version: '1.0.0',
   description: 'Members report posts, moderators deal with them.',
-  needs: { data: Data, cache: Cache, clock: Clock, settings: Settings, access: Access, accounts: Accounts, discussions: Discussions, limits: Limits, markdown: Markdown },
+  needs: {
+    data: Data,
+    cache: Cache,
+    clock: Clock,
+    settings: Settings,
+    access: Access,
+    accounts: Accounts,
+    discussions: Discussions,
+    limits: Limits,
+    markdown: Markdown,
+  },
   wants: { notifications: Notifications, web: Web },
   provides: { reports: Reports },
   hooks: [reportCreated, reportHandled, reportWorkedOn],
   permissions: [report, handleReports],
   settings: Type.Object({
     'reports.rate_limit': Type.Integer({
-      default: 20, minimum: 1, title: 'Reports in an hour', description: 'How many one member may make; moderators five times as many.', 'x-group': 'limits',
+      default: 20,
+      minimum: 1,
+      title: 'Reports in an hour',
+      description: 'How many one member may make; moderators five times as many.',
+      'x-group': 'limits',
     }),
   }),
   setup({ data, cache, clock, settings, access, accounts, discussions, limits, markdown, notifications, web }, plugin) {
@@ -48,8 +62,14 @@ export default definePlugin({
     if (notifications) tellHandlers(plugin, { access, accounts, notifications, reading });
     plugin.extend(eventRules, ruleOf(reading, access));
     plugin.extend(personalData, reportsData(data));
-    plugin.extend(auditRules, audited(reportWorkedOn, ['report.claimed', 'report.released', 'report.noted'], ({ report: id, by, what }) => (
-      { action: `report.${what}`, actor: by, subject: { type: 'report', id } })));
+    plugin.extend(
+      auditRules,
+      audited(reportWorkedOn, ['report.claimed', 'report.released', 'report.noted'], ({ report: id, by, what }) => ({
+        action: `report.${what}`,
+        actor: by,
+        subject: { type: 'report', id },
+      })),
+    );
     return { reports: reading };
   },
 });

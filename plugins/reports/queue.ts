@@ -26,10 +26,26 @@ interface Shown {
 }
 
 /** /mod/reports: what members think the moderators should look at, and a page for each. */
-export function queuePages({ plugin, access, cache, claims, discussions, markdown, reading, reporting }: PageServices): void {
+export function queuePages({
+  plugin,
+  access,
+  cache,
+  claims,
+  discussions,
+  markdown,
+  reading,
+  reporting,
+}: PageServices): void {
   const shown = async (reports: readonly ReportRecord[], viewer: Viewer): Promise<readonly Shown[]> => {
     const [posts, threads, beside] = await Promise.all([
-      discussions.posts(reports.map(({ post_id }) => post_id), viewer), discussions.records(reports.map(({ discussion_id }) => discussion_id), viewer),
+      discussions.posts(
+        reports.map(({ post_id }) => post_id),
+        viewer,
+      ),
+      discussions.records(
+        reports.map(({ discussion_id }) => discussion_id),
+        viewer,
+      ),
       reading.beside(reports),
     ]);
     return reports.map((one) => {
@@ -37,40 +53,82 @@ export function queuePages({ plugin, access, cache, claims, discussions, markdow
       const thread = threads.find(({ id }) => id === one.discussion_id);
       const others = beside(one).map((other) => ({ ...other, href: pathOf(other.id) }));
       const first = [one, ...others].map(({ created_at: at }) => at).toSorted()[0]!;
-      const seen = post && thread && {
-        author: post.author, title: thread.title, href: `/d/${thread.number}/${post.number}`, excerpt: markdown.excerpt(post.content, SHOWN),
-        html: new SafeHtml(post.html),
-        history: post.edited_at !== null && post.edited_at > first && `/p/${post.id}/history`,
-        edit: `/p/${post.id}/edit`, remove: `/p/${post.id}/delete`, lock: `/d/${thread.number}/moderate`, locked: thread.is_locked,
-      };
+      const seen = post &&
+        thread && {
+          author: post.author,
+          title: thread.title,
+          href: `/d/${thread.number}/${post.number}`,
+          excerpt: markdown.excerpt(post.content, SHOWN),
+          html: new SafeHtml(post.html),
+          history: post.edited_at !== null && post.edited_at > first && `/p/${post.id}/history`,
+          edit: `/p/${post.id}/edit`,
+          remove: `/p/${post.id}/delete`,
+          lock: `/d/${thread.number}/moderate`,
+          locked: thread.is_locked,
+        };
       const href = pathOf(one.id);
-      return { ...one, others, post: seen, href, claim: `${href}/claim`, release: `${href}/release`, notes: `${href}/notes`, open: one.status === 'open' };
+      return {
+        ...one,
+        others,
+        post: seen,
+        href,
+        claim: `${href}/claim`,
+        release: `${href}/release`,
+        notes: `${href}/notes`,
+        open: one.status === 'open',
+      };
     });
   };
 
-  const listView = async (viewer: Viewer, { status = 'open', page = 1 }: { status?: Status | undefined; page?: number | undefined }): Promise<View> => {
+  const listView = async (
+    viewer: Viewer,
+    { status = 'open', page = 1 }: { status?: Status | undefined; page?: number | undefined },
+  ): Promise<View> => {
     const together = status === 'open';
     const total = await reading.count(status, viewer, together);
     const last = Math.max(1, Math.ceil(total / PAGE_SIZE));
     if (page > last) throw notFound('The list ends before this page');
-    const { items } = await reading.list({ status, together, limit: PAGE_SIZE, offset: (page - 1) * PAGE_SIZE }, viewer);
+    const { items } = await reading.list(
+      { status, together, limit: PAGE_SIZE, offset: (page - 1) * PAGE_SIZE },
+      viewer,
+    );
     const model = {
-      reports: await shown(items, viewer), tabs: STATUSES.map((name) => ({ name, href: listPath(name), current: name === status })),
+      reports: await shown(items, viewer),
+      tabs: STATUSES.map((name) => ({ name, href: listPath(name), current: name === status })),
       pager: pagerOf(page, last, (number) => listPath(status, number)),
     };
     return view('@reports/list', { name: 'reports', title: 'Reports', hidden: true, current: LIST }, model);
   };
   plugin.route(pages, {
-    method: 'get', path: LIST, can, options: login,
-    query: Type.Object({ status: Type.Optional(Type.Enum([...STATUSES])), page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })) }),
+    method: 'get',
+    path: LIST,
+    can,
+    options: login,
+    query: Type.Object({
+      status: Type.Optional(Type.Enum([...STATUSES])),
+      page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+    }),
   })(({ actor, query }) => listView(actor, query));
 
-  const find = ({ actor, params }: { readonly actor: Viewer; readonly params: Readonly<Record<string, string>> }) => reading.find(params['id'] ?? '', actor);
-  const oneView = async (row: ReportRow, viewer: Viewer, { body = {}, message, problems = [] }: Partial<Retry> = {}): Promise<View> => {
+  const find = ({ actor, params }: { readonly actor: Viewer; readonly params: Readonly<Record<string, string>> }) =>
+    reading.find(params['id'] ?? '', actor);
+  const oneView = async (
+    row: ReportRow,
+    viewer: Viewer,
+    { body = {}, message, problems = [] }: Partial<Retry> = {},
+  ): Promise<View> => {
     const records = await reading.records([row]);
     const [report] = await shown(records, viewer);
     const notes = await claims.notes([row.id, ...report!.others.map(({ id }) => id)]);
-    const model = { report, notes, back: LIST, values: body, message, problems, context: { ...records[0]!, author_id: row.author_id } };
+    const model = {
+      report,
+      notes,
+      back: LIST,
+      values: body,
+      message,
+      problems,
+      context: { ...records[0]!, author_id: row.author_id },
+    };
     return view('@reports/one', { name: 'reports', title: 'Report', hidden: true, current: LIST }, model);
   };
   const again = async (retry: Retry): Promise<View> => {
@@ -79,27 +137,42 @@ export function queuePages({ plugin, access, cache, claims, discussions, markdow
     return oneView(row, retry.actor, retry);
   };
   const path = `${LIST}/:id`;
-  plugin.route(pages, { method: 'get', path, can, options: login, find })(({ actor, target }) => oneView(target, actor));
+  plugin.route(pages, { method: 'get', path, can, options: login, find })(({ actor, target }) =>
+    oneView(target, actor),
+  );
 
   plugin.route(pages, {
-    method: 'post', path, can, find, options: { ...login, again }, body: Type.Object({ status: Type.Enum([...OUTCOMES]), note: Type.Optional(Note) }),
+    method: 'post',
+    path,
+    can,
+    find,
+    options: { ...login, again },
+    body: Type.Object({ status: Type.Enum([...OUTCOMES]), note: Type.Optional(Note) }),
   })(async ({ actor, target, body: { status: outcome, note } }) => {
     await reporting.handle(target, { outcome, note }, actor);
     return redirect(LIST, { notice: `All open reports of this post are ${outcome}.` });
   });
 
-  plugin.route(pages, { method: 'post', path: `${path}/claim`, can, find, options: { ...login, again } })(async ({ actor, target }) => {
-    await claims.claim(target, actor);
-    return redirect(pathOf(target.id), { notice: 'The others see that you work on the reports of this post.' });
-  });
+  plugin.route(pages, { method: 'post', path: `${path}/claim`, can, find, options: { ...login, again } })(
+    async ({ actor, target }) => {
+      await claims.claim(target, actor);
+      return redirect(pathOf(target.id), { notice: 'The others see that you work on the reports of this post.' });
+    },
+  );
 
-  plugin.route(pages, { method: 'post', path: `${path}/release`, can, find, options: login })(async ({ actor, target }) => {
-    await claims.release(target, actor);
-    return redirect(pathOf(target.id), { notice: 'The reports of this post are free again.' });
-  });
+  plugin.route(pages, { method: 'post', path: `${path}/release`, can, find, options: login })(
+    async ({ actor, target }) => {
+      await claims.release(target, actor);
+      return redirect(pathOf(target.id), { notice: 'The reports of this post are free again.' });
+    },
+  );
 
   plugin.route(pages, {
-    method: 'post', path: `${path}/notes`, can, find, options: { ...login, again },
+    method: 'post',
+    path: `${path}/notes`,
+    can,
+    find,
+    options: { ...login, again },
     body: Type.Object({ content: Type.String({ pattern: '\\S', maxLength: 2_000 }) }),
   })(async ({ actor, target, body: { content } }) => {
     await claims.note(target, content, actor);
@@ -109,9 +182,16 @@ export function queuePages({ plugin, access, cache, claims, discussions, markdow
   const open = {
     tags: [openTag, tags.lists, tags.all, tags.categories],
     of: (viewer: Viewer): Promise<number> =>
-      cache.remember(`reports.open:${viewer.id}`, [...open.tags, accountTag(viewer.id!), accessTag], () => reading.open(viewer)),
+      cache.remember(`reports.open:${viewer.id}`, [...open.tags, accountTag(viewer.id!), accessTag], () =>
+        reading.open(viewer),
+      ),
   };
   plugin.extend(navigation, {
-    area: 'moderation', label: 'reports:title', href: LIST, icon: 'flag', count: open, visible: (viewer) => !isGuest(viewer) && access.allows(viewer, handleReports),
+    area: 'moderation',
+    label: 'reports:title',
+    href: LIST,
+    icon: 'flag',
+    count: open,
+    visible: (viewer) => !isGuest(viewer) && access.allows(viewer, handleReports),
   });
 }

@@ -28,7 +28,10 @@ const BESIDE = 1_000;
 /** Of the open ones of its post. */
 const NEWEST = sql`not exists (select 1 from report as newer where newer.post_id = report.post_id and newer.status = 'open' and newer.id > report.id)`;
 
-/** Reports for moderators' eyes: only of what they may see themselves, and not of what they wrote, since that is for others to judge. */
+/**
+ * Reports for moderators' eyes: only of what they may see themselves, and not of what they wrote, since that is for
+ * others to judge.
+ */
 export class Reading implements Reports {
   readonly #services: ReadingServices;
 
@@ -37,7 +40,10 @@ export class Reading implements Reports {
   }
 
   /** The newest first. */
-  async list({ status, authorId, together = false, limit, offset = 0, cursor }: ReportList, viewer: Viewer): Promise<Page<ReportRecord>> {
+  async list(
+    { status, authorId, together = false, limit, offset = 0, cursor }: ReportList,
+    viewer: Viewer,
+  ): Promise<Page<ReportRecord>> {
     const before = cursor === undefined ? undefined : String(decodeCursor(cursor, 1)[0]);
     if (before !== undefined && !isId(before)) throw badCursor();
     const conditions = [await this.#seen(status, viewer)];
@@ -63,7 +69,11 @@ export class Reading implements Reports {
   /** `together`: as for `list`. */
   async count(status: Status, viewer: Viewer, together = false): Promise<number> {
     const seen = await this.#seen(status, viewer);
-    const row = await this.#services.data.one(sql<{ count: number }>`select count(*)::int as count from report where ${seen}${together ? sql` and ${NEWEST}` : sql``}`);
+    const row = await this.#services.data.one(
+      sql<{
+        count: number;
+      }>`select count(*)::int as count from report where ${seen}${together ? sql` and ${NEWEST}` : sql``}`,
+    );
     return row?.count ?? 0;
   }
 
@@ -73,7 +83,10 @@ export class Reading implements Reports {
       where post_id = any(${[...new Set(reports.map(({ post_id }) => post_id))]}::uuid[]) order by id limit ${BESIDE}`);
     const others = await this.records(rows);
     return ({ id, post_id, status, handled_at }) =>
-      others.filter((other) => other.id !== id && other.post_id === post_id && other.status === status && other.handled_at === handled_at);
+      others.filter(
+        (other) =>
+          other.id !== id && other.post_id === post_id && other.status === status && other.handled_at === handled_at,
+      );
   }
 
   /** Those of the ids whose report the viewer may see. */
@@ -86,21 +99,35 @@ export class Reading implements Reports {
   /** If the viewer may see what was reported. */
   async find(id: string, viewer: Viewer): Promise<ReportRow | undefined> {
     if (!isId(id)) return undefined;
-    return this.#services.data.one(sql<ReportRow>`select ${columns} from report where id = ${id} and ${await this.#seen(undefined, viewer)}`);
+    return this.#services.data.one(
+      sql<ReportRow>`select ${columns} from report where id = ${id} and ${await this.#seen(undefined, viewer)}`,
+    );
   }
 
   async reporterOf(id: string): Promise<string | undefined> {
-    return (await this.#services.data.one(sql<{ reporter: string }>`select reporter_id as reporter from report where id = ${id}`))?.reporter;
+    return (
+      await this.#services.data.one(
+        sql<{ reporter: string }>`select reporter_id as reporter from report where id = ${id}`,
+      )
+    )?.reporter;
   }
 
   async records(rows: readonly ReportRow[]): Promise<readonly ReportRecord[]> {
-    const people = rows.flatMap(({ reporter_id, claimed_by, handled_by }) => [reporter_id, claimed_by, handled_by]).filter((id) => id !== null);
+    const people = rows
+      .flatMap(({ reporter_id, claimed_by, handled_by }) => [reporter_id, claimed_by, handled_by])
+      .filter((id) => id !== null);
     const authors = await this.#services.accounts.authors(people);
-    return rows.map(({ reporter_id, author_id: _author, claimed_by, claimed_at, handled_by, created_at, handled_at, ...row }) => ({
-      ...row, reporter: authors.get(reporter_id) ?? null, created_at: created_at.toISOString(),
-      claimed_by: authors.get(claimed_by ?? '') ?? null, claimed_at: claimed_at?.toISOString() ?? null,
-      handled_by: authors.get(handled_by ?? '') ?? null, handled_at: handled_at?.toISOString() ?? null,
-    }));
+    return rows.map(
+      ({ reporter_id, author_id: _author, claimed_by, claimed_at, handled_by, created_at, handled_at, ...row }) => ({
+        ...row,
+        reporter: authors.get(reporter_id) ?? null,
+        created_at: created_at.toISOString(),
+        claimed_by: authors.get(claimed_by ?? '') ?? null,
+        claimed_at: claimed_at?.toISOString() ?? null,
+        handled_by: authors.get(handled_by ?? '') ?? null,
+        handled_at: handled_at?.toISOString() ?? null,
+      }),
+    );
   }
 
   async #seen(status: Status | undefined, viewer: Viewer): Promise<RawBuilder<unknown>> {

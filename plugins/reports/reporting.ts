@@ -31,8 +31,14 @@ export class Reporting {
     this.#services = services;
   }
 
-  /** The same report again while one of the member's on the post is open. 404 for a post the viewer cannot see, 429 above the rate. */
-  async report(viewer: Viewer, { postId, reason, note = '' }: { postId: string; reason: Reason; note?: string | undefined }): Promise<ReportRow> {
+  /**
+   * The same report again while one of the member's on the post is open. 404 for a post the viewer cannot see, 429
+   * above the rate.
+   */
+  async report(
+    viewer: Viewer,
+    { postId, reason, note = '' }: { postId: string; reason: Reason; note?: string | undefined },
+  ): Promise<ReportRow> {
     const { data, clock, discussions, plugin } = this.#services;
     const post = await discussions.findPost(postId, viewer);
     if (!post) throw notFound('There is no such post');
@@ -50,7 +56,8 @@ export class Reporting {
         from (select 1) as one left join lateral (
           select claimed_by, claimed_at from report where post_id = ${post.id} and status = 'open' and claimed_by is not null order by id limit 1) other on true
         on conflict (post_id, reporter_id) where status = 'open' do nothing returning ${columns}`);
-      if (row) await plugin.emit(reportCreated, { report: { id, post_id: post.id, reason, created_at: now.toISOString() } });
+      if (row)
+        await plugin.emit(reportCreated, { report: { id, post_id: post.id, reason, created_at: now.toISOString() } });
       return row;
     });
     const row = made ?? (await this.#one(open));
@@ -59,7 +66,11 @@ export class Reporting {
   }
 
   /** All open reports of the post end with this one, which is resolved to. 409 when it was handled otherwise. */
-  async handle({ id, post_id: postId }: ReportRow, { outcome, note = '' }: { outcome: Outcome; note?: string | undefined }, viewer: Viewer): Promise<ReportRow> {
+  async handle(
+    { id, post_id: postId }: ReportRow,
+    { outcome, note = '' }: { outcome: Outcome; note?: string | undefined },
+    viewer: Viewer,
+  ): Promise<ReportRow> {
     const { data, clock, plugin } = this.#services;
     const now = new Date(clock.now());
     const by = { handler_id: viewer.id ?? '', note: note.trim(), handled_at: now.toISOString() };
@@ -70,7 +81,9 @@ export class Reporting {
         update report set status = ${outcome}, handled_by = ${viewer.id}, handled_at = ${now}, handled_note = ${by.note}
         where id = any(${open}::uuid[]) returning ${columns}`);
       for (const { id: ended, post_id, discussion_id, reporter_id, author_id } of rows) {
-        await plugin.emit(reportHandled, { report: { id: ended, lead_id: id, post_id, discussion_id, reporter_id, author_id, outcome, ...by } });
+        await plugin.emit(reportHandled, {
+          report: { id: ended, lead_id: id, post_id, discussion_id, reporter_id, author_id, outcome, ...by },
+        });
       }
       return rows.find((one) => one.id === id);
     });

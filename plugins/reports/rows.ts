@@ -19,9 +19,15 @@ export interface ReportRow {
   readonly handled_at: Date | null;
   readonly handled_note: string;
 }
-export const columns = sql.raw(`id, post_id, discussion_id, reporter_id, author_id, reason, note, status, created_at, claimed_by, claimed_at, handled_by,
+export const columns =
+  sql.raw(`id, post_id, discussion_id, reporter_id, author_id, reason, note, status, created_at, claimed_by, claimed_at, handled_by,
   handled_at, handled_note`);
 
-/** The open reports of a post, locked until the transaction ends: always in one order, so that two who do so wait for each other. */
+/**
+ * The open reports of a post, locked until the transaction ends: always in one order, so that two who do so wait for
+ * each other.
+ */
 export const lockOpen = (data: Data, postId: string): Promise<readonly ReportRow[]> =>
-  data.all(sql<ReportRow>`select ${columns} from report where post_id = ${postId} and status = 'open' order by id for update`);
+  data.all(
+    sql<ReportRow>`select ${columns} from report where post_id = ${postId} and status = 'open' order by id for update`,
+  );

@@ -18,7 +18,13 @@ const TYPE = 'report';
 /** Tells those who handle reports that there are some: one notification while it is unread, however many come. */
 export function tellHandlers(plugin: PluginHandle, { access, accounts, notifications, reading }: TellingParts): void {
   const handles = (viewer: Viewer): boolean => access.allows(viewer, handleReports);
-  plugin.extend(notificationTypes, { type: TYPE, label: 'reports:tell', sentence: 'reports:says', mailed: false, visible: handles });
+  plugin.extend(notificationTypes, {
+    type: TYPE,
+    label: 'reports:tell',
+    sentence: 'reports:says',
+    mailed: false,
+    visible: handles,
+  });
 
   /** In parts, of those groups alone that may. */
   async function* handlers(): AsyncGenerator<readonly Viewer[]> {
@@ -33,16 +39,23 @@ export function tellHandlers(plugin: PluginHandle, { access, accounts, notificat
     }
   }
 
-  plugin.on(reportCreated, async ({ report: { id } }) => {
-    const key = `report:${id}`;
-    const reporter = await reading.reporterOf(id);
-    for await (const viewers of handlers()) {
-      const told: string[] = [];
-      for (const viewer of viewers) if (viewer.id !== reporter && (await reading.find(id, viewer))) told.push(viewer.id!);
-      // Without a title of a discussion: those that come later are others'.
-      await notifications.notify(told.map((userId) => ({ type: TYPE, userId, url: '/mod/reports', title: TITLE, group: 'reports', key })));
-    }
-  }, { durable: true });
+  plugin.on(
+    reportCreated,
+    async ({ report: { id } }) => {
+      const key = `report:${id}`;
+      const reporter = await reading.reporterOf(id);
+      for await (const viewers of handlers()) {
+        const told: string[] = [];
+        for (const viewer of viewers)
+          if (viewer.id !== reporter && (await reading.find(id, viewer))) told.push(viewer.id!);
+        // Without a title of a discussion: those that come later are others'.
+        await notifications.notify(
+          told.map((userId) => ({ type: TYPE, userId, url: '/mod/reports', title: TITLE, group: 'reports', key })),
+        );
+      }
+    },
+    { durable: true },
+  );
 }
 
 /** What the sentence is completed with. */

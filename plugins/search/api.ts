@@ -8,8 +8,16 @@ export type SearchType = (typeof SEARCH_TYPES)[number];
 
 /** One result. `excerpt` is safe HTML: escaped text with what was found in `<mark>`. */
 export const SearchResult = Type.Object({
-  type: Type.Enum([...SEARCH_TYPES]), id: Type.String(), title: Type.String(), url: Type.String(), excerpt: Type.String(),
-  author: nullable(Author), discussion_id: nullable(Type.String()), number: nullable(Type.Integer()), category_id: nullable(Type.String()), created_at: Time,
+  type: Type.Enum([...SEARCH_TYPES]),
+  id: Type.String(),
+  title: Type.String(),
+  url: Type.String(),
+  excerpt: Type.String(),
+  author: nullable(Author),
+  discussion_id: nullable(Type.String()),
+  number: nullable(Type.Integer()),
+  category_id: nullable(Type.String()),
+  created_at: Time,
 });
 export type SearchResult = Static<typeof SearchResult> & { readonly author: AuthorRecord | null };
 
@@ -22,7 +30,10 @@ export interface SearchRequest {
   readonly cursor?: string | undefined;
 }
 export interface Search {
-  /** Ranked with recency; only what the viewer may see. 400 for an empty or unusable query, 503 naming the remedy for one that took longer than 2 s. */
+  /**
+   * Ranked with recency; only what the viewer may see. 400 for an empty or unusable query, 503 naming the remedy for
+   * one that took longer than 2 s.
+   */
   search(request: SearchRequest, viewer: Viewer): Promise<Page<SearchResult>>;
 }
 export const Search = defineToken<Search>('Search');

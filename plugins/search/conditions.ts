@@ -11,11 +11,20 @@ interface Sources {
   readonly tags: Tags | undefined;
 }
 
-/** What the filters of a query and the viewer's rights say of a post `p`; `undefined`: nothing can be found, as when a name is unknown or hidden. */
-export async function conditionsOf(query: Query, { accounts, categories, tags }: Sources, viewer: Viewer): Promise<readonly RawBuilder<unknown>[] | undefined> {
+/**
+ * What the filters of a query and the viewer's rights say of a post `p`; `undefined`: nothing can be found, as when a
+ * name is unknown or hidden.
+ */
+export async function conditionsOf(
+  query: Query,
+  { accounts, categories, tags }: Sources,
+  viewer: Viewer,
+): Promise<readonly RawBuilder<unknown>[] | undefined> {
   await categories.refresh();
   const named = query.categories.map((name) => categories.find(name, viewer));
-  const tagged = await Promise.all(query.tags.map(async (name) => (await tags?.find(name.toLowerCase(), viewer)) ?? tags?.find(name, viewer)));
+  const tagged = await Promise.all(
+    query.tags.map(async (name) => (await tags?.find(name.toLowerCase(), viewer)) ?? tags?.find(name, viewer)),
+  );
   const authors = await Promise.all(query.authors.map((name) => authorOf(name, accounts)));
   const visible = categories.visible(viewer).map(({ id }) => id);
   if (visible.length === 0 || [...named, ...tagged, ...authors].includes(undefined)) return undefined;

@@ -29,7 +29,10 @@ interface KeeperParts {
   readonly language: () => Language;
 }
 
-/** Brings the copy up to what was written while nobody mirrored it, in batches that survive a stop, and into the language of the setting. */
+/**
+ * Brings the copy up to what was written while nobody mirrored it, in batches that survive a stop, and into the
+ * language of the setting.
+ */
 export class Keeper {
   readonly #parts: KeeperParts;
 
@@ -37,7 +40,10 @@ export class Keeper {
     this.#parts = parts;
   }
 
-  /** From now on the mirror hears of everything. Resolves to whether something came before, or the language changed, so that there is something to do. */
+  /**
+   * From now on the mirror hears of everything. Resolves to whether something came before, or the language changed, so
+   * that there is something to do.
+   */
   async begin(): Promise<boolean> {
     const { discussions, language } = this.#parts;
     const { complete, walking, stale, language: indexed } = await this.#state();
@@ -54,8 +60,13 @@ export class Keeper {
   }
 
   async catchUp(signal: AbortSignal): Promise<void> {
-    for (let state = await this.#state(); !signal.aborted && (state.stale || state.walking !== null); state = await this.#state()) {
-      if (state.walking === null) await this.#set(sql`walking = ${await this.#parts.discussions.mark()}, walked = null, stale = false`);
+    for (
+      let state = await this.#state();
+      !signal.aborted && (state.stale || state.walking !== null);
+      state = await this.#state()
+    ) {
+      if (state.walking === null)
+        await this.#set(sql`walking = ${await this.#parts.discussions.mark()}, walked = null, stale = false`);
       else await this.#walk(state, signal);
     }
     await this.#translate(signal);
@@ -70,10 +81,13 @@ export class Keeper {
         if (posts.length > 0) await mirror.posts(em, posts);
         copied += posts.length;
         const end = posts.length < BATCH;
-        await this.#set(end ? sql`complete = ${walking}, walking = null, walked = null` : sql`walked = ${posts.at(-1)!.id}`);
+        await this.#set(
+          end ? sql`complete = ${walking}, walking = null, walked = null` : sql`walked = ${posts.at(-1)!.id}`,
+        );
         return end ? undefined : posts.at(-1)!.id;
       });
-      if (copied > 0 && (last === undefined || copied % TELL_EVERY === 0)) log.info({ posts: copied, done: last === undefined }, 'posts were looked through for the search');
+      if (copied > 0 && (last === undefined || copied % TELL_EVERY === 0))
+        log.info({ posts: copied, done: last === undefined }, 'posts were looked through for the search');
       if (last === undefined) return;
       after = last;
     }
@@ -105,7 +119,9 @@ export class Keeper {
   }
 
   async #state(): Promise<State> {
-    const state = await this.#parts.data.one(sql<State>`select complete, walking, walked, stale, language from search_state`);
+    const state = await this.#parts.data.one(
+      sql<State>`select complete, walking, walked, stale, language from search_state`,
+    );
     return state!;
   }
 }

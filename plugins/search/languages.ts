@@ -3,8 +3,35 @@ import { spanWords } from './spans.ts';
 
 /** Whose words PostgreSQL can reduce to their stems; `simple` takes every word as it is. */
 export const LANGUAGES = [
-  'simple', 'arabic', 'armenian', 'basque', 'catalan', 'danish', 'dutch', 'english', 'finnish', 'french', 'german', 'greek', 'hindi', 'hungarian', 'indonesian', 'irish',
-  'italian', 'lithuanian', 'nepali', 'norwegian', 'portuguese', 'romanian', 'russian', 'serbian', 'spanish', 'swedish', 'tamil', 'turkish', 'yiddish',
+  'simple',
+  'arabic',
+  'armenian',
+  'basque',
+  'catalan',
+  'danish',
+  'dutch',
+  'english',
+  'finnish',
+  'french',
+  'german',
+  'greek',
+  'hindi',
+  'hungarian',
+  'indonesian',
+  'irish',
+  'italian',
+  'lithuanian',
+  'nepali',
+  'norwegian',
+  'portuguese',
+  'romanian',
+  'russian',
+  'serbian',
+  'spanish',
+  'swedish',
+  'tamil',
+  'turkish',
+  'yiddish',
 ] as const;
 export type Language = (typeof LANGUAGES)[number];
 
@@ -14,6 +41,9 @@ interface Indexed {
   readonly body: RawBuilder<unknown>;
 }
 
-/** What is searched of the post whose time is in the column `created_at`: words of its title weigh more than those of its text. */
+/**
+ * What is searched of the post whose time is in the column `created_at`: words of its title weigh more than those of
+ * its text.
+ */
 export const vectorOf = ({ language, title, body }: Indexed): RawBuilder<unknown> =>
   sql`setweight(to_tsvector(${language}::regconfig, ${title}), 'A') || setweight(to_tsvector(${language}::regconfig, ${body}), 'B') || ${spanWords}`;

@@ -32,7 +32,10 @@ export class PostMirror implements Mirror {
         is distinct from (excluded.category_id, excluded.visible, excluded.removed, excluded.language, excluded.title, excluded.body)`);
   }
 
-  async discussion(_em: EntityManager, { id, title, categoryId, visible }: Parameters<Mirror['discussion']>[1]): Promise<void> {
+  async discussion(
+    _em: EntityManager,
+    { id, title, categoryId, visible }: Parameters<Mirror['discussion']>[1],
+  ): Promise<void> {
     await this.#data.all(sql`update search_post set category_id = ${categoryId}, visible = ${visible} and not removed,
         title = case when number = 1 then ${title} else '' end,
         vector = case when number = 1 then ${vectorOf({ language: sql`language`, title: sql`${title}::text`, body: sql`body` })} else vector end

@@ -4,12 +4,21 @@ const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>',
 /** Longer texts are searched up to here. */
 const LONGEST = 65_536;
 
-// PostgreSQL's parser of texts takes minutes for 64 KiB of what could be one address or one tag, so long runs are parted and no tag begins.
+// PostgreSQL's parser of texts takes minutes for 64 KiB of what could be one address or one tag, so long runs are
+// parted and no tag begins.
 const RUN = /\S{128}/g;
 const TAG = /<(?=[\p{L}/!?])/gu;
 
 /** What one reads of sanitised HTML. It may hold anything again, and no control characters. */
 export const plainText = (html: string): string =>
-  html.replace(INLINE, '').replace(/<[^>]*>/g, ' ').replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => ENTITIES[name]!)
+  html
+    .replace(INLINE, '')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => ENTITIES[name]!)
     // eslint-disable-next-line no-control-regex -- the excerpt marks what was found with two of them
-    .replace(/[\s\u0000-\u001f\u007f]+/g, ' ').replace(RUN, '$& ').replace(TAG, '< ').trim().slice(0, LONGEST).toWellFormed();
+    .replace(/[\s\u0000-\u001f\u007f]+/g, ' ')
+    .replace(RUN, '$& ')
+    .replace(TAG, '< ')
+    .trim()
+    .slice(0, LONGEST)
+    .toWellFormed();

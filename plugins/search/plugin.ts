@@ -17,23 +17,46 @@ export default definePlugin({
   name: 'Search',
   version: '1.0.0',
   description: 'Finds discussions, posts and members.',
-  needs: { data: Data, cache: Cache, clock: Clock, http: Http, environment: Environment, settings: Settings, limits: Limits, accounts: Accounts, categories: Categories, discussions: Discussions },
+  needs: {
+    data: Data,
+    cache: Cache,
+    clock: Clock,
+    http: Http,
+    environment: Environment,
+    settings: Settings,
+    limits: Limits,
+    accounts: Accounts,
+    categories: Categories,
+    discussions: Discussions,
+  },
   wants: { tags: Tags, web: Web },
   provides: { search: Search },
   settings: Type.Object({
     'search.language': Type.Enum([...LANGUAGES], {
-      default: 'english', title: 'Language of the search', description: 'Whose words are found in all their forms. After a change every post is indexed anew in the background.',
+      default: 'english',
+      title: 'Language of the search',
+      description:
+        'Whose words are found in all their forms. After a change every post is indexed anew in the background.',
     }),
     'search.rate_limit': Type.Integer({
-      default: 60, minimum: 1, title: 'Searches a minute', description: 'Per member, or per address for guests; moderators five times as many.', 'x-group': 'limits',
+      default: 60,
+      minimum: 1,
+      title: 'Searches a minute',
+      description: 'Per member, or per address for guests; moderators five times as many.',
+      'x-group': 'limits',
     }),
   }),
-  async setup({ data, cache, clock, http, environment, settings, limits, accounts, categories, discussions, tags, web }, plugin) {
+  async setup(
+    { data, cache, clock, http, environment, settings, limits, accounts, categories, discussions, tags, web },
+    plugin,
+  ) {
     const language = () => plugin.settings['search.language'];
     const mirror = new PostMirror(data, language);
     const keeper = new Keeper({ data, discussions, mirror, log: plugin.log, language });
     const job = plugin.job('keep', {
-      schema: Type.Object({}), key: () => 'keep', perKey: 1,
+      schema: Type.Object({}),
+      key: () => 'keep',
+      perKey: 1,
       run: (_payload, { signal }) => keeper.catchUp(signal).finally(() => cache.purge(searchTag)),
     });
     plugin.onSettings(async (keys) => void (keys.includes('search.language') && (await job.add({}))));

@@ -31,13 +31,20 @@ export function readQuery(q: string): Query {
   const times = (name: 'before' | 'after'): number[] => found[name]!.map((value) => dayOf(name, value));
   const [before, after] = [Math.min(...times('before')), Math.max(...times('after'))];
   return {
-    text: words.join(' '), authors: found['author']!, categories: found['category']!, tags: found['tag']!,
-    before: Number.isFinite(before) ? new Date(before) : undefined, after: Number.isFinite(after) ? new Date(after) : undefined,
+    text: words.join(' '),
+    authors: found['author']!,
+    categories: found['category']!,
+    tags: found['tag']!,
+    before: Number.isFinite(before) ? new Date(before) : undefined,
+    after: Number.isFinite(after) ? new Date(after) : undefined,
   };
 }
 
 function dayOf(name: string, value: string): number {
-  const time = DAY.test(value) ? Date.parse(value.includes('T') && !/(?:Z|[+-]\d\d:\d\d)$/.test(value) ? `${value}Z` : value) : NaN;
-  if (Number.isNaN(time)) throw new InvalidInput([{ field: 'q', message: `has a date after ${name}: that is none; write it as 2026-01-31` }]);
+  const time = DAY.test(value)
+    ? Date.parse(value.includes('T') && !/(?:Z|[+-]\d\d:\d\d)$/.test(value) ? `${value}Z` : value)
+    : NaN;
+  if (Number.isNaN(time))
+    throw new InvalidInput([{ field: 'q', message: `has a date after ${name}: that is none; write it as 2026-01-31` }]);
   return time;
 }

@@ -23,12 +23,22 @@ interface RouteParts {
 /** GET /api/search. */
 export function addRoutes(plugin: PluginHandle, { search, settings, clock }: RouteParts): void {
   plugin.route(api, {
-    method: 'get', path: '/search', can: 'public', summary: 'Discussions, posts or users the caller may see, the best first',
+    method: 'get',
+    path: '/search',
+    can: 'public',
+    summary: 'Discussions, posts or users the caller may see, the best first',
     query: Type.Object({
-      q: Type.String({ pattern: '\\S', maxLength: LONGEST, description: 'Words, "phrases", -not, author:, category:, tag:, before: and after: a date' }),
-      type: Type.Optional(Type.Enum([...SEARCH_TYPES], { description: 'discussions by default' })), ...Paging,
+      q: Type.String({
+        pattern: '\\S',
+        maxLength: LONGEST,
+        description: 'Words, "phrases", -not, author:, category:, tag:, before: and after: a date',
+      }),
+      type: Type.Optional(Type.Enum([...SEARCH_TYPES], { description: 'discussions by default' })),
+      ...Paging,
     }),
-    result: Type.Object({ results: Type.Array(SearchResult), ...pagingResult, type: Type.Enum([...SEARCH_TYPES]) }), options: { bucket: BUCKET }, keep,
+    result: Type.Object({ results: Type.Array(SearchResult), ...pagingResult, type: Type.Enum([...SEARCH_TYPES]) }),
+    options: { bucket: BUCKET },
+    keep,
   })(async ({ actor, res, query: { q, type = 'discussions', limit, offset, cursor } }) => {
     const page = await search.search({ q, type, limit: limitOf(settings, limit), offset, cursor }, actor);
     holdsUntil(res, clock.now() + HOLDS);

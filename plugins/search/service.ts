@@ -36,25 +36,37 @@ export class SearchService implements Search {
   }
 
   search(request: SearchRequest, viewer: Viewer): Promise<Page<SearchResult>> {
-    if (request.q.trim() === '' || request.q.length > LONGEST) throw new InvalidInput([{ field: 'q', message: `must have 1 to ${LONGEST} characters` }]);
+    if (request.q.trim() === '' || request.q.length > LONGEST)
+      throw new InvalidInput([{ field: 'q', message: `must have 1 to ${LONGEST} characters` }]);
     const query = readQuery(request.q);
     return request.type === 'users' ? this.#members(query, request) : this.#posts(query, request, viewer);
   }
 
-  async #posts(query: Query, { type, limit, offset = 0, cursor }: SearchRequest, viewer: Viewer): Promise<Page<SearchResult>> {
+  async #posts(
+    query: Query,
+    { type, limit, offset = 0, cursor }: SearchRequest,
+    viewer: Viewer,
+  ): Promise<Page<SearchResult>> {
     const after = cursor === undefined ? undefined : readCursor(cursor);
     const conditions = await conditionsOf(query, this.#services, viewer);
     if (!conditions) return { items: [], hasMore: false, nextCursor: undefined };
     const once = type === 'discussions';
     const matching = { language: this.#services.language(), text: query.text, conditions, once };
     const rows = await this.#bounded(async (begun, newest) => {
-      const ids = await this.#candidates(matching, begun, query.before && query.before < newest ? query.before : newest);
+      const ids = await this.#candidates(
+        matching,
+        begun,
+        query.before && query.before < newest ? query.before : newest,
+      );
       return ids.length === 0 ? [] : this.#services.data.all(rankedPage(matching, ids, { limit, offset, after }));
     });
     const found = rows.slice(0, limit);
     const hasMore = rows.length > limit;
     const last = found.at(-1);
-    const records = await this.#services.discussions.records(found.map((row) => row.discussion_id), viewer);
+    const records = await this.#services.discussions.records(
+      found.map((row) => row.discussion_id),
+      viewer,
+    );
     const items = once ? discussionResults(found, records) : await postResults(found, records, this.#services);
     return { items, hasMore, nextCursor: hasMore && last ? encodeCursor([last.score, last.id]) : undefined };
   }
@@ -72,18 +84,25 @@ export class SearchService implements Search {
   async #members({ text }: Query, { limit, offset = 0, cursor }: SearchRequest): Promise<Page<SearchResult>> {
     const start = (cursor === undefined ? 0 : decodePosition(cursor)) + offset;
     const name = text.replaceAll('"', '').trim();
-    const accounts = name === '' ? [] : await this.#services.accounts.searchNames({ text: name, limit: limit + 1, offset: start });
-    const items = accounts.slice(0, limit).map((account) => memberResult(account, name, this.#services.environment.baseUrl));
+    const accounts =
+      name === '' ? [] : await this.#services.accounts.searchNames({ text: name, limit: limit + 1, offset: start });
+    const items = accounts
+      .slice(0, limit)
+      .map((account) => memberResult(account, name, this.#services.environment.baseUrl));
     const hasMore = accounts.length > limit;
     return { items, hasMore, nextCursor: hasMore ? encodeCursor([start + limit]) : undefined };
   }
 
-  /** Each statement is cut off by the server after two seconds. The embedded database cannot be interrupted: it stops between two statements. */
+  /**
+   * Each statement is cut off by the server after two seconds. The embedded database cannot be interrupted: it stops
+   * between two statements.
+   */
   async #bounded(work: (begun: number, newest: Date) => Promise<readonly FoundRow[]>): Promise<readonly FoundRow[]> {
     const { data } = this.#services;
     try {
       return await data.transaction(async () => {
-        // Planned for its very words, and by the indexes: how many posts have a word is not known well enough to read all of them instead.
+        // Planned for its very words, and by the indexes: how many posts have a word is not known well enough to read
+        // all of them instead.
         await data.all(sql`select set_config('statement_timeout', ${String(PATIENCE)}, true), set_config('plan_cache_mode', 'force_custom_plan', true),
           set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`);
         const row = await data.one(sql<{ newest: Date | null }>`select max(created_at) as newest from search_post`);
@@ -96,9 +115,15 @@ export class SearchService implements Search {
 }
 
 const tooSlow = (cause?: unknown): HttpError =>
-  new HttpError(503, 'This search took too long; use rarer words, or narrow it with category:, author:, tag:, before: or after:', {
-    code: 'search_too_slow', headers: { 'Retry-After': '5' }, cause,
-  });
+  new HttpError(
+    503,
+    'This search took too long; use rarer words, or narrow it with category:, author:, tag:, before: or after:',
+    {
+      code: 'search_too_slow',
+      headers: { 'Retry-After': '5' },
+      cause,
+    },
+  );
 
 function readCursor(cursor: string): readonly [number, string] {
   const [score, id] = decodeCursor(cursor, 2);

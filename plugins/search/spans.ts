@@ -1,8 +1,9 @@
 import { sql, type RawBuilder } from '#core';
 
 /**
- * Each post is also indexed under words for the time it was written in: its week, its four weeks, its sixteen, and so on. No text has such words,
- * since they begin with a sign. So the index itself finds the newest matches of a common word, without a look at all of them.
+ * Each post is also indexed under words for the time it was written in: its week, its four weeks, its sixteen, and so
+ * on. No text has such words, since they begin with a sign. So the index itself finds the newest matches of a common
+ * word, without a look at all of them.
  */
 const LEVELS = 5;
 const WEEK = 7 * 86_400;

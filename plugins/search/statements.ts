@@ -9,7 +9,10 @@ export const RANKED = 250;
 const OF_ONE = 3;
 /** Seconds after which a post counts half as much. */
 const HALF_LIFE = 365 * 86_400;
-/** Characters of a post in which its excerpt is looked for: fewer where the better results of the page took what they may together, but always some. */
+/**
+ * Characters of a post in which its excerpt is looked for: fewer where the better results of the page took what they
+ * may together, but always some.
+ */
 const EXCERPTED = { most: 20_000, together: 50_000, least: 400 } as const;
 const EXCERPT = `StartSel=${FOUND.begin}, StopSel=${FOUND.end}, MaxWords=30, MinWords=15, MaxFragments=2, FragmentDelimiter=" … "`;
 
@@ -41,7 +44,8 @@ export interface PagePart {
   readonly after: readonly [number, string] | undefined;
 }
 
-const wordsOf = ({ language, text }: Pick<Matching, 'language' | 'text'>): RawBuilder<unknown> => sql`websearch_to_tsquery(${language}::regconfig, ${text})`;
+const wordsOf = ({ language, text }: Pick<Matching, 'language' | 'text'>): RawBuilder<unknown> =>
+  sql`websearch_to_tsquery(${language}::regconfig, ${text})`;
 /** A literal: for a parameter the planner would guess. */
 const most = sql.raw(String(RANKED));
 
@@ -50,7 +54,13 @@ export function newestMatches(matching: Matching, span: string | undefined): Raw
   const { text, conditions, once } = matching;
   const words = wordsOf(matching);
   // A text without any word but the most common ones, which are not indexed, matches nothing.
-  const fits = text === '' ? [] : [sql`numnode(${words}) > 0`, sql`p.vector @@ (${words}${span === undefined ? sql`` : sql` && ${span}::tsquery`})`];
+  const fits =
+    text === ''
+      ? []
+      : [
+          sql`numnode(${words}) > 0`,
+          sql`p.vector @@ (${words}${span === undefined ? sql`` : sql` && ${span}::tsquery`})`,
+        ];
   const matches = sql`select p.id, p.discussion_id, p.number, p.created_at from search_post p where ${sql.join([sql`p.visible`, ...fits, ...conditions], sql` and `)}`;
   const newest = sql`order by created_at desc, id desc limit ${most}`;
   if (text === '') return sql`select coalesce(array_agg(id), '{}') as ids from (${matches} ${newest}) newest`;
@@ -61,10 +71,15 @@ export function newestMatches(matching: Matching, span: string | undefined): Raw
 }
 
 /**
- * One page of the posts `ids`, the best first. The score of a post does not depend on when it is asked for: it is the logarithm of how well it fits, and
- * its time in half-lives, so that pages follow one another however long one reads. One row more than `limit` tells whether there is a next page.
+ * One page of the posts `ids`, the best first. The score of a post does not depend on when it is asked for: it is the
+ * logarithm of how well it fits, and its time in half-lives, so that pages follow one another however long one reads.
+ * One row more than `limit` tells whether there is a next page.
  */
-export function rankedPage(matching: Matching, ids: readonly string[], { limit, offset, after }: PagePart): RawBuilder<FoundRow> {
+export function rankedPage(
+  matching: Matching,
+  ids: readonly string[],
+  { limit, offset, after }: PagePart,
+): RawBuilder<FoundRow> {
   const { language, text, once } = matching;
   const words = wordsOf(matching);
   const fit = text === '' ? sql`0` : sql`ln(greatest(ts_rank(vector, ${words}, 1), 1e-6)::float8)`;
@@ -72,7 +87,8 @@ export function rankedPage(matching: Matching, ids: readonly string[], { limit, 
   const before = sql`sum(least(length(body), ${EXCERPTED.most}::int)) over (order by score desc, id desc rows between unbounded preceding and 1 preceding)`;
   // The title comes before the text where the text alone would not show why it was found.
   const shown = sql`case when title <> '' and not to_tsvector(${language}::regconfig, ${begin}) @@ ${words} then title || ' – ' || ${begin} else ${begin} end`;
-  const excerpt = text === '' ? sql`left(body, 240)` : sql`ts_headline(${language}::regconfig, ${shown}, ${words}, ${EXCERPT})`;
+  const excerpt =
+    text === '' ? sql`left(body, 240)` : sql`ts_headline(${language}::regconfig, ${shown}, ${words}, ${EXCERPT})`;
   return sql<FoundRow>`
     with scored as (
       select id, discussion_id, ${fit} + extract(epoch from created_at)::float8 * ${Math.LN2 / HALF_LIFE}::float8 as score from search_post where id = any(${ids}::uuid[])

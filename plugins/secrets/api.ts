@@ -3,8 +3,9 @@ import { defineAction, defineToken } from '#core';
 /** The root key behind the kernel's `Secrets`. */
 export interface RootKey {
   /**
-   * Makes a new one and seals every stored secret with it. Throws `ConfigurationError` where the key comes from SECRET_KEY and, without
-   * `force`, while a plugin that may have sealed something does not run: it could not open that any more.
+   * Makes a new one and seals every stored secret with it. Throws `ConfigurationError` where the key comes from
+   * SECRET_KEY and, without `force`, while a plugin that may have sealed something does not run: it could not open that
+   * any more.
    */
   rotate(options?: { readonly force?: boolean | undefined }): Promise<void>;
 }

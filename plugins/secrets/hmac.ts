@@ -4,8 +4,8 @@ import { hash } from 'node:crypto';
 const BLOCK = 64;
 
 /**
- * HMAC-SHA256 (RFC 2104) in base64url under a key of at most 64 bytes. Of two hashes in one call each: `createHmac` makes an object outside of
- * the heap for every text, and collecting those costs a busy forum more than the hashing.
+ * HMAC-SHA256 (RFC 2104) in base64url under a key of at most 64 bytes. Of two hashes in one call each: `createHmac`
+ * makes an object outside of the heap for every text, and collecting those costs a busy forum more than the hashing.
  */
 export function createHmacSha256(key: Uint8Array): (text: string) => string {
   const block = Buffer.concat([key, Buffer.alloc(BLOCK - key.length)]);

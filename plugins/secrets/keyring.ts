@@ -4,7 +4,9 @@ import { createHmacSha256 } from './hmac.ts';
 
 /** The root can be replaced while everything runs. Each purpose has a key of its own (HKDF-SHA256). */
 export interface Keyring extends Secrets {
-  /** From here on seals and signs with `root`; what earlier roots sealed and signed still holds until the process ends. */
+  /**
+   * From here on seals and signs with `root`; what earlier roots sealed and signed still holds until the process ends.
+   */
   replace(root: string): void;
 }
 
@@ -28,7 +30,9 @@ export function createKeyring(root: string, previous?: string): Keyring {
         const text = opened(ring('seal').bytes, sealed);
         if (text !== undefined) return text;
       }
-      throw new ConfigurationError('A stored secret cannot be opened: SECRET_KEY is not the one it was sealed with, or it was changed. Restore the old key.');
+      throw new ConfigurationError(
+        'A stored secret cannot be opened: SECRET_KEY is not the one it was sealed with, or it was changed. Restore the old key.',
+      );
     },
     replace(fresh) {
       keyOf = keysOf(fresh);
@@ -65,7 +69,9 @@ function opened(key: Buffer, sealed: string): string | undefined {
   if (version !== VERSION) return undefined;
   try {
     const bytes = Buffer.from(packed, 'base64url');
-    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12), { authTagLength: 16 }).setAuthTag(bytes.subarray(12, 28));
+    const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12), { authTagLength: 16 }).setAuthTag(
+      bytes.subarray(12, 28),
+    );
     return decipher.update(bytes.subarray(28), undefined, 'utf8') + decipher.final('utf8');
   } catch {
     // Not this key, or not what was sealed: the tag does not tell which.

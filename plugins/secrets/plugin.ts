@@ -1,4 +1,16 @@
-import { commandLine, ConfigurationError, Data, defineCommand, definePlugin, Environment, Plugins, sealedStores, Secrets, Settings, Type } from '#core';
+import {
+  commandLine,
+  ConfigurationError,
+  Data,
+  defineCommand,
+  definePlugin,
+  Environment,
+  Plugins,
+  sealedStores,
+  Secrets,
+  Settings,
+  Type,
+} from '#core';
 import { audited, auditRules } from '#plugins/audit';
 import { RootKey, rootKeyRotated } from '#plugins/secrets';
 import { loadKeyring } from './root-key.ts';
@@ -13,7 +25,9 @@ const secretRotate = defineCommand({
   needs: { rootKey: RootKey },
   async run({ rootKey }, { force }, console) {
     await rootKey.rotate({ force });
-    console.print('There is a new root key. Other processes of this site must be started anew; then members log in again, and links and forms made before no longer count.');
+    console.print(
+      'There is a new root key. Other processes of this site must be started anew; then members log in again, and links and forms made before no longer count.',
+    );
   },
 });
 
@@ -32,11 +46,20 @@ export default definePlugin({
     const keyring = await loadKeyring(environment.secretKey, environment.dataDir);
     const rotated = (): Promise<void> => plugin.emit(rootKeyRotated, {});
     const parts = { keyring, data, settings, environment, rotated, stores: () => plugin.extensions(sealedStores) };
-    plugin.extend(auditRules, audited(rootKeyRotated, ['root-key.rotated'], () => ({ action: 'root-key.rotated', actor: commandLine })));
+    plugin.extend(
+      auditRules,
+      audited(rootKeyRotated, ['root-key.rotated'], () => ({ action: 'root-key.rotated', actor: commandLine })),
+    );
     const rotateRoot: RootKey['rotate'] = async ({ force = false } = {}) => {
       // One that does not run cannot seal its texts anew, and the key that opens them will be gone.
-      const away = plugins.list().filter(({ needs, state }) => needs.includes(plugin.id) && state !== 'active').map(({ id }) => id);
-      if (away.length > 0 && !force) throw new ConfigurationError(`What these plugins have sealed would be lost, since they do not run: ${away.join(', ')}. Switch them on first, or use --force`);
+      const away = plugins
+        .list()
+        .filter(({ needs, state }) => needs.includes(plugin.id) && state !== 'active')
+        .map(({ id }) => id);
+      if (away.length > 0 && !force)
+        throw new ConfigurationError(
+          `What these plugins have sealed would be lost, since they do not run: ${away.join(', ')}. Switch them on first, or use --force`,
+        );
       await rotate(parts);
     };
     return { secrets: keyring, rootKey: { rotate: rotateRoot } };

@@ -11,12 +11,17 @@ export const NEXT_KEY_FILE = 'secret.key.next';
 /** Characters of a root secret at least: 128 bits in hexadecimal digits. */
 const SHORTEST = 32;
 
-/** `key` is SECRET_KEY; without it a key is made once and kept under `folder`, DATA_DIR. Throws `ConfigurationError` for one that is too short to be a secret. */
+/**
+ * `key` is SECRET_KEY; without it a key is made once and kept under `folder`, DATA_DIR. Throws `ConfigurationError` for
+ * one that is too short to be a secret.
+ */
 export async function loadKeyring(key: string | undefined, folder: string): Promise<Keyring> {
   const current = key ?? (await keptKey(folder));
   if (current.length < SHORTEST) {
     const where = key === undefined ? join(folder, KEY_FILE) : 'SECRET_KEY';
-    throw new ConfigurationError(`${where} has fewer than ${SHORTEST} characters; make a new one with: openssl rand -base64 32`);
+    throw new ConfigurationError(
+      `${where} has fewer than ${SHORTEST} characters; make a new one with: openssl rand -base64 32`,
+    );
   }
   return createKeyring(current, key === undefined ? await nextKey(folder) : undefined);
 }

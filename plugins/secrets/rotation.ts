@@ -1,7 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ConfigurationError, type Data, type Environment, type Extension, type SealedStore, type Settings } from '#core';
+import {
+  ConfigurationError,
+  type Data,
+  type Environment,
+  type Extension,
+  type SealedStore,
+  type Settings,
+} from '#core';
 import type { Keyring } from './keyring.ts';
 import { KEY_FILE, NEXT_KEY_FILE } from './root-key.ts';
 
@@ -15,16 +22,24 @@ export interface RotationParts {
   rotated(): Promise<void>;
 }
 
-/** Seals everything anew with a new root key. Whenever it breaks off, what is stored can be opened with one of the two keys kept. */
+/**
+ * Seals everything anew with a new root key. Whenever it breaks off, what is stored can be opened with one of the two
+ * keys kept.
+ */
 export async function rotate({ keyring, environment: { dataDir, secretKey }, ...parts }: RotationParts): Promise<void> {
   if (secretKey !== undefined) {
-    throw new ConfigurationError(`The root key comes from SECRET_KEY. Stop all servers, write it to ${join(dataDir, KEY_FILE)}, unset SECRET_KEY, run this again, and set SECRET_KEY to what the file holds then`);
+    throw new ConfigurationError(
+      `The root key comes from SECRET_KEY. Stop all servers, write it to ${join(dataDir, KEY_FILE)}, unset SECRET_KEY, run this again, and set SECRET_KEY to what the file holds then`,
+    );
   }
   const [kept, next] = [join(dataDir, KEY_FILE), join(dataDir, NEXT_KEY_FILE)];
-  // One that is there was left by a rotation that broke off: it goes on with that key, for some things may be sealed with it.
-  await writeFile(next, randomBytes(32).toString('hex'), { flag: 'wx', mode: 0o600, flush: true }).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EEXIST') throw error;
-  });
+  // One that is there was left by a rotation that broke off: it goes on with that key, for some things may be sealed
+  // with it.
+  await writeFile(next, randomBytes(32).toString('hex'), { flag: 'wx', mode: 0o600, flush: true }).catch(
+    (error: NodeJS.ErrnoException) => {
+      if (error.code !== 'EEXIST') throw error;
+    },
+  );
   const [old, fresh] = await Promise.all([kept, next].map(async (file) => (await readFile(file, 'utf8')).trim()));
   keyring.replace(fresh!);
   try {
@@ -36,7 +51,10 @@ export async function rotate({ keyring, environment: { dataDir, secretKey }, ...
   await rename(next, kept);
 }
 
-async function reseal(keyring: Keyring, { data, settings, stores, rotated }: Pick<RotationParts, 'data' | 'settings' | 'stores' | 'rotated'>): Promise<void> {
+async function reseal(
+  keyring: Keyring,
+  { data, settings, stores, rotated }: Pick<RotationParts, 'data' | 'settings' | 'stores' | 'rotated'>,
+): Promise<void> {
   await data.transaction(async () => {
     const sealed = settings.list().filter(({ secret, stored }) => stored && secret);
     await settings.set(Object.fromEntries(sealed.map(({ key }) => [key, settings.get(key)])));

@@ -29,7 +29,8 @@ export class Addresses {
   async lists(): Promise<readonly Address[]> {
     const { access, categories, tags } = this.#parts;
     await Promise.all([access.refresh(), categories.refresh()]);
-    const below = (path: string, list: readonly { readonly slug: string }[]): readonly string[] => list.map(({ slug }) => path + encodeURIComponent(slug));
+    const below = (path: string, list: readonly { readonly slug: string }[]): readonly string[] =>
+      list.map(({ slug }) => path + encodeURIComponent(slug));
     const tagged = tags ? ['/tags', ...below('/t/', await tags.visible(access.guest))] : [];
     return ['/', '/categories', ...below('/c/', categories.visible(access.guest)), ...tagged].map((path) => ({ path }));
   }
@@ -43,7 +44,7 @@ export class Addresses {
   async *discussions(stretch: number, size: number): AsyncGenerator<readonly Address[]> {
     const { access, discussions } = this.#parts;
     const last = (stretch + 1) * size;
-    for (let after = stretch * size; ; ) {
+    for (let after = stretch * size; ;) {
       const piece = await discussions.addresses({ after, last, limit: PIECE }, access.guest);
       yield piece;
       if (piece.length < PIECE) return;

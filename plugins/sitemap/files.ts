@@ -18,7 +18,10 @@ interface FileParts {
 }
 /** Milliseconds between two looks whether the files are still right. */
 const LOOK = 1_000;
-/** How many times as long as it took it is left alone: a large forum that changes all the time is not written all the time. */
+/**
+ * How many times as long as it took it is left alone: a large forum that changes all the time is not written all the
+ * time.
+ */
 const REST = 10;
 /** Milliseconds after which what failed is tried again. */
 const AGAIN = 60_000;
@@ -44,7 +47,7 @@ export class SitemapFiles {
   }
 
   async #watch(signal: AbortSignal): Promise<void> {
-    for (let next = 0; await pause(signal); ) {
+    for (let next = 0; await pause(signal);) {
       const { cache, folder, log, wanted } = this.#parts;
       const start = performance.now();
       if (start < next || (wanted() && cache.peek(NOTE))) continue;
@@ -55,7 +58,10 @@ export class SitemapFiles {
           next = performance.now() + (performance.now() - start) * REST;
         }
       } catch (error) {
-        log.warn({ error: messageOf(error), folder }, 'the sitemap could not be written to files; see whether the folder may be written to');
+        log.warn(
+          { error: messageOf(error), folder },
+          'the sitemap could not be written to files; see whether the folder may be written to',
+        );
         next = performance.now() + AGAIN;
       }
     }

@@ -15,26 +15,51 @@ export default definePlugin({
   name: 'Sitemap',
   version: '1.0.0',
   description: 'Tells search engines what there is: /sitemap.xml and /robots.txt.',
-  needs: { cache: Cache, environment: Environment, http: Http, access: Access, protection: Protection, categories: Categories, discussions: Discussions },
+  needs: {
+    cache: Cache,
+    environment: Environment,
+    http: Http,
+    access: Access,
+    protection: Protection,
+    categories: Categories,
+    discussions: Discussions,
+  },
   wants: { tags: Tags },
   settings: Type.Object({
     'sitemap.addresses': Type.Integer({
-      default: 50_000, minimum: 2, maximum: 50_000, title: 'Addresses in one file of the sitemap', 'x-group': 'feeds',
+      default: 50_000,
+      minimum: 2,
+      maximum: 50_000,
+      title: 'Addresses in one file of the sitemap',
+      'x-group': 'feeds',
       description: 'More are split into several files with an index.',
     }),
     'sitemap.files': Type.Boolean({
-      default: true, title: 'Write the sitemap to files', 'x-group': 'feeds',
+      default: true,
+      title: 'Write the sitemap to files',
+      'x-group': 'feeds',
       description: 'Keeps a copy in the folder public of the data directory, for a web server in front.',
     }),
   }),
   setup({ cache, environment, http, access, protection, categories, discussions, tags }, plugin) {
     const addresses = new Addresses({ access, categories, discussions, tags });
-    const sitemap = new Sitemap({ addresses, cache, baseUrl: environment.baseUrl, most: () => plugin.settings['sitemap.addresses'] });
+    const sitemap = new Sitemap({
+      addresses,
+      cache,
+      baseUrl: environment.baseUrl,
+      most: () => plugin.settings['sitemap.addresses'],
+    });
     const surface = new CrawlerSurface({ http, protection, log: plugin.log });
     for (const own of Object.values(surfaces)) plugin.surface(own, surface);
     addRoutes(plugin, sitemap, environment.baseUrl);
     const folder = join(environment.dataDir, 'public');
-    const files = new SitemapFiles({ sitemap, cache, folder, wanted: () => plugin.settings['sitemap.files'], log: plugin.log });
+    const files = new SitemapFiles({
+      sitemap,
+      cache,
+      folder,
+      wanted: () => plugin.settings['sitemap.files'],
+      log: plugin.log,
+    });
     plugin.defer(files.start());
     plugin.onSettings(() => sitemap.forget());
   },

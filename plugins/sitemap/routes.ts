@@ -5,22 +5,43 @@ import { WHOLE, type Sitemap } from './sitemap.ts';
 import { surfaces, type CrawlerDocument } from './surface.ts';
 
 /** What is for members, for programs, or endless. */
-const CLOSED = ['/admin', '/api/', '/login', '/mod', '/new', '/notifications', '/password/', '/register', '/search', '/settings'];
+const CLOSED = [
+  '/admin',
+  '/api/',
+  '/login',
+  '/mod',
+  '/new',
+  '/notifications',
+  '/password/',
+  '/register',
+  '/search',
+  '/settings',
+];
 const XML = 'application/xml; charset=utf-8';
 
 export function addRoutes(plugin: PluginHandle, sitemap: Sitemap, baseUrl: string): void {
   const send = async (name: string): Promise<CrawlerDocument> => ({ type: XML, zipped: await sitemap.document(name) });
-  plugin.route(surfaces.sitemap, { method: 'get', path: '/', can: 'public', summary: 'What guests see, or the index of its parts' })(() => send(WHOLE));
+  plugin.route(surfaces.sitemap, {
+    method: 'get',
+    path: '/',
+    can: 'public',
+    summary: 'What guests see, or the index of its parts',
+  })(() => send(WHOLE));
 
-  plugin.route(surfaces.parts, { method: 'get', path: '/:file', can: 'public', summary: 'A part of a large sitemap' })(({ params }) => {
-    const name = /^(\w+-\d+)\.xml$/.exec(params['file'] ?? '')?.[1];
-    if (name === undefined) throw notFound();
-    return send(name);
-  });
+  plugin.route(surfaces.parts, { method: 'get', path: '/:file', can: 'public', summary: 'A part of a large sitemap' })(
+    ({ params }) => {
+      const name = /^(\w+-\d+)\.xml$/.exec(params['file'] ?? '')?.[1];
+      if (name === undefined) throw notFound();
+      return send(name);
+    },
+  );
 
   const text = `User-agent: *\n${CLOSED.map((path) => `Disallow: ${path}\n`).join('')}\nSitemap: ${baseUrl}${SITEMAP}\n`;
   const zipped = gzipSync(text);
-  plugin.route(surfaces.robots, { method: 'get', path: '/', can: 'public', summary: 'What crawlers are asked to leave alone, and where the sitemap is' })(
-    () => ({ type: 'text/plain; charset=utf-8', zipped }),
-  );
+  plugin.route(surfaces.robots, {
+    method: 'get',
+    path: '/',
+    can: 'public',
+    summary: 'What crawlers are asked to leave alone, and where the sitemap is',
+  })(() => ({ type: 'text/plain; charset=utf-8', zipped }));
 }

@@ -22,10 +22,20 @@ export const WHOLE = 'sitemap';
 const PART = /^(lists|discussions)-([1-9]\d{0,5})$/;
 const OWN_TAG = 'sitemap';
 /** Cache tags of whatever shows in it. */
-export const SHOWN: readonly string[] = [OWN_TAG, discussionTags.lists, discussionTags.all, discussionTags.categories, accessTag, tagsTag];
+export const SHOWN: readonly string[] = [
+  OWN_TAG,
+  discussionTags.lists,
+  discussionTags.all,
+  discussionTags.categories,
+  accessTag,
+  tagsTag,
+];
 const NAMESPACE = 'http://www.sitemaps.org/schemas/sitemap/0.9';
 
-/** Documents by name, compressed and kept until something in them may have changed: fifty thousand addresses are half a megabyte then. */
+/**
+ * Documents by name, compressed and kept until something in them may have changed: fifty thousand addresses are half a
+ * megabyte then.
+ */
 export class Sitemap {
   readonly #parts: SitemapParts;
 
@@ -67,7 +77,8 @@ export class Sitemap {
     const at = Number(number) - 1;
     const list = kind === 'lists' ? (await addresses.lists()).slice(at * most, (at + 1) * most) : [];
     if (list.length > 0) return addressesOf(baseUrl, [list]);
-    if (kind === 'discussions' && (await addresses.stretches(most)).includes(at)) return addressesOf(baseUrl, addresses.discussions(at, most));
+    if (kind === 'discussions' && (await addresses.stretches(most)).includes(at))
+      return addressesOf(baseUrl, addresses.discussions(at, most));
     throw notFound('There is no such part of the sitemap');
   }
 }

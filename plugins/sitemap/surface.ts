@@ -43,7 +43,8 @@ export class CrawlerSurface implements SurfaceBehaviour<undefined, CrawlerDocume
     const etag = `W/"${hash('sha1', zipped, 'base64url')}"`;
     this.#head(req, res, { 'Content-Type': type, 'Cache-Control': HOUR, Vary: 'Accept-Encoding', ETag: etag });
     if (isFresh(req, etag)) return void res.status(304).end();
-    if (takesGzip(req)) return void res.set({ 'Content-Encoding': 'gzip', 'Content-Length': String(zipped.length) }).end(zipped);
+    if (takesGzip(req))
+      return void res.set({ 'Content-Encoding': 'gzip', 'Content-Length': String(zipped.length) }).end(zipped);
     if (req.method === 'HEAD') return void res.end();
     await pipeline(Readable.from([zipped]), createGunzip(), res);
   }
@@ -52,13 +53,18 @@ export class CrawlerSurface implements SurfaceBehaviour<undefined, CrawlerDocume
     const { http, log } = this.#parts;
     if (res.headersSent) return void res.destroy();
     const requestId = http.idOf(req);
-    const { status, message, code, headers } = presentable(error) ?? new HttpError(500, 'Something went wrong on the server');
+    const { status, message, code, headers } =
+      presentable(error) ?? new HttpError(500, 'Something went wrong on the server');
     if (status >= 500) log.error({ error, request: requestId, path: req.path }, 'the sitemap failed');
     this.#head(req, res, { 'Cache-Control': 'no-store', ...headers });
     res.status(status).json({ success: false, error: message, code, request_id: requestId });
   }
 
-  #head(req: Exchange<undefined>['req'], res: Exchange<undefined>['res'], headers: Readonly<Record<string, string>>): void {
+  #head(
+    req: Exchange<undefined>['req'],
+    res: Exchange<undefined>['res'],
+    headers: Readonly<Record<string, string>>,
+  ): void {
     const { http, protection } = this.#parts;
     for (const [name, value] of protection.headers(DATA_POLICY)) res.setHeader(name, value);
     res.set({ ...headers, 'X-Request-Id': http.idOf(req) });

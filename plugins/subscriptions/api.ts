@@ -2,16 +2,26 @@ import { definePermission, defineToken, Type } from '#core';
 import { Time } from '#plugins/api';
 
 /**
- * How closely a member follows a discussion. `watching`: told of every reply. `tracking`: sees what is new, is told only of
- * mentions. `normal`: not followed, and writing in it changes nothing about that. `muted`: told of nothing, whatever happens there.
+ * How closely a member follows a discussion. `watching`: told of every reply. `tracking`: sees what is new, is told
+ * only of mentions. `normal`: not followed, and writing in it changes nothing about that. `muted`: told of nothing,
+ * whatever happens there.
  */
 export const LEVELS = ['watching', 'tracking', 'normal', 'muted'] as const;
 export type Level = (typeof LEVELS)[number];
-export const SubscriptionRecord = Type.Object({ discussion_id: Type.String(), level: Type.Enum([...LEVELS]), created_at: Time });
+export const SubscriptionRecord = Type.Object({
+  discussion_id: Type.String(),
+  level: Type.Enum([...LEVELS]),
+  created_at: Time,
+});
 
 export interface Subscriptions {
-  /** Those who watch a discussion, page by page: pass the last id of the page before. At most `limit` ids, ascending. */
-  watchers(discussionId: string, options: { readonly after?: string; readonly limit: number }): Promise<readonly string[]>;
+  /**
+   * Those who watch a discussion, page by page: pass the last id of the page before. At most `limit` ids, ascending.
+   */
+  watchers(
+    discussionId: string,
+    options: { readonly after?: string; readonly limit: number },
+  ): Promise<readonly string[]>;
   /** The levels of these members; whoever neither chose nor wrote is missing. */
   levels(discussionId: string, userIds: readonly string[]): Promise<ReadonlyMap<string, Level>>;
   level(discussionId: string, userId: string): Promise<Level>;

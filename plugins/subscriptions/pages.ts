@@ -18,13 +18,29 @@ export function addPages(plugin: PluginHandle, { access, discussions, subscripti
   const control = async ({ id }: DiscussionRecord, viewer: Viewer): Promise<SafeHtml | undefined> => {
     if (isGuest(viewer) || !access.allows(viewer, follow)) return undefined;
     const current = await subscriptions.level(id, viewer.id!);
-    const levels = LEVELS.map((level) => ({ level, current: level === current, label: `subscriptions:${level}`, help: `subscriptions:${level}.help` }));
-    return web.fragment(viewer, '@subscriptions/control', { discussion_id: id, label: `subscriptions:${current}`, levels });
+    const levels = LEVELS.map((level) => ({
+      level,
+      current: level === current,
+      label: `subscriptions:${level}`,
+      help: `subscriptions:${level}.help`,
+    }));
+    return web.fragment(viewer, '@subscriptions/control', {
+      discussion_id: id,
+      label: `subscriptions:${current}`,
+      levels,
+    });
   };
-  plugin.extend(slotFillings, fill(headActions, (records, viewer) => Promise.all(records.map((record) => control(record, viewer)))));
+  plugin.extend(
+    slotFillings,
+    fill(headActions, (records, viewer) => Promise.all(records.map((record) => control(record, viewer)))),
+  );
 
   plugin.route(pages, {
-    method: 'post', path: '/subscriptions', can: follow, options: { login: true }, body: Type.Object({ discussion_id: Id, level: Type.Enum([...LEVELS]) }),
+    method: 'post',
+    path: '/subscriptions',
+    can: follow,
+    options: { login: true },
+    body: Type.Object({ discussion_id: Id, level: Type.Enum([...LEVELS]) }),
   })(async ({ actor, body }) => {
     const discussion = await discussions.find(body.discussion_id, actor);
     if (!discussion) throw notFound();

@@ -12,8 +12,10 @@ const FIRST = '00000000-0000-0000-0000-000000000000';
 export const subscriptionsData = (data: Data): PersonalData => ({
   name: 'subscriptions',
   async *entries(accountId) {
-    const rows = inParts<Row>((after, limit) => data.all(sql<Row>`select discussion_id, level, created_at from subscription
-      where user_id = ${accountId} and discussion_id > ${after?.discussion_id ?? FIRST} order by discussion_id limit ${limit}`));
+    const rows = inParts<Row>((after, limit) =>
+      data.all(sql<Row>`select discussion_id, level, created_at from subscription
+      where user_id = ${accountId} and discussion_id > ${after?.discussion_id ?? FIRST} order by discussion_id limit ${limit}`),
+    );
     yield { path: 'subscriptions.json', content: jsonList(rows) };
   },
   async erase(accountId) {

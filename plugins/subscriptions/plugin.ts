@@ -10,26 +10,52 @@ import { subscriptionsData } from './personal-data.ts';
 import { addRoutes } from './routes.ts';
 import { SubscriptionService } from './service.ts';
 
-const level = (usual: Level, title: string, description: string) => Type.Enum(LEVELS.filter((one) => one !== 'muted'), { default: usual, title, description });
+const level = (usual: Level, title: string, description: string) =>
+  Type.Enum(
+    LEVELS.filter((one) => one !== 'muted'),
+    { default: usual, title, description },
+  );
 
 export default definePlugin({
   id: 'subscriptions',
   name: 'Subscriptions',
   version: '1.0.0',
   description: 'Members follow discussions, and mute them.',
-  needs: { data: Data, cache: Cache, clock: Clock, settings: Settings, access: Access, accounts: Accounts, discussions: Discussions },
+  needs: {
+    data: Data,
+    cache: Cache,
+    clock: Clock,
+    settings: Settings,
+    access: Access,
+    accounts: Accounts,
+    discussions: Discussions,
+  },
   wants: { web: Web },
   provides: { subscriptions: Subscriptions },
   permissions: [follow],
   settings: Type.Object({
-    'subscriptions.when_starting': level('watching', 'Who starts a discussion', 'How closely they follow it from then on, until they choose for themselves.'),
+    'subscriptions.when_starting': level(
+      'watching',
+      'Who starts a discussion',
+      'How closely they follow it from then on, until they choose for themselves.',
+    ),
     'subscriptions.when_replying': level('tracking', 'Who replies', 'The same; a level that is there already stays.'),
   }),
   setup({ data, cache, clock, settings, access, accounts, discussions, web }, plugin) {
     const subscriptions = new SubscriptionService({ data, cache, clock });
     // Before the writer is answered, so that the next page they open shows it.
-    plugin.on(discussionCreated, ({ discussion }) => subscriptions.begin(discussion.id, discussion.author.id, plugin.settings['subscriptions.when_starting']), { awaited: true });
-    plugin.on(postCreated, ({ post }) => subscriptions.begin(post.discussion_id, post.author.id, plugin.settings['subscriptions.when_replying']), { awaited: true });
+    plugin.on(
+      discussionCreated,
+      ({ discussion }) =>
+        subscriptions.begin(discussion.id, discussion.author.id, plugin.settings['subscriptions.when_starting']),
+      { awaited: true },
+    );
+    plugin.on(
+      postCreated,
+      ({ post }) =>
+        subscriptions.begin(post.discussion_id, post.author.id, plugin.settings['subscriptions.when_replying']),
+      { awaited: true },
+    );
     addRoutes(plugin, { settings, accounts, discussions, subscriptions });
     plugin.extend(personalData, subscriptionsData(data));
     if (web) addPages(plugin, { access, discussions, subscriptions, web });

@@ -17,7 +17,10 @@ const subscribed = (level: Level): boolean => level === 'watching' || level === 
 
 export function addRoutes(plugin: PluginHandle, { settings, accounts, discussions, subscriptions }: RouteParts): void {
   plugin.route(api, {
-    method: 'post', path: '/subscriptions/toggle', can: follow, summary: 'Follow a discussion or stop following it, or choose how closely',
+    method: 'post',
+    path: '/subscriptions/toggle',
+    can: follow,
+    summary: 'Follow a discussion or stop following it, or choose how closely',
     body: Type.Object({ discussion_id: Id, level: Type.Optional(Type.Enum([...LEVELS])) }),
     result: Type.Object({ subscribed: Type.Boolean(), level: Type.Enum([...LEVELS]) }),
   })(async ({ actor, body }) => {
@@ -28,7 +31,10 @@ export function addRoutes(plugin: PluginHandle, { settings, accounts, discussion
   });
 
   const whose = async (viewer: Viewer, userId: string | undefined): Promise<string> => {
-    if (isGuest(viewer)) throw userId === undefined ? new InvalidInput([{ field: 'user_id', message: 'is required for guests' }]) : loginNeeded();
+    if (isGuest(viewer))
+      throw userId === undefined
+        ? new InvalidInput([{ field: 'user_id', message: 'is required for guests' }])
+        : loginNeeded();
     if (userId === undefined || userId === viewer.id) return viewer.id!;
     if (!isAdmin(viewer)) throw new HttpError(403, 'Only admins list what somebody else follows');
     if (!(await accounts.find(userId))) throw notFound('There is no such user');
@@ -36,13 +42,25 @@ export function addRoutes(plugin: PluginHandle, { settings, accounts, discussion
   };
 
   plugin.route(api, {
-    method: 'get', path: '/users/subscriptions', can: 'public', summary: 'What the caller follows or has muted, last activity first',
-    query: Type.Object({ ...Paging, user_id: Type.Optional(Type.String({ maxLength: 64, description: 'Another member; admins only' })) }),
+    method: 'get',
+    path: '/users/subscriptions',
+    can: 'public',
+    summary: 'What the caller follows or has muted, last activity first',
+    query: Type.Object({
+      ...Paging,
+      user_id: Type.Optional(Type.String({ maxLength: 64, description: 'Another member; admins only' })),
+    }),
     result: listOf('subscriptions', SubscriptionRecord),
   })(async ({ actor, query: { user_id, limit, offset, cursor } }) => {
     const userId = await whose(actor, user_id);
-    const page = await discussions.list({ within: followedBy(userId), sort: 'latest', limit: limitOf(settings, limit), offset, cursor }, actor);
-    const levels = await subscriptions.of(userId, page.items.map(({ id }) => id));
+    const page = await discussions.list(
+      { within: followedBy(userId), sort: 'latest', limit: limitOf(settings, limit), offset, cursor },
+      actor,
+    );
+    const levels = await subscriptions.of(
+      userId,
+      page.items.map(({ id }) => id),
+    );
     const items = page.items.flatMap(({ id }) => {
       const found = levels.get(id);
       return found ? [{ discussion_id: id, level: found.level, created_at: found.createdAt.toISOString() }] : [];

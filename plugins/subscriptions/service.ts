@@ -14,7 +14,10 @@ export class SubscriptionService implements Subscriptions {
     this.#clock = clock;
   }
 
-  async watchers(discussionId: string, { after, limit }: { readonly after?: string; readonly limit: number }): Promise<readonly string[]> {
+  async watchers(
+    discussionId: string,
+    { after, limit }: { readonly after?: string; readonly limit: number },
+  ): Promise<readonly string[]> {
     const rows = await this.#data.all(sql<{ id: string }>`select user_id as id from subscription
       where discussion_id = ${discussionId} and level = 'watching'${after === undefined ? sql`` : sql` and user_id > ${after}`}
       order by user_id limit ${limit}`);
@@ -32,7 +35,8 @@ export class SubscriptionService implements Subscriptions {
   }
 
   async set(discussionId: string, userId: string, level: Level): Promise<void> {
-    await this.#data.all(sql`insert into subscription (discussion_id, user_id, level, created_at) values (${discussionId}, ${userId}, ${level}, ${this.#now()})
+    await this.#data
+      .all(sql`insert into subscription (discussion_id, user_id, level, created_at) values (${discussionId}, ${userId}, ${level}, ${this.#now()})
       on conflict (discussion_id, user_id) do update set level = excluded.level, created_at = excluded.created_at`);
     await this.#cache.purge(accountTag(userId));
   }
@@ -57,7 +61,10 @@ export class SubscriptionService implements Subscriptions {
   }
 
   /** Those of a member that are more than `normal`, by discussion. */
-  async of(userId: string, discussionIds: readonly string[]): Promise<ReadonlyMap<string, { readonly level: Level; readonly createdAt: Date }>> {
+  async of(
+    userId: string,
+    discussionIds: readonly string[],
+  ): Promise<ReadonlyMap<string, { readonly level: Level; readonly createdAt: Date }>> {
     const rows = await this.#data.all(sql<{ id: string; level: Level; createdAt: Date }>`
       select discussion_id as id, level, created_at as "createdAt" from subscription
       where user_id = ${userId} and discussion_id = any(${discussionIds}::uuid[])`);
@@ -70,4 +77,5 @@ export class SubscriptionService implements Subscriptions {
 }
 
 /** A select of the discussions that a member follows or has muted. */
-export const followedBy = (userId: string) => sql`select discussion_id from subscription where user_id = ${userId} and level <> 'normal'`;
+export const followedBy = (userId: string) =>
+  sql`select discussion_id from subscription where user_id = ${userId} and level <> 'normal'`;

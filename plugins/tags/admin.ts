@@ -8,16 +8,33 @@ import type { TagServices } from './routes.ts';
 const PAGE = 50;
 const given = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
 const Body = Type.Object({
-  id: Type.Optional(Type.String({ maxLength: 64 })), name: Type.String({ maxLength: 200 }), slug: Type.Optional(Type.String({ maxLength: 80 })),
+  id: Type.Optional(Type.String({ maxLength: 64 })),
+  name: Type.String({ maxLength: 200 }),
+  slug: Type.Optional(Type.String({ maxLength: 80 })),
   hue: Type.Optional(Type.Integer({ minimum: 0, maximum: 359 })),
 });
 
 /** /admin/tags. */
 export function adminPages({ plugin, tags, counts }: TagServices, admin: Admin): void {
   plugin.extend(adminSections, { group: 'content' as const, label: 'Tags', href: '/admin/tags' });
-  plugin.extend(auditRules, audited(tagSaved, ['tag.saved'], ({ id, name, actor }) => ({ action: 'tag.saved', actor, subject: { type: 'tag', id }, details: { name } })));
-  plugin.extend(auditRules, audited(tagDeleted, ['tag.deleted'], ({ id, into, actor }) => (
-    { action: 'tag.deleted', actor, subject: { type: 'tag', id }, details: into === undefined ? {} : { into } })));
+  plugin.extend(
+    auditRules,
+    audited(tagSaved, ['tag.saved'], ({ id, name, actor }) => ({
+      action: 'tag.saved',
+      actor,
+      subject: { type: 'tag', id },
+      details: { name },
+    })),
+  );
+  plugin.extend(
+    auditRules,
+    audited(tagDeleted, ['tag.deleted'], ({ id, into, actor }) => ({
+      action: 'tag.deleted',
+      actor,
+      subject: { type: 'tag', id },
+      details: into === undefined ? {} : { into },
+    })),
+  );
   const can = manageTags;
   const options = { login: true } as const;
 
@@ -29,9 +46,14 @@ export function adminPages({ plugin, tags, counts }: TagServices, admin: Admin):
   /** A form for one tag, or for a new one; above it the list by name. */
   const shown = ({ edited, page = 1, retry }: Shown): View => {
     const last = Math.max(1, Math.ceil(tags.all().length / PAGE));
-    const pager = pagerOf(Math.min(page, last), last, (number) => (number > 1 ? `/admin/tags?page=${number}` : '/admin/tags'));
+    const pager = pagerOf(Math.min(page, last), last, (number) =>
+      number > 1 ? `/admin/tags?page=${number}` : '/admin/tags',
+    );
     const model = {
-      tags: tags.all().slice((pager.page - 1) * PAGE, pager.page * PAGE), pager, edited, values: retry?.body ?? edited ?? {},
+      tags: tags.all().slice((pager.page - 1) * PAGE, pager.page * PAGE),
+      pager,
+      edited,
+      values: retry?.body ?? edited ?? {},
       ...troubleOf(retry),
     };
     return admin.view('@tags/admin', { title: 'Tags', hidden: true, current: '/admin/tags' }, model);
@@ -39,25 +61,50 @@ export function adminPages({ plugin, tags, counts }: TagServices, admin: Admin):
   const again = (retry: Retry): View => shown({ retry, edited: tags.all().find(({ id }) => id === retry.body['id']) });
 
   plugin.route(pages, {
-    method: 'get', path: '/admin/tags', can, options,
-    query: Type.Object({ id: Type.Optional(Type.String()), page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })) }),
+    method: 'get',
+    path: '/admin/tags',
+    can,
+    options,
+    query: Type.Object({
+      id: Type.Optional(Type.String()),
+      page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+    }),
   })(async ({ actor, query: { id, page } }) => {
     await tags.refresh();
-    return negotiated(shown({ edited: tags.all().find((tag) => tag.id === id), page }), { success: true, tags: await counts.records(tags.all(), actor) });
-  });
-
-  plugin.route(pages, { method: 'post', path: '/admin/tags/save', can, summary: 'Save a tag', options: { ...options, again }, body: Body })(async ({ actor, body }) => {
-    await tags.refresh();
-    const id = given(body.id);
-    const saved = await tags.save({ id, name: body.name, slug: given(body.slug), hue: body.hue }, (changed) => (
-      plugin.emit(tagSaved, { id: changed.id, name: changed.name, actor: actor.id })));
-    plugin.log.info({ tag: saved.id, name: saved.name }, 'a tag was saved');
-    const [tag] = await counts.records([saved], actor);
-    return negotiated(redirect('/admin/tags', { notice: `Saved “${saved.name}”.` }), { success: true, tag }, id === undefined ? 201 : 200);
+    return negotiated(shown({ edited: tags.all().find((tag) => tag.id === id), page }), {
+      success: true,
+      tags: await counts.records(tags.all(), actor),
+    });
   });
 
   plugin.route(pages, {
-    method: 'post', path: '/admin/tags/delete', can, summary: 'Delete a tag', options: { ...options, again, button: true },
+    method: 'post',
+    path: '/admin/tags/save',
+    can,
+    summary: 'Save a tag',
+    options: { ...options, again },
+    body: Body,
+  })(async ({ actor, body }) => {
+    await tags.refresh();
+    const id = given(body.id);
+    const saved = await tags.save({ id, name: body.name, slug: given(body.slug), hue: body.hue }, (changed) =>
+      plugin.emit(tagSaved, { id: changed.id, name: changed.name, actor: actor.id }),
+    );
+    plugin.log.info({ tag: saved.id, name: saved.name }, 'a tag was saved');
+    const [tag] = await counts.records([saved], actor);
+    return negotiated(
+      redirect('/admin/tags', { notice: `Saved “${saved.name}”.` }),
+      { success: true, tag },
+      id === undefined ? 201 : 200,
+    );
+  });
+
+  plugin.route(pages, {
+    method: 'post',
+    path: '/admin/tags/delete',
+    can,
+    summary: 'Delete a tag',
+    options: { ...options, again, button: true },
     body: Type.Object({ id: Type.String(), merge_into: Type.Optional(Type.String()) }),
   })(async ({ actor, body }) => {
     await tags.refresh();

@@ -3,9 +3,12 @@ import type { Viewer } from '#plugins/access';
 
 /** A tag as the API shows it. `discussion_count` counts what the caller may see. */
 export const TagRecord = Type.Object({
-  id: Type.String(), slug: Type.String(), name: Type.String(),
+  id: Type.String(),
+  slug: Type.String(),
+  name: Type.String(),
   /** Degrees on the colour wheel in steps of 15; lightness belongs to the theme. */
-  hue: Type.Integer(), discussion_count: Type.Integer(),
+  hue: Type.Integer(),
+  discussion_count: Type.Integer(),
 });
 export type TagRecord = Static<typeof TagRecord>;
 /** A tag beside a discussion: the field `tags` of its record. */
@@ -25,15 +28,26 @@ export interface Tags {
   visible(viewer: Viewer, categoryIds?: readonly string[]): Promise<readonly TagRecord[]>;
   /** By id or slug, among those. */
   find(idOrSlug: string, viewer: Viewer, categoryIds?: readonly string[]): Promise<TagRecord | undefined>;
-  /** A select of the ids of all discussions with the tag, for `ListRequest.within` and other plugins' statements; it knows nothing of rights. */
+  /**
+   * A select of the ids of all discussions with the tag, for `ListRequest.within` and other plugins' statements; it
+   * knows nothing of rights.
+   */
   discussionsWith(tagId: string): RawBuilder<unknown>;
 }
 export const Tags = defineToken<Tags>('Tags');
 
 /** An administrator made, renamed or coloured a tag. Those that writers make by using them raise nothing. */
-export const tagSaved = defineAction<{ readonly id: string; readonly name: string; readonly actor: string | undefined }>('tag.saved');
+export const tagSaved = defineAction<{
+  readonly id: string;
+  readonly name: string;
+  readonly actor: string | undefined;
+}>('tag.saved');
 /** `into`: the tag that took its discussions. */
-export const tagDeleted = defineAction<{ readonly id: string; readonly into: string | undefined; readonly actor: string | undefined }>('tag.deleted');
+export const tagDeleted = defineAction<{
+  readonly id: string;
+  readonly into: string | undefined;
+  readonly actor: string | undefined;
+}>('tag.deleted');
 
 /** Cache tag of whatever shows names of tags. */
 export const tagsTag = 'tags';

@@ -25,15 +25,23 @@ export class Assignments {
     this.#services = services;
   }
 
-  /** In the order in which they were chosen, for each of the discussions. Held until one of these discussions changes. */
+  /**
+   * In the order in which they were chosen, for each of the discussions. Held until one of these discussions changes.
+   */
   async of(discussionIds: readonly string[]): Promise<readonly (readonly TagReference[])[]> {
     const { cache, data } = this.#services;
-    return cache.remember(`tags.of:${discussionIds.join()}`, [tagsTag, ...discussionIds.map(discussionTags.discussion)], async () => {
-      const rows = await data.all(sql<Assigned>`select a.discussion_id as "discussionId", t.id, t.slug, t.name
+    return cache.remember(
+      `tags.of:${discussionIds.join()}`,
+      [tagsTag, ...discussionIds.map(discussionTags.discussion)],
+      async () => {
+        const rows = await data.all(sql<Assigned>`select a.discussion_id as "discussionId", t.id, t.slug, t.name
         from discussion_tag a join tag t on t.id = a.tag_id where a.discussion_id = any(${discussionIds}::uuid[]) order by a.discussion_id, a.position, t.id`);
-      const found = Map.groupBy(rows, ({ discussionId }) => discussionId);
-      return discussionIds.map((id) => (found.get(id) ?? []).map(({ id: tagId, slug, name }) => ({ id: tagId, slug, name })));
-    });
+        const found = Map.groupBy(rows, ({ discussionId }) => discussionId);
+        return discussionIds.map((id) =>
+          (found.get(id) ?? []).map(({ id: tagId, slug, name }) => ({ id: tagId, slug, name })),
+        );
+      },
+    );
   }
 
   /** `tags` of the discussion record. */
@@ -43,7 +51,8 @@ export class Assignments {
       name: 'tags',
       result: Type.Array(TagReference),
       body: Type.Union([Type.Array(Type.String(), { maxItems: 100 }), Type.String()], {
-        description: 'Names, slugs or ids; forms may send one text with commas between. New names are created for members who may',
+        description:
+          'Names, slugs or ids; forms may send one text with commas between. New names are created for members who may',
       }),
       loadMany: (ids) => this.of(ids),
       save: async (_em, id, value, viewer) => {
@@ -52,7 +61,8 @@ export class Assignments {
         const create = access.allows(viewer, createTags);
         await this.#assign(new Map([[id, words]]), create, create ? [] : await counts.hiddenFrom(viewer));
       },
-      saveMany: (_em, values) => this.#assign(new Map([...values].map(([id, value]) => [id, wordsOf(value)])), true, []),
+      saveMany: (_em, values) =>
+        this.#assign(new Map([...values].map(([id, value]) => [id, wordsOf(value)])), true, []),
     };
   }
 
@@ -63,19 +73,30 @@ export class Assignments {
       // A discussion may go on without its first post.
       posts: (_em, posts) => {
         const first = posts.filter(({ number }) => number === 1);
-        return counts.count(first.map(({ discussionId, categoryId, discussionRemoved }) => ({ id: discussionId, categoryId: discussionRemoved ? undefined : categoryId })));
+        return counts.count(
+          first.map(({ discussionId, categoryId, discussionRemoved }) => ({
+            id: discussionId,
+            categoryId: discussionRemoved ? undefined : categoryId,
+          })),
+        );
       },
-      discussion: (_em, { id, categoryId, visible }) => counts.count([{ id, categoryId: visible ? categoryId : undefined }]),
+      discussion: (_em, { id, categoryId, visible }) =>
+        counts.count([{ id, categoryId: visible ? categoryId : undefined }]),
       category: (_em, from, to) => counts.move(from, to),
     };
   }
 
   /** Tags that are no longer wanted lose their position: they leave when they are counted, in the same transaction. */
-  async #assign(wanted: ReadonlyMap<string, readonly string[]>, create: boolean, hidden: readonly string[]): Promise<void> {
+  async #assign(
+    wanted: ReadonlyMap<string, readonly string[]>,
+    create: boolean,
+    hidden: readonly string[],
+  ): Promise<void> {
     const { data, tags } = this.#services;
     const ids = await tags.resolve([...new Set([...wanted.values()].flat())], { create, hidden });
     const rows = [...wanted].flatMap(([discussion, words]) =>
-      [...new Set(words.map((word) => ids.get(word)!))].map((tag, position) => ({ discussion, tag, position })));
+      [...new Set(words.map((word) => ids.get(word)!))].map((tag, position) => ({ discussion, tag, position })),
+    );
     const of = <T>(read: (row: (typeof rows)[number]) => T): T[] => rows.map(read);
     await data.all(sql`
       with wanted as (

@@ -25,7 +25,12 @@ export class TagCounts {
   /** Tags as the API shows them to one viewer; with `categoryIds` by what these categories show. */
   async records(tags: readonly Tag[], viewer: Viewer, categoryIds?: readonly string[]): Promise<readonly TagRecord[]> {
     await this.#categories.refresh();
-    const visible = new Set(this.#categories.visible(viewer).map(({ id }) => id).filter((id) => categoryIds?.includes(id) !== false));
+    const visible = new Set(
+      this.#categories
+        .visible(viewer)
+        .map(({ id }) => id)
+        .filter((id) => categoryIds?.includes(id) !== false),
+    );
     const numbers = await this.#numbers();
     return tags.map(({ id, slug, name, hue }) => {
       const counted = (numbers.get(id) ?? []).filter(({ categoryId }) => visible.has(categoryId));
@@ -34,8 +39,9 @@ export class TagCounts {
   }
 
   /**
-   * Brings the numbers up to date with what was written about these discussions in the transaction under way; tags that were taken off leave
-   * here. One statement that locks the numbers in the order of their keys, so that no two writers can wait for one another.
+   * Brings the numbers up to date with what was written about these discussions in the transaction under way; tags that
+   * were taken off leave here. One statement that locks the numbers in the order of their keys, so that no two writers
+   * can wait for one another.
    */
   async count(discussions: readonly Counted[]): Promise<void> {
     if (discussions.length === 0) return;
@@ -74,7 +80,9 @@ export class TagCounts {
     await this.#categories.refresh();
     const visible = new Set(this.#categories.visible(viewer).map(({ id }) => id));
     const numbers = await this.#numbers();
-    return [...numbers].filter(([, counted]) => !counted.some(({ categoryId }) => visible.has(categoryId))).map(([id]) => id);
+    return [...numbers]
+      .filter(([, counted]) => !counted.some(({ categoryId }) => visible.has(categoryId)))
+      .map(([id]) => id);
   }
 
   #numbers(): Promise<Numbers> {

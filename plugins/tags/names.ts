@@ -20,14 +20,23 @@ export function nameOf(text: string, field: string): string {
   const name = clean(text);
   const length = [...name].length;
   const wrong = (message: string): InvalidInput => new InvalidInput([{ field, message }]);
-  if (length < 1 || length > LONGEST) throw wrong(`must be names of 1 to ${LONGEST} characters; “${name.slice(0, 60)}” has ${length}`);
+  if (length < 1 || length > LONGEST)
+    throw wrong(`must be names of 1 to ${LONGEST} characters; “${name.slice(0, 60)}” has ${length}`);
   // Two invisible ones belong to words of some scripts, and to emoji.
-  if (/[,\p{C}]/u.test(name.replace(/\u200c|\u200d/g, ''))) throw wrong('must be names without commas and invisible characters');
+  if (/[,\p{C}]/u.test(name.replace(/\u200c|\u200d/g, '')))
+    throw wrong('must be names without commas and invisible characters');
   return name;
 }
 
-/** What somebody chose for a discussion: a list, or one text with commas between, as forms have it. Empty ones and repetitions are left out. */
+/**
+ * What somebody chose for a discussion: a list, or one text with commas between, as forms have it. Empty ones and
+ * repetitions are left out.
+ */
 export function wordsOf(value: unknown): readonly string[] {
-  const words = [value].flat().flatMap((text) => String(text).split(',')).map(clean).filter(Boolean);
+  const words = [value]
+    .flat()
+    .flatMap((text) => String(text).split(','))
+    .map(clean)
+    .filter(Boolean);
   return [...new Map(words.map((word) => [keyOf(word), word])).values()];
 }

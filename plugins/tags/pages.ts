@@ -19,34 +19,70 @@ export function tagPages({ plugin, visible, discussions }: TagServices): void {
     prefixes: ['/t/'],
     tags: shownTags,
     async shown(paths, viewer) {
-      const known = new Map((await visible.visible(viewer)).map((tag) => [`/t/${tag.slug}`, { path: pathOf(tag), title: tag.name }]));
+      const known = new Map(
+        (await visible.visible(viewer)).map((tag) => [`/t/${tag.slug}`, { path: pathOf(tag), title: tag.name }]),
+      );
       return paths.map((path) => known.get(path));
     },
   });
 
-  plugin.route(pages, { method: 'get', path: '/tags', can: 'public', query: Type.Object({ page: Page }), keep })(async ({ actor, query: { page = 1 } }) => {
-    const all = (await visible.visible(actor)).toSorted(byUse);
-    const last = Math.max(1, Math.ceil(all.length / PAGE));
-    const pager = pagerOf(Math.min(page, last), last, (number) => (number > 1 ? `/tags?page=${number}` : '/tags'));
-    const shown = all.slice((pager.page - 1) * PAGE, pager.page * PAGE);
-    return view('@tags/tags', { name: 'tags', title: 'Tags', canonical: pager.page > 1 ? `/tags?page=${pager.page}` : '/tags', current: '/tags' }, { tags: shown, pager });
-  });
+  plugin.route(pages, { method: 'get', path: '/tags', can: 'public', query: Type.Object({ page: Page }), keep })(
+    async ({ actor, query: { page = 1 } }) => {
+      const all = (await visible.visible(actor)).toSorted(byUse);
+      const last = Math.max(1, Math.ceil(all.length / PAGE));
+      const pager = pagerOf(Math.min(page, last), last, (number) => (number > 1 ? `/tags?page=${number}` : '/tags'));
+      const shown = all.slice((pager.page - 1) * PAGE, pager.page * PAGE);
+      return view(
+        '@tags/tags',
+        {
+          name: 'tags',
+          title: 'Tags',
+          canonical: pager.page > 1 ? `/tags?page=${pager.page}` : '/tags',
+          current: '/tags',
+        },
+        { tags: shown, pager },
+      );
+    },
+  );
 
   plugin.route(pages, {
-    method: 'get', path: '/t/:slug', can: 'public', query: Type.Object({ page: Page, sort: Type.Optional(Type.Enum([...SORTS])) }), find: findTag(visible), keep,
+    method: 'get',
+    path: '/t/:slug',
+    can: 'public',
+    query: Type.Object({ page: Page, sort: Type.Optional(Type.Enum([...SORTS])) }),
+    find: findTag(visible),
+    keep,
   })(async ({ actor, query, target }) => {
     const path = pathOf(target);
     const api = `/api/tags/${encodeURIComponent(target.slug)}/discussions`;
-    const list = await discussions.listPage({ ...query, path, api, within: visible.discussionsWith(target.id), total: target.discussion_count }, actor);
-    return view('@tags/tag', { name: 'tag', title: target.name, canonical: list.canonical, current: '/tags', subject: target.id }, { ...list, tag: target });
+    const list = await discussions.listPage(
+      { ...query, path, api, within: visible.discussionsWith(target.id), total: target.discussion_count },
+      actor,
+    );
+    return view(
+      '@tags/tag',
+      { name: 'tag', title: target.name, canonical: list.canonical, current: '/tags', subject: target.id },
+      { ...list, tag: target },
+    );
   });
 }
 
-/** The tags below a discussion's title, and the field for them where a discussion is written. Rows of lists show the record's own. */
-export function tagSlots({ plugin }: TagServices, { assignments, web, max }: { assignments: Assignments; web: Web; max: () => number }): void {
+/**
+ * The tags below a discussion's title, and the field for them where a discussion is written. Rows of lists show the
+ * record's own.
+ */
+export function tagSlots(
+  { plugin }: TagServices,
+  { assignments, web, max }: { assignments: Assignments; web: Web; max: () => number },
+): void {
   const links = (tags: readonly TagReference[]): SafeHtml | undefined =>
-    tags.length === 0 ? undefined : html`<p class="row">${tags.map((tag) => html`<a class="tag" href="${pathOf(tag)}" dir="auto">${tag.name}</a>`)}</p>`;
-  const below = async (records: readonly DiscussionRecord[]) => (await assignments.of(records.map(({ id }) => id))).map(links);
+    tags.length === 0
+      ? undefined
+      : html`<p class="row">
+          ${tags.map((tag) => html`<a class="tag" href="${pathOf(tag)}" dir="auto">${tag.name}</a>`)}
+        </p>`;
+  const below = async (records: readonly DiscussionRecord[]) =>
+    (await assignments.of(records.map(({ id }) => id))).map(links);
   plugin.extend(slotFillings, fill(headAfterTitle, below));
 
   const chosen = async ({ discussion, values }: ComposerSlot): Promise<string> => {
@@ -54,6 +90,16 @@ export function tagSlots({ plugin }: TagServices, { assignments, web, max }: { a
     const [tags = []] = await assignments.of([discussion.id]);
     return tags.map(({ name }) => name).join(', ');
   };
-  plugin.extend(slotFillings, fill(composerFields, (contexts, viewer) => Promise.all(contexts.map(async (context) =>
-    context.writes === 'discussion' ? web.fragment(viewer, '@tags/field', { value: await chosen(context), max: max() }) : undefined))));
+  plugin.extend(
+    slotFillings,
+    fill(composerFields, (contexts, viewer) =>
+      Promise.all(
+        contexts.map(async (context) =>
+          context.writes === 'discussion'
+            ? web.fragment(viewer, '@tags/field', { value: await chosen(context), max: max() })
+            : undefined,
+        ),
+      ),
+    ),
+  );
 }

@@ -11,10 +11,12 @@ const FIRST = '00000000-0000-0000-0000-000000000000';
 export const tagsData = (data: Data): PersonalData => ({
   name: 'tags',
   async *entries(accountId) {
-    const rows = inParts<Row>((after, limit) => data.all(sql<Row>`
+    const rows = inParts<Row>((after, limit) =>
+      data.all(sql<Row>`
       select d.id as discussion_id, array_agg(t.slug order by x.position, t.slug) as tags
       from discussion d join discussion_tag x on x.discussion_id = d.id and x.position is not null join tag t on t.id = x.tag_id
-      where d.author_id = ${accountId} and d.id > ${after?.discussion_id ?? FIRST} group by d.id order by d.id limit ${limit}`));
+      where d.author_id = ${accountId} and d.id > ${after?.discussion_id ?? FIRST} group by d.id order by d.id limit ${limit}`),
+    );
     yield { path: 'tags.json', content: jsonList(rows) };
   },
 });

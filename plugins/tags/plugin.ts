@@ -20,13 +20,27 @@ export default definePlugin({
   name: 'Tags',
   version: '1.0.0',
   description: 'Words that bring discussions together across categories.',
-  needs: { data: Data, cache: Cache, clock: Clock, settings: Settings, access: Access, categories: Categories, discussions: Discussions },
+  needs: {
+    data: Data,
+    cache: Cache,
+    clock: Clock,
+    settings: Settings,
+    access: Access,
+    categories: Categories,
+    discussions: Discussions,
+  },
   wants: { web: Web, admin: Admin },
   provides: { tags: Tags },
   hooks: [tagSaved, tagDeleted],
   permissions: [createTags, manageTags],
   settings: Type.Object({
-    'tags.max': Type.Integer({ default: 5, minimum: 0, maximum: 20, title: 'Tags of a discussion', description: 'How many it may have at most.' }),
+    'tags.max': Type.Integer({
+      default: 5,
+      minimum: 0,
+      maximum: 20,
+      title: 'Tags of a discussion',
+      description: 'How many it may have at most.',
+    }),
   }),
   async setup({ data, cache, clock, settings, access, categories, discussions, web, admin }, plugin) {
     const tags = new TagService({ data, cache });

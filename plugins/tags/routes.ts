@@ -19,14 +19,28 @@ export interface TagServices {
   readonly web: Web | undefined;
 }
 /** Tags of an answer that shows tags with their numbers, or discussions. */
-export const shownTags: readonly string[] = [tagsTag, discussionTags.lists, discussionTags.all, discussionTags.categories, accessTag];
+export const shownTags: readonly string[] = [
+  tagsTag,
+  discussionTags.lists,
+  discussionTags.all,
+  discussionTags.categories,
+  accessTag,
+];
 
 /** The most used first; those used equally stay in the order of their names, in which they are held. */
 export const byUse = (a: TagRecord, b: TagRecord): number => b.discussion_count - a.discussion_count;
 
 /** The tag a path names by id or slug, with what the caller may see of it. */
-export const findTag = (visible: VisibleTags) => ({ actor, params }: { readonly actor: Viewer; readonly params: Readonly<Record<string, string>> }): Promise<TagRecord | undefined> =>
-  visible.find(params['slug'] ?? params['id'] ?? '', actor);
+export const findTag =
+  (visible: VisibleTags) =>
+  ({
+    actor,
+    params,
+  }: {
+    readonly actor: Viewer;
+    readonly params: Readonly<Record<string, string>>;
+  }): Promise<TagRecord | undefined> =>
+    visible.find(params['slug'] ?? params['id'] ?? '', actor);
 
 const IdOrSlug = Type.String({ minLength: 1, maxLength: 100 });
 
@@ -35,24 +49,47 @@ export function tagRoutes({ plugin, settings, clock, visible, discussions, web }
   const keep = (): readonly string[] => shownTags;
 
   plugin.route(api, {
-    method: 'get', path: '/tags', can: 'public', summary: 'All tags of discussions the caller may see, the most used first', query: Type.Object(Paging), result: listOf('tags', TagRecord), keep,
+    method: 'get',
+    path: '/tags',
+    can: 'public',
+    summary: 'All tags of discussions the caller may see, the most used first',
+    query: Type.Object(Paging),
+    result: listOf('tags', TagRecord),
+    keep,
   })(async ({ actor, query }) => {
-    const page = pageOf((await visible.visible(actor)).toSorted(byUse), { ...query, limit: limitOf(settings, query.limit) });
+    const page = pageOf((await visible.visible(actor)).toSorted(byUse), {
+      ...query,
+      limit: limitOf(settings, query.limit),
+    });
     return { tags: [...page.items], ...pageFields(page) };
   });
 
   plugin.route(api, {
-    method: 'get', path: '/tags/:id', can: 'public', summary: 'One tag, by id or slug', params: Type.Object({ id: IdOrSlug }),
-    result: Type.Object({ tag: TagRecord }), find: findTag(visible), keep,
+    method: 'get',
+    path: '/tags/:id',
+    can: 'public',
+    summary: 'One tag, by id or slug',
+    params: Type.Object({ id: IdOrSlug }),
+    result: Type.Object({ tag: TagRecord }),
+    find: findTag(visible),
+    keep,
   })(({ target }) => ({ tag: target }));
 
   plugin.route(api, {
-    method: 'get', path: '/tags/:slug/discussions', can: 'public', summary: 'Discussions with a tag, by its id or slug',
-    params: Type.Object({ slug: IdOrSlug }), query: Type.Object({ ...Paging, sort: Type.Optional(Type.Enum([...SORTS])) }),
+    method: 'get',
+    path: '/tags/:slug/discussions',
+    can: 'public',
+    summary: 'Discussions with a tag, by its id or slug',
+    params: Type.Object({ slug: IdOrSlug }),
+    query: Type.Object({ ...Paging, sort: Type.Optional(Type.Enum([...SORTS])) }),
     result: Type.Object({ discussions: Type.Array(discussions.record), html: Type.String(), ...pagingResult }),
-    find: findTag(visible), keep: () => [...shownTags, renderedTag],
+    find: findTag(visible),
+    keep: () => [...shownTags, renderedTag],
   })(async ({ actor, res, target, query: { sort, limit, offset, cursor } }) => {
-    const page = await discussions.list({ within: visible.discussionsWith(target.id), sort, offset, cursor, limit: limitOf(settings, limit) }, actor);
+    const page = await discussions.list(
+      { within: visible.discussionsWith(target.id), sort, offset, cursor, limit: limitOf(settings, limit) },
+      actor,
+    );
     if (web) holdsUntil(res, clock.now() + RENDERED_HOLDS);
     const html = await web?.fragment(actor, '@discussions/rows', { discussions: await discussions.cards(page.items) });
     return { discussions: [...page.items], html: html?.toString() ?? '', ...pageFields(page) };

@@ -53,15 +53,22 @@ export class TagService {
   }
 
   /**
-   * The id of each word (a name, slug or id), in a transaction that keeps these tags until it ends. New names become tags where `create` allows;
-   * where it does not, `hidden` ids count as not there.
+   * The id of each word (a name, slug or id), in a transaction that keeps these tags until it ends. New names become
+   * tags where `create` allows; where it does not, `hidden` ids count as not there.
    */
-  async resolve(words: readonly string[], { create, hidden }: { readonly create: boolean; readonly hidden: readonly string[] }): Promise<ReadonlyMap<string, string>> {
+  async resolve(
+    words: readonly string[],
+    { create, hidden }: { readonly create: boolean; readonly hidden: readonly string[] },
+  ): Promise<ReadonlyMap<string, string>> {
     let found = await this.#known(words, hidden);
     for (let attempt = 1; found.size < words.length; attempt++) {
       const missing = words.filter((word) => !found.has(word));
-      if (!create) throw new InvalidInput([{ field: 'tags', message: `has ${missing.map((word) => `“${word}”`).join(', ')}: choose tags that exist` }]);
-      if (attempt > NAMESAKES) throw new InvalidInput([{ field: 'tags', message: `has “${missing[0]}”, which is too much like other tags` }]);
+      if (!create)
+        throw new InvalidInput([
+          { field: 'tags', message: `has ${missing.map((word) => `“${word}”`).join(', ')}: choose tags that exist` },
+        ]);
+      if (attempt > NAMESAKES)
+        throw new InvalidInput([{ field: 'tags', message: `has “${missing[0]}”, which is too much like other tags` }]);
       await this.#create(missing, attempt);
       found = await this.#known(words, hidden);
     }
@@ -77,9 +84,13 @@ export class TagService {
     this.#refuse(known, name, slug);
     const hue = changes.hue ?? known?.hue ?? hueOf(name);
     const saved = await this.#data.transaction(async () => {
-      const row = await this.#data.one(sql<Tag>`${known
-        ? sql`update tag set name = ${name}, key = ${keyOf(name)}, slug = ${slug}, hue = ${hue} where id = ${known.id}`
-        : sql`insert into tag (name, key, slug, hue) values (${name}, ${keyOf(name)}, ${slug}, ${hue})`} returning id, slug, name, hue`);
+      const row = await this.#data.one(
+        sql<Tag>`${
+          known
+            ? sql`update tag set name = ${name}, key = ${keyOf(name)}, slug = ${slug}, hue = ${hue} where id = ${known.id}`
+            : sql`insert into tag (name, key, slug, hue) values (${name}, ${keyOf(name)}, ${slug}, ${hue})`
+        } returning id, slug, name, hue`,
+      );
       await done?.(row!);
       return row!;
     });
@@ -89,14 +100,20 @@ export class TagService {
 
   /** What has it loses it, or gets `into` (an id, slug or name) instead. */
   async remove(id: string, into: string | undefined, done?: () => Promise<void>): Promise<void> {
-    const target = into === undefined ? undefined : (this.find(into) ?? this.#now.find(({ name }) => keyOf(name) === keyOf(into)));
-    if (into !== undefined && (!target || target.id === id)) throw new InvalidInput([{ field: 'merge_into', message: 'is not another tag' }]);
+    const target =
+      into === undefined ? undefined : (this.find(into) ?? this.#now.find(({ name }) => keyOf(name) === keyOf(into)));
+    if (into !== undefined && (!target || target.id === id))
+      throw new InvalidInput([{ field: 'merge_into', message: 'is not another tag' }]);
     await this.#data.transaction(async () => {
       const ids = [id, ...(target ? [target.id] : [])].filter(isId);
       // Whoever is about to use one of them waits, or is waited for.
-      const locked = await this.#data.all(sql`select id from tag where id = any(${ids}::uuid[]) order by id for update`);
+      const locked = await this.#data.all(
+        sql`select id from tag where id = any(${ids}::uuid[]) order by id for update`,
+      );
       if (locked.length < (target ? 2 : 1)) throw notFound('There is no such tag');
-      await this.#data.all(sql`select from discussion_tag where tag_id = any(${ids}::uuid[]) order by discussion_id, tag_id for update`);
+      await this.#data.all(
+        sql`select from discussion_tag where tag_id = any(${ids}::uuid[]) order by discussion_id, tag_id for update`,
+      );
       if (target) await this.#merge(id, target.id);
       await this.#data.all(sql`delete from discussion_tag where tag_id = ${id}`);
       await this.#data.all(sql`delete from tag_count where tag_id = ${id}`);
@@ -122,7 +139,8 @@ export class TagService {
     const wrong = (field: string, message: string): InvalidInput => new InvalidInput([{ field, message }]);
     const others = this.#now.filter((tag) => tag !== known);
     if (others.some((other) => keyOf(other.name) === keyOf(name))) throw wrong('name', 'is taken by another tag');
-    if (isId(slug) || !SLUG.test(slug)) throw wrong('slug', 'may have letters and digits with single hyphens between them');
+    if (isId(slug) || !SLUG.test(slug))
+      throw wrong('slug', 'may have letters and digits with single hyphens between them');
     if (others.some((other) => other.slug === slug)) throw wrong('slug', 'is taken by another tag');
   }
 
@@ -131,7 +149,10 @@ export class TagService {
     const rows = await this.#data.all(sql<{ id: string; slug: string; key: string }>`select id, slug, key from tag
       where key = any(${words.map(keyOf)}::text[]) or slug = any(${words}::text[]) or id = any(${words.filter(isId)}::uuid[]) order by id for key share`);
     const found = words.flatMap((word) => {
-      const row = rows.find(({ id }) => id === word) ?? rows.find(({ key }) => key === keyOf(word)) ?? rows.find(({ slug }) => slug === word);
+      const row =
+        rows.find(({ id }) => id === word) ??
+        rows.find(({ key }) => key === keyOf(word)) ??
+        rows.find(({ slug }) => slug === word);
       return row && !hidden.includes(row.id) ? [[word, row.id] as const] : [];
     });
     return new Map(found);
@@ -153,6 +174,8 @@ export class TagService {
   }
 
   async #read(): Promise<void> {
-    this.#now = await this.#cache.remember(KEY, [tagsTag], () => this.#data.all(sql<Tag>`select id, slug, name, hue from tag order by key, id`));
+    this.#now = await this.#cache.remember(KEY, [tagsTag], () =>
+      this.#data.all(sql<Tag>`select id, slug, name, hue from tag order by key, id`),
+    );
   }
 }

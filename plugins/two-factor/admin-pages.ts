@@ -11,21 +11,35 @@ export interface AdminPageParts {
 
 /** A button beside each member in the admin panel who has a second factor, for those who have lost it. */
 export function addAdminPages(plugin: PluginHandle, { service, accounts, web }: AdminPageParts): void {
-  plugin.extend(slotFillings, fill(defineSlot<Pick<Account, 'id' | 'username'>>('admin.member'), async (members, viewer) => {
-    const on = await service.enabledAmong(members.map(({ id }) => id));
-    return Promise.all(members.map(async ({ id, username }) => (on.has(id) ? web.fragment(viewer, '@two-factor/reset', { id, username }) : undefined)));
-  }));
+  plugin.extend(
+    slotFillings,
+    fill(defineSlot<Pick<Account, 'id' | 'username'>>('admin.member'), async (members, viewer) => {
+      const on = await service.enabledAmong(members.map(({ id }) => id));
+      return Promise.all(
+        members.map(async ({ id, username }) =>
+          on.has(id) ? web.fragment(viewer, '@two-factor/reset', { id, username }) : undefined,
+        ),
+      );
+    }),
+  );
 
   plugin.route(pages, {
-    method: 'post', path: '/admin/users/reset-two-factor', can: manageAccounts, summary: 'Switch off somebody’s two-factor login', options: { login: true },
+    method: 'post',
+    path: '/admin/users/reset-two-factor',
+    can: manageAccounts,
+    summary: 'Switch off somebody’s two-factor login',
+    options: { login: true },
     body: Type.Object({ id: Type.String() }),
   })(async ({ actor, body: { id } }) => {
     const account = await accounts.find(id);
     if (!account) throw notFound('There is no such member');
     // Whoever gets hold of an administrator's session must not get around their second factor for good.
-    if (id === actor.id) throw new InvalidInput([{ field: 'id', message: 'is your own account; switch it off in your settings' }]);
+    if (id === actor.id)
+      throw new InvalidInput([{ field: 'id', message: 'is your own account; switch it off in your settings' }]);
     if (!(await service.reset(id, actor.id))) throw notFound(`${account.username} has no second factor`);
     const notice = `${account.username} logs in with the password alone now.`;
-    return negotiated(redirect(`/admin/users?q=${encodeURIComponent(account.username)}`, { notice }), { success: true });
+    return negotiated(redirect(`/admin/users?q=${encodeURIComponent(account.username)}`, { notice }), {
+      success: true,
+    });
   });
 }

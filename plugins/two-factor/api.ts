@@ -1,6 +1,8 @@
 import { defineAction, defineToken } from '#core';
 
-/** `code-used`: a backup code was. `reset`: somebody else switched it off, an administrator or an operator at the shell. */
+/**
+ * `code-used`: a backup code was. `reset`: somebody else switched it off, an administrator or an operator at the shell.
+ */
 export type TwoFactorEvent = 'enabled' | 'disabled' | 'reset' | 'codes-renewed' | 'code-used';
 
 /** `actor`: an account or `commandLine`. */
@@ -13,7 +15,9 @@ export interface TwoFactorChange {
 /** `two-factor.changed`: raised in the transaction of the change. */
 export const twoFactorChanged = defineAction<TwoFactorChange>('two-factor.changed');
 /** `two-factor.refused`: a code was wrong or used before, after the right password. */
-export const twoFactorRefused = defineAction<{ readonly account: string; readonly address: string }>('two-factor.refused');
+export const twoFactorRefused = defineAction<{ readonly account: string; readonly address: string }>(
+  'two-factor.refused',
+);
 
 export interface TwoFactor {
   /** Whether a login of this account needs a code besides the password. */

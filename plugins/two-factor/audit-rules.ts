@@ -2,14 +2,35 @@ import type { PluginHandle } from '#core';
 import { audited, auditRules } from '#plugins/audit';
 import { twoFactorChanged, twoFactorRefused, type TwoFactorEvent } from '#plugins/two-factor';
 
-const CHANGES = ['enabled', 'disabled', 'reset', 'codes-renewed', 'code-used'] as const satisfies readonly TwoFactorEvent[];
+const CHANGES = [
+  'enabled',
+  'disabled',
+  'reset',
+  'codes-renewed',
+  'code-used',
+] as const satisfies readonly TwoFactorEvent[];
 
 /** What is kept of second factors for administrators. */
 export function addAuditRules(plugin: PluginHandle): void {
-  plugin.extend(auditRules, audited(twoFactorChanged, CHANGES.map((event) => `two-factor.${event}` as const), ({ account, event, actor, address }) => ({
-    action: `two-factor.${event}`, subject: { type: 'account', id: account }, ...(actor !== undefined && { actor }), ...(address !== undefined && { address }),
-  })));
-  plugin.extend(auditRules, audited(twoFactorRefused, ['two-factor.refused'], ({ account, address }) => ({
-    action: 'two-factor.refused', subject: { type: 'account', id: account }, address,
-  })));
+  plugin.extend(
+    auditRules,
+    audited(
+      twoFactorChanged,
+      CHANGES.map((event) => `two-factor.${event}` as const),
+      ({ account, event, actor, address }) => ({
+        action: `two-factor.${event}`,
+        subject: { type: 'account', id: account },
+        ...(actor !== undefined && { actor }),
+        ...(address !== undefined && { address }),
+      }),
+    ),
+  );
+  plugin.extend(
+    auditRules,
+    audited(twoFactorRefused, ['two-factor.refused'], ({ account, address }) => ({
+      action: 'two-factor.refused',
+      subject: { type: 'account', id: account },
+      address,
+    })),
+  );
 }

@@ -9,7 +9,11 @@ const LENGTH = 24;
 const BACKUP_CODE = /^[0-9a-hjkmnp-tv-z]{24}$/;
 const TIME_CODE = /^\d{6}$/;
 
-const newCode = (): string => [...randomBytes(LENGTH)].map((byte) => SIGNS[byte % SIGNS.length]).join('').replace(/(.{4})(?=.)/g, '$1-');
+const newCode = (): string =>
+  [...randomBytes(LENGTH)]
+    .map((byte) => SIGNS[byte % SIGNS.length])
+    .join('')
+    .replace(/(.{4})(?=.)/g, '$1-');
 
 /** Fresh ones in groups of four signs. */
 export const newBackupCodes = (): readonly string[] => Array.from({ length: COUNT }, newCode);

@@ -13,7 +13,9 @@ const resetTwoFactor = defineCommand({
     const account = await accounts.findByName(name);
     if (!account) throw new ConfigurationError(`There is no member "${name}"`);
     const done = await twoFactor.reset(account.id, commandLine);
-    console.print(done ? `${account.username} logs in with the password alone now.` : `${account.username} has no second factor.`);
+    console.print(
+      done ? `${account.username} logs in with the password alone now.` : `${account.username} has no second factor.`,
+    );
   },
 });
 

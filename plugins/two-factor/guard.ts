@@ -19,7 +19,10 @@ export interface GuardParts {
   refused(member: Member): Promise<void>;
 }
 
-/** Six digits are soon guessed by whoever may try often enough: tries are counted before they are looked at, so that many at once gain nothing. */
+/**
+ * Six digits are soon guessed by whoever may try often enough: tries are counted before they are looked at, so that
+ * many at once gain nothing.
+ */
 export class Guard {
   readonly #parts: GuardParts;
 
@@ -28,8 +31,9 @@ export class Guard {
   }
 
   /**
-   * Takes the code, or throws: 401 with one wording for every cause, 429 while the account has to wait after wrong ones. Backup codes do not
-   * wait, since nobody guesses them: whoever has stolen a password must not lock its owner out.
+   * Takes the code, or throws: 401 with one wording for every cause, 429 while the account has to wait after wrong
+   * ones. Backup codes do not wait, since nobody guesses them: whoever has stolen a password must not lock its owner
+   * out.
    */
   async check(member: Member, code: string): Promise<void> {
     const { service, settings } = this.#parts;
@@ -44,10 +48,16 @@ export class Guard {
     });
   }
 
-  /** For work that a code decides about and nothing is to be guessed, such as setting it up; undefined from `work` is a wrong code. */
+  /**
+   * For work that a code decides about and nothing is to be guessed, such as setting it up; undefined from `work` is a
+   * wrong code.
+   */
   async attempt<T>(member: Member, work: () => Promise<T | undefined>): Promise<T> {
     const { limits, settings } = this.#parts;
-    demand(await limits.consume(PER_ADDRESS, limits.addressKey(member.address), settings['two_factor.address_rate_limit']), tooMany);
+    demand(
+      await limits.consume(PER_ADDRESS, limits.addressKey(member.address), settings['two_factor.address_rate_limit']),
+      tooMany,
+    );
     const result = await work();
     if (result !== undefined) return result;
     await this.#parts.refused(member);
@@ -60,4 +70,5 @@ const inWords = (seconds: number): string => {
   return seconds < 5_400 ? `${Math.ceil(seconds / 60)} minutes` : `${Math.ceil(seconds / 3_600)} hours`;
 };
 const tooMany = (seconds: number): string => `Too many codes were tried. Try again in ${inWords(seconds)}.`;
-const tooSoon = (seconds: number): string => `Too many wrong codes were given. Try again in ${inWords(seconds)}, or give a backup code now.`;
+const tooSoon = (seconds: number): string =>
+  `Too many wrong codes were given. Try again in ${inWords(seconds)}, or give a backup code now.`;

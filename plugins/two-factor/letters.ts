@@ -13,22 +13,41 @@ export interface LetterParts {
 }
 
 /** Tells the owner of an account that somebody has the password and guesses codes. The mail says how to end that. */
-export async function warnOwner({ accounts, environment, web, mail }: LetterParts, accountId: string, failures: number): Promise<void> {
+export async function warnOwner(
+  { accounts, environment, web, mail }: LetterParts,
+  accountId: string,
+  failures: number,
+): Promise<void> {
   const to = mail && (await accounts.addresses([accountId])).get(accountId);
   if (!mail || to === undefined) return;
   const text = (key: string): string => web.text(`two-factor:mail.guessed.${key}`, { count: failures });
   const subject = text('title');
   const action = { label: text('action'), href: `${environment.baseUrl}/login` };
   const paragraphs = [text('text'), text('help'), text('self')];
-  await mail.send({ to, subject, ...letter({ title: subject, paragraphs, action, reason: web.text('two-factor:mail.reason') }) });
+  await mail.send({
+    to,
+    subject,
+    ...letter({ title: subject, paragraphs, action, reason: web.text('two-factor:mail.reason') }),
+  });
 }
 
-/** Tells the owner of an account by mail what happened to its second factor: if it was not them, they must hear of it. */
-export async function tellOwner({ accounts, environment, web, mail }: LetterParts, accountId: string, event: TwoFactorEvent): Promise<void> {
+/**
+ * Tells the owner of an account by mail what happened to its second factor: if it was not them, they must hear of it.
+ */
+export async function tellOwner(
+  { accounts, environment, web, mail }: LetterParts,
+  accountId: string,
+  event: TwoFactorEvent,
+): Promise<void> {
   const to = mail && (await accounts.addresses([accountId])).get(accountId);
   if (!mail || to === undefined) return;
   const subject = web.text(`two-factor:mail.${event}`);
   const action = { label: web.text('two-factor:mail.look'), href: `${environment.baseUrl}/settings/security` };
-  const text = letter({ title: subject, paragraphs: [web.text('two-factor:mail.unless')], action, reason: web.text('two-factor:mail.reason') });
+  const text = letter({
+    title: subject,
+    paragraphs: [web.text('two-factor:mail.unless')],
+    action,
+    reason: web.text('two-factor:mail.reason'),
+  });
   await mail.send({ to, subject, ...text });
 }

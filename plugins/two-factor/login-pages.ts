@@ -18,24 +18,36 @@ const PAGE = '/login/two-factor';
 /** The page between password and session. */
 export function addLoginPages(plugin: PluginHandle, { service, guard, sessions, http }: LoginPageParts): void {
   plugin.extend(loginSteps, {
-    name: NAME, path: PAGE, required: ({ id }) => service.enabled(id), confirm: ({ id }, code, address) => fieldProblem(guard.check({ id, address }, code)),
+    name: NAME,
+    path: PAGE,
+    required: ({ id }) => service.enabled(id),
+    confirm: ({ id }, code, address) => fieldProblem(guard.check({ id, address }, code)),
   });
 
   const page = (retry?: Retry): View => {
-    return view('@two-factor/login', { name: 'login', title: 'Two-factor login', hidden: true }, troubleOf(retry), retry?.status ?? 200);
+    return view(
+      '@two-factor/login',
+      { name: 'login', title: 'Two-factor login', hidden: true },
+      troubleOf(retry),
+      retry?.status ?? 200,
+    );
   };
   const ours = (waiting: Waiting | undefined): Waiting | undefined => (waiting?.step === NAME ? waiting : undefined);
 
-  plugin.route(pages, { method: 'get', path: PAGE, can: 'public' })(async ({ req }) => (ours(await sessions.waiting(req)) ? page() : redirect('/login')));
+  plugin.route(pages, { method: 'get', path: PAGE, can: 'public' })(async ({ req }) =>
+    ours(await sessions.waiting(req)) ? page() : redirect('/login'),
+  );
 
-  plugin.route(pages, { method: 'post', path: PAGE, can: 'public', body: Code, options: { again: page } })(async ({ req, res, body }) => {
-    const waiting = ours(await sessions.waiting(req));
-    if (!waiting) {
-      const error = 'Nobody waits for a code here, or it took more than ten minutes: log in again.';
-      return negotiated(redirect('/login', { notice: error }), { success: false, error, code: 'login_needed' }, 401);
-    }
-    await guard.check({ id: waiting.account.id, address: http.addressOf(req) }, body.code);
-    const entered = await sessions.enter(req, res, NAME);
-    return negotiated(redirect(entered.next ?? waiting.returnTo), entered);
-  });
+  plugin.route(pages, { method: 'post', path: PAGE, can: 'public', body: Code, options: { again: page } })(
+    async ({ req, res, body }) => {
+      const waiting = ours(await sessions.waiting(req));
+      if (!waiting) {
+        const error = 'Nobody waits for a code here, or it took more than ten minutes: log in again.';
+        return negotiated(redirect('/login', { notice: error }), { success: false, error, code: 'login_needed' }, 401);
+      }
+      await guard.check({ id: waiting.account.id, address: http.addressOf(req) }, body.code);
+      const entered = await sessions.enter(req, res, NAME);
+      return negotiated(redirect(entered.next ?? waiting.returnTo), entered);
+    },
+  );
 }

@@ -24,8 +24,16 @@ export default definePlugin({
   description: 'Members who wish so log in with a code of their phone besides the password.',
   defends: true,
   needs: {
-    data: Data, clock: Clock, secrets: Secrets, environment: Environment, settings: Settings, http: Http, accounts: Accounts, sessions: Sessions,
-    limits: Limits, web: Web,
+    data: Data,
+    clock: Clock,
+    secrets: Secrets,
+    environment: Environment,
+    settings: Settings,
+    http: Http,
+    accounts: Accounts,
+    sessions: Sessions,
+    limits: Limits,
+    web: Web,
   },
   wants: { mail: Mail },
   provides: { twoFactor: TwoFactor },
@@ -35,7 +43,9 @@ export default definePlugin({
   setup({ data, clock, secrets, environment, settings, http, accounts, sessions, limits, web, mail }, plugin) {
     const letters = { accounts, environment, web, mail };
     const service = new TwoFactorService({
-      data, clock, secrets,
+      data,
+      clock,
+      secrets,
       changed: async (what) => {
         await plugin.emit(twoFactorChanged, what);
         await tellOwner(letters, what.account, what.event);
@@ -43,20 +53,30 @@ export default definePlugin({
       warn: (accountId, failures) => warnOwner(letters, accountId, failures),
     });
     const guard = new Guard({
-      limits, service, settings: plugin.settings, refused: ({ id, address }) => plugin.emit(twoFactorRefused, { account: id, address }),
+      limits,
+      service,
+      settings: plugin.settings,
+      refused: ({ id, address }) => plugin.emit(twoFactorRefused, { account: id, address }),
     });
     plugin.extend(sealedStores, service);
     plugin.extend(staffDemands, {
-      code: 'second_factor_needed', message: 'Your group needs two-factor login: set it up to do this', path: PAGE,
+      code: 'second_factor_needed',
+      message: 'Your group needs two-factor login: set it up to do this',
+      path: PAGE,
       unmet: async (id) => plugin.settings['two_factor.required_for_staff'] && !(await service.enabled(id)),
     });
     plugin.on(settingsSaving, async (problems, { actor, changes }) => {
       const key = 'two_factor.required_for_staff';
       if (changes[key] !== true || actor === undefined || (await service.enabled(actor))) return problems;
-      return [...problems, { field: key, message: 'locks you out: set up two-factor login for your own account first' }];
+      return [
+        ...problems,
+        { field: key, message: 'locks you out: set up two-factor login for your own account first' },
+      ];
     });
     // By a link in a mail: whoever guesses codes does not have the new password.
-    plugin.extend(accountNotices, { changed: async (what, { id }) => (what === 'reset' ? service.endWait(id) : undefined) });
+    plugin.extend(accountNotices, {
+      changed: async (what, { id }) => (what === 'reset' ? service.endWait(id) : undefined),
+    });
     addAuditRules(plugin);
     addSettingsPages(plugin, { service, guard, http, settings, web });
     addAdminPages(plugin, { service, accounts, web });

@@ -50,7 +50,11 @@ export class TwoFactorService implements TwoFactor, SealedStore {
   }
 
   async enabled(accountId: string): Promise<boolean> {
-    return (await this.#parts.data.one(sql`select 1 from two_factor where account_id = ${accountId} and enabled_at is not null`)) !== undefined;
+    return (
+      (await this.#parts.data.one(
+        sql`select 1 from two_factor where account_id = ${accountId} and enabled_at is not null`,
+      )) !== undefined
+    );
   }
 
   /** Those of these accounts that have it on. One statement. */
@@ -62,15 +66,23 @@ export class TwoFactorService implements TwoFactor, SealedStore {
 
   async state(accountId: string): Promise<State> {
     const row = await this.#row(accountId);
-    return { enabled: row?.enabled ?? false, codesLeft: row?.codes ?? 0, waiting: row && !row.enabled ? this.#parts.secrets.open(row.secret) : undefined };
+    return {
+      enabled: row?.enabled ?? false,
+      codesLeft: row?.codes ?? 0,
+      waiting: row && !row.enabled ? this.#parts.secrets.open(row.secret) : undefined,
+    };
   }
 
-  /** A fresh secret that counts once a code of it was given; one that waits already is forgotten. 409 where the second factor is on. */
+  /**
+   * A fresh secret that counts once a code of it was given; one that waits already is forgotten. 409 where the second
+   * factor is on.
+   */
   async begin(accountId: string): Promise<string> {
     const { data, secrets } = this.#parts;
     const { newSecret } = await totp();
     const secret = newSecret();
-    const row = await data.one(sql`insert into two_factor (account_id, secret) values (${accountId}, ${secrets.seal(secret)})
+    const row =
+      await data.one(sql`insert into two_factor (account_id, secret) values (${accountId}, ${secrets.seal(secret)})
       on conflict (account_id) do update set secret = excluded.secret, last_counter = 0 where two_factor.enabled_at is null returning account_id`);
     if (!row) throw new HttpError(409, 'Two-factor login is on already; switch it off to set it up anew');
     return secret;
@@ -83,7 +95,8 @@ export class TwoFactorService implements TwoFactor, SealedStore {
     const counter = row && !row.enabled ? await this.#counter(typed, row.secret) : undefined;
     if (!row || counter === undefined) return undefined;
     return data.transaction(async () => {
-      const done = await data.one(sql`update two_factor set enabled_at = ${new Date(clock.now())}, last_counter = ${counter}
+      const done =
+        await data.one(sql`update two_factor set enabled_at = ${new Date(clock.now())}, last_counter = ${counter}
         where account_id = ${id} and enabled_at is null and secret = ${row.secret} returning account_id`);
       if (!done) return undefined;
       await this.#parts.changed({ account: id, event: 'enabled', actor: id, address });
@@ -95,7 +108,9 @@ export class TwoFactorService implements TwoFactor, SealedStore {
   async renewCodes({ id, address }: Member): Promise<readonly string[] | undefined> {
     const { data } = this.#parts;
     return data.transaction(async () => {
-      const on = await data.one(sql`select 1 from two_factor where account_id = ${id} and enabled_at is not null for update`);
+      const on = await data.one(
+        sql`select 1 from two_factor where account_id = ${id} and enabled_at is not null for update`,
+      );
       if (!on) return undefined;
       await this.#parts.changed({ account: id, event: 'codes-renewed', actor: id, address });
       return this.#replaceCodes(id);
@@ -103,8 +118,8 @@ export class TwoFactorService implements TwoFactor, SealedStore {
   }
 
   /**
-   * Counts a try that is about to be made, as a failure until a right code takes that back. Resolves to 0, or to the seconds that it has to wait: then
-   * nothing was counted. The waits begin with `allowed` failures in a row.
+   * Counts a try that is about to be made, as a failure until a right code takes that back. Resolves to 0, or to the
+   * seconds that it has to wait: then nothing was counted. The waits begin with `allowed` failures in a row.
    */
   async countTry(accountId: string, allowed: number): Promise<number> {
     const { data, clock } = this.#parts;
@@ -116,8 +131,13 @@ export class TwoFactorService implements TwoFactor, SealedStore {
       const wait = (row.retryAt?.getTime() ?? 0) - now;
       if (wait > 0) return Math.ceil(wait / 1_000);
       const failures = row.failures + 1;
-      const retryAt = failures < allowed ? null : new Date(now + Math.min(FIRST_WAIT * 2 ** (failures - allowed), LONGEST_WAIT) * 1_000);
-      await data.all(sql`update two_factor set failures = ${failures}, retry_at = ${retryAt} where account_id = ${accountId}`);
+      const retryAt =
+        failures < allowed
+          ? null
+          : new Date(now + Math.min(FIRST_WAIT * 2 ** (failures - allowed), LONGEST_WAIT) * 1_000);
+      await data.all(
+        sql`update two_factor set failures = ${failures}, retry_at = ${retryAt} where account_id = ${accountId}`,
+      );
       return 0;
     });
   }
@@ -147,14 +167,19 @@ export class TwoFactorService implements TwoFactor, SealedStore {
       const row = await this.#row(id);
       const counter = row?.enabled ? await this.#counter(given.code, row.secret) : undefined;
       if (counter === undefined) return false;
-      const used = await data.one(sql`update two_factor set last_counter = ${counter}, failures = 0, retry_at = null, warned_at = null
+      const used =
+        await data.one(sql`update two_factor set last_counter = ${counter}, failures = 0, retry_at = null, warned_at = null
         where account_id = ${id} and enabled_at is not null and last_counter < ${counter} returning 1`);
       return used !== undefined;
     }
     return data.transaction(async () => {
-      const used = await data.one(sql`delete from two_factor_backup_code where account_id = ${id} and hash = ${digestOf(given.code)} returning 1`);
+      const used = await data.one(
+        sql`delete from two_factor_backup_code where account_id = ${id} and hash = ${digestOf(given.code)} returning 1`,
+      );
       if (used) {
-        await data.all(sql`update two_factor set failures = 0, retry_at = null, warned_at = null where account_id = ${id}`);
+        await data.all(
+          sql`update two_factor set failures = 0, retry_at = null, warned_at = null where account_id = ${id}`,
+        );
         await this.#parts.changed({ account: id, event: 'code-used', actor: id, address });
       }
       return used !== undefined;
@@ -172,15 +197,24 @@ export class TwoFactorService implements TwoFactor, SealedStore {
 
   async reseal(again: (sealed: string) => string): Promise<void> {
     const { data } = this.#parts;
-    const rows = await data.all(sql<{ id: string; secret: string }>`select account_id as id, secret from two_factor order by account_id for update`);
+    const rows = await data.all(
+      sql<{
+        id: string;
+        secret: string;
+      }>`select account_id as id, secret from two_factor order by account_id for update`,
+    );
     const fresh = JSON.stringify(rows.map(({ id, secret }) => ({ id, secret: again(secret) })));
-    await data.all(sql`update two_factor t set secret = f.secret from json_to_recordset(${fresh}::json) as f(id uuid, secret text) where t.account_id = f.id`);
+    await data.all(
+      sql`update two_factor t set secret = f.secret from json_to_recordset(${fresh}::json) as f(id uuid, secret text) where t.account_id = f.id`,
+    );
   }
 
   async #remove(what: TwoFactorChange): Promise<boolean> {
     const { data } = this.#parts;
     return data.transaction(async () => {
-      const removed = await data.one(sql`delete from two_factor where account_id = ${what.account} and enabled_at is not null returning 1`);
+      const removed = await data.one(
+        sql`delete from two_factor where account_id = ${what.account} and enabled_at is not null returning 1`,
+      );
       if (removed) await this.#parts.changed(what);
       return removed !== undefined;
     });
@@ -198,7 +232,9 @@ export class TwoFactorService implements TwoFactor, SealedStore {
   async #counter(typed: string, sealed: string): Promise<number | undefined> {
     const given = readCode(typed);
     const { counterOf } = await totp();
-    return given?.kind === 'time' ? counterOf(given.code, this.#parts.secrets.open(sealed), this.#parts.clock.now()) : undefined;
+    return given?.kind === 'time'
+      ? counterOf(given.code, this.#parts.secrets.open(sealed), this.#parts.clock.now())
+      : undefined;
   }
 
   #row(accountId: string): Promise<Row | undefined> {

@@ -1,7 +1,29 @@
-import { HttpError, InvalidInput, Type, type Http, type PluginHandle, type Request, type Response, type Settings } from '#core';
+import {
+  HttpError,
+  InvalidInput,
+  Type,
+  type Http,
+  type PluginHandle,
+  type Request,
+  type Response,
+  type Settings,
+} from '#core';
 import type { Viewer } from '#plugins/access';
 import {
-  defineSlot, fill, html, negotiated, pages, redirect, SafeHtml, slotFillings, troubleOf, view, type PageHead, type Retry, type View, type Web,
+  defineSlot,
+  fill,
+  html,
+  negotiated,
+  pages,
+  redirect,
+  SafeHtml,
+  slotFillings,
+  troubleOf,
+  view,
+  type PageHead,
+  type Retry,
+  type View,
+  type Web,
 } from '#plugins/web';
 import type { Guard } from './guard.ts';
 import type { Member, State, TwoFactorService } from './service.ts';
@@ -28,7 +50,10 @@ interface Shown {
 }
 
 /** Where members switch their second factor on and off. All of it asks for the password again. */
-export function addSettingsPages(plugin: PluginHandle, { service, guard, http, settings, web }: SettingsPageParts): void {
+export function addSettingsPages(
+  plugin: PluginHandle,
+  { service, guard, http, settings, web }: SettingsPageParts,
+): void {
   const member = (actor: Viewer, req: Request): Member => ({ id: actor.id!, address: http.addressOf(req) });
   const uriOf = async (secret: string, username: string): Promise<string> => {
     const { enrolmentUri } = await import('./totp.ts');
@@ -38,7 +63,8 @@ export function addSettingsPages(plugin: PluginHandle, { service, guard, http, s
   const page = async (viewer: Viewer, { retry, codes }: Shown = {}): Promise<View> => {
     // A guest gets here with what they typed when their session has ended meanwhile.
     const { waiting, ...state } = viewer.id === undefined ? NOTHING : await service.state(viewer.id);
-    const setup = waiting && (await setupOf(waiting, await uriOf(waiting, viewer.username ?? ''), web.text('two-factor:open')));
+    const setup =
+      waiting && (await setupOf(waiting, await uriOf(waiting, viewer.username ?? ''), web.text('two-factor:open')));
     const download = codes && downloadOf(codes, web.text('two-factor:codes.download'));
     const model = { ...state, setup, codes, download, ...troubleOf(retry) };
     return view('@two-factor/settings', HEAD, model, retry?.status ?? 200);
@@ -53,7 +79,12 @@ export function addSettingsPages(plugin: PluginHandle, { service, guard, http, s
   plugin.route(pages, { method: 'get', path: PAGE, can: 'public', options })(async ({ actor, res }) => {
     res.set('Cache-Control', 'no-store');
     const { enabled, codesLeft, waiting } = await service.state(actor.id!);
-    return negotiated(await page(actor), { success: true, enabled, waiting: waiting !== undefined, backup_codes_left: codesLeft });
+    return negotiated(await page(actor), {
+      success: true,
+      enabled,
+      waiting: waiting !== undefined,
+      backup_codes_left: codesLeft,
+    });
   });
 
   plugin.route(pages, { method: 'post', path: `${PAGE}/begin`, can: 'public', options })(async ({ actor, res }) => {
@@ -62,29 +93,41 @@ export function addSettingsPages(plugin: PluginHandle, { service, guard, http, s
     return negotiated(redirect(PAGE), { success: true, secret, uri: await uriOf(secret, actor.username ?? '') });
   });
 
-  plugin.route(pages, { method: 'post', path: `${PAGE}/confirm`, can: 'public', options, body: Code })(async ({ actor, body, req, res }) => {
-    const own = member(actor, req);
-    return codesPage(actor, res, await fieldProblem(guard.attempt(own, () => service.confirm(own, body.code))));
-  });
+  plugin.route(pages, { method: 'post', path: `${PAGE}/confirm`, can: 'public', options, body: Code })(
+    async ({ actor, body, req, res }) => {
+      const own = member(actor, req);
+      return codesPage(actor, res, await fieldProblem(guard.attempt(own, () => service.confirm(own, body.code))));
+    },
+  );
 
-  plugin.route(pages, { method: 'post', path: `${PAGE}/codes`, can: 'public', options })(async ({ actor, req, res }) => {
-    const codes = await service.renewCodes(member(actor, req));
-    if (!codes) throw new HttpError(409, 'Two-factor login is off; switch it on first');
-    return codesPage(actor, res, codes);
-  });
+  plugin.route(pages, { method: 'post', path: `${PAGE}/codes`, can: 'public', options })(
+    async ({ actor, req, res }) => {
+      const codes = await service.renewCodes(member(actor, req));
+      if (!codes) throw new HttpError(409, 'Two-factor login is off; switch it on first');
+      return codesPage(actor, res, codes);
+    },
+  );
 
-  plugin.route(pages, { method: 'post', path: `${PAGE}/off`, can: 'public', options, body: Code })(async ({ actor, body, req }) => {
-    const own = member(actor, req);
-    await fieldProblem(guard.check(own, body.code));
-    await service.disable(own);
-    return negotiated(redirect('/settings/security', { notice: 'Two-factor login is off.' }), { success: true });
-  });
+  plugin.route(pages, { method: 'post', path: `${PAGE}/off`, can: 'public', options, body: Code })(
+    async ({ actor, body, req }) => {
+      const own = member(actor, req);
+      await fieldProblem(guard.check(own, body.code));
+      await service.disable(own);
+      return negotiated(redirect('/settings/security', { notice: 'Two-factor login is off.' }), { success: true });
+    },
+  );
 
-  plugin.extend(slotFillings, fill(defineSlot<object>('settings.security.end'), async (contexts, viewer) => {
-    if (viewer.id === undefined) return [];
-    const panel = await web.fragment(viewer, '@two-factor/panel', { enabled: await service.enabled(viewer.id), href: PAGE });
-    return contexts.map(() => panel);
-  }));
+  plugin.extend(
+    slotFillings,
+    fill(defineSlot<object>('settings.security.end'), async (contexts, viewer) => {
+      if (viewer.id === undefined) return [];
+      const panel = await web.fragment(viewer, '@two-factor/panel', {
+        enabled: await service.enabled(viewer.id),
+        href: PAGE,
+      });
+      return contexts.map(() => panel);
+    }),
+  );
 }
 
 /** A file that the browser makes of what it was sent, since the codes cannot be asked for again. */
@@ -103,7 +146,9 @@ export async function fieldProblem<T>(work: Promise<T>): Promise<T> {
 
 /** The same key three ways: to be read by a camera, typed, or opened on the phone itself. */
 const setupOf = async (secret: string, uri: string, label: string): Promise<object> => ({
-  secret: secret.replace(/(.{4})(?=.)/g, '$1 '), picture: await pictureOf(uri), link: html`<a class="button" href="${uri}">${label}</a>`,
+  secret: secret.replace(/(.{4})(?=.)/g, '$1 '),
+  picture: await pictureOf(uri),
+  link: html`<a class="button" href="${uri}">${label}</a>`,
 });
 
 /** Its own colours, since cameras need dark on light whatever the page looks like. */

@@ -11,11 +11,26 @@ const SECRET_BYTES = 20;
 export const newSecret = (): string => new Secret({ size: SECRET_BYTES }).base32;
 
 /** The address that apps read from the QR code. */
-export const enrolmentUri = ({ secret, site, username }: { readonly secret: string; readonly site: string; readonly username: string }): string =>
-  new TOTP({ ...SCHEME, issuer: site, label: username, secret: Secret.fromBase32(secret) }).toString();
+export const enrolmentUri = ({
+  secret,
+  site,
+  username,
+}: {
+  readonly secret: string;
+  readonly site: string;
+  readonly username: string;
+}): string => new TOTP({ ...SCHEME, issuer: site, label: username, secret: Secret.fromBase32(secret) }).toString();
 
-/** The time step that `code` belongs to; undefined where it is none of those that count at `now`, in epoch milliseconds. */
+/**
+ * The time step that `code` belongs to; undefined where it is none of those that count at `now`, in epoch milliseconds.
+ */
 export function counterOf(code: string, secret: string, now: number): number | undefined {
-  const delta = TOTP.validate({ ...SCHEME, token: code, secret: Secret.fromBase32(secret), timestamp: now, window: WINDOW });
+  const delta = TOTP.validate({
+    ...SCHEME,
+    token: code,
+    secret: Secret.fromBase32(secret),
+    timestamp: now,
+    window: WINDOW,
+  });
   return delta === null ? undefined : TOTP.counter({ period: SCHEME.period, timestamp: now }) + delta;
 }

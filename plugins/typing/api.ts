@@ -2,7 +2,9 @@ import { defineToken, Type, type Static } from '#core';
 
 export const Typist = Type.Object({ id: Type.String(), username: Type.String() });
 export type Typist = Static<typeof Typist>;
-/** What the signal `typing` on the live streams says: somebody gave a sign of writing, or stopped. A sign holds for 8 s. */
+/**
+ * What the signal `typing` on the live streams says: somebody gave a sign of writing, or stopped. A sign holds for 8 s.
+ */
 export interface TypingSignal {
   readonly discussion_id: string;
   readonly user: Typist;

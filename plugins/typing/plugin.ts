@@ -16,7 +16,14 @@ export default definePlugin({
   version: '1.0.0',
   description: 'Who is writing a reply at this moment.',
   // Presence: its rate counts both.
-  needs: { cache: Cache, clock: Clock, settings: Settings, accounts: Accounts, discussions: Discussions, presence: Presence },
+  needs: {
+    cache: Cache,
+    clock: Clock,
+    settings: Settings,
+    accounts: Accounts,
+    discussions: Discussions,
+    presence: Presence,
+  },
   wants: { live: Live, web: Web },
   provides: { typing: Typing },
   setup({ cache, clock, settings, accounts, discussions, live, web }, plugin) {
@@ -27,11 +34,22 @@ export default definePlugin({
     plugin.on(postCreated, ({ post }) => typing.stop(post.discussion_id, post.author), { awaited: true });
     plugin.extend(signals, {
       name: SIGNAL,
-      visible: async ({ discussion_id }: TypingSignal, viewer) => (await discussions.find(discussion_id, viewer)) !== undefined,
+      visible: async ({ discussion_id }: TypingSignal, viewer) =>
+        (await discussions.find(discussion_id, viewer)) !== undefined,
     });
     if (web) {
-      plugin.extend(slotFillings, fill(composerFields, (contexts, viewer) => Promise.all(contexts.map(async ({ discussion }) =>
-        (discussion && !isGuest(viewer) ? web.fragment(viewer, '@typing/line', { discussion: discussion.id }) : undefined)))));
+      plugin.extend(
+        slotFillings,
+        fill(composerFields, (contexts, viewer) =>
+          Promise.all(
+            contexts.map(async ({ discussion }) =>
+              discussion && !isGuest(viewer)
+                ? web.fragment(viewer, '@typing/line', { discussion: discussion.id })
+                : undefined,
+            ),
+          ),
+        ),
+      );
     }
     return { typing };
   },

@@ -25,7 +25,12 @@ export function typingRoutes(plugin: PluginHandle, { typing, discussions, settin
   const typistOf = ({ id = '', username = '' }: Viewer): Typist => ({ id, username });
 
   plugin.route(api, {
-    method: 'post', path: '/typing-indicator/typing', can: writeReply, options, body, result: Type.Object({}),
+    method: 'post',
+    path: '/typing-indicator/typing',
+    can: writeReply,
+    options,
+    body,
+    result: Type.Object({}),
     summary: 'Says that the caller is writing a reply; holds for 8 s',
   })(async ({ actor, body: { discussion_id } }) => {
     const head = await find(discussion_id, actor);
@@ -35,7 +40,13 @@ export function typingRoutes(plugin: PluginHandle, { typing, discussions, settin
   });
 
   plugin.route(api, {
-    method: 'post', path: '/typing-indicator/stop', can: writeReply, options, body, result: Type.Object({}), summary: 'Says that the caller has stopped writing',
+    method: 'post',
+    path: '/typing-indicator/stop',
+    can: writeReply,
+    options,
+    body,
+    result: Type.Object({}),
+    summary: 'Says that the caller has stopped writing',
   })(async ({ actor, body: { discussion_id } }) => {
     const head = await find(discussion_id, actor);
     await typing.stop(head.id, typistOf(actor));
@@ -43,9 +54,15 @@ export function typingRoutes(plugin: PluginHandle, { typing, discussions, settin
   });
 
   plugin.route(api, {
-    method: 'get', path: '/typing-indicator/status', can: 'public', options: { ...options, idle: true }, summary: 'Who is writing in a discussion, by id',
-    query: Type.Object({ discussion_id: Id, ...Paging }), result: listOf('typing', Typist),
-    keep: () => (typing.holdsUntil() === undefined ? undefined : [typingTag, accountsTag, tags.lists, tags.all, tags.categories]),
+    method: 'get',
+    path: '/typing-indicator/status',
+    can: 'public',
+    options: { ...options, idle: true },
+    summary: 'Who is writing in a discussion, by id',
+    query: Type.Object({ discussion_id: Id, ...Paging }),
+    result: listOf('typing', Typist),
+    keep: () =>
+      typing.holdsUntil() === undefined ? undefined : [typingTag, accountsTag, tags.lists, tags.all, tags.categories],
   })(async ({ actor, res, query: { discussion_id, limit, offset, cursor } }) => {
     const head = await find(discussion_id, actor);
     const page = pageOf(await typing.typists(head.id), { limit: limitOf(settings, limit), offset, cursor });

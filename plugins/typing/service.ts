@@ -52,6 +52,8 @@ export class TypingService implements Typing {
   }
 
   #try<T>(work: Promise<T>): Promise<T | undefined> {
-    return work.catch((error: unknown) => void this.#parts.log.debug({ error: messageOf(error) }, 'who is writing is not known'));
+    return work.catch(
+      (error: unknown) => void this.#parts.log.debug({ error: messageOf(error) }, 'who is writing is not known'),
+    );
   }
 }

@@ -9,7 +9,10 @@ export interface Writers {
   remove(discussionId: string, userId: string): Promise<void>;
   /** Ascending. */
   of(discussionId: string): Promise<readonly string[]>;
-  /** When somebody counts as having stopped unless they give a sign (epoch milliseconds); undefined where another process may hear of somebody. */
+  /**
+   * When somebody counts as having stopped unless they give a sign (epoch milliseconds); undefined where another
+   * process may hear of somebody.
+   */
   holdsUntil(): number | undefined;
 }
 
@@ -43,7 +46,9 @@ export class MemoryWriters implements Writers {
 
   of(discussionId: string): Promise<readonly string[]> {
     this.#expire();
-    return Promise.resolve([...this.#signs.values()].flatMap((sign) => (sign.discussionId === discussionId ? [sign.userId] : [])).sort());
+    return Promise.resolve(
+      [...this.#signs.values()].flatMap((sign) => (sign.discussionId === discussionId ? [sign.userId] : [])).sort(),
+    );
   }
 
   holdsUntil(): number {

@@ -3,20 +3,34 @@ import { nullable, Time } from '#plugins/api';
 
 /** An upload as its owner sees it. `url` is the whole address; whoever knows it may fetch the file. */
 export const UploadRecord = Type.Object({
-  id: Type.String(), url: Type.String(),
+  id: Type.String(),
+  url: Type.String(),
   name: Type.String({ description: 'As it was called, cleaned; downloads are offered under it' }),
-  type: Type.String({ description: 'Media type, found in the bytes' }), size: Type.Integer({ description: 'Bytes, as stored' }),
-  width: nullable(Type.Integer({ description: 'Of pictures' })), height: nullable(Type.Integer()), created_at: Time,
+  type: Type.String({ description: 'Media type, found in the bytes' }),
+  size: Type.Integer({ description: 'Bytes, as stored' }),
+  width: nullable(Type.Integer({ description: 'Of pictures' })),
+  height: nullable(Type.Integer()),
+  created_at: Time,
 });
 export type UploadRecord = Static<typeof UploadRecord>;
 
 /** `post`: to be shown in what members write; `avatar`: the picture of its member. */
 export type Purpose = 'post' | 'avatar';
 
-/** An upload was deleted by somebody. Not raised for what is removed because nothing uses it. `by`: the account that did it. */
-export const uploadDeleted = defineAction<{ readonly upload: { readonly id: string; readonly owner_id: string; readonly type: string; readonly purpose: Purpose }; readonly by: string }>(
-  'upload.deleted',
-);
+/**
+ * An upload was deleted by somebody. Not raised for what is removed because nothing uses it. `by`: the account that did
+ * it.
+ */
+export const uploadDeleted = defineAction<{
+  readonly upload: { readonly id: string; readonly owner_id: string; readonly type: string; readonly purpose: Purpose };
+  readonly by: string;
+}>('upload.deleted');
 
-export const uploadFiles = definePermission('uploads.upload', { label: 'upload pictures and files', default: 'member' });
-export const manageUploads = definePermission('uploads.manage', { label: 'delete what others uploaded', default: 'moderator' });
+export const uploadFiles = definePermission('uploads.upload', {
+  label: 'upload pictures and files',
+  default: 'member',
+});
+export const manageUploads = definePermission('uploads.manage', {
+  label: 'delete what others uploaded',
+  default: 'moderator',
+});

@@ -19,23 +19,39 @@ export function avatarPage({ plugin, access, accounts, limits, web, intake, prep
     const account = id === undefined ? undefined : await accounts.find(id);
     const kinds = extensionsOf(picturesOf(settings['uploads.types']));
     return {
-      user: account && { username: account.username, avatar_url: account.avatarUrl }, accept: kinds.map((kind) => `.${kind}`).join(','), types: kinds.join(', '),
-      size: megabytes(settings['uploads.max_size']), ...troubleOf(retry),
+      user: account && { username: account.username, avatar_url: account.avatarUrl },
+      accept: kinds.map((kind) => `.${kind}`).join(','),
+      types: kinds.join(', '),
+      size: megabytes(settings['uploads.max_size']),
+      ...troubleOf(retry),
     };
   };
   const page = async (viewer: Viewer, retry?: Retry): Promise<View> =>
-    view('@uploads/avatar', { name: 'settings', title: 'Your picture', hidden: true, current: PROFILE }, { panel: await web.fragment(viewer, '@uploads/avatar-panel', await model(viewer, retry)), ...troubleOf(retry) }, retry?.status ?? 200);
+    view(
+      '@uploads/avatar',
+      { name: 'settings', title: 'Your picture', hidden: true, current: PROFILE },
+      { panel: await web.fragment(viewer, '@uploads/avatar-panel', await model(viewer, retry)), ...troubleOf(retry) },
+      retry?.status ?? 200,
+    );
   const options = { login: true, again: (retry: Retry) => page(retry.actor, retry) };
 
-  plugin.extend(slotFillings, fill(profileEnd, async (contexts, viewer) => {
-    if (!access.allows(viewer, uploadFiles)) return contexts.map(() => undefined);
-    const panel = await web.fragment(viewer, '@uploads/avatar-panel', await model(viewer));
-    return contexts.map(() => panel);
-  }));
+  plugin.extend(
+    slotFillings,
+    fill(profileEnd, async (contexts, viewer) => {
+      if (!access.allows(viewer, uploadFiles)) return contexts.map(() => undefined);
+      const panel = await web.fragment(viewer, '@uploads/avatar-panel', await model(viewer));
+      return contexts.map(() => panel);
+    }),
+  );
 
   plugin.route(pages, { method: 'get', path: AVATAR, can: uploadFiles, options })(({ actor }) => page(actor));
 
-  plugin.route(pages, { method: 'post', path: AVATAR, can: uploadFiles, options: { ...options, multipart: formOf(intake) } })(async ({ actor, req }) => {
+  plugin.route(pages, {
+    method: 'post',
+    path: AVATAR,
+    can: uploadFiles,
+    options: { ...options, multipart: formOf(intake) },
+  })(async ({ actor, req }) => {
     await spend(limits, actor, settings['uploads.rate_limit']);
     await uploads.setAvatar(actor.id!, await preparing.avatar(req));
     return redirect(PROFILE, { notice: 'Your new picture is shown from now on.' });

@@ -5,7 +5,19 @@ import { Id } from '#plugins/api';
 import { composerFields } from '#plugins/discussions';
 import type { Limits } from '#plugins/limits';
 import { uploadFiles } from '#plugins/uploads';
-import { fill, navigation, pagerOf, pages, redirect, slotFillings, troubleOf, view, type Retry, type View, type Web } from '#plugins/web';
+import {
+  fill,
+  navigation,
+  pagerOf,
+  pages,
+  redirect,
+  slotFillings,
+  troubleOf,
+  view,
+  type Retry,
+  type View,
+  type Web,
+} from '#plugins/web';
 import { extensionsOf } from './formats.ts';
 import { megabytes, type Intake } from './intake.ts';
 import type { Preparing } from './preparing.ts';
@@ -30,51 +42,106 @@ export const FILES = '/settings/uploads';
 /** Rows of a page. */
 const PAGE = 50;
 
-/** Reads the form of a page; whether its file can be taken is told by the handler, which then knows whose form it is. */
-export const formOf = (intake: Intake) => async (req: Request): Promise<Readonly<Record<string, string>>> => (await intake.form(req)).fields;
+/**
+ * Reads the form of a page; whether its file can be taken is told by the handler, which then knows whose form it is.
+ */
+export const formOf =
+  (intake: Intake) =>
+  async (req: Request): Promise<Readonly<Record<string, string>>> =>
+    (await intake.form(req)).fields;
 
 /** How a file is shown, or linked to, in a text. */
 function markdownOf(upload: Upload): string {
   const name = upload.name.replace(/[\\[\]*_`<>]/g, '\\$&');
-  return upload.type.startsWith('image/') ? `![${name.replace(/\.\w+$/, '')}](${pathOf(upload)})` : `[${name}](${pathOf(upload)})`;
+  return upload.type.startsWith('image/')
+    ? `![${name.replace(/\.\w+$/, '')}](${pathOf(upload)})`
+    : `[${name}](${pathOf(upload)})`;
 }
 
 /** /settings/uploads, and the way there from where texts are written. */
-export function filesPage({ plugin, access, limits, web, intake, preparing, store, uploads, quota }: PageServices): void {
+export function filesPage({
+  plugin,
+  access,
+  limits,
+  web,
+  intake,
+  preparing,
+  store,
+  uploads,
+  quota,
+}: PageServices): void {
   const { settings } = plugin;
   const mayUpload = (viewer: Viewer): boolean => access.allows(viewer, uploadFiles);
   plugin.extend(navigation, { area: 'settings', label: 'uploads:title', href: FILES, visible: mayUpload });
 
   const limitsOf = () => ({
-    accept: extensionsOf(settings['uploads.types']).map((extension) => `.${extension}`).join(','), types: extensionsOf(settings['uploads.types']).join(', '),
-    most: settings['uploads.max_size'], size: megabytes(settings['uploads.max_size']), days: settings['uploads.unused_days'],
+    accept: extensionsOf(settings['uploads.types'])
+      .map((extension) => `.${extension}`)
+      .join(','),
+    types: extensionsOf(settings['uploads.types']).join(', '),
+    most: settings['uploads.max_size'],
+    size: megabytes(settings['uploads.max_size']),
+    days: settings['uploads.unused_days'],
   });
 
-  const files = async ({ id }: Viewer, { page = 1, retry }: { readonly page?: number; readonly retry?: Retry } = {}): Promise<View> => {
+  const files = async (
+    { id }: Viewer,
+    { page = 1, retry }: { readonly page?: number; readonly retry?: Retry } = {},
+  ): Promise<View> => {
     // A guest gets here when their session has ended meanwhile.
     const used = id === undefined ? { files: 0, bytes: 0 } : await store.used(id);
-    const pager = pagerOf(page, Math.max(1, Math.ceil(used.files / PAGE)), (number) => (number > 1 ? `${FILES}?page=${number}` : FILES));
-    const { items } = id === undefined ? { items: [] } : await store.list(id, { limit: PAGE, offset: (page - 1) * PAGE });
+    const pager = pagerOf(page, Math.max(1, Math.ceil(used.files / PAGE)), (number) =>
+      number > 1 ? `${FILES}?page=${number}` : FILES,
+    );
+    const { items } =
+      id === undefined ? { items: [] } : await store.list(id, { limit: PAGE, offset: (page - 1) * PAGE });
     const rows = items.map((upload) => ({
-      ...upload, path: pathOf(upload), picture: upload.type.startsWith('image/'), bytes: megabytes(upload.size), markdown: markdownOf(upload),
+      ...upload,
+      path: pathOf(upload),
+      picture: upload.type.startsWith('image/'),
+      bytes: megabytes(upload.size),
+      markdown: markdownOf(upload),
     }));
-    const room = { used: used.files, bytes: megabytes(used.bytes), files: quota().files, together: megabytes(quota().bytes) };
-    return view('@uploads/files', { name: 'settings', title: 'Files', hidden: true }, { rows, pager, room, limits: limitsOf(), ...troubleOf(retry) }, retry?.status ?? 200);
+    const room = {
+      used: used.files,
+      bytes: megabytes(used.bytes),
+      files: quota().files,
+      together: megabytes(quota().bytes),
+    };
+    return view(
+      '@uploads/files',
+      { name: 'settings', title: 'Files', hidden: true },
+      { rows, pager, room, limits: limitsOf(), ...troubleOf(retry) },
+      retry?.status ?? 200,
+    );
   };
   const options = { login: true, again: (retry: Retry) => files(retry.actor, { retry }) };
 
-  plugin.route(pages, { method: 'get', path: FILES, can: 'public', options, query: Type.Object({ page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })) }) })(
-    ({ actor, query }) => files(actor, query.page === undefined ? {} : { page: query.page }),
-  );
+  plugin.route(pages, {
+    method: 'get',
+    path: FILES,
+    can: 'public',
+    options,
+    query: Type.Object({ page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })) }),
+  })(({ actor, query }) => files(actor, query.page === undefined ? {} : { page: query.page }));
 
-  plugin.route(pages, { method: 'post', path: FILES, can: uploadFiles, options: { ...options, multipart: formOf(intake) } })(async ({ actor, req }) => {
+  plugin.route(pages, {
+    method: 'post',
+    path: FILES,
+    can: uploadFiles,
+    options: { ...options, multipart: formOf(intake) },
+  })(async ({ actor, req }) => {
     await spend(limits, actor, settings['uploads.rate_limit']);
     const { name } = await uploads.add(actor.id!, await preparing.upload(req));
     return redirect(FILES, { notice: `${name} is uploaded.` });
   });
 
   plugin.route(pages, {
-    method: 'post', path: `${FILES}/delete`, can: 'public', options, body: Type.Object({ id: Id }),
+    method: 'post',
+    path: `${FILES}/delete`,
+    can: 'public',
+    options,
+    body: Type.Object({ id: Id }),
   })(async ({ actor, body }) => {
     const upload = await store.find(body.id);
     // Files of others are deleted where moderators see them.
@@ -82,10 +149,13 @@ export function filesPage({ plugin, access, limits, web, intake, preparing, stor
     return redirect(FILES, { notice: 'The file is deleted.' });
   });
 
-  plugin.extend(slotFillings, fill(composerFields, async (contexts, viewer) => {
-    if (isGuest(viewer) || !mayUpload(viewer)) return contexts.map(() => undefined);
-    const shown = await web.fragment(viewer, '@uploads/composer', { limits: limitsOf(), page: FILES });
-    // Files are put into a text: there is none where only title and fields of a discussion are changed.
-    return contexts.map(({ writes, discussion }) => (writes === 'discussion' && discussion ? undefined : shown));
-  }));
+  plugin.extend(
+    slotFillings,
+    fill(composerFields, async (contexts, viewer) => {
+      if (isGuest(viewer) || !mayUpload(viewer)) return contexts.map(() => undefined);
+      const shown = await web.fragment(viewer, '@uploads/composer', { limits: limitsOf(), page: FILES });
+      // Files are put into a text: there is none where only title and fields of a discussion are changed.
+      return contexts.map(({ writes, discussion }) => (writes === 'discussion' && discussion ? undefined : shown));
+    }),
+  );
 }

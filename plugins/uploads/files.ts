@@ -4,7 +4,10 @@ import { join } from 'node:path';
 /** Milliseconds after which a file that nobody waits for any more, or that no row names, is a leftover. */
 const LEFT_OVER = 24 * 3_600_000;
 
-/** The bytes of uploads, below the data directory: `files/<two letters>/<id>`, without any ending, and `incoming/` for what is on its way. */
+/**
+ * The bytes of uploads, below the data directory: `files/<two letters>/<id>`, without any ending, and `incoming/` for
+ * what is on its way.
+ */
 export class UploadFiles {
   readonly incoming: string;
   readonly #kept: string;

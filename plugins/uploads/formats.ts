@@ -14,8 +14,8 @@ const ooxml = 'application/vnd.openxmlformats-officedocument';
 const open = 'application/vnd.oasis.opendocument';
 
 /**
- * All that may be allowed. Left out for good is what browsers run or what loads something else: SVG, HTML, XML, scripts, programs.
- * AVIF becomes WebP, because writing it takes many times as long.
+ * All that may be allowed. Left out for good is what browsers run or what loads something else: SVG, HTML, XML,
+ * scripts, programs. AVIF becomes WebP, because writing it takes many times as long.
  */
 const FORMATS = {
   png: { type: 'image/png', extensions: ['png'], picture: 'png' },
@@ -44,14 +44,18 @@ export const KINDS = Object.keys(FORMATS) as Kind[];
 
 /** `undefined` where no kind that is allowed ends so. */
 export function formatOf(extension: string, allowed: readonly string[]): Format | undefined {
-  const kind = KINDS.find((one) => allowed.includes(one) && (FORMATS[one].extensions as readonly string[]).includes(extension));
+  const kind = KINDS.find(
+    (one) => allowed.includes(one) && (FORMATS[one].extensions as readonly string[]).includes(extension),
+  );
   return kind && FORMATS[kind];
 }
 
 export const pictureFormat = (picture: NonNullable<Format['picture']>): Format => FORMATS[picture];
 
 /** Every ending that is allowed, for messages and for the dialogue in which a file is chosen. */
-export const extensionsOf = (allowed: readonly string[]): readonly string[] => KINDS.filter((kind) => allowed.includes(kind)).flatMap((kind) => FORMATS[kind].extensions);
+export const extensionsOf = (allowed: readonly string[]): readonly string[] =>
+  KINDS.filter((kind) => allowed.includes(kind)).flatMap((kind) => FORMATS[kind].extensions);
 
 /** The kinds that are pictures, of those that are allowed. */
-export const picturesOf = (allowed: readonly string[]): readonly string[] => KINDS.filter((kind) => 'picture' in FORMATS[kind] && allowed.includes(kind));
+export const picturesOf = (allowed: readonly string[]): readonly string[] =>
+  KINDS.filter((kind) => 'picture' in FORMATS[kind] && allowed.includes(kind));

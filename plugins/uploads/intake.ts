@@ -26,7 +26,10 @@ interface IntakeParts {
   readonly folder: string;
   maxSize(): number;
 }
-/** Read and thrown away beyond the limit, so that browsers, which read no answer before they have sent everything, get to see why. */
+/**
+ * Read and thrown away beyond the limit, so that browsers, which read no answer before they have sent everything, get
+ * to see why.
+ */
 const DRAINED = 32 * 1024 ** 2;
 const LIMITS = { files: 1, fields: 20, parts: 21, fieldSize: 64 * 1024, headerPairs: 50, headerSize: 16 * 1024 };
 const ONE = 'must be one file, with at most 20 other fields';
@@ -58,7 +61,9 @@ export class Intake {
   async #read(req: Request): Promise<ReceivedForm> {
     const most = this.#parts.maxSize();
     // What comes after an answer is not read, so the connection cannot be used again.
-    const tooLarge = new HttpError(413, `A file may have at most ${megabytes(most)}`, { headers: { Connection: 'close' } });
+    const tooLarge = new HttpError(413, `A file may have at most ${megabytes(most)}`, {
+      headers: { Connection: 'close' },
+    });
     const parser = await parserOf(req, most);
     if (Number(req.headers['content-length'] ?? 0) > most + DRAINED) throw tooLarge;
     const fields: Record<string, string> = {};
@@ -118,7 +123,8 @@ export class Intake {
 }
 
 /** `5 MiB`, as limits are told. */
-export const megabytes = (bytes: number): string => (bytes >= 1024 ** 2 ? `${+(bytes / 1024 ** 2).toFixed(1)} MiB` : `${Math.ceil(bytes / 1024)} KiB`);
+export const megabytes = (bytes: number): string =>
+  bytes >= 1024 ** 2 ? `${+(bytes / 1024 ** 2).toFixed(1)} MiB` : `${Math.ceil(bytes / 1024)} KiB`;
 
 async function* counted(source: AsyncIterable<Buffer>, sum: Hash, count: { size: number }): AsyncGenerator<Buffer> {
   for await (const chunk of source) {
@@ -151,7 +157,10 @@ interface Refusals {
   readonly more: HttpError;
 }
 
-/** Resolves when the parser has read the whole body. It reads each piece while it is handed over, so that nothing it throws goes astray. */
+/**
+ * Resolves when the parser has read the whole body. It reads each piece while it is handed over, so that nothing it
+ * throws goes astray.
+ */
 async function feed(req: Request, parser: BusboyInstance, { most, tooLarge, more }: Refusals): Promise<void> {
   const ended = new Promise<void>((resolve, reject) => void parser.on('finish', resolve).on('error', reject));
   const write = (chunk: Buffer): Promise<void> => new Promise((resolve) => void parser.write(chunk, () => resolve()));
@@ -168,6 +177,8 @@ async function feed(req: Request, parser: BusboyInstance, { most, tooLarge, more
     parser.end();
     await ended;
   } catch (error) {
-    throw error === tooLarge || error === more ? error : malformed(req.complete ? 'is not multipart/form-data, or ends too early' : 'was broken off');
+    throw error === tooLarge || error === more
+      ? error
+      : malformed(req.complete ? 'is not multipart/form-data, or ends too early' : 'was broken off');
   }
 }

@@ -10,7 +10,10 @@ export class Lane {
 
   /** 503 where too many wait already. */
   async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#waiting >= QUEUE) throw new HttpError(503, 'Many pictures are on their way in; try again soon', { headers: { 'Retry-After': '10' } });
+    if (this.#waiting >= QUEUE)
+      throw new HttpError(503, 'Many pictures are on their way in; try again soon', {
+        headers: { 'Retry-After': '10' },
+      });
     this.#waiting++;
     const mine = this.#last.then(work);
     this.#last = mine.catch(() => undefined);

@@ -4,16 +4,26 @@ import { slugOf } from '#plugins/api';
 const LONGEST = 100;
 
 export interface FileName {
-  /** Shown to people. Without folders, characters that cannot be seen or that turn the direction of text, and dots but the last. */
+  /**
+   * Shown to people. Without folders, characters that cannot be seen or that turn the direction of text, and dots but
+   * the last.
+   */
   readonly stem: string;
   /** In lower case; empty where there is none. */
   readonly extension: string;
 }
 
-/** What is left of a name that a client sent. One dot stays: "photo.php.png" must not look like a program to whatever reads names from left to right. */
+/**
+ * What is left of a name that a client sent. One dot stays: "photo.php.png" must not look like a program to whatever
+ * reads names from left to right.
+ */
 export function fileName(given: string): FileName {
   const last = given.normalize('NFC').split(/[/\\]/).at(-1) ?? '';
-  const plain = last.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '').replace(/[<>:"|?*]/g, '').replace(/\s+/g, ' ').trim();
+  const plain = last
+    .replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '')
+    .replace(/[<>:"|?*]/g, '')
+    .replace(/\s+/g, ' ')
+    .trim();
   const dot = plain.lastIndexOf('.');
   const whole = dot < 0 ? plain : plain.slice(0, dot);
   const stem = [...whole.replace(/\.+/g, '-').replace(/^[-\s]+|[-\s]+$/g, '')].slice(0, LONGEST).join('');
@@ -29,6 +39,9 @@ export const pathName = (name: string): string => {
 /** RFC 6266: the name for programs that know only ASCII, then the whole one. */
 export function disposition(kind: 'inline' | 'attachment', name: string): string {
   const plain = name.replace(/[^\x20-\x7e]|["\\%]/g, '_');
-  const encoded = encodeURIComponent(name).replace(/['()*]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+  const encoded = encodeURIComponent(name).replace(
+    /['()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
   return `${kind}; filename="${plain}"; filename*=UTF-8''${encoded}`;
 }

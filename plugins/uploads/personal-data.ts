@@ -25,13 +25,17 @@ const FIRST = '00000000-0000-0000-0000-000000000000';
 export const uploadsData = ({ data, files, uploads }: Parts): PersonalData => ({
   name: 'uploads',
   async *entries(accountId) {
-    const rows = (): AsyncIterable<Row> => inParts<Row>((after, limit) => data.all(sql<Row>`select id, purpose, name, type, size, created_at from upload
-      where account_id = ${accountId} and id > ${after?.id ?? FIRST} order by id limit ${limit}`));
+    const rows = (): AsyncIterable<Row> =>
+      inParts<Row>((after, limit) =>
+        data.all(sql<Row>`select id, purpose, name, type, size, created_at from upload
+      where account_id = ${accountId} and id > ${after?.id ?? FIRST} order by id limit ${limit}`),
+      );
     yield { path: 'uploads.json', content: jsonList(rows()) };
     for await (const { id, name } of rows()) {
       const path = files.pathOf(id);
       // It may have been deleted since the list was begun.
-      if (await stat(path).catch(() => undefined)) yield { path: `uploads/${id}-${pathName(name)}`, content: createReadStream(path) };
+      if (await stat(path).catch(() => undefined))
+        yield { path: `uploads/${id}-${pathName(name)}`, content: createReadStream(path) };
     }
   },
   erase: (accountId) => uploads.removeAll(accountId),

@@ -24,7 +24,10 @@ export interface Picture {
 type Rewrite = (source: Sharp) => Sharp;
 type Library = typeof SharpLibrary;
 
-/** Readers of what may come in. What is found in the bytes decides, so no other reader can be reached, such as the one of SVG. */
+/**
+ * Readers of what may come in. What is found in the bytes decides, so no other reader can be reached, such as the one
+ * of SVG.
+ */
 const READERS = ['Jpeg', 'Png', 'Nsgif', 'Webp', 'Heif'].map((name) => `VipsForeignLoad${name}`);
 
 /** Writes pictures anew: nothing that came with them survives but what is seen. */
@@ -39,7 +42,10 @@ export class Pictures {
     this.#log = log;
   }
 
-  /** As the format says, turned as the camera meant it. Pictures that move go on moving. Throws 400 for what is no whole picture, or too large. */
+  /**
+   * As the format says, turned as the camera meant it. Pictures that move go on moving. Throws 400 for what is no whole
+   * picture, or too large.
+   */
   rewrite(from: string, to: string, format: Format): Promise<Picture> {
     const animated = format.picture === 'gif' || format.picture === 'webp';
     return this.#make(from, to, { animated }, format.picture ?? 'png', (source) => source);
@@ -50,13 +56,21 @@ export class Pictures {
     return this.#make(from, to, {}, 'webp', (source) => source.resize(AVATAR, AVATAR, { fit: 'cover' }));
   }
 
-  #make(from: string, to: string, options: SharpOptions, picture: NonNullable<Format['picture']>, change: Rewrite): Promise<Picture> {
+  #make(
+    from: string,
+    to: string,
+    options: SharpOptions,
+    picture: NonNullable<Format['picture']>,
+    change: Rewrite,
+  ): Promise<Picture> {
     return this.#lane.run(async () => {
       const sharp = await (this.#library ??= load());
       const most = this.#maxPixels();
       try {
         const frames = await measure(sharp(from, { ...options, limitInputPixels: false }), most);
-        const source = sharp(from, { ...options, limitInputPixels: most, failOn: 'error' }).timeout({ seconds: PATIENCE });
+        const source = sharp(from, { ...options, limitInputPixels: most, failOn: 'error' }).timeout({
+          seconds: PATIENCE,
+        });
         // Frames cannot be turned one by one; what moves has no camera's mark.
         const turned = frames > 1 ? source : source.autoOrient();
         const { size, width, height, pageHeight } = await written(change(turned), picture).toFile(to);
@@ -70,7 +84,8 @@ export class Pictures {
 
   #refused(error: unknown, most: number): Error {
     if (error instanceof TooManyPixels) return refusal(`has more than ${most / 1e6} million pixels; make it smaller`);
-    if (messageOf(error).startsWith('timeout')) return refusal('takes too long to read; make it smaller, or a still picture of it');
+    if (messageOf(error).startsWith('timeout'))
+      return refusal('takes too long to read; make it smaller, or a still picture of it');
     // What is wrong with a picture and what is wrong with the disk cannot be told apart here.
     this.#log.info({ problem: messageOf(error) }, 'a picture could not be written anew');
     return refusal('cannot be read as a picture; it may be damaged');

@@ -33,14 +33,26 @@ export default definePlugin({
   version: '1.0.0',
   description: 'Pictures and files in posts, and pictures of members.',
   needs: {
-    data: Data, cache: Cache, clock: Clock, http: Http, environment: Environment, settings: Settings,
-    access: Access, accounts: Accounts, discussions: Discussions, limits: Limits, protection: Protection,
+    data: Data,
+    cache: Cache,
+    clock: Clock,
+    http: Http,
+    environment: Environment,
+    settings: Settings,
+    access: Access,
+    accounts: Accounts,
+    discussions: Discussions,
+    limits: Limits,
+    protection: Protection,
   },
   wants: { web: Web },
   hooks: [uploadDeleted],
   permissions: [uploadFiles, manageUploads],
   settings: uploadSettings,
-  async setup({ data, cache, clock, http, environment, settings, access, accounts, discussions, limits, protection, web }, plugin) {
+  async setup(
+    { data, cache, clock, http, environment, settings, access, accounts, discussions, limits, protection, web },
+    plugin,
+  ) {
     const { settings: own, log } = plugin;
     const files = new UploadFiles(join(environment.dataDir, 'uploads'));
     const quota = () => ({ files: own['uploads.member_files'], bytes: own['uploads.member_bytes'] });
@@ -57,13 +69,27 @@ export default definePlugin({
     plugin.extend(mirrors, references);
     await discussions.makeUp(plugin, references, 'upload_absence');
     const tidying = new Tidying({ data, clock, accounts, store, files, unusedDays: () => own['uploads.unused_days'] });
-    plugin.job('tidy', { schema: Type.Object({}), cron: '23 4 * * *', run: (_none, { signal }) => tidying.run(signal) });
+    plugin.job('tidy', {
+      schema: Type.Object({}),
+      cron: '23 4 * * *',
+      run: (_none, { signal }) => tidying.run(signal),
+    });
 
     serveFiles(plugin, { http, protection, log, web, store, files });
     uploadRoutes({ plugin, settings, access, intake, preparing, store, uploads });
-    plugin.extend(auditRules, audited(uploadDeleted, ['upload.deleted'], ({ upload, by }) => (by === upload.owner_id ? undefined : {
-      action: 'upload.deleted', actor: by, subject: { type: 'upload', id: upload.id }, details: { owner: upload.owner_id, type: upload.type, purpose: upload.purpose },
-    })));
+    plugin.extend(
+      auditRules,
+      audited(uploadDeleted, ['upload.deleted'], ({ upload, by }) =>
+        by === upload.owner_id
+          ? undefined
+          : {
+              action: 'upload.deleted',
+              actor: by,
+              subject: { type: 'upload', id: upload.id },
+              details: { owner: upload.owner_id, type: upload.type, purpose: upload.purpose },
+            },
+      ),
+    );
     if (!web) return;
     const pages = { plugin, access, accounts, limits, web, intake, preparing, store, uploads, quota };
     filesPage(pages);

@@ -35,7 +35,8 @@ export class Preparing {
     const { intake, pictures, types } = this.#parts;
     const file = await intake.file(req);
     const { stem, format } = await checked(file, types());
-    if (!format.picture) return { path: file.path, name: `${stem}.${format.extensions[0]}`, type: format.type, size: file.size };
+    if (!format.picture)
+      return { path: file.path, name: `${stem}.${format.extensions[0]}`, type: format.type, size: file.size };
     const path = temporary(req, file);
     const { extension, ...picture } = await pictures.rewrite(file.path, path, format);
     return { path, name: `${stem}.${extension}`, ...picture };
@@ -52,7 +53,10 @@ export class Preparing {
   }
 }
 
-async function checked({ path, name, size }: Received, types: readonly string[]): Promise<{ readonly stem: string; readonly format: Format }> {
+async function checked(
+  { path, name, size }: Received,
+  types: readonly string[],
+): Promise<{ readonly stem: string; readonly format: Format }> {
   const { stem, extension } = fileName(name);
   const format = formatOf(extension, types);
   if (!format) throw refusal(`must end in one of: ${extensionsOf(types).join(', ')}`);

@@ -6,12 +6,16 @@ export const usageCounter = ({ data, clock }: { readonly data: Data; readonly cl
   return {
     name: 'uploads in use',
     async keys({ after, limit, falling = false }) {
-      const rows = await data.all(sql<{ id: string }>`select id from upload where ${after === undefined ? sql`true` : sql`id > ${after}::uuid`}
+      const rows = await data.all(sql<{
+        id: string;
+      }>`select id from upload where ${after === undefined ? sql`true` : sql`id > ${after}::uuid`}
         order by id ${falling ? sql`desc` : sql`asc`} limit ${limit}`);
       return rows.map(({ id }) => id);
     },
     async check(keys) {
-      const rows = await data.all(sql<{ line: string }>`select format('upload %s: is %s', u.id, case when ${used} then 'used' else 'unused' end) as line from upload u
+      const rows = await data.all(sql<{
+        line: string;
+      }>`select format('upload %s: is %s', u.id, case when ${used} then 'used' else 'unused' end) as line from upload u
         where u.id = any(${keys}::uuid[]) and u.purpose = 'post' and (u.unused_since is null) <> ${used} order by u.id`);
       return rows.map(({ line }) => line);
     },

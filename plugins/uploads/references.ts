@@ -4,11 +4,13 @@ import type { Mirror, MirroredPost } from '#plugins/discussions';
 const ADDRESS = /\/uploads\/([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})\//gi;
 
 /** Which uploads are named in a text, in lower case. */
-export const namedIn = (html: string): readonly string[] => [...new Set([...html.matchAll(ADDRESS)].map(([, id = '']) => id.toLowerCase()))];
+export const namedIn = (html: string): readonly string[] => [
+  ...new Set([...html.matchAll(ADDRESS)].map(([, id = '']) => id.toLowerCase())),
+];
 
 /**
- * Notes, in the transaction that writes a post, which uploads it shows or links to. A deleted post keeps its own, since it may be restored.
- * One statement, whatever the number of posts.
+ * Notes, in the transaction that writes a post, which uploads it shows or links to. A deleted post keeps its own, since
+ * it may be restored. One statement, whatever the number of posts.
  */
 export class References implements Mirror {
   readonly #data: Data;

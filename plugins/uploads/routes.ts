@@ -22,7 +22,9 @@ interface SentFile {
   readonly name: string;
   readonly sha256: string;
 }
-const UploadForm = Type.Object({ file: Type.Unsafe<SentFile>({ contentMediaType: 'application/octet-stream', description: 'The file, with its name' }) });
+const UploadForm = Type.Object({
+  file: Type.Unsafe<SentFile>({ contentMediaType: 'application/octet-stream', description: 'The file, with its name' }),
+});
 const BUCKET = { ...UPLOADS, limit: 'uploads.rate_limit' };
 
 /** /api/uploads. */
@@ -36,21 +38,38 @@ export function uploadRoutes({ plugin, settings, access, intake, preparing, stor
   };
 
   plugin.route(api, {
-    method: 'post', path: '/uploads', can: uploadFiles, status: 201, summary: 'Upload a file; pictures are written anew without their metadata',
-    options: { login: true, multipart, bucket: BUCKET }, body: UploadForm, result: Type.Object({ upload: UploadRecord }),
+    method: 'post',
+    path: '/uploads',
+    can: uploadFiles,
+    status: 201,
+    summary: 'Upload a file; pictures are written anew without their metadata',
+    options: { login: true, multipart, bucket: BUCKET },
+    body: UploadForm,
+    result: Type.Object({ upload: UploadRecord }),
   })(async ({ actor, req }) => ({ upload: uploads.record(await uploads.add(actor.id!, prepared.get(req)!)) }));
 
   plugin.route(api, {
-    method: 'get', path: '/uploads', can: 'public', summary: 'The caller’s own uploads, the newest first', options: { login: true },
-    query: Type.Object({ ...Paging }), result: listOf('uploads', UploadRecord),
+    method: 'get',
+    path: '/uploads',
+    can: 'public',
+    summary: 'The caller’s own uploads, the newest first',
+    options: { login: true },
+    query: Type.Object({ ...Paging }),
+    result: listOf('uploads', UploadRecord),
   })(async ({ actor, query: { limit, ...query } }) => {
     const page = await store.list(actor.id!, { ...query, limit: limitOf(settings, limit) });
     return { uploads: page.items.map((upload) => uploads.record(upload)), ...pageFields(page) };
   });
 
   plugin.route(api, {
-    method: 'delete', path: '/uploads/:id', can: uploadFiles, summary: 'Delete one’s own upload, or as a moderator anybody’s', params: IdParams, result: Type.Object({}),
-    find: ({ params }) => store.find(params.id), allow: ({ actor, target }) => target.accountId === actor.id || access.allows(actor, manageUploads),
+    method: 'delete',
+    path: '/uploads/:id',
+    can: uploadFiles,
+    summary: 'Delete one’s own upload, or as a moderator anybody’s',
+    params: IdParams,
+    result: Type.Object({}),
+    find: ({ params }) => store.find(params.id),
+    allow: ({ actor, target }) => target.accountId === actor.id || access.allows(actor, manageUploads),
   })(async ({ actor, target }) => {
     await uploads.delete(target, actor);
     return {};

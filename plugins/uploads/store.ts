@@ -29,7 +29,9 @@ interface StoreParts {
   /** What one member may have. */
   quota(): Quota;
 }
-const COLUMNS = sql.raw('id, account_id as "accountId", purpose, name, type, size, width, height, created_at as "createdAt"');
+const COLUMNS = sql.raw(
+  'id, account_id as "accountId", purpose, name, type, size, width, height, created_at as "createdAt"',
+);
 /** Cache tag of one upload: purged when it is gone. */
 const tagOf = (id: string): string => `upload:${id}`;
 
@@ -41,25 +43,36 @@ export class UploadStore {
     this.#parts = parts;
   }
 
-  /** Moves the file to its place, together with the row or not at all. 409 where a file for posts would be more than the member may have. */
+  /**
+   * Moves the file to its place, together with the row or not at all. 409 where a file for posts would be more than the
+   * member may have.
+   */
   async add(accountId: string, purpose: Purpose, { path, name, type, size, width, height }: Prepared): Promise<Upload> {
     const { data, clock, files, quota } = this.#parts;
     const most = quota();
     let moved: string | undefined;
     try {
       return await data.transaction(async () => {
-        // One after the other for each member, so that they are counted right, and of two avatars the one with the greater id is the last.
+        // One after the other for each member, so that they are counted right, and of two avatars the one with the
+        // greater id is the last.
         await data.all(sql`select pg_advisory_xact_lock(hashtextextended(${`uploads:${accountId}`}, 0))`);
         const now = clock.now();
         const id = createId(now);
-        const room = purpose === 'avatar' ? sql`true` : sql`(select count(*) < ${most.files}::bigint and coalesce(sum(size), 0) + ${size}::bigint <= ${most.bytes}::bigint
+        const room =
+          purpose === 'avatar'
+            ? sql`true`
+            : sql`(select count(*) < ${most.files}::bigint and coalesce(sum(size), 0) + ${size}::bigint <= ${most.bytes}::bigint
           from upload where account_id = ${accountId} and purpose = 'post')`;
         const row = await data.one(sql<Upload>`
           insert into upload (id, account_id, purpose, name, type, size, width, height, created_at, unused_since)
           select ${id}::uuid, ${accountId}::uuid, ${purpose}::text, ${name}::text, ${type}::text, ${size}::integer, ${width ?? null}::integer, ${height ?? null}::integer,
             ${new Date(now)}::timestamptz, ${purpose === 'post' ? new Date(now) : null}::timestamptz
           where ${room} returning ${COLUMNS}`);
-        if (!row) throw new HttpError(409, `Your files may be ${most.files}, with ${megabytes(most.bytes)} together; delete some under Settings → Files first`);
+        if (!row)
+          throw new HttpError(
+            409,
+            `Your files may be ${most.files}, with ${megabytes(most.bytes)} together; delete some under Settings → Files first`,
+          );
         await files.keep(id, path);
         moved = id;
         return row;
@@ -85,7 +98,14 @@ export class UploadStore {
   }
 
   /** A member's uploads for posts, the newest first. */
-  async list(accountId: string, { limit, offset = 0, cursor }: { readonly limit: number; readonly offset?: number | undefined; readonly cursor?: string | undefined }): Promise<Page<Upload>> {
+  async list(
+    accountId: string,
+    {
+      limit,
+      offset = 0,
+      cursor,
+    }: { readonly limit: number; readonly offset?: number | undefined; readonly cursor?: string | undefined },
+  ): Promise<Page<Upload>> {
     const before = cursor === undefined ? undefined : String(decodeCursor(cursor, 1)[0]);
     if (before !== undefined && !isId(before)) throw badCursor();
     const rows = await this.#parts.data.all(sql<Upload>`
@@ -109,7 +129,10 @@ export class UploadStore {
     if (gone.length === 0) throw notFound('There is no such file');
   }
 
-  /** Resolves to the ids of those that were removed. Rows first: a file without a row is swept up later, a row without a file would be a dead link. */
+  /**
+   * Resolves to the ids of those that were removed. Rows first: a file without a row is swept up later, a row without a
+   * file would be a dead link.
+   */
   async removeWhere(condition: RawBuilder<unknown>, also?: () => Promise<void>): Promise<readonly string[]> {
     const { data, cache, files } = this.#parts;
     const ids = await data.transaction(async () => {
@@ -124,7 +147,9 @@ export class UploadStore {
   }
 
   /** Pixels of those of the ids that are pictures. One statement. */
-  async sizes(ids: readonly string[]): Promise<ReadonlyMap<string, { readonly width: number; readonly height: number }>> {
+  async sizes(
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, { readonly width: number; readonly height: number }>> {
     const rows = await this.#parts.data.all(sql<{ id: string; width: number; height: number }>`
       select id, width, height from upload where id = any(${ids}::uuid[]) and width is not null and height is not null`);
     return new Map(rows.map(({ id, ...size }) => [id, size]));
@@ -132,7 +157,9 @@ export class UploadStore {
 
   /** Those of the ids that are known. One statement. */
   async known(ids: readonly string[]): Promise<ReadonlySet<string>> {
-    const rows = await this.#parts.data.all(sql<{ id: string }>`select id from upload where id = any(${ids.filter(isId)}::uuid[])`);
+    const rows = await this.#parts.data.all(
+      sql<{ id: string }>`select id from upload where id = any(${ids.filter(isId)}::uuid[])`,
+    );
     return new Set(rows.map(({ id }) => id));
   }
 }

@@ -1,7 +1,18 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
-import { defineSurface, HttpError, notFound, type Exchange, type Http, type Logger, type PluginHandle, type Request, type Response, type SurfaceBehaviour } from '#core';
+import {
+  defineSurface,
+  HttpError,
+  notFound,
+  type Exchange,
+  type Http,
+  type Logger,
+  type PluginHandle,
+  type Request,
+  type Response,
+  type SurfaceBehaviour,
+} from '#core';
 import { isFresh } from '#plugins/api';
 import { DATA_POLICY, presentable, type Policy, type Protection } from '#plugins/protection';
 import type { Web } from '#plugins/web';
@@ -19,7 +30,10 @@ const files = defineSurface<undefined, StoredFile>('uploads', { prefix: '/upload
 /** Whatever the file is, it runs nothing, loads nothing and has no access to the site. */
 const FILE_POLICY: Policy = { ...DATA_POLICY, sandbox: [] };
 /** A file never changes under its address. */
-/** The bytes of an address never change, but they may be deleted: caches that others share ask again after five minutes, browsers after a day. */
+/**
+ * The bytes of an address never change, but they may be deleted: caches that others share ask again after five minutes,
+ * browsers after a day.
+ */
 const KEPT = 'public, max-age=86400, s-maxage=300, immutable';
 
 interface SurfaceParts {
@@ -41,12 +55,17 @@ class FileSurface implements SurfaceBehaviour<undefined, StoredFile> {
     return undefined;
   }
 
-  async succeed({ req, res }: Exchange<undefined>, { upload: { id, name, type, size }, path }: StoredFile): Promise<void> {
+  async succeed(
+    { req, res }: Exchange<undefined>,
+    { upload: { id, name, type, size }, path }: StoredFile,
+  ): Promise<void> {
     const shown = type.startsWith('image/');
     const etag = `"${id}"`;
     this.#head(req, res, FILE_POLICY, {
-      'Content-Type': type === 'text/plain' || type === 'text/csv' ? `${type}; charset=utf-8` : type, 'Content-Disposition': disposition(shown ? 'inline' : 'attachment', name),
-      'Cache-Control': KEPT, ETag: etag,
+      'Content-Type': type === 'text/plain' || type === 'text/csv' ? `${type}; charset=utf-8` : type,
+      'Content-Disposition': disposition(shown ? 'inline' : 'attachment', name),
+      'Cache-Control': KEPT,
+      ETag: etag,
       // Feed readers and previews of links show pictures on pages of their own.
       ...(shown && { 'Cross-Origin-Resource-Policy': 'cross-origin' }),
     });
@@ -60,9 +79,11 @@ class FileSurface implements SurfaceBehaviour<undefined, StoredFile> {
     const { http, log, web } = this.#parts;
     if (res.headersSent) return void res.destroy();
     const requestId = http.idOf(req);
-    const { status, message, code, headers } = presentable(error) ?? new HttpError(500, 'Something went wrong on the server');
+    const { status, message, code, headers } =
+      presentable(error) ?? new HttpError(500, 'Something went wrong on the server');
     if (status >= 500) log.error({ error, request: requestId, path: req.path }, 'a file could not be sent');
-    for (const name of ['Content-Disposition', 'Content-Length', 'ETag', 'Cross-Origin-Resource-Policy']) res.removeHeader(name);
+    for (const name of ['Content-Disposition', 'Content-Length', 'ETag', 'Cross-Origin-Resource-Policy'])
+      res.removeHeader(name);
     if (await web?.fail(req, res, error)) return;
     this.#head(req, res, DATA_POLICY, { 'Cache-Control': 'no-store', ...headers });
     res.status(status).json({ success: false, error: message, code, request_id: requestId });
@@ -83,12 +104,14 @@ interface ServingParts extends SurfaceParts {
 /** /uploads/{id}/{name}. */
 export function serveFiles(plugin: PluginHandle, { store, files: disk, ...parts }: ServingParts): void {
   plugin.surface(files, new FileSurface(parts));
-  plugin.route(files, { method: 'get', path: '/:id/:name', can: 'public', summary: 'A file that a member uploaded' })(async ({ params }) => {
-    const upload = await store.find(params['id'] ?? '');
-    // An address with another name could say anything about what it leads to.
-    if (!upload || params['name'] !== pathName(upload.name)) throw notFound('There is no such file');
-    const path = disk.pathOf(upload.id);
-    if (!(await stat(path).catch(() => undefined))) throw notFound('There is no such file');
-    return { upload, path };
-  });
+  plugin.route(files, { method: 'get', path: '/:id/:name', can: 'public', summary: 'A file that a member uploaded' })(
+    async ({ params }) => {
+      const upload = await store.find(params['id'] ?? '');
+      // An address with another name could say anything about what it leads to.
+      if (!upload || params['name'] !== pathName(upload.name)) throw notFound('There is no such file');
+      const path = disk.pathOf(upload.id);
+      if (!(await stat(path).catch(() => undefined))) throw notFound('There is no such file');
+      return { upload, path };
+    },
+  );
 }

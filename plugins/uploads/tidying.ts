@@ -16,7 +16,10 @@ interface TidyingParts {
   unusedDays(): number;
 }
 
-/** Removes, once a day, what nobody needs: unused files, those of accounts that are gone, avatars that were replaced, and what crashes left on the disk. */
+/**
+ * Removes, once a day, what nobody needs: unused files, those of accounts that are gone, avatars that were replaced,
+ * and what crashes left on the disk.
+ */
 export class Tidying {
   readonly #parts: TidyingParts;
 
@@ -41,15 +44,21 @@ export class Tidying {
       where purpose = 'post' and unused_since is null and not exists (select 1 from upload_use x where x.upload_id = u.id)`);
     const before = new Date(now - unusedDays() * DAY);
     for (let gone = BATCH; gone === BATCH && !signal.aborted;) {
-      gone = (await store.removeWhere(sql`unused_since < ${before} and id in (select id from upload where unused_since < ${before} order by unused_since, id limit ${BATCH})`)).length;
+      gone = (
+        await store.removeWhere(
+          sql`unused_since < ${before} and id in (select id from upload where unused_since < ${before} order by unused_since, id limit ${BATCH})`,
+        )
+      ).length;
     }
   }
 
   async #orphans(signal: AbortSignal): Promise<void> {
     const { accounts, data, store } = this.#parts;
     for (let after = '00000000-0000-0000-0000-000000000000', more = true; more && !signal.aborted;) {
-      const owners = (await data.all(sql<{ id: string }>`
-        select distinct account_id as id from upload where account_id > ${after} order by account_id limit ${BATCH}`)).map(({ id }) => id);
+      const owners = (
+        await data.all(sql<{ id: string }>`
+        select distinct account_id as id from upload where account_id > ${after} order by account_id limit ${BATCH}`)
+      ).map(({ id }) => id);
       const known = await accounts.authors(owners);
       const gone = owners.filter((id) => !known.has(id));
       if (gone.length > 0) await store.removeWhere(sql`account_id = any(${gone}::uuid[])`);

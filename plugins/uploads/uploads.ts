@@ -15,7 +15,8 @@ interface UploadsParts {
 }
 
 /** The address of an upload on this site. The id cannot be guessed; the name is for people. */
-export const pathOf = ({ id, name }: Pick<Upload, 'id' | 'name'>): string => `/uploads/${id}/${encodeURIComponent(pathName(name))}`;
+export const pathOf = ({ id, name }: Pick<Upload, 'id' | 'name'>): string =>
+  `/uploads/${id}/${encodeURIComponent(pathName(name))}`;
 
 /** What members do with files and with their pictures. Who may is checked by whoever calls. */
 export class Uploads {
@@ -31,7 +32,16 @@ export class Uploads {
   }
 
   record({ id, name, type, size, width, height, createdAt }: Upload): UploadRecord {
-    return { id, url: this.#parts.environment.baseUrl + pathOf({ id, name }), name, type, size, width, height, created_at: createdAt.toISOString() };
+    return {
+      id,
+      url: this.#parts.environment.baseUrl + pathOf({ id, name }),
+      name,
+      type,
+      size,
+      width,
+      height,
+      created_at: createdAt.toISOString(),
+    };
   }
 
   /** From the next request on it is gone, and with an avatar the picture of its member. */
@@ -68,6 +78,7 @@ export class Uploads {
 
   async #forget(avatar: Upload): Promise<void> {
     const { accounts } = this.#parts;
-    if ((await accounts.find(avatar.accountId))?.avatarUrl === pathOf(avatar)) await accounts.setAvatar(avatar.accountId, undefined);
+    if ((await accounts.find(avatar.accountId))?.avatarUrl === pathOf(avatar))
+      await accounts.setAvatar(avatar.accountId, undefined);
   }
 }

@@ -11,7 +11,10 @@ const partsOf = (path: string): readonly string[] => path.split('/').filter(Bool
 const fits = (pattern: readonly string[], parts: readonly string[]): boolean =>
   pattern.length === parts.length && pattern.every((part, index) => part.startsWith(':') || part === parts[index]);
 
-/** True for the panel's own paths, and for patterns that begin like one: what is written there is administration, whichever plugin it belongs to. */
+/**
+ * True for the panel's own paths, and for patterns that begin like one: what is written there is administration,
+ * whichever plugin it belongs to.
+ */
 export const belowAdmin = (path: string): boolean => safeDecode(partsOf(path)[0] ?? '') === 'admin';
 
 /** The route that a form is sent to. */
@@ -39,7 +42,9 @@ export function pageOf(req: Request): string {
 /** What stands in a path at the names of its pattern. */
 export function pathParams(pattern: string, path: string): Record<string, string> {
   const [names, values] = [pattern.split('/'), path.split('/')];
-  const pairs = names.flatMap((name, index) => (name.startsWith(':') ? [[name.slice(1), safeDecode(values[index] ?? '')]] : []));
+  const pairs = names.flatMap((name, index) =>
+    name.startsWith(':') ? [[name.slice(1), safeDecode(values[index] ?? '')]] : [],
+  );
   return Object.fromEntries(pairs) as Record<string, string>;
 }
 const safeDecode = (text: string): string => {

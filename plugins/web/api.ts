@@ -1,4 +1,13 @@
-import { defineExtensionPoint, defineSurface, defineToken, type Awaitable, type FieldProblem, type Request, type Response, type Surface } from '#core';
+import {
+  defineExtensionPoint,
+  defineSurface,
+  defineToken,
+  type Awaitable,
+  type FieldProblem,
+  type Request,
+  type Response,
+  type Surface,
+} from '#core';
 import type { Viewer } from '#plugins/access';
 
 /** HTML that may be sent as it is: made by the `html` tag, a template, or the sanitiser; never from text. */
@@ -16,10 +25,20 @@ export class SafeHtml {
   }
 }
 
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
-export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+export const escapeHtml = (text: string): string =>
+  text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
 
-/** A tagged template that escapes everything but `SafeHtml`; arrays are joined, `undefined`, `null` and `false` left out. */
+/**
+ * A tagged template that escapes everything but `SafeHtml`; arrays are joined, `undefined`, `null` and `false` left
+ * out.
+ */
 export function html(strings: TemplateStringsArray, ...values: readonly unknown[]): SafeHtml {
   const show = (value: unknown): string => {
     if (value === undefined || value === null || value === false) return '';
@@ -32,7 +51,7 @@ export function html(strings: TemplateStringsArray, ...values: readonly unknown[
 /** Stands for the visitor's forgery token until the page is sent. Only `web` needs it; others use `csrfField`. */
 export const csrfMark = `c${crypto.randomUUID().replaceAll('-', '')}c`;
 /** The hidden field of a form that a slot renders with `html`; templates write `{{#form}}`, which adds it. */
-export const csrfField: SafeHtml = html`<input type="hidden" name="_csrf" value="${csrfMark}">`;
+export const csrfField: SafeHtml = html`<input type="hidden" name="_csrf" value="${csrfMark}" />`;
 
 /** A feed of what a page shows: in its head for programs, in the footer for people. */
 export interface PageFeed {
@@ -41,7 +60,9 @@ export interface PageFeed {
   /** Media type. */
   readonly type: string;
 }
-/** Adds feeds to the pages of others, by what their heads say. Asked for each page that is made, so it must be quick. */
+/**
+ * Adds feeds to the pages of others, by what their heads say. Asked for each page that is made, so it must be quick.
+ */
 export const pageFeeds = defineExtensionPoint<(head: PageHead) => Awaitable<readonly PageFeed[]>>('web.feeds');
 
 /** A picture that stands for a page where a link to it is shown. */
@@ -107,14 +128,35 @@ export interface Resumed {
 }
 export type PageResult = View | Redirect | Resumed | Negotiated;
 
-export const view = (template: string, head: PageHead, model: object, status = 200): View => ({ kind: 'view', template, head, model, status });
+export const view = (template: string, head: PageHead, model: object, status = 200): View => ({
+  kind: 'view',
+  template,
+  head,
+  model,
+  status,
+});
 /** 303 after a form, 301 for a moved page. `to` is a path of this site. */
-export const redirect = (to: string, { status = 303, notice }: { status?: number; notice?: string } = {}): Redirect => ({ kind: 'redirect', to, status, notice });
+export const redirect = (
+  to: string,
+  { status = 303, notice }: { status?: number; notice?: string } = {},
+): Redirect => ({ kind: 'redirect', to, status, notice });
 /** `pending`: what the form that asks for the password brought along. */
-export const resumed = (pending: string | undefined, otherwise: Redirect): Resumed => ({ kind: 'resumed', pending, otherwise });
-export const negotiated = (page: Negotiated['page'], json: object, status = 200): Negotiated => ({ kind: 'negotiated', page, json, status });
+export const resumed = (pending: string | undefined, otherwise: Redirect): Resumed => ({
+  kind: 'resumed',
+  pending,
+  otherwise,
+});
+export const negotiated = (page: Negotiated['page'], json: object, status = 200): Negotiated => ({
+  kind: 'negotiated',
+  page,
+  json,
+  status,
+});
 
-/** What a form handler's `again` gets when the forgery token or the input was refused: render the form with what was typed. */
+/**
+ * What a form handler's `again` gets when the forgery token or the input was refused: render the form with what was
+ * typed.
+ */
 export interface Retry {
   readonly req: Request;
   readonly res: Response;
@@ -127,28 +169,43 @@ export interface Retry {
   readonly status: number;
 }
 
-/** What `partials/problems` and fields show of a refused form: `wrong` is by field. Nothing for a form that is shown for the first time. */
+/**
+ * What `partials/problems` and fields show of a refused form: `wrong` is by field. Nothing for a form that is shown for
+ * the first time.
+ */
 export const troubleOf = (retry: Pick<Retry, 'message' | 'problems'> | undefined) => ({
-  message: retry?.message, problems: retry?.problems ?? [], wrong: wrongIn(retry?.problems ?? []),
+  message: retry?.message,
+  problems: retry?.problems ?? [],
+  wrong: wrongIn(retry?.problems ?? []),
 });
 
 /** By field, all that is wrong with it. */
 export const wrongIn = (problems: readonly FieldProblem[]): Readonly<Record<string, string>> =>
-  Object.fromEntries([...Map.groupBy(problems, ({ field }) => field)].map(([field, own]) => [field, own.map(({ message }) => message).join('; ')]));
+  Object.fromEntries(
+    [...Map.groupBy(problems, ({ field }) => field)].map(([field, own]) => [
+      field,
+      own.map(({ message }) => message).join('; '),
+    ]),
+  );
 
 /**
  * The surface of pages: everything without a longer prefix. Forms are urlencoded (JSON is accepted too) and carry
  * `_csrf`. Reads of `options`: `login: true` for what only members may open (guests are sent to /login and back),
- * `confirm: true` for what members must have confirmed for within 15 minutes that it is them (they are asked at /login/confirm and come
- * back with what they sent, except secrets; programs get 403 `confirmation_needed`), `multipart: Multipart` for a form with a file (its
- * fields, `_csrf` among them), `longText: true` for a form that may have up to 1 MiB, where others have 64 KiB, `again: (retry: Retry) => View` so that a refused form keeps what was typed, and `button: true` where that
- * page does not show all that is sent, so that after a confirmation one button sends it.
+ * `confirm: true` for what members must have confirmed for within 15 minutes that it is them (they are asked at
+ * /login/confirm and come back with what they sent, except secrets; programs get 403 `confirmation_needed`),
+ * `multipart: Multipart` for a form with a file (its fields, `_csrf` among them), `longText: true` for a form that may
+ * have up to 1 MiB, where others have 64 KiB, `again: (retry: Retry) => View` so that a refused form keeps what was
+ * typed, and `button: true` where that page does not show all that is sent, so that after a confirmation one button
+ * sends it.
  *
- * Every write below `/admin` asks for `login` and `confirm`, whichever plugin it belongs to and whatever its options say.
+ * Every write below `/admin` asks for `login` and `confirm`, whichever plugin it belongs to and whatever its options
+ * say.
  */
 export const pages: Surface<Viewer, PageResult> = defineSurface<Viewer, PageResult>('pages', { prefix: '/' });
 
-/** A place in pages that plugins fill. Item slots get all items of the page at once, so that a filling makes one query. */
+/**
+ * A place in pages that plugins fill. Item slots get all items of the page at once, so that a filling makes one query.
+ */
 export interface Slot<Context> {
   readonly id: string;
   readonly context?: (context: Context) => void;
@@ -156,7 +213,10 @@ export interface Slot<Context> {
 export const defineSlot = <Context>(id: string): Slot<Context> => Object.freeze({ id });
 
 /** Renders one slot for each context; the results keep the contexts' order. Budget 50 ms, then it is left out. */
-export type Fill<Context> = (contexts: readonly Context[], viewer: Viewer) => readonly (SafeHtml | undefined)[] | Promise<readonly (SafeHtml | undefined)[]>;
+export type Fill<Context> = (
+  contexts: readonly Context[],
+  viewer: Viewer,
+) => readonly (SafeHtml | undefined)[] | Promise<readonly (SafeHtml | undefined)[]>;
 export interface SlotFilling {
   readonly slot: string;
   // The slot's context type is checked by `fill`.
@@ -177,7 +237,10 @@ export interface NavigationItem {
   /** A number beside it, none for zero: what waits for the viewer. */
   readonly count?: NavigationCount;
 }
-/** Read for each page that is made; pages that show it are kept under its tags too, which are purged whenever it may have changed. */
+/**
+ * Read for each page that is made; pages that show it are kept under its tags too, which are purged whenever it may
+ * have changed.
+ */
 export interface NavigationCount {
   readonly tags: readonly string[];
   of(viewer: Viewer): Promise<number>;
@@ -187,27 +250,48 @@ export const navigation = defineExtensionPoint<NavigationItem>('web.navigation')
 /** Groups of links in the sidebar, such as the categories; read once per page. */
 export interface SidebarSection {
   readonly title: string;
-  items(viewer: Viewer): Promise<readonly { readonly label: string; readonly href: string; readonly hue?: number; readonly count?: number }[]>;
+  items(
+    viewer: Viewer,
+  ): Promise<
+    readonly { readonly label: string; readonly href: string; readonly hue?: number; readonly count?: number }[]
+  >;
 }
 export const sidebarSections = defineExtensionPoint<SidebarSection>('web.sidebar');
 
 /** Called after a page was shown to a person, from stored bytes too: view counts. Must be quick and must not throw. */
 export interface PageWatcher {
   /** `path` with its query; `key` tells browsers of one address apart, where a returning guest's cookie allows it. */
-  seen(page: { readonly path: string; readonly viewer: Viewer; readonly address: string; readonly userAgent: string; readonly key: string | undefined }): void;
+  seen(page: {
+    readonly path: string;
+    readonly viewer: Viewer;
+    readonly address: string;
+    readonly userAgent: string;
+    readonly key: string | undefined;
+  }): void;
 }
 export const pageWatchers = defineExtensionPoint<PageWatcher>('web.watchers');
 
 export interface Web {
   /** A piece of page for scripts, such as the `html` of a list: template, in the theme of the viewer. */
   fragment(viewer: Viewer, template: string, model: object): Promise<SafeHtml>;
-  /** A text (`plugin:key`) in the site's own language, for what is no page, such as mails; `count` chooses the plural. */
+  /**
+   * A text (`plugin:key`) in the site's own language, for what is no page, such as mails; `count` chooses the plural.
+   */
   text(key: string, values?: Readonly<Record<string, unknown>>): string;
-  /** The page of what went wrong, for surfaces that have no pages; false, without an answer, where it is no browser that opens a page. */
+  /**
+   * The page of what went wrong, for surfaces that have no pages; false, without an answer, where it is no browser that
+   * opens a page.
+   */
   fail(req: Request, res: Response, error: unknown): Promise<boolean>;
-  /** Leaves a sentence for the next page that this browser opens, as `redirect` does: for surfaces that have no such pages. */
+  /**
+   * Leaves a sentence for the next page that this browser opens, as `redirect` does: for surfaces that have no such
+   * pages.
+   */
   leaveNotice(req: Request, res: Response, text: string): void;
-  /** Why pages are made with another theme than the chosen one, or with what was read of it before; undefined while all is well. */
+  /**
+   * Why pages are made with another theme than the chosen one, or with what was read of it before; undefined while all
+   * is well.
+   */
   readonly themeProblem: string | undefined;
   /** Ids of the languages that are installed. */
   readonly languages: readonly string[];
@@ -218,7 +302,10 @@ export interface Web {
 }
 export const Web = defineToken<Web>('Web');
 
-/** Cache tag of all that was rendered: purged when something changes that every page shows, such as name, navigation or theme. */
+/**
+ * Cache tag of all that was rendered: purged when something changes that every page shows, such as name, navigation or
+ * theme.
+ */
 export const renderedTag = 'web.rendered';
 /** Milliseconds for which what was rendered may be kept: it says how long ago things were. */
 export const RENDERED_HOLDS = 60_000;
@@ -237,13 +324,24 @@ export interface Pager {
   readonly links: readonly PagerLink[];
 }
 
-/** What `partials/pager` shows: first, last, the current page and its neighbours. `href` makes a page's address; pages count from 1. */
+/**
+ * What `partials/pager` shows: first, last, the current page and its neighbours. `href` makes a page's address; pages
+ * count from 1.
+ */
 export function pagerOf(page: number, pages: number, href: (page: number) => string): Pager {
-  const shown = [...new Set([1, page - 1, page, page + 1, pages])].filter((number) => number >= 1 && number <= pages).sort((a, b) => a - b);
+  const shown = [...new Set([1, page - 1, page, page + 1, pages])]
+    .filter((number) => number >= 1 && number <= pages)
+    .sort((a, b) => a - b);
   const links = shown.flatMap((number, index): PagerLink[] => {
     const own = { number, href: href(number), current: number === page, gap: false };
     const skipped = index > 0 && number - (shown[index - 1] ?? number) > 1;
     return skipped ? [{ number: 0, href: '', current: false, gap: true }, own] : [own];
   });
-  return { page, pages, previous: page > 1 ? href(page - 1) : undefined, next: page < pages ? href(page + 1) : undefined, links };
+  return {
+    page,
+    pages,
+    previous: page > 1 ? href(page - 1) : undefined,
+    next: page < pages ? href(page + 1) : undefined,
+    links,
+  };
 }

@@ -5,10 +5,19 @@ import { safeUrl } from './helpers.ts';
 import { readPreferences, toPreferences, writePreferences, type Preferences } from './preferences.ts';
 
 const word = Type.Optional(Type.String({ maxLength: 20 }));
-const Appearance = Type.Object({ scheme: word, contrast: word, density: word, text: word, return_to: Type.Optional(Type.String({ maxLength: 500 })) });
+const Appearance = Type.Object({
+  scheme: word,
+  contrast: word,
+  density: word,
+  text: word,
+  return_to: Type.Optional(Type.String({ maxLength: 500 })),
+});
 const PAGE = '/settings/appearance';
 
-/** How pages look on this device, for guests as well: a page with all choices, and where every form for some of them is sent. */
+/**
+ * How pages look on this device, for guests as well: a page with all choices, and where every form for some of them is
+ * sent.
+ */
 export function addAppearance(plugin: PluginHandle, http: Http): void {
   plugin.extend(navigation, { area: 'settings', label: 'web:appearance', href: PAGE });
 
@@ -16,16 +25,27 @@ export function addAppearance(plugin: PluginHandle, http: Http): void {
   // Not as `text`: partials would show it as theirs.
   const page = (actor: Viewer, { text: size, ...preferences }: Preferences, retry?: Retry): View => {
     const head = { name: 'settings', title: 'Appearance', hidden: true, current: PAGE };
-    return view('@web/appearance', head, { ...preferences, size, member: !isGuest(actor), ...troubleOf(retry) }, retry?.status ?? 200);
+    return view(
+      '@web/appearance',
+      head,
+      { ...preferences, size, member: !isGuest(actor), ...troubleOf(retry) },
+      retry?.status ?? 200,
+    );
   };
-  const again = (retry: Retry): View => page(retry.actor, toPreferences({ ...chosenIn(retry.req), ...retry.body }), retry);
+  const again = (retry: Retry): View =>
+    page(retry.actor, toPreferences({ ...chosenIn(retry.req), ...retry.body }), retry);
 
   plugin.route(pages, { method: 'get', path: PAGE, can: 'public', summary: 'How pages look on this device.' })(
     ({ actor, req }) => page(actor, chosenIn(req)),
   );
 
   plugin.route(pages, {
-    method: 'post', path: '/appearance', can: 'public', summary: 'Sets how pages look on this device.', body: Appearance, options: { again },
+    method: 'post',
+    path: '/appearance',
+    can: 'public',
+    summary: 'Sets how pages look on this device.',
+    body: Appearance,
+    options: { again },
   })(({ req, res, body: { return_to: back = '/', ...chosen } }) => {
     writePreferences(res, toPreferences({ ...chosenIn(req), ...chosen }), http.secure(req));
     return redirect(safeUrl(back).startsWith('/') ? safeUrl(back) : '/');

@@ -50,23 +50,46 @@ export class Assets {
   find(kind: string, name: string): Tree | undefined {
     const [owner = '', hash] = name.split('@');
     const key = `${kind}/${owner}`;
-    return [this.#trees.get(key), this.#before.get(key)].find((tree) => tree && (hash === undefined || tree.hash === hash));
+    return [this.#trees.get(key), this.#before.get(key)].find(
+      (tree) => tree && (hash === undefined || tree.hash === hash),
+    );
   }
 
   tree(kind: TreeKind, owner: string): Tree | undefined {
     return this.#trees.get(`${kind}/${owner}`);
   }
 
-  /** Builds what has not been built, so that the first visitor need not wait; problems are logged and shown again on request. */
+  /**
+   * Builds what has not been built, so that the first visitor need not wait; problems are logged and shown again on
+   * request.
+   */
   async warm(): Promise<void> {
     for (const tree of this.#trees.values()) {
-      await tree.file('').catch((error: unknown) => this.#log.error({ plugin: tree.owner, error }, 'its browser files could not be built; the pages work without them'));
+      await tree
+        .file('')
+        .catch((error: unknown) =>
+          this.#log.error(
+            { plugin: tree.owner, error },
+            'its browser files could not be built; the pages work without them',
+          ),
+        );
     }
     const names = await readdir(this.#folder).catch(() => []);
     // What another process has taken away by now is there no more.
-    const found = await Promise.all(names.map((name) => stat(join(this.#folder, name)).then(({ mtimeMs: time }) => ({ name, time }), () => undefined)));
+    const found = await Promise.all(
+      names.map((name) =>
+        stat(join(this.#folder, name)).then(
+          ({ mtimeMs: time }) => ({ name, time }),
+          () => undefined,
+        ),
+      ),
+    );
     const entries = found.filter((entry) => entry !== undefined);
-    await sweep(this.#folder, new Set([...this.#trees.values()].map(({ kind, owner, hash }) => `${kind}-${owner}@${hash}`)), entries);
+    await sweep(
+      this.#folder,
+      new Set([...this.#trees.values()].map(({ kind, owner, hash }) => `${kind}-${owner}@${hash}`)),
+      entries,
+    );
   }
 }
 
@@ -86,7 +109,11 @@ function createTree({ kind, owner, hash, sources, cache }: TreeOptions): Tree {
     return (built = new Map(assets.map((asset) => [asset.path, asset])));
   };
   return {
-    kind, owner, hash, base: `/assets/${kind}/${owner}@${hash}/`, paths: new Set(sources.map(servedPath)),
+    kind,
+    owner,
+    hash,
+    base: `/assets/${kind}/${owner}@${hash}/`,
+    paths: new Set(sources.map(servedPath)),
     file: async (path) => (await (building ??= collect())).get(path),
     peek: (path) => built?.get(path),
   };
@@ -116,7 +143,9 @@ export function filesBelow(folder: string): readonly Source[] {
 export function modulesIn(folder: string): readonly Source[] {
   const client = join(folder, 'client');
   if (!existsSync(client)) return [];
-  const names = readdirSync(client).filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts')).sort();
+  const names = readdirSync(client)
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
+    .sort();
   return names.map((name) => ({ path: name, file: join(client, name), module: true }));
 }
 

@@ -24,8 +24,19 @@ export interface Asset {
 
 /** Everything that may be served; a file of another kind is left out of its tree. */
 export const TYPES: Readonly<Record<string, string>> = {
-  css: 'text/css; charset=utf-8', js: 'text/javascript; charset=utf-8', json: 'application/json; charset=utf-8', txt: 'text/plain; charset=utf-8', woff2: 'font/woff2',
-  webp: 'image/webp', avif: 'image/avif', png: 'image/png', jpg: 'image/jpeg', jpeg: 'image/jpeg', gif: 'image/gif', svg: 'image/svg+xml', ico: 'image/x-icon',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  json: 'application/json; charset=utf-8',
+  txt: 'text/plain; charset=utf-8',
+  woff2: 'font/woff2',
+  webp: 'image/webp',
+  avif: 'image/avif',
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  gif: 'image/gif',
+  svg: 'image/svg+xml',
+  ico: 'image/x-icon',
 };
 const SMALLER = new Set(['css', 'js', 'json', 'txt', 'svg']);
 /** Browsers in which every feature the pages' scripts use was there by November 2026 for two and a half years. */
@@ -46,7 +57,10 @@ export async function build(sources: readonly Source[], cache: string): Promise<
   if (made) return Promise.all(sources.map((source) => load(source, cache)));
   await mkdir(dirname(cache), { recursive: true });
   const work = await mkdtemp(`${cache}.new-`);
-  await modules(sources.filter((source) => source.module), work);
+  await modules(
+    sources.filter((source) => source.module),
+    work,
+  );
   for (const source of sources) if (!source.module && SMALLER.has(extensionOf(source.path))) await shrink(source, work);
   await writeFile(join(work, '.built'), '');
   // Another one may have finished first: its result is the same.
@@ -54,7 +68,11 @@ export async function build(sources: readonly Source[], cache: string): Promise<
   return Promise.all(sources.map((source) => load(source, cache)));
 }
 
-const readBuilt = (cache: string): Promise<boolean> => readFile(join(cache, '.built')).then(() => true, () => false);
+const readBuilt = (cache: string): Promise<boolean> =>
+  readFile(join(cache, '.built')).then(
+    () => true,
+    () => false,
+  );
 
 export const servedPath = ({ path, module }: Source): string => (module ? path.replace(/\.ts$/, '.js') : path);
 
@@ -64,9 +82,18 @@ async function modules(sources: readonly Source[], work: string): Promise<void> 
   const { build: bundle } = await import('esbuild');
   await bundle({
     entryPoints: sources.map((source) => ({ in: source.file ?? '', out: servedPath(source).replace(/\.js$/, '') })),
-    outdir: work, bundle: true, minify: true, format: 'esm', target: BROWSERS, charset: 'utf8', legalComments: 'none', logLevel: 'silent', external: ['@forum/*', '@plugin/*'],
+    outdir: work,
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: BROWSERS,
+    charset: 'utf8',
+    legalComments: 'none',
+    logLevel: 'silent',
+    external: ['@forum/*', '@plugin/*'],
   });
-  for (const source of sources) await write(join(work, servedPath(source)), await readFile(join(work, servedPath(source))));
+  for (const source of sources)
+    await write(join(work, servedPath(source)), await readFile(join(work, servedPath(source))));
 }
 
 async function shrink(source: Source, work: string): Promise<void> {
@@ -78,7 +105,16 @@ async function shrink(source: Source, work: string): Promise<void> {
 async function smallerStyle(text: string): Promise<string> {
   const { transform } = await import('esbuild');
   // No target: what a theme wrote stays as it is, only shorter.
-  return (await transform(text, { loader: 'css', minify: true, charset: 'utf8', legalComments: 'none', logLevel: 'silent', target: 'esnext' })).code;
+  return (
+    await transform(text, {
+      loader: 'css',
+      minify: true,
+      charset: 'utf8',
+      legalComments: 'none',
+      logLevel: 'silent',
+      target: 'esnext',
+    })
+  ).code;
 }
 
 async function write(file: string, body: Buffer): Promise<void> {
@@ -92,19 +128,32 @@ async function load(source: Source, cache: string): Promise<Asset> {
   const path = servedPath(source);
   const extension = extensionOf(path);
   const type = TYPES[extension] ?? 'application/octet-stream';
-  if (!SMALLER.has(extension)) return { path, type, body: await readFile(source.file ?? ''), gzip: undefined, brotli: undefined };
+  if (!SMALLER.has(extension))
+    return { path, type, body: await readFile(source.file ?? ''), gzip: undefined, brotli: undefined };
   const file = join(cache, path);
   const [body, zipped, brotli] = await Promise.all([readFile(file), readFile(`${file}.gz`), readFile(`${file}.br`)]);
   return { path, type, body, gzip: zipped, brotli };
 }
 
-/** Milliseconds after which nobody is still at a tree: until then it may be one that another process on this folder is making. */
+/**
+ * Milliseconds after which nobody is still at a tree: until then it may be one that another process on this folder is
+ * making.
+ */
 const SETTLED = 3_600_000;
 
-/** Removes trees that no longer belong to anything, but for the newest earlier generation of each, which open tabs may ask for. */
-export async function sweep(folder: string, current: ReadonlySet<string>, entries: readonly { readonly name: string; readonly time: number }[]): Promise<void> {
+/**
+ * Removes trees that no longer belong to anything, but for the newest earlier generation of each, which open tabs may
+ * ask for.
+ */
+export async function sweep(
+  folder: string,
+  current: ReadonlySet<string>,
+  entries: readonly { readonly name: string; readonly time: number }[],
+): Promise<void> {
   const settled = Date.now() - SETTLED;
-  const old = entries.filter(({ name, time }) => !current.has(name) && time < settled).sort((a, b) => b.time - a.time || a.name.localeCompare(b.name));
+  const old = entries
+    .filter(({ name, time }) => !current.has(name) && time < settled)
+    .sort((a, b) => b.time - a.time || a.name.localeCompare(b.name));
   const kept = new Set<string>();
   for (const { name } of old) {
     const owner = name.slice(0, name.lastIndexOf('@'));

@@ -10,12 +10,18 @@ interface Step<Name extends string> {
   readonly bits: Uint32Array;
 }
 
-/** The CRC-32 of pieces in a row of which only the short ones change: what the long ones add is computed once, as zlib's crc32_combine does. */
+/**
+ * The CRC-32 of pieces in a row of which only the short ones change: what the long ones add is computed once, as zlib's
+ * crc32_combine does.
+ */
 export class Checksum<Name extends string> {
   readonly #steps: readonly Step<Name>[];
 
   constructor(pieces: readonly Piece<Name>[]) {
-    this.#steps = pieces.map((piece) => ({ own: Buffer.isBuffer(piece) ? crc32(piece) : piece.what, bits: bitsBehind(piece.length) }));
+    this.#steps = pieces.map((piece) => ({
+      own: Buffer.isBuffer(piece) ? crc32(piece) : piece.what,
+      bits: bitsBehind(piece.length),
+    }));
   }
 
   of(values: Readonly<Record<Name, string>>): number {

@@ -8,7 +8,9 @@ export interface Colour {
 const OKLCH = /^oklch\(\s*([\d.]+)%\s+([\d.]+)\s+([\d.]+)\s*\)$/;
 const HEX = /^#([\da-f]{6})$/i;
 
-/** Reads `oklch(L% C H)` or `#rrggbb`; anything else is `undefined`, so that nothing typed reaches a stylesheet as text. */
+/**
+ * Reads `oklch(L% C H)` or `#rrggbb`; anything else is `undefined`, so that nothing typed reaches a stylesheet as text.
+ */
 export function parseColour(text: string): Colour | undefined {
   const oklch = OKLCH.exec(text.trim());
   if (oklch) {
@@ -71,7 +73,11 @@ function linear({ l, c, h }: Colour): [number, number, number] {
 }
 
 function fromHex(digits: string): Colour {
-  const [r, g, b] = [0, 2, 4].map((at) => decode(Number.parseInt(digits.slice(at, at + 2), 16) / 255)) as [number, number, number];
+  const [r, g, b] = [0, 2, 4].map((at) => decode(Number.parseInt(digits.slice(at, at + 2), 16) / 255)) as [
+    number,
+    number,
+    number,
+  ];
   const long = Math.cbrt(0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b);
   const middle = Math.cbrt(0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b);
   const short = Math.cbrt(0.0883024619 * r + 0.2817188376 * g + 0.6299787005 * b);

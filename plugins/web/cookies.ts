@@ -8,13 +8,18 @@ const LONGEST = 300;
 const WAITS = 60_000;
 
 /** Leaves a sentence for the next page this browser opens. `waits`: milliseconds within which that must be. */
-export function leaveNotice(res: Response, text: string, { secure, waits = WAITS }: { readonly secure: boolean; readonly waits?: number }): void {
+export function leaveNotice(
+  res: Response,
+  text: string,
+  { secure, waits = WAITS }: { readonly secure: boolean; readonly waits?: number },
+): void {
   const value = Buffer.from(text.slice(0, LONGEST)).toString('base64url');
   res.cookie(cookieName(NOTICE, secure), value, { path: '/', maxAge: waits, httpOnly: true, sameSite: 'lax', secure });
 }
 
 /** Such a page is not like everyone's. */
-export const hasNotice = (header: string | undefined, secure: boolean): boolean => cookieOf(header, cookieName(NOTICE, secure)) !== undefined;
+export const hasNotice = (header: string | undefined, secure: boolean): boolean =>
+  cookieOf(header, cookieName(NOTICE, secure)) !== undefined;
 
 /** The waiting sentence, shown once. It is text like any other: escaped where it is printed. */
 export function takeNotice(header: string | undefined, res: Response, secure: boolean): string | undefined {

@@ -18,17 +18,24 @@ export function problemOf(options: Omit<LookOptions, 'assets'>): string | undefi
 }
 
 /**
- * A theme that cannot be used gives way to itself as it was `worn` last, while that knows every plugin, else to the default one, and that one to
- * whatever was worn. Throws where nothing is left.
+ * A theme that cannot be used gives way to itself as it was `worn` last, while that knows every plugin, else to the
+ * default one, and that one to whatever was worn. Throws where nothing is left.
  */
-export function createUsableLook(options: LookOptions, worn: Look | undefined, log: Logger): { readonly look: Look; readonly problem?: string } {
+export function createUsableLook(
+  options: LookOptions,
+  worn: Look | undefined,
+  log: Logger,
+): { readonly look: Look; readonly problem?: string } {
   const { theme } = options;
   try {
     return { look: createLook(options) };
   } catch (error) {
     const problem = messageOf(error);
     if (worn?.theme === theme && options.plugins.every(({ id }) => worn.plugins.has(id))) {
-      log.error({ error, theme }, 'the theme can no longer be used as it is on disk; pages go on with what was read before');
+      log.error(
+        { error, theme },
+        'the theme can no longer be used as it is on disk; pages go on with what was read before',
+      );
       return { look: worn, problem };
     }
     if (theme === ROOT_THEME && !worn) throw error;
@@ -38,8 +45,9 @@ export function createUsableLook(options: LookOptions, worn: Look | undefined, l
 }
 
 /**
- * What it returns is called when a plugin or the theme has changed. Many plugins change at once, above all at the start: what comes of it is
- * made when it is asked for, or when they have settled, and files for browsers before somebody asks.
+ * What it returns is called when a plugin or the theme has changed. Many plugins change at once, above all at the
+ * start: what comes of it is made when it is asked for, or when they have settled, and files for browsers before
+ * somebody asks.
  */
 export function keepDressed(plugin: PluginHandle, pages: Pages, assets: Assets): () => void {
   // One after the other, and waited for at the stop: nothing is written into a data directory that was let go of.

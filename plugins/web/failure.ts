@@ -18,9 +18,24 @@ export interface Failure {
 /** Anything thrown, as this viewer may see it; what may not be shown is a fault of ours and says nothing. */
 export function failureOf(error: unknown, viewer: Viewer): Failure {
   const shown = presentable(error);
-  if (!shown) return { status: 500, code: 'internal_error', message: 'Something went wrong on the server', details: [], headers: {}, own: false };
+  if (!shown)
+    return {
+      status: 500,
+      code: 'internal_error',
+      message: 'Something went wrong on the server',
+      details: [],
+      headers: {},
+      own: false,
+    };
   const { status, code, message, details, headers, operators } = shown;
-  return { status, code, message: isStaff(viewer) ? (operators ?? message) : message, details, headers, own: operators !== undefined };
+  return {
+    status,
+    code,
+    message: isStaff(viewer) ? (operators ?? message) : message,
+    details,
+    headers,
+    own: operators !== undefined,
+  };
 }
 
 /** The envelope of every JSON failure, on this surface as on the API's. */
@@ -38,7 +53,10 @@ export const opensPage = (req: Request): boolean => !wantsJson(req) && (req.head
 const OWN_TEXT = new Set([404, 403, 500, 503, 507]);
 
 /** Failures whose page has words of its own, by code. */
-const OWN_WORDS: Readonly<Record<string, string>> = { csrf_failed: 'web:error.expired', read_only: 'web:error.read_only' };
+const OWN_WORDS: Readonly<Record<string, string>> = {
+  csrf_failed: 'web:error.expired',
+  read_only: 'web:error.read_only',
+};
 
 /** For whom and for what an error page is; `back` is the page that a refused form stands on. */
 export interface ErrorPlace {
@@ -49,7 +67,10 @@ export interface ErrorPlace {
   readonly requestId: string;
 }
 
-/** The error page in the theme. A form that its route cannot show again says that its page was too old, and where that is. */
+/**
+ * The error page in the theme. A form that its route cannot show again says that its page was too old, and where that
+ * is.
+ */
 export function errorView(failure: Failure, { locale, viewer, url, back, requestId }: ErrorPlace): View {
   const { status, message, headers } = failure;
   const guest = isGuest(viewer);
@@ -57,10 +78,14 @@ export function errorView(failure: Failure, { locale, viewer, url, back, request
   const words = OWN_WORDS[failure.code];
   const titleKey = words ?? `web:error.${status}`;
   const title = locale.text(titleKey);
-  const ownKey = words === undefined ? `web:error.${status}.${status === 403 && guest ? 'guest' : 'text'}` : `${words}.text`;
+  const ownKey =
+    words === undefined ? `web:error.${status}.${status === 403 && guest ? 'guest' : 'text'}` : `${words}.text`;
   const own = OWN_TEXT.has(status) && !failure.own ? locale.text(ownKey) : message;
   const model = {
-    status, requestId, title: title === titleKey ? locale.text('web:error.500') : title, message: own,
+    status,
+    requestId,
+    title: title === titleKey ? locale.text('web:error.500') : title,
+    message: own,
     retryAfter: headers['Retry-After'] === undefined ? undefined : Number(headers['Retry-After']),
     login: guest && !expired && (status === 401 || status === 403) ? url : undefined,
     back: expired ? back : undefined,

@@ -42,7 +42,13 @@ export interface FormModel {
 const SHOWN_CHOICES = 5;
 /** Characters above which a text gets more than one line. */
 const LONG_TEXT = 120;
-const FORMATS: Readonly<Record<string, string>> = { email: 'email', uri: 'url', date: 'date', time: 'time', color: 'color' };
+const FORMATS: Readonly<Record<string, string>> = {
+  email: 'email',
+  uri: 'url',
+  date: 'date',
+  time: 'time',
+  color: 'color',
+};
 
 export interface FormTexts {
   /** Shown as help where a secret is stored already. */
@@ -51,21 +57,31 @@ export interface FormTexts {
 }
 
 /** The view model of a form for an object schema: pure, so that it can be made wherever the values are. */
-export function formModel(schema: object, values: Readonly<Record<string, unknown>>, problems: readonly FieldProblem[], texts: FormTexts): FormModel {
+export function formModel(
+  schema: object,
+  values: Readonly<Record<string, unknown>>,
+  problems: readonly FieldProblem[],
+  texts: FormTexts,
+): FormModel {
   const { properties = {}, required = [] } = schema as Schema;
   // Sorting is stable: fields without an order keep the schema's.
   const entries = Object.entries(properties).sort(([, a], [, b]) => (a['x-order'] ?? 0) - (b['x-order'] ?? 0));
   const wrong = new Map(problems.map(({ field, message }) => [field, message]));
   const label = (name: string): string => properties[name]?.title ?? words(name);
   // A problem deep inside a value belongs to the field that shows the value.
-  const owner = (field: string): string => Object.keys(properties).find((name) => field === name || field.startsWith(`${name}.`)) ?? field;
+  const owner = (field: string): string =>
+    Object.keys(properties).find((name) => field === name || field.startsWith(`${name}.`)) ?? field;
   const fields = entries.map(([name, own]) => {
     const given = { value: values[name], problem: problemOf(wrong, name), required: required.includes(name), texts };
     return { group: own['x-group'], field: toField(name, own, given) };
   });
-  const groups = [...Map.groupBy(fields, ({ group }) => group)].map(([group, members]) => ({ title: group && words(group), fields: members.map(({ field }) => field) }));
+  const groups = [...Map.groupBy(fields, ({ group }) => group)].map(([group, members]) => ({
+    title: group && words(group),
+    fields: members.map(({ field }) => field),
+  }));
   return {
-    message: problems.length > 0 ? texts.problem : undefined, groups,
+    message: problems.length > 0 ? texts.problem : undefined,
+    groups,
     problems: problems.map(({ field, message }) => ({ field: owner(field), message, label: label(owner(field)) })),
   };
 }
@@ -81,27 +97,70 @@ interface Given {
 }
 
 function toField(name: string, schema: Schema, { value = schema.default, problem, required, texts }: Given): FormField {
-  const base = { name, label: schema.title ?? words(name), help: schema.description, problem, danger: schema['x-danger'] };
+  const base = {
+    name,
+    label: schema.title ?? words(name),
+    help: schema.description,
+    problem,
+    danger: schema['x-danger'],
+  };
   const choices = choicesOf(schema);
   if (schema['x-secret']) {
-    const help = [schema.description, value === undefined || value === '' ? undefined : texts.secretSet].filter(Boolean).join(' ');
+    const help = [schema.description, value === undefined || value === '' ? undefined : texts.secretSet]
+      .filter(Boolean)
+      .join(' ');
     return { ...base, kind: 'input', type: 'password', value: '', autocomplete: 'off', help };
   }
   if (schema.type === 'boolean') return { ...base, kind: 'switch', checked: value === true || value === 'true' };
-  if (choices) return { ...base, required, value, kind: choices.length <= SHOWN_CHOICES ? 'choices' : 'select', options: offering(choices, value) };
+  if (choices)
+    return {
+      ...base,
+      required,
+      value,
+      kind: choices.length <= SHOWN_CHOICES ? 'choices' : 'select',
+      options: offering(choices, value),
+    };
   if (schema.type === 'array') return listField(base, schema, value);
   if (schema.type === 'integer' || schema.type === 'number') {
     const { minimum: min, maximum: max, multipleOf: step = schema.type === 'integer' ? 1 : 'any' } = schema;
-    return { ...base, required, kind: 'input', type: 'number', value, min, max, hasMin: min !== undefined, hasMax: max !== undefined, step, inputmode: 'numeric' };
+    return {
+      ...base,
+      required,
+      kind: 'input',
+      type: 'number',
+      value,
+      min,
+      max,
+      hasMin: min !== undefined,
+      hasMax: max !== undefined,
+      step,
+      inputmode: 'numeric',
+    };
   }
-  if (schema.type !== 'string') return { ...base, kind: 'textarea', value: typeof value === 'string' ? value : JSON.stringify(value ?? null, undefined, 2), rows: 6 };
+  if (schema.type !== 'string')
+    return {
+      ...base,
+      kind: 'textarea',
+      value: typeof value === 'string' ? value : JSON.stringify(value ?? null, undefined, 2),
+      rows: 6,
+    };
   // An empty text is a text: only a least length keeps it from being left out.
-  const limits = { required: required && (schema.minLength ?? 0) > 0, value, minlength: schema.minLength, maxlength: schema.maxLength, pattern: readable(schema.pattern) };
-  if (schema['x-markdown'] || (!schema.pattern && (schema.maxLength ?? 0) > LONG_TEXT)) return { ...base, ...limits, kind: 'textarea' };
+  const limits = {
+    required: required && (schema.minLength ?? 0) > 0,
+    value,
+    minlength: schema.minLength,
+    maxlength: schema.maxLength,
+    pattern: readable(schema.pattern),
+  };
+  if (schema['x-markdown'] || (!schema.pattern && (schema.maxLength ?? 0) > LONG_TEXT))
+    return { ...base, ...limits, kind: 'textarea' };
   return { ...base, ...limits, kind: 'input', type: FORMATS[schema.format ?? ''] ?? 'text' };
 }
 
-/** A pattern as far as browsers read it, which are stricter than JSON Schema; what they cannot read the server checks alone. */
+/**
+ * A pattern as far as browsers read it, which are stricter than JSON Schema; what they cannot read the server checks
+ * alone.
+ */
 function readable(pattern: string | undefined): string | undefined {
   try {
     return pattern && new RegExp(pattern, 'v').source;
@@ -114,13 +173,19 @@ function listField(base: { readonly name: string; readonly label: string }, sche
   const values = Array.isArray(value) ? value : [];
   const choices = schema.items && choicesOf(schema.items);
   if (choices) return { ...base, name: `${base.name}[]`, kind: 'choices', type: 'checkbox', values, options: choices };
-  if (schema.items?.type !== 'string') return { ...base, kind: 'textarea', value: JSON.stringify(values, undefined, 2), rows: 6 };
-  return { ...base, kind: 'list', items: [...values.map(String), ''].map((item, index) => ({ value: item, number: index + 1 })) };
+  if (schema.items?.type !== 'string')
+    return { ...base, kind: 'textarea', value: JSON.stringify(values, undefined, 2), rows: 6 };
+  return {
+    ...base,
+    kind: 'list',
+    items: [...values.map(String), ''].map((item, index) => ({ value: item, number: index + 1 })),
+  };
 }
 
 /** What is stored and no longer offered stays a choice: a form would show another, and store that when it is saved. */
 function offering(choices: readonly Choice[], value: unknown): readonly Choice[] {
-  const there = value === undefined || value === null || choices.some((choice) => String(choice.value) === String(value));
+  const there =
+    value === undefined || value === null || choices.some((choice) => String(choice.value) === String(value));
   return there ? choices : [...choices, { value, label: words(String(value)) }];
 }
 

@@ -6,9 +6,22 @@ import { NONCE_MARK } from './marks.ts';
 const SELF = ["'self'"];
 /** No 'self' for scripts: uploads share the origin, and with 'strict-dynamic' injected markup cannot pull one in. */
 const PAGE_POLICY: Policy = {
-  'default-src': ["'none'"], 'script-src': [`'nonce-${NONCE_MARK}'`, "'strict-dynamic'"], 'style-src': SELF, 'img-src': ["'self'", 'data:', 'blob:'],
-  'font-src': SELF, 'connect-src': SELF, 'media-src': SELF, 'manifest-src': SELF, 'worker-src': SELF, 'frame-src': SELF, 'frame-ancestors': SELF,
-  'form-action': SELF, 'base-uri': ["'none'"], 'object-src': ["'none'"], 'require-trusted-types-for': ["'script'"], 'trusted-types': ['forum-html'],
+  'default-src': ["'none'"],
+  'script-src': [`'nonce-${NONCE_MARK}'`, "'strict-dynamic'"],
+  'style-src': SELF,
+  'img-src': ["'self'", 'data:', 'blob:'],
+  'font-src': SELF,
+  'connect-src': SELF,
+  'media-src': SELF,
+  'manifest-src': SELF,
+  'worker-src': SELF,
+  'frame-src': SELF,
+  'frame-ancestors': SELF,
+  'form-action': SELF,
+  'base-uri': ["'none'"],
+  'object-src': ["'none'"],
+  'require-trusted-types-for': ["'script'"],
+  'trusted-types': ['forum-html'],
 };
 const POLICY = 'Content-Security-Policy';
 

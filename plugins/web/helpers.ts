@@ -25,20 +25,28 @@ export type Helpers = Readonly<Record<string, (this: unknown, ...args: any[]) =>
 
 const SCHEMES = /^(https?:|mailto:|#|\?|\/(?!\/)|\.\.?\/)/i;
 
-/** A link that is safe to print: a path of this site, or an address of http, https or mailto; anything else becomes "#". */
+/**
+ * A link that is safe to print: a path of this site, or an address of http, https or mailto; anything else becomes "#".
+ */
 export function safeUrl(value: unknown): string {
   const text = String(value ?? '');
   return SCHEMES.test(text) && !text.includes('\\') ? text : '#';
 }
 
 /** One of the 24 hue classes; nothing where there is no hue. */
-export const hueClass = (hue: unknown): string => (typeof hue === 'number' ? `hue-${(((Math.round(hue / 15) * 15) % 360) + 360) % 360}` : '');
+export const hueClass = (hue: unknown): string =>
+  typeof hue === 'number' ? `hue-${(((Math.round(hue / 15) * 15) % 360) + 360) % 360}` : '';
 
 const hueOf = (name: string): number => (createHash('sha1').update(name).digest()[0] ?? 0) * 15;
 
 /** Text for inside a script element: no character in it can end the element or the string. */
 export const safeJson = (value: unknown): SafeHtml =>
-  new SafeHtml(JSON.stringify(value ?? null).replace(/[<>&\u2028\u2029]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`));
+  new SafeHtml(
+    JSON.stringify(value ?? null).replace(
+      /[<>&\u2028\u2029]/g,
+      (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    ),
+  );
 
 const toDate = (value: unknown): Date | undefined => {
   const date = value instanceof Date ? value : new Date(String(value));
@@ -48,7 +56,16 @@ const toDate = (value: unknown): Date | undefined => {
 const truthy = (value: unknown): boolean => (Array.isArray(value) ? value.length > 0 : Boolean(value));
 const textOf = (value: unknown): string => (value === undefined || value === null ? '' : String(value));
 
-const FORM_ATTRIBUTES = new Set(['class', 'id', 'role', 'name', 'autocomplete', 'aria-label', 'data-enhance', 'enctype']);
+const FORM_ATTRIBUTES = new Set([
+  'class',
+  'id',
+  'role',
+  'name',
+  'autocomplete',
+  'aria-label',
+  'data-enhance',
+  'enctype',
+]);
 
 interface Person {
   readonly username?: string;
@@ -57,24 +74,34 @@ interface Person {
 
 /** Every helper templates may call; `scope` answers for the render under way. README.md documents each. */
 export function createHelpers(scope: () => Scope): Helpers {
-  const sized = (value: unknown): string => (['sm', 'lg', 'xl'].includes(String(value)) ? ` avatar-${String(value)}` : '');
+  const sized = (value: unknown): string =>
+    ['sm', 'lg', 'xl'].includes(String(value)) ? ` avatar-${String(value)}` : '';
   const icon = (name: unknown, { hash }: Options): SafeHtml => {
     const paths = scope().icon(String(name));
     if (!paths) return new SafeHtml('');
-    const shapes = paths.map((d) => html`<path d="${d}"/>`);
-    return html`<svg class="icon${hash['flip'] ? ' icon-flip' : ''}" viewBox="0 0 24 24" aria-hidden="true">${shapes}</svg>`;
+    const shapes = paths.map((d) => html`<path d="${d}" />`);
+    return html`<svg class="icon${hash['flip'] ? ' icon-flip' : ''}" viewBox="0 0 24 24" aria-hidden="true">
+      ${shapes}
+    </svg>`;
   };
   const moment = (value: unknown, show: (date: Date) => string, relative: boolean): SafeHtml => {
     const date = toDate(value);
     if (!date) return new SafeHtml('');
     const { locale } = scope();
-    return html`<time datetime="${date.toISOString()}" title="${locale.date(date)}"${relative ? new SafeHtml(' data-relative') : ''}>${show(date)}</time>`;
+    return html`<time
+      datetime="${date.toISOString()}"
+      title="${locale.date(date)}"
+      ${relative ? new SafeHtml(' data-relative') : ''}
+      >${show(date)}</time
+    >`;
   };
   return {
     t: (key: unknown, { hash }: Options) => scope().locale.text(String(key), hash),
-    plural: (key: unknown, count: unknown, { hash }: Options) => scope().locale.text(String(key), { ...hash, count: Number(count) }),
+    plural: (key: unknown, count: unknown, { hash }: Options) =>
+      scope().locale.text(String(key), { ...hash, count: Number(count) }),
     num: (value: unknown) => (value === undefined || value === null ? '' : scope().locale.number(Number(value))),
-    time: (value: unknown, { hash }: Options) => moment(value, (date) => (hash['date'] ? scope().locale.day(date) : scope().locale.date(date)), false),
+    time: (value: unknown, { hash }: Options) =>
+      moment(value, (date) => (hash['date'] ? scope().locale.day(date) : scope().locale.date(date)), false),
     rel: (value: unknown) => moment(value, (date) => scope().locale.relative(date, scope().now), true),
     iso: (value: unknown) => toDate(value)?.toISOString() ?? '',
     url: (...args: unknown[]) => {
@@ -90,29 +117,53 @@ export function createHelpers(scope: () => Scope): Helpers {
     hue: (value: unknown) => hueClass(value),
     avatar: (person: Person | undefined, { hash }: Options) => {
       const name = person?.username ?? '?';
-      if (person?.avatar_url) return html`<img class="avatar${sized(hash['size'])}" src="${safeUrl(person.avatar_url)}" alt="" width="40" height="40" loading="lazy" decoding="async">`;
+      if (person?.avatar_url)
+        return html`<img
+          class="avatar${sized(hash['size'])}"
+          src="${safeUrl(person.avatar_url)}"
+          alt=""
+          width="40"
+          height="40"
+          loading="lazy"
+          decoding="async"
+        />`;
       const letter = [...name.replace(/[^\p{L}\p{N}]/gu, '')][0] ?? '?';
-      return html`<span class="avatar avatar-letter ${hueClass(hueOf(name))}${sized(hash['size'])}" aria-hidden="true">${letter.toLocaleUpperCase()}</span>`;
+      return html`<span class="avatar avatar-letter ${hueClass(hueOf(name))}${sized(hash['size'])}" aria-hidden="true"
+        >${letter.toLocaleUpperCase()}</span
+      >`;
     },
-    eq: (a: unknown, b: unknown) => a === b || (a !== undefined && a !== null && b !== undefined && b !== null && String(a) === String(b)),
+    eq: (a: unknown, b: unknown) =>
+      a === b || (a !== undefined && a !== null && b !== undefined && b !== null && String(a) === String(b)),
     not: (value: unknown) => !truthy(value),
-    and: (...args: unknown[]) => args.slice(0, -1).find((value) => !truthy(value)) ?? (args.slice(0, -1).every(truthy) ? args.at(-2) : false),
+    and: (...args: unknown[]) =>
+      args.slice(0, -1).find((value) => !truthy(value)) ?? (args.slice(0, -1).every(truthy) ? args.at(-2) : false),
     or: (...args: unknown[]) => args.slice(0, -1).find(truthy),
     gt: (a: unknown, b: unknown) => Number(a) > Number(b),
-    has: (list: unknown, item: unknown) => (Array.isArray(list) ? list.includes(item) : typeof list === 'object' && list !== null && Object.hasOwn(list, String(item))),
-    list: (...args: unknown[]) => args.slice(0, -1).filter((value) => value !== undefined && value !== null && value !== false),
+    has: (list: unknown, item: unknown) =>
+      Array.isArray(list)
+        ? list.includes(item)
+        : typeof list === 'object' && list !== null && Object.hasOwn(list, String(item)),
+    list: (...args: unknown[]) =>
+      args.slice(0, -1).filter((value) => value !== undefined && value !== null && value !== false),
     object: ({ hash }: Options) => ({ ...hash }),
     truncate: (value: unknown, length: unknown) => {
       const characters = [...textOf(value)];
-      return characters.length <= Number(length) ? textOf(value) : `${characters.slice(0, Number(length) - 1).join('').trimEnd()}…`;
+      return characters.length <= Number(length)
+        ? textOf(value)
+        : `${characters
+            .slice(0, Number(length) - 1)
+            .join('')
+            .trimEnd()}…`;
     },
     json: (value: unknown) => safeJson(value),
     csrf: () => csrfField,
     form: function (this: unknown, action: unknown, { hash, fn, data }: Options) {
       const attributes = Object.entries(hash).filter(([key]) => FORM_ATTRIBUTES.has(key));
-      const shown = attributes.map(([key, value]) => (value === undefined || value === false ? '' : html` ${key}="${value === true ? '' : value}"`));
+      const shown = attributes.map(([key, value]) =>
+        value === undefined || value === false ? '' : html` ${key}="${value === true ? '' : value}"`,
+      );
       const inner = new SafeHtml(fn?.(this, data ? { data } : {}) ?? '');
-      return html`<form method="post" action="${safeUrl(action)}"${shown}>${csrfField}${inner}</form>`;
+      return html`<form method="post" action="${safeUrl(action)}" ${shown}>${csrfField}${inner}</form>`;
     },
     slot: function (this: unknown, id: unknown, ...rest: unknown[]) {
       const { fn, data } = rest.at(-1) as Options;

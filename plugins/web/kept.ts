@@ -19,7 +19,10 @@ interface Hole {
 type Piece = Buffer | Hole;
 
 /** 16 random bytes in base64, and an HMAC-SHA256 in base64url. */
-const HOLES: Readonly<Record<What, Hole>> = { nonce: { what: 'nonce', length: 24 }, csrf: { what: 'csrf', length: 43 } };
+const HOLES: Readonly<Record<What, Hole>> = {
+  nonce: { what: 'nonce', length: 24 },
+  csrf: { what: 'csrf', length: 43 },
+};
 
 // Header of a gzip stream without name or time; the answer's checksum and length follow the last part.
 const GZIP_HEAD = Buffer.from('\x1f\x8b\b\0\0\0\0\0\x02\xff', 'latin1');
@@ -45,7 +48,9 @@ export class KeptPage {
   constructor(text: string, path: string) {
     this.path = path;
     this.hash = pageHash(text);
-    this.#pieces = splitMarks(text).map((piece, index) => (index % 2 === 0 ? Buffer.from(piece) : piece === csrfMark ? HOLES.csrf : HOLES.nonce));
+    this.#pieces = splitMarks(text).map((piece, index) =>
+      index % 2 === 0 ? Buffer.from(piece) : piece === csrfMark ? HOLES.csrf : HOLES.nonce,
+    );
     this.size = 3 * lengthOf(this.#pieces);
   }
 
@@ -64,7 +69,10 @@ export class KeptPage {
 /** Buffers of one page that wait to be filled again: about as many as are on their way at a time on a busy page. */
 const SPARE = 8;
 
-/** Bytes that are the same in every answer but for their holes. A buffer is used again once the system has taken it: copying a page would cost more than all else. */
+/**
+ * Bytes that are the same in every answer but for their holes. A buffer is used again once the system has taken it:
+ * copying a page would cost more than all else.
+ */
 class Mould {
   readonly #whole: Buffer;
   readonly #holes: readonly (Hole & { readonly at: number })[];
@@ -73,7 +81,9 @@ class Mould {
 
   constructor(pieces: readonly Piece[], finish?: (bytes: Buffer, answering: Answering) => void) {
     this.#whole = Buffer.concat(pieces.map((piece) => (Buffer.isBuffer(piece) ? piece : Buffer.alloc(piece.length))));
-    this.#holes = pieces.flatMap((piece, index) => (Buffer.isBuffer(piece) ? [] : [{ ...piece, at: lengthOf(pieces.slice(0, index)) }]));
+    this.#holes = pieces.flatMap((piece, index) =>
+      Buffer.isBuffer(piece) ? [] : [{ ...piece, at: lengthOf(pieces.slice(0, index)) }],
+    );
     this.#finish = finish;
   }
 
@@ -96,7 +106,10 @@ function zip(pieces: readonly Piece[]): Mould {
   const checksum = new Checksum(pieces);
   const size = lengthOf(pieces);
   const blocks = pieces.flatMap((piece): Piece[] =>
-    Buffer.isBuffer(piece) ? [deflateRawSync(piece, { level: 9, finishFlush: constants.Z_SYNC_FLUSH })] : [storedHead(piece.length), piece]);
+    Buffer.isBuffer(piece)
+      ? [deflateRawSync(piece, { level: 9, finishFlush: constants.Z_SYNC_FLUSH })]
+      : [storedHead(piece.length), piece],
+  );
   return new Mould([GZIP_HEAD, ...blocks, GZIP_LAST, Buffer.alloc(GZIP_END)], (bytes, answering) => {
     bytes.writeUInt32LE(checksum.of(answering), bytes.length - GZIP_END);
     bytes.writeUInt32LE(size, bytes.length - GZIP_END + 4);

@@ -8,7 +8,8 @@ type Messages = ReadonlyMap<string, Message>;
 const RIGHT_TO_LEFT = new Set(['ar', 'dv', 'fa', 'he', 'ku', 'ps', 'sd', 'ug', 'ur', 'yi']);
 
 /** A zone that this machine knows, else UTC. */
-const knownZone = (zone: string): string => (zone === 'UTC' || Intl.supportedValuesOf('timeZone').includes(zone) ? zone : 'UTC');
+const knownZone = (zone: string): string =>
+  zone === 'UTC' || Intl.supportedValuesOf('timeZone').includes(zone) ? zone : 'UTC';
 
 interface Formats {
   readonly zone: string;
@@ -16,7 +17,9 @@ interface Formats {
   readonly day: Intl.DateTimeFormat;
 }
 
-/** One language of the pages: texts by `plugin:key`, plurals, numbers and times. English fills what a translation lacks. */
+/**
+ * One language of the pages: texts by `plugin:key`, plurals, numbers and times. English fills what a translation lacks.
+ */
 export class Locale {
   readonly id: string;
   readonly direction: 'ltr' | 'rtl';
@@ -37,14 +40,22 @@ export class Locale {
     this.#zone = zone;
   }
 
-  /** `key` is `owner:name`; a key without a text anywhere is shown as it is, so that it is noticed. `count` chooses the plural. */
+  /**
+   * `key` is `owner:name`; a key without a text anywhere is shown as it is, so that it is noticed. `count` chooses the
+   * plural.
+   */
   text(key: string, values: Readonly<Record<string, unknown>> = {}): string {
     const colon = key.indexOf(':');
     const [owner, name] = [key.slice(0, Math.max(0, colon)), key.slice(colon + 1)];
     const message = this.#messages(owner, this.id).get(name) ?? this.#messages(owner, 'en').get(name);
     if (message === undefined) return key;
-    const form = typeof message === 'string' ? message : (message[this.#plural.select(Number(values['count']))] ?? message.other ?? key);
-    return form.replace(/\{([a-zA-Z_]+)\}/g, (hole, value: string) => (value in values ? this.#show(values[value]) : hole));
+    const form =
+      typeof message === 'string'
+        ? message
+        : (message[this.#plural.select(Number(values['count']))] ?? message.other ?? key);
+    return form.replace(/\{([a-zA-Z_]+)\}/g, (hole, value: string) =>
+      value in values ? this.#show(values[value]) : hole,
+    );
   }
 
   number(value: number): string {
@@ -72,7 +83,12 @@ export class Locale {
     const zone = this.#zone();
     if (this.#formats?.zone === zone) return this.#formats;
     const day = { year: 'numeric', month: 'long', day: 'numeric', timeZone: knownZone(zone) } as const;
-    const date = new Intl.DateTimeFormat(this.id, { ...day, hour: 'numeric', minute: '2-digit', timeZoneName: 'short' });
+    const date = new Intl.DateTimeFormat(this.id, {
+      ...day,
+      hour: 'numeric',
+      minute: '2-digit',
+      timeZoneName: 'short',
+    });
     return (this.#formats = { zone, date, day: new Intl.DateTimeFormat(this.id, day) });
   }
 
@@ -102,13 +118,15 @@ export class Locales {
   readonly #locales = new Map<string, Locale>();
 
   /**
-   * `folders(owner)`: a plugin's or (`theme`) the chain's folders, the last one's texts winning. Offered is what `base` speaks.
-   * `zone`: in which times are told; read live.
+   * `folders(owner)`: a plugin's or (`theme`) the chain's folders, the last one's texts winning. Offered is what `base`
+   * speaks. `zone`: in which times are told; read live.
    */
   constructor(folders: (owner: string) => readonly string[], base: string, zone: () => string = () => 'UTC') {
     this.#folders = folders;
     this.#zone = zone;
-    const names = folders(base).flatMap((folder) => (existsSync(join(folder, 'locales')) ? readdirSync(join(folder, 'locales')) : []));
+    const names = folders(base).flatMap((folder) =>
+      existsSync(join(folder, 'locales')) ? readdirSync(join(folder, 'locales')) : [],
+    );
     this.#offered = new Set(['en', ...names.filter((name) => name.endsWith('.json')).map((name) => name.slice(0, -5))]);
   }
 
@@ -125,7 +143,11 @@ export class Locales {
   get(id: string): Locale {
     const known = this.#offered.has(id) ? id : 'en';
     let locale = this.#locales.get(known);
-    if (!locale) this.#locales.set(known, (locale = new Locale(known, (owner, language) => this.#messages(owner, language), this.#zone)));
+    if (!locale)
+      this.#locales.set(
+        known,
+        (locale = new Locale(known, (owner, language) => this.#messages(owner, language), this.#zone)),
+      );
     return locale;
   }
 
@@ -149,8 +171,12 @@ export class Locales {
   }
 
   #read(owner: string, language: string): Messages {
-    const files = this.#folders(owner).map((folder) => join(folder, 'locales', `${language}.json`)).filter((file) => existsSync(file));
+    const files = this.#folders(owner)
+      .map((folder) => join(folder, 'locales', `${language}.json`))
+      .filter((file) => existsSync(file));
     if (files.length === 0) return NONE;
-    return new Map(files.flatMap((file) => Object.entries(JSON.parse(readFileSync(file, 'utf8')) as Record<string, Message>)));
+    return new Map(
+      files.flatMap((file) => Object.entries(JSON.parse(readFileSync(file, 'utf8')) as Record<string, Message>)),
+    );
   }
 }

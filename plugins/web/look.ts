@@ -48,18 +48,30 @@ export interface LookOptions {
 const WEB = 'web';
 const ELEMENT = /^x-[a-z0-9-]+\.js$/;
 
-/** Reads all of a theme and its parents, and checks it; nothing comes into use by that. Throws a `ConfigurationError` that says what is wrong where. */
+/**
+ * Reads all of a theme and its parents, and checks it; nothing comes into use by that. Throws a `ConfigurationError`
+ * that says what is wrong where.
+ */
 export function readTheme({ theme, themeFolders, plugins, scope, zone }: Omit<LookOptions, 'assets'>) {
   const chain = loadChain(theme, themeFolders);
   const tokens = chainTokens(chain);
   const folders = new Map(plugins.map(({ id, folder }) => [id, folder]));
   checkLocales(chain);
-  const locales = new Locales((owner) => (owner === 'theme' ? chain.toReversed().map((own) => own.folder) : [folders.get(owner) ?? []].flat()), 'theme', zone);
+  const locales = new Locales(
+    (owner) => (owner === 'theme' ? chain.toReversed().map((own) => own.folder) : [folders.get(owner) ?? []].flat()),
+    'theme',
+    zone,
+  );
   locales.load('theme');
   const templates = new Templates(chain, createHelpers(scope), (id) => folders.get(id));
   templates.loadAll();
   return {
-    chain, tokens, templates, locales, icons: chainIcons(chain), sheet: tokenSheet(tokens),
+    chain,
+    tokens,
+    templates,
+    locales,
+    icons: chainIcons(chain),
+    sheet: tokenSheet(tokens),
     files: chain.toReversed().map((own) => ({ id: own.id, sources: themeFiles(own) })),
   };
 }
@@ -69,17 +81,34 @@ export function createLook(options: LookOptions): Look {
   const { theme, plugins, assets } = options;
   const { chain, tokens, templates, locales, icons, files, sheet: tokenText } = readTheme(options);
   const themeTrees = files.map(({ id, sources }) => assets.mount('t', id, sources));
-  const pluginTrees = plugins.map(({ id, folder }) => assets.mount('p', id, [...filesBelow(join(folder, 'public')), ...modulesIn(folder)]));
+  const pluginTrees = plugins.map(({ id, folder }) =>
+    assets.mount('p', id, [...filesBelow(join(folder, 'public')), ...modulesIn(folder)]),
+  );
   const sheet = assets.mount('s', 'tokens', [{ path: 'tokens.css', text: tokenText }]);
-  const styles = plugins.map(({ id, folder }) => ({ id, text: stylesIn(folder).join('\n') })).filter(({ text }) => text !== '');
-  const pluginSheet = assets.mount('s', 'plugins', [{ path: 'plugins.css', text: styles.map(({ id, text }) => `@layer plugins.${id}{\n${text}\n}`).join('\n') }]);
-  const modules = pluginTrees.flatMap((tree) => [...tree.paths].filter((path) => ELEMENT.test(path)).map((path) => [path.slice(0, -3), tree.base + path] as const));
+  const styles = plugins
+    .map(({ id, folder }) => ({ id, text: stylesIn(folder).join('\n') }))
+    .filter(({ text }) => text !== '');
+  const pluginSheet = assets.mount('s', 'plugins', [
+    { path: 'plugins.css', text: styles.map(({ id, text }) => `@layer plugins.${id}{\n${text}\n}`).join('\n') },
+  ]);
+  const modules = pluginTrees.flatMap((tree) =>
+    [...tree.paths].filter((path) => ELEMENT.test(path)).map((path) => [path.slice(0, -3), tree.base + path] as const),
+  );
   const web = assets.tree('p', WEB)?.base ?? '/assets/p/web/';
   const client = `${web}client.js`;
   const trees = [...themeTrees, ...pluginTrees, sheet, pluginSheet];
   return {
-    theme, templates, locales, icons, client, boot: `${web}boot.js`, plugins: new Set(plugins.map(({ id }) => id)),
-    hash: createHash('sha256').update(`${trees.map((tree) => tree.base).join()} ${templatesStamp(chain, plugins)}`).digest('base64url').slice(0, 10),
+    theme,
+    templates,
+    locales,
+    icons,
+    client,
+    boot: `${web}boot.js`,
+    plugins: new Set(plugins.map(({ id }) => id)),
+    hash: createHash('sha256')
+      .update(`${trees.map((tree) => tree.base).join()} ${templatesStamp(chain, plugins)}`)
+      .digest('base64url')
+      .slice(0, 10),
     sheets: [
       `${sheet.base}tokens.css`,
       ...themeTrees.filter((tree) => tree.paths.has(STYLE)).map((tree) => tree.base + STYLE),
@@ -98,15 +127,28 @@ export function createLook(options: LookOptions): Look {
 
 const STYLE = 'css/style.css';
 
-/** A theme's files, with its style sheets joined into one, so that a page asks once. The root theme's parts name their own layers. */
+/**
+ * A theme's files, with its style sheets joined into one, so that a page asks once. The root theme's parts name their
+ * own layers.
+ */
 function themeFiles(theme: Theme): Parameters<Assets['mount']>[2] {
   const files = filesBelow(join(theme.folder, 'assets')).filter(({ path }) => !path.endsWith('.css'));
   const sheets = (theme.styles ?? []).map((style) => ({ style, file: join(theme.folder, 'assets', style) }));
   const missing = sheets.find(({ file }) => !existsSync(file));
-  if (missing) throw unusable(theme.id, `theme.json names the style sheet "${missing.style}", and there is no assets/${missing.style}`);
+  if (missing)
+    throw unusable(
+      theme.id,
+      `theme.json names the style sheet "${missing.style}", and there is no assets/${missing.style}`,
+    );
   const text = sheets.map(({ file }) => readFileSync(file, 'utf8')).join('\n');
   if (text === '') return files;
-  return [...files, { path: STYLE, text: theme.extends === undefined && theme.id === 'default' ? text : `@layer theme.${theme.id}{\n${text}\n}` }];
+  return [
+    ...files,
+    {
+      path: STYLE,
+      text: theme.extends === undefined && theme.id === 'default' ? text : `@layer theme.${theme.id}{\n${text}\n}`,
+    },
+  ];
 }
 
 /** Kept pages must not outlive the templates they were made with. */

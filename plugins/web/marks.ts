@@ -10,7 +10,8 @@ const SLOT_MARK = `s${secret}`;
 
 export const slotMark = (index: number): SafeHtml => new SafeHtml(`<!--${SLOT_MARK}-${index}-->`);
 const SLOTS = new RegExp(`<!--${SLOT_MARK}-(\\d+)-->`, 'g');
-export const fillSlotMarks = (text: string, content: (index: number) => string): string => text.replace(SLOTS, (_mark, index: string) => content(Number(index)));
+export const fillSlotMarks = (text: string, content: (index: number) => string): string =>
+  text.replace(SLOTS, (_mark, index: string) => content(Number(index)));
 
 const ANSWER = new RegExp(`(${NONCE_MARK}|${csrfMark})`);
 

@@ -1,6 +1,14 @@
 import type { Awaitable, Extension } from '#core';
 import { isAdmin, isGuest, isStaff, type Viewer } from '#plugins/access';
-import { SafeHtml, type NavigationItem, type PageFeed, type PageHead, type SidebarSection, type SlotFilling, type View } from './api.ts';
+import {
+  SafeHtml,
+  type NavigationItem,
+  type PageFeed,
+  type PageHead,
+  type SidebarSection,
+  type SlotFilling,
+  type View,
+} from './api.ts';
 import type { Scope } from './helpers.ts';
 import { renderHead } from './head.ts';
 import type { Locale } from './locales.ts';
@@ -51,7 +59,10 @@ export interface PageParts {
   avatarOf(viewer: Viewer): Promise<string | null>;
 }
 
-/** Makes pages and pieces of pages with the look of the day. Data is collected first, then everything renders synchronously. */
+/**
+ * Makes pages and pieces of pages with the look of the day. Data is collected first, then everything renders
+ * synchronously.
+ */
 export class Pages {
   readonly #parts: PageParts;
   #look: Look | undefined;
@@ -90,12 +101,22 @@ export class Pages {
     const { look } = this;
     const feeds = await this.#feeds(own);
     const head = { ...own, feeds: feeds.list };
-    const [navigation, sidebar, avatar] = await Promise.all([this.#navigation(setting, head), this.#sidebar(setting, head), this.#parts.avatarOf(setting.viewer)]);
-    const data = { ...this.#data(setting, avatar), navigation: navigation.areas, sidebar: sidebar.sections, page: pageData(head, setting) };
+    const [navigation, sidebar, avatar] = await Promise.all([
+      this.#navigation(setting, head),
+      this.#sidebar(setting, head),
+      this.#parts.avatarOf(setting.viewer),
+    ]);
+    const data = {
+      ...this.#data(setting, avatar),
+      navigation: navigation.areas,
+      sidebar: sidebar.sections,
+      page: pageData(head, setting),
+    };
     const places = new SlotPlaces();
     const text = this.#within(look, setting, places, head, () => {
       const inner = new SafeHtml(look.templates.get(template)(model, { data }));
-      const body = frame === undefined ? inner : new SafeHtml(look.templates.get(frame)({ body: inner, model }, { data }));
+      const body =
+        frame === undefined ? inner : new SafeHtml(look.templates.get(frame)({ body: inner, model }, { data }));
       return look.templates.get('layout')({ body, model }, { data });
     });
     const filled = await places.fill(text, this.#parts.fillings(), setting.viewer, this.#parts.attempt);
@@ -117,9 +138,25 @@ export class Pages {
     const { locale, preferences, viewer } = setting;
     const { siteName, sitePicture, baseUrl, now } = this.#parts;
     this.#scope = {
-      locale, now: now(), regions: new Map(), asset: look.asset, icon: (name) => look.icons.get(name),
+      locale,
+      now: now(),
+      regions: new Map(),
+      asset: look.asset,
+      icon: (name) => look.icons.get(name),
       slot: (id, context, fallback) => places.add(id, context, fallback),
-      head: () => (head ? renderHead({ head, look, locale, siteName: siteName(), sitePicture: sitePicture(), baseUrl, scheme: preferences.scheme, member: !isGuest(viewer) }) : new SafeHtml('')),
+      head: () =>
+        head
+          ? renderHead({
+              head,
+              look,
+              locale,
+              siteName: siteName(),
+              sitePicture: sitePicture(),
+              baseUrl,
+              scheme: preferences.scheme,
+              member: !isGuest(viewer),
+            })
+          : new SafeHtml(''),
       foot: () => new SafeHtml('<div id="announcer" class="hidden" role="status" aria-live="polite"></div>'),
     };
     try {
@@ -132,10 +169,22 @@ export class Pages {
   #data({ viewer, locale, preferences }: Setting, avatar: string | null): Record<string, unknown> {
     const name = this.#parts.siteName();
     return {
-      site: { name, initial: [...name.trim()][0] ?? '', language: locale.id, direction: locale.direction, baseUrl: this.#parts.baseUrl },
+      site: {
+        name,
+        initial: [...name.trim()][0] ?? '',
+        language: locale.id,
+        direction: locale.direction,
+        baseUrl: this.#parts.baseUrl,
+      },
       viewer: {
-        id: viewer.id, username: viewer.username, avatar_url: avatar, level: viewer.group.level,
-        guest: isGuest(viewer), member: !isGuest(viewer), staff: isStaff(viewer), admin: isAdmin(viewer),
+        id: viewer.id,
+        username: viewer.username,
+        avatar_url: avatar,
+        level: viewer.group.level,
+        guest: isGuest(viewer),
+        member: !isGuest(viewer),
+        staff: isStaff(viewer),
+        admin: isAdmin(viewer),
       },
       preferences,
     };
@@ -143,45 +192,94 @@ export class Pages {
 
   async #navigation({ viewer, locale, url }: Setting, head: PageHead): Promise<Navigation> {
     const items = this.#parts.navigation().filter(({ value }) => value.visible?.(viewer) ?? true);
-    const counts = await Promise.all(items.map(async ({ plugin, value: { count, label } }) =>
-      (count ? this.#parts.attempt(plugin, `number of ${label}`, () => count.of(viewer), SLOT_BUDGET) : 0)));
+    const counts = await Promise.all(
+      items.map(async ({ plugin, value: { count, label } }) =>
+        count ? this.#parts.attempt(plugin, `number of ${label}`, () => count.of(viewer), SLOT_BUDGET) : 0,
+      ),
+    );
     const path = head.current ?? url.split('?')[0];
-    const shown = items.map(({ value: { area, label, href, icon } }, at) =>
-      ({ area, item: { label: localised(locale, label), href, icon, count: counts[at], current: href === path } }));
-    const of = (area: NavigationItem['area']): object[] => shown.filter((one) => one.area === area).map(({ item }) => item);
+    const shown = items.map(({ value: { area, label, href, icon } }, at) => ({
+      area,
+      item: { label: localised(locale, label), href, icon, count: counts[at], current: href === path },
+    }));
+    const of = (area: NavigationItem['area']): object[] =>
+      shown.filter((one) => one.area === area).map(({ item }) => item);
     return {
-      areas: { main: of('main'), account: of('account'), settings: of('settings'), footer: of('footer'), moderation: of('moderation') },
-      complete: counts.every((count) => count !== undefined), tags: items.flatMap(({ value }) => value.count?.tags ?? []),
+      areas: {
+        main: of('main'),
+        account: of('account'),
+        settings: of('settings'),
+        footer: of('footer'),
+        moderation: of('moderation'),
+      },
+      complete: counts.every((count) => count !== undefined),
+      tags: items.flatMap(({ value }) => value.count?.tags ?? []),
     };
   }
 
   async #feeds(head: PageHead): Promise<{ readonly list: readonly PageFeed[]; readonly complete: boolean }> {
     const { attempt, feeds } = this.#parts;
-    const added = await Promise.all(feeds().map(({ plugin, value }) => attempt(plugin, 'feeds of a page', () => value(head), SLOT_BUDGET)));
-    return { list: [...(head.feeds ?? []), ...added.flatMap((list) => list ?? [])], complete: added.every((list) => list !== undefined) };
+    const added = await Promise.all(
+      feeds().map(({ plugin, value }) => attempt(plugin, 'feeds of a page', () => value(head), SLOT_BUDGET)),
+    );
+    return {
+      list: [...(head.feeds ?? []), ...added.flatMap((list) => list ?? [])],
+      complete: added.every((list) => list !== undefined),
+    };
   }
 
-  async #sidebar({ viewer, locale, url }: Setting, head: PageHead): Promise<{ readonly sections: readonly object[]; readonly complete: boolean }> {
+  async #sidebar(
+    { viewer, locale, url }: Setting,
+    head: PageHead,
+  ): Promise<{ readonly sections: readonly object[]; readonly complete: boolean }> {
     const path = head.current ?? url.split('?')[0];
     const answers = await Promise.all(
       this.#parts.sidebar().map(async ({ plugin, value }) => {
-        const items = await this.#parts.attempt(plugin, `sidebar ${value.title}`, () => value.items(viewer), SLOT_BUDGET);
-        return items && { title: localised(locale, value.title), items: items.map((item) => ({ ...item, label: localised(locale, item.label), current: item.href === path })) };
+        const items = await this.#parts.attempt(
+          plugin,
+          `sidebar ${value.title}`,
+          () => value.items(viewer),
+          SLOT_BUDGET,
+        );
+        return (
+          items && {
+            title: localised(locale, value.title),
+            items: items.map((item) => ({
+              ...item,
+              label: localised(locale, item.label),
+              current: item.href === path,
+            })),
+          }
+        );
       }),
     );
     const sections = answers.filter((section) => section !== undefined);
-    return { sections: sections.filter((section) => section.items.length > 0), complete: sections.length === answers.length };
+    return {
+      sections: sections.filter((section) => section.items.length > 0),
+      complete: sections.length === answers.length,
+    };
   }
 }
 
 const pageData = (head: PageHead, { url, notice, confirmedUntil }: Setting): object => ({
-  name: head.name, title: head.title, rail: `rail.${head.name}`, path: url, returnTo: RETURNLESS.test(url) ? undefined : url, notice, confirmedUntil, feeds: head.feeds ?? [],
+  name: head.name,
+  title: head.title,
+  rail: `rail.${head.name}`,
+  path: url,
+  returnTo: RETURNLESS.test(url) ? undefined : url,
+  notice,
+  confirmedUntil,
+  feeds: head.feeds ?? [],
 });
 /** Pages nobody wants to come back to after logging in. */
 const RETURNLESS = /^\/(login|register|logout|password)?([/?]|$)/;
 
 /** `plugin:key` is looked up; anything else is shown as it is. */
-const localised = (locale: Locale, label: string): string => (/^[a-z][a-z0-9-]*:[a-z0-9_.-]+$/i.test(label) ? locale.text(label) : label);
+const localised = (locale: Locale, label: string): string =>
+  /^[a-z][a-z0-9-]*:[a-z0-9_.-]+$/i.test(label) ? locale.text(label) : label;
 
 /** Templates are written for people: lines that hold nothing and the space before lines are not worth sending. */
-const squeeze = (text: string): string => (text.includes('<textarea') || text.includes('<pre') ? text.replace(/\n(?:[ \t]*\n)+(?=<)/g, '\n') : text.replace(/\n\s*\n/g, '\n'));
+const squeeze = (text: string): string =>
+  text.includes('<textarea') || text.includes('<pre')
+    ? text.replace(/\n(?:[ \t]*\n)+(?=<)/g, '\n')
+    : text.replace(/\n\s*\n/g, '\n');

@@ -23,29 +23,47 @@ const LIFETIME = 3_600_000;
 /** Characters, so that what is sealed has room in a form of its own. */
 const LONGEST = 700_000;
 /** What fields are called whose values nobody should keep, whatever their route says about them. */
-const SECRET_NAME = /(^|[._[-])(password|passphrase|secret|token|code|credential|api_?key|private_?key)s?(_confirmation)?\]?$/i;
+const SECRET_NAME =
+  /(^|[._[-])(password|passphrase|secret|token|code|credential|api_?key|private_?key)s?(_confirmation)?\]?$/i;
 
 /**
- * Keeps a form while its sender confirms who they are: sealed, in a field of the page that asks for the password. So nothing is stored,
- * and nobody but the sender has it.
+ * Keeps a form while its sender confirms who they are: sealed, in a field of the page that asks for the password. So
+ * nothing is stored, and nobody but the sender has it.
  */
 export class PendingForms {
   readonly #secrets: Secrets;
   readonly #settings: Settings;
   readonly #clock: Clock;
 
-  constructor({ secrets, settings, clock }: { readonly secrets: Secrets; readonly settings: Settings; readonly clock: Clock }) {
+  constructor({
+    secrets,
+    settings,
+    clock,
+  }: {
+    readonly secrets: Secrets;
+    readonly settings: Settings;
+    readonly clock: Clock;
+  }) {
     this.#secrets = secrets;
     this.#settings = settings;
     this.#clock = clock;
   }
 
   /** Undefined for a form that is too long to be kept. */
-  seal(form: { readonly route: RouteInfo; readonly action: string; readonly page: string; readonly body: unknown }, { id }: Viewer): string | undefined {
-    const given = Object.entries((form.body ?? {}) as Readonly<Record<string, unknown>>).filter(([name]) => name !== '_csrf');
+  seal(
+    form: { readonly route: RouteInfo; readonly action: string; readonly page: string; readonly body: unknown },
+    { id }: Viewer,
+  ): string | undefined {
+    const given = Object.entries((form.body ?? {}) as Readonly<Record<string, unknown>>).filter(
+      ([name]) => name !== '_csrf',
+    );
     const secret = this.#secretsOf(form.route);
     const sealed: Sealed = {
-      route: form.route.path, action: form.action, page: form.page, account: id, at: this.#clock.now(),
+      route: form.route.path,
+      action: form.action,
+      page: form.page,
+      account: id,
+      at: this.#clock.now(),
       body: Object.fromEntries(given.filter(([name]) => !secret(name))),
       secrets: given.filter(([name, value]) => secret(name) && value !== '').map(([name]) => name),
     };
@@ -65,7 +83,9 @@ export class PendingForms {
   }
 
   #secretsOf({ body }: RouteInfo): (name: string) => boolean {
-    const properties = ((body as { properties?: object } | undefined)?.properties ?? {}) as Readonly<Record<string, { readonly 'x-secret'?: boolean }>>;
+    const properties = ((body as { properties?: object } | undefined)?.properties ?? {}) as Readonly<
+      Record<string, { readonly 'x-secret'?: boolean }>
+    >;
     const settings = new Map(this.#settings.list().map(({ key, secret }) => [key, secret]));
     return (name) => settings.get(name) ?? properties[name]?.['x-secret'] ?? SECRET_NAME.test(name);
   }

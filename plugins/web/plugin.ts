@@ -1,11 +1,32 @@
 import { join } from 'node:path';
 import type { IncomingMessage } from 'node:http';
-import { Cache, Clock, definePlugin, Environment, Http, pluginChanged, Plugins, Routes, Secrets, Settings } from '#core';
+import {
+  Cache,
+  Clock,
+  definePlugin,
+  Environment,
+  Http,
+  pluginChanged,
+  Plugins,
+  Routes,
+  Secrets,
+  Settings,
+} from '#core';
 import { Access, type Viewer } from '#plugins/access';
 import { Accounts, Csrf, sessionNotices, Sessions } from '#plugins/accounts';
 import { Limits } from '#plugins/limits';
 import { Protection } from '#plugins/protection';
-import { navigation, pageFeeds, pages as pageSurface, pageWatchers, renderedTag, SafeHtml, sidebarSections, slotFillings, Web } from './api.ts';
+import {
+  navigation,
+  pageFeeds,
+  pages as pageSurface,
+  pageWatchers,
+  renderedTag,
+  SafeHtml,
+  sidebarSections,
+  slotFillings,
+  Web,
+} from './api.ts';
 import { addAppearance } from './appearance.ts';
 import { Assets } from './assets.ts';
 import { leaveNotice } from './cookies.ts';
@@ -29,7 +50,22 @@ export default definePlugin({
   id: 'web',
   name: 'Pages',
   description: 'The page surface: themes, templates, slots, forms and assets.',
-  needs: { Access, Accounts, Cache, Clock, Csrf, Environment, Http, Limits, Plugins, Protection, Routes, Secrets, Sessions, Settings },
+  needs: {
+    Access,
+    Accounts,
+    Cache,
+    Clock,
+    Csrf,
+    Environment,
+    Http,
+    Limits,
+    Plugins,
+    Protection,
+    Routes,
+    Secrets,
+    Sessions,
+    Settings,
+  },
   provides: { Web },
   extensionPoints: [slotFillings, navigation, sidebarSections, pageFeeds, pageWatchers],
   settings: webSettings,
@@ -38,15 +74,34 @@ export default definePlugin({
     const { Cache: cache, Environment: environment, Http: http, Plugins: plugins } = services;
     const assets = new Assets(join(environment.dataDir, 'assets'), log);
     const headers = new PageHeaders(services.Protection);
-    const localeOf = (req: IncomingMessage): Locale => pages.look.locales.choose(req.headers['accept-language'], settings['site.locale']);
+    const localeOf = (req: IncomingMessage): Locale =>
+      pages.look.locales.choose(req.headers['accept-language'], settings['site.locale']);
     const seen = (req: IncomingMessage, path: string, viewer: Viewer | undefined, key: string | undefined): void => {
-      const page = { path, viewer: viewer ?? services.Access.guest, address: http.addressOf(req), userAgent: String(req.headers['user-agent'] ?? ''), key };
+      const page = {
+        path,
+        viewer: viewer ?? services.Access.guest,
+        address: http.addressOf(req),
+        userAgent: String(req.headers['user-agent'] ?? ''),
+        key,
+      };
       for (const { value } of plugin.extensions(pageWatchers)) value.seen(page);
     };
     const lookOptions = () => {
-      const running = plugins.list().flatMap(({ id, state, folder }) => (folder && (state === 'active' || id === plugin.id) ? [{ id, folder }] : []));
-      const own = running.some(({ id }) => id === plugin.id) ? running : [{ id: plugin.id, folder: import.meta.dirname }, ...running];
-      return { themeFolders: [THEMES, join(environment.dataDir, 'themes')], plugins: own, assets, scope: pages.scope, zone: () => settings['site.timezone'] };
+      const running = plugins
+        .list()
+        .flatMap(({ id, state, folder }) =>
+          folder && (state === 'active' || id === plugin.id) ? [{ id, folder }] : [],
+        );
+      const own = running.some(({ id }) => id === plugin.id)
+        ? running
+        : [{ id: plugin.id, folder: import.meta.dirname }, ...running];
+      return {
+        themeFolders: [THEMES, join(environment.dataDir, 'themes')],
+        plugins: own,
+        assets,
+        scope: pages.scope,
+        zone: () => settings['site.timezone'],
+      };
     };
     let themeProblem: string | undefined;
     const dress = (worn: Look | undefined): Look => {
@@ -60,8 +115,14 @@ export default definePlugin({
     });
     const pages = new Pages({
       dress,
-      siteName: () => settings['site.name'], sitePicture: () => settings['site.picture'], baseUrl: environment.baseUrl, now: () => services.Clock.now(), attempt: plugin.attempt,
-      fillings: () => plugin.extensions(slotFillings), navigation: () => plugin.extensions(navigation), sidebar: () => plugin.extensions(sidebarSections),
+      siteName: () => settings['site.name'],
+      sitePicture: () => settings['site.picture'],
+      baseUrl: environment.baseUrl,
+      now: () => services.Clock.now(),
+      attempt: plugin.attempt,
+      fillings: () => plugin.extensions(slotFillings),
+      navigation: () => plugin.extensions(navigation),
+      sidebar: () => plugin.extensions(sidebarSections),
       feeds: () => plugin.extensions(pageFeeds),
       avatarOf: async ({ id }) => (id === undefined ? null : ((await services.Accounts.find(id))?.avatarUrl ?? null)),
     });
@@ -79,12 +140,36 @@ export default definePlugin({
     });
 
     const { Sessions: sessions, Csrf: csrf, Access: access } = services;
-    const parts = { pages, headers, protection: services.Protection, http, cache, environment, log, localeOf, seen, sessions, csrf, access, guest: access.guest };
+    const parts = {
+      pages,
+      headers,
+      protection: services.Protection,
+      http,
+      cache,
+      environment,
+      log,
+      localeOf,
+      seen,
+      sessions,
+      csrf,
+      access,
+      guest: access.guest,
+    };
     const lookHash = (): string => pages.hash;
     const replay = new Replay({ ...parts, lookHash });
-    const pendingForms = new PendingForms({ secrets: services.Secrets, settings: services.Settings, clock: services.Clock });
+    const pendingForms = new PendingForms({
+      secrets: services.Secrets,
+      settings: services.Settings,
+      clock: services.Clock,
+    });
     const surface = new PageSurface({
-      ...parts, lookHash, replay, pendingForms, routes: services.Routes, limits: services.Limits, writes: () => settings['pages.rate_limit'],
+      ...parts,
+      lookHash,
+      replay,
+      pendingForms,
+      routes: services.Routes,
+      limits: services.Limits,
+      writes: () => settings['pages.rate_limit'],
     });
     plugin.surface(pageSurface, surface);
     const files = { assets, protection: services.Protection };
@@ -100,7 +185,13 @@ export default definePlugin({
     return {
       Web: {
         fragment: async (viewer, template, model) => {
-          const setting = { viewer, locale: pages.look.locales.get(settings['site.locale']), preferences: NO_PREFERENCES, url: '/', notice: undefined };
+          const setting = {
+            viewer,
+            locale: pages.look.locales.get(settings['site.locale']),
+            preferences: NO_PREFERENCES,
+            url: '/',
+            notice: undefined,
+          };
           return new SafeHtml((await pages.fragment(template, model, setting)).text);
         },
         text: (key, values) => pages.look.locales.get(settings['site.locale']).text(key, values),
@@ -117,7 +208,10 @@ export default definePlugin({
         asset: (owner, path) => pages.look.asset(`@${owner}/${path}`),
         form: (schema, values, problems = []) => {
           const locale = pages.look.locales.get(settings['site.locale']);
-          return formModel(schema, values, problems, { secretSet: locale.text('web:form.secret'), problem: locale.text('web:form.problem') });
+          return formModel(schema, values, problems, {
+            secretSet: locale.text('web:form.secret'),
+            problem: locale.text('web:form.problem'),
+          });
         },
       },
     };

@@ -9,7 +9,12 @@ export interface Preferences {
   readonly text: '' | 'large' | 'larger';
 }
 
-const CHOICES = { scheme: ['light', 'dark'], contrast: ['normal', 'more'], density: ['compact'], text: ['large', 'larger'] } as const;
+const CHOICES = {
+  scheme: ['light', 'dark'],
+  contrast: ['normal', 'more'],
+  density: ['compact'],
+  text: ['large', 'larger'],
+} as const;
 const COOKIE = 'appearance';
 /** Seconds: a year. */
 const KEPT = 31_536_000;
@@ -19,7 +24,10 @@ export const NO_PREFERENCES: Preferences = Object.freeze({ scheme: '', contrast:
 
 /** Only what is offered is kept; anything else counts as "as the system says". */
 export function toPreferences(values: Readonly<Record<string, unknown>>): Preferences {
-  const chosen = KEYS.map((key) => [key, (CHOICES[key] as readonly unknown[]).includes(values[key]) ? values[key] : '']);
+  const chosen = KEYS.map((key) => [
+    key,
+    (CHOICES[key] as readonly unknown[]).includes(values[key]) ? values[key] : '',
+  ]);
   return Object.fromEntries(chosen) as unknown as Preferences;
 }
 
@@ -35,4 +43,10 @@ export const preferencesKey = (preferences: Preferences): string => KEYS.map((ke
 
 /** The cookie is read by no script, and says nothing about who somebody is. */
 export const writePreferences = (res: Response, preferences: Preferences, secure: boolean): void =>
-  void res.cookie(cookieName(COOKIE, secure), preferencesKey(preferences), { path: '/', maxAge: KEPT * 1000, httpOnly: true, sameSite: 'lax', secure });
+  void res.cookie(cookieName(COOKIE, secure), preferencesKey(preferences), {
+    path: '/',
+    maxAge: KEPT * 1000,
+    httpOnly: true,
+    sameSite: 'lax',
+    secure,
+  });

@@ -59,7 +59,10 @@ export class Replay {
     if (url.length > LONGEST_URL) return;
     const page = new KeptPage(text, url);
     const own = viewer.id === undefined ? [] : [accountTag(viewer.id)];
-    this.#parts.cache.keep(this.#key(req, preferences, viewer), [...tags, ...own, accessTag, renderedTag], page, mark, { bytes: page.size, seconds });
+    this.#parts.cache.keep(this.#key(req, preferences, viewer), [...tags, ...own, accessTag, renderedTag], page, mark, {
+      bytes: page.size,
+      seconds,
+    });
   }
 
   /** For a member, who is known by now: true when it has answered. */
@@ -88,7 +91,10 @@ export class Replay {
     return true;
   }
 
-  #known(cookie: string | undefined, secure: boolean): { readonly token: string; readonly setCookie?: undefined } | undefined {
+  #known(
+    cookie: string | undefined,
+    secure: boolean,
+  ): { readonly token: string; readonly setCookie?: undefined } | undefined {
     const token = cookie === undefined ? undefined : this.#tokens.get(secure ? `s${cookie}` : cookie);
     return token === undefined ? undefined : { token };
   }

@@ -24,7 +24,10 @@ interface State {
 const RAW = new Set(['script', 'style']);
 const DATA = /type="application\/(ld\+)?json"/;
 
-/** A small HTML reader for validation: fed piece by piece, it tells where the next expression stands. It never changes what it reads. */
+/**
+ * A small HTML reader for validation: fed piece by piece, it tells where the next expression stands. It never changes
+ * what it reads.
+ */
 export class HtmlScanner {
   #state: State = { kind: 'text', element: '', attribute: '', quote: '', first: false, tag: '' };
 
@@ -76,7 +79,14 @@ export class HtmlScanner {
     }
     const name = /^<\/?([a-zA-Z][a-zA-Z0-9-]*)/.exec(text.slice(open));
     if (!name) return open + 1;
-    this.#state = { kind: 'tag', element: (name[1] ?? '').toLowerCase(), attribute: '', quote: '', first: false, tag: name[0] };
+    this.#state = {
+      kind: 'tag',
+      element: (name[1] ?? '').toLowerCase(),
+      attribute: '',
+      quote: '',
+      first: false,
+      tag: name[0],
+    };
     return open + name[0].length;
   }
 

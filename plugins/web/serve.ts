@@ -15,11 +15,17 @@ const A_WHILE = 300;
 
 const FILE_POLICY: Policy = { 'default-src': ["'none'"], 'frame-ancestors': ["'self'"] };
 /** A picture that is opened by itself must not run what it may contain. */
-const DRAWING_POLICY: Policy = { sandbox: [], 'default-src': ["'none'"], 'style-src': ["'unsafe-inline'"], 'frame-ancestors': ["'self'"] };
+const DRAWING_POLICY: Policy = {
+  sandbox: [],
+  'default-src': ["'none'"],
+  'style-src': ["'unsafe-inline'"],
+  'frame-ancestors': ["'self'"],
+};
 
 const ADDRESS = /^\/assets\/([a-z])\/([^/?]+)\/([^?]*)/;
 
-const accepts = (req: IncomingMessage, coding: string): boolean => String(req.headers['accept-encoding'] ?? '').includes(coding);
+const accepts = (req: IncomingMessage, coding: string): boolean =>
+  String(req.headers['accept-encoding'] ?? '').includes(coding);
 
 interface Sending {
   readonly tree: Tree;
@@ -33,7 +39,11 @@ function send(req: IncomingMessage, res: ServerResponse, { tree, asset, hashed, 
   const etag = `"${tree.hash}"`;
   const cache = hashed ? `public, max-age=${FOR_EVER}, immutable` : `public, max-age=${A_WHILE}`;
   const protecting = protection.headers(asset.path.endsWith('.svg') ? DRAWING_POLICY : FILE_POLICY);
-  const headers: Record<string, string | number> = { ...Object.fromEntries(protecting), 'Cache-Control': cache, ETag: etag };
+  const headers: Record<string, string | number> = {
+    ...Object.fromEntries(protecting),
+    'Cache-Control': cache,
+    ETag: etag,
+  };
   if (asset.gzip) headers['Vary'] = 'Accept-Encoding';
   if (req.headers['if-none-match'] === etag) return void res.writeHead(304, headers).end();
   const coding = asset.brotli && accepts(req, 'br') ? 'br' : asset.gzip && accepts(req, 'gzip') ? 'gzip' : undefined;
@@ -54,7 +64,12 @@ export interface ServeParts {
 
 type Address = Readonly<Record<string, string>>;
 
-export async function serveAsset({ assets, protection }: ServeParts, req: Request, res: Response, address: Address): Promise<void> {
+export async function serveAsset(
+  { assets, protection }: ServeParts,
+  req: Request,
+  res: Response,
+  address: Address,
+): Promise<void> {
   const { kind = '', tree: name = '', path = '' } = address;
   const tree = allowed(kind, name) ? assets.find(kind, name) : undefined;
   const asset = tree?.paths.has(path) ? await tree.file(path) : undefined;
@@ -75,7 +90,12 @@ export const assetBehaviour = ({ assets, protection }: ServeParts): SurfaceBehav
   succeed: () => undefined,
   fail: ({ res }, error) => {
     const status = error instanceof HttpError ? error.status : 500;
-    const text = status === 404 ? 'There is no such file.\n' : status === 500 ? 'The file could not be made.\n' : `${(error as Error).message}\n`;
+    const text =
+      status === 404
+        ? 'There is no such file.\n'
+        : status === 500
+          ? 'The file could not be made.\n'
+          : `${(error as Error).message}\n`;
     for (const [header, value] of protection.headers(FILE_POLICY)) res.setHeader(header, value);
     res.status(status).set('Cache-Control', 'no-store').type('text/plain').send(text);
   },

@@ -4,15 +4,40 @@ import { ROOT_THEME } from './themes.ts';
 /** What the site is called and looks like; read live. */
 export const webSettings = Type.Object({
   'site.name': Type.String({ default: 'Parley', minLength: 1, maxLength: 60, title: 'Name', 'x-group': 'site' }),
-  'site.description': Type.String({ default: '', maxLength: 300, title: 'Description', description: 'One sentence for search engines and feeds.', 'x-group': 'site' }),
-  'site.picture': Type.String({
-    default: '', maxLength: 500, pattern: '^(|/[^/\\\\\\s][^\\s]*|https://[^\\s]+)$', title: 'Picture for links', 'x-group': 'site',
-    description: 'Shown where a link to the forum is shared: a path of this site or an https address of a PNG or JPEG of 1200 by 630 pixels. Empty: the theme’s.',
+  'site.description': Type.String({
+    default: '',
+    maxLength: 300,
+    title: 'Description',
+    description: 'One sentence for search engines and feeds.',
+    'x-group': 'site',
   }),
-  'site.locale': Type.String({ default: 'en', title: 'Language', description: 'For visitors whose own language is not offered.', 'x-group': 'site' }),
-  'site.timezone': Type.String({ default: 'UTC', maxLength: 64, title: 'Time zone', description: 'Such as Europe/Lisbon: in which pages tell times where no script shows the reader’s own.', 'x-group': 'site' }),
+  'site.picture': Type.String({
+    default: '',
+    maxLength: 500,
+    pattern: '^(|/[^/\\\\\\s][^\\s]*|https://[^\\s]+)$',
+    title: 'Picture for links',
+    'x-group': 'site',
+    description:
+      'Shown where a link to the forum is shared: a path of this site or an https address of a PNG or JPEG of 1200 by 630 pixels. Empty: the theme’s.',
+  }),
+  'site.locale': Type.String({
+    default: 'en',
+    title: 'Language',
+    description: 'For visitors whose own language is not offered.',
+    'x-group': 'site',
+  }),
+  'site.timezone': Type.String({
+    default: 'UTC',
+    maxLength: 64,
+    title: 'Time zone',
+    description: 'Such as Europe/Lisbon: in which pages tell times where no script shows the reader’s own.',
+    'x-group': 'site',
+  }),
   'pages.rate_limit': Type.Integer({
-    default: 60, minimum: 1, title: 'Forms a minute and address', 'x-group': 'limits',
+    default: 60,
+    minimum: 1,
+    title: 'Forms a minute and address',
+    'x-group': 'limits',
     description: 'How many forms one network address may send; IPv6 is counted per /64. Moderators five times as many.',
   }),
   'site.theme': Type.String({ default: ROOT_THEME, title: 'Theme', 'x-group': 'appearance' }),

@@ -30,7 +30,8 @@ export class Templates {
     this.#folderOf = folderOf;
     this.#known = new Set(Object.keys(helpers));
     this.#engine.unregisterHelper('log');
-    for (const [name, helper] of Object.entries(helpers)) this.#engine.registerHelper(name, helper as Handlebars.HelperDelegate);
+    for (const [name, helper] of Object.entries(helpers))
+      this.#engine.registerHelper(name, helper as Handlebars.HelperDelegate);
   }
 
   /** Throws `TemplateError` for a name that leads nowhere or a template that breaks the rules. */
@@ -39,8 +40,8 @@ export class Templates {
   }
 
   /**
-   * Reads and checks every template of the chain, those too that a child has its own of: whatever is changed on disk later, pages are made with
-   * these. Throws a `ConfigurationError` that names each one that is wrong.
+   * Reads and checks every template of the chain, those too that a child has its own of: whatever is changed on disk
+   * later, pages are made with these. Throws a `ConfigurationError` that names each one that is wrong.
    */
   loadAll(): void {
     const problems = new Set<string>();
@@ -65,13 +66,19 @@ export class Templates {
 
   /** `from`: the file and line that include it. */
   #load(name: string, above: readonly string[], from: readonly [string, number] | undefined): Template {
-    if (above.includes(name)) throw new TemplateError(...(from ?? [name, 1]), `includes itself: ${[...above, name].join(' → ')}`);
+    if (above.includes(name))
+      throw new TemplateError(...(from ?? [name, 1]), `includes itself: ${[...above, name].join(' → ')}`);
     const { file, level } = this.#find(name, from);
     const source = readFileSync(file, 'utf8').replace(PARENT, `$1from-${level + 1}:`);
     const { program, partials } = validate(shown(file), source, this.#known);
-    for (const [partial, line] of partials) if (!this.#loaded.has(partial)) this.#load(partial, [...above, name], [shown(file), line]);
+    for (const [partial, line] of partials)
+      if (!this.#loaded.has(partial)) this.#load(partial, [...above, name], [shown(file), line]);
     const knownHelpers = Object.fromEntries([...this.#known].map((helper) => [helper, true]));
-    const compiled = this.#engine.compile(program, { knownHelpersOnly: true, knownHelpers: knownHelpers as KnownHelpers, preventIndent: true });
+    const compiled = this.#engine.compile(program, {
+      knownHelpersOnly: true,
+      knownHelpers: knownHelpers as KnownHelpers,
+      preventIndent: true,
+    });
     const template: Template = (model, options) => compiled(model, options);
     this.#engine.registerPartial(name, compiled);
     this.#loaded.set(name, template);
@@ -83,7 +90,10 @@ export class Templates {
     const [plain, least] = leveled ? [leveled[2] ?? '', Number(leveled[1])] : [name, 0];
     const found = this.#files(plain, least)[0];
     if (found) return found;
-    throw new TemplateError(...(from ?? [plain, 1]), `there is no template "${plain}"${leveled ? ' further up the chain' : ''}`);
+    throw new TemplateError(
+      ...(from ?? [plain, 1]),
+      `there is no template "${plain}"${leveled ? ' further up the chain' : ''}`,
+    );
   }
 
   #files(name: string, least: number): readonly { readonly file: string; readonly level: number }[] {
@@ -101,6 +111,10 @@ export class Templates {
 function namesIn({ folder }: Theme): readonly string[] {
   const below = join(folder, 'templates');
   if (!existsSync(below)) return [];
-  const files = readdirSync(below, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.hbs')).sort();
-  return files.map((file) => file.slice(0, -4).replace(/^plugins\/([^/]+)\//, '@$1/')).filter((name) => VIEW.test(name) || OWN.test(name));
+  const files = readdirSync(below, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.hbs'))
+    .sort();
+  return files
+    .map((file) => file.slice(0, -4).replace(/^plugins\/([^/]+)\//, '@$1/'))
+    .filter((name) => VIEW.test(name) || OWN.test(name));
 }

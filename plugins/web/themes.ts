@@ -3,20 +3,18 @@ import { join } from 'node:path';
 import { check, ConfigurationError, Type, type Static, type TSchema } from '#core';
 import { mergeTokens, TokensFile, type Tokens } from './tokens.ts';
 
-const Manifest = Type.Object(
-  {
-    id: Type.String({ pattern: '^[a-z][a-z0-9-]*$' }),
-    name: Type.String({ minLength: 1, maxLength: 80 }),
-    version: Type.String(),
-    /** Version of the template contract. */
-    api: Type.Literal(1),
-    extends: Type.Optional(Type.String({ pattern: '^[a-z][a-z0-9-]*$' })),
-    author: Type.Optional(Type.String()),
-    license: Type.Optional(Type.String()),
-    /** Below assets/, in the order they are joined. */
-    styles: Type.Optional(Type.Array(Type.String({ pattern: '^[a-z0-9/-]+\\.css$' }))),
-  },
-);
+const Manifest = Type.Object({
+  id: Type.String({ pattern: '^[a-z][a-z0-9-]*$' }),
+  name: Type.String({ minLength: 1, maxLength: 80 }),
+  version: Type.String(),
+  /** Version of the template contract. */
+  api: Type.Literal(1),
+  extends: Type.Optional(Type.String({ pattern: '^[a-z][a-z0-9-]*$' })),
+  author: Type.Optional(Type.String()),
+  license: Type.Optional(Type.String()),
+  /** Below assets/, in the order they are joined. */
+  styles: Type.Optional(Type.Array(Type.String({ pattern: '^[a-z0-9/-]+\\.css$' }))),
+});
 
 /** One theme as it lies on disk: data, templates and style, never code. */
 export interface Theme extends Static<typeof Manifest> {
@@ -30,9 +28,11 @@ const DEEPEST = 4;
 /** The theme and what it extends, itself first, `default` last. Throws `ConfigurationError` naming theme and remedy. */
 export function loadChain(id: string, folders: readonly string[]): readonly Theme[] {
   const chain: Theme[] = [];
-  for (let next: string | undefined = id; next !== undefined; ) {
-    if (chain.some((theme) => theme.id === next)) throw new ConfigurationError(`The theme "${id}" extends itself; change "extends" in ${next}/theme.json`);
-    if (chain.length === DEEPEST) throw new ConfigurationError(`The theme "${id}" has more than ${DEEPEST - 1} ancestors`);
+  for (let next: string | undefined = id; next !== undefined;) {
+    if (chain.some((theme) => theme.id === next))
+      throw new ConfigurationError(`The theme "${id}" extends itself; change "extends" in ${next}/theme.json`);
+    if (chain.length === DEEPEST)
+      throw new ConfigurationError(`The theme "${id}" has more than ${DEEPEST - 1} ancestors`);
     const theme = loadTheme(next, folders);
     chain.push(theme);
     next = theme.extends ?? (theme.id === ROOT_THEME ? undefined : ROOT_THEME);
@@ -41,11 +41,19 @@ export function loadChain(id: string, folders: readonly string[]): readonly Them
 }
 
 function loadTheme(id: string, folders: readonly string[]): Theme {
-  const folder = folders.map((parent) => join(parent, id)).find((candidate) => existsSync(join(candidate, 'theme.json')));
+  const folder = folders
+    .map((parent) => join(parent, id))
+    .find((candidate) => existsSync(join(candidate, 'theme.json')));
   if (!folder) throw new ConfigurationError(`There is no theme "${id}"; install it in themes/${id} or choose another`);
   const result = check(Manifest, readJson(join(folder, 'theme.json')));
-  if (!result.ok) throw new ConfigurationError(`The theme "${id}" has a bad theme.json: ${result.problems.map(({ field, message }) => `${field} ${message}`).join('; ')}`);
-  if (result.value.id !== id) throw new ConfigurationError(`The theme in ${folder} calls itself "${result.value.id}"; its id must be the folder's name`);
+  if (!result.ok)
+    throw new ConfigurationError(
+      `The theme "${id}" has a bad theme.json: ${result.problems.map(({ field, message }) => `${field} ${message}`).join('; ')}`,
+    );
+  if (result.value.id !== id)
+    throw new ConfigurationError(
+      `The theme in ${folder} calls itself "${result.value.id}"; its id must be the folder's name`,
+    );
   return { ...result.value, folder };
 }
 
@@ -64,7 +72,9 @@ function readJson(file: string): unknown {
     const why = error instanceof Error ? error.message : String(error);
     // Of some mistakes the parser tells what stands there instead of where.
     const [, line] = /\(line (\d+) /.exec(why) ?? [];
-    throw new ConfigurationError(`${shown(file)}${line ? `:${line}` : ''}: is not valid JSON (${why})`, { cause: error });
+    throw new ConfigurationError(`${shown(file)}${line ? `:${line}` : ''}: is not valid JSON (${why})`, {
+      cause: error,
+    });
   }
 }
 
@@ -74,18 +84,27 @@ function optional<S extends TSchema>(theme: Theme, name: string, schema: S): Sta
   if (!existsSync(file)) return [];
   const result = check(schema, readJson(file));
   if (result.ok) return [result.value];
-  throw unusable(theme.id, `${shown(file)}: ${result.problems.map(({ field, message }) => `${field} ${message}`).join('; ')}`);
+  throw unusable(
+    theme.id,
+    `${shown(file)}: ${result.problems.map(({ field, message }) => `${field} ${message}`).join('; ')}`,
+  );
 }
 
 /** Tokens merge per key, the root theme first. */
-export const chainTokens = (chain: readonly Theme[]): Tokens => mergeTokens(chain.toReversed().flatMap((theme) => optional(theme, 'tokens.json', TokensFile)));
+export const chainTokens = (chain: readonly Theme[]): Tokens =>
+  mergeTokens(chain.toReversed().flatMap((theme) => optional(theme, 'tokens.json', TokensFile)));
 
 const Icons = Type.Record(Type.String(), Type.Array(Type.String()));
 const PATH_DATA = /^[MmLlHhVvCcSsQqTtAaZz0-9.,\s-]+$/;
 
-/** Icons by name: path data on a 24 by 24 grid, drawn as strokes. Data only, so that a theme cannot bring markup along. */
+/**
+ * Icons by name: path data on a 24 by 24 grid, drawn as strokes. Data only, so that a theme cannot bring markup along.
+ */
 export function chainIcons(chain: readonly Theme[]): ReadonlyMap<string, readonly string[]> {
-  const all = Object.assign({}, ...chain.toReversed().flatMap((theme) => optional(theme, 'icons.json', Icons))) as Record<string, readonly string[]>;
+  const all = Object.assign(
+    {},
+    ...chain.toReversed().flatMap((theme) => optional(theme, 'icons.json', Icons)),
+  ) as Record<string, readonly string[]>;
   for (const [name, paths] of Object.entries(all)) {
     const fine = paths.every((path) => PATH_DATA.test(path));
     if (!fine) throw new ConfigurationError(`The icon "${name}" must be a list of SVG path data`);
@@ -101,7 +120,8 @@ export function checkLocales(chain: readonly Theme[]): void {
     const folder = join(theme.folder, 'locales');
     for (const name of existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith('.json')) : []) {
       optional(theme, join('locales', name), Texts);
-      if (!isLanguage(name.slice(0, -5))) throw unusable(theme.id, `${shown(join(folder, name))}: its name must be a language, such as de or pt-BR`);
+      if (!isLanguage(name.slice(0, -5)))
+        throw unusable(theme.id, `${shown(join(folder, name))}: its name must be a language, such as de or pt-BR`);
     }
   }
 }

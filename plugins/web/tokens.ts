@@ -16,16 +16,21 @@ interface Fluid {
 const PartOfPair = Type.Partial(Type.Object({ light: Type.String(), dark: Type.String() }));
 const Numbers = Type.Array(Type.Number());
 /** A tokens.json as it is written: a child's says only what differs. */
-export const TokensFile = Type.Partial(Type.Object({
-  color: Type.Record(Type.String(), PartOfPair),
-  hue: Type.Partial(Type.Object({ text: PartOfPair, soft: PartOfPair })),
-  family: Type.Record(Type.String(), Type.Array(Type.String())),
-  size: Type.Record(Type.String(), Type.Partial(Type.Object({ min: Type.Number(), base: Type.Number(), slope: Type.Number(), max: Type.Number() }))),
-  space: Numbers,
-  radius: Numbers,
-  measure: Type.Number(),
-  motion: Type.Number(),
-}));
+export const TokensFile = Type.Partial(
+  Type.Object({
+    color: Type.Record(Type.String(), PartOfPair),
+    hue: Type.Partial(Type.Object({ text: PartOfPair, soft: PartOfPair })),
+    family: Type.Record(Type.String(), Type.Array(Type.String())),
+    size: Type.Record(
+      Type.String(),
+      Type.Partial(Type.Object({ min: Type.Number(), base: Type.Number(), slope: Type.Number(), max: Type.Number() })),
+    ),
+    space: Numbers,
+    radius: Numbers,
+    measure: Type.Number(),
+    motion: Type.Number(),
+  }),
+);
 
 /** What a theme's tokens.json holds; a child's keys win over its parent's one by one. */
 export interface Tokens {
@@ -45,10 +50,16 @@ export interface Tokens {
 
 /** Merges root first; lists are replaced as a whole. */
 export function mergeTokens(chain: readonly object[]): Tokens {
-  return chain.reduce<Record<string, unknown>>((all, own) => overlay(all, own as Record<string, unknown>), {}) as unknown as Tokens;
+  return chain.reduce<Record<string, unknown>>(
+    (all, own) => overlay(all, own as Record<string, unknown>),
+    {},
+  ) as unknown as Tokens;
 }
 
-function overlay(under: Readonly<Record<string, unknown>>, over: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function overlay(
+  under: Readonly<Record<string, unknown>>,
+  over: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
   const result: Record<string, unknown> = { ...under };
   for (const [key, value] of Object.entries(over)) {
     const below = under[key];
@@ -57,7 +68,8 @@ function overlay(under: Readonly<Record<string, unknown>>, over: Readonly<Record
   }
   return result;
 }
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const NAME = /^[a-z][a-z0-9-]*$/;
 const FAMILY = /^[A-Za-z][A-Za-z0-9 -]*$/;
@@ -71,7 +83,8 @@ interface Scheme {
 function scheme(key: string, { light, dark }: Pair): Scheme {
   const read = (text: string): Colour => {
     const colour = parseColour(String(text));
-    if (!colour) throw new ConfigurationError(`The theme's token "${key}" is "${text}"; write oklch(L% C H) or #rrggbb`);
+    if (!colour)
+      throw new ConfigurationError(`The theme's token "${key}" is "${text}"; write oklch(L% C H) or #rrggbb`);
     return fit(colour);
   };
   return { light: read(light), dark: read(dark) };
@@ -82,7 +95,10 @@ const number = (key: string, value: number, most: number): number => {
   throw new ConfigurationError(`The theme's token "${key}" must be a number from 0 to ${most}`);
 };
 
-/** Declarations, each as its custom property with what it is in light and in dark. Everything is written anew from parsed numbers. */
+/**
+ * Declarations, each as its custom property with what it is in light and in dark. Everything is written anew from
+ * parsed numbers.
+ */
 function colours(tokens: Tokens): readonly (readonly [string, Scheme])[] {
   return Object.entries(tokens.color).map(([key, pair]) => {
     if (!NAME.test(key)) throw new ConfigurationError(`The theme's token name "${key}" may have a-z, 0-9 and "-" only`);
@@ -92,7 +108,12 @@ function colours(tokens: Tokens): readonly (readonly [string, Scheme])[] {
 
 function sizes(tokens: Tokens): string[] {
   return Object.entries(tokens.size).map(([key, { min, base, slope, max }]) => {
-    const [low, at, grow, high] = [min, base, slope, max].map((value) => number(`size.${key}`, value, 8)) as [number, number, number, number];
+    const [low, at, grow, high] = [min, base, slope, max].map((value) => number(`size.${key}`, value, 8)) as [
+      number,
+      number,
+      number,
+      number,
+    ];
     return grow === 0 ? `--size-${key}:${low}rem` : `--size-${key}:clamp(${low}rem,${at}rem + ${grow}vw,${high}rem)`;
   });
 }
@@ -101,7 +122,8 @@ function families(tokens: Tokens): string[] {
   return Object.entries(tokens.family).map(([key, names]) => {
     const shown = names.map((name) => {
       if (GENERIC.has(name)) return name;
-      if (!FAMILY.test(name)) throw new ConfigurationError(`The theme's font "${name}" may have letters, digits, spaces and "-" only`);
+      if (!FAMILY.test(name))
+        throw new ConfigurationError(`The theme's font "${name}" may have letters, digits, spaces and "-" only`);
       return `"${name}"`;
     });
     return `--family-${key}:${shown.join(',')}`;
@@ -121,13 +143,19 @@ function hueScheme(key: string, { light, dark }: Pair): Scheme {
   return { light: read(light), dark: read(dark) };
 }
 
-/** The generated sheet: custom properties and `hue-…` classes; light and dark in one, with a plain light value for old browsers. */
+/**
+ * The generated sheet: custom properties and `hue-…` classes; light and dark in one, with a plain light value for old
+ * browsers.
+ */
 export function tokenSheet(tokens: Tokens): string {
   const pair = ({ light, dark }: Scheme): string => `light-dark(${cssColour(light)},${cssColour(dark)})`;
   const list = colours(tokens);
   const plain = [
-    ...families(tokens), ...sizes(tokens),
-    ...tokens.space.map((value, index) => `--space-${index + 1}:calc(${number('space', value, 200) / 16}rem*var(--density))`),
+    ...families(tokens),
+    ...sizes(tokens),
+    ...tokens.space.map(
+      (value, index) => `--space-${index + 1}:calc(${number('space', value, 200) / 16}rem*var(--density))`,
+    ),
     ...tokens.radius.map((value, index) => `--radius-${index + 1}:${number('radius', value, 64)}px`),
     `--measure:${number('measure', tokens.measure, 120)}rem`,
     `--motion:${number('motion', tokens.motion, 1000)}ms`,
@@ -135,7 +163,9 @@ export function tokenSheet(tokens: Tokens): string {
   const wheel = hues(tokens);
   const both = list.map(([key, colour]) => `--${key}:${pair(colour)}`);
   const all = new Map(list);
-  const more = Object.entries(STRONGER).flatMap(([quiet, strong]) => (all.has(strong) ? [`--${quiet}:${pair(all.get(strong)!)}`] : [])).join(';');
+  const more = Object.entries(STRONGER)
+    .flatMap(([quiet, strong]) => (all.has(strong) ? [`--${quiet}:${pair(all.get(strong)!)}`] : []))
+    .join(';');
   const old = list.map(([key, { light }]) => `--${key}:${cssColour(light)}`);
   return [
     '@layer reset,tokens,base,components,plugins,theme,utilities;',
@@ -152,7 +182,12 @@ export function tokenSheet(tokens: Tokens): string {
   ].join('\n');
 }
 /** For those who ask for more contrast, every quiet ink and line becomes the next stronger one. */
-const STRONGER = { 'text-2': 'text', 'text-3': 'text-2', border: 'border-control', 'border-control': 'text-2' } as const;
+const STRONGER = {
+  'text-2': 'text',
+  'text-3': 'text-2',
+  border: 'border-control',
+  'border-control': 'text-2',
+} as const;
 
 /** The page's ground for the browser's own frame. */
 export const themeColours = ({ color }: Tokens): { readonly light: string; readonly dark: string } => {
@@ -170,10 +205,17 @@ export interface ContrastProblem {
 const SURFACES = ['surface-0', 'surface-1', 'surface-2'];
 /** Foreground, grounds, least ratio: 4.5 for text, 3 for controls and focus (WCAG 1.4.3 and 1.4.11). */
 const PAIRS: readonly (readonly [string, readonly string[], number])[] = [
-  ...['text', 'text-2', 'text-3', 'link', 'visited', 'accent', 'danger', 'success', 'warning'].map((key) => [key, [...SURFACES, 'surface-3'], 4.5] as const),
-  ['border-control', SURFACES, 3], ['focus', [...SURFACES, 'surface-3'], 3],
-  ['on-accent', ['accent', 'accent-hover'], 4.5], ['on-accent-soft', ['accent-soft'], 4.5], ['on-danger', ['danger'], 4.5],
-  ['success', ['success-soft'], 4.5], ['warning', ['warning-soft'], 4.5], ['danger', ['danger-soft'], 4.5],
+  ...['text', 'text-2', 'text-3', 'link', 'visited', 'accent', 'danger', 'success', 'warning'].map(
+    (key) => [key, [...SURFACES, 'surface-3'], 4.5] as const,
+  ),
+  ['border-control', SURFACES, 3],
+  ['focus', [...SURFACES, 'surface-3'], 3],
+  ['on-accent', ['accent', 'accent-hover'], 4.5],
+  ['on-accent-soft', ['accent-soft'], 4.5],
+  ['on-danger', ['danger'], 4.5],
+  ['success', ['success-soft'], 4.5],
+  ['warning', ['warning-soft'], 4.5],
+  ['danger', ['danger-soft'], 4.5],
   ['text', ['mark', 'accent-soft', 'success-soft', 'warning-soft', 'danger-soft'], 4.5],
 ];
 

@@ -20,9 +20,32 @@ export interface Checked {
 const BUILT_IN = new Set(['if', 'unless', 'each', 'with', 'lookup']);
 /** Least and most arguments of what would fail while a page is made, or print nonsense, with others. */
 const ARGUMENTS: Readonly<Record<string, readonly [number, number]>> = {
-  if: [1, 1], unless: [1, 1], each: [1, 1], with: [1, 1], lookup: [2, 2], t: [1, 1], plural: [2, 2], num: [1, 1], time: [1, 1], rel: [1, 1],
-  iso: [1, 1], url: [1, Infinity], asset: [1, 1], icon: [1, 1], hue: [1, 1], avatar: [1, 1], eq: [2, 2], not: [1, 1], gt: [2, 2], has: [2, 2],
-  object: [0, 0], truncate: [2, 2], json: [1, 1], form: [1, 1], slot: [1, 2], region: [1, 1],
+  if: [1, 1],
+  unless: [1, 1],
+  each: [1, 1],
+  with: [1, 1],
+  lookup: [2, 2],
+  t: [1, 1],
+  plural: [2, 2],
+  num: [1, 1],
+  time: [1, 1],
+  rel: [1, 1],
+  iso: [1, 1],
+  url: [1, Infinity],
+  asset: [1, 1],
+  icon: [1, 1],
+  hue: [1, 1],
+  avatar: [1, 1],
+  eq: [2, 2],
+  not: [1, 1],
+  gt: [2, 2],
+  has: [2, 2],
+  object: [0, 0],
+  truncate: [2, 2],
+  json: [1, 1],
+  form: [1, 1],
+  slot: [1, 2],
+  region: [1, 1],
 };
 const ADDRESSES = new Set(['href', 'src', 'action', 'formaction', 'poster', 'srcset', 'cite', 'data']);
 
@@ -31,7 +54,8 @@ type Call = hbs.AST.MustacheStatement | hbs.AST.BlockStatement | hbs.AST.SubExpr
 
 /**
  * Reads a template and refuses what could print something unescaped or in a place where escaping does not help. Throws
- * `TemplateError`. Helpers are those of `known` and the built-in ones; there are no others, so a typing error cannot hide.
+ * `TemplateError`. Helpers are those of `known` and the built-in ones; there are no others, so a typing error cannot
+ * hide.
  */
 export function validate(file: string, source: string, known: ReadonlySet<string>): Checked {
   let program: hbs.AST.Program;
@@ -39,7 +63,9 @@ export function validate(file: string, source: string, known: ReadonlySet<string
     program = Handlebars.parse(source);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    throw new TemplateError(file, Number(/line (\d+)/.exec(message)?.[1] ?? 1), message.split('\n').at(-1) ?? message, { cause: error });
+    throw new TemplateError(file, Number(/line (\d+)/.exec(message)?.[1] ?? 1), message.split('\n').at(-1) ?? message, {
+      cause: error,
+    });
   }
   const walk = new Walk(file, known);
   walk.program(program, new HtmlScanner());
@@ -86,17 +112,30 @@ class Walk {
   }
 
   #mustache(node: hbs.AST.MustacheStatement, place: Place): void {
-    if (!node.escaped) throw this.#error(node, 'prints without escaping; write {{…}}, and let the plugin hand over SafeHtml where HTML is meant');
+    if (!node.escaped)
+      throw this.#error(
+        node,
+        'prints without escaping; write {{…}}, and let the plugin hand over SafeHtml where HTML is meant',
+      );
     const helper = this.#call(node);
     if (place.kind === 'comment') throw this.#error(node, 'no expressions inside comments; use {{! … }}');
-    if (place.kind === 'raw' && !(place.data && helper === 'json')) throw this.#error(node, `no expressions inside <${place.element}>; data goes into a JSON block through {{json …}}`);
-    if (place.kind === 'tag') throw this.#error(node, 'an attribute cannot be printed as a whole; write name="{{…}}" or put it inside {{#if}}');
+    if (place.kind === 'raw' && !(place.data && helper === 'json'))
+      throw this.#error(
+        node,
+        `no expressions inside <${place.element}>; data goes into a JSON block through {{json …}}`,
+      );
+    if (place.kind === 'tag')
+      throw this.#error(node, 'an attribute cannot be printed as a whole; write name="{{…}}" or put it inside {{#if}}');
     if (place.kind === 'unquoted') throw this.#error(node, `put the value of ${place.attribute} in quotes`);
     if (place.kind !== 'value') return;
-    if (place.attribute === 'style' || place.attribute.startsWith('on')) throw this.#error(node, `no expressions inside ${place.attribute}`);
+    if (place.attribute === 'style' || place.attribute.startsWith('on'))
+      throw this.#error(node, `no expressions inside ${place.attribute}`);
     if (!ADDRESSES.has(place.attribute)) return;
     if (place.first ? helper !== 'url' && helper !== 'asset' : true) {
-      throw this.#error(node, `write the whole of ${place.attribute} as one {{url …}} or {{asset …}}, such as {{url "/c/" slug}}`);
+      throw this.#error(
+        node,
+        `write the whole of ${place.attribute} as one {{url …}} or {{asset …}}, such as {{url "/c/" slug}}`,
+      );
     }
   }
 
@@ -120,7 +159,10 @@ class Walk {
     if (!is) return undefined;
     const [least, most] = ARGUMENTS[name] ?? [0, Infinity];
     if (node.params.length < least || node.params.length > most) {
-      throw this.#error(node, `"${name}" takes ${least === most ? least : `at least ${least}`} before its name=value pairs, not ${node.params.length}`);
+      throw this.#error(
+        node,
+        `"${name}" takes ${least === most ? least : `at least ${least}`} before its name=value pairs, not ${node.params.length}`,
+      );
     }
     const first = node.params[0];
     if (name === 'slot' && first?.type === 'StringLiteral') this.slots.add((first as hbs.AST.StringLiteral).value);

@@ -2,16 +2,33 @@ import { BlockList, isIPv4 } from 'node:net';
 
 /** What is not on the internet, or is another address in disguise. */
 const CLOSED_4 = [
-  '0.0.0.0/8', '10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '169.254.0.0/16', '172.16.0.0/12', '192.0.0.0/24', '192.0.2.0/24', '192.88.99.0/24', '192.168.0.0/16',
-  '198.18.0.0/15', '198.51.100.0/24', '203.0.113.0/24', '224.0.0.0/4', '240.0.0.0/4',
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
 ];
-/** All of IPv6 but 2000::/3, so IPv4 written as IPv6 and its translations too; of that what is reserved, for documents, Teredo and 6to4. */
+/**
+ * All of IPv6 but 2000::/3, so IPv4 written as IPv6 and its translations too; of that what is reserved, for documents,
+ * Teredo and 6to4.
+ */
 const OPEN_6 = '2000::/3';
 const CLOSED_6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
 function listOf(ranges: readonly string[], family: 'ipv4' | 'ipv6'): BlockList {
   const list = new BlockList();
-  for (const [network = '', bits] of ranges.map((range) => range.split('/'))) list.addSubnet(network, Number(bits), family);
+  for (const [network = '', bits] of ranges.map((range) => range.split('/')))
+    list.addSubnet(network, Number(bits), family);
   return list;
 }
 const closed4 = listOf(CLOSED_4, 'ipv4');
@@ -19,4 +36,5 @@ const open6 = listOf([OPEN_6], 'ipv6');
 const closed6 = listOf(CLOSED_6, 'ipv6');
 
 /** Whether an address is one of the public internet. */
-export const isPublic = (address: string): boolean => (isIPv4(address) ? !closed4.check(address, 'ipv4') : open6.check(address, 'ipv6') && !closed6.check(address, 'ipv6'));
+export const isPublic = (address: string): boolean =>
+  isIPv4(address) ? !closed4.check(address, 'ipv4') : open6.check(address, 'ipv6') && !closed6.check(address, 'ipv6');

@@ -12,12 +12,19 @@ export interface ReceivedWebhook {
 /** Raised in a transaction, once for each id in 24 hours; a durable listener never misses one. */
 export const webhookReceived = defineAction<ReceivedWebhook>('webhook.received');
 
-/** Why a webhook was switched off without anybody asking: its address answered 410, or nothing but failures for days. */
+/**
+ * Why a webhook was switched off without anybody asking: its address answered 410, or nothing but failures for days.
+ */
 export const DISABLED_REASONS = ['gone', 'failing'] as const;
 export type DisabledReason = (typeof DISABLED_REASONS)[number];
-export const webhookDisabled = defineAction<{ readonly webhook: { readonly id: string; readonly name: string; readonly reason: DisabledReason } }>('webhook.disabled');
+export const webhookDisabled = defineAction<{
+  readonly webhook: { readonly id: string; readonly name: string; readonly reason: DisabledReason };
+}>('webhook.disabled');
 
-/** An administrator made a webhook or changed one. Only the host of its address: the rest may hold a key of the receiver's. */
+/**
+ * An administrator made a webhook or changed one. Only the host of its address: the rest may hold a key of the
+ * receiver's.
+ */
 export const webhookSaved = defineAction<{
   readonly actor: string | undefined;
   readonly webhook: { readonly id: string; readonly name: string; readonly host: string; readonly active: boolean };
@@ -27,9 +34,15 @@ export const webhookDeleted = defineAction<{
   readonly webhook: { readonly id: string; readonly name: string };
 }>('webhook.deleted');
 /** A webhook has a new secret. */
-export const webhookSecretRotated = defineAction<{ readonly actor: string | undefined; readonly webhook: { readonly id: string } }>('webhook.secret-rotated');
+export const webhookSecretRotated = defineAction<{
+  readonly actor: string | undefined;
+  readonly webhook: { readonly id: string };
+}>('webhook.secret-rotated');
 /** Somebody is about to send a test, which goes out whether or not the webhook is switched on. */
-export const webhookTested = defineAction<{ readonly actor: string | undefined; readonly webhook: { readonly id: string } }>('webhook.tested');
+export const webhookTested = defineAction<{
+  readonly actor: string | undefined;
+  readonly webhook: { readonly id: string };
+}>('webhook.tested');
 /** Deliveries are sent again, of one webhook or of all. */
 export const webhookRedelivered = defineAction<{
   readonly actor: string | undefined;
@@ -38,8 +51,9 @@ export const webhookRedelivered = defineAction<{
 }>('webhook.redelivered');
 
 /**
- * How an attempt stands or ended. `retrying`: it failed and another one follows at `next_attempt_at`, or has followed; `failed`: it was the last;
- * `blocked`: the address may not be reached from here; `disabled`: the webhook was switched off instead, or answered 410.
+ * How an attempt stands or ended. `retrying`: it failed and another one follows at `next_attempt_at`, or has followed;
+ * `failed`: it was the last; `blocked`: the address may not be reached from here; `disabled`: the webhook was switched
+ * off instead, or answered 410.
  */
 export const STATUSES = ['pending', 'delivered', 'failed', 'retrying', 'blocked', 'disabled'] as const;
 export type Status = (typeof STATUSES)[number];
@@ -95,4 +109,7 @@ export interface StatisticsRecord {
   readonly per_hour: readonly HourRecord[];
 }
 
-export const manageWebhooks = definePermission('webhooks.manage', { label: 'manage webhooks and see what they sent', default: 'admin' });
+export const manageWebhooks = definePermission('webhooks.manage', {
+  label: 'manage webhooks and see what they sent',
+  default: 'admin',
+});

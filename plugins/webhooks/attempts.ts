@@ -33,21 +33,39 @@ export class Attempts {
   async make(webhook: Endpoint, attempt: Attempt, stop: AbortSignal): Promise<Outcome> {
     const { clock, sender, service, version } = this.#parts;
     const { id: deliveryId, eventId, event, body } = attempt;
-    const signed = signedHeaders({ service: service(), keys: this.#keys(webhook), eventId, deliveryId, event, body, at: clock.now() });
-    return this.#judge(attempt, await sender.send({ url: webhook.url, body, headers: { ...signed, 'User-Agent': `Parley/${version}`, Accept: '*/*' } }, stop));
+    const signed = signedHeaders({
+      service: service(),
+      keys: this.#keys(webhook),
+      eventId,
+      deliveryId,
+      event,
+      body,
+      at: clock.now(),
+    });
+    return this.#judge(
+      attempt,
+      await sender.send(
+        { url: webhook.url, body, headers: { ...signed, 'User-Agent': `Parley/${version}`, Accept: '*/*' } },
+        stop,
+      ),
+    );
   }
 
   /** The newest first; the old one as long as it was promised. */
   #keys({ secret, oldSecret, oldSecretUntil }: Endpoint): readonly Buffer[] {
     const { clock, secrets } = this.#parts;
-    const sealed = oldSecret !== null && oldSecretUntil !== null && oldSecretUntil.getTime() > clock.now() ? [secret, oldSecret] : [secret];
+    const sealed =
+      oldSecret !== null && oldSecretUntil !== null && oldSecretUntil.getTime() > clock.now()
+        ? [secret, oldSecret]
+        : [secret];
     return sealed.map((text) => keyOf(secrets.open(text)));
   }
 
   #judge({ id, attempt, attempts }: Attempt, sent: Sent): Outcome {
     const { status, durationMs, response, blocked } = sent;
     const known = { id, responseStatus: status, durationMs, response };
-    if (status !== undefined && status >= 200 && status < 300) return { ...known, status: 'delivered', error: undefined };
+    if (status !== undefined && status >= 200 && status < 300)
+      return { ...known, status: 'delivered', error: undefined };
     const error = sent.error ?? answered(status ?? 0);
     if (blocked) return { ...known, status: 'blocked', error };
     if (status === GONE) return { ...known, status: 'disabled', error };
@@ -73,4 +91,5 @@ export class Attempts {
   }
 }
 
-const answered = (status: number): string => `Answered ${status}${status >= 300 && status < 400 ? '; redirects are not followed, enter the address they lead to' : ''}`;
+const answered = (status: number): string =>
+  `Answered ${status}${status >= 300 && status < 400 ? '; redirects are not followed, enter the address they lead to' : ''}`;

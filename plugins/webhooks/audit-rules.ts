@@ -1,18 +1,50 @@
 import type { PluginHandle } from '#core';
 import { audited, auditRules } from '#plugins/audit';
-import { webhookDeleted, webhookDisabled, webhookRedelivered, webhookSaved, webhookSecretRotated, webhookTested } from '#plugins/webhooks';
+import {
+  webhookDeleted,
+  webhookDisabled,
+  webhookRedelivered,
+  webhookSaved,
+  webhookSecretRotated,
+  webhookTested,
+} from '#plugins/webhooks';
 
 const subject = (id: string): { readonly type: string; readonly id: string } => ({ type: 'webhook', id });
 
 const RULES = [
-  audited(webhookSaved, ['webhook.saved'], ({ actor, webhook: { id, ...details } }) => ({ action: 'webhook.saved', actor, subject: subject(id), details })),
-  audited(webhookDeleted, ['webhook.deleted'], ({ actor, webhook: { id, name } }) => ({ action: 'webhook.deleted', actor, subject: subject(id), details: { name } })),
-  audited(webhookSecretRotated, ['webhook.secret-rotated'], ({ actor, webhook }) => ({ action: 'webhook.secret-rotated', actor, subject: subject(webhook.id) })),
-  audited(webhookTested, ['webhook.tested'], ({ actor, webhook }) => ({ action: 'webhook.tested', actor, subject: subject(webhook.id) })),
-  audited(webhookRedelivered, ['webhook.redelivered'], ({ actor, webhook, count }) => ({
-    action: 'webhook.redelivered', actor, subject: webhook === undefined ? undefined : subject(webhook), details: { count },
+  audited(webhookSaved, ['webhook.saved'], ({ actor, webhook: { id, ...details } }) => ({
+    action: 'webhook.saved',
+    actor,
+    subject: subject(id),
+    details,
   })),
-  audited(webhookDisabled, ['webhook.disabled'], ({ webhook: { id, reason } }) => ({ action: 'webhook.disabled', subject: subject(id), details: { reason } })),
+  audited(webhookDeleted, ['webhook.deleted'], ({ actor, webhook: { id, name } }) => ({
+    action: 'webhook.deleted',
+    actor,
+    subject: subject(id),
+    details: { name },
+  })),
+  audited(webhookSecretRotated, ['webhook.secret-rotated'], ({ actor, webhook }) => ({
+    action: 'webhook.secret-rotated',
+    actor,
+    subject: subject(webhook.id),
+  })),
+  audited(webhookTested, ['webhook.tested'], ({ actor, webhook }) => ({
+    action: 'webhook.tested',
+    actor,
+    subject: subject(webhook.id),
+  })),
+  audited(webhookRedelivered, ['webhook.redelivered'], ({ actor, webhook, count }) => ({
+    action: 'webhook.redelivered',
+    actor,
+    subject: webhook === undefined ? undefined : subject(webhook),
+    details: { count },
+  })),
+  audited(webhookDisabled, ['webhook.disabled'], ({ webhook: { id, reason } }) => ({
+    action: 'webhook.disabled',
+    subject: subject(id),
+    details: { reason },
+  })),
 ];
 
 /** What is done to webhooks leaves entries. */

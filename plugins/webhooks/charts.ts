@@ -14,32 +14,58 @@ export interface Series {
 
 /** `label` says in a sentence what there is to see; null stands for nothing to see. */
 const picture = (label: string, content: readonly SafeHtml[]): SafeHtml =>
-  html`<svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${label}"><path class="chart-ground" d="M0 ${HEIGHT - 0.5}H${WIDTH}"/>${content}</svg>`;
+  html`<svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${label}">
+    <path class="chart-ground" d="M0 ${HEIGHT - 0.5}H${WIDTH}" />
+    ${content}
+  </svg>`;
 
 const rounded = (value: number): number => Math.round(value * 10) / 10;
 
 /** Bars that stand on one another. `highest` is the value of a full height. */
 export function stackedBars(label: string, series: readonly Series[]): SafeHtml {
   const steps = series[0]?.values.length ?? 0;
-  const sumAt = (step: number, until: number): number => series.slice(0, until).reduce((sum, { values }) => sum + (values[step] ?? 0), 0);
+  const sumAt = (step: number, until: number): number =>
+    series.slice(0, until).reduce((sum, { values }) => sum + (values[step] ?? 0), 0);
   const highest = Math.max(1, ...Array.from({ length: steps }, (_, step) => sumAt(step, series.length)));
   const [step, scale] = [WIDTH / Math.max(1, steps), HEIGHT / highest];
-  const bars = series.flatMap(({ kind, values }, at) => values.flatMap((value, index) => {
-    if (!value) return [];
-    const top = HEIGHT - (sumAt(index, at) + value) * scale;
-    return [html`<rect class="chart-${kind}" x="${rounded(index * step)}" y="${rounded(top)}" width="${rounded(step * FILLED)}" height="${rounded(value * scale)}"/>`];
-  }));
+  const bars = series.flatMap(({ kind, values }, at) =>
+    values.flatMap((value, index) => {
+      if (!value) return [];
+      const top = HEIGHT - (sumAt(index, at) + value) * scale;
+      return [
+        html`<rect
+          class="chart-${kind}"
+          x="${rounded(index * step)}"
+          y="${rounded(top)}"
+          width="${rounded(step * FILLED)}"
+          height="${rounded(value * scale)}"
+        />`,
+      ];
+    }),
+  );
   return picture(label, bars);
 }
 
 /** Lines from the left to the right, broken where there is no value; a value between two gaps is a dot. */
-export function lines(label: string, series: readonly Series[], highest = Math.max(1, ...series.flatMap(({ values }) => values.map((value) => value ?? 0)))): SafeHtml {
+export function lines(
+  label: string,
+  series: readonly Series[],
+  highest = Math.max(1, ...series.flatMap(({ values }) => values.map((value) => value ?? 0))),
+): SafeHtml {
   const drawn = series.map(({ kind, values }) => {
     const step = WIDTH / Math.max(1, values.length);
-    const points = values.map((value, index) => (value === null ? undefined : `${rounded((index + FILLED / 2) * step)} ${rounded(HEIGHT - 2 - (value / highest) * (HEIGHT - 4))}`));
+    const points = values.map((value, index) =>
+      value === null
+        ? undefined
+        : `${rounded((index + FILLED / 2) * step)} ${rounded(HEIGHT - 2 - (value / highest) * (HEIGHT - 4))}`,
+    );
     // Of a move alone nothing is seen: each line begins with a short one.
-    const path = points.flatMap((point, index) => (point === undefined ? [] : [points[index - 1] === undefined ? `M${point}h4` : `L${point}`])).join('');
-    return html`<path class="chart-line chart-${kind}" d="${path}"/>`;
+    const path = points
+      .flatMap((point, index) =>
+        point === undefined ? [] : [points[index - 1] === undefined ? `M${point}h4` : `L${point}`],
+      )
+      .join('');
+    return html`<path class="chart-line chart-${kind}" d="${path}" />`;
   });
   return picture(label, drawn);
 }

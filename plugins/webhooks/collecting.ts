@@ -8,7 +8,11 @@ const FIRST = ['discussion.created', 'post.created', 'user.registered', 'report.
 
 /** The names of all events that a webhook may ask for now. */
 export function subscribable(hooks: Hooks): readonly string[] {
-  const names = hooks.hooks().filter(({ hook }) => hook.kind === 'action' && hook.public).map(({ hook }) => hook.id).sort();
+  const names = hooks
+    .hooks()
+    .filter(({ hook }) => hook.kind === 'action' && hook.public)
+    .map(({ hook }) => hook.id)
+    .sort();
   return [...FIRST.filter((name) => names.includes(name)), ...names.filter((name) => !FIRST.includes(name))];
 }
 
@@ -20,14 +24,17 @@ export function collect(plugin: PluginHandle, hooks: Hooks, add: (raised: Raised
     const checked = check(actions.get(event)!.public!, payload);
     if (checked.ok) return add({ id, event, payload, data: checked.value as object });
     const problems = checked.problems.map(({ field, message }) => `${field} ${message}`).join(', ');
-    throw new Error(`"${event}" was raised with a payload that does not fit its public schema: ${problems}; correct one of the two`);
+    throw new Error(
+      `"${event}" was raised with a payload that does not fit its public schema: ${problems}; correct one of the two`,
+    );
   };
   const look = (): void => {
     for (const { hook } of hooks.hooks()) {
       if (hook.kind !== 'action' || !hook.public) continue;
       const known = actions.has(hook.id);
       actions.set(hook.id, hook);
-      if (!known) plugin.on(hook, (payload: object, { id }) => hear(hook.id, id, payload), { durable: { limit: TOGETHER } });
+      if (!known)
+        plugin.on(hook, (payload: object, { id }) => hear(hook.id, id, payload), { durable: { limit: TOGETHER } });
     }
   };
   look();

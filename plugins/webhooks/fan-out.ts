@@ -42,19 +42,27 @@ export class FanOut {
   async #write(events: readonly Raised[]): Promise<void> {
     const { data, queue, categoriesOf } = this.#parts;
     const names = [...new Set(events.map(({ event }) => event))];
-    const subscribers = await data.all(sql<Subscriber>`select id, events, categories from webhook where active and events && ${names}::text[] order by id`);
+    const subscribers = await data.all(
+      sql<Subscriber>`select id, events, categories from webhook where active and events && ${names}::text[] order by id`,
+    );
     const some = subscribers.some(({ categories }) => categories.length > 0);
     const where = some ? await categoriesOf(events) : new Map<Raised, string>();
-    const wanted = subscribers.flatMap(({ id: webhookId, events: asked, categories }) => events.flatMap((raised) => {
-      const category = where.get(raised);
-      const within = categories.length === 0 || category === undefined || categories.includes(category);
-      return within && asked.includes(raised.event) ? [{ webhookId, raised }] : [];
-    }));
+    const wanted = subscribers.flatMap(({ id: webhookId, events: asked, categories }) =>
+      events.flatMap((raised) => {
+        const category = where.get(raised);
+        const within = categories.length === 0 || category === undefined || categories.includes(category);
+        return within && asked.includes(raised.event) ? [{ webhookId, raised }] : [];
+      }),
+    );
     if (wanted.length === 0) return;
     const told = [...new Set(wanted.map(({ raised }) => raised))];
     await data.transaction(async () => {
       const fresh = await this.#keep(told);
-      await queue.add(wanted.filter(({ raised }) => fresh.has(raised.id)).map(({ webhookId, raised: { id, event } }) => ({ webhookId, eventId: id, event })));
+      await queue.add(
+        wanted
+          .filter(({ raised }) => fresh.has(raised.id))
+          .map(({ webhookId, raised: { id, event } }) => ({ webhookId, eventId: id, event })),
+      );
     });
   }
 

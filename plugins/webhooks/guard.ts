@@ -30,8 +30,9 @@ export class Guard {
   }
 
   /**
-   * The addresses a webhook at `url` may be sent to: connect to these and to no others, since the name may mean something else a moment later.
-   * Throws `Blocked`, also when only one of them is not public; other errors are the name servers'.
+   * The addresses a webhook at `url` may be sent to: connect to these and to no others, since the name may mean
+   * something else a moment later. Throws `Blocked`, also when only one of them is not public; other errors are the
+   * name servers'.
    */
   async addressesOf(url: URL): Promise<readonly LookupAddress[]> {
     this.#checkForm(url);
@@ -40,7 +41,10 @@ export class Guard {
     const { resolve = askNameServers } = this.#parts;
     const addresses = isIP(host) ? [host] : await resolve(host);
     if (addresses.length === 0) throw new Error('The name has no address');
-    if (!addresses.every(isPublic)) throw new Blocked('is not on the public internet; an operator can allow the host in the variable WEBHOOKS_ALLOWED_HOSTS');
+    if (!addresses.every(isPublic))
+      throw new Blocked(
+        'is not on the public internet; an operator can allow the host in the variable WEBHOOKS_ALLOWED_HOSTS',
+      );
     return addresses.map(addressOf);
   }
 
@@ -53,9 +57,15 @@ export class Guard {
     if (url.protocol === 'http:' && this.#parts.secure) throw new Blocked('must begin with https://');
     const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
     const ports = this.#parts.allowedPorts;
-    if (!ports.includes(port)) throw new Blocked(`must use one of the ports ${ports.join(', ')}; an operator can allow others in the variable WEBHOOKS_ALLOWED_PORTS`);
+    if (!ports.includes(port))
+      throw new Blocked(
+        `must use one of the ports ${ports.join(', ')}; an operator can allow others in the variable WEBHOOKS_ALLOWED_PORTS`,
+      );
     // A name without a dot means something on this network only.
-    if (!isIP(host) && !/[^.]\.[^.]/.test(host)) throw new Blocked('must be a full host name; an operator can allow the host in the variable WEBHOOKS_ALLOWED_HOSTS');
+    if (!isIP(host) && !/[^.]\.[^.]/.test(host))
+      throw new Blocked(
+        'must be a full host name; an operator can allow the host in the variable WEBHOOKS_ALLOWED_HOSTS',
+      );
   }
 
   #allows(host: string): boolean {
@@ -64,11 +74,18 @@ export class Guard {
 }
 
 /** As names are compared: without brackets and final dots. */
-const nameOf = (text: string): string => text.trim().toLowerCase().replace(/^\[|\]$|\.+$/g, '');
+const nameOf = (text: string): string =>
+  text
+    .trim()
+    .toLowerCase()
+    .replace(/^\[|\]$|\.+$/g, '');
 const hostOf = (url: URL): string => nameOf(url.hostname);
 const addressOf = (address: string): LookupAddress => ({ address, family: isIP(address) });
 
-/** Not through the system's resolver, which knows names of this machine and keeps one of few threads busy while it waits. */
+/**
+ * Not through the system's resolver, which knows names of this machine and keeps one of few threads busy while it
+ * waits.
+ */
 async function askNameServers(host: string): Promise<readonly string[]> {
   const resolver = new Resolver({ timeout: PATIENCE, tries: 1 });
   const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);

@@ -42,9 +42,14 @@ export interface HistoryParts {
   readonly attempts: Attempts;
 }
 
-const COLUMNS = sql.raw('d.id, d.event_id, d.webhook_id, d.event, d.status, d.attempt, d.attempts, d.response_status, d.duration_ms, d.next_attempt_at, d.error, d.created_at');
-const recordOf = ({ next_attempt_at: next, created_at: at, ...row }: DeliveryRow): DeliveryRecord =>
-  ({ ...row, next_attempt_at: next?.toISOString() ?? null, created_at: at.toISOString() });
+const COLUMNS = sql.raw(
+  'd.id, d.event_id, d.webhook_id, d.event, d.status, d.attempt, d.attempts, d.response_status, d.duration_ms, d.next_attempt_at, d.error, d.created_at',
+);
+const recordOf = ({ next_attempt_at: next, created_at: at, ...row }: DeliveryRow): DeliveryRecord => ({
+  ...row,
+  next_attempt_at: next?.toISOString() ?? null,
+  created_at: at.toISOString(),
+});
 
 /** What was sent: read, and sent again. */
 export class History {
@@ -73,22 +78,41 @@ export class History {
     const row = await this.#parts.data.one(sql<DeliveryRow & Omit<DeliveryDetails, keyof DeliveryRecord>>`
       select ${COLUMNS}, w.name as webhook, w.active, e.body, d.response from webhook_delivery d
       join webhook w on w.id = d.webhook_id join webhook_event e on e.id = d.event_id where d.id = ${id}`);
-    return row && { ...recordOf(row), webhook: row.webhook, active: row.active, body: row.body, response: row.response };
+    return (
+      row && { ...recordOf(row), webhook: row.webhook, active: row.active, body: row.body, response: row.response }
+    );
   }
 
-  /** Sends one attempt of something that means nothing, at once and whether or not the webhook is switched on, and resolves when it has ended. */
-  async test({ id: webhookId, name, url, secret, oldSecret, oldSecretUntil }: WebhookRow, stop: AbortSignal): Promise<DeliveryRecord> {
+  /**
+   * Sends one attempt of something that means nothing, at once and whether or not the webhook is switched on, and
+   * resolves when it has ended.
+   */
+  async test(
+    { id: webhookId, name, url, secret, oldSecret, oldSecretUntil }: WebhookRow,
+    stop: AbortSignal,
+  ): Promise<DeliveryRecord> {
     const { data, clock, webhooks, attempts } = this.#parts;
     const now = clock.now();
     const [id, eventId] = [createId(now), createId(now)];
     const [event, at] = ['webhook.test', new Date(now)];
-    const body = JSON.stringify({ id: eventId, event, timestamp: at.toISOString(), data: { webhook: { id: webhookId, name } } });
+    const body = JSON.stringify({
+      id: eventId,
+      event,
+      timestamp: at.toISOString(),
+      data: { webhook: { id: webhookId, name } },
+    });
     await data.transaction(async () => {
-      await data.all(sql`insert into webhook_event (id, event, body, created_at) values (${eventId}, ${event}, ${body}, ${at})`);
+      await data.all(
+        sql`insert into webhook_event (id, event, body, created_at) values (${eventId}, ${event}, ${body}, ${at})`,
+      );
       await data.all(sql`insert into webhook_delivery (id, webhook_id, event_id, event, status, attempt, attempts, created_at)
         values (${id}, ${webhookId}, ${eventId}, ${event}, 'pending', 1, 1, ${at})`);
     });
-    const outcome = await attempts.make({ url, secret, oldSecret, oldSecretUntil }, { id, webhookId, eventId, event, body, attempt: 1, attempts: 1 }, stop);
+    const outcome = await attempts.make(
+      { url, secret, oldSecret, oldSecretUntil },
+      { id, webhookId, eventId, event, body, attempt: 1, attempts: 1 },
+      stop,
+    );
     await record({ data, clock }, webhookId, [outcome]);
     if (outcome.status === 'disabled') await webhooks.disable(webhookId, 'gone');
     return (await this.find(id)) ?? Promise.reject(notFound('The webhook was deleted meanwhile'));
@@ -100,15 +124,19 @@ export class History {
     const found = await this.find(deliveryId);
     if (!found) throw notFound('There is no such delivery');
     if (!found.active) throw new HttpError(409, 'The webhook is switched off; switch it on first');
-    return data.transaction(() => this.#again(sql`d.event_id = ${found.event_id} and d.webhook_id = ${found.webhook_id}`));
+    return data.transaction(() =>
+      this.#again(sql`d.event_id = ${found.event_id} and d.webhook_id = ${found.webhook_id}`),
+    );
   }
 
   /** Everything that has not arrived, at most 10,000 at a time. */
   async redeliverAll({ webhookId, from, to }: Range): Promise<number> {
     if (webhookId !== undefined && !isId(webhookId)) throw notFound('There is no such webhook');
     const own = webhookId === undefined ? sql`` : sql`and d.webhook_id = ${webhookId}`;
-    return this.#parts.data.transaction(() => this.#again(sql`d.created_at >= ${from} and d.created_at <= ${to} ${own} and not exists (
-      select 1 from webhook_delivery o where o.event_id = d.event_id and o.webhook_id = d.webhook_id and o.status = 'delivered')`));
+    return this.#parts.data.transaction(() =>
+      this.#again(sql`d.created_at >= ${from} and d.created_at <= ${to} ${own} and not exists (
+      select 1 from webhook_delivery o where o.event_id = d.event_id and o.webhook_id = d.webhook_id and o.status = 'delivered')`),
+    );
   }
 
   /** What waits is due now; what does not is added. */

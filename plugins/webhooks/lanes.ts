@@ -10,7 +10,10 @@ import type { Webhooks } from './webhooks.ts';
 const WIDTH = 4;
 /** Milliseconds between two that did not arrive: an address that is dead costs the others next to nothing. */
 const PAUSE = 250;
-/** Milliseconds for which a job waits for its lane, so that quick ones need no second job and slow ones keep no other work from running. */
+/**
+ * Milliseconds for which a job waits for its lane, so that quick ones need no second job and slow ones keep no other
+ * work from running.
+ */
 const PATIENCE = 1_000;
 
 export interface LaneParts {
@@ -48,7 +51,10 @@ export class Lanes {
     const joined = this.#running.get(webhookId);
     const lane = joined ?? this.#begin(webhookId);
     const limit = new AbortController();
-    const patience = sleep(PATIENCE, undefined, { signal: limit.signal }).then(() => lane.until, () => undefined);
+    const patience = sleep(PATIENCE, undefined, { signal: limit.signal }).then(
+      () => lane.until,
+      () => undefined,
+    );
     const again = await Promise.race([lane.end, patience]).finally(() => limit.abort());
     if (again) return this.#watch(webhookId, lane, again);
     // It may have let go of its webhook before what woke this job was there.
@@ -74,7 +80,9 @@ export class Lanes {
     const over = (): boolean => this.#running.delete(webhookId);
     this.#drive(webhookId, lane).finally(over).then(resolve, reject);
     // A job that no longer waits is not told; the one that looks after the lane begins another.
-    promise.catch((error: unknown) => this.#parts.log.warn({ webhook: webhookId, error: messageOf(error) }, 'sending to a webhook was interrupted'));
+    promise.catch((error: unknown) =>
+      this.#parts.log.warn({ webhook: webhookId, error: messageOf(error) }, 'sending to a webhook was interrupted'),
+    );
     return lane;
   }
 

@@ -15,7 +15,11 @@ export interface Outcome {
 }
 
 /** Writes down how attempts of one webhook ended. Resolves to since when nothing has succeeded. */
-export async function record({ data, clock }: { readonly data: Data; readonly clock: Clock }, webhookId: string, outcomes: readonly Outcome[]): Promise<Date | undefined> {
+export async function record(
+  { data, clock }: { readonly data: Data; readonly clock: Clock },
+  webhookId: string,
+  outcomes: readonly Outcome[],
+): Promise<Date | undefined> {
   const now = new Date(clock.now());
   const succeeded = outcomes.some(({ status }) => status === 'delivered');
   const row = await data.one(sql<{ since: Date | null }>`

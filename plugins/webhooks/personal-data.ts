@@ -1,7 +1,10 @@
 import { sql, type Data } from '#core';
 import type { PersonalData } from '#plugins/privacy';
 
-/** Deliveries that name a member: those that wait are not sent any more, of the others the history forgets what they said. */
+/**
+ * Deliveries that name a member: those that wait are not sent any more, of the others the history forgets what they
+ * said.
+ */
 export const deliveriesData = (data: Data): PersonalData => ({
   name: 'deliveries to webhooks',
   async erase(accountId) {
@@ -11,7 +14,9 @@ export const deliveriesData = (data: Data): PersonalData => ({
       await data.all(sql`select 1 from webhook
         where id in (select webhook_id from webhook_delivery where event_id in (${about})) order by id for no key update`);
       await data.all(sql`delete from webhook_delivery where event_id in (${about})`);
-      await data.all(sql`delete from webhook_event e where id in (${about}) and not exists (select 1 from webhook_delivery d where d.event_id = e.id)`);
+      await data.all(
+        sql`delete from webhook_event e where id in (${about}) and not exists (select 1 from webhook_delivery d where d.event_id = e.id)`,
+      );
     });
   },
 });

@@ -7,7 +7,14 @@ import { Notifications } from '#plugins/notifications';
 import { LAST, personalData } from '#plugins/privacy';
 import { Protection } from '#plugins/protection';
 import {
-  manageWebhooks, webhookDeleted, webhookDisabled, webhookReceived, webhookRedelivered, webhookSaved, webhookSecretRotated, webhookTested,
+  manageWebhooks,
+  webhookDeleted,
+  webhookDisabled,
+  webhookReceived,
+  webhookRedelivered,
+  webhookSaved,
+  webhookSecretRotated,
+  webhookTested,
 } from '#plugins/webhooks';
 import { Attempts } from './attempts.ts';
 import { addAuditRules } from './audit-rules.ts';
@@ -39,22 +46,69 @@ export default definePlugin({
   version: '1.0.0',
   description: 'Tells other services what happens here, and hears from them.',
   needs: {
-    data: Data, clock: Clock, secrets: Secrets, settings: Settings, hooks: Hooks, environment: Environment, access: Access, accounts: Accounts, protection: Protection,
+    data: Data,
+    clock: Clock,
+    secrets: Secrets,
+    settings: Settings,
+    hooks: Hooks,
+    environment: Environment,
+    access: Access,
+    accounts: Accounts,
+    protection: Protection,
   },
   wants: { admin: Admin, notifications: Notifications, categories: Categories, discussions: Discussions },
-  hooks: [webhookReceived, webhookDisabled, webhookSaved, webhookDeleted, webhookSecretRotated, webhookTested, webhookRedelivered],
+  hooks: [
+    webhookReceived,
+    webhookDisabled,
+    webhookSaved,
+    webhookDeleted,
+    webhookSecretRotated,
+    webhookTested,
+    webhookRedelivered,
+  ],
   permissions: [manageWebhooks],
   settings: schema,
-  movedSettings: { 'webhooks.allowed_hosts': 'WEBHOOKS_ALLOWED_HOSTS', 'webhooks.allowed_ports': 'WEBHOOKS_ALLOWED_PORTS' },
-  async setup({ data, clock, secrets, settings, hooks, environment, access, accounts, protection, admin, notifications, categories, discussions }, plugin) {
+  movedSettings: {
+    'webhooks.allowed_hosts': 'WEBHOOKS_ALLOWED_HOSTS',
+    'webhooks.allowed_ports': 'WEBHOOKS_ALLOWED_PORTS',
+  },
+  async setup(
+    {
+      data,
+      clock,
+      secrets,
+      settings,
+      hooks,
+      environment,
+      access,
+      accounts,
+      protection,
+      admin,
+      notifications,
+      categories,
+      discussions,
+    },
+    plugin,
+  ) {
     const own = plugin.settings;
     const job = plugin.job<{ readonly webhook: string }>('deliver', {
-      schema: Type.Object({ webhook: Type.String() }), limit: BEGINNING, run: ({ webhook }): Promise<void> => lanes.run(webhook),
+      schema: Type.Object({ webhook: Type.String() }),
+      limit: BEGINNING,
+      run: ({ webhook }): Promise<void> => lanes.run(webhook),
     });
-    const guard = new Guard({ allowedHosts: environment.allowedHosts, allowedPorts: environment.allowedPorts, secure: environment.production });
+    const guard = new Guard({
+      allowedHosts: environment.allowedHosts,
+      allowedPorts: environment.allowedPorts,
+      secure: environment.production,
+    });
     const attempts = new Attempts({
-      clock, secrets, sender: new Sender(guard), version: environment.version, service: () => own['site.service_name'],
-      delays: () => own['webhooks.retry_delays'], jitter: () => own['webhooks.retry_jitter'],
+      clock,
+      secrets,
+      sender: new Sender(guard),
+      version: environment.version,
+      service: () => own['site.service_name'],
+      delays: () => own['webhooks.retry_delays'],
+      jitter: () => own['webhooks.retry_jitter'],
     });
     const queue = new Queue({ data, clock, job, attempts: () => own['webhooks.retry_delays'].length + 1 });
     const webhooks = new Webhooks({ data, clock, secrets, queue, plugin });
@@ -71,7 +125,8 @@ export default definePlugin({
     plugin.extend(personalData, deliveriesData(data), LAST);
     plugin.job('revive', { schema: Type.Object({}), cron: '*/10 * * * *', run: () => queue.revive() });
     plugin.job('tidy', {
-      schema: Type.Object({}), cron: '13 3 * * *',
+      schema: Type.Object({}),
+      cron: '13 3 * * *',
       run: async () => {
         await tidy(data, clock, own['webhooks.history_days']);
         await receiving.clean();
@@ -79,7 +134,19 @@ export default definePlugin({
     });
     if (notifications) tellWhenDisabled(plugin, { access, accounts, notifications });
     if (!admin) return;
-    const services = { plugin, data, admin, access, settings, hooks, guard, webhooks, history, statistics: new Statistics({ data, clock }), categories };
+    const services = {
+      plugin,
+      data,
+      admin,
+      access,
+      settings,
+      hooks,
+      guard,
+      webhooks,
+      history,
+      statistics: new Statistics({ data, clock }),
+      categories,
+    };
     listPages(services);
     historyPages(services);
     statisticsPages(services);

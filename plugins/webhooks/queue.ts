@@ -53,8 +53,9 @@ interface Line {
 }
 
 /**
- * Deliveries that wait, a line for each webhook. Whoever adds to a line that nobody is about to empty stores a job that will; whoever
- * empties it lets go of it only when nothing was added meanwhile, so nothing is left behind. Times are the database's.
+ * Deliveries that wait, a line for each webhook. Whoever adds to a line that nobody is about to empty stores a job that
+ * will; whoever empties it lets go of it only when nothing was added meanwhile, so nothing is left behind. Times are
+ * the database's.
  */
 export class Queue {
   readonly #parts: QueueParts;
@@ -65,7 +66,10 @@ export class Queue {
     this.#parts = parts;
   }
 
-  /** Joins the transaction under way. What is for a webhook that is gone or switched off is left out. Resolves to how many were added. */
+  /**
+   * Joins the transaction under way. What is for a webhook that is gone or switched off is left out. Resolves to how
+   * many were added.
+   */
   async add(deliveries: readonly NewDelivery[]): Promise<number> {
     const { data, clock, attempts } = this.#parts;
     if (deliveries.length === 0) return 0;
@@ -82,8 +86,9 @@ export class Queue {
   }
 
   /**
-   * Has the lines of these webhooks emptied soon. Joins the transaction under way, and keeps their rows locked until its end: always before
-   * those of their deliveries, and in order, so that nobody waits for each other. Resolves to those that are active.
+   * Has the lines of these webhooks emptied soon. Joins the transaction under way, and keeps their rows locked until
+   * its end: always before those of their deliveries, and in order, so that nobody waits for each other. Resolves to
+   * those that are active.
    */
   wake(webhookIds: readonly string[]): Promise<readonly string[]> {
     const { data, job } = this.#parts;
@@ -99,9 +104,13 @@ export class Queue {
     });
   }
 
-  /** For one round: the webhook's line is this process's. Undefined when it is not to be had: another one's, or not active. */
+  /**
+   * For one round: the webhook's line is this process's. Undefined when it is not to be had: another one's, or not
+   * active.
+   */
   async hold(webhookId: string, limit: number): Promise<Held | undefined> {
-    // `added` is that of the statement's own view, as is what is due: what came while it waited for the row is in neither.
+    // `added` is that of the statement's own view, as is what is due: what came while it waited for the row is in
+    // neither.
     const held = await this.#parts.data.one(sql<Omit<Held, 'due'> & { readonly due: readonly Due[] }>`
       with own as (
         update webhook set holder = ${this.#holder}, held_until = now() + make_interval(secs => ${HOLD})
@@ -119,18 +128,24 @@ export class Queue {
   /** Lets go of a line to which nothing was added since it was held. False: there is more to do. */
   async release(webhookId: string, added?: number): Promise<boolean> {
     const { data, job } = this.#parts;
-    const empty = await data.all(sql`update webhook w set holder = null, held_until = null where id = ${webhookId} and active and added = ${added ?? -1}
+    const empty =
+      await data.all(sql`update webhook w set holder = null, held_until = null where id = ${webhookId} and active and added = ${added ?? -1}
       and not exists (select 1 from webhook_delivery d where d.webhook_id = w.id and d.due_at is not null) returning 1`);
     if (empty.length > 0) return true;
     return data.transaction(async () => {
-      const row = await data.one(sql<{ active: boolean }>`select active from webhook where id = ${webhookId} for no key update`);
+      const row = await data.one(
+        sql<{ active: boolean }>`select active from webhook where id = ${webhookId} for no key update`,
+      );
       if (!row?.active) return this.cancel(webhookId).then(() => true);
       // A statement of its own, so that it sees what was added while this waited for the lock.
-      const line = (await data.one(sql<Line>`select min(d.due_at) as next, coalesce(min(d.due_at) <= now(), false) as due,
+      const line =
+        (await data.one(sql<Line>`select min(d.due_at) as next, coalesce(min(d.due_at) <= now(), false) as due,
           case when w.retry_at > now() and w.retry_at <= min(d.due_at) then w.retry_at end as stored
         from webhook w left join webhook_delivery d on d.webhook_id = w.id and d.due_at is not null where w.id = ${webhookId} group by w.id`))!;
       if (line.due) return false;
-      await data.all(sql`update webhook set holder = null, held_until = null, retry_at = ${line.stored ?? line.next}::timestamptz where id = ${webhookId}`);
+      await data.all(
+        sql`update webhook set holder = null, held_until = null, retry_at = ${line.stored ?? line.next}::timestamptz where id = ${webhookId}`,
+      );
       if (line.next && !line.stored) await job.add({ webhook: webhookId }, { at: line.next });
       return true;
     });
@@ -156,14 +171,18 @@ export class Queue {
     const { data, job } = this.#parts;
     if (!data.embedded) return;
     await data.transaction(async () => {
-      const left = await data.all(sql<{ id: string }>`update webhook set holder = null, held_until = now() where holder is not null returning id`);
+      const left = await data.all(
+        sql<{ id: string }>`update webhook set holder = null, held_until = now() where holder is not null returning id`,
+      );
       for (const { id } of left) await job.add({ webhook: id });
     });
   }
 
   /** Lets others have this process's lines at once: it stops. */
   async leave(): Promise<void> {
-    await this.#parts.data.all(sql`update webhook set holder = null, held_until = now() where holder = ${this.#holder}`);
+    await this.#parts.data.all(
+      sql`update webhook set holder = null, held_until = now() where holder = ${this.#holder}`,
+    );
   }
 
   /** Takes care of lines whose job was lost, such as with a backup. */
@@ -171,7 +190,9 @@ export class Queue {
     const { data, job } = this.#parts;
     await data.transaction(async () => {
       const late = sql`now() - make_interval(mins => ${OVERDUE})`;
-      const left = await data.all(sql<{ id: string }>`update webhook w set holder = null, held_until = now() where active and coalesce(held_until, '-infinity') < ${late}
+      const left = await data.all(sql<{
+        id: string;
+      }>`update webhook w set holder = null, held_until = now() where active and coalesce(held_until, '-infinity') < ${late}
         and exists (select 1 from webhook_delivery d where d.webhook_id = w.id and d.due_at < ${late}) returning id`);
       for (const { id } of left) await job.add({ webhook: id });
     });
@@ -182,7 +203,12 @@ export class Queue {
     const { data, clock } = this.#parts;
     const again = due.filter(({ status }) => status === 'retrying');
     if (again.length === 0) return due;
-    const rows = new Map(again.map(({ id, attempt, ...rest }) => [id, { ...rest, before: id, id: createId(clock.now()), attempt: attempt + 1 }]));
+    const rows = new Map(
+      again.map(({ id, attempt, ...rest }) => [
+        id,
+        { ...rest, before: id, id: createId(clock.now()), attempt: attempt + 1 },
+      ]),
+    );
     const made = await data.all(sql<{ id: string }>`
       with own as materialized (select id from webhook where id = ${again[0]!.webhookId} for key share), before as (
         update webhook_delivery d set due_at = null from own cross join json_to_recordset(${JSON.stringify([...rows.values()])}::json) as r(id uuid, before uuid)

@@ -27,8 +27,13 @@ export class Receiving {
   constructor(parts: ReceivingParts) {
     this.#parts = parts;
     parts.plugin.route(api, {
-      method: 'post', path: '/webhooks', can: 'public', options: { csrf: false, raw: true },
-      summary: 'Take in JSON from another service, signed with the forum’s inbound secret: X-Forum-Signature, X-Hub-Signature-256, or Standard Webhooks', result: Type.Object({}),
+      method: 'post',
+      path: '/webhooks',
+      can: 'public',
+      options: { csrf: false, raw: true },
+      summary:
+        'Take in JSON from another service, signed with the forum’s inbound secret: X-Forum-Signature, X-Hub-Signature-256, or Standard Webhooks',
+      result: Type.Object({}),
     })(async ({ req }) => {
       await this.#receive(req);
       return {};
@@ -45,21 +50,30 @@ export class Receiving {
     const secret = plugin.settings['webhooks.inbound_secret'];
     const body = await protection.bytes(req);
     if (!secret || !signedWith(secret, req, body) || !timely(req, clock.now())) {
-      throw new HttpError(401, 'The signature is missing or not valid, or its time is more than five minutes off', { code: 'invalid_signature' });
+      throw new HttpError(401, 'The signature is missing or not valid, or its time is more than five minutes off', {
+        code: 'invalid_signature',
+      });
     }
     const payload = protection.json(body);
     const name = ID_HEADERS.find((header) => req.get(header) !== undefined);
     const given = name && req.get(name);
-    if (given !== undefined && (given === '' || given.length > LONGEST_ID)) throw new InvalidInput([{ field: name!, message: `must have 1 to ${LONGEST_ID} characters` }]);
+    if (given !== undefined && (given === '' || given.length > LONGEST_ID))
+      throw new InvalidInput([{ field: name!, message: `must have 1 to ${LONGEST_ID} characters` }]);
     const now = clock.now();
     await data.transaction(async () => {
       if (given !== undefined && !(await this.#isNew(given, now))) return;
-      await plugin.emit(webhookReceived, { id: given ?? createId(now), payload, headers: headersOf(req), receivedAt: new Date(now).toISOString() });
+      await plugin.emit(webhookReceived, {
+        id: given ?? createId(now),
+        payload,
+        headers: headersOf(req),
+        receivedAt: new Date(now).toISOString(),
+      });
     });
   }
 
   async #isNew(id: string, now: number): Promise<boolean> {
-    const row = await this.#parts.data.one(sql`insert into webhook_received as r (id, received_at) values (${id}, ${new Date(now)})
+    const row = await this.#parts.data
+      .one(sql`insert into webhook_received as r (id, received_at) values (${id}, ${new Date(now)})
       on conflict (id) do update set received_at = excluded.received_at where r.received_at <= ${this.#oldest()} returning id`);
     return row !== undefined;
   }
@@ -70,8 +84,8 @@ export class Receiving {
 }
 
 /**
- * Where the sender has signed id and time as well, that signature alone counts. Of the body alone there may be several, with commas between, and the
- * key is the secret's bytes or, as GitHub has it, its text.
+ * Where the sender has signed id and time as well, that signature alone counts. Of the body alone there may be several,
+ * with commas between, and the key is the secret's bytes or, as GitHub has it, its text.
  */
 function signedWith(secret: string, req: Request, body: Buffer): boolean {
   const [id, timestamp, items] = [req.get('webhook-id'), req.get('webhook-timestamp'), req.get('webhook-signature')];
@@ -81,14 +95,22 @@ function signedWith(secret: string, req: Request, body: Buffer): boolean {
     return items.split(' ').some((item) => sameText(expected, item));
   }
   const expected = [keyOf(secret), textKeyOf(secret)].map((key) => bodySignature(key, body));
-  const given = [req.get('x-forum-signature'), req.get('x-hub-signature-256')].flatMap((items) => items?.toLowerCase().split(',') ?? []);
+  const given = [req.get('x-forum-signature'), req.get('x-hub-signature-256')].flatMap(
+    (items) => items?.toLowerCase().split(',') ?? [],
+  );
   return given.some((item) => expected.some((signature) => sameText(signature, item.trim())));
 }
 
 function timely(req: Request, now: number): boolean {
   const timestamp = req.get('webhook-timestamp');
-  return timestamp === undefined || (/^\d{1,12}$/.test(timestamp) && Math.abs(now / 1_000 - Number(timestamp)) <= TOLERANCE);
+  return (
+    timestamp === undefined || (/^\d{1,12}$/.test(timestamp) && Math.abs(now / 1_000 - Number(timestamp)) <= TOLERANCE)
+  );
 }
 
 const headersOf = ({ headers }: Request): Readonly<Record<string, string>> =>
-  Object.fromEntries(Object.entries(headers).flatMap(([name, value]) => (typeof value === 'string' && !KEPT_BACK.has(name) ? [[name, value]] : [])));
+  Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      typeof value === 'string' && !KEPT_BACK.has(name) ? [[name, value]] : [],
+    ),
+  );

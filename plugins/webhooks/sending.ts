@@ -47,11 +47,22 @@ export class Sender {
       const response = await this.#post(sending, AbortSignal.any([stop, late.signal]));
       const beginning = await beginningOf(response);
       stop.throwIfAborted();
-      return { ...nothing, status: response.statusCode ?? 0, durationMs: took(), response: beginning, retryAfter: response.headers['retry-after'] };
+      return {
+        ...nothing,
+        status: response.statusCode ?? 0,
+        durationMs: took(),
+        response: beginning,
+        retryAfter: response.headers['retry-after'],
+      };
     } catch (error) {
       stop.throwIfAborted();
-      if (error instanceof Blocked) return { ...nothing, durationMs: took(), error: `Not sent: the address ${error.message}`, blocked: true };
-      return { ...nothing, durationMs: took(), error: late.signal.aborted ? `No answer within ${TIMEOUT / 1_000} s` : reasonOf(error) };
+      if (error instanceof Blocked)
+        return { ...nothing, durationMs: took(), error: `Not sent: the address ${error.message}`, blocked: true };
+      return {
+        ...nothing,
+        durationMs: took(),
+        error: late.signal.aborted ? `No answer within ${TIMEOUT / 1_000} s` : reasonOf(error),
+      };
     } finally {
       clearTimeout(timer);
     }
@@ -61,7 +72,10 @@ export class Sender {
     const address = new URL(url);
     const addresses = await unlessAborted(signal, this.#guard.addressesOf(address));
     const request = (address.protocol === 'https:' ? secureRequest : plainRequest)(address, {
-      method: 'POST', agent: false, signal, lookup: fixed(addresses),
+      method: 'POST',
+      agent: false,
+      signal,
+      lookup: fixed(addresses),
       headers: { ...headers, 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(body)) },
     });
     return answerTo(request, body);
@@ -78,11 +92,13 @@ async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<
 }
 
 /** Stands in for the resolver, so that the connection goes where was checked. */
-const fixed = (addresses: readonly LookupAddress[]): LookupFunction => (_host, options, done) => {
-  const [first] = addresses;
-  if (options.all) done(null, [...addresses]);
-  else done(null, first!.address, first!.family);
-};
+const fixed =
+  (addresses: readonly LookupAddress[]): LookupFunction =>
+  (_host, options, done) => {
+    const [first] = addresses;
+    if (options.all) done(null, [...addresses]);
+    else done(null, first!.address, first!.family);
+  };
 
 async function answerTo(request: ClientRequest, body: string): Promise<IncomingMessage> {
   const answering = once(request, 'response') as Promise<[IncomingMessage]>;

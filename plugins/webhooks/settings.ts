@@ -5,18 +5,38 @@ const HOUR = 3_600;
 
 export const settings = Type.Object({
   'site.service_name': Type.String({
-    default: 'Forum', pattern: '^[A-Za-z0-9\\-]+$', maxLength: 40, title: 'Name in webhook headers',
+    default: 'Forum',
+    pattern: '^[A-Za-z0-9\\-]+$',
+    maxLength: 40,
+    title: 'Name in webhook headers',
     description: 'The middle word of X-Forum-Event, X-Forum-Delivery and X-Forum-Signature, as they are sent.',
   }),
   'webhooks.inbound_secret': Type.String({
-    pattern: SECRET_PATTERN, 'x-danger': true, title: 'Secret for incoming webhooks', 'x-secret': true,
-    description: 'Services sign with it what they post to /api/webhooks: whsec_ and 24 to 64 bytes in base64. Without it nothing is taken in.',
+    pattern: SECRET_PATTERN,
+    'x-danger': true,
+    title: 'Secret for incoming webhooks',
+    'x-secret': true,
+    description:
+      'Services sign with it what they post to /api/webhooks: whsec_ and 24 to 64 bytes in base64. Without it nothing is taken in.',
   }),
   'webhooks.retry_delays': Type.Array(Type.Integer({ minimum: 0, maximum: 24 * 7 * HOUR }), {
-    default: [5, 300, 1_800, 2 * HOUR, 5 * HOUR, 10 * HOUR, 10 * HOUR], maxItems: 30, title: 'Seconds before each further attempt', description: 'After the last one a delivery has failed.',
+    default: [5, 300, 1_800, 2 * HOUR, 5 * HOUR, 10 * HOUR, 10 * HOUR],
+    maxItems: 30,
+    title: 'Seconds before each further attempt',
+    description: 'After the last one a delivery has failed.',
   }),
   'webhooks.retry_jitter': Type.Number({
-    default: 0.2, minimum: 0, maximum: 1, title: 'Spread of these times', description: 'By what part of itself each may be shorter or longer, so that what failed together does not come back together.',
+    default: 0.2,
+    minimum: 0,
+    maximum: 1,
+    title: 'Spread of these times',
+    description:
+      'By what part of itself each may be shorter or longer, so that what failed together does not come back together.',
   }),
-  'webhooks.history_days': Type.Integer({ default: 30, minimum: 1, maximum: 3_650, title: 'Days for which the history is kept' }),
+  'webhooks.history_days': Type.Integer({
+    default: 30,
+    minimum: 1,
+    maximum: 3_650,
+    title: 'Days for which the history is kept',
+  }),
 });

@@ -13,11 +13,15 @@ export const keyOf = (secret: string): Buffer => Buffer.from(secret.slice(PREFIX
 export const textKeyOf = (secret: string): Buffer => Buffer.from(secret);
 
 /** X-Forum-Signature: of the body alone. */
-export const bodySignature = (key: Buffer, body: string | Buffer): string => `sha256=${createHmac('sha256', key).update(body).digest('hex')}`;
+export const bodySignature = (key: Buffer, body: string | Buffer): string =>
+  `sha256=${createHmac('sha256', key).update(body).digest('hex')}`;
 
 /** One item of `webhook-signature` as Standard Webhooks has it. */
-export const standardSignature = (key: Buffer, { id, timestamp }: { id: string; timestamp: string }, body: string | Buffer): string =>
-  `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64')}`;
+export const standardSignature = (
+  key: Buffer,
+  { id, timestamp }: { id: string; timestamp: string },
+  body: string | Buffer,
+): string => `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64')}`;
 
 /** In constant time. */
 export function sameText(expected: string, given: string): boolean {
@@ -38,7 +42,15 @@ export interface Outgoing {
 }
 
 /** The headers that say what is sent and prove who sent it. */
-export function signedHeaders({ service, keys, eventId, deliveryId, event, body, at }: Outgoing): Readonly<Record<string, string>> {
+export function signedHeaders({
+  service,
+  keys,
+  eventId,
+  deliveryId,
+  event,
+  body,
+  at,
+}: Outgoing): Readonly<Record<string, string>> {
   const timestamp = String(Math.floor(at / 1_000));
   return {
     [`X-${service}-Event`]: event,

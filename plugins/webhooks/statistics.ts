@@ -28,7 +28,8 @@ export interface Endpoint {
 
 const COUNTS = sql`count(*)::integer as deliveries, count(*) filter (where d.status = 'delivered')::integer as delivered,
   count(*) filter (where d.status not in ('delivered', 'pending'))::integer as failed`;
-const percentile = (part: number): RawBuilder<number> => sql`percentile_disc(${part}::float8) within group (order by d.duration_ms) filter (where d.response_status is not null)`;
+const percentile = (part: number): RawBuilder<number> =>
+  sql`percentile_disc(${part}::float8) within group (order by d.duration_ms) filter (where d.response_status is not null)`;
 
 export class Statistics {
   readonly #data: Data;
@@ -46,12 +47,21 @@ export class Statistics {
     const rows = await this.#data.all(sql<Counted>`
       select date_trunc('hour', d.created_at, 'UTC') as hour, ${COUNTS}, ${percentile(0.5)} as p50, ${percentile(0.95)} as p95
       from webhook_delivery d where d.created_at >= ${first} ${own} group by rollup (1) order by hour`);
-    const waiting = await this.#data.one(sql<{ pending: number }>`select count(*)::integer as pending from webhook_delivery d where d.due_at is not null ${own}`);
+    const waiting = await this.#data.one(
+      sql<{
+        pending: number;
+      }>`select count(*)::integer as pending from webhook_delivery d where d.due_at is not null ${own}`,
+    );
     const total = rows.find(({ hour }) => hour === null);
     const ended = (total?.delivered ?? 0) + (total?.failed ?? 0);
     return {
-      deliveries: total?.deliveries ?? 0, delivered: total?.delivered ?? 0, failed: total?.failed ?? 0, pending: waiting?.pending ?? 0,
-      success_rate: ended === 0 ? null : (total?.delivered ?? 0) / ended, p50_ms: total?.p50 ?? null, p95_ms: total?.p95 ?? null,
+      deliveries: total?.deliveries ?? 0,
+      delivered: total?.delivered ?? 0,
+      failed: total?.failed ?? 0,
+      pending: waiting?.pending ?? 0,
+      success_rate: ended === 0 ? null : (total?.delivered ?? 0) / ended,
+      p50_ms: total?.p50 ?? null,
+      p95_ms: total?.p95 ?? null,
       per_hour: hoursOf(first, PERIODS[period], rows),
     };
   }

@@ -8,8 +8,16 @@ const TOGETHER = 1_000;
 export async function tidy(data: Data, clock: Clock, days: number): Promise<void> {
   const before = new Date(clock.now() - days * DAY);
   const gone = (rows: readonly unknown[]): boolean => rows.length < TOGETHER;
-  while (!gone(await data.all(sql`delete from webhook_delivery where id in
-    (select id from webhook_delivery where created_at < ${before} and due_at is null order by created_at limit ${TOGETHER}) returning 1`)));
-  while (!gone(await data.all(sql`delete from webhook_event where id in (select id from webhook_event e where created_at < ${before}
-    and not exists (select 1 from webhook_delivery d where d.event_id = e.id) order by created_at limit ${TOGETHER}) returning 1`)));
+  while (
+    !gone(
+      await data.all(sql`delete from webhook_delivery where id in
+    (select id from webhook_delivery where created_at < ${before} and due_at is null order by created_at limit ${TOGETHER}) returning 1`),
+    )
+  );
+  while (
+    !gone(
+      await data.all(sql`delete from webhook_event where id in (select id from webhook_event e where created_at < ${before}
+    and not exists (select 1 from webhook_delivery d where d.event_id = e.id) order by created_at limit ${TOGETHER}) returning 1`),
+    )
+  );
 }

@@ -5,7 +5,10 @@ import type { Queue } from './queue.ts';
 import { createSecret } from './signing.ts';
 
 const HOUR = 3_600_000;
-/** Milliseconds for which a replaced secret still signs, and of nothing but failures after which a webhook is switched off. */
+/**
+ * Milliseconds for which a replaced secret still signs, and of nothing but failures after which a webhook is switched
+ * off.
+ */
 const ROTATION = 24 * HOUR;
 const FAILING = 120 * HOUR;
 
@@ -26,12 +29,30 @@ export interface WebhookRow {
 }
 export type Draft = Pick<WebhookRow, 'name' | 'url' | 'events' | 'categories' | 'active'>;
 
-const COLUMNS = sql.raw(`id, name, url, events, categories, active, disabled, last_status as "lastStatus", last_delivery_at as "lastDeliveryAt",
+const COLUMNS =
+  sql.raw(`id, name, url, events, categories, active, disabled, last_status as "lastStatus", last_delivery_at as "lastDeliveryAt",
   secret, old_secret as "oldSecret", old_secret_until as "oldSecretUntil"`);
 
 /** As the admin's list shows it. */
-export const recordOf = ({ id, name, url, events, active, categories, lastStatus, lastDeliveryAt }: WebhookRow): WebhookRecord =>
-  ({ id, name, url, events, active, categories, last_status: lastStatus, last_delivery_at: lastDeliveryAt?.toISOString() ?? null });
+export const recordOf = ({
+  id,
+  name,
+  url,
+  events,
+  active,
+  categories,
+  lastStatus,
+  lastDeliveryAt,
+}: WebhookRow): WebhookRecord => ({
+  id,
+  name,
+  url,
+  events,
+  active,
+  categories,
+  last_status: lastStatus,
+  last_delivery_at: lastDeliveryAt?.toISOString() ?? null,
+});
 
 export interface WebhookParts {
   readonly data: Data;
@@ -54,15 +75,24 @@ export class Webhooks implements SealedStore {
   }
 
   async find(id: string): Promise<WebhookRow | undefined> {
-    return isId(id) ? this.#parts.data.one(sql<WebhookRow>`select ${COLUMNS} from webhook where id = ${id}`) : undefined;
+    return isId(id)
+      ? this.#parts.data.one(sql<WebhookRow>`select ${COLUMNS} from webhook where id = ${id}`)
+      : undefined;
   }
 
   /** Resolves to it and its secret, which nobody sees again. */
-  async create({ name, url, events, categories, active }: Draft): Promise<{ readonly webhook: WebhookRow; readonly secret: string }> {
+  async create({
+    name,
+    url,
+    events,
+    categories,
+    active,
+  }: Draft): Promise<{ readonly webhook: WebhookRow; readonly secret: string }> {
     const { data, clock, secrets } = this.#parts;
     const now = new Date(clock.now());
     const secret = createSecret();
-    const webhook = await data.one(sql<WebhookRow>`insert into webhook (id, name, url, events, categories, active, secret, created_at)
+    const webhook =
+      await data.one(sql<WebhookRow>`insert into webhook (id, name, url, events, categories, active, secret, created_at)
       values (${createId(now.getTime())}, ${name}, ${url}, ${events}::text[], ${categories}::uuid[], ${active}, ${secrets.seal(secret)}, ${now}) returning ${COLUMNS}`);
     return { webhook: webhook!, secret };
   }
@@ -71,7 +101,8 @@ export class Webhooks implements SealedStore {
   async change(id: string, { name, url, events, categories, active }: Draft): Promise<WebhookRow> {
     const { data, queue } = this.#parts;
     return data.transaction(async () => {
-      const row = await data.one(sql<WebhookRow>`update webhook set name = ${name}, url = ${url}, events = ${events}::text[], categories = ${categories}::uuid[],
+      const row =
+        await data.one(sql<WebhookRow>`update webhook set name = ${name}, url = ${url}, events = ${events}::text[], categories = ${categories}::uuid[],
           disabled = case when active or not ${active}::boolean then disabled end, failing_since = case when active then failing_since end, active = ${active}
         where id = ${id} returning ${COLUMNS}`);
       if (!row) throw notFound('There is no such webhook');
@@ -89,7 +120,9 @@ export class Webhooks implements SealedStore {
   async rotate(id: string): Promise<string> {
     const { data, clock, secrets } = this.#parts;
     const secret = createSecret();
-    await data.all(sql`update webhook set old_secret = secret, old_secret_until = ${new Date(clock.now() + ROTATION)}, secret = ${secrets.seal(secret)} where id = ${id}`);
+    await data.all(
+      sql`update webhook set old_secret = secret, old_secret_until = ${new Date(clock.now() + ROTATION)}, secret = ${secrets.seal(secret)} where id = ${id}`,
+    );
     return secret;
   }
 
@@ -97,7 +130,11 @@ export class Webhooks implements SealedStore {
   async disable(id: string, reason: DisabledReason): Promise<void> {
     const { data, queue, plugin } = this.#parts;
     await data.transaction(async () => {
-      const row = await data.one(sql<{ name: string }>`update webhook set active = false, disabled = ${reason} where id = ${id} and active returning name`);
+      const row = await data.one(
+        sql<{
+          name: string;
+        }>`update webhook set active = false, disabled = ${reason} where id = ${id} and active returning name`,
+      );
       if (!row) return;
       await queue.cancel(id);
       await plugin.emit(webhookDisabled, { webhook: { id, name: row.name, reason } });
@@ -112,8 +149,18 @@ export class Webhooks implements SealedStore {
 
   async reseal(again: (sealed: string) => string): Promise<void> {
     const { data } = this.#parts;
-    const rows = await data.all(sql<{ id: string; secret: string; old: string | null }>`select id, secret, old_secret as old from webhook order by id for update`);
-    const fresh = JSON.stringify(rows.map(({ id, secret, old }) => ({ id, secret: again(secret), old: old === null ? null : again(old) })));
-    await data.all(sql`update webhook w set secret = f.secret, old_secret = f.old from json_to_recordset(${fresh}::json) as f(id uuid, secret text, old text) where w.id = f.id`);
+    const rows = await data.all(
+      sql<{
+        id: string;
+        secret: string;
+        old: string | null;
+      }>`select id, secret, old_secret as old from webhook order by id for update`,
+    );
+    const fresh = JSON.stringify(
+      rows.map(({ id, secret, old }) => ({ id, secret: again(secret), old: old === null ? null : again(old) })),
+    );
+    await data.all(
+      sql`update webhook w set secret = f.secret, old_secret = f.old from json_to_recordset(${fresh}::json) as f(id uuid, secret text, old text) where w.id = f.id`,
+    );
   }
 }

@@ -5,7 +5,14 @@ import { dirname, join, resolve } from 'node:path';
 /** The repository's own root. */
 const ROOT = resolve(import.meta.dirname, '../..');
 
-const CONFIGURATION = ['package.json', 'tsconfig.json', '.oxlintrc.json', '.dependency-cruiser.mjs', 'config/tools/tsconfig.browser.json'];
+const CONFIGURATION = [
+  'package.json',
+  'tsconfig.json',
+  '.oxlintrc.json',
+  '.oxfmtrc.json',
+  '.dependency-cruiser.mjs',
+  'config/tools/tsconfig.browser.json',
+];
 
 /** A small tree beside the repository, with its configuration and the given files; removed when disposed of. */
 export function plant(files: Readonly<Record<string, string>>): { readonly root: string } & Disposable {

@@ -7,7 +7,9 @@ import manifest from '../../package.json' with { type: 'json' };
 const START = manifest.scripts.start.split(' ');
 /** The flags and the environment of `npm start`, read from where they stand. */
 export const START_FLAGS: readonly string[] = START.filter((word) => word.startsWith('--'));
-export const START_ENVIRONMENT: Readonly<Record<string, string>> = Object.fromEntries(START.filter((word) => /^[A-Z_]+=/.test(word)).map((word) => word.split('=')));
+export const START_ENVIRONMENT: Readonly<Record<string, string>> = Object.fromEntries(
+  START.filter((word) => /^[A-Z_]+=/.test(word)).map((word) => word.split('=')),
+);
 
 export interface Child extends AsyncDisposable {
   readonly url: string;
@@ -18,10 +20,20 @@ export interface Child extends AsyncDisposable {
   memory(): Promise<number>;
 }
 
-/** Starts a module of this folder as a process of its own; resolves once it listens. Compiled code is kept and young objects get little room, as `npm start` does. */
+/**
+ * Starts a module of this folder as a process of its own; resolves once it listens. Compiled code is kept and young
+ * objects get little room, as `npm start` does.
+ */
 export async function startChild(module: string, environment: Readonly<Record<string, string>> = {}): Promise<Child> {
-  const child: ChildProcess = fork(resolve(import.meta.dirname, module), [], { env: { ...process.env, ...START_ENVIRONMENT, NODE_ENV: 'production', ...environment }, stdio: ['ignore', 'ignore', 'inherit', 'ipc'], execArgv: [...START_FLAGS] });
-  const [{ port }] = (await Promise.race([once(child, 'message'), once(child, 'exit').then(() => Promise.reject(new Error(`${module} ended before it listened`)))])) as [{ port: number }];
+  const child: ChildProcess = fork(resolve(import.meta.dirname, module), [], {
+    env: { ...process.env, ...START_ENVIRONMENT, NODE_ENV: 'production', ...environment },
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    execArgv: [...START_FLAGS],
+  });
+  const [{ port }] = (await Promise.race([
+    once(child, 'message'),
+    once(child, 'exit').then(() => Promise.reject(new Error(`${module} ended before it listened`))),
+  ])) as [{ port: number }];
   return {
     url: `http://127.0.0.1:${port}`,
     pid: child.pid!,

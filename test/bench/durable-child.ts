@@ -32,7 +32,11 @@ interface Bench {
 const Bench = defineToken<Bench>('Bench');
 
 const bench = definePlugin({
-  id: 'bench', needs: { data: Data }, provides: { bench: Bench }, hooks: [plain, heard, timed], migrations: [BenchTable],
+  id: 'bench',
+  needs: { data: Data },
+  provides: { bench: Bench },
+  hooks: [plain, heard, timed],
+  migrations: [BenchTable],
   setup({ data }, plugin) {
     const starts: number[] = [];
     let ran = 0;
@@ -43,17 +47,23 @@ const bench = definePlugin({
       bench: {
         starts,
         ran: () => ran,
-        write: (action) => data.transaction(async () => {
-          await data.all(sql`insert into bench_row (id, note) values (${crypto.randomUUID()}, 'measured')`);
-          await plugin.emit(action, { at: performance.now() });
-        }),
+        write: (action) =>
+          data.transaction(async () => {
+            await data.all(sql`insert into bench_row (id, note) values (${crypto.randomUUID()}, 'measured')`);
+            await plugin.emit(action, { at: performance.now() });
+          }),
       },
     };
   },
 });
 
 const options = await readOptions({ ...process.env, PORT: '0' });
-const app = await createApp({ ...options, configuration: { plugins: [], required: [] }, plugins: [bench], log: createLogger({ level: 'warn', terminal: false }) });
+const app = await createApp({
+  ...options,
+  configuration: { plugins: [], required: [] },
+  plugins: [bench],
+  log: createLogger({ level: 'warn', terminal: false }),
+});
 await app.listen();
 const { write, starts, ran } = app.service(Bench);
 
@@ -68,7 +78,10 @@ async function rate(action: typeof plain, seconds: number): Promise<number> {
   return done / seconds;
 }
 
-/** Works run in a second while a backlog is drained and nothing is vacuumed: neither what waits nor what has run may slow it down. */
+/**
+ * Works run in a second while a backlog is drained and nothing is vacuumed: neither what waits nor what has run may
+ * slow it down.
+ */
 async function drained(): Promise<number> {
   await app.data.all(sql`alter table job set (autovacuum_enabled = false)`);
   await app.data.all(sql`insert into job (id, listener, payload) select gen_random_uuid(), listener, '{}'
@@ -96,7 +109,12 @@ process.on('message', ({ seconds }: { seconds: number }) => {
       rates.push(stored);
       costs.push(1 - stored / without);
     }
-    process.send?.({ stored: median(rates), cost: median(costs), drain, start: median(starts) } satisfies DurableFigures);
+    process.send?.({
+      stored: median(rates),
+      cost: median(costs),
+      drain,
+      start: median(starts),
+    } satisfies DurableFigures);
   })();
 });
 process.once('SIGTERM', () => void app.close().then(() => process.exit(0)));

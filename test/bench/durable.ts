@@ -12,12 +12,36 @@ export interface DurableFigures {
 }
 
 /** What durable listeners cost the transaction that raises their action, and how soon they start. */
-export async function measureDurable(environment: Readonly<Record<string, string>>, seconds: number): Promise<readonly Result[]> {
+export async function measureDurable(
+  environment: Readonly<Record<string, string>>,
+  seconds: number,
+): Promise<readonly Result[]> {
   await using child = await startChild('durable-child.ts', environment);
   const figures = await child.ask<DurableFigures>({ seconds });
   return [
-    { name: 'storing the work of two durable listeners', value: figures.stored, unit: 'transactions/s', ratio: figures.cost, goal: 0.35, atMost: true },
-    { name: 'durable work run while 100,000 wait, autovacuum off', value: figures.drain, unit: 'works/s', ratio: undefined, goal: 1_000, atMost: false },
-    { name: 'commit to start of a durable listener, median', value: figures.start, unit: 'ms', ratio: undefined, goal: 10, atMost: true },
+    {
+      name: 'storing the work of two durable listeners',
+      value: figures.stored,
+      unit: 'transactions/s',
+      ratio: figures.cost,
+      goal: 0.35,
+      atMost: true,
+    },
+    {
+      name: 'durable work run while 100,000 wait, autovacuum off',
+      value: figures.drain,
+      unit: 'works/s',
+      ratio: undefined,
+      goal: 1_000,
+      atMost: false,
+    },
+    {
+      name: 'commit to start of a durable listener, median',
+      value: figures.start,
+      unit: 'ms',
+      ratio: undefined,
+      goal: 10,
+      atMost: true,
+    },
   ];
 }

@@ -14,7 +14,11 @@ const ROUNDS = 60;
 
 /** Warm feeds of guests. */
 export const measureFeeds = (forum: Child, seconds: number): Promise<readonly Result[]> =>
-  besideBare(forum, FEEDS.map((path) => ({ name: `guest: GET ${path}`, path, headers: AGENT, goal: 0.6 })), seconds);
+  besideBare(
+    forum,
+    FEEDS.map((path) => ({ name: `guest: GET ${path}`, path, headers: AGENT, goal: 0.6 })),
+    seconds,
+  );
 
 export interface FeedCosts {
   /** Milliseconds from a purge of everything a feed shows until it has been sent again, the median. */
@@ -23,7 +27,10 @@ export interface FeedCosts {
   readonly lookup: number;
 }
 
-/** In turns, so that whatever else the machine does meets both. The feed is asked for over the port; reading by id is a call in this process. */
+/**
+ * In turns, so that whatever else the machine does meets both. The feed is asked for over the port; reading by id is a
+ * call in this process.
+ */
 export async function feedCosts(app: App, port: number): Promise<FeedCosts> {
   // As the server does by itself some minutes after so much was written.
   await app.data.all(sql`analyze`);
@@ -36,10 +43,12 @@ export async function feedCosts(app: App, port: number): Promise<FeedCosts> {
   for (let round = 0; round < ROUNDS; round++) {
     await purge();
     lookups.push(await timed(() => discussions.records(ids, guest)));
-    rebuilds.push(await timed(async () => {
-      await purge();
-      await read(`http://127.0.0.1:${port}${FEEDS[round % FEEDS.length]}`, agent);
-    }));
+    rebuilds.push(
+      await timed(async () => {
+        await purge();
+        await read(`http://127.0.0.1:${port}${FEEDS[round % FEEDS.length]}`, agent);
+      }),
+    );
   }
   agent.destroy();
   return { rebuilt: median(rebuilds), lookup: median(lookups) };

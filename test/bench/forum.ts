@@ -16,8 +16,9 @@ import { freePort } from './start.ts';
 /**
  * The forum under measurement, in a process of its own: the real application with limits raised, not removed. Messages:
  * `{ do: 'prepare', … }` fills the database, `{ do: 'record' }` and `{ do: 'recorded' }` bracket one request whose
- * statements the write baseline replays, `{ do: 'search' }` and `{ do: 'feeds' }` measure searches and feeds, `{ do: 'calm' }` waits until
- * nothing is left of the work that was stored for later, `{ do: 'watch' }` and `{ do: 'watched' }` bracket one request whose longest hold of the event loop is told.
+ * statements the write baseline replays, `{ do: 'search' }` and `{ do: 'feeds' }` measure searches and feeds, `{ do:
+ * 'calm' }` waits until nothing is left of the work that was stored for later, `{ do: 'watch' }` and `{ do: 'watched'
+ * }` bracket one request whose longest hold of the event loop is told.
  */
 export interface Statement {
   readonly text: string;
@@ -29,20 +30,51 @@ export interface Statement {
 }
 
 const RAISED = 1_000_000_000;
-const LIMITS = ['api.rate_limit_user', 'api.rate_limit_ip', 'posts.rate_limit', 'discussions.rate_limit', 'login.rate_limit', 'login.attempt_rate_limit', 'markdown.rate_limit', 'search.rate_limit', 'presence.rate_limit', 'live.streams', 'pages.rate_limit', 'uploads.rate_limit', 'security.report_rate_limit', 'registration.rate_limit'];
+const LIMITS = [
+  'api.rate_limit_user',
+  'api.rate_limit_ip',
+  'posts.rate_limit',
+  'discussions.rate_limit',
+  'login.rate_limit',
+  'login.attempt_rate_limit',
+  'markdown.rate_limit',
+  'search.rate_limit',
+  'presence.rate_limit',
+  'live.streams',
+  'pages.rate_limit',
+  'uploads.rate_limit',
+  'security.report_rate_limit',
+  'registration.rate_limit',
+];
 
 let recording: Statement[] | undefined;
 
 /** Sees every statement that goes through pg, the ORM's too. */
 function watchStatements(): void {
   const query = pg.Client.prototype.query as (...all: unknown[]) => unknown;
-  pg.Client.prototype.query = function watched(this: { readonly processID: number }, first: unknown, ...rest: unknown[]) {
+  pg.Client.prototype.query = function watched(
+    this: { readonly processID: number },
+    first: unknown,
+    ...rest: unknown[]
+  ) {
     const answer = query.call(this, first, ...rest);
     if (!recording) return answer;
-    const { text = String(first), values = (rest[0] ?? []) as unknown[] } = (typeof first === 'object' ? first : {}) as { text?: string; values?: unknown[] };
-    const at = recording.push({ text, values: Array.isArray(values) ? values : [], row: undefined, connection: this.processID }) - 1;
+    const { text = String(first), values = (rest[0] ?? []) as unknown[] } = (
+      typeof first === 'object' ? first : {}
+    ) as { text?: string; values?: unknown[] };
+    const at =
+      recording.push({
+        text,
+        values: Array.isArray(values) ? values : [],
+        row: undefined,
+        connection: this.processID,
+      }) - 1;
     const kept = recording;
-    if (answer instanceof Promise) void answer.then((result: { rows?: Record<string, unknown>[] }) => (kept[at] = { ...kept[at]!, row: result.rows?.[0] }), () => undefined);
+    if (answer instanceof Promise)
+      void answer.then(
+        (result: { rows?: Record<string, unknown>[] }) => (kept[at] = { ...kept[at]!, row: result.rows?.[0] }),
+        () => undefined,
+      );
     return answer;
   } as typeof pg.Client.prototype.query;
 }
@@ -53,7 +85,14 @@ const options = await readOptions({ ...process.env, DATA_DIR: dataDir, PORT: Str
 const app = await createApp({
   ...options,
   log: createLogger({ level: 'warn', terminal: false }),
-  configuration: { ...options.configuration, settings: { ...options.configuration.settings, ...Object.fromEntries(LIMITS.map((key) => [key, RAISED])), 'security.bcrypt_cost': 10 } },
+  configuration: {
+    ...options.configuration,
+    settings: {
+      ...options.configuration.settings,
+      ...Object.fromEntries(LIMITS.map((key) => [key, RAISED])),
+      'security.bcrypt_cost': 10,
+    },
+  },
 });
 /** Looks every millisecond whether it is its turn. */
 const delays = monitorEventLoopDelay({ resolution: 1 });
@@ -66,7 +105,10 @@ async function held(): Promise<number> {
 
 /** What a load before has left for later is no part of what comes next. */
 async function calm(): Promise<true> {
-  const busy = async (): Promise<boolean> => (await app.jobs.report()).some(({ listener, waiting, running }) => !listener.includes('/job:') && waiting + running > 0);
+  const busy = async (): Promise<boolean> =>
+    (await app.jobs.report()).some(
+      ({ listener, waiting, running }) => !listener.includes('/job:') && waiting + running > 0,
+    );
   while (await busy()) await sleep(100);
   return true;
 }
@@ -90,7 +132,8 @@ process.on('message', (message: { do: string }) => {
       process.send?.({ statements: recording });
       recording = undefined;
     }
-    if (message.do === 'forget') process.send?.({ forgotten: await app.cache.purge(tags.lists, tags.all, tags.categories) });
+    if (message.do === 'forget')
+      process.send?.({ forgotten: await app.cache.purge(tags.lists, tags.all, tags.categories) });
   })();
 });
 process.send?.({ port });

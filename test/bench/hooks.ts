@@ -31,7 +31,12 @@ export async function measureHooks(): Promise<readonly Result[]> {
   const results: readonly Result[] = [
     { name: 'emit without a listener', value: await cost(() => bus.emit(quiet, 1)), unit: 'µs', goal: 0.5 },
     { name: 'emit to ten listeners', value: await cost(() => bus.emit(loud, 1)), unit: 'µs', goal: 10 },
-    { name: 'filter with ten synchronous listeners', value: await cost(() => bus.filter(value, 1, undefined)), unit: 'µs', goal: 3 },
+    {
+      name: 'filter with ten synchronous listeners',
+      value: await cost(() => bus.filter(value, 1, undefined)),
+      unit: 'µs',
+      goal: 3,
+    },
   ].map((result) => ({ ...result, ratio: undefined, atMost: true }));
   supervisor.close();
   return results;

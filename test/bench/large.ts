@@ -32,19 +32,47 @@ interface Costs {
 /** What reading costs over 1,000,000 posts, as multiples of what it costs over 10,000. Null in a quick run. */
 export async function measureLarge(server: string | undefined, quick: boolean): Promise<readonly Result[]> {
   const costs = quick ? undefined : { small: await costsOf(server, SMALL), large: await costsOf(server, LARGE) };
-  const result = (name: string, value: ((of: { small: Costs; large: Costs }) => readonly [number, number]), goal: number): Result => {
+  const result = (
+    name: string,
+    value: (of: { small: Costs; large: Costs }) => readonly [number, number],
+    goal: number,
+  ): Result => {
     const [measured, base] = costs ? value(costs) : [undefined, undefined];
-    return { name, value: measured, unit: 'ms', ratio: measured !== undefined && base !== undefined ? measured / base : undefined, goal, atMost: true };
+    return {
+      name,
+      value: measured,
+      unit: 'ms',
+      ratio: measured !== undefined && base !== undefined ? measured / base : undefined,
+      goal,
+      atMost: true,
+    };
   };
   return [
     result('1,000,000 posts: first page', ({ small, large }) => [large.first, small.first], 1.5),
     result('1,000,000 posts: page 500 by cursor', ({ small, large }) => [large.page500, small.first], 1.5),
-    result('1,000,000 posts: a discussion of 5,000 opened in the middle', ({ small, large }) => [large.opening, small.opening], 1.5),
+    result(
+      '1,000,000 posts: a discussion of 5,000 opened in the middle',
+      ({ small, large }) => [large.opening, small.opening],
+      1.5,
+    ),
     result('1,000,000 posts: offset 10,000', ({ large }) => [large.far, large.first], 20),
-    result('1,000,000 posts: p95 of searches, to reading 20 posts by id', ({ large: { search } }) => [search.search, search.lookup], 50),
-    result('1,000,000 posts: a feed purged and made again, to reading its 20 discussions by id', ({ large: { feeds } }) => [feeds.rebuilt, feeds.lookup], 5),
+    result(
+      '1,000,000 posts: p95 of searches, to reading 20 posts by id',
+      ({ large: { search } }) => [search.search, search.lookup],
+      50,
+    ),
+    result(
+      '1,000,000 posts: a feed purged and made again, to reading its 20 discussions by id',
+      ({ large: { feeds } }) => [feeds.rebuilt, feeds.lookup],
+      5,
+    ),
     {
-      name: 'a start with 1,000,000 posts, to one with 10,000', value: costs?.large.start, unit: 's', ratio: costs && costs.large.start / costs.small.start, goal: 1.3, atMost: true,
+      name: 'a start with 1,000,000 posts, to one with 10,000',
+      value: costs?.large.start,
+      unit: 's',
+      ratio: costs && costs.large.start / costs.small.start,
+      goal: 1.3,
+      atMost: true,
     },
   ];
 }
@@ -61,7 +89,10 @@ async function costsOf(server: string | undefined, amounts: Amounts & { readonly
   }
 }
 
-async function readingCosts(environment: Readonly<Record<string, string>>, amounts: Amounts & { readonly long: number }): Promise<Omit<Costs, 'start'>> {
+async function readingCosts(
+  environment: Readonly<Record<string, string>>,
+  amounts: Amounts & { readonly long: number },
+): Promise<Omit<Costs, 'start'>> {
   await using forum = await startChild('forum.ts', environment);
   const prepared = await forum.ask<Prepared>({ do: 'prepare', ...amounts });
   const list = (query: string): Promise<number> => requestTime(forum, `/api/discussions?limit=${PAGE}${query}`);
@@ -93,7 +124,9 @@ async function requestTime(forum: Child, path: string): Promise<number> {
 async function cursorOf(forum: Child, page: number): Promise<string> {
   let cursor = '';
   for (let at = 1; at < page; at++) {
-    const { next_cursor } = (await (await fetch(`${forum.url}/api/discussions?limit=${PAGE}${cursor && `&cursor=${cursor}`}`)).json()) as { next_cursor: string };
+    const { next_cursor } = (await (
+      await fetch(`${forum.url}/api/discussions?limit=${PAGE}${cursor && `&cursor=${cursor}`}`)
+    ).json()) as { next_cursor: string };
     cursor = next_cursor;
   }
   return cursor;

@@ -20,21 +20,30 @@ import { measureWebhooks } from './webhooks.ts';
 import { measureWrites } from './writes.ts';
 
 /**
- * `npm run bench [-- --quick] [-- --json] [-- --only feeds --only webhooks]`: every goal beside its figure, or those of some parts. On DATABASE_URL's
- * server, else embedded. With `--faults` nothing is measured; everything that may break is broken instead (`faults/main.ts`).
+ * `npm run bench [-- --quick] [-- --json] [-- --only feeds --only webhooks]`: every goal beside its figure, or those of
+ * some parts. On DATABASE_URL's server, else embedded. With `--faults` nothing is measured; everything that may break
+ * is broken instead (`faults/main.ts`).
  */
 if (process.argv.includes('--faults')) {
   await import('./faults/main.ts');
   process.exit();
 }
-const { values: { quick, json: asJson, only } } = parseArgs({
-  options: { quick: { type: 'boolean', default: false }, json: { type: 'boolean', default: false }, only: { type: 'string', multiple: true } },
+const {
+  values: { quick, json: asJson, only },
+} = parseArgs({
+  options: {
+    quick: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+    only: { type: 'string', multiple: true },
+  },
 });
 const say = (line: string): void => void (asJson || console.log(line));
 const server = process.env['DATABASE_URL'];
 const seconds = quick ? 4 : 12;
 
-say(`${server ? 'PostgreSQL of DATABASE_URL, in a database of its own' : 'The embedded database; set DATABASE_URL to measure on PostgreSQL'}; load from ${generator}.`);
+say(
+  `${server ? 'PostgreSQL of DATABASE_URL, in a database of its own' : 'The embedded database; set DATABASE_URL to measure on PostgreSQL'}; load from ${generator}.`,
+);
 const dataDir = await mkdtemp(join(tmpdir(), 'parley-bench-'));
 const database = server ? await createDatabase(server) : undefined;
 const environment = { DATA_DIR: dataDir, DATABASE_URL: database?.url ?? '', REDIS_URL: '' };
@@ -50,7 +59,8 @@ const add = async (what: string, measure: () => Promise<readonly Result[]>): Pro
 try {
   await add('hooks', measureHooks);
   let prepared: Prepared;
-  // The very first start strips the types of every module and keeps the compiler that does it, some 20 MiB, until it ends.
+  // The very first start strips the types of every module and keeps the compiler that does it, some 20 MiB, until it
+  // ends.
   await (await startChild('forum.ts', environment))[Symbol.asyncDispose]();
   {
     await using forum = await startChild('forum.ts', environment);
@@ -61,7 +71,16 @@ try {
     await add('feeds', () => measureFeeds(forum, seconds));
     await add('hostile', () => measureHostile(forum, prepared, member, quick));
     if (database) await add('writes', () => measureWrites(forum, database.url, prepared, member, seconds));
-    await add('memory', async () => [{ name: 'resident memory after the load', value: await forum.memory(), unit: 'MiB', ratio: undefined, goal: 220, atMost: true }]);
+    await add('memory', async () => [
+      {
+        name: 'resident memory after the load',
+        value: await forum.memory(),
+        unit: 'MiB',
+        ratio: undefined,
+        goal: 220,
+        atMost: true,
+      },
+    ]);
   }
   await add('streams', () => measureLive(environment, prepared));
   await add('webhooks', () => measureWebhooks(environment, prepared, quick));

@@ -20,19 +20,40 @@ export function met(result: Result): boolean | undefined {
   return result.atMost ? measured <= result.goal : measured >= result.goal;
 }
 
-const rounded = (value: number | undefined): string => (value === undefined ? '–' : Number(value.toPrecision(3)).toLocaleString('en'));
+const rounded = (value: number | undefined): string =>
+  value === undefined ? '–' : Number(value.toPrecision(3)).toLocaleString('en');
 
 /** A table for people. */
 export function table(results: readonly Result[]): string {
   const rows = results.map((result) => [
-    result.name, `${rounded(result.value)} ${result.unit}`, rounded(result.ratio), `${result.atMost ? '≤' : '≥'} ${result.goal}`,
+    result.name,
+    `${rounded(result.value)} ${result.unit}`,
+    rounded(result.ratio),
+    `${result.atMost ? '≤' : '≥'} ${result.goal}`,
     { true: 'met', false: 'MISSED', undefined: 'not measured' }[String(met(result))] ?? '',
   ]);
   const all = [['what', 'measured', 'ratio', 'goal', ''], ...rows];
   const widths = all[0]!.map((_, column) => Math.max(...all.map((row) => row[column]!.length)));
-  return all.map((row) => row.map((cell, column) => cell.padEnd(widths[column]!)).join('  ').trimEnd()).join('\n');
+  return all
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column]!))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
 }
 
 /** The same for programs. */
 export const json = (database: string, results: readonly Result[]): string =>
-  JSON.stringify({ database, results: results.map((result) => ({ name: result.name, value: result.value ?? null, unit: result.unit, ratio: result.ratio ?? null, goal: result.goal, met: met(result) ?? null })) });
+  JSON.stringify({
+    database,
+    results: results.map((result) => ({
+      name: result.name,
+      value: result.value ?? null,
+      unit: result.unit,
+      ratio: result.ratio ?? null,
+      goal: result.goal,
+      met: met(result) ?? null,
+    })),
+  });

@@ -5,14 +5,27 @@ import { Discussions } from '#plugins/discussions';
 import { Search, type SearchType } from '#plugins/search';
 
 /**
- * What is asked of the machine-made texts: rare words, which stand in titles; common ones, in every fifteenth post and more; phrases of both kinds;
- * several words; filters; and a word that nobody wrote. Each for discussions and for posts.
+ * What is asked of the machine-made texts: rare words, which stand in titles; common ones, in every fifteenth post and
+ * more; phrases of both kinds; several words; filters; and a word that nobody wrote. Each for discussions and for
+ * posts.
  */
 const QUERIES = [
-  'windlass', 'sextant', 'winter photographs', 'turnbuckle salt',
-  'boat', 'engine', 'silicone', 'boat -engine',
-  '"anchor windlass"', '"keel bolts"', '"mooring chain"', '"out of the tank"',
-  'pump category:general', 'harbour after:2025-01-01', 'trousers before:2026-01-01', 'unobtainium',
+  'windlass',
+  'sextant',
+  'winter photographs',
+  'turnbuckle salt',
+  'boat',
+  'engine',
+  'silicone',
+  'boat -engine',
+  '"anchor windlass"',
+  '"keel bolts"',
+  '"mooring chain"',
+  '"out of the tank"',
+  'pump category:general',
+  'harbour after:2025-01-01',
+  'trousers before:2026-01-01',
+  'unobtainium',
 ] as const;
 const TYPES: readonly SearchType[] = ['discussions', 'posts'];
 const PAGE = 20;
@@ -30,7 +43,11 @@ export async function searchCosts(app: App): Promise<SearchCosts> {
   // As the server does by itself some minutes after so much was written.
   await app.data.all(sql`analyze`);
   const [search, discussions, { guest }] = [app.service(Search), app.service(Discussions), app.service(Access)];
-  const posts = await app.data.all(sql<{ id: string }>`select id from post order by md5(id::text) limit ${PAGE * ROUNDS * TYPES.length * QUERIES.length}`);
+  const posts = await app.data.all(
+    sql<{
+      id: string;
+    }>`select id from post order by md5(id::text) limit ${PAGE * ROUNDS * TYPES.length * QUERIES.length}`,
+  );
   const [searches, lookups]: [number[], number[]] = [[], []];
   for (let round = 0; round < ROUNDS; round++) {
     for (const q of QUERIES) {

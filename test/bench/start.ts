@@ -11,10 +11,25 @@ const ROOT = resolve(import.meta.dirname, '../..');
 /** How many starts are measured. */
 const STARTS = 3;
 
-/** Seconds from the start of the process to the first answered request of an installed forum; from the second start on, so compiled code and assets are there. */
-export async function measureStart(environment: Readonly<Record<string, string>>, onServer: boolean): Promise<readonly Result[]> {
+/**
+ * Seconds from the start of the process to the first answered request of an installed forum; from the second start on,
+ * so compiled code and assets are there.
+ */
+export async function measureStart(
+  environment: Readonly<Record<string, string>>,
+  onServer: boolean,
+): Promise<readonly Result[]> {
   const value = await secondsToStart(environment);
-  return [{ name: 'second start to the first answer', value, unit: 's', ratio: undefined, goal: onServer ? 1.5 : 4, atMost: true }];
+  return [
+    {
+      name: 'second start to the first answer',
+      value,
+      unit: 's',
+      ratio: undefined,
+      goal: onServer ? 1.5 : 4,
+      atMost: true,
+    },
+  ];
 }
 
 /** The median of some starts after the first. */
@@ -28,10 +43,24 @@ export async function secondsToStart(environment: Readonly<Record<string, string
 async function startAndAsk(environment: Readonly<Record<string, string>>): Promise<number> {
   const port = await freePort();
   const begun = performance.now();
-  const child = spawn(process.execPath, [...START_FLAGS, 'core/main.ts'], { cwd: ROOT, env: { ...process.env, ...START_ENVIRONMENT, ...environment, PORT: String(port), NODE_ENV: 'production', LOG_LEVEL: 'error' }, stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(process.execPath, [...START_FLAGS, 'core/main.ts'], {
+    cwd: ROOT,
+    env: {
+      ...process.env,
+      ...START_ENVIRONMENT,
+      ...environment,
+      PORT: String(port),
+      NODE_ENV: 'production',
+      LOG_LEVEL: 'error',
+    },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   try {
     for (;;) {
-      const answered = await fetch(`http://127.0.0.1:${port}/`).then((response) => response.ok, () => false);
+      const answered = await fetch(`http://127.0.0.1:${port}/`).then(
+        (response) => response.ok,
+        () => false,
+      );
       if (answered) return (performance.now() - begun) / 1_000;
       if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode} before it answered`);
       await new Promise((again) => setTimeout(again, 5));

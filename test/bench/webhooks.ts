@@ -22,8 +22,15 @@ interface Run {
   readonly post: number;
 }
 
-/** Eight webhooks that answer, each to hear of many posts: with one more whose address is dead and one that hangs, and without them. */
-export async function measureWebhooks(environment: Readonly<Record<string, string>>, { discussions }: Prepared, quick: boolean): Promise<readonly Result[]> {
+/**
+ * Eight webhooks that answer, each to hear of many posts: with one more whose address is dead and one that hangs, and
+ * without them.
+ */
+export async function measureWebhooks(
+  environment: Readonly<Record<string, string>>,
+  { discussions }: Prepared,
+  quick: boolean,
+): Promise<readonly Result[]> {
   const events = quick ? 200 : 1_000;
   await using forum = await startChild('forum.ts', { ...environment, WEBHOOKS_ALLOWED_HOSTS: '127.0.0.1' });
   await forum.ask({ do: 'calm' });
@@ -34,11 +41,25 @@ export async function measureWebhooks(environment: Readonly<Record<string, strin
   const answering = await listen((path) => void heard.set(path, (heard.get(path) ?? 0) + 1));
   const hanging = await listen();
   const dead = await listen();
-  const urls = [...Array.from({ length: HEALTHY }, (_, at) => `${urlOf(answering)}/${at}`), `${urlOf(hanging)}/`, `${urlOf(dead)}/`];
+  const urls = [
+    ...Array.from({ length: HEALTHY }, (_, at) => `${urlOf(answering)}/${at}`),
+    `${urlOf(hanging)}/`,
+    `${urlOf(dead)}/`,
+  ];
   dead.close();
   try {
     const ids: string[] = [];
-    for (const url of urls) ids.push((await post(admin, '/admin/webhooks/save', { name: url, url, events: ['post.created'], active: ids.length < HEALTHY })).webhook.id);
+    for (const url of urls)
+      ids.push(
+        (
+          await post(admin, '/admin/webhooks/save', {
+            name: url,
+            url,
+            events: ['post.created'],
+            active: ids.length < HEALTHY,
+          })
+        ).webhook.id,
+      );
     const bad = ids.slice(HEALTHY);
     const run = async (count: number): Promise<Run> => {
       heard.clear();
@@ -60,8 +81,22 @@ export async function measureWebhooks(environment: Readonly<Record<string, strin
     }
     const middle = (runs: readonly Run[], what: keyof Run): number => median(runs.map((one) => one[what]));
     return [
-      { name: `${events} events to ${HEALTHY} webhooks beside a dead and a hanging one`, value: middle(beside, 'time'), unit: 'ms', ratio: middle(beside, 'time') / middle(without, 'time'), goal: 1.5, atMost: true },
-      { name: 'POST /api/posts meanwhile, median', value: middle(beside, 'post'), unit: 'ms', ratio: middle(beside, 'post') / middle(without, 'post'), goal: 1.1, atMost: true },
+      {
+        name: `${events} events to ${HEALTHY} webhooks beside a dead and a hanging one`,
+        value: middle(beside, 'time'),
+        unit: 'ms',
+        ratio: middle(beside, 'time') / middle(without, 'time'),
+        goal: 1.5,
+        atMost: true,
+      },
+      {
+        name: 'POST /api/posts meanwhile, median',
+        value: middle(beside, 'post'),
+        unit: 'ms',
+        ratio: middle(beside, 'post') / middle(without, 'post'),
+        goal: 1.1,
+        atMost: true,
+      },
     ];
   } finally {
     for (const server of [answering, hanging]) {
@@ -95,7 +130,11 @@ async function post(client: Client, path: string, body: object): Promise<any> {
 async function write(url: string, { headers }: Member, discussion: string): Promise<number> {
   const start = performance.now();
   const body = JSON.stringify({ discussion_id: discussion, content: 'A reply that others are told of.' });
-  const answer = await fetch(`${url}/api/posts`, { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body });
+  const answer = await fetch(`${url}/api/posts`, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body,
+  });
   await answer.arrayBuffer();
   if (answer.status !== 201) throw new Error(`a post was answered with ${answer.status}`);
   return performance.now() - start;

@@ -10,10 +10,23 @@ import type { Result } from './report.ts';
 /** Connections of the server's pool, so that both sides wait alike. */
 const POOL = 10;
 
-/** `POST /api/posts` beside a bare pg client that replays the statements of one such request, in one transaction each. */
-export async function measureWrites(forum: Child, databaseUrl: string, prepared: Prepared, member: Member, seconds: number): Promise<readonly Result[]> {
+/**
+ * `POST /api/posts` beside a bare pg client that replays the statements of one such request, in one transaction each.
+ */
+export async function measureWrites(
+  forum: Child,
+  databaseUrl: string,
+  prepared: Prepared,
+  member: Member,
+  seconds: number,
+): Promise<readonly Result[]> {
   const headers = { ...member.headers, 'content-type': 'application/json' };
-  const bodies = prepared.discussions.map((id) => JSON.stringify({ discussion_id: id, content: 'A reply of ordinary length, with **emphasis** and `code`, as people write them.' }));
+  const bodies = prepared.discussions.map((id) =>
+    JSON.stringify({
+      discussion_id: id,
+      content: 'A reply of ordinary length, with **emphasis** and `code`, as people write them.',
+    }),
+  );
   const url = `${forum.url}/api/posts`;
   await load({ url, headers, bodies, seconds: 1 });
   // What the load left under way would be recorded too.
@@ -25,10 +38,22 @@ export async function measureWrites(forum: Child, databaseUrl: string, prepared:
   const inTransaction = transactionOf(statements, /insert into post /);
   const { perSecond } = await load({ url, headers, bodies, seconds });
   const replayed = await replay(databaseUrl, inTransaction, post, prepared.discussions, seconds);
-  return [{ name: `POST /api/posts (${inTransaction.length} statements)`, value: perSecond, unit: 'requests/s', ratio: perSecond / replayed, goal: 0.4, atMost: false }];
+  return [
+    {
+      name: `POST /api/posts (${inTransaction.length} statements)`,
+      value: perSecond,
+      unit: 'requests/s',
+      ratio: perSecond / replayed,
+      goal: 0.4,
+      atMost: false,
+    },
+  ];
 }
 
-/** The statements between begin and commit around the one that fits; what else the process does meanwhile, such as the work that a post leaves for later, is not the request's. */
+/**
+ * The statements between begin and commit around the one that fits; what else the process does meanwhile, such as the
+ * work that a post leaves for later, is not the request's.
+ */
 function transactionOf(statements: readonly Statement[], sign: RegExp): readonly Statement[] {
   const connection = statements.find(({ text }) => sign.test(text))?.connection;
   const own = statements.filter((statement) => statement.connection === connection);
@@ -38,26 +63,45 @@ function transactionOf(statements: readonly Statement[], sign: RegExp): readonly
   return own.slice(own.slice(0, written).findLastIndex(bound) + 1, end < 0 ? undefined : end);
 }
 
-/** The works that are left for later, by which their statement is known, and how many values each has there: the first is its id. */
+/**
+ * The works that are left for later, by which their statement is known, and how many values each has there: the first
+ * is its id.
+ */
 const WORKS = /^insert into job /;
 const VALUES = 5;
 
-/** Transactions per second of the same statements with ids of other posts, works and discussions in place of the recorded ones. */
-async function replay(databaseUrl: string, statements: readonly Statement[], post: { id: string; discussion_id: string }, discussions: readonly string[], seconds: number): Promise<number> {
+/**
+ * Transactions per second of the same statements with ids of other posts, works and discussions in place of the
+ * recorded ones.
+ */
+async function replay(
+  databaseUrl: string,
+  statements: readonly Statement[],
+  post: { id: string; discussion_id: string },
+  discussions: readonly string[],
+  seconds: number,
+): Promise<number> {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: POOL });
-  const works = statements.filter(({ text }) => WORKS.test(text)).flatMap(({ values }) => values.filter((_, at) => at % VALUES === 0));
+  const works = statements
+    .filter(({ text }) => WORKS.test(text))
+    .flatMap(({ values }) => values.filter((_, at) => at % VALUES === 0));
   const made = [post.id, ...new Set(works.map(String))];
   const deadline = performance.now() + seconds * 1_000;
   let done = 0;
   const worker = async (at: number): Promise<void> => {
     for (let n = at; performance.now() < deadline; n += CONNECTIONS) {
-      const ids = new Map<unknown, string>([...made.map((id) => [id, createId(Date.now())] as const), [post.discussion_id, discussions[n % discussions.length]!]]);
+      const ids = new Map<unknown, string>([
+        ...made.map((id) => [id, createId(Date.now())] as const),
+        [post.discussion_id, discussions[n % discussions.length]!],
+      ]);
       const within = (text: string): string => made.reduce((sofar, id) => sofar.replaceAll(id, ids.get(id)!), text);
-      const fresh = (value: unknown): unknown => ids.get(value) ?? (Array.isArray(value) ? value.map(fresh) : typeof value === 'string' ? within(value) : value);
+      const fresh = (value: unknown): unknown =>
+        ids.get(value) ?? (Array.isArray(value) ? value.map(fresh) : typeof value === 'string' ? within(value) : value);
       const client = await pool.connect();
       try {
         await client.query('begin');
-        for (const [index, { text, values }] of statements.entries()) await client.query({ name: `replay${index}`, text, values: values.map(fresh) });
+        for (const [index, { text, values }] of statements.entries())
+          await client.query({ name: `replay${index}`, text, values: values.map(fresh) });
         await client.query('commit');
         done++;
       } finally {

@@ -12,7 +12,8 @@ async function zipped(url: string): Promise<number> {
   expect(answer.headers.get('content-encoding'), url).toBe('gzip');
   return Number(answer.headers.get('content-length'));
 }
-const sum = async (urls: readonly string[]): Promise<number> => (await Promise.all(urls.map(zipped))).reduce((all, one) => all + one, 0);
+const sum = async (urls: readonly string[]): Promise<number> =>
+  (await Promise.all(urls.map(zipped))).reduce((all, one) => all + one, 0);
 
 interface Loaded {
   readonly scripts: readonly string[];
@@ -28,21 +29,33 @@ async function loaded(visitor: Visitor, path: string): Promise<Loaded> {
   page.on('request', (request) => requests.push({ url: request.url(), type: request.resourceType() }));
   await page.goto(path, { waitUntil: 'networkidle' });
   await page.context().close();
-  const of = (type: string): string[] => [...new Set(requests.filter((one) => one.type === type).map(({ url }) => url))];
-  return { scripts: of('script'), styles: of('stylesheet'), others: requests.map(({ url }) => url).filter((url) => !url.startsWith(forum.url)) };
+  const of = (type: string): string[] => [
+    ...new Set(requests.filter((one) => one.type === type).map(({ url }) => url)),
+  ];
+  return {
+    scripts: of('script'),
+    styles: of('stylesheet'),
+    others: requests.map(({ url }) => url).filter((url) => !url.startsWith(forum.url)),
+  };
 }
 
 describe('what a page sends', () => {
   test.each([
-    { visitor: 'guest', path: '/' }, { visitor: 'ada', path: '/' }, { visitor: 'guest', path: '/d/1' }, { visitor: 'ada', path: '/d/1' },
-  ] as const)('is at most 14 KB of script and 16 KB of style for $visitor at $path, all of it from here', async ({ visitor, path }) => {
-    const { scripts, styles, others } = await loaded(visitor, path);
-    expect(scripts.some((url) => url.endsWith('/boot.js'))).toBe(true);
-    expect(await sum(scripts)).toBeLessThanOrEqual(14 * KILOBYTE);
-    expect(styles.length).toBeGreaterThan(0);
-    expect(await sum(styles)).toBeLessThanOrEqual(16 * KILOBYTE);
-    expect(others).toEqual([]);
-  });
+    { visitor: 'guest', path: '/' },
+    { visitor: 'ada', path: '/' },
+    { visitor: 'guest', path: '/d/1' },
+    { visitor: 'ada', path: '/d/1' },
+  ] as const)(
+    'is at most 14 KB of script and 16 KB of style for $visitor at $path, all of it from here',
+    async ({ visitor, path }) => {
+      const { scripts, styles, others } = await loaded(visitor, path);
+      expect(scripts.some((url) => url.endsWith('/boot.js'))).toBe(true);
+      expect(await sum(scripts)).toBeLessThanOrEqual(14 * KILOBYTE);
+      expect(styles.length).toBeGreaterThan(0);
+      expect(await sum(styles)).toBeLessThanOrEqual(16 * KILOBYTE);
+      expect(others).toEqual([]);
+    },
+  );
 
   test('is at most 9 KB for the module that begins, with what it imports', async () => {
     const { scripts } = await loaded('guest', '/login');

@@ -1,6 +1,9 @@
 import type { Page } from 'playwright-core';
 
-/** What a page complains about while it is open, added to as it happens: errors, failed requests, and what its policies refused. */
+/**
+ * What a page complains about while it is open, added to as it happens: errors, failed requests, and what its policies
+ * refused.
+ */
 export function listen(page: Page): string[] {
   const heard: string[] = [];
   page.on('console', (message) => {
@@ -15,7 +18,10 @@ export function listen(page: Page): string[] {
   return heard;
 }
 
-/** Waits until the page is as people see it: with its style sheets and letters, and drawn once. Whatever is judged before is another page. */
+/**
+ * Waits until the page is as people see it: with its style sheets and letters, and drawn once. Whatever is judged
+ * before is another page.
+ */
 export async function painted(page: Page): Promise<void> {
   // Without script nothing that is asynchronous comes back from the page; what it loads is there with its load event.
   if (await page.evaluate('matchMedia("(scripting: enabled)").matches')) await page.evaluate(PAINTED);
@@ -30,7 +36,8 @@ const PAINTED = `(async () => {
 })()`;
 
 /** Scrolls through the page, so that every element on it has loaded its module, and waits for them. */
-export const settle = (page: Page): Promise<void> => page.evaluate(`(async () => {
+export const settle = (page: Page): Promise<void> =>
+  page.evaluate(`(async () => {
   const { elements } = JSON.parse(document.getElementById('forum').textContent);
   const tags = Object.keys(elements).filter((tag) => document.querySelector(tag));
   for (const element of document.querySelectorAll(tags.join() || 'none')) element.scrollIntoView();
@@ -45,7 +52,8 @@ export async function movesSideways(page: Page): Promise<boolean> {
 }
 
 /** What is on the page although the page hides it. */
-export const shownThoughHidden = (page: Page): Promise<readonly string[]> => page.evaluate(`(() => {
+export const shownThoughHidden = (page: Page): Promise<readonly string[]> =>
+  page.evaluate(`(() => {
   ${NAME}
   return [...document.querySelectorAll('[hidden]:not([hidden="until-found"])')].filter((one) => one.getClientRects().length > 0).map(name);
 })()`);
@@ -57,7 +65,10 @@ const NAME = `const name = (element) => {
   return element.localName + (element.id && '#' + element.id) + classes + (words && ' "' + words + '"');
 };`;
 
-/** Where the focus is: undefined at the page itself, `again` where it was before; `seen` when any of nine points of it is not covered. */
+/**
+ * Where the focus is: undefined at the page itself, `again` where it was before; `seen` when any of nine points of it
+ * is not covered.
+ */
 const FOCUS = `(async () => {
   ${NAME}
   const focused = document.activeElement;
@@ -77,7 +88,10 @@ const FOCUS = `(async () => {
 /** More stops of the Tab key than any page has. */
 const MOST_STOPS = 500;
 
-/** Goes through the page with the Tab key. Names what is reached and cannot be seen at all; throws when the walk does not end. */
+/**
+ * Goes through the page with the Tab key. Names what is reached and cannot be seen at all; throws when the walk does
+ * not end.
+ */
 export async function walkFocus(page: Page): Promise<readonly string[]> {
   await painted(page);
   await page.evaluate('globalThis.walked = new Set(), document.activeElement?.blur(), scrollTo(0, 0)');
@@ -95,10 +109,12 @@ export async function walkFocus(page: Page): Promise<readonly string[]> {
 }
 
 /**
- * Puts the spacing of WCAG 1.4.12 on the page and names what is cut off then; takes it away again. Not meant: excerpts of
- * a few lines, which are cut anyway, and what the page's title says in full.
+ * Puts the spacing of WCAG 1.4.12 on the page and names what is cut off then; takes it away again. Not meant: excerpts
+ * of a few lines, which are cut anyway, and what the page's title says in full.
  */
-export const spaceText = (page: Page): Promise<readonly string[]> => painted(page).then(() => page.evaluate(`(() => {
+export const spaceText = (page: Page): Promise<readonly string[]> =>
+  painted(page).then(() =>
+    page.evaluate(`(() => {
   ${NAME}
   const sheet = new CSSStyleSheet();
   const letters = 'line-height: 1.5 !important; letter-spacing: .12em !important; word-spacing: .16em !important';
@@ -116,15 +132,18 @@ export const spaceText = (page: Page): Promise<readonly string[]> => painted(pag
   if (document.documentElement.scrollWidth > document.documentElement.clientWidth) cut.push('the page moves sideways');
   document.adoptedStyleSheets = [];
   return cut;
-})()`));
+})()`),
+  );
 
 /** What still moves although the visitor asked for less motion: longer than a millisecond. */
-export const moving = (page: Page): Promise<readonly string[]> => page.evaluate(`document.getAnimations()
+export const moving = (page: Page): Promise<readonly string[]> =>
+  page.evaluate(`document.getAnimations()
   .filter((one) => Number(one.effect?.getTiming().duration) > 1)
   .map((one) => one.animationName ?? one.transitionProperty ?? 'animation')`);
 
 /** With forced colours: links to the current page that look like their neighbours. */
-export const lostMarks = (page: Page): Promise<readonly string[]> => page.evaluate(`(() => {
+export const lostMarks = (page: Page): Promise<readonly string[]> =>
+  page.evaluate(`(() => {
   ${NAME}
   const looks = (element) => {
     const style = getComputedStyle(element);

@@ -46,21 +46,24 @@ describe('a session that ends while somebody writes', () => {
     await page.context().close();
   });
 
-  test.each(FORMS)('costs $what nothing without script: it comes back with the text until it is sent', async ({ path, send }) => {
-    const page = await open(path, false);
-    await text(page).fill(TEXT);
-    await endSessions();
-    await page.getByRole('button', { name: send }).click();
-    expect(await seen(page.getByRole('alert').getByText('You are no longer logged in.'))).toBe(true);
-    expect(await text(page).inputValue()).toBe(TEXT);
-    await logInBeside(page);
-    await page.getByRole('button', { name: send }).click();
-    expect(await seen(page.getByRole('alert').getByText('Nothing is lost: please send it again.'))).toBe(true);
-    expect(await text(page).inputValue()).toBe(TEXT);
-    await page.getByRole('button', { name: send }).click();
-    expect(await seen(page.locator('.post', { hasText: TEXT }))).toBe(true);
-    await page.context().close();
-  });
+  test.each(FORMS)(
+    'costs $what nothing without script: it comes back with the text until it is sent',
+    async ({ path, send }) => {
+      const page = await open(path, false);
+      await text(page).fill(TEXT);
+      await endSessions();
+      await page.getByRole('button', { name: send }).click();
+      expect(await seen(page.getByRole('alert').getByText('You are no longer logged in.'))).toBe(true);
+      expect(await text(page).inputValue()).toBe(TEXT);
+      await logInBeside(page);
+      await page.getByRole('button', { name: send }).click();
+      expect(await seen(page.getByRole('alert').getByText('Nothing is lost: please send it again.'))).toBe(true);
+      expect(await text(page).inputValue()).toBe(TEXT);
+      await page.getByRole('button', { name: send }).click();
+      expect(await seen(page.locator('.post', { hasText: TEXT }))).toBe(true);
+      await page.context().close();
+    },
+  );
 });
 
 describe('a form whose token is wrong', () => {
@@ -79,7 +82,11 @@ describe('a form whose token is wrong', () => {
     await page.getByLabel('Title').fill('Small boats');
     await page.getByLabel('Category').selectOption('General');
     await text(page).fill(TEXT);
-    await page.route('**/new', (route) => route.continue({ postData: (route.request().postData() ?? '').replace(/_csrf=[^&]*/, '_csrf=wrong') }), { times: 1 });
+    await page.route(
+      '**/new',
+      (route) => route.continue({ postData: (route.request().postData() ?? '').replace(/_csrf=[^&]*/, '_csrf=wrong') }),
+      { times: 1 },
+    );
     await page.getByRole('button', { name: 'Start discussion' }).click();
     expect(await seen(page.getByRole('alert').getByText('Nothing is lost: please send it again.'))).toBe(true);
     expect([await page.getByLabel('Title').inputValue(), await text(page).inputValue()]).toEqual(['Small boats', TEXT]);
@@ -90,7 +97,10 @@ describe('a form whose token is wrong', () => {
   });
 });
 
-describe.each([{ how: 'with script', javaScriptEnabled: true }, { how: 'without script', javaScriptEnabled: false }])('a form with a mistake, $how', ({ javaScriptEnabled }) => {
+describe.each([
+  { how: 'with script', javaScriptEnabled: true },
+  { how: 'without script', javaScriptEnabled: false },
+])('a form with a mistake, $how', ({ javaScriptEnabled }) => {
   test('says what is wrong where it is wrong, and keeps the rest', async () => {
     const page = await open('/new?category=general', javaScriptEnabled);
     const heard = javaScriptEnabled ? listen(page) : [];
@@ -132,14 +142,23 @@ describe('a draft of a new discussion', () => {
     await page.getByLabel('Category').selectOption('General');
     await page.getByLabel('Tags').fill('varnish, oak');
     await text(page).fill(TEXT);
-    await page.locator('input[type=file]').setInputFiles({ name: 'oars.txt', mimeType: 'text/plain', buffer: Buffer.from('Two.') });
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'oars.txt', mimeType: 'text/plain', buffer: Buffer.from('Two.') });
     await expect.poll(() => text(page).inputValue()).toContain('/uploads/');
   }
   const inForm = async (page: Page): Promise<readonly unknown[]> => [
-    await page.getByLabel('Title').inputValue(), await page.getByLabel('Category').locator('option:checked').textContent(),
-    await page.getByLabel('Tags').inputValue(), await text(page).inputValue(),
+    await page.getByLabel('Title').inputValue(),
+    await page.getByLabel('Category').locator('option:checked').textContent(),
+    await page.getByLabel('Tags').inputValue(),
+    await text(page).inputValue(),
   ];
-  const FULL = [TITLE, 'General', 'varnish, oak', expect.stringMatching(/^A long letter about a small boat\.\n\[oars\.txt\]\(\/uploads\/\S+\)\n$/)];
+  const FULL = [
+    TITLE,
+    'General',
+    'varnish, oak',
+    expect.stringMatching(/^A long letter about a small boat\.\n\[oars\.txt\]\(\/uploads\/\S+\)\n$/),
+  ];
   const EMPTY = ['', '…', '', ''];
 
   test('brings title, category, tags and files back, though the page was left at once, and goes when it is discarded', async () => {
@@ -216,8 +235,11 @@ describe('the Enter key in a list', () => {
     /** The text after these keys, with the caret as a bar. `|` in what is there already is where the caret begins. */
     const after = async (there: string, ...keys: string[]): Promise<string> => {
       await area.fill(there.replace('|', ''));
-      await page.evaluate(`document.querySelector('textarea').setSelectionRange(${there.indexOf('|')}, ${there.indexOf('|')})`);
-      for (const key of keys) await (/^(Enter|Control\+z)$/.test(key) ? page.keyboard.press(key) : page.keyboard.type(key));
+      await page.evaluate(
+        `document.querySelector('textarea').setSelectionRange(${there.indexOf('|')}, ${there.indexOf('|')})`,
+      );
+      for (const key of keys)
+        await (/^(Enter|Control\+z)$/.test(key) ? page.keyboard.press(key) : page.keyboard.type(key));
       const at = await page.evaluate<number>(`document.querySelector('textarea').selectionStart`);
       const value = await area.inputValue();
       return `${value.slice(0, at)}|${value.slice(at)}`;
@@ -229,7 +251,7 @@ describe('the Enter key in a list', () => {
       'the end of a list': await after('- oak|', 'Enter', 'Enter', 'Words'),
       'the end of a list before another paragraph': await after('1. oak\n2. |\n\nElm', 'Enter', 'Words'),
       'an empty item that is all there is': await after('- |', 'Enter'),
-      'numbers': await after('1. oak|\n2. elm\n   red\n3. fir\n\n4. new', 'Enter', 'ash'),
+      numbers: await after('1. oak|\n2. elm\n   red\n3. fir\n\n4. new', 'Enter', 'ash'),
       'brackets after numbers': await after('9) oak|', 'Enter'),
       'a task': await after('- [x] oak|', 'Enter', 'ash', 'Enter', 'Enter'),
       'a quotation': await after('> oak|', 'Enter', 'ash', 'Enter', 'Enter', 'Words'),
@@ -238,7 +260,7 @@ describe('the Enter key in a list', () => {
       'the end of an inner list': await after('1. oak\n   - red|', 'Enter', 'Enter', 'ash', 'Enter', 'Enter', 'Words'),
       'no list': await after('oak|', 'Enter'),
       'inside code': await after('```\n- oak|', 'Enter'),
-      'undone': await after('- oak|', 'Enter', 'Enter', 'Control+z', 'Control+z'),
+      undone: await after('- oak|', 'Enter', 'Enter', 'Control+z', 'Control+z'),
     }).toEqual({
       'the next item': '- oak\n- ash|',
       'an item in the middle': '- oak\n- |and ash\n- elm',
@@ -246,7 +268,7 @@ describe('the Enter key in a list', () => {
       'the end of a list': '- oak\n\nWords|',
       'the end of a list before another paragraph': '1. oak\n\nWords|\n\nElm',
       'an empty item that is all there is': '|',
-      'numbers': '1. oak\n2. ash|\n3. elm\n   red\n4. fir\n\n4. new',
+      numbers: '1. oak\n2. ash|\n3. elm\n   red\n4. fir\n\n4. new',
       'brackets after numbers': '9) oak\n10) |',
       'a task': '- [x] oak\n- [ ] ash\n\n|',
       'a quotation': '> oak\n> ash\n\nWords|',
@@ -255,7 +277,7 @@ describe('the Enter key in a list', () => {
       'the end of an inner list': '1. oak\n   - red\n2. ash\n\nWords|',
       'no list': 'oak\n|',
       'inside code': '```\n- oak\n|',
-      'undone': '- oak|',
+      undone: '- oak|',
     });
     await page.context().close();
   });

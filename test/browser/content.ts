@@ -40,7 +40,10 @@ export const SHORT: readonly string[] = [
   '> It is always the keel bolts.\n\nNot always. But **often**.',
 ];
 
-/** Titles: ordinary, long, without a place to break, from right to left, with signs. The first one is pinned, the second locked. */
+/**
+ * Titles: ordinary, long, without a place to break, from right to left, with signs. The first one is pinned, the second
+ * locked.
+ */
 export const TITLES: readonly string[] = [
   'Water in the bilge, and nobody knows from where',
   'Rules of the yard',
@@ -48,7 +51,26 @@ export const TITLES: readonly string[] = [
   'Donaudampfschifffahrtsgesellschaftskapitänsmützenfabrikationsmaschinenölverkäufer gesucht',
   'איך מנקים את הסיפון?',
   'Is <b>epoxy</b> & "tape" enough?',
-  ...['Varnish', 'Sails', 'Anchors', 'Winches', 'Batteries', 'Charts', 'Radios', 'Tides', 'Ropes', 'Knots', 'Trailers', 'Engines', 'Propellers', 'Fenders', 'Lamps', 'Stoves', 'Pumps', 'Masts'].map((thing) => `${thing}: what do you use, and would you buy them again?`),
+  ...[
+    'Varnish',
+    'Sails',
+    'Anchors',
+    'Winches',
+    'Batteries',
+    'Charts',
+    'Radios',
+    'Tides',
+    'Ropes',
+    'Knots',
+    'Trailers',
+    'Engines',
+    'Propellers',
+    'Fenders',
+    'Lamps',
+    'Stoves',
+    'Pumps',
+    'Masts',
+  ].map((thing) => `${thing}: what do you use, and would you buy them again?`),
 ];
 
 /** Tags: ordinary, long, from right to left. */

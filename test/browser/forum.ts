@@ -29,15 +29,25 @@ export function useForum(launch: LaunchOptions = {}): Forum {
   const forum = {} as { -readonly [K in keyof Forum]: Forum[K] };
   const states = new Map<Visitor, BrowserContextOptions['storageState']>();
   beforeAll(async () => {
-    const app = await startApp({ realClock: true, environment: { baseUrl: 'http://localhost' }, settings: { 'site.name': 'The Slipway', 'pro.enabled': true, 'login.rate_limit': 1_000 } });
-    Object.assign(forum, { app, url: app.url.replace('127.0.0.1', 'localhost'), people: await fill(app), browser: await openBrowser(launch) });
+    const app = await startApp({
+      realClock: true,
+      environment: { baseUrl: 'http://localhost' },
+      settings: { 'site.name': 'The Slipway', 'pro.enabled': true, 'login.rate_limit': 1_000 },
+    });
+    Object.assign(forum, {
+      app,
+      url: app.url.replace('127.0.0.1', 'localhost'),
+      people: await fill(app),
+      browser: await openBrowser(launch),
+    });
   }, 120_000);
   afterAll(async () => {
     await forum.browser?.close();
     await forum.app?.[Symbol.asyncDispose]();
   });
 
-  // A session belongs to the browser that logged in, so each person logs in here once and later windows get their cookies.
+  // A session belongs to the browser that logged in, so each person logs in here once and later windows get their
+  // cookies.
   const stateOf = async (person: Person): Promise<BrowserContextOptions['storageState']> => {
     const page = await (await forum.browser.newContext({ baseURL: forum.url, locale: 'en' })).newPage();
     await logIn(page, person);
@@ -48,7 +58,12 @@ export function useForum(launch: LaunchOptions = {}): Forum {
   forum.open = async (visitor, options = {}) => {
     if (visitor !== 'guest' && !states.has(visitor)) states.set(visitor, await stateOf(visitor));
     const storageState = states.get(visitor);
-    const own = { baseURL: forum.url, locale: 'en', viewport: { width: 1280, height: 900 }, ...(storageState && { storageState }) };
+    const own = {
+      baseURL: forum.url,
+      locale: 'en',
+      viewport: { width: 1280, height: 900 },
+      ...(storageState && { storageState }),
+    };
     const context = await forum.browser.newContext({ ...own, ...options });
     context.setDefaultTimeout(20_000);
     return context.newPage();
@@ -68,27 +83,63 @@ export async function logIn(page: Page, name: string, password: string = PASSWOR
 /** People, categories and discussions such as a forum has after its first weeks, at least two pages of each list. */
 async function fill(test: TestApp): Promise<Record<Person, Account>> {
   const { app } = test;
-  const [accounts, categories, importer, markdown] = [app.service(Accounts), app.service(Categories), app.service(Importer), app.service(Markdown)];
+  const [accounts, categories, importer, markdown] = [
+    app.service(Accounts),
+    app.service(Categories),
+    app.service(Importer),
+    app.service(Markdown),
+  ];
   const people = {} as Record<Person, Account>;
   for (const [username, groupId] of Object.entries(GROUPS) as [Person, string][]) {
     const bio = `${username} mends boats in a shed by the river.`;
-    people[username] = await accounts.create({ username, email: `${username}@forum.test`, password: PASSWORD, groupId, bio });
+    people[username] = await accounts.create({
+      username,
+      email: `${username}@forum.test`,
+      password: PASSWORD,
+      groupId,
+      bio,
+    });
   }
   await accounts.create({ username: 'zoe', email: 'zoe@forum.test', password: PASSWORD });
-  await categories.save({ name: 'Boats and engines', description: 'Hulls, rigs, engines and everything that leaks.', hue: 195, position: 5 });
+  await categories.save({
+    name: 'Boats and engines',
+    description: 'Hulls, rigs, engines and everything that leaks.',
+    hue: 195,
+    position: 5,
+  });
   const open = categories.all().filter(({ view, create }) => view === 'everyone' && create === 'members');
-  const html = new Map(await Promise.all([LONG, ...SHORT].map(async (text) => [text, await markdown.render(text)] as const)));
+  const html = new Map(
+    await Promise.all([LONG, ...SHORT].map(async (text) => [text, await markdown.render(text)] as const)),
+  );
   const authors = Object.values(people).map(({ id }) => id);
   const [hour, start] = [3_600_000, Date.now() - 40 * 86_400_000];
-  await importer.importDiscussions(TITLES.map((title, at) => {
-    const createdAt = start + at * 20 * hour;
-    const replies = at === 0 ? Array.from({ length: 24 }, (_, n) => SHORT[n % SHORT.length]!) : SHORT.slice(0, at % 4);
-    const posts = [LONG, ...replies].map((content, n) => ({
-      content, html: html.get(content)!, authorId: authors[(at + n) % authors.length]!, createdAt: new Date(createdAt + n * hour),
-    }));
-    const place = { categoryId: open[at % open.length]!.id, authorId: authors[at % authors.length]!, createdAt: new Date(createdAt) };
-    return { title, ...place, views: at * 7, pinned: at === 0, locked: at === 1, posts, fields: { tags: TAGS.slice(at % 2, 1 + (at + 2) % 4) } };
-  }));
+  await importer.importDiscussions(
+    TITLES.map((title, at) => {
+      const createdAt = start + at * 20 * hour;
+      const replies =
+        at === 0 ? Array.from({ length: 24 }, (_, n) => SHORT[n % SHORT.length]!) : SHORT.slice(0, at % 4);
+      const posts = [LONG, ...replies].map((content, n) => ({
+        content,
+        html: html.get(content)!,
+        authorId: authors[(at + n) % authors.length]!,
+        createdAt: new Date(createdAt + n * hour),
+      }));
+      const place = {
+        categoryId: open[at % open.length]!.id,
+        authorId: authors[at % authors.length]!,
+        createdAt: new Date(createdAt),
+      };
+      return {
+        title,
+        ...place,
+        views: at * 7,
+        pinned: at === 0,
+        locked: at === 1,
+        posts,
+        fields: { tags: TAGS.slice(at % 2, 1 + ((at + 2) % 4)) },
+      };
+    }),
+  );
   await react(test);
   await notify(test, people);
   await follow(test);
@@ -111,7 +162,10 @@ async function follow({ client }: TestApp): Promise<void> {
   await ada.login('ada', PASSWORD);
   await ada.post('/settings/feeds', { name: 'Reader on the boat' }, { accept: 'application/json' });
   const dot = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
-  for (const [bytes, name] of [[Buffer.from(dot, 'base64'), 'A very small boat on a very large lake.png'], [Buffer.from('Oars'), 'packing-list.txt']] as const) {
+  for (const [bytes, name] of [
+    [Buffer.from(dot, 'base64'), 'A very small boat on a very large lake.png'],
+    [Buffer.from('Oars'), 'packing-list.txt'],
+  ] as const) {
     const body = new FormData();
     body.append('file', new Blob([bytes]), name);
     await ada.request('POST', '/api/uploads', { body });
@@ -123,7 +177,8 @@ async function notify({ app, client }: TestApp, { ada, bob, mia }: Record<Person
   const { id, number } = (await client().get('/api/discussions/3')).body.discussion as { id: string; number: number };
   const about = { userId: ada.id, discussionId: id, url: `/d/${number}` };
   await app.service(Notifications).notify([
-    { ...about, type: 'reply', actorId: bob.id, key: 'reply' }, { ...about, type: 'mention', actorId: mia.id, key: 'mention' },
+    { ...about, type: 'reply', actorId: bob.id, key: 'reply' },
+    { ...about, type: 'mention', actorId: mia.id, key: 'mention' },
     { type: 'report_handled', userId: ada.id, url: '/', title: TITLES[0]!, key: 'report' },
   ]);
 }

@@ -11,7 +11,10 @@ let browser: Browser;
 beforeAll(async () => void (browser = await openBrowser()), 120_000);
 afterAll(() => browser?.close());
 
-const addressesOf = (site: Site) => (path: string): string => site.url.replace('127.0.0.1', 'localhost') + path;
+const addressesOf =
+  (site: Site) =>
+  (path: string): string =>
+    site.url.replace('127.0.0.1', 'localhost') + path;
 const heading = (page: Page): Promise<string | null> => page.locator('h1').textContent();
 
 describe('the installer in a browser', () => {
@@ -28,7 +31,13 @@ describe('the installer in a browser', () => {
       const look = async (name: string): Promise<void> => {
         for (const width of [320, 1280]) {
           await page.setViewportSize({ width, height: 900 });
-          expect([name, await judge(page), await movesSideways(page), await spaceText(page), await walkFocus(page)]).toEqual([name, [], false, [], []]);
+          expect([
+            name,
+            await judge(page),
+            await movesSideways(page),
+            await spaceText(page),
+            await walkFocus(page),
+          ]).toEqual([name, [], false, [], []]);
           await page.screenshot({ path: join(folder, `${name}-${colorScheme}-${width}.png`), fullPage: true });
         }
       };

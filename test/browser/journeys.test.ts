@@ -6,7 +6,12 @@ import { logIn, PASSWORD, useForum } from './forum.ts';
 const forum = useForum();
 
 /** Opens the menu behind the button of this name and chooses from it. */
-async function choose(page: Page, menu: string | RegExp, entry: string, role: 'link' | 'button' = 'link'): Promise<void> {
+async function choose(
+  page: Page,
+  menu: string | RegExp,
+  entry: string,
+  role: 'link' | 'button' = 'link',
+): Promise<void> {
   await page.getByRole('button', { name: menu }).click();
   await page.getByRole(role, { name: entry, exact: true }).and(page.locator(':visible')).click();
 }
@@ -16,9 +21,11 @@ async function seen(what: Locator): Promise<boolean> {
   return true;
 }
 const shown = (page: Page, text: string | RegExp): Promise<boolean> => seen(page.getByRole('main').getByText(text));
-const heading = (page: Page, name: string): Promise<boolean> => seen(page.getByRole('heading', { name, level: 1, exact: true }));
+const heading = (page: Page, name: string): Promise<boolean> =>
+  seen(page.getByRole('heading', { name, level: 1, exact: true }));
 /** What the browser complained about, but for answers that refuse, which the journeys are about. */
-const complaints = (heard: readonly string[]): readonly string[] => heard.filter((line) => !/the server responded with a status of 4\d\d/.test(line));
+const complaints = (heard: readonly string[]): readonly string[] =>
+  heard.filter((line) => !/the server responded with a status of 4\d\d/.test(line));
 const post = (page: Page, number: number) => page.locator(`#post-${number}`);
 
 describe.each([
@@ -30,7 +37,7 @@ describe.each([
   describe('somebody new', () => {
     let page: Page;
     let heard: readonly string[];
-    beforeAll(async () => void (heard = listen(page = await forum.open('guest', { javaScriptEnabled }))));
+    beforeAll(async () => void (heard = listen((page = await forum.open('guest', { javaScriptEnabled })))));
     afterAll(() => page.context().close());
 
     test('signs up and is welcomed by name', async () => {
@@ -73,7 +80,10 @@ describe.each([
       expect(await heading(page, `Greetings from ${name}`)).toBe(true);
       await post(page, 1).locator('strong', { hasText: 'everybody' }).waitFor();
       await page.goto('/');
-      await page.getByRole('main').getByRole('link', { name: `Greetings from ${name}` }).click();
+      await page
+        .getByRole('main')
+        .getByRole('link', { name: `Greetings from ${name}` })
+        .click();
       expect(await heading(page, `Greetings from ${name}`)).toBe(true);
     });
 
@@ -132,7 +142,8 @@ describe.each([
       await page.getByRole('button', { name: 'Make a token' }).click();
       expect(await shown(page, 'Copy it now: it is shown only this once.')).toBe(true);
       const token = (await page.locator('.secret').textContent()) ?? '';
-      const status = async (): Promise<number> => (await forum.app.client().get('/api/users/discussions', { authorization: `Bearer ${token}` })).status;
+      const status = async (): Promise<number> =>
+        (await forum.app.client().get('/api/users/discussions', { authorization: `Bearer ${token}` })).status;
       expect(await status()).toBe(200);
       await page.goto('/settings/security');
       expect(await page.locator('.secret').count()).toBe(0);
@@ -161,7 +172,8 @@ describe.each([
       await page.getByRole('link', { name: mine }).click();
     });
     afterAll(() => page.context().close());
-    const tool = (entry: string, role: 'link' | 'button' = 'button'): Promise<void> => choose(page, 'More about this discussion', entry, role);
+    const tool = (entry: string, role: 'link' | 'button' = 'button'): Promise<void> =>
+      choose(page, 'More about this discussion', entry, role);
 
     test('pins a discussion, and it is first in its category', async () => {
       await tool('Pin');
@@ -231,7 +243,7 @@ describe.each([
   describe('an administrator', () => {
     let page: Page;
     let heard: readonly string[];
-    beforeAll(async () => void (heard = listen(page = await forum.open('root', { javaScriptEnabled }))));
+    beforeAll(async () => void (heard = listen((page = await forum.open('root', { javaScriptEnabled })))));
     afterAll(() => page.context().close());
 
     test('creates a category, and guests find it', async () => {
@@ -244,7 +256,10 @@ describe.each([
       expect(await shown(page, `Saved “Rigging of ${name}”.`)).toBe(true);
       const guest = await forum.open('guest', { javaScriptEnabled });
       await guest.goto('/categories');
-      await guest.getByRole('main').getByRole('link', { name: `Rigging of ${name}` }).click();
+      await guest
+        .getByRole('main')
+        .getByRole('link', { name: `Rigging of ${name}` })
+        .click();
       expect(await shown(guest, 'No discussions in this category yet')).toBe(true);
       await guest.context().close();
     });

@@ -24,7 +24,8 @@ describe('the bell of an open page', () => {
     await page.getByRole('heading', { name: 'Bells', level: 1 }).waitFor();
     const number = /\/d\/(\d+)/.exec(page.url())![1]!;
     await page.goto('/categories');
-    for (const element of ['x-live', 'x-notifications-bell']) await page.locator(`${element}:defined`).waitFor({ state: 'attached' });
+    for (const element of ['x-live', 'x-notifications-bell'])
+      await page.locator(`${element}:defined`).waitFor({ state: 'attached' });
     expect(await page.locator('.bell-count').isVisible()).toBe(false);
     await reply('mia', 'Mine is bronze.', number);
     const bell = page.getByRole('banner').getByRole('link', { name: 'Notifications, unread: 1' });
@@ -44,7 +45,8 @@ describe('an open discussion', () => {
     const page = await forum.open('ada', { viewport: { width: 320, height: 700 } });
     // At its end, where the elements at its top are far out of sight.
     await page.goto('/d/1/5');
-    for (const element of ['x-live', 'x-replies']) await page.locator(`${element}:defined`).waitFor({ state: 'attached' });
+    for (const element of ['x-live', 'x-replies'])
+      await page.locator(`${element}:defined`).waitFor({ state: 'attached' });
     const place = (): Promise<number> => page.evaluate('scrollY');
     const before = await place();
     await reply('bob', 'The first of two replies');
@@ -62,7 +64,9 @@ describe('an open discussion', () => {
   test('has one stream for all tabs of a browser', async () => {
     const first = await forum.open('ada');
     const streams: string[] = [];
-    first.context().on('request', (request) => void (request.url().includes('/api/live') && streams.push(request.url())));
+    first
+      .context()
+      .on('request', (request) => void (request.url().includes('/api/live') && streams.push(request.url())));
     const pages = [first, await first.context().newPage(), await first.context().newPage()];
     for (const page of pages) {
       await page.goto('/d/2');

@@ -8,14 +8,23 @@ import { chromium, type Browser, type LaunchOptions, type Page } from 'playwrigh
 import { painted } from './checks.ts';
 
 /**
- * Chromium of the machine, with nothing in it that wants the network. Close it. Its language is that of the windows: what a page sends when it is
- * closed no longer knows that of its window, and a session that changes its language ends.
+ * Chromium of the machine, with nothing in it that wants the network. Close it. Its language is that of the windows:
+ * what a page sends when it is closed no longer knows that of its window, and a session that changes its language ends.
  */
 export const openBrowser = (options: LaunchOptions = {}): Promise<Browser> =>
   chromium.launch({
     ...options,
     executablePath: process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium',
-    args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--accept-lang=en'],
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      '--accept-lang=en',
+    ],
   });
 
 /** One page, seen once. */
@@ -49,22 +58,32 @@ export interface LookOptions {
 }
 
 /** The rules of axe that every page keeps. Only violations are described in full. */
-const RULES: RunOptions = { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'], resultTypes: ['violations'] };
+const RULES: RunOptions = {
+  runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'],
+  resultTypes: ['violations'],
+};
 /** axe as a page runs it, which takes as long to read as it takes to judge: each page reads it once. */
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 /** Opens every path in every scheme and width, and reports what was seen. */
 export async function look(options: LookOptions): Promise<readonly Sight[]> {
   const { url, paths, schemes = ['light', 'dark'], widths = [320, 1280], cookies = new Map(), script = true } = options;
-  const folder = options.folder === false ? undefined : (options.folder ?? (await mkdtemp(join(tmpdir(), 'parley-look-'))));
+  const folder =
+    options.folder === false ? undefined : (options.folder ?? (await mkdtemp(join(tmpdir(), 'parley-look-'))));
   const browser = await openBrowser();
   const sights: Sight[] = [];
   try {
     for (const scheme of schemes) {
       for (const width of widths) {
-        const context = await browser.newContext({ viewport: { width, height: width < 600 ? 700 : 900 }, colorScheme: scheme, javaScriptEnabled: script, reducedMotion: 'reduce' });
+        const context = await browser.newContext({
+          viewport: { width, height: width < 600 ? 700 : 900 },
+          colorScheme: scheme,
+          javaScriptEnabled: script,
+          reducedMotion: 'reduce',
+        });
         await context.addCookies([...cookies].map(([name, value]) => ({ name, value, url })));
-        for (const path of paths) sights.push(await see(await context.newPage(), { options, path, scheme, width, folder }));
+        for (const path of paths)
+          sights.push(await see(await context.newPage(), { options, path, scheme, width, folder }));
         await context.close();
       }
     }
@@ -93,12 +112,23 @@ async function see(page: Page, { options, path, scheme, width, folder }: Seeing)
   await painted(page);
   const scripted = options.script !== false;
   const violations = scripted && options.axe !== false ? await judge(page) : [];
-  const sideways = scripted ? await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth') : false;
+  const sideways = scripted
+    ? await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')
+    : false;
   const name = `${path.replace(/[^\w-]+/g, '_') || 'home'}-${scheme}-${width}.png`;
   const picture = folder && join(folder, name);
   if (picture) await page.screenshot({ path: picture, fullPage: true });
   await page.close();
-  return { path, scheme, width, status: answer?.status() ?? 0, picture, violations, errors, sideways: sideways === true };
+  return {
+    path,
+    scheme,
+    width,
+    status: answer?.status() ?? 0,
+    picture,
+    violations,
+    errors,
+    sideways: sideways === true,
+  };
 }
 
 /** axe's findings on the page as it is now, as "rule: where". */
@@ -116,5 +146,7 @@ export async function judge(page: Page): Promise<readonly string[]> {
     document.adoptedStyleSheets = [];
     return violations;
   })()`);
-  return violations.flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.join(' ')} ${node.failureSummary?.split('\n')[1]?.trim() ?? ''}`));
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map((node) => `${id}: ${node.target.join(' ')} ${node.failureSummary?.split('\n')[1]?.trim() ?? ''}`),
+  );
 }

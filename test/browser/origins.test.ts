@@ -6,7 +6,9 @@ import { PASSWORD, useForum } from './forum.ts';
 
 const forum = useForum();
 /** A page of another site. */
-const elsewhere = createServer((_req, res) => void res.setHeader('content-type', 'text/html').end('<!doctype html><title>Elsewhere</title>'));
+const elsewhere = createServer(
+  (_req, res) => void res.setHeader('content-type', 'text/html').end('<!doctype html><title>Elsewhere</title>'),
+);
 let origin: string;
 beforeAll(async () => {
   elsewhere.listen(0, '127.0.0.1');
@@ -44,30 +46,52 @@ test('a page of a named origin reads answers with their headers, follows the str
   const { app } = forum;
   const client = app.client();
   await client.login('ada', PASSWORD);
-  const { token } = (await client.post('/settings/security/api-token', {}, { accept: 'application/json' })).body as { token: string };
+  const { token } = (await client.post('/settings/security/api-token', {}, { accept: 'application/json' })).body as {
+    token: string;
+  };
   const page = await (await forum.browser.newContext()).newPage();
   await page.goto(origin);
 
-  const reply = (key: string): Promise<any> => page.evaluate(`(async () => {
+  const reply = (key: string): Promise<any> =>
+    page.evaluate(`(async () => {
     const headers = { authorization: 'Bearer ${token}', 'content-type': 'application/json', 'idempotency-key': '${key}' };
     const answer = await fetch('${app.url}/api/posts', { method: 'POST', headers, body: JSON.stringify({ discussion_id: '3', content: 'From elsewhere ${key}' }) });
     const names = ['idempotency-replayed', 'x-ratelimit-remaining', 'x-request-id'];
     return { status: answer.status, headers: Object.fromEntries(names.map((name) => [name, answer.headers.get(name)])) };
   })()`);
-  const follow = (count: number, last?: string): Promise<any> => page.evaluate(`(${READ})(${JSON.stringify({
-    url: `${app.url}/api/live`, count, headers: { authorization: `Bearer ${token}`, accept: 'text/event-stream', 'cache-control': 'no-cache', ...(last !== undefined && { 'last-event-id': last }) },
-  })})`);
+  const follow = (count: number, last?: string): Promise<any> =>
+    page.evaluate(
+      `(${READ})(${JSON.stringify({
+        url: `${app.url}/api/live`,
+        count,
+        headers: {
+          authorization: `Bearer ${token}`,
+          accept: 'text/event-stream',
+          'cache-control': 'no-cache',
+          ...(last !== undefined && { 'last-event-id': last }),
+        },
+      })})`,
+    );
 
   const first = follow(1);
   await page.waitForTimeout(1_000);
-  expect(await reply('one')).toEqual({ status: 201, headers: { 'idempotency-replayed': null, 'x-ratelimit-remaining': expect.stringMatching(/^\d+$/), 'x-request-id': expect.any(String) } });
+  expect(await reply('one')).toEqual({
+    status: 201,
+    headers: {
+      'idempotency-replayed': null,
+      'x-ratelimit-remaining': expect.stringMatching(/^\d+$/),
+      'x-request-id': expect.any(String),
+    },
+  });
   const seen = await first;
   expect([seen.status, seen.events.length, seen.requestId]).toEqual([200, 1, expect.any(String)]);
   expect((await reply('one')).headers['idempotency-replayed']).toBe('true');
   await reply('two');
   const resumed = await follow(1, seen.events[0].id);
   expect([resumed.status, resumed.events[0].data.includes('From elsewhere two')]).toEqual([200, true]);
-  expect(await page.evaluate(`fetch('${app.url}/feed/json').then((answer) => answer.json()).then(({ version }) => version)`)).toContain('jsonfeed.org');
+  expect(
+    await page.evaluate(`fetch('${app.url}/feed/json').then((answer) => answer.json()).then(({ version }) => version)`),
+  ).toContain('jsonfeed.org');
 
   await app.app.settings.reset(['api.cors_origins']);
   expect(await page.evaluate(`fetch('${app.url}/feed/rss').then(() => 'read', () => 'refused')`)).toBe('refused');

@@ -25,9 +25,20 @@ const NO_ADDRESS = '/settings/security/email/confirm/no-such-link';
 const missing = [...Object.values(MISSING).flat(), '/password/reset/no-such-link', NO_ADDRESS];
 /** Pages that look otherwise with a question in their address. */
 const ASKED: Addresses = {
-  guest: ['/search?q=bilge', '/search?q=bilge&type=posts', '/search?q=ada&type=users', '/search?q=gyroscope', '/search?q=author:'],
-  ada: ['/notifications?unread=true', '/notifications?page=2'], mia: ['/mod/reports?status=resolved', '/mod/log?actor=mia'],
-  root: ['/admin/reactions?slug=like', '/admin/audit?action=account.logged-in&actor=ada', '/admin/audit?actor=nobody-here'],
+  guest: [
+    '/search?q=bilge',
+    '/search?q=bilge&type=posts',
+    '/search?q=ada&type=users',
+    '/search?q=gyroscope',
+    '/search?q=author:',
+  ],
+  ada: ['/notifications?unread=true', '/notifications?page=2'],
+  mia: ['/mod/reports?status=resolved', '/mod/log?actor=mia'],
+  root: [
+    '/admin/reactions?slug=like',
+    '/admin/audit?action=account.logged-in&actor=ada',
+    '/admin/audit?actor=nobody-here',
+  ],
 };
 
 beforeAll(async () => {
@@ -38,7 +49,9 @@ beforeAll(async () => {
   const by = (name: string): string => `/d/${items.find(({ author }) => author.username === name)!.number}`;
   const long = new URL(items.find(({ number }) => number === 1)!.url).pathname;
   const locked = new URL(items.find(({ is_locked }) => is_locked)!.url).pathname;
-  const { posts } = (await forum.app.client().get('/api/discussions/1/posts')).body as { posts: readonly { id: string }[] };
+  const { posts } = (await forum.app.client().get('/api/discussions/1/posts')).body as {
+    posts: readonly { id: string }[];
+  };
   // In every discussion the people here take turns.
   const own = `/p/${posts[4]!.id}`;
   await change(own);
@@ -46,7 +59,9 @@ beforeAll(async () => {
   const [tag] = await app.service(Tags).visible(admin);
   const stop = `${forum.people.ada.id}/reply/${app.service(Secrets).sign('notifications.unsubscribe', `${forum.people.ada.id} reply`)}`;
   const links = await linksInMails();
-  const settings = app.settings.list().map(({ schema, plugin }) => (schema as { 'x-group'?: string })['x-group'] ?? plugin);
+  const settings = app.settings
+    .list()
+    .map(({ schema, plugin }) => (schema as { 'x-group'?: string })['x-group'] ?? plugin);
   const groups = [...new Set(settings)].filter((group) => group !== 'hidden');
   filled = {
     '/c/:slug': { guest: ['/c/general', '/c/announcements'], ada: ['/c/general'] },
@@ -77,11 +92,16 @@ beforeAll(async () => {
 async function change(post: string): Promise<void> {
   const ada = forum.app.client();
   await ada.login('ada', PASSWORD);
-  const { status } = await ada.submit(`${post}/edit`, { content: 'Sealed with tar, and looked at again after a winter.' });
+  const { status } = await ada.submit(`${post}/edit`, {
+    content: 'Sealed with tar, and looked at again after a winter.',
+  });
   if (status !== 303) throw new Error(`${post} was not changed: ${status}`);
 }
 
-/** Where mails lead those who have forgotten their password, those who have just signed up, and those who want another address. */
+/**
+ * Where mails lead those who have forgotten their password, those who have just signed up, and those who want another
+ * address.
+ */
 async function linksInMails(): Promise<{ readonly reset: string; readonly confirm: string; readonly address: string }> {
   const guest = forum.app.client();
   await guest.csrf();
@@ -94,7 +114,9 @@ async function linksInMails(): Promise<{ readonly reset: string; readonly confir
   await ada.post('/settings/security/email', { email: 'ada@elsewhere.test' });
   await forum.app.app.service(Settings).set({ [setting]: false });
   const addresses = [forum.people.bob.email, 'newcomer@forum.test', 'ada@elsewhere.test'] as const;
-  const [reset = '', confirm = '', address = ''] = await Promise.all(addresses.map(async (to) => linkIn(await nextMail(forum.app, to))));
+  const [reset = '', confirm = '', address = ''] = await Promise.all(
+    addresses.map(async (to) => linkIn(await nextMail(forum.app, to))),
+  );
   return { reset, confirm, address };
 }
 
@@ -119,7 +141,9 @@ function failures(): readonly string[] {
   const lines = forum.app.lines.slice(told).filter(({ level }) => level === 'error');
   told = forum.app.lines.length;
   // How fast a slot is filled is not the question on a machine that is busy with a browser.
-  return lines.map(({ message, error }) => `${message}: ${error instanceof Error ? error.message : ''}`).filter((line) => !/slot .* did not finish within/.test(line));
+  return lines
+    .map(({ message, error }) => `${message}: ${error instanceof Error ? error.message : ''}`)
+    .filter((line) => !/slot .* did not finish within/.test(line));
 }
 
 /** Most characters of one finding. */
@@ -127,7 +151,8 @@ const LONGEST = 300;
 
 async function lookAt(page: Page, path: string, seen: Set<string>): Promise<readonly string[]> {
   const found: string[] = [];
-  const add = (what: string, list: readonly string[]): void => void found.push(...list.map((one) => `${path} ${what}: ${one}`.slice(0, LONGEST)));
+  const add = (what: string, list: readonly string[]): void =>
+    void found.push(...list.map((one) => `${path} ${what}: ${one}`.slice(0, LONGEST)));
   const full = FULL || IMPORTANT.some((address) => address.test(path));
   for (const scheme of full ? (['light', 'dark'] as const) : (['light'] as const)) {
     await page.emulateMedia({ colorScheme: scheme, reducedMotion: 'reduce', forcedColors: 'none' });
@@ -137,7 +162,10 @@ async function lookAt(page: Page, path: string, seen: Set<string>): Promise<read
     if (scheme === 'light' && seen.size === seen.add(page.url()).size) return [];
     if (!missing.includes(path) && answer?.status() !== 200) found.push(`${path}: ${answer?.status()}`);
     await settle(page);
-    for (const [width, height] of [[320, 700], [1280, 900]] as const) {
+    for (const [width, height] of [
+      [320, 700],
+      [1280, 900],
+    ] as const) {
       await page.setViewportSize({ width, height });
       // Wherever the walk before left it, something would lie half below the bar.
       await page.evaluate('document.activeElement?.blur(), scrollTo(0, 0)');
@@ -162,19 +190,28 @@ describe('every page', () => {
     expect(forgotten.map(({ path, plugin }) => `${path} of ${plugin} has parameters: fill them in above`)).toEqual([]);
   });
 
-  test.each(['guest', 'ada', 'mia', 'root'] as const)('is accessible, holds together and complains of nothing, as %s sees it', async (visitor) => {
-    const page = await forum.open(visitor);
-    const heard = listen(page);
-    const found: string[] = [];
-    const seen = new Set<string>();
-    for (const path of addressesFor(visitor)) {
-      found.push(...(await lookAt(page, path, seen)));
-      // That the page itself is missing or closed is what its address is about.
-      found.push(...failures().map((line) => `${path} log: ${line}`));
-      const meant = /the server responded with a status of 40[34]/;
-      found.push(...heard.splice(0).filter((line) => !meant.test(line)).map((line) => `${path} ${line}`));
-    }
-    await page.context().close();
-    expect(found).toEqual([]);
-  }, 400_000);
+  test.each(['guest', 'ada', 'mia', 'root'] as const)(
+    'is accessible, holds together and complains of nothing, as %s sees it',
+    async (visitor) => {
+      const page = await forum.open(visitor);
+      const heard = listen(page);
+      const found: string[] = [];
+      const seen = new Set<string>();
+      for (const path of addressesFor(visitor)) {
+        found.push(...(await lookAt(page, path, seen)));
+        // That the page itself is missing or closed is what its address is about.
+        found.push(...failures().map((line) => `${path} log: ${line}`));
+        const meant = /the server responded with a status of 40[34]/;
+        found.push(
+          ...heard
+            .splice(0)
+            .filter((line) => !meant.test(line))
+            .map((line) => `${path} ${line}`),
+        );
+      }
+      await page.context().close();
+      expect(found).toEqual([]);
+    },
+    400_000,
+  );
 });

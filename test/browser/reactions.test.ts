@@ -17,7 +17,11 @@ describe('reactions below a post', () => {
     await post.getByRole('button', { name: 'React to post 1' }).click();
     await post.getByRole('button', { name: 'Love' }).click();
     await given.waitFor();
-    expect([await given.getAttribute('aria-pressed'), await given.textContent(), page.url()]).toEqual(['true', 'Love 1', address]);
+    expect([await given.getAttribute('aria-pressed'), await given.textContent(), page.url()]).toEqual([
+      'true',
+      'Love 1',
+      address,
+    ]);
     expect(await judge(page)).toEqual([]);
     await given.click();
     await given.waitFor({ state: 'detached' });

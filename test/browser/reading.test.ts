@@ -5,18 +5,24 @@ import { PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';
 
 const forum = useForum();
-const WIDE = '| Electroencephalographically | Uncharacteristically | Counterrevolutionaries |\n|---|---|---|\n| a | b | c |';
+const WIDE =
+  '| Electroencephalographically | Uncharacteristically | Counterrevolutionaries |\n|---|---|---|\n| a | b | c |';
 
 /** A discussion of ada's with a wide table and a picture; its path. */
 async function write(): Promise<string> {
   const ada = forum.app.client();
   await ada.login('ada', PASSWORD);
   const form = new FormData();
-  const bytes = await sharp({ create: { width: 900, height: 500, channels: 3, background: '#2a7' } }).png().toBuffer();
+  const bytes = await sharp({ create: { width: 900, height: 500, channels: 3, background: '#2a7' } })
+    .png()
+    .toBuffer();
   form.append('file', new Blob([new Uint8Array(bytes)]), 'boat.png');
   const { url } = (await ada.request('POST', '/api/uploads', { body: form })).body.upload as { url: string };
   const { body } = await ada.post('/api/discussions', {
-    title: 'Wide things', content: `${WIDE}\n\n![A boat](${new URL(url).pathname})\n\nBelow.`, category_id: 'general', tags: ['a', 'paint'],
+    title: 'Wide things',
+    content: `${WIDE}\n\n![A boat](${new URL(url).pathname})\n\nBelow.`,
+    category_id: 'general',
+    tags: ['a', 'paint'],
   });
   return new URL(body.discussion.url as string).pathname;
 }
@@ -52,14 +58,19 @@ test('what is pressed or leads elsewhere is not printed', async () => {
   await page.goto('/d/1');
   await page.locator('.composer-bar').waitFor({ state: 'attached' });
   await page.emulateMedia({ media: 'print' });
-  const printed = await page.evaluate(`[...document.querySelectorAll('button, .button, nav, textarea, .composer, [popover]')].filter((one) => one.checkVisibility()).map((one) => one.outerHTML.slice(0, 90))`);
+  const printed = await page.evaluate(
+    `[...document.querySelectorAll('button, .button, nav, textarea, .composer, [popover]')].filter((one) => one.checkVisibility()).map((one) => one.outerHTML.slice(0, 90))`,
+  );
   expect(printed).toEqual([]);
   expect(await page.locator('.post .prose').first().isVisible()).toBe(true);
   await page.context().close();
   const panel = await forum.open('root');
   await panel.goto('/admin');
   await panel.emulateMedia({ media: 'print' });
-  expect([await panel.locator('.admin-nav').isVisible(), await panel.locator('.admin-body').isVisible()]).toEqual([false, true]);
+  expect([await panel.locator('.admin-nav').isVisible(), await panel.locator('.admin-body').isVisible()]).toEqual([
+    false,
+    true,
+  ]);
   await panel.context().close();
 });
 
@@ -72,7 +83,8 @@ test('on paper, where nothing scrolls, tables and code are whole, and words are 
   await page.getByRole('button', { name: 'Post reply' }).click();
   await page.locator('.prose table th').first().waitFor();
   await page.emulateMedia({ media: 'print' });
-  const seen = (): Promise<unknown> => page.evaluate(`(() => {
+  const seen = (): Promise<unknown> =>
+    page.evaluate(`(() => {
     const paper = document.documentElement.clientWidth;
     const wide = [...document.querySelectorAll('.prose pre, .prose table')];
     const cut = wide.filter((one) => one.scrollWidth > one.clientWidth || one.getBoundingClientRect().right > paper);
@@ -102,7 +114,11 @@ test('the signs of the writing bar and of the usual reactions are drawn', async 
   await page.goto('/d/1');
   await page.getByLabel('Your text').scrollIntoViewIfNeeded();
   await page.locator('.composer-bar').waitFor();
-  expect(await page.evaluate(`[...document.querySelectorAll('.composer-bar button')].map((one) => one.textContent.trim() + one.querySelectorAll('svg path').length > 0)`)).toEqual(Array.from({ length: 7 }, () => true));
+  expect(
+    await page.evaluate(
+      `[...document.querySelectorAll('.composer-bar button')].map((one) => one.textContent.trim() + one.querySelectorAll('svg path').length > 0)`,
+    ),
+  ).toEqual(Array.from({ length: 7 }, () => true));
   await page.locator('#post-1 .reaction').first().waitFor();
   const pictures = await page.evaluate(`(async () => {
     const all = [...document.querySelectorAll('#post-1 .reaction-picture, #post-1 .reaction-choice img')];

@@ -8,7 +8,10 @@ import { judge } from './look.ts';
 
 const forum = useForum();
 
-/** A window that asks for less motion from the start: a change of mind while one page turns into the next breaks that off, and the browser says so. */
+/**
+ * A window that asks for less motion from the start: a change of mind while one page turns into the next breaks that
+ * off, and the browser says so.
+ */
 async function open(visitor: Visitor): Promise<Page> {
   const page = await forum.open(visitor);
   await page.emulateMedia({ reducedMotion: 'reduce' });
@@ -20,7 +23,10 @@ async function lookAt(page: Page, name: string): Promise<readonly string[]> {
   const found: string[] = [];
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme });
-    for (const [width, height] of [[320, 700], [1280, 900]] as const) {
+    for (const [width, height] of [
+      [320, 700],
+      [1280, 900],
+    ] as const) {
       await page.setViewportSize({ width, height });
       await page.evaluate('document.activeElement?.blur(), scrollTo(0, 0)');
       found.push(...(await judge(page)).map((one) => `${name} ${colorScheme} ${width}: ${one}`));
@@ -28,12 +34,18 @@ async function lookAt(page: Page, name: string): Promise<readonly string[]> {
     }
   }
   await page.setViewportSize({ width: 320, height: 700 });
-  found.push(...[...(await spaceText(page)), ...(await walkFocus(page)), ...(await shownThoughHidden(page))].map((one) => `${name}, cut or unseen: ${one}`));
+  found.push(
+    ...[...(await spaceText(page)), ...(await walkFocus(page)), ...(await shownThoughHidden(page))].map(
+      (one) => `${name}, cut or unseen: ${one}`,
+    ),
+  );
   return found;
 }
 /** But for answers that refuse, which some of the states are about. */
-const complaints = (heard: readonly string[]): readonly string[] => heard.filter((line) => !/the server responded with a status of 4\d\d/.test(line));
-const press = (page: Page, name: string): Promise<void> => page.getByRole('main').getByRole('button', { name, exact: true }).click();
+const complaints = (heard: readonly string[]): readonly string[] =>
+  heard.filter((line) => !/the server responded with a status of 4\d\d/.test(line));
+const press = (page: Page, name: string): Promise<void> =>
+  page.getByRole('main').getByRole('button', { name, exact: true }).click();
 
 test('a refused sign-up names each field, and keeps what was typed', async () => {
   const page = await open('guest');
@@ -61,7 +73,10 @@ test('the size of text that somebody chose is the size they get', async () => {
   await press(page, 'Save');
   await page.locator('[data-text=larger]').waitFor();
   expect([usual, await size()]).toEqual(['16px', '20px']);
-  expect([await page.getByRole('heading', { level: 1 }).textContent(), await page.locator('.page-head p').count()]).toEqual(['Appearance', 0]);
+  expect([
+    await page.getByRole('heading', { level: 1 }).textContent(),
+    await page.locator('.page-head p').count(),
+  ]).toEqual(['Appearance', 0]);
   expect(await lookAt(page, 'larger text')).toEqual([]);
   await page.context().close();
 }, 120_000);
@@ -90,7 +105,11 @@ test('a preview stands in place of the text, and a list that goes on in place of
   const shown = await page.locator('[role=feed] h2 a, [role=feed] h3 a').count();
   await page.evaluate(`document.querySelector('.feed-more button').click()`);
   await expect.poll(() => page.evaluate(`document.activeElement.closest('[role=feed]') !== null`)).toBe(true);
-  expect(await page.evaluate(`[...document.querySelectorAll('[role=feed] h2 a, [role=feed] h3 a')].indexOf(document.activeElement)`)).toBe(shown);
+  expect(
+    await page.evaluate(
+      `[...document.querySelectorAll('[role=feed] h2 a, [role=feed] h3 a')].indexOf(document.activeElement)`,
+    ),
+  ).toBe(shown);
   await page.context().close();
 }, 120_000);
 
@@ -130,7 +149,9 @@ test('a picture in the profile, and what a suspended member and their moderator 
   const found: string[] = [];
   await logIn(zoe, 'zoe');
   await zoe.goto('/settings/profile');
-  const buffer = await sharp({ create: { width: 90, height: 50, channels: 3, background: '#2a7' } }).png().toBuffer();
+  const buffer = await sharp({ create: { width: 90, height: 50, channels: 3, background: '#2a7' } })
+    .png()
+    .toBuffer();
   await zoe.getByLabel('New picture').setInputFiles({ name: 'boat.png', mimeType: 'image/png', buffer });
   await press(zoe, 'Save picture');
   await zoe.getByText('This picture is shown').waitFor();

@@ -5,12 +5,16 @@ import { listen } from './checks.ts';
 import { useForum } from './forum.ts';
 
 const forum = useForum();
-const picture = (): Promise<Buffer> => sharp({ create: { width: 60, height: 40, channels: 3, background: '#c04010' } }).png().toBuffer();
+const picture = (): Promise<Buffer> =>
+  sharp({ create: { width: 60, height: 40, channels: 3, background: '#c04010' } })
+    .png()
+    .toBuffer();
 const text = (page: Page): Locator => page.getByLabel('Your text');
 const SHOWN = /^!\[boat\]\(\/uploads\/[0-9a-f-]{36}\/boat\.png\)\n$/;
 
 /** Hands a file to the writing field as the browser does when one is pasted or dropped. */
-const hand = (page: Page, event: 'paste' | 'drop', bytes: Buffer): Promise<void> => page.evaluate(`{
+const hand = (page: Page, event: 'paste' | 'drop', bytes: Buffer): Promise<void> =>
+  page.evaluate(`{
   const data = new DataTransfer();
   data.items.add(new File([Uint8Array.from(atob('${bytes.toString('base64')}'), (one) => one.charCodeAt(0))], 'boat.png', { type: 'image/png' }));
   const area = document.querySelector('x-composer textarea');
@@ -29,7 +33,9 @@ describe('a picture in a text', () => {
   test('is chosen, and then in the post', async () => {
     const page = await write();
     const said = listen(page);
-    await page.locator('x-upload input[type="file"]').setInputFiles({ name: 'boat.png', mimeType: 'image/png', buffer: await picture() });
+    await page
+      .locator('x-upload input[type="file"]')
+      .setInputFiles({ name: 'boat.png', mimeType: 'image/png', buffer: await picture() });
     await expect.poll(() => text(page).inputValue()).toMatch(SHOWN);
     await page.getByRole('button', { name: 'Post reply' }).click();
     const shown = page.locator('.post img[alt="boat"]').first();
@@ -50,10 +56,14 @@ describe('a picture in a text', () => {
   test('that cannot be taken leaves no trace in the text, and says why', async () => {
     const page = await write();
     await text(page).fill('Before');
-    await page.locator('x-upload input[type="file"]').setInputFiles({ name: 'boat.png', mimeType: 'image/png', buffer: Buffer.from('no picture') });
+    await page
+      .locator('x-upload input[type="file"]')
+      .setInputFiles({ name: 'boat.png', mimeType: 'image/png', buffer: Buffer.from('no picture') });
     await page.locator('x-upload .problem', { hasText: 'boat.png could not be uploaded.' }).waitFor();
     expect((await text(page).inputValue()).trim()).toBe('Before');
-    await page.locator('x-upload input[type="file"]').setInputFiles({ name: 'large.png', mimeType: 'image/png', buffer: Buffer.alloc(6 * 1024 ** 2) });
+    await page
+      .locator('x-upload input[type="file"]')
+      .setInputFiles({ name: 'large.png', mimeType: 'image/png', buffer: Buffer.alloc(6 * 1024 ** 2) });
     await page.locator('x-upload .problem', { hasText: 'large.png is larger than 5 MiB.' }).waitFor();
     await page.context().close();
   });
@@ -63,7 +73,9 @@ test('without script there is a page with a form, and the Markdown to copy', asy
   const page = await forum.open('bob', { javaScriptEnabled: false });
   await page.goto('/d/1/reply');
   await page.goto((await page.getByRole('link', { name: 'Upload a file and copy its address' }).getAttribute('href'))!);
-  await page.getByLabel('File', { exact: true }).setInputFiles({ name: 'boat.png', mimeType: 'image/png', buffer: await picture() });
+  await page
+    .getByLabel('File', { exact: true })
+    .setInputFiles({ name: 'boat.png', mimeType: 'image/png', buffer: await picture() });
   await page.getByRole('button', { name: 'Upload' }).click();
   await page.getByText('boat.png is uploaded.').waitFor();
   expect(await page.getByLabel('Markdown of boat.png').first().inputValue()).toMatch(/^!\[boat\]\(/);

@@ -5,7 +5,16 @@ import { join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { defineCommand, definePlugin, defineToken, sealedStores, secretOption, Secrets, Type, type Console } from '#core';
+import {
+  defineCommand,
+  definePlugin,
+  defineToken,
+  sealedStores,
+  secretOption,
+  Secrets,
+  Type,
+  type Console,
+} from '#core';
 import { startApp, type TestApp } from '#test';
 import { terminalConsole } from '../../core/cli/console.ts';
 import { runCommand } from '../../core/cli/run.ts';
@@ -31,34 +40,42 @@ const bell = definePlugin({
     'bell.volume': Type.Integer({ default: 5, minimum: 0, maximum: 10 }),
     'bell.code': Type.String({ 'x-secret': true }),
   }),
-  commands: [defineCommand({
-    name: 'bell ring',
-    summary: 'Rings.',
-    positional: ['times'],
-    options: Type.Object({ times: Type.Integer({ minimum: 1 }) }),
-    needs: { bell: Bell },
-    run: ({ bell: rung }, { times }, console) => {
-      console.progress('pulling the rope');
-      if (times > 9) throw new Error('The rope broke.');
-      console.print(rung.ring(times));
-    },
-  }), defineCommand({
-    name: 'bell lock',
-    summary: 'Locks it.',
-    options: Type.Object({ 'secret-word': Type.Optional(Type.String()) }),
-    needs: { bell: Bell },
-    run: async (_services, options, console) => {
-      const word = await secretOption(console, 'secret-word', options['secret-word']);
-      console.print(`locked with ${word.length} letters`);
-    },
-  })],
+  commands: [
+    defineCommand({
+      name: 'bell ring',
+      summary: 'Rings.',
+      positional: ['times'],
+      options: Type.Object({ times: Type.Integer({ minimum: 1 }) }),
+      needs: { bell: Bell },
+      run: ({ bell: rung }, { times }, console) => {
+        console.progress('pulling the rope');
+        if (times > 9) throw new Error('The rope broke.');
+        console.print(rung.ring(times));
+      },
+    }),
+    defineCommand({
+      name: 'bell lock',
+      summary: 'Locks it.',
+      options: Type.Object({ 'secret-word': Type.Optional(Type.String()) }),
+      needs: { bell: Bell },
+      run: async (_services, options, console) => {
+        const word = await secretOption(console, 'secret-word', options['secret-word']);
+        console.print(`locked with ${word.length} letters`);
+      },
+    }),
+  ],
   setup({ secrets: keys }, plugin) {
     vault = keys.seal('kept by a plugin');
     plugin.extend(sealedStores, { reseal: async (again) => void (vault = again(vault)) });
     return { bell: { ring: (times) => Array(times).fill(plugin.settings['bell.sound']).join(' ') } };
   },
 });
-const broken = definePlugin({ id: 'broken', setup: () => { throw new Error('no clapper'); } });
+const broken = definePlugin({
+  id: 'broken',
+  setup: () => {
+    throw new Error('no clapper');
+  },
+});
 
 let site: TestApp;
 let served: { close(): void };
@@ -77,7 +94,15 @@ function recorder(terminal = false, typed?: string): Console & { readonly lines:
     steps.push(`${label}${piped ? ', from standard input' : ''}?`);
     return Promise.resolve(typed);
   };
-  return { terminal, columns: 80, lines, steps, print: (line) => void lines.push(line), progress: (line) => void steps.push(line), secret };
+  return {
+    terminal,
+    columns: 80,
+    lines,
+    steps,
+    print: (line) => void lines.push(line),
+    progress: (line) => void steps.push(line),
+    secret,
+  };
 }
 
 async function run(...words: string[]): Promise<readonly string[]> {
@@ -99,25 +124,37 @@ describe('settings from the command line', () => {
     await expect(run('setting', 'set', 'bell.volume', '11')).rejects.toThrow('bell.volume: must be <= 10');
     await expect(run('setting', 'set', 'bell.volume', 'loud')).rejects.toThrow('bell.volume: must be integer');
     expect(await run('setting', 'get', 'bell.volume')).toEqual(['7']);
-    await expect(run('setting', 'get', 'bell.sond')).rejects.toThrow('There is no setting "bell.sond"; did you mean "bell.sound"?');
+    await expect(run('setting', 'get', 'bell.sond')).rejects.toThrow(
+      'There is no setting "bell.sond"; did you mean "bell.sound"?',
+    );
   });
 
   test('secrets go in and never come out', async () => {
     expect(await run('setting', 'list', 'bell.code')).toEqual(['bell.code = (secret, not set)  (default)']);
     expect(await run('setting', 'set', 'bell.code', 'sesame')).toEqual(['bell.code is set.']);
-    expect(await run('setting', 'list', 'bell.')).toEqual(['bell.code = (secret, set)', 'bell.sound = "dong"', 'bell.volume = 7']);
+    expect(await run('setting', 'list', 'bell.')).toEqual([
+      'bell.code = (secret, set)',
+      'bell.sound = "dong"',
+      'bell.volume = 7',
+    ]);
     await expect(run('setting', 'get', 'bell.code')).rejects.toThrow('is a secret and is never shown');
   });
 });
 
 describe('plugins from the command line', () => {
   test('are listed with why one does not run', async () => {
-    expect(await run('plugin', 'list')).toEqual([expect.stringMatching(/^secrets  on      Seals/), 'bell     on', 'broken   failed  no clapper']);
+    expect(await run('plugin', 'list')).toEqual([
+      expect.stringMatching(/^secrets  on      Seals/),
+      'bell     on',
+      'broken   failed  no clapper',
+    ]);
   });
 
   test('are switched off and on, and a command says what it misses meanwhile', async () => {
     expect(await run('plugin', 'disable', 'bell')).toEqual(['bell is off.']);
-    await expect(run('bell', 'ring', '1')).rejects.toThrow('"bell ring" needs the plugin "bell", which is off; switch it on with: npm run parley -- plugin enable bell');
+    await expect(run('bell', 'ring', '1')).rejects.toThrow(
+      '"bell ring" needs the plugin "bell", which is off; switch it on with: npm run parley -- plugin enable bell',
+    );
     expect(await run('plugin', 'enable', 'bell')).toEqual(['bell is on.']);
     await expect(run('plugin', 'enable', 'broken')).rejects.toThrow('no clapper');
     await expect(run('plugin', 'uninstall', 'bell')).rejects.toThrow('switch it off before uninstalling it');
@@ -164,7 +201,8 @@ describe('a new root key', () => {
 });
 
 describe('beside a running server', () => {
-  const ask = (console: Console, ...argv: string[]): Promise<boolean> => delegate(site.app.environment.dataDir, { argv, terminal: console.terminal, columns: 80 }, console);
+  const ask = (console: Console, ...argv: string[]): Promise<boolean> =>
+    delegate(site.app.environment.dataDir, { argv, terminal: console.terminal, columns: 80 }, console);
 
   test('a command is carried out there, for the owner of the data alone', async () => {
     expect((await stat(join(site.app.environment.dataDir, 'parley.sock'))).mode & 0o777).toBe(0o600);
@@ -188,14 +226,21 @@ describe('beside a running server', () => {
     await ask(console, 'bell', 'lock');
     await ask(console, 'bell', 'lock', '--secret-word', '-');
     await ask(console, 'bell', 'lock', '--secret-word', 'abc');
-    expect([console.lines, console.steps]).toEqual([['locked with 11 letters', 'locked with 11 letters', 'locked with 3 letters'], ['secret word?', 'secret word, from standard input?']]);
-    await expect(ask(recorder(), 'bell', 'lock')).rejects.toThrow('--secret-word is missing; leave it out on a terminal to be asked, or give "-"');
+    expect([console.lines, console.steps]).toEqual([
+      ['locked with 11 letters', 'locked with 11 letters', 'locked with 3 letters'],
+      ['secret word?', 'secret word, from standard input?'],
+    ]);
+    await expect(ask(recorder(), 'bell', 'lock')).rejects.toThrow(
+      '--secret-word is missing; leave it out on a terminal to be asked, or give "-"',
+    );
     expect(JSON.stringify(site.lines)).not.toContain('sesame');
   });
 
   test('a console reads a secret from standard input where it was told to, and is not kept waiting for one elsewhere', async () => {
     const input = (given: string): NodeJS.ReadStream => Readable.from([given]) as unknown as NodeJS.ReadStream;
-    expect(await terminalConsole(process.stdout, input('open sesame\nand more\n')).secret('secret word', true)).toBe('open sesame');
+    expect(await terminalConsole(process.stdout, input('open sesame\nand more\n')).secret('secret word', true)).toBe(
+      'open sesame',
+    );
     expect(await terminalConsole(process.stdout, input('')).secret('secret word', true)).toBeUndefined();
     expect(await terminalConsole(process.stdout, input('open sesame\n')).secret('secret word', false)).toBeUndefined();
   });
@@ -223,7 +268,15 @@ describe('beside a running server', () => {
 async function parley(...words: string[]): Promise<{ code: number; output: string; errors: string }> {
   const { dataDir, databaseUrl } = site.app.environment;
   const env = { PATH: process.env['PATH'], DATA_DIR: dataDir, ...(databaseUrl && { DATABASE_URL: databaseUrl }) };
-  const child = spawn(process.execPath, ['core/cli/main.ts', ...words], { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'] });
-  const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit') as Promise<[number]>]);
+  const child = spawn(process.execPath, ['core/cli/main.ts', ...words], {
+    cwd: ROOT,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [output, errors, [code]] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    once(child, 'exit') as Promise<[number]>,
+  ]);
   return { code, output, errors };
 }

@@ -22,7 +22,11 @@ afterAll(() => test.drop());
 
 describe('a second process', () => {
   const second = async (): Promise<{ code: number | null; output: string }> => {
-    const child = spawn(process.execPath, [join(import.meta.dirname, 'fixtures/second.ts'), test.folder, test.url ?? ''], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(
+      process.execPath,
+      [join(import.meta.dirname, 'fixtures/second.ts'), test.folder, test.url ?? ''],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    );
     let output = '';
     child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
     const [code] = (await once(child, 'close')) as [number | null];
@@ -31,7 +35,9 @@ describe('a second process', () => {
 
   it.runIf(!onServer)('is refused the embedded database, told who has it and what to do', async () => {
     const { output } = await second();
-    expect(output).toContain(`ConfigurationError: the embedded database in ${test.folder} is in use by process ${process.pid}; stop that process, or set DATABASE_URL`);
+    expect(output).toContain(
+      `ConfigurationError: the embedded database in ${test.folder} is in use by process ${process.pid}; stop that process, or set DATABASE_URL`,
+    );
   });
 
   it.runIf(onServer)('learns that a server database is claimed by another', async () => {
@@ -45,11 +51,19 @@ describe('a server', () => {
   it.runIf(onServer)('may end connections without ending the process; statements work again afterwards', async () => {
     expect(await data.claimAlone()).toBe(true);
     const other = await openDatabase({ url: test.url, folder: test.folder, log: testLog });
-    const claims = (): Promise<{ pid: number }[]> => other.all(sql`select pid from pg_locks join pg_database d on d.oid = database where locktype = 'advisory' and datname = current_database()`);
+    const claims = (): Promise<{ pid: number }[]> =>
+      other.all(
+        sql`select pid from pg_locks join pg_database d on d.oid = database where locktype = 'advisory' and datname = current_database()`,
+      );
     const [before] = await claims();
-    await other.all(sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`);
+    await other.all(
+      sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+    );
     // The claim goes with its connection, and is made again.
-    await vi.waitFor(async () => expect(await claims()).toEqual([{ pid: expect.not.toBeOneOf([before?.pid]) }]), { timeout: 15_000, interval: 20 });
+    await vi.waitFor(async () => expect(await claims()).toEqual([{ pid: expect.not.toBeOneOf([before?.pid]) }]), {
+      timeout: 15_000,
+      interval: 20,
+    });
     expect(await other.claimAlone()).toBe(false);
     await other.close();
     expect(await data.one(sql`select 1 as one`)).toEqual({ one: 1 });
@@ -58,15 +72,27 @@ describe('a server', () => {
   it.runIf(onServer)('may end them in the middle of transactions without costing the pool its places', async () => {
     const small = await openDatabase({ url: test.url, folder: test.folder, log: testLog, pool: 2 });
     for (let round = 0; round < 5; round++) {
-      await expect(small.transaction(() => small.all(sql`select pg_terminate_backend(pg_backend_pid())`))).rejects.toThrow(/terminat/);
+      await expect(
+        small.transaction(() => small.all(sql`select pg_terminate_backend(pg_backend_pid())`)),
+      ).rejects.toThrow(/terminat/);
     }
-    expect(await Promise.all([1, 2, 3].map(() => small.transaction(() => small.one(sql`select 1 as one`))))).toEqual([{ one: 1 }, { one: 1 }, { one: 1 }]);
+    expect(await Promise.all([1, 2, 3].map(() => small.transaction(() => small.one(sql`select 1 as one`))))).toEqual([
+      { one: 1 },
+      { one: 1 },
+      { one: 1 },
+    ]);
     await small.close();
   });
 
   it('that cannot be reached is a problem of the configuration', async () => {
-    const connecting = openDatabase({ url: 'postgres://nobody:secret@127.0.0.1:1/none', folder: test.folder, log: testLog });
-    await expect(connecting).rejects.toThrow(/^cannot use the database that DATABASE_URL names: .*check the address, the name and the password$/);
+    const connecting = openDatabase({
+      url: 'postgres://nobody:secret@127.0.0.1:1/none',
+      folder: test.folder,
+      log: testLog,
+    });
+    await expect(connecting).rejects.toThrow(
+      /^cannot use the database that DATABASE_URL names: .*check the address, the name and the password$/,
+    );
     await expect(connecting).rejects.not.toThrow('secret');
   });
 });
@@ -80,7 +106,9 @@ describe.runIf(onServer)('a server that falls silent without closing anything', 
   };
   const one = sql<{ one: number }>`select 1 as one`;
 
-  it('is waited for no longer than it takes to ask whether it is there, and what was under way fails as out of reach', async ({ expect }) => {
+  it('is waited for no longer than it takes to ask whether it is there, and what was under way fails as out of reach', async ({
+    expect,
+  }) => {
     await using way = await reach();
     const { line, far } = way;
     await Promise.all([far.one(one), far.transaction(() => far.one(one))]);
@@ -88,7 +116,9 @@ describe.runIf(onServer)('a server that falls silent without closing anything', 
     const begun = performance.now();
     const under = await Promise.allSettled([far.one(one), far.transaction(() => far.one(one))]);
     expect(performance.now() - begun).toBeLessThan(12_000);
-    expect(under.map((result) => result.status === 'rejected' && presentable(result.reason)?.status)).toEqual([503, 503]);
+    expect(under.map((result) => result.status === 'rejected' && presentable(result.reason)?.status)).toEqual([
+      503, 503,
+    ]);
     const later = performance.now();
     await expect(far.one(one)).rejects.toSatisfy((error) => presentable(error)?.status === 503);
     await expect(far.transaction(() => far.one(one))).rejects.toSatisfy((error) => presentable(error)?.status === 503);
@@ -106,11 +136,14 @@ describe.runIf(onServer)('a server that falls silent without closing anything', 
     line.mend();
     line.silence();
     await expect(far.one(one)).rejects.toThrow();
-    await vi.waitFor(async () => {
-      const begun = performance.now();
-      expect(await far.one(one).catch(messageOf)).toBe('the database server has fallen silent');
-      expect(performance.now() - begun).toBeLessThan(100);
-    }, { timeout: 12_000 });
+    await vi.waitFor(
+      async () => {
+        const begun = performance.now();
+        expect(await far.one(one).catch(messageOf)).toBe('the database server has fallen silent');
+        expect(performance.now() - begun).toBeLessThan(100);
+      },
+      { timeout: 12_000 },
+    );
     line.mend();
     await vi.waitFor(async () => expect(await far.one(one)).toEqual({ one: 1 }), { timeout: 7_000 });
   }, 30_000);
@@ -119,12 +152,16 @@ describe.runIf(onServer)('a server that falls silent without closing anything', 
     await using way = await reach();
     const { line, far } = way;
     const lock = sql`select pg_advisory_xact_lock(42)`;
-    const held = sql<{ held: boolean }>`select exists(select from pg_locks where locktype = 'advisory' and objid = 42) as held`;
-    await expect(far.transaction(async () => {
-      await far.all(lock);
-      line.silence();
-      await far.all(one);
-    })).rejects.toThrow('fallen silent');
+    const held = sql<{
+      held: boolean;
+    }>`select exists(select from pg_locks where locktype = 'advisory' and objid = 42) as held`;
+    await expect(
+      far.transaction(async () => {
+        await far.all(lock);
+        line.silence();
+        await far.all(one);
+      }),
+    ).rejects.toThrow('fallen silent');
     expect(await data.one(held)).toEqual({ held: true });
     line.mend();
     await vi.waitFor(async () => expect(await data.one(held)).toEqual({ held: false }));
@@ -163,7 +200,12 @@ it('tells in one line that a port is in use', async () => {
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
   try {
-    const place = { host: '127.0.0.1', port: (taken.address() as AddressInfo).port, requestSeconds: 0, maxConnections: 0 };
+    const place = {
+      host: '127.0.0.1',
+      port: (taken.address() as AddressInfo).port,
+      requestSeconds: 0,
+      maxConnections: 0,
+    };
     await expect(listen(() => {}, new RouteRegistry(), place)).rejects.toThrow(ConfigurationError);
   } finally {
     taken.close();

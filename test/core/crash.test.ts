@@ -28,7 +28,10 @@ const answered: Post[] = [];
 const discussions: string[] = [];
 let sent = 0;
 
-const authorised = (): Record<string, string> => ({ authorization: `Bearer ${token}`, 'content-type': 'application/json' });
+const authorised = (): Record<string, string> => ({
+  authorization: `Bearer ${token}`,
+  'content-type': 'application/json',
+});
 async function get(path: string): Promise<any> {
   const answer = await fetch(server.url + path, { headers: authorised() });
   expect(answer.status, path).toBe(200);
@@ -37,17 +40,35 @@ async function get(path: string): Promise<any> {
 
 beforeAll(async () => {
   place = await makeTestPlace();
-  await parley(place, 'install', '--admin-username', 'root', '--admin-email', 'root@forum.test', '--admin-password', PASSWORD);
+  await parley(
+    place,
+    'install',
+    '--admin-username',
+    'root',
+    '--admin-email',
+    'root@forum.test',
+    '--admin-password',
+    PASSWORD,
+  );
   server = await startServer(place);
   const client = createClient(server.url);
   await client.login('root', PASSWORD);
   const json = { accept: 'application/json' };
-  const limits = { 'api.rate_limit_user': 1_000_000, 'api.rate_limit_ip': 1_000_000, 'posts.rate_limit': 1_000_000, 'discussions.rate_limit': 1_000_000 };
+  const limits = {
+    'api.rate_limit_user': 1_000_000,
+    'api.rate_limit_ip': 1_000_000,
+    'posts.rate_limit': 1_000_000,
+    'discussions.rate_limit': 1_000_000,
+  };
   const { status, text: problem } = await client.post('/admin/settings/save', limits, json);
   if (status !== 200) throw new Error(`the limits cannot be raised: ${problem}`);
   token = (await client.post('/settings/security/api-token', undefined, json)).body.token;
   for (let at = 0; at < DISCUSSIONS; at++) {
-    const { body } = await client.post('/api/discussions', { title: `Log number ${at}`, content: `begin ${at}`, category_id: 'general' });
+    const { body } = await client.post('/api/discussions', {
+      title: `Log number ${at}`,
+      content: `begin ${at}`,
+      category_id: 'general',
+    });
     discussions.push(body.discussion_id);
     answered.push({ id: body.post_id, discussion_id: body.discussion_id, number: 1, content: `begin ${at}` });
   }
@@ -72,7 +93,9 @@ async function write(): Promise<void> {
   for (;;) {
     const content = `entry ${++sent}`;
     const body = JSON.stringify({ discussion_id: discussions[sent % DISCUSSIONS], content });
-    const post = await fetch(`${server.url}/api/posts`, { method: 'POST', headers: authorised(), body }).then(created).catch(gone);
+    const post = await fetch(`${server.url}/api/posts`, { method: 'POST', headers: authorised(), body })
+      .then(created)
+      .catch(gone);
     if (!post) return;
     answered.push(post);
   }
@@ -100,31 +123,50 @@ async function expectWhole(): Promise<void> {
     expect(there.size).toBe(posts.length);
     const own = answered.filter((post) => post.discussion_id === discussion);
     for (const { id, number, content } of own) expect(there.get(id)).toMatchObject({ number, content });
-    expect((await get(`/api/discussions/${discussion}`)).discussion).toMatchObject({ reply_count: posts.length - 1, participant_count: 1 });
+    expect((await get(`/api/discussions/${discussion}`)).discussion).toMatchObject({
+      reply_count: posts.length - 1,
+      participant_count: 1,
+    });
   }
-  expect((await get('/api/categories/general')).category).toMatchObject({ discussion_count: DISCUSSIONS, post_count: total });
+  expect((await get('/api/categories/general')).category).toMatchObject({
+    discussion_count: DISCUSSIONS,
+    post_count: total,
+  });
   const { discussion } = await get(`/api/discussions/${discussions[0]}`);
-  expect((await get(`/api/users/${discussion.author.id}`)).user).toMatchObject({ discussion_count: DISCUSSIONS, post_count: total });
+  expect((await get(`/api/users/${discussion.author.id}`)).user).toMatchObject({
+    discussion_count: DISCUSSIONS,
+    post_count: total,
+  });
 }
 
 describe('a server that is killed while members write', () => {
-  test.each(Array.from({ length: ROUNDS }, (_, at) => at + 1))('has every answered post once, without gaps and rightly counted, after restart %i', async () => {
-    const before = answered.length;
-    const enough = before + 5 + Math.floor(Math.random() * 60);
-    const writers = Array.from({ length: WRITERS }, write);
-    await expect.poll(() => answered.length, { interval: 5, timeout: 60_000 }).toBeGreaterThan(enough);
-    // Somewhere inside a request, wherever that is.
-    await sleep(Math.random() * 30);
-    expect(await server.end('SIGKILL')).toEqual({ code: null, signal: 'SIGKILL' });
-    await Promise.all(writers);
-    server = await startServer(place);
-    await expectWhole();
-  }, 120_000);
+  test.each(Array.from({ length: ROUNDS }, (_, at) => at + 1))(
+    'has every answered post once, without gaps and rightly counted, after restart %i',
+    async () => {
+      const before = answered.length;
+      const enough = before + 5 + Math.floor(Math.random() * 60);
+      const writers = Array.from({ length: WRITERS }, write);
+      await expect.poll(() => answered.length, { interval: 5, timeout: 60_000 }).toBeGreaterThan(enough);
+      // Somewhere inside a request, wherever that is.
+      await sleep(Math.random() * 30);
+      expect(await server.end('SIGKILL')).toEqual({ code: null, signal: 'SIGKILL' });
+      await Promise.all(writers);
+      server = await startServer(place);
+      await expectWhole();
+    },
+    120_000,
+  );
 });
 
 /** A request whose headers the server has read and whose body it waits for. */
-async function begin(content: string): Promise<{ readonly finish: () => Promise<{ readonly status: number | undefined; readonly post: Post }> }> {
-  const under: ClientRequest = request(`${server.url}/api/posts`, { method: 'POST', headers: { ...authorised(), expect: '100-continue' }, agent: false });
+async function begin(
+  content: string,
+): Promise<{ readonly finish: () => Promise<{ readonly status: number | undefined; readonly post: Post }> }> {
+  const under: ClientRequest = request(`${server.url}/api/posts`, {
+    method: 'POST',
+    headers: { ...authorised(), expect: '100-continue' },
+    agent: false,
+  });
   under.flushHeaders();
   await once(under, 'continue');
   const answering = once(under, 'response') as Promise<[IncomingMessage]>;
@@ -145,7 +187,16 @@ describe('npm start, told to stop as a whole process group while requests are un
     server = await startServer(place, ['npm', 'start']);
     const underWay = await Promise.all(Array.from({ length: 8 }, (_, at) => begin(`last ${at}`)));
     server.signal('SIGTERM');
-    await expect.poll(() => fetch(`${server.url}/healthz`).then(({ status }) => status, () => 'refused'), { timeout: 5_000 }).toBe('refused');
+    await expect
+      .poll(
+        () =>
+          fetch(`${server.url}/healthz`).then(
+            ({ status }) => status,
+            () => 'refused',
+          ),
+        { timeout: 5_000 },
+      )
+      .toBe('refused');
     for (const { status, post } of await Promise.all(underWay.map(({ finish }) => finish()))) {
       expect(status).toBe(201);
       answered.push(post);

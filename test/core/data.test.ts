@@ -16,7 +16,11 @@ class CreateNote extends Migration {
     this.addSql('drop table note');
   }
 }
-const Note = defineEntity({ name: 'Note', tableName: 'note', properties: { id: p.uuid().primary().defaultRaw('gen_random_uuid()'), title: p.text() } });
+const Note = defineEntity({
+  name: 'Note',
+  tableName: 'note',
+  properties: { id: p.uuid().primary().defaultRaw('gen_random_uuid()'), title: p.text() },
+});
 
 let test: TestDatabase;
 let data: Database;
@@ -28,25 +32,49 @@ beforeAll(async () => {
 });
 afterAll(() => test.drop());
 
-const titles = async (): Promise<string[]> => (await data.all(sql<{ title: string }>`select title from note order by title`)).map(({ title }) => title);
+const titles = async (): Promise<string[]> =>
+  (await data.all(sql<{ title: string }>`select title from note order by title`)).map(({ title }) => title);
 const clear = (): Promise<unknown> => data.all(sql`delete from note`);
 
 describe('reading', () => {
   it('gives the same JavaScript values on both databases', async () => {
     const at = new Date('2024-02-29T23:59:59.123Z');
-    const row = await data.one(sql<Record<string, unknown>>`select ${at}::timestamptz as at, array[${at}::timestamptz] as moments, 9007199254740991::bigint as large, count(*) as count,
+    const row = await data.one(sql<
+      Record<string, unknown>
+    >`select ${at}::timestamptz as at, array[${at}::timestamptz] as moments, 9007199254740991::bigint as large, count(*) as count,
       1.25::numeric as price, ${JSON.stringify({ a: [1] })}::jsonb as json, '2024-02-29'::date as day, interval '90 minutes' as span, '\\x0102'::bytea as bytes, array['x', null] as list,
       array[1::bigint] as numbers, ${['p', 'q']}::text[] as words, true as yes, null::text as nothing, 'c0ffee00-0000-4000-8000-000000000000'::uuid as id from (values (1)) as one(n)`);
     expect(row).toEqual({
-      at, moments: [at], large: 9007199254740991, count: 1, price: 1.25, json: { a: [1] }, day: '2024-02-29', span: '01:30:00', bytes: Buffer.from([1, 2]), list: ['x', null],
-      numbers: [1], words: ['p', 'q'], yes: true, nothing: null, id: 'c0ffee00-0000-4000-8000-000000000000',
+      at,
+      moments: [at],
+      large: 9007199254740991,
+      count: 1,
+      price: 1.25,
+      json: { a: [1] },
+      day: '2024-02-29',
+      span: '01:30:00',
+      bytes: Buffer.from([1, 2]),
+      list: ['x', null],
+      numbers: [1],
+      words: ['p', 'q'],
+      yes: true,
+      nothing: null,
+      id: 'c0ffee00-0000-4000-8000-000000000000',
     });
   });
 
   it('gives entities their dates and numbers, and writes nothing back that has not changed', async () => {
-    const properties = { id: p.integer().primary(), at: p.datetime(), day: p.date(), size: p.bigint('number'), note: p.text().nullable() };
+    const properties = {
+      id: p.integer().primary(),
+      at: p.datetime(),
+      day: p.date(),
+      size: p.bigint('number'),
+      note: p.text().nullable(),
+    };
     const Moment = defineEntity({ name: 'Moment', tableName: 'moment', properties });
-    await data.all(sql`create table moment (id integer primary key, at timestamptz not null, day date not null, size bigint not null, note text)`);
+    await data.all(
+      sql`create table moment (id integer primary key, at timestamptz not null, day date not null, size bigint not null, note text)`,
+    );
     await data.discover('moments', [Moment]);
     const at = new Date('2024-02-29T23:59:59.123Z');
     await data.transaction(async (em) => void em.create(Moment, { id: 1, at, day: '2024-02-29', size: 5_000_000_000 }));
@@ -68,28 +96,39 @@ describe('reading', () => {
     await data.all(sql`insert into shape values (1)`);
     for (let round = 0; round < 4; round++) expect(await data.one(sql`select * from shape`)).toEqual({ id: 1 });
     await data.migrate('shapes', [Widen]);
-    for (let round = 0; round < 4; round++) expect(await data.one(sql`select * from shape`)).toEqual({ id: 1, colour: null });
+    for (let round = 0; round < 4; round++)
+      expect(await data.one(sql`select * from shape`)).toEqual({ id: 1, colour: null });
     await data.all(sql`alter table shape add column sides integer`);
-    for (let round = 0; round < 4; round++) expect(await data.one(sql`select * from shape`)).toEqual({ id: 1, colour: null, sides: null });
+    for (let round = 0; round < 4; round++)
+      expect(await data.one(sql`select * from shape`)).toEqual({ id: 1, colour: null, sides: null });
   });
 
   it('binds and reads lists of a type that a migration has just made', async () => {
     class Colours extends Migration {
       override up(): void {
-        this.addSql(`create type colour as enum ('red', 'green', 'dark "blue"'); create domain shade as text; create table flag (colours colour[] not null, shades shade[] not null)`);
+        this.addSql(
+          `create type colour as enum ('red', 'green', 'dark "blue"'); create domain shade as text; create table flag (colours colour[] not null, shades shade[] not null)`,
+        );
       }
     }
     await data.migrate('flags', [Colours]);
     const colours = ['red', 'dark "blue"'];
     await data.all(sql`insert into flag values (${colours}::colour[], ${['light', 'a,b']}::shade[])`);
-    expect(await data.one(sql`select array_to_json(colours) as colours, array_to_json(shades) as shades from flag where 'red' = any(colours) and ${'red'} = any(${colours}::colour[])`))
-      .toEqual({ colours, shades: ['light', 'a,b'] });
+    expect(
+      await data.one(
+        sql`select array_to_json(colours) as colours, array_to_json(shades) as shades from flag where 'red' = any(colours) and ${'red'} = any(${colours}::colour[])`,
+      ),
+    ).toEqual({ colours, shades: ['light', 'a,b'] });
   });
 
   it('reports a broken rule in the same way through SQL and through the entity manager', async () => {
     await data.all(sql`insert into note (title) values ('twice')`);
-    await expect(data.all(sql`insert into note (title) values ('twice')`)).rejects.toThrow(UniqueConstraintViolationException);
-    await expect(data.transaction(async (em) => void em.create(Note, { title: 'twice' }))).rejects.toThrow(UniqueConstraintViolationException);
+    await expect(data.all(sql`insert into note (title) values ('twice')`)).rejects.toThrow(
+      UniqueConstraintViolationException,
+    );
+    await expect(data.transaction(async (em) => void em.create(Note, { title: 'twice' }))).rejects.toThrow(
+      UniqueConstraintViolationException,
+    );
     await clear();
   });
 
@@ -132,11 +171,13 @@ describe('a transaction', () => {
   });
 
   it('keeps nothing when it throws', async () => {
-    await expect(data.transaction(async (em) => {
-      em.create(Note, { title: 'lost' });
-      await data.all(sql`insert into note (title) values ('lost too')`);
-      throw new Error('changed my mind');
-    })).rejects.toThrow('changed my mind');
+    await expect(
+      data.transaction(async (em) => {
+        em.create(Note, { title: 'lost' });
+        await data.all(sql`insert into note (title) values ('lost too')`);
+        throw new Error('changed my mind');
+      }),
+    ).rejects.toThrow('changed my mind');
     expect(await titles()).toEqual([]);
   });
 
@@ -147,11 +188,15 @@ describe('a transaction', () => {
   });
 
   it('can run many times at once', async () => {
-    await Promise.all(Array.from({ length: 40 }, (_, n) => data.transaction(async (em) => {
-      em.create(Note, { title: `t${n}` });
-      await em.flush();
-      await titles();
-    })));
+    await Promise.all(
+      Array.from({ length: 40 }, (_, n) =>
+        data.transaction(async (em) => {
+          em.create(Note, { title: `t${n}` });
+          await em.flush();
+          await titles();
+        }),
+      ),
+    );
     expect(await titles()).toHaveLength(40);
     await clear();
   });
@@ -176,9 +221,14 @@ describe('actions raised in a transaction', () => {
   beforeAll(() => {
     bus = new HookBus(supervisor, { batch: (): Batch | undefined => data.batch(), store: () => undefined });
     bus.own('notes', [happened]);
-    bus.listen('other', happened, async (what: string) => {
-      heard.push(`${what}: ${data.inTransaction ? 'inside' : 'outside'} ${(await titles()).join()}`);
-    }, { awaited: true });
+    bus.listen(
+      'other',
+      happened,
+      async (what: string) => {
+        heard.push(`${what}: ${data.inTransaction ? 'inside' : 'outside'} ${(await titles()).join()}`);
+      },
+      { awaited: true },
+    );
   });
   afterAll(() => supervisor.close());
 
@@ -194,15 +244,22 @@ describe('actions raised in a transaction', () => {
   });
 
   it('are dropped with the rollback', async () => {
-    await expect(data.transaction(async () => {
-      await bus.emit(happened, 'never');
-      throw new Error('no');
-    })).rejects.toThrow('no');
+    await expect(
+      data.transaction(async () => {
+        await bus.emit(happened, 'never');
+        throw new Error('no');
+      }),
+    ).rejects.toThrow('no');
     expect(heard).toEqual([]);
   });
 
   it('may begin transactions of their own in their listeners', async () => {
-    const stop = bus.listen('third', happened, () => data.transaction(() => data.all(sql`insert into note (title) values ('from a listener')`)), { awaited: true });
+    const stop = bus.listen(
+      'third',
+      happened,
+      () => data.transaction(() => data.all(sql`insert into note (title) values ('from a listener')`)),
+      { awaited: true },
+    );
     await data.transaction(() => bus.emit(happened, 'go'));
     stop();
     expect(await titles()).toEqual(['from a listener']);
@@ -214,11 +271,21 @@ describe('actions raised in a transaction', () => {
 describe('entities', () => {
   it('are refused on a table that another plugin owns', async () => {
     const Stolen = defineEntity({ name: 'Stolen', tableName: 'note', properties: { id: p.uuid().primary() } });
-    await expect(data.discover('thief', [Stolen])).rejects.toThrow('[thief] has an entity on the table "note", which belongs to "notes"; give it a table of its own');
+    await expect(data.discover('thief', [Stolen])).rejects.toThrow(
+      '[thief] has an entity on the table "note", which belongs to "notes"; give it a table of its own',
+    );
   });
 
   it('are replaced when their plugin brings a changed definition', async () => {
-    const Sized = defineEntity({ name: 'Note', tableName: 'note', properties: { id: p.uuid().primary().defaultRaw('gen_random_uuid()'), title: p.text(), size: p.integer().default(7) } });
+    const Sized = defineEntity({
+      name: 'Note',
+      tableName: 'note',
+      properties: {
+        id: p.uuid().primary().defaultRaw('gen_random_uuid()'),
+        title: p.text(),
+        size: p.integer().default(7),
+      },
+    });
     await data.all(sql`insert into note (title, size) values ('sized', 12)`);
     await data.discover('notes', [Sized]);
     expect((await data.em().findOneOrFail(Sized, { title: 'sized' })).size).toEqual(12);
@@ -237,7 +304,8 @@ describe('what the server rolls back for the sake of other work', () => {
       round++;
       await data.all(sql`insert into note (title) values (${`round ${round}`})`);
       await bus.emit(said, { round });
-      if (round <= times) await data.all(sql`do $$ begin raise exception 'deadlock detected' using errcode = '40P01'; end $$`);
+      if (round <= times)
+        await data.all(sql`do $$ begin raise exception 'deadlock detected' using errcode = '40P01'; end $$`);
       return round;
     };
   };
@@ -270,12 +338,13 @@ describe('what the server rolls back for the sake of other work', () => {
     const add = (title: string) => data.all(sql`update note set size = size + 1 where title = ${title}`);
     const both = Promise.withResolvers<void>();
     let begun = 0;
-    const cross = (first: string, second: string) => data.transaction(async () => {
-      await add(first);
-      if (++begun === 2) both.resolve();
-      await both.promise;
-      await add(second);
-    });
+    const cross = (first: string, second: string) =>
+      data.transaction(async () => {
+        await add(first);
+        if (++begun === 2) both.resolve();
+        await both.promise;
+        await add(second);
+      });
     await Promise.all([cross('a', 'b'), cross('b', 'a')]);
     expect(await data.all(sql`select size from note order by title`)).toEqual([{ size: 2 }, { size: 2 }]);
     await clear();
@@ -316,13 +385,17 @@ describe('migrations', () => {
   });
 
   it('name the plugin, the migration and the remedy when one is broken, and keep nothing of it', async () => {
-    await expect(data.migrate('steps', [First, Broken, Second])).rejects.toThrow(/^\[steps\] migration "Broken" failed: .*nowhere.*; nothing of it was kept; correct it and enable the plugin again$/s);
+    await expect(data.migrate('steps', [First, Broken, Second])).rejects.toThrow(
+      /^\[steps\] migration "Broken" failed: .*nowhere.*; nothing of it was kept; correct it and enable the plugin again$/s,
+    );
     expect(await data.all(sql`select n from step`)).toEqual([]);
     expect(await data.migrate('steps', [First, Second])).toEqual(['Second']);
   });
 
   it('may not share a name within a plugin', async () => {
-    await expect(data.migrate('twins', [First, First])).rejects.toThrow('[twins] lists two migrations named "First"; rename one of them');
+    await expect(data.migrate('twins', [First, First])).rejects.toThrow(
+      '[twins] lists two migrations named "First"; rename one of them',
+    );
   });
 
   it.runIf(onServer)('run in one process only when two begin at once', async () => {

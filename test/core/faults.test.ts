@@ -8,11 +8,21 @@ import { migrated } from '../kit/migrated.ts';
 
 /** The short form of what `npm run bench -- --faults` tries at length. */
 const place = (): Promise<TestPlace> => makeTestPlace(migrated(resolve(import.meta.dirname, '../..')));
-const ground: Ground = { database: onServer ? 'server' : 'embedded', long: false, redis: process.env['TEST_REDIS_URL'], place, forums: new Copies(place) };
+const ground: Ground = {
+  database: onServer ? 'server' : 'embedded',
+  long: false,
+  redis: process.env['TEST_REDIS_URL'],
+  place,
+  forums: new Copies(place),
+};
 afterAll(() => ground.forums[Symbol.asyncDispose]());
 
 describe('nothing that was answered is lost, nothing is doubled, and what is down comes back', () => {
-  test.each(scenarios.filter((scenario) => scenario.leftOut(ground) === undefined))('$name', async (scenario) => {
-    expect((await scenario.run(ground)).lost).toEqual([]);
-  }, 180_000);
+  test.each(scenarios.filter((scenario) => scenario.leftOut(ground) === undefined))(
+    '$name',
+    async (scenario) => {
+      expect((await scenario.run(ground)).lost).toEqual([]);
+    },
+    180_000,
+  );
 });

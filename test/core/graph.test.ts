@@ -8,7 +8,12 @@ const Press = defineToken<number>('Press');
 
 const paper = definePlugin({ id: 'paper', provides: { paper: Paper }, setup: () => ({ paper: 1 }) });
 const ink = definePlugin({ id: 'ink', provides: { ink: Ink }, setup: () => ({ ink: 1 }) });
-const press = definePlugin({ id: 'press', needs: { paper: Paper, ink: Ink }, provides: { press: Press }, setup: () => ({ press: 1 }) });
+const press = definePlugin({
+  id: 'press',
+  needs: { paper: Paper, ink: Ink },
+  provides: { press: Press },
+  setup: () => ({ press: 1 }),
+});
 const news = definePlugin({ id: 'news', needs: { press: Press }, wants: { ink: Ink }, setup: () => {} });
 
 function graphOf(...plugins: readonly Plugin[]): Graph {
@@ -35,7 +40,9 @@ describe('the order in which plugins start and stop', () => {
 
 describe('what cannot be put together', () => {
   test('a missing provider is named, with the plugin that needs it', () => {
-    expect(() => graphOf(paper, press).startOrder('press')).toThrow('[press] needs "Ink", which no installed plugin provides');
+    expect(() => graphOf(paper, press).startOrder('press')).toThrow(
+      '[press] needs "Ink", which no installed plugin provides',
+    );
   });
 
   test('two plugins that provide the same service are named', () => {
@@ -49,7 +56,12 @@ describe('what cannot be put together', () => {
   });
 
   test('a cycle is told from end to end', () => {
-    const tree = definePlugin({ id: 'tree', needs: { press: Press }, provides: { paper: Paper }, setup: () => ({ paper: 1 }) });
+    const tree = definePlugin({
+      id: 'tree',
+      needs: { press: Press },
+      provides: { paper: Paper },
+      setup: () => ({ paper: 1 }),
+    });
     expect(() => graphOf(tree, ink, press).startOrder('tree')).toThrow('tree → press → tree');
   });
 

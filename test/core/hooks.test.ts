@@ -1,5 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { defineAction, defineFilter, definePlugin, defineQuery, defineToken, HttpError, type Plugin, type PluginHandle } from '#core';
+import {
+  defineAction,
+  defineFilter,
+  definePlugin,
+  defineQuery,
+  defineToken,
+  HttpError,
+  type Plugin,
+  type PluginHandle,
+} from '#core';
 import { startApp, type TestApp } from '#test';
 
 const rang = defineAction<{ readonly times: number }>('bell.rang');
@@ -16,7 +25,9 @@ interface Bell {
 const Bell = defineToken<Bell>('Bell');
 
 const bell = definePlugin({
-  id: 'bell', hooks: [rang, tuned, allowed, place], provides: { bell: Bell },
+  id: 'bell',
+  hooks: [rang, tuned, allowed, place],
+  provides: { bell: Bell },
   setup: (_services, plugin) => ({
     bell: {
       ring: (times) => plugin.emit(rang, { times }),
@@ -30,28 +41,43 @@ const bell = definePlugin({
 let running: TestApp;
 let count = 0;
 // The least the settings accept, so that hanging listeners are cut off soon.
-beforeAll(async () => void (running = await startApp({ plugins: [bell], settings: { 'hooks.deadline': 100, 'hooks.failures': 2 } })));
+beforeAll(
+  async () =>
+    void (running = await startApp({ plugins: [bell], settings: { 'hooks.deadline': 100, 'hooks.failures': 2 } })),
+);
 afterAll(() => running[Symbol.asyncDispose]());
 
 /** Starts a plugin that does `setup` for the time of one test. */
-async function listening(...setups: ReadonlyArray<(plugin: PluginHandle) => void>): Promise<{ readonly ids: readonly string[] } & AsyncDisposable> {
-  const plugins: readonly Plugin[] = setups.map((setup) => definePlugin({ id: `listener-${++count}`, setup: (_services, plugin) => setup(plugin) }));
+async function listening(
+  ...setups: ReadonlyArray<(plugin: PluginHandle) => void>
+): Promise<{ readonly ids: readonly string[] } & AsyncDisposable> {
+  const plugins: readonly Plugin[] = setups.map((setup) =>
+    definePlugin({ id: `listener-${++count}`, setup: (_services, plugin) => setup(plugin) }),
+  );
   for (const plugin of plugins) {
     running.app.kernel.install(plugin);
     await running.app.kernel.enable(plugin.id);
   }
-  return { ids: plugins.map(({ id }) => id), [Symbol.asyncDispose]: async () => void (await Promise.all(plugins.map(({ id }) => running.app.kernel.disable(id)))) };
+  return {
+    ids: plugins.map(({ id }) => id),
+    [Symbol.asyncDispose]: async () =>
+      void (await Promise.all(plugins.map(({ id }) => running.app.kernel.disable(id)))),
+  };
 }
 
 const service = (): Bell => running.app.service(Bell);
-const told = (plugin: string | undefined): readonly string[] => running.lines.filter((line) => line['plugin'] === plugin).map(({ message }) => message);
+const told = (plugin: string | undefined): readonly string[] =>
+  running.lines.filter((line) => line['plugin'] === plugin).map(({ message }) => message);
 const never = (): Promise<never> => new Promise(() => {});
 
 describe('a listener that misbehaves', () => {
   test('throws: the others still hear, whoever raised it does not notice, and the log names the plugin', async () => {
     const heard: number[] = [];
     await using listeners = await listening(
-      (plugin) => plugin.on(rang, () => { throw new Error('out of tune'); }),
+      (plugin) =>
+        plugin.on(rang, () => {
+          throw new Error('out of tune');
+        }),
       (plugin) => plugin.on(rang, ({ times }) => void heard.push(times)),
     );
     await service().ring(3);
@@ -62,53 +88,106 @@ describe('a listener that misbehaves', () => {
 
   test('hangs: whoever raised the action does not wait for it, and it is cut off at its deadline', async () => {
     const heard: number[] = [];
-    await using listeners = await listening((plugin) => plugin.on(rang, never), (plugin) => plugin.on(rang, ({ times }) => void heard.push(times)));
-    const first = await Promise.race([service().ring(1).then(() => 'raised'), new Promise((resolve) => void setTimeout(resolve, 20, 'waited'))]);
+    await using listeners = await listening(
+      (plugin) => plugin.on(rang, never),
+      (plugin) => plugin.on(rang, ({ times }) => void heard.push(times)),
+    );
+    const first = await Promise.race([
+      service()
+        .ring(1)
+        .then(() => 'raised'),
+      new Promise((resolve) => void setTimeout(resolve, 20, 'waited')),
+    ]);
     expect([first, heard]).toEqual(['raised', [1]]);
-    await expect.poll(() => running.app.supervisor.report().find(({ plugin }) => plugin === listeners.ids[0])?.lastError, { timeout: 10_000 }).toBe('action bell.rang did not finish within 100 ms');
+    await expect
+      .poll(() => running.app.supervisor.report().find(({ plugin }) => plugin === listeners.ids[0])?.lastError, {
+        timeout: 10_000,
+      })
+      .toBe('action bell.rang did not finish within 100 ms');
   });
 
   test('hangs and asked to be awaited: it is waited for no longer than its deadline', async () => {
     const heard: number[] = [];
     await using listeners = await listening(
       (plugin) => plugin.on(rang, never, { awaited: true }),
-      (plugin) => plugin.on(rang, async ({ times }) => {
-        await new Promise((resolve) => void setTimeout(resolve, 10));
-        heard.push(times);
-      }, { awaited: true }),
+      (plugin) =>
+        plugin.on(
+          rang,
+          async ({ times }) => {
+            await new Promise((resolve) => void setTimeout(resolve, 10));
+            heard.push(times);
+          },
+          { awaited: true },
+        ),
     );
     await service().ring(1);
     expect(heard).toEqual([1]);
-    expect(running.app.supervisor.report().find(({ plugin }) => plugin === listeners.ids[0])?.lastError).toBe('action bell.rang did not finish within 100 ms');
+    expect(running.app.supervisor.report().find(({ plugin }) => plugin === listeners.ids[0])?.lastError).toBe(
+      'action bell.rang did not finish within 100 ms',
+    );
   });
 
   test('throws in a filter: the value goes on as it was before', async () => {
-    await using _ = await listening((plugin) => plugin.on(tuned, () => { throw new Error('deaf'); }), (plugin) => plugin.on(tuned, (text) => `${text}!`));
+    await using _ = await listening(
+      (plugin) =>
+        plugin.on(tuned, () => {
+          throw new Error('deaf');
+        }),
+      (plugin) => plugin.on(tuned, (text) => `${text}!`),
+    );
     expect(await service().tune('A')).toBe('A!');
   });
 
   test('forgets to return from a filter: the value is kept and the mistake is named', async () => {
-    await using listeners = await listening((plugin) => plugin.on(tuned, (() => undefined) as unknown as (text: string) => string));
+    await using listeners = await listening((plugin) =>
+      plugin.on(tuned, (() => undefined) as unknown as (text: string) => string),
+    );
     expect(await service().tune('A')).toBe('A');
-    expect(running.app.supervisor.report().find(({ plugin }) => plugin === listeners.ids[0])?.lastError).toContain('a listener of the filter "bell.tuned" returned nothing');
+    expect(running.app.supervisor.report().find(({ plugin }) => plugin === listeners.ids[0])?.lastError).toContain(
+      'a listener of the filter "bell.tuned" returned nothing',
+    );
   });
 
   test('throws in a filter that may abort: it is refused with 503, and those who run the site are told which plugin and why', async () => {
-    await using listeners = await listening((plugin) => plugin.on(allowed, () => { throw new Error('not at night'); }));
-    const refused: unknown = await service().allow('A').catch((error: unknown) => error);
-    expect(refused).toMatchObject({ status: 503, headers: { 'Retry-After': '60' }, operators: expect.stringContaining(`The plugin "${listeners.ids[0]}" could not check this`) });
+    await using listeners = await listening((plugin) =>
+      plugin.on(allowed, () => {
+        throw new Error('not at night');
+      }),
+    );
+    const refused: unknown = await service()
+      .allow('A')
+      .catch((error: unknown) => error);
+    expect(refused).toMatchObject({
+      status: 503,
+      headers: { 'Retry-After': '60' },
+      operators: expect.stringContaining(`The plugin "${listeners.ids[0]}" could not check this`),
+    });
     expect((refused as HttpError).message).not.toMatch(/night|listener-/);
     expect((refused as HttpError).operators).toContain('not at night');
   });
 
   test('refuses in a filter that may abort: whoever asked gets its own words, and it has not failed', async () => {
-    await using listeners = await listening((plugin) => plugin.on(allowed, () => { throw new HttpError(403, 'Not at night'); }));
-    for (let time = 0; time < 3; time++) await expect(service().allow('A')).rejects.toMatchObject({ status: 403, message: 'Not at night' });
-    expect(running.app.supervisor.report().find(({ plugin }) => plugin === listeners.ids[0])).toMatchObject({ failures: 0, refusing: false });
+    await using listeners = await listening((plugin) =>
+      plugin.on(allowed, () => {
+        throw new HttpError(403, 'Not at night');
+      }),
+    );
+    for (let time = 0; time < 3; time++)
+      await expect(service().allow('A')).rejects.toMatchObject({ status: 403, message: 'Not at night' });
+    expect(running.app.supervisor.report().find(({ plugin }) => plugin === listeners.ids[0])).toMatchObject({
+      failures: 0,
+      refusing: false,
+    });
   });
 
   test('throws while answering a query: the next one is asked', async () => {
-    await using _ = await listening((plugin) => plugin.on(place, () => { throw new Error('lost'); }), (plugin) => plugin.on(place, () => 'tower'));
+    await using _ = await listening(
+      (plugin) =>
+        plugin.on(place, () => {
+          throw new Error('lost');
+        }),
+      (plugin) => plugin.on(place, () => 'tower'),
+    );
     expect(await service().ask('where?')).toBe('tower');
   });
 });
@@ -116,8 +195,13 @@ describe('a listener that misbehaves', () => {
 describe('quarantine', () => {
   test('a listener that fails twice in a row is set aside, and released by an administrator', async () => {
     let calls = 0;
-    await using listeners = await listening((plugin) => plugin.on(tuned, () => { throw new Error(`failure ${++calls}`); }));
-    const quarantined = (): boolean | undefined => running.app.plugins.list().find(({ id }) => id === listeners.ids[0])?.tasks[0]?.quarantined;
+    await using listeners = await listening((plugin) =>
+      plugin.on(tuned, () => {
+        throw new Error(`failure ${++calls}`);
+      }),
+    );
+    const quarantined = (): boolean | undefined =>
+      running.app.plugins.list().find(({ id }) => id === listeners.ids[0])?.tasks[0]?.quarantined;
     for (let time = 0; time < 4; time++) await service().tune('A');
     expect(calls).toBe(2);
     expect(quarantined()).toBe(true);
@@ -129,12 +213,15 @@ describe('quarantine', () => {
 
   test('once a minute it may try again, one call alone, and it is back when it works', async () => {
     let [calls, broken] = [0, true];
-    await using listeners = await listening((plugin) => plugin.on(tuned, (text) => {
-      calls++;
-      if (broken) throw new Error('out of tune');
-      return `${text}!`;
-    }));
-    const quarantined = (): boolean | undefined => running.app.plugins.list().find(({ id }) => id === listeners.ids[0])?.tasks[0]?.quarantined;
+    await using listeners = await listening((plugin) =>
+      plugin.on(tuned, (text) => {
+        calls++;
+        if (broken) throw new Error('out of tune');
+        return `${text}!`;
+      }),
+    );
+    const quarantined = (): boolean | undefined =>
+      running.app.plugins.list().find(({ id }) => id === listeners.ids[0])?.tasks[0]?.quarantined;
     for (let time = 0; time < 4; time++) await service().tune('A');
     expect([calls, quarantined()]).toEqual([2, true]);
     const now = vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 61_000);
@@ -143,7 +230,12 @@ describe('quarantine', () => {
       broken = false;
       expect([await service().tune('A'), calls]).toEqual(['A', 3]);
       now.mockReturnValue(performance.now() + 61_000);
-      expect([await service().tune('A'), await service().tune('A'), calls, quarantined()]).toEqual(['A!', 'A!', 5, false]);
+      expect([await service().tune('A'), await service().tune('A'), calls, quarantined()]).toEqual([
+        'A!',
+        'A!',
+        5,
+        false,
+      ]);
     } finally {
       now.mockRestore();
     }
@@ -151,28 +243,48 @@ describe('quarantine', () => {
 
   test('a success in between begins the count anew', async () => {
     let calls = 0;
-    await using _ = await listening((plugin) => plugin.on(tuned, (text) => {
-      if (++calls % 2 === 1) throw new Error('every other time');
-      return text;
-    }));
+    await using _ = await listening((plugin) =>
+      plugin.on(tuned, (text) => {
+        if (++calls % 2 === 1) throw new Error('every other time');
+        return text;
+      }),
+    );
     for (let time = 0; time < 8; time++) await service().tune('A');
     expect(calls).toBe(8);
   });
 
   test('a filter that may abort is never set aside: skipping it would let through what it refuses', async () => {
-    await using _ = await listening((plugin) => plugin.on(allowed, () => { throw new Error('no'); }));
+    await using _ = await listening((plugin) =>
+      plugin.on(allowed, () => {
+        throw new Error('no');
+      }),
+    );
     for (let time = 0; time < 4; time++) await expect(service().allow('A')).rejects.toMatchObject({ status: 503 });
   });
 
   test('one that hangs holds up the first alone: then it is refused at once, but for a try now and then, until it works again', async () => {
     let [calls, hangs] = [0, true];
-    await using listeners = await listening((plugin) => plugin.on(allowed, (text) => (calls++, hangs ? never() : text)));
+    await using listeners = await listening((plugin) =>
+      plugin.on(allowed, (text) => (calls++, hangs ? never() : text)),
+    );
     const report = () => running.app.supervisor.report().find(({ plugin }) => plugin === listeners.ids[0]);
     for (let time = 0; time < 2; time++) await expect(service().allow('A')).rejects.toMatchObject({ status: 503 });
-    for (let time = 0; time < 20; time++) await expect(service().allow('A')).rejects.toMatchObject({ status: 503, operators: expect.stringContaining('did not finish within 100 ms') });
+    for (let time = 0; time < 20; time++)
+      await expect(service().allow('A')).rejects.toMatchObject({
+        status: 503,
+        operators: expect.stringContaining('did not finish within 100 ms'),
+      });
     expect([calls, report()]).toMatchObject([2, { refusing: true, quarantined: false }]);
     hangs = false;
-    await expect.poll(() => service().allow('A').catch(() => 'refused'), { timeout: 5_000, interval: 100 }).toBe('A');
+    await expect
+      .poll(
+        () =>
+          service()
+            .allow('A')
+            .catch(() => 'refused'),
+        { timeout: 5_000, interval: 100 },
+      )
+      .toBe('A');
     expect(report()).toMatchObject({ refusing: false });
   });
 });
@@ -188,7 +300,11 @@ describe('who may do what', () => {
   });
 
   test('the first answer that is not undefined is the answer', async () => {
-    await using _ = await listening((plugin) => plugin.on(place, () => undefined), (plugin) => plugin.on(place, () => 'tower'), (plugin) => plugin.on(place, () => 'cellar'));
+    await using _ = await listening(
+      (plugin) => plugin.on(place, () => undefined),
+      (plugin) => plugin.on(place, () => 'tower'),
+      (plugin) => plugin.on(place, () => 'cellar'),
+    );
     expect(await service().ask('where?')).toBe('tower');
   });
 
@@ -200,13 +316,17 @@ describe('who may do what', () => {
   test('only the owner raises a hook', async () => {
     const thief = definePlugin({ id: 'thief', setup: (_services, plugin) => plugin.emit(rang, { times: 1 }) });
     running.app.kernel.install(thief);
-    await expect(running.app.kernel.enable('thief')).rejects.toThrow('[thief] may not raise "bell.rang", which belongs to "bell"');
+    await expect(running.app.kernel.enable('thief')).rejects.toThrow(
+      '[thief] may not raise "bell.rang", which belongs to "bell"',
+    );
   });
 
   test('a hook has one owner', async () => {
     const second = definePlugin({ id: 'second-bell', hooks: [defineAction('bell.rang')], setup: () => {} });
     running.app.kernel.install(second);
-    await expect(running.app.kernel.enable('second-bell')).rejects.toThrow('[second-bell] lists the hook "bell.rang", which belongs to "bell"');
+    await expect(running.app.kernel.enable('second-bell')).rejects.toThrow(
+      '[second-bell] lists the hook "bell.rang", which belongs to "bell"',
+    );
   });
 
   test('a listener is gone with its plugin', async () => {

@@ -19,7 +19,11 @@ beforeAll(async () => {
   await forum.reply('bob', discussion.id, 'It is, now and then.');
 });
 
-const setAside = (): readonly string[] => forum.app.app.supervisor.report().filter(({ quarantined, refusing }) => quarantined || refusing).map(({ plugin, task }) => `${plugin}: ${task}`);
+const setAside = (): readonly string[] =>
+  forum.app.app.supervisor
+    .report()
+    .filter(({ quarantined, refusing }) => quarantined || refusing)
+    .map(({ plugin, task }) => `${plugin}: ${task}`);
 async function run(plugin: Plugin): Promise<AsyncDisposable> {
   const { kernel, plugins } = forum.app.app;
   kernel.install(plugin);
@@ -29,38 +33,68 @@ async function run(plugin: Plugin): Promise<AsyncDisposable> {
 
 /** Parts of pages as any plugin has them: each asks the database. */
 const healthy = definePlugin({
-  id: 'healthy', needs: { data: Data },
+  id: 'healthy',
+  needs: { data: Data },
   setup({ data }, plugin) {
-    const ask = async (): Promise<number> => (await data.one(sql<{ found: number }>`select count(*)::integer as found from discussion`))!.found;
-    plugin.extend(slotFillings, fill(cardMeta, async (cards) => {
-      const found = await ask();
-      return cards.map(() => html`<b>card part of ${found}</b>`);
-    }));
-    plugin.extend(slotFillings, fill(postBadges, async (posts) => {
-      const found = await ask();
-      return posts.map(() => html`<b>post part of ${found}</b>`);
-    }));
-    plugin.extend(navigation, { area: 'main' as const, label: 'Counted', href: '/counted', count: { of: ask, tags: [] } });
+    const ask = async (): Promise<number> =>
+      (await data.one(sql<{ found: number }>`select count(*)::integer as found from discussion`))!.found;
+    plugin.extend(
+      slotFillings,
+      fill(cardMeta, async (cards) => {
+        const found = await ask();
+        return cards.map(() => html`<b>card part of ${found}</b>`);
+      }),
+    );
+    plugin.extend(
+      slotFillings,
+      fill(postBadges, async (posts) => {
+        const found = await ask();
+        return posts.map(() => html`<b>post part of ${found}</b>`);
+      }),
+    );
+    plugin.extend(navigation, {
+      area: 'main' as const,
+      label: 'Counted',
+      href: '/counted',
+      count: { of: ask, tags: [] },
+    });
   },
 });
 
 describe('parts of pages', () => {
-  test('are all there while more people come than the process can serve, and nothing is set aside', async () => {
-    await using added = new AsyncDisposableStack();
-    added.use(await run(healthy));
-    const [home, page] = ['/', `/d/${discussion.number}-is-this-thing-on`];
-    const readers = readAll({
-      clients: Array.from({ length: CROWD }, (_, at) => (at % 2 ? forum.as.ada : forum.as.bob)), paths: [home, page],
-      wrong: (answer, path) => failed(answer) ?? (answer.text.includes(path === home ? 'card part of 1' : 'post part of 1') && answer.text.includes('notifications') ? undefined : 'lacks a part'),
-    });
-    await sleep(SATURATED);
-    expect(await readers.stop()).toEqual([]);
-    expect(readers.count).toBeGreaterThan(CROWD);
-    expect(setAside()).toEqual([]);
-  }, SATURATED + 60_000);
+  test(
+    'are all there while more people come than the process can serve, and nothing is set aside',
+    async () => {
+      await using added = new AsyncDisposableStack();
+      added.use(await run(healthy));
+      const [home, page] = ['/', `/d/${discussion.number}-is-this-thing-on`];
+      const readers = readAll({
+        clients: Array.from({ length: CROWD }, (_, at) => (at % 2 ? forum.as.ada : forum.as.bob)),
+        paths: [home, page],
+        wrong: (answer, path) =>
+          failed(answer) ??
+          (answer.text.includes(path === home ? 'card part of 1' : 'post part of 1') &&
+          answer.text.includes('notifications')
+            ? undefined
+            : 'lacks a part'),
+      });
+      await sleep(SATURATED);
+      expect(await readers.stop()).toEqual([]);
+      expect(readers.count).toBeGreaterThan(CROWD);
+      expect(setAside()).toEqual([]);
+    },
+    SATURATED + 60_000,
+  );
 
   test('that never come are left out and set aside, and the others stay', async () => {
-    const late = definePlugin({ id: 'late', setup: (_services, plugin) => plugin.extend(slotFillings, fill(cardEnd, (_cards: readonly DiscussionRecord[]) => new Promise<never>(() => undefined))) });
+    const late = definePlugin({
+      id: 'late',
+      setup: (_services, plugin) =>
+        plugin.extend(
+          slotFillings,
+          fill(cardEnd, (_cards: readonly DiscussionRecord[]) => new Promise<never>(() => undefined)),
+        ),
+    });
     await using added = new AsyncDisposableStack();
     for (const plugin of [healthy, late]) added.use(await run(plugin));
     const visit = async (): Promise<readonly string[]> => {
@@ -71,28 +105,57 @@ describe('parts of pages', () => {
   });
 });
 
-test('plugins that go off and on in turn while people read fail no answer, and nothing is set aside by it', async () => {
-  const { number, id } = discussion;
-  const paths = [
-    '/', `/d/${number}-is-this-thing-on`, '/notifications', '/tags', '/online', '/search?q=thing', '/settings', '/u/ada', '/new', '/users', '/feeds', '/rss', '/sitemap.xml',
-    '/api/discussions', `/api/discussions/${id}/posts`, '/api/notifications', '/api/tags', '/api/search?q=thing', '/api/presence/visitors', '/api/events',
-  ];
-  const { plugins } = forum.app.app;
-  const ids = plugins.list().filter(({ required, state }) => !required && state === 'active').map(({ id: plugin }) => plugin);
-  const switches = FULL ? 100 : ids.length;
-  const from = forum.app.lines.length;
-  const clients = Array.from({ length: CONNECTIONS }, (_, at) => (at % 2 ? forum.as.ada : forum.app.client()));
-  // A search may take 2 s of a busy machine, and says so.
-  const readers = readAll({ clients, paths, wrong: (answer) => (answer.text.includes('This search took too long') ? undefined : failed(answer)) });
-  for (let turn = 0; turn < switches; turn++) {
-    const plugin = ids[turn % ids.length]!;
-    const before = readers.count;
-    await plugins.disable(plugin);
-    await expect.poll(() => readers.count, { timeout: 10_000, interval: 5 }).toBeGreaterThan(before);
-    await plugins.enable(plugin);
-  }
-  expect(await readers.stop()).toEqual([]);
-  expect(ids.filter((plugin) => forum.app.app.kernel.state(plugin) !== 'active')).toEqual([]);
-  expect(setAside()).toEqual([]);
-  expect(forum.app.lines.slice(from).filter(({ level }) => level === 'error')).toEqual([]);
-}, FULL ? 600_000 : 180_000);
+test(
+  'plugins that go off and on in turn while people read fail no answer, and nothing is set aside by it',
+  async () => {
+    const { number, id } = discussion;
+    const paths = [
+      '/',
+      `/d/${number}-is-this-thing-on`,
+      '/notifications',
+      '/tags',
+      '/online',
+      '/search?q=thing',
+      '/settings',
+      '/u/ada',
+      '/new',
+      '/users',
+      '/feeds',
+      '/rss',
+      '/sitemap.xml',
+      '/api/discussions',
+      `/api/discussions/${id}/posts`,
+      '/api/notifications',
+      '/api/tags',
+      '/api/search?q=thing',
+      '/api/presence/visitors',
+      '/api/events',
+    ];
+    const { plugins } = forum.app.app;
+    const ids = plugins
+      .list()
+      .filter(({ required, state }) => !required && state === 'active')
+      .map(({ id: plugin }) => plugin);
+    const switches = FULL ? 100 : ids.length;
+    const from = forum.app.lines.length;
+    const clients = Array.from({ length: CONNECTIONS }, (_, at) => (at % 2 ? forum.as.ada : forum.app.client()));
+    // A search may take 2 s of a busy machine, and says so.
+    const readers = readAll({
+      clients,
+      paths,
+      wrong: (answer) => (answer.text.includes('This search took too long') ? undefined : failed(answer)),
+    });
+    for (let turn = 0; turn < switches; turn++) {
+      const plugin = ids[turn % ids.length]!;
+      const before = readers.count;
+      await plugins.disable(plugin);
+      await expect.poll(() => readers.count, { timeout: 10_000, interval: 5 }).toBeGreaterThan(before);
+      await plugins.enable(plugin);
+    }
+    expect(await readers.stop()).toEqual([]);
+    expect(ids.filter((plugin) => forum.app.app.kernel.state(plugin) !== 'active')).toEqual([]);
+    expect(setAside()).toEqual([]);
+    expect(forum.app.lines.slice(from).filter(({ level }) => level === 'error')).toEqual([]);
+  },
+  FULL ? 600_000 : 180_000,
+);

@@ -11,7 +11,14 @@ const PASSWORD = 'Plain-Sailing-42';
 const CONNECTIONS = 32;
 /** Milliseconds for which people read while the plugin misbehaves. */
 const WHILE = process.env['PARLEY_FULL'] === '1' ? 10_000 : 1_500;
-const LIMITS = ['api.rate_limit_user', 'api.rate_limit_ip', 'posts.rate_limit', 'discussions.rate_limit', 'pages.rate_limit', 'login.attempt_rate_limit'];
+const LIMITS = [
+  'api.rate_limit_user',
+  'api.rate_limit_ip',
+  'posts.rate_limit',
+  'discussions.rate_limit',
+  'pages.rate_limit',
+  'login.attempt_rate_limit',
+];
 
 let place: TestPlace;
 let program: CopiedProgram;
@@ -22,12 +29,27 @@ const guest = (): Client => createClient(server.url);
 
 beforeAll(async () => {
   place = await makeTestPlace();
-  program = await copyProgram(join(import.meta.dirname, 'fixtures/saboteur'), { ...Object.fromEntries(LIMITS.map((key) => [key, 1_000_000])), 'hooks.deadline': 500, 'hooks.setup': 2_000 });
-  await parley(place, 'install', '--admin-username', 'root', '--admin-email', 'root@forum.test', '--admin-password', PASSWORD);
+  program = await copyProgram(join(import.meta.dirname, 'fixtures/saboteur'), {
+    ...Object.fromEntries(LIMITS.map((key) => [key, 1_000_000])),
+    'hooks.deadline': 500,
+    'hooks.setup': 2_000,
+  });
+  await parley(
+    place,
+    'install',
+    '--admin-username',
+    'root',
+    '--admin-email',
+    'root@forum.test',
+    '--admin-password',
+    PASSWORD,
+  );
   server = await startServer(place, [process.execPath, program.main], { DRAIN_SECONDS: '1' });
   root = guest();
   await root.login('root', PASSWORD);
-  ({ discussion } = (await root.post('/api/discussions', { title: 'Still here?', content: 'Yes', category_id: 'general' })).body);
+  ({ discussion } = (
+    await root.post('/api/discussions', { title: 'Still here?', content: 'Yes', category_id: 'general' })
+  ).body);
 }, 180_000);
 afterAll(async () => {
   await server?.end('SIGKILL').catch(() => undefined);
@@ -36,10 +58,17 @@ afterAll(async () => {
 });
 
 const json = { accept: 'application/json' };
-const about = async (id: string): Promise<any> => (await root.get('/admin/plugins', json)).body.plugins.find((plugin: { id: string }) => plugin.id === id);
-const lines = (): readonly any[] => server.output.split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line) as unknown);
-const tell = async (mode: string): Promise<void> => expect((await guest().post(`/saboteur/${encodeURIComponent(mode)}`)).status).toBe(303);
-const turn = (on: boolean): Promise<{ readonly status: number }> => root.post(`/admin/plugins/${on ? 'enable' : 'disable'}`, { id: 'saboteur' }, json);
+const about = async (id: string): Promise<any> =>
+  (await root.get('/admin/plugins', json)).body.plugins.find((plugin: { id: string }) => plugin.id === id);
+const lines = (): readonly any[] =>
+  server.output
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as unknown);
+const tell = async (mode: string): Promise<void> =>
+  expect((await guest().post(`/saboteur/${encodeURIComponent(mode)}`)).status).toBe(303);
+const turn = (on: boolean): Promise<{ readonly status: number }> =>
+  root.post(`/admin/plugins/${on ? 'enable' : 'disable'}`, { id: 'saboteur' }, json);
 
 /** How often the plugin has failed, or kept the process from running, so far as is known. */
 async function troubles(): Promise<number> {
@@ -47,18 +76,28 @@ async function troubles(): Promise<number> {
   return tasks.reduce((sum: number, { failures }: { failures: number }) => sum + failures, blocks?.count ?? 0);
 }
 
-/** 32 people read while `work` goes on, and somebody writes; resolves to what was wrong and how the writing was answered. */
-async function inUse(work: () => Promise<unknown>): Promise<{ readonly wrong: readonly string[]; readonly written: readonly number[] }> {
+/**
+ * 32 people read while `work` goes on, and somebody writes; resolves to what was wrong and how the writing was
+ * answered.
+ */
+async function inUse(
+  work: () => Promise<unknown>,
+): Promise<{ readonly wrong: readonly string[]; readonly written: readonly number[] }> {
   const clients = Array.from({ length: CONNECTIONS }, (_, at) => (at % 4 === 0 ? root : guest()));
   const readers = readAll({
-    clients, paths: ['/', `/d/${discussion.number}-still-here`, '/api/discussions', '/ask-saboteur'],
-    wrong: (answer, path) => failed(answer) ?? (answer.status === 200 || path === '/ask-saboteur' ? undefined : answer.text.slice(0, 200)),
+    clients,
+    paths: ['/', `/d/${discussion.number}-still-here`, '/api/discussions', '/ask-saboteur'],
+    wrong: (answer, path) =>
+      failed(answer) ?? (answer.status === 200 || path === '/ask-saboteur' ? undefined : answer.text.slice(0, 200)),
   });
   const written: number[] = [];
   const end = performance.now() + WHILE;
   await work();
   do {
-    written.push((await root.post('/api/posts', { discussion_id: discussion.id, content: `Written at ${performance.now()}` })).status);
+    written.push(
+      (await root.post('/api/posts', { discussion_id: discussion.id, content: `Written at ${performance.now()}` }))
+        .status,
+    );
     await sleep(50);
   } while (performance.now() < end);
   return { wrong: await readers.stop(), written: [...new Set(written)] };
@@ -66,7 +105,17 @@ async function inUse(work: () => Promise<unknown>): Promise<{ readonly wrong: re
 
 describe('while a plugin misbehaves, every page is answered and everybody else may write:', () => {
   test.for([
-    'promise rejects', 'action hangs', 'action throws', 'action blocks', 'filter hangs', 'filter throws', 'query hangs', 'query throws', 'slot hangs', 'slot throws', 'slot blocks',
+    'promise rejects',
+    'action hangs',
+    'action throws',
+    'action blocks',
+    'filter hangs',
+    'filter throws',
+    'query hangs',
+    'query throws',
+    'slot hangs',
+    'slot throws',
+    'slot blocks',
   ])('%s', async (mode) => {
     const before = await troubles();
     const { wrong, written } = await inUse(() => tell(mode));
@@ -88,10 +137,17 @@ describe('while a plugin misbehaves, every page is answered and everybody else m
   });
 
   test('check hangs, and throws: only what it checks is refused, as what cannot be checked now', async () => {
-    for (const mode of ['check hangs', 'check throws']) expect(await inUse(() => tell(mode)), mode).toEqual({ wrong: [], written: [503] });
-    expect((await about('saboteur')).tasks).toContainEqual(expect.objectContaining({ task: 'filter discussion.draft', refusing: true }));
+    for (const mode of ['check hangs', 'check throws'])
+      expect(await inUse(() => tell(mode)), mode).toEqual({ wrong: [], written: [503] });
+    expect((await about('saboteur')).tasks).toContainEqual(
+      expect.objectContaining({ task: 'filter discussion.draft', refusing: true }),
+    );
     await tell('well');
-    await expect.poll(async () => (await root.post('/api/posts', { discussion_id: discussion.id, content: 'Again' })).status, { timeout: 10_000 }).toBe(201);
+    await expect
+      .poll(async () => (await root.post('/api/posts', { discussion_id: discussion.id, content: 'Again' })).status, {
+        timeout: 10_000,
+      })
+      .toBe(201);
   });
 
   test('undo hangs: it is switched off and on all the same', async () => {
@@ -107,7 +163,10 @@ describe('while a plugin misbehaves, every page is answered and everybody else m
     const switched = async (): Promise<void> => {
       await tell('setup hangs');
       expect((await turn(false)).status).toBe(200);
-      expect(await turn(true)).toMatchObject({ status: 409, body: { error: expect.stringContaining('its setup did not finish within 2000 ms') } });
+      expect(await turn(true)).toMatchObject({
+        status: 409,
+        body: { error: expect.stringContaining('its setup did not finish within 2000 ms') },
+      });
     };
     expect(await inUse(switched)).toEqual({ wrong: [], written: [201] });
     expect((await turn(true)).status).toBe(200);
@@ -117,7 +176,12 @@ describe('while a plugin misbehaves, every page is answered and everybody else m
     expect(await inUse(() => tell('timer throws'))).toEqual({ wrong: [], written: [201] });
     expect(await about('saboteur')).toMatchObject({ state: 'failed', problem: 'timer throws, as told' });
     expect((await root.get('/admin')).text).toContain('timer throws, as told');
-    expect(lines()).toContainEqual(expect.objectContaining({ plugin: 'saboteur', msg: expect.stringContaining('it is switched off in this process') }));
+    expect(lines()).toContainEqual(
+      expect.objectContaining({
+        plugin: 'saboteur',
+        msg: expect.stringContaining('it is switched off in this process'),
+      }),
+    );
     expect((await turn(true)).status).toBe(200);
     expect(await about('saboteur')).toMatchObject({ state: 'active' });
   });
@@ -127,7 +191,11 @@ test('afterwards nothing of any other plugin was set aside or has failed', async
   const { plugins } = (await root.get('/admin/plugins', json)).body as { plugins: readonly any[] };
   const others = plugins.filter(({ id }) => id !== 'saboteur');
   expect(others.filter(({ state, problem }) => state !== 'active' || problem !== undefined)).toEqual([]);
-  expect(others.flatMap(({ id, tasks }) => tasks.filter((task: any) => task.quarantined || task.refusing).map((task: any) => [id, task.task]))).toEqual([]);
+  expect(
+    others.flatMap(({ id, tasks }) =>
+      tasks.filter((task: any) => task.quarantined || task.refusing).map((task: any) => [id, task.task]),
+    ),
+  ).toEqual([]);
 });
 
 test('an exception that no plugin is to blame for: the process drains, and ends with code 70', async () => {
@@ -135,5 +203,7 @@ test('an exception that no plugin is to blame for: the process drains, and ends 
   await expect.poll(async () => (await guest().get('/readyz')).status).toBe(503);
   expect((await guest().get('/')).status).toBe(200);
   expect(await server.ended).toEqual({ code: 70, signal: null });
-  expect(lines()).toContainEqual(expect.objectContaining({ level: 50, msg: expect.stringContaining('no plugin is to blame') }));
+  expect(lines()).toContainEqual(
+    expect.objectContaining({ level: 50, msg: expect.stringContaining('no plugin is to blame') }),
+  );
 });

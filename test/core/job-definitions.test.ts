@@ -10,7 +10,13 @@ import { openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts
 
 const PATIENT = { timeout: 15_000, interval: 5 };
 const supervisor = new Supervisor(testLog);
-const queue = (): JobQueue => new JobQueue({ data, supervisor, log: testLog, fleet: { announce: () => Promise.resolve(), listen: () => () => undefined } });
+const queue = (): JobQueue =>
+  new JobQueue({
+    data,
+    supervisor,
+    log: testLog,
+    fleet: { announce: () => Promise.resolve(), listen: () => () => undefined },
+  });
 let test: TestDatabase;
 let data: Database;
 let jobs: JobQueue;
@@ -27,8 +33,13 @@ afterAll(async () => {
 
 describe('a job', () => {
   it('is refused when its payload does not fit its schema', async () => {
-    const { job } = jobs.define<{ to: string }>('mail', 'send', { schema: Type.Object({ to: Type.String() }), run: () => undefined });
-    await expect(job.add({} as { to: string })).rejects.toThrow('[mail] adds a job "send" whose payload does not fit its schema: to is required');
+    const { job } = jobs.define<{ to: string }>('mail', 'send', {
+      schema: Type.Object({ to: Type.String() }),
+      run: () => undefined,
+    });
+    await expect(job.add({} as { to: string })).rejects.toThrow(
+      '[mail] adds a job "send" whose payload does not fit its schema: to is required',
+    );
   });
 
   it('can be cancelled while it waits, also in the transaction that added it', async () => {
@@ -43,29 +54,38 @@ describe('a job', () => {
 
   it('goes on with what is left to do, as one and the same job, and each time from its first attempt', async () => {
     const ran: unknown[] = [];
-    const run = ({ left }: { left: number }, { id, attempt, continueWith }: JobDelivery<{ left: number }>): Promise<void> => data.transaction(async () => {
-      ran.push([id, left, attempt]);
-      if (left > 0) await continueWith({ left: left - 1 });
-    });
+    const run = (
+      { left }: { left: number },
+      { id, attempt, continueWith }: JobDelivery<{ left: number }>,
+    ): Promise<void> =>
+      data.transaction(async () => {
+        ran.push([id, left, attempt]);
+        if (left > 0) await continueWith({ left: left - 1 });
+      });
     const { job } = jobs.define('walker', 'walk', { schema: Type.Object({ left: Type.Integer() }), run });
     await jobs.start();
     const id = await job.add({ left: 2 });
     await vi.waitFor(async () => expect(await data.all(sql`select id from job`)).toEqual([]), PATIENT);
-    expect(ran).toEqual([[id, 2, 1], [id, 1, 1], [id, 0, 1]]);
+    expect(ran).toEqual([
+      [id, 2, 1],
+      [id, 1, 1],
+      [id, 0, 1],
+    ]);
   });
 
   it('goes on from where it was stored when it is killed afterwards, and from before when that was not stored', async () => {
     const done: number[] = [];
     let fails = true;
-    const run = ({ left }: { left: number }, { continueWith }: JobDelivery<{ left: number }>): Promise<void> => data.transaction(async () => {
-      if (left === 0) return;
-      await continueWith({ left: left - 1 });
-      if (left === 2 && fails) {
-        fails = false;
-        throw new Error('the transaction is rolled back');
-      }
-      done.push(left);
-    });
+    const run = ({ left }: { left: number }, { continueWith }: JobDelivery<{ left: number }>): Promise<void> =>
+      data.transaction(async () => {
+        if (left === 0) return;
+        await continueWith({ left: left - 1 });
+        if (left === 2 && fails) {
+          fails = false;
+          throw new Error('the transaction is rolled back');
+        }
+        done.push(left);
+      });
     const definition = { schema: Type.Object({ left: Type.Integer() }), run, retry: [0] };
     const { job } = jobs.define('walker', 'walk', definition);
     await jobs.start();
@@ -85,13 +105,24 @@ describe('a job', () => {
     const { job } = jobs.define('walker', 'walk', { schema: Type.Object({ left: Type.Integer() }), run });
     await jobs.start();
     await job.add({ left: 3 });
-    await vi.waitFor(() => expect(refused).toEqual([expect.stringContaining('payload does not fit its schema'), 'another process has taken this work']), PATIENT);
+    await vi.waitFor(
+      () =>
+        expect(refused).toEqual([
+          expect.stringContaining('payload does not fit its schema'),
+          'another process has taken this work',
+        ]),
+      PATIENT,
+    );
     await jobs.stop();
     expect(await data.all(sql`delete from job returning payload`)).toEqual([{ payload: { left: 3 } }]);
   });
 
   it('that is wanted once is not stored again while one with its key waits', async () => {
-    const { job } = jobs.define<{ of: string }>('walker', 'once', { schema: Type.Object({ of: Type.String() }), key: ({ of }) => of, run: () => undefined });
+    const { job } = jobs.define<{ of: string }>('walker', 'once', {
+      schema: Type.Object({ of: Type.String() }),
+      key: ({ of }) => of,
+      run: () => undefined,
+    });
     const at = new Date('2100-01-01');
     const first = await job.add({ of: 'a' }, { at, once: true });
     expect(await job.add({ of: 'a' }, { once: true })).toBe(first);
@@ -111,21 +142,43 @@ describe('a job', () => {
     await begun.promise;
     await jobs.stop();
     expect(await data.all(sql`delete from job returning attempt, error`)).toEqual([{ attempt: 0, error: null }]);
-    expect(supervisor.report().filter(({ plugin }) => plugin === 'obedient')).toMatchObject([{ failures: 0, lastError: undefined }]);
+    expect(supervisor.report().filter(({ plugin }) => plugin === 'obedient')).toMatchObject([
+      { failures: 0, lastError: undefined },
+    ]);
   });
 
   it('with a cron expression runs when that is due, and once for all that was missed', async () => {
     const ran: unknown[] = [];
-    jobs.define('a', 'hourly', { schema: Type.Object({}), run: (payload) => void ran.push(payload), cron: '0 * * * *' });
+    jobs.define('a', 'hourly', {
+      schema: Type.Object({}),
+      run: (payload) => void ran.push(payload),
+      cron: '0 * * * *',
+    });
     await jobs.start();
-    await vi.waitFor(async () => expect(await data.all(sql`select listener, run_at > now() as ahead from job`)).toEqual([{ listener: 'a/job:hourly', ahead: true }]), PATIENT);
+    await vi.waitFor(
+      async () =>
+        expect(await data.all(sql`select listener, run_at > now() as ahead from job`)).toEqual([
+          { listener: 'a/job:hourly', ahead: true },
+        ]),
+      PATIENT,
+    );
     await jobs.stop();
     await data.all(sql`update job set run_at = now() - interval '5 hours'`);
     jobs = queue();
-    jobs.define('a', 'hourly', { schema: Type.Object({}), run: (payload) => void ran.push(payload), cron: '0 * * * *' });
+    jobs.define('a', 'hourly', {
+      schema: Type.Object({}),
+      run: (payload) => void ran.push(payload),
+      cron: '0 * * * *',
+    });
     await jobs.start();
     await vi.waitFor(() => expect(ran).toEqual([{}]), PATIENT);
-    await vi.waitFor(async () => expect(await data.all(sql`select run_at > now() as ahead, attempt, owner from job`)).toEqual([{ ahead: true, attempt: 0, owner: null }]), PATIENT);
+    await vi.waitFor(
+      async () =>
+        expect(await data.all(sql`select run_at > now() as ahead, attempt, owner from job`)).toEqual([
+          { ahead: true, attempt: 0, owner: null },
+        ]),
+      PATIENT,
+    );
     expect(ran).toEqual([{}]);
   });
 
@@ -137,19 +190,27 @@ describe('a job', () => {
     };
     jobs.define('b', 'hourly', { schema: Type.Object({}), run, cron: '0 * * * *', retry: [] });
     const due = (): Promise<unknown> => data.all(sql`update job set run_at = now() where listener = 'b/job:hourly'`);
-    const kept = () => data.all(sql`select run_at > now() as ahead, attempt, owner, failed_at, error from job where listener = 'b/job:hourly'`);
+    const kept = () =>
+      data.all(
+        sql`select run_at > now() as ahead, attempt, owner, failed_at, error from job where listener = 'b/job:hourly'`,
+      );
     await jobs.start();
     await vi.waitFor(async () => expect(await kept()).toHaveLength(1), PATIENT);
     expect(await jobs.report()).not.toContainEqual(expect.objectContaining({ listener: 'b/job:hourly' }));
     for (const error of ['no ink', null]) {
       await due();
       jobs.define('b', `wake ${String(error)}`, { schema: Type.Object({}), run: () => undefined });
-      await vi.waitFor(async () => expect(await kept()).toEqual([{ ahead: true, attempt: 0, owner: null, failed_at: null, error }]), PATIENT);
+      await vi.waitFor(
+        async () => expect(await kept()).toEqual([{ ahead: true, attempt: 0, owner: null, failed_at: null, error }]),
+        PATIENT,
+      );
     }
     expect(new Set(ids).size).toBe(2);
   });
 
   it('with an expression that cannot be read is refused', () => {
-    expect(() => jobs.define('a', 'odd', { schema: Type.Object({}), run: () => undefined, cron: 'now and then' })).toThrow(/^\[a\] has a job whose cron expression "now and then" cannot be read/);
+    expect(() =>
+      jobs.define('a', 'odd', { schema: Type.Object({}), run: () => undefined, cron: 'now and then' }),
+    ).toThrow(/^\[a\] has a job whose cron expression "now and then" cannot be read/);
   });
 });

@@ -37,7 +37,10 @@ beforeEach(async () => {
   const said: string[] = [];
   told = said;
   jobs = new JobQueue({ data, supervisor, log: testLog, fleet: fleetOf(said) });
-  bus = new HookBus(supervisor, { batch: () => data.batch(), store: (action, payload, batch) => jobs.store(action, payload, batch) });
+  bus = new HookBus(supervisor, {
+    batch: () => data.batch(),
+    store: (action, payload, batch) => jobs.store(action, payload, batch),
+  });
   bus.own('owner', [happened]);
 });
 afterEach(() => jobs.stop());
@@ -45,19 +48,31 @@ afterAll(() => supervisor.close());
 
 type Thing = { n: number; key?: string };
 
-const rows = (): Promise<{ listener: string; attempt: number; error: string | null; failed: boolean; owned: boolean; wait: number }[]> => data.all(sql<never>`
+const rows = (): Promise<
+  { listener: string; attempt: number; error: string | null; failed: boolean; owned: boolean; wait: number }[]
+> =>
+  data.all(sql<never>`
   select listener, attempt, error, failed_at is not null as failed, owner is not null as owned, extract(epoch from run_at - now())::float8 as wait from job order by listener, id`);
 /** Time passes for what waits in the table. */
 const later = (): Promise<unknown> => data.all(sql`update job set run_at = now() where failed_at is null`);
 const until = <T>(what: () => T | Promise<T>): Promise<T> => vi.waitFor(what, { timeout: 15_000, interval: 5 });
 
 /** A durable listener that remembers what it heard. */
-function hear(plugin: string, durability: Durability<Thing> = {}, run: (thing: Thing, delivery: Delivery) => unknown = () => undefined) {
+function hear(
+  plugin: string,
+  durability: Durability<Thing> = {},
+  run: (thing: Thing, delivery: Delivery) => unknown = () => undefined,
+) {
   const heard: { n: number; id: string; attempt: number }[] = [];
-  const stop = jobs.listen(plugin, happened.id, async (thing: Thing, delivery: Delivery) => {
-    heard.push({ n: thing.n, id: delivery.id, attempt: delivery.attempt });
-    await run(thing, delivery);
-  }, durability);
+  const stop = jobs.listen(
+    plugin,
+    happened.id,
+    async (thing: Thing, delivery: Delivery) => {
+      heard.push({ n: thing.n, id: delivery.id, attempt: delivery.attempt });
+      await run(thing, delivery);
+    },
+    durability,
+  );
   return { heard, stop };
 }
 
@@ -70,20 +85,24 @@ describe('storing', () => {
       return data.statements - before;
     };
     const nothing = await cost(async () => undefined);
-    expect(await cost(async () => {
-      await bus.emit(happened, { n: 1 });
-      await bus.emit(happened, { n: 2 });
-    })).toBe(nothing + 1);
+    expect(
+      await cost(async () => {
+        await bus.emit(happened, { n: 1 });
+        await bus.emit(happened, { n: 2 });
+      }),
+    ).toBe(nothing + 1);
     expect(await rows()).toHaveLength(6);
   });
 
   it('is undone with the transaction', async () => {
     const { heard } = hear('a');
     await jobs.start();
-    await expect(data.transaction(async () => {
-      await bus.emit(happened, { n: 1 });
-      throw new Error('no');
-    })).rejects.toThrow('no');
+    await expect(
+      data.transaction(async () => {
+        await bus.emit(happened, { n: 1 });
+        throw new Error('no');
+      }),
+    ).rejects.toThrow('no');
     await bus.emit(happened, { n: 2 });
     await until(() => expect(heard).toHaveLength(1));
     expect(heard[0]?.n).toBe(2);
@@ -91,10 +110,12 @@ describe('storing', () => {
 
   it('is told to the other processes once it is kept, and only then', async () => {
     hear('a');
-    await expect(data.transaction(async () => {
-      await bus.emit(happened, { n: 1 });
-      throw new Error('no');
-    })).rejects.toThrow('no');
+    await expect(
+      data.transaction(async () => {
+        await bus.emit(happened, { n: 1 });
+        throw new Error('no');
+      }),
+    ).rejects.toThrow('no');
     await data.transaction(async () => {
       await bus.emit(happened, { n: 2 });
       await data.all(sql`select 1`);
@@ -105,7 +126,11 @@ describe('storing', () => {
 
   it('keeps an action without a payload', async () => {
     const { heard } = hear('a');
-    const nothing = jobs.listen('b', 'nothing', (payload: unknown) => void heard.push({ n: payload === null ? 1 : 0, id: '', attempt: 0 }));
+    const nothing = jobs.listen(
+      'b',
+      'nothing',
+      (payload: unknown) => void heard.push({ n: payload === null ? 1 : 0, id: '', attempt: 0 }),
+    );
     await jobs.store('nothing', undefined, undefined);
     await jobs.start();
     await until(() => expect(heard).toEqual([{ n: 1, id: '', attempt: 0 }]));
@@ -132,7 +157,10 @@ describe('storing', () => {
   it('takes more work in one transaction than one statement can', async () => {
     hear('a');
     await data.transaction(() => Promise.all(Array.from({ length: 10_001 }, (_, n) => bus.emit(happened, { n }))));
-    expect(await data.one(sql`select count(*) as kept, max((payload->>'n')::integer) as last from job`)).toEqual({ kept: 10_001, last: 10_000 });
+    expect(await data.one(sql`select count(*) as kept, max((payload->>'n')::integer) as last from job`)).toEqual({
+      kept: 10_001,
+      last: 10_000,
+    });
   });
 });
 
@@ -169,8 +197,13 @@ describe('running', () => {
     });
     await jobs.start();
     await bus.emit(happened, { n: 1 });
-    for (const [attempt, seconds] of [[1, 60], [2, 120]] as const) {
-      await until(async () => expect(await rows()).toMatchObject([{ attempt, owned: false, error: 'the other side is down' }]));
+    for (const [attempt, seconds] of [
+      [1, 60],
+      [2, 120],
+    ] as const) {
+      await until(async () =>
+        expect(await rows()).toMatchObject([{ attempt, owned: false, error: 'the other side is down' }]),
+      );
       const [row] = await rows();
       expect(Math.ceil(row!.wait / 10) * 10).toBe(seconds);
       await later();
@@ -188,7 +221,11 @@ describe('running', () => {
     });
     await jobs.start();
     await bus.emit(happened, { n: 1 });
-    await until(async () => expect(await jobs.report()).toMatchObject([{ listener: 'a/thing.happened', failed: 1, waiting: 0, running: 0, error: 'down' }]));
+    await until(async () =>
+      expect(await jobs.report()).toMatchObject([
+        { listener: 'a/thing.happened', failed: 1, waiting: 0, running: 0, error: 'down' },
+      ]),
+    );
     down = false;
     expect(await jobs.retry('a/thing.happened')).toBe(1);
     await until(async () => expect(await rows()).toEqual([]));
@@ -219,7 +256,9 @@ describe('running', () => {
 
   it('lets a slow key delay nobody else', async () => {
     const gate = Promise.withResolvers<void>();
-    const { heard } = hear('a', { key: ({ key }) => key ?? '', perKey: 1 }, ({ key }) => (key === 'slow' ? gate.promise : undefined));
+    const { heard } = hear('a', { key: ({ key }) => key ?? '', perKey: 1 }, ({ key }) =>
+      key === 'slow' ? gate.promise : undefined,
+    );
     await data.transaction(async () => {
       for (let n = 0; n < 10; n++) await bus.emit(happened, { n, key: 'slow' });
       for (let n = 10; n < 20; n++) await bus.emit(happened, { n, key: 'fast' });
@@ -261,7 +300,9 @@ describe('a backlog', () => {
     await until(() => expect(begun).toBe(101));
     await until(async () => expect((await rows()).filter(({ owned }) => owned).length).toBeGreaterThan(1));
     await jobs.stop();
-    expect(await rows()).toEqual(Array.from({ length: 200 }, () => expect.objectContaining({ attempt: 0, owned: false })));
+    expect(await rows()).toEqual(
+      Array.from({ length: 200 }, () => expect.objectContaining({ attempt: 0, owned: false })),
+    );
     gate.resolve();
   });
 
@@ -270,14 +311,18 @@ describe('a backlog', () => {
     await jobs.start();
     await bus.emit(happened, { n: 1 });
     await until(() => expect(heard).toHaveLength(1));
-    await data.all(sql`insert into job (id, listener, payload, run_at) values (gen_random_uuid(), 'a/thing.happened', '{"n":2}', now() - interval '1 hour')`);
+    await data.all(
+      sql`insert into job (id, listener, payload, run_at) values (gen_random_uuid(), 'a/thing.happened', '{"n":2}', now() - interval '1 hour')`,
+    );
     await until(() => expect(heard.map(({ n }) => n)).toEqual([1, 2]));
   });
 });
 
 describe('stopping', () => {
   it('aborts what a stopped listener runs, puts it back uncounted, and keeps it for the listener’s return', async () => {
-    const first = hear('a', {}, (_, { signal }) => once(signal, 'abort').then(() => Promise.reject(signal.reason as Error)));
+    const first = hear('a', {}, (_, { signal }) =>
+      once(signal, 'abort').then(() => Promise.reject(signal.reason as Error)),
+    );
     await jobs.start();
     await bus.emit(happened, { n: 1 });
     await until(() => expect(first.heard).toHaveLength(1));

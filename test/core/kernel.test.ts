@@ -1,5 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ConfigurationError, Data, defineAction, defineEntity, defineExtensionPoint, definePermission, definePlugin, defineSurface, defineToken, Migration, p, pluginChanged, sql } from '#core';
+import {
+  ConfigurationError,
+  Data,
+  defineAction,
+  defineEntity,
+  defineExtensionPoint,
+  definePermission,
+  definePlugin,
+  defineSurface,
+  defineToken,
+  Migration,
+  p,
+  pluginChanged,
+  sql,
+} from '#core';
 import { startApp, type TestApp } from '#test';
 import { handleException, logStray } from '../../core/cli/stray.ts';
 import { plain, plainPlugin, Source } from './fixtures/plain.ts';
@@ -15,7 +29,8 @@ describe('a plugin that cannot start', () => {
   test('was never reachable, leaves nothing, keeps its cause, and the rest runs on', async () => {
     const undone: string[] = [];
     const half = definePlugin({
-      id: 'half', provides: { source: Source },
+      id: 'half',
+      provides: { source: Source },
       setup(_services, plugin): never {
         plugin.route(plain, { method: 'get', path: '/half', can: 'public' })(() => 1);
         plugin.on(pluginChanged, () => {});
@@ -26,7 +41,9 @@ describe('a plugin that cannot start', () => {
     });
     kernel().install(half);
     const before = { hooks: running.app.hooks.count(), routes: running.app.routes.list().length };
-    await expect(running.app.plugins.enable('half')).rejects.toThrow('"half" could not be switched on and stays off: the other half is missing');
+    await expect(running.app.plugins.enable('half')).rejects.toThrow(
+      '"half" could not be switched on and stays off: the other half is missing',
+    );
     expect(undone).toEqual(['aborted', 'deferred']);
     expect({ hooks: running.app.hooks.count(), routes: running.app.routes.list().length }).toEqual(before);
     expect(kernel().service(Source)).toBeUndefined();
@@ -37,16 +54,26 @@ describe('a plugin that cannot start', () => {
   test('does not keep the others from starting with the server', async () => {
     const broken = definePlugin({ id: 'broken', setup: () => Promise.reject(new Error('no ink')) });
     const needy = definePlugin({ id: 'needy', needs: { source: Source }, setup: () => {} });
-    const fine = definePlugin({ id: 'fine', setup: (_services, plugin) => plugin.route(plain, { method: 'get', path: '/fine', can: 'public' })(() => 'fine') });
+    const fine = definePlugin({
+      id: 'fine',
+      setup: (_services, plugin) => plugin.route(plain, { method: 'get', path: '/fine', can: 'public' })(() => 'fine'),
+    });
     await using server = await startApp({ plugins: [plainPlugin, broken, needy, fine] });
     expect((await server.client().get('/fine')).status).toBe(200);
     const states = server.app.plugins.list().map(({ id, state, problem }) => [id, state, problem]);
     expect(states).toContainEqual(['broken', 'failed', 'no ink']);
-    expect(states).toContainEqual(['needy', 'off', expect.stringContaining('needs "Source", which no installed plugin provides')]);
+    expect(states).toContainEqual([
+      'needy',
+      'off',
+      expect.stringContaining('needs "Source", which no installed plugin provides'),
+    ]);
   });
 
   test('ends the start where it must run and the operator’s configuration is at fault', async () => {
-    const pump = definePlugin({ id: 'pump', setup: () => Promise.reject(new ConfigurationError('PUMP_URL: there is no pump')) });
+    const pump = definePlugin({
+      id: 'pump',
+      setup: () => Promise.reject(new ConfigurationError('PUMP_URL: there is no pump')),
+    });
     await expect(startApp({ plugins: [pump], required: ['pump'] })).rejects.toThrow('PUMP_URL: there is no pump');
     await using server = await startApp({ plugins: [pump] });
     expect(server.app.kernel.state('pump')).toBe('failed');
@@ -54,8 +81,12 @@ describe('a plugin that cannot start', () => {
 
   test('is named when it promises a service that it does not return', async () => {
     const Promised = defineToken<number>('Promised');
-    kernel().install(definePlugin({ id: 'liar', provides: { promised: Promised }, setup: () => ({}) as { promised: number } }));
-    await expect(kernel().enable('liar')).rejects.toThrow('[liar] promises "promised" under `provides`, but setup did not return it');
+    kernel().install(
+      definePlugin({ id: 'liar', provides: { promised: Promised }, setup: () => ({}) as { promised: number } }),
+    );
+    await expect(kernel().enable('liar')).rejects.toThrow(
+      '[liar] promises "promised" under `provides`, but setup did not return it',
+    );
   });
 
   test('is named with the migration that broke, of which nothing is kept', async () => {
@@ -70,37 +101,69 @@ describe('a plugin that cannot start', () => {
   });
 
   test('may not use a table of another plugin', async () => {
-    const Shared = defineEntity({ name: 'Shared', tableName: 'shared_table', properties: { id: p.integer().primary() } });
+    const Shared = defineEntity({
+      name: 'Shared',
+      tableName: 'shared_table',
+      properties: { id: p.integer().primary() },
+    });
     const Again = defineEntity({ name: 'Again', tableName: 'shared_table', properties: { id: p.integer().primary() } });
     kernel().install(definePlugin({ id: 'first-owner', entities: [Shared], setup: () => {} }));
     kernel().install(definePlugin({ id: 'second-owner', entities: [Again], setup: () => {} }));
     await kernel().enable('first-owner');
-    await expect(kernel().enable('second-owner')).rejects.toThrow('[second-owner] has an entity on the table "shared_table", which belongs to "first-owner"');
+    await expect(kernel().enable('second-owner')).rejects.toThrow(
+      '[second-owner] has an entity on the table "shared_table", which belongs to "first-owner"',
+    );
   });
 
   test('may not define again what another has: it fails alone, the first one and everything else goes on', async () => {
     const Ink = defineToken<{ readonly colour: string }>('Ink');
     const shelves = defineExtensionPoint<string>('library.shelves');
     const lend = definePermission('library.lend', { label: 'lend', default: 'member' });
-    const first = definePlugin({ id: 'first', provides: { ink: Ink }, extensionPoints: [shelves], permissions: [lend], setup: () => ({ ink: { colour: 'blue' } }) });
+    const first = definePlugin({
+      id: 'first',
+      provides: { ink: Ink },
+      extensionPoints: [shelves],
+      permissions: [lend],
+      setup: () => ({ ink: { colour: 'blue' } }),
+    });
     const twins = [
       definePlugin({ id: 'same-service', provides: { ink: Ink }, setup: () => ({ ink: { colour: 'red' } }) }),
       definePlugin({ id: 'same-list', extensionPoints: [shelves], setup: () => {} }),
       definePlugin({ id: 'same-permission', permissions: [lend], setup: () => {} }),
-      definePlugin({ id: 'same-surface', setup: (_services, plugin) => plugin.surface(defineSurface('other', { prefix: '/' }), { enter: () => undefined, succeed: () => {}, fail: () => {} }) }),
+      definePlugin({
+        id: 'same-surface',
+        setup: (_services, plugin) =>
+          plugin.surface(defineSurface('other', { prefix: '/' }), {
+            enter: () => undefined,
+            succeed: () => {},
+            fail: () => {},
+          }),
+      }),
       definePlugin({ id: 'half-imported', needs: { ink: undefined as unknown as typeof Ink }, setup: () => {} }),
-      definePlugin({ id: 'round', needs: { ink: defineToken('RoundAndRound') }, provides: { ink: defineToken('RoundAndRound') }, setup: () => ({ ink: 1 }) }),
+      definePlugin({
+        id: 'round',
+        needs: { ink: defineToken('RoundAndRound') },
+        provides: { ink: defineToken('RoundAndRound') },
+        setup: () => ({ ink: 1 }),
+      }),
       definePlugin({ id: 'first', setup: () => {} }),
     ];
     await using server = await startApp({ plugins: [plainPlugin, first, ...twins], required: ['plain', 'round'] });
-    const problems = Object.fromEntries(server.app.plugins.list().map(({ id, state, problem }) => [id, `${state}: ${problem}`]));
+    const problems = Object.fromEntries(
+      server.app.plugins.list().map(({ id, state, problem }) => [id, `${state}: ${problem}`]),
+    );
     expect(problems).toEqual({
-      plain: 'active: undefined', first: 'active: undefined',
+      plain: 'active: undefined',
+      first: 'active: undefined',
       'same-service': 'failed: [same-service] provides "Ink", which plugin "first" already provides; keep one',
-      'same-list': 'failed: [same-list] defines the extension point "library.shelves", which plugin "first" defines already; give it another id',
-      'same-permission': 'failed: [same-permission] defines the permission "library.lend", which plugin "first" defines already; give it another id',
-      'same-surface': 'failed: [same-surface] answers on the surface "other" under /, which plugin "plain" does already; keep one',
-      'half-imported': 'failed: [half-imported] lists something undefined under `needs`; two modules that import each other may be why',
+      'same-list':
+        'failed: [same-list] defines the extension point "library.shelves", which plugin "first" defines already; give it another id',
+      'same-permission':
+        'failed: [same-permission] defines the permission "library.lend", which plugin "first" defines already; give it another id',
+      'same-surface':
+        'failed: [same-surface] answers on the surface "other" under /, which plugin "plain" does already; keep one',
+      'half-imported':
+        'failed: [half-imported] lists something undefined under `needs`; two modules that import each other may be why',
       round: expect.stringContaining('off: [round] is part of a dependency cycle'),
     });
     expect(server.app.kernel.service(Ink)).toEqual({ colour: 'blue' });
@@ -123,13 +186,22 @@ describe('a plugin that cannot start', () => {
         }
       },
     });
-    const after = definePlugin({ id: 'after', setup: (_services, plugin) => plugin.route(plain, { method: 'get', path: '/after', can: 'public' })(() => 1) });
+    const after = definePlugin({
+      id: 'after',
+      setup: (_services, plugin) => plugin.route(plain, { method: 'get', path: '/after', can: 'public' })(() => 1),
+    });
     await using server = await startApp({ plugins: [plainPlugin, sleepy, after], settings: { 'hooks.setup': 1_000 } });
-    expect(server.app.plugins.list().map(({ id, state, problem }) => [id, state, problem])).toContainEqual(['sleepy', 'failed', 'its setup did not finish within 1000 ms']);
+    expect(server.app.plugins.list().map(({ id, state, problem }) => [id, state, problem])).toContainEqual([
+      'sleepy',
+      'failed',
+      'its setup did not finish within 1000 ms',
+    ]);
     expect((await server.client().get('/after')).status).toBe(200);
     const hooks = server.app.hooks.count();
     gate.resolve();
-    await expect.poll(() => [undone, late.map(String)]).toEqual([['before', 'after'], ['PluginError: [sleepy] has stopped, so it can register nothing any more']]);
+    await expect
+      .poll(() => [undone, late.map(String)])
+      .toEqual([['before', 'after'], ['PluginError: [sleepy] has stopped, so it can register nothing any more']]);
     expect(server.app.hooks.count()).toBe(hooks);
   });
 
@@ -138,7 +210,9 @@ describe('a plugin that cannot start', () => {
     const action = defineAction<string>('foreign.action');
     kernel().install(definePlugin({ id: 'curious', setup: (_services, plugin) => void plugin.extensions(point) }));
     kernel().install(definePlugin({ id: 'loud', setup: (_services, plugin) => plugin.emit(action, '') }));
-    await expect(kernel().enable('curious')).rejects.toThrow('[curious] reads the list "foreign.list" without listing it');
+    await expect(kernel().enable('curious')).rejects.toThrow(
+      '[curious] reads the list "foreign.list" without listing it',
+    );
     await expect(kernel().enable('loud')).rejects.toThrow('[loud] may not raise "foreign.action" before listing it');
   });
 });
@@ -149,15 +223,25 @@ describe('services', () => {
   let started = 0;
   const mill = definePlugin({ id: 'mill', provides: { mill: Mill }, setup: () => ({ mill: { number: ++started } }) });
   const seen: string[] = [];
-  const cup = definePlugin({ id: 'cup', needs: { mill: Mill }, provides: { cup: Cup }, setup: ({ mill: source }) => (seen.push(`cup ${source.number}`), { cup: source }) });
+  const cup = definePlugin({
+    id: 'cup',
+    needs: { mill: Mill },
+    provides: { cup: Cup },
+    setup: ({ mill: source }) => (seen.push(`cup ${source.number}`), { cup: source }),
+  });
   const table = definePlugin({
-    id: 'table', needs: { cup: Cup },
+    id: 'table',
+    needs: { cup: Cup },
     setup: ({ cup: source }, plugin) => {
       seen.push(`table ${source.number}`);
       plugin.defer(() => void seen.push('table cleared'));
     },
   });
-  const spoon = definePlugin({ id: 'spoon', wants: { mill: Mill }, setup: ({ mill: source }) => void seen.push(`spoon ${source?.number ?? 'alone'}`) });
+  const spoon = definePlugin({
+    id: 'spoon',
+    wants: { mill: Mill },
+    setup: ({ mill: source }) => void seen.push(`spoon ${source?.number ?? 'alone'}`),
+  });
 
   beforeAll(() => [spoon, table, cup, mill].forEach((plugin) => kernel().install(plugin)));
 
@@ -192,19 +276,25 @@ describe('services', () => {
 describe('stopping', () => {
   test('undoes in reverse, after the signal, even where one undoing throws', async () => {
     const order: string[] = [];
-    kernel().install(definePlugin({
-      id: 'orderly',
-      setup(_services, plugin) {
-        plugin.signal.addEventListener('abort', () => order.push('signal'));
-        plugin.defer(() => void order.push('first'));
-        plugin.defer(() => { throw new Error('stuck'); });
-        plugin.defer(() => void order.push('last'));
-      },
-    }));
+    kernel().install(
+      definePlugin({
+        id: 'orderly',
+        setup(_services, plugin) {
+          plugin.signal.addEventListener('abort', () => order.push('signal'));
+          plugin.defer(() => void order.push('first'));
+          plugin.defer(() => {
+            throw new Error('stuck');
+          });
+          plugin.defer(() => void order.push('last'));
+        },
+      }),
+    );
     await kernel().enable('orderly');
     await kernel().disable('orderly');
     expect(order).toEqual(['signal', 'last', 'first']);
-    expect(running.lines.filter((line) => line['plugin'] === 'orderly').map(({ message }) => message)).toEqual(['stopping failed in part; what it left may need a restart of the process']);
+    expect(running.lines.filter((line) => line['plugin'] === 'orderly').map(({ message }) => message)).toEqual([
+      'stopping failed in part; what it left may need a restart of the process',
+    ]);
   });
 
   test('goes on where what is to be undone hangs', async () => {
@@ -248,7 +338,12 @@ describe('stopping', () => {
 
   test('whoever listens hears of plugins that come and go', async () => {
     const heard: string[] = [];
-    kernel().install(definePlugin({ id: 'porter', setup: (_services, plugin) => plugin.on(pluginChanged, ({ id, state }) => void heard.push(`${id} ${state}`)) }));
+    kernel().install(
+      definePlugin({
+        id: 'porter',
+        setup: (_services, plugin) => plugin.on(pluginChanged, ({ id, state }) => void heard.push(`${id} ${state}`)),
+      }),
+    );
     kernel().install(definePlugin({ id: 'guest', needs: { data: Data }, setup: () => {} }));
     await kernel().enable('porter');
     await kernel().enable('guest');
@@ -258,19 +353,40 @@ describe('stopping', () => {
 });
 
 describe('an exception that nobody caught', () => {
-  const at = (...files: readonly string[]): Error => Object.assign(new Error('out of nowhere'), { stack: ['Error: out of nowhere', ...files.map((file) => `    at f (${file}:1:1)`)].join('\n') });
+  const at = (...files: readonly string[]): Error =>
+    Object.assign(new Error('out of nowhere'), {
+      stack: ['Error: out of nowhere', ...files.map((file) => `    at f (${file}:1:1)`)].join('\n'),
+    });
   const dependent = definePlugin({ id: 'dependent', needs: { source: Source }, setup: () => {} });
-  const careless = definePlugin({ id: 'careless', folder: '/far/careless', provides: { source: Source }, setup: () => ({ source: { number: 1 } }) });
+  const careless = definePlugin({
+    id: 'careless',
+    folder: '/far/careless',
+    provides: { source: Source },
+    setup: () => ({ source: { number: 1 } }),
+  });
   const pillar = definePlugin({ id: 'pillar', folder: '/far/pillar', setup: () => {} });
-  const states = ({ app }: TestApp): Record<string, string> => Object.fromEntries(app.plugins.list().map(({ id, state }) => [id, state]));
+  const states = ({ app }: TestApp): Record<string, string> =>
+    Object.fromEntries(app.plugins.list().map(({ id, state }) => [id, state]));
 
   test('switches the plugin off that let it through, with what needs it, and says why, until somebody switches it on', async () => {
     await using server = await startApp({ plugins: [plainPlugin, careless, dependent, pillar], required: ['pillar'] });
-    const deep = at('node:internal/timers', 'file:///far/pillar/service.ts', '/far/careless-not/x.ts', 'file:///far/careless/node_modules/x/index.js', 'node:events');
+    const deep = at(
+      'node:internal/timers',
+      'file:///far/pillar/service.ts',
+      '/far/careless-not/x.ts',
+      'file:///far/careless/node_modules/x/index.js',
+      'node:events',
+    );
     expect(await handleException(server.app, deep)).toBe(true);
     expect(states(server)).toEqual({ plain: 'active', careless: 'failed', dependent: 'off', pillar: 'active' });
     expect(server.app.plugins.list().find(({ id }) => id === 'careless')?.problem).toBe('out of nowhere');
-    expect(server.lines).toContainEqual(expect.objectContaining({ level: 'error', plugin: 'careless', message: expect.stringContaining('it is switched off in this process') }));
+    expect(server.lines).toContainEqual(
+      expect.objectContaining({
+        level: 'error',
+        plugin: 'careless',
+        message: expect.stringContaining('it is switched off in this process'),
+      }),
+    );
     await server.app.plugins.reconcile();
     expect(states(server)).toMatchObject({ careless: 'failed' });
     await server.app.plugins.enable('careless');
@@ -281,8 +397,13 @@ describe('an exception that nobody caught', () => {
     await using server = await startApp({ plugins: [plainPlugin, careless] });
     const again = at('/far/careless/service.ts');
     for (let time = 0; time < 20; time++) expect(await handleException(server.app, again)).toBe(true);
-    expect(server.lines.filter(({ plugin, level }) => plugin === 'careless' && level === 'error').map(({ message }) => message)).toEqual([
-      expect.stringContaining('it is switched off in this process'), expect.stringContaining('something it left behind goes on throwing'),
+    expect(
+      server.lines
+        .filter(({ plugin, level }) => plugin === 'careless' && level === 'error')
+        .map(({ message }) => message),
+    ).toEqual([
+      expect.stringContaining('it is switched off in this process'),
+      expect.stringContaining('something it left behind goes on throwing'),
     ]);
   });
 
@@ -299,8 +420,19 @@ describe('a rejection that nobody awaits', () => {
   test('is laid at the door of the plugin whose folder is in its stack', () => {
     kernel().install(definePlugin({ id: 'careless', folder: import.meta.dirname, setup: () => {} }));
     logStray(running.app, new Error('forgotten'));
-    expect(running.lines.at(-1)).toMatchObject({ level: 'error', plugin: 'careless', message: expect.stringContaining('was not awaited') });
-    expect(running.app.supervisor.report()).toContainEqual(expect.objectContaining({ plugin: 'careless', task: 'promises that nobody awaits', failures: 1, lastError: 'forgotten' }));
+    expect(running.lines.at(-1)).toMatchObject({
+      level: 'error',
+      plugin: 'careless',
+      message: expect.stringContaining('was not awaited'),
+    });
+    expect(running.app.supervisor.report()).toContainEqual(
+      expect.objectContaining({
+        plugin: 'careless',
+        task: 'promises that nobody awaits',
+        failures: 1,
+        lastError: 'forgotten',
+      }),
+    );
   });
 
   test('is logged as unknown where no plugin is to be seen', () => {

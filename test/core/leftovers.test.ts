@@ -16,16 +16,28 @@ const footprint = () => {
   return {
     running: app.kernel.active().toSorted(),
     hooks: app.hooks.count(),
-    owned: app.hooks.hooks().map(({ hook, plugin }) => `${plugin} ${hook.kind} ${hook.id}`).sort(),
-    routes: app.routes.list().map(({ plugin, method, surface, path }) => `${plugin} ${method} ${surface.id} ${path}`).sort(),
+    owned: app.hooks
+      .hooks()
+      .map(({ hook, plugin }) => `${plugin} ${hook.kind} ${hook.id}`)
+      .sort(),
+    routes: app.routes
+      .list()
+      .map(({ plugin, method, surface, path }) => `${plugin} ${method} ${surface.id} ${path}`)
+      .sort(),
     extensions: app.extensions.count(),
-    tasks: app.supervisor.report().map(({ plugin, task }) => `${plugin} ${task}`).sort(),
+    tasks: app.supervisor
+      .report()
+      .map(({ plugin, task }) => `${plugin} ${task}`)
+      .sort(),
   };
 };
 
 /** Timers that were set and neither ran out nor were cleared, those included that do not keep the process alive. */
 const timers = new Set<number>();
-createHook({ init: (id, type) => void (type === 'Timeout' && timers.add(id)), destroy: (id) => void timers.delete(id) }).enable();
+createHook({
+  init: (id, type) => void (type === 'Timeout' && timers.add(id)),
+  destroy: (id) => void timers.delete(id),
+}).enable();
 
 async function offAndOn(id: string): Promise<void> {
   const before = running.app.kernel.active();
@@ -36,7 +48,10 @@ async function offAndOn(id: string): Promise<void> {
 
 describe(`switched off and on ${TIMES} times, a plugin leaves hooks, routes, lists, jobs and timers as they were`, () => {
   test('every configured plugin runs', () => {
-    const broken = running.app.plugins.list().filter(({ state }) => state !== 'active').map(({ id, problem }) => `${id}: ${problem}`);
+    const broken = running.app.plugins
+      .list()
+      .filter(({ state }) => state !== 'active')
+      .map(({ id, problem }) => `${id}: ${problem}`);
     expect(broken).toEqual([]);
     expect(running.app.kernel.active().toSorted()).toEqual([...configuration.plugins].sort());
   });
@@ -53,7 +68,9 @@ describe(`switched off and on ${TIMES} times, a plugin leaves hooks, routes, lis
 
   test('a timer that is forgotten would be seen', async () => {
     const forgotten: NodeJS.Timeout[] = [];
-    running.app.kernel.install(definePlugin({ id: 'leaky', setup: () => void forgotten.push(setInterval(() => {}, 60_000).unref()) }));
+    running.app.kernel.install(
+      definePlugin({ id: 'leaky', setup: () => void forgotten.push(setInterval(() => {}, 60_000).unref()) }),
+    );
     const before = timers.size;
     // Many, because timers of the server may end meanwhile.
     for (let time = 0; time < 10 * TIMES; time++) {
@@ -66,6 +83,13 @@ describe(`switched off and on ${TIMES} times, a plugin leaves hooks, routes, lis
 
   test('with all of them off nothing is left at all', async () => {
     for (const id of configuration.plugins) await running.app.kernel.disable(id);
-    expect(footprint()).toEqual({ running: [], hooks: 0, owned: ['kernel action plugin.changed'], routes: [], extensions: 0, tasks: [] });
+    expect(footprint()).toEqual({
+      running: [],
+      hooks: 0,
+      owned: ['kernel action plugin.changed'],
+      routes: [],
+      extensions: 0,
+      tasks: [],
+    });
   });
 });

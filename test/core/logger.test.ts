@@ -15,9 +15,17 @@ async function line(expression: string): Promise<Record<string, any>> {
 
 test('a failed statement is logged without the values that were in it', async () => {
   const values = `{ code: '23502', table: 'account', query: "insert 'HASH'", params: ['HASH'], detail: 'Failing row contains (HASH)', where: 'parameter HASH' }`;
-  const { error, msg } = await line(`{ error: Object.assign(new Error('null value'), ${values}, { previous: Object.assign(new Error('inner'), ${values}) }) }`);
+  const { error, msg } = await line(
+    `{ error: Object.assign(new Error('null value'), ${values}, { previous: Object.assign(new Error('inner'), ${values}) }) }`,
+  );
   expect(JSON.stringify(error)).not.toContain('HASH');
-  expect([msg, error.message, error.code, error.table, error.previous.code]).toEqual(['it failed', 'null value', '23502', 'account', '23502']);
+  expect([msg, error.message, error.code, error.table, error.previous.code]).toEqual([
+    'it failed',
+    'null value',
+    '23502',
+    'account',
+    '23502',
+  ]);
   expect(error.stack).toContain('null value');
 });
 

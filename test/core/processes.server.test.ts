@@ -7,19 +7,29 @@ import { plain, plainPlugin } from './fixtures/plain.ts';
 /** Milliseconds within which every process has followed a change. */
 const SOON = 2_000;
 
-const greeter = (): Plugin => definePlugin({
-  id: 'greeter',
-  settings: Type.Object({ 'greeter.word': Type.String({ default: 'Hello' }) }),
-  setup: (_services, plugin) => plugin.route(plain, { method: 'get', path: '/greeting', can: 'public' })(() => plugin.settings['greeter.word']),
-});
-const guest = (): Plugin => definePlugin({ id: 'guest', setup: (_services, plugin) => plugin.route(plain, { method: 'get', path: '/guest', can: 'public' })(() => 'guest') });
+const greeter = (): Plugin =>
+  definePlugin({
+    id: 'greeter',
+    settings: Type.Object({ 'greeter.word': Type.String({ default: 'Hello' }) }),
+    setup: (_services, plugin) =>
+      plugin.route(plain, { method: 'get', path: '/greeting', can: 'public' })(() => plugin.settings['greeter.word']),
+  });
+const guest = (): Plugin =>
+  definePlugin({
+    id: 'guest',
+    setup: (_services, plugin) => plugin.route(plain, { method: 'get', path: '/guest', can: 'public' })(() => 'guest'),
+  });
 
 let first: TestApp;
 let second: TestApp;
 beforeAll(async () => {
   first = await startApp({ plugins: [cache, plainPlugin, greeter(), guest()], realClock: true });
   const { databaseUrl, redisUrl } = first.app.environment;
-  second = await startApp({ plugins: [cache, plainPlugin, greeter(), guest()], realClock: true, environment: { databaseUrl, redisUrl } });
+  second = await startApp({
+    plugins: [cache, plainPlugin, greeter(), guest()],
+    realClock: true,
+    environment: { databaseUrl, redisUrl },
+  });
 });
 afterAll(async () => {
   await second[Symbol.asyncDispose]();
@@ -49,7 +59,11 @@ describe('several processes on one database and one Redis', () => {
   test('one that comes later finds what the others decided', async () => {
     await first.app.plugins.disable('guest');
     const { databaseUrl, redisUrl } = first.app.environment;
-    await using third = await startApp({ plugins: [cache, plainPlugin, greeter(), guest()], realClock: true, environment: { databaseUrl, redisUrl } });
+    await using third = await startApp({
+      plugins: [cache, plainPlugin, greeter(), guest()],
+      realClock: true,
+      environment: { databaseUrl, redisUrl },
+    });
     expect((await answer(third, '/guest'))[0]).toBe(404);
     expect(await answer(third, '/greeting')).toEqual([200, 'Ahoy']);
   });
@@ -57,6 +71,8 @@ describe('several processes on one database and one Redis', () => {
   test('without Redis a second one refuses to start, and says what to set', async () => {
     await using alone = await startApp({ plugins: [plainPlugin], environment: { redisUrl: undefined } });
     const { databaseUrl } = alone.app.environment;
-    await expect(startApp({ plugins: [plainPlugin], environment: { databaseUrl, redisUrl: undefined } })).rejects.toThrow('Another process serves this database already. Stop it, or set REDIS_URL');
+    await expect(
+      startApp({ plugins: [plainPlugin], environment: { databaseUrl, redisUrl: undefined } }),
+    ).rejects.toThrow('Another process serves this database already. Stop it, or set REDIS_URL');
   });
 });

@@ -20,10 +20,21 @@ const slow = definePlugin({
     plugin.route(plain, { method: 'get', path: '/quick', can: 'public' })(() => 'quick');
   },
 });
-const source = definePlugin({ id: 'source', provides: { source: Source }, setup: () => ({ source: { number: ++starts } }) });
+const source = definePlugin({
+  id: 'source',
+  provides: { source: Source },
+  setup: () => ({ source: { number: ++starts } }),
+});
 const reader = definePlugin({
-  id: 'reader', needs: { source: Source },
-  setup: ({ source: { number } }, plugin) => plugin.route(plain, { method: 'get', path: '/number/:of', params: Type.Object({ of: Type.String() }), can: 'public' })(() => number),
+  id: 'reader',
+  needs: { source: Source },
+  setup: ({ source: { number } }, plugin) =>
+    plugin.route(plain, {
+      method: 'get',
+      path: '/number/:of',
+      params: Type.Object({ of: Type.String() }),
+      can: 'public',
+    })(() => number),
 });
 
 let running: TestApp;
@@ -76,7 +87,11 @@ describe('restarting a plugin', () => {
   });
 
   test('restarting the plugin behind the surface keeps every address on it', async () => {
-    const waiting = [running.app.kernel.restart('plain'), running.client().get('/quick'), running.client().get('/number/1')] as const;
+    const waiting = [
+      running.app.kernel.restart('plain'),
+      running.client().get('/quick'),
+      running.client().get('/number/1'),
+    ] as const;
     const [, quick, number] = await Promise.all(waiting);
     expect([quick.status, number.status]).toEqual([200, 200]);
   });

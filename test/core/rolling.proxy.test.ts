@@ -48,12 +48,31 @@ let nginx: ChildProcess;
 let url: string;
 const ports: number[] = [];
 const servers: ServerProcess[] = [];
-const start = (at: number): Promise<ServerProcess> => startServer(place, [process.execPath, 'core/main.ts'], { PORT: String(ports[at]), DRAIN_SECONDS: '1', SECRET_KEY: 'x'.repeat(32) });
+const start = (at: number): Promise<ServerProcess> =>
+  startServer(place, [process.execPath, 'core/main.ts'], {
+    PORT: String(ports[at]),
+    DRAIN_SECONDS: '1',
+    SECRET_KEY: 'x'.repeat(32),
+  });
 
 beforeAll(async () => {
   place = await makeTestPlace();
-  await parley(place, 'install', '--admin-username', 'ada', '--admin-email', 'ada@example.org', '--admin-password', PASSWORD);
-  for (const [key, value] of Object.entries({ 'api.rate_limit_user': '1000000', 'api.rate_limit_ip': '1000000', 'posts.rate_limit': '1000000' })) await parley(place, 'setting', 'set', key, value);
+  await parley(
+    place,
+    'install',
+    '--admin-username',
+    'ada',
+    '--admin-email',
+    'ada@example.org',
+    '--admin-password',
+    PASSWORD,
+  );
+  for (const [key, value] of Object.entries({
+    'api.rate_limit_user': '1000000',
+    'api.rate_limit_ip': '1000000',
+    'posts.rate_limit': '1000000',
+  }))
+    await parley(place, 'setting', 'set', key, value);
   for (const at of [0, 1]) {
     ports.push(await freePort());
     servers.push(await start(at));
@@ -63,7 +82,9 @@ beforeAll(async () => {
   await chmod(folder, 0o777);
   const port = await freePort();
   await writeFile(join(folder, 'nginx.conf'), site(port, ports, folder));
-  nginx = spawn(proxyPath(process.env), ['-c', join(folder, 'nginx.conf'), '-e', join(folder, 'error.log')], { stdio: 'ignore' });
+  nginx = spawn(proxyPath(process.env), ['-c', join(folder, 'nginx.conf'), '-e', join(folder, 'error.log')], {
+    stdio: 'ignore',
+  });
   url = `http://127.0.0.1:${port}`;
   await expectAnswer();
 }, 120_000);
@@ -77,7 +98,13 @@ afterAll(async () => {
 
 async function expectAnswer(): Promise<void> {
   for (let tries = 0; tries < 100; tries++) {
-    if (await fetch(`${url}/healthz`).then(({ ok }) => ok, () => false)) return;
+    if (
+      await fetch(`${url}/healthz`).then(
+        ({ ok }) => ok,
+        () => false,
+      )
+    )
+      return;
     await new Promise((again) => setTimeout(again, 50));
   }
   throw new Error('nginx does not answer');
@@ -85,7 +112,11 @@ async function expectAnswer(): Promise<void> {
 
 test('behind nginx as the guide sets it up, processes restart one after the other under load and no request fails, readers\u2019 or writers\u2019', async () => {
   const token = await tokenOf();
-  const discussion = await send('POST', '/api/discussions', token, { title: 'Rolling', content: 'x', category_id: 'general' });
+  const discussion = await send('POST', '/api/discussions', token, {
+    title: 'Rolling',
+    content: 'x',
+    category_id: 'general',
+  });
   expect(discussion.status).toBe(201);
   const { discussion_id: id } = JSON.parse(discussion.body) as { discussion_id: string };
   const over = new AbortController();
@@ -99,8 +130,18 @@ test('behind nginx as the guide sets it up, processes restart one after the othe
     }
   };
   const load = [
-    ...Array.from({ length: READERS }, (_, n) => repeat(() => send('GET', ['/', '/d/1', '/api/discussions', '/feed/rss'][n % 4]!, undefined), n % 4 === 1 ? 301 : 200)),
-    ...Array.from({ length: WRITERS }, () => repeat(() => send('POST', '/api/posts', token, { discussion_id: id, content: 'Written while processes restart' }), 201)),
+    ...Array.from({ length: READERS }, (_, n) =>
+      repeat(
+        () => send('GET', ['/', '/d/1', '/api/discussions', '/feed/rss'][n % 4]!, undefined),
+        n % 4 === 1 ? 301 : 200,
+      ),
+    ),
+    ...Array.from({ length: WRITERS }, () =>
+      repeat(
+        () => send('POST', '/api/posts', token, { discussion_id: id, content: 'Written while processes restart' }),
+        201,
+      ),
+    ),
   ];
   for (const at of [0, 1]) {
     expect(await servers[at]!.end('SIGTERM')).toEqual({ code: 0, signal: null });
@@ -130,16 +171,27 @@ async function tokenOf(): Promise<string> {
   const jar = new Map<string, string>();
   const call = async (path: string, form?: Record<string, string>): Promise<string> => {
     const response = await fetch(url + path, {
-      method: form ? 'POST' : 'GET', redirect: 'manual', headers: { cookie: [...jar].map((pair) => pair.join('=')).join('; '), accept: form?.['identifier'] ? 'text/html' : '*/*' },
+      method: form ? 'POST' : 'GET',
+      redirect: 'manual',
+      headers: {
+        cookie: [...jar].map((pair) => pair.join('=')).join('; '),
+        accept: form?.['identifier'] ? 'text/html' : '*/*',
+      },
       ...(form && { body: new URLSearchParams(form) }),
     });
-    for (const line of response.headers.getSetCookie()) jar.set(line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1).split(';')[0]!);
+    for (const line of response.headers.getSetCookie())
+      jar.set(line.slice(0, line.indexOf('=')), line.slice(line.indexOf('=') + 1).split(';')[0]!);
     return response.text();
   };
   const csrf = async (path: string): Promise<string> => /csrf-token" content="([^"]*)/.exec(await call(path))![1]!;
   await call('/login', { identifier: 'ada', password: PASSWORD, _csrf: await csrf('/login') });
   const answer = await fetch(`${url}/settings/security/api-token`, {
-    method: 'POST', headers: { accept: 'application/json', 'x-csrf-token': await csrf('/settings/security'), cookie: [...jar].map((pair) => pair.join('=')).join('; ') },
+    method: 'POST',
+    headers: {
+      accept: 'application/json',
+      'x-csrf-token': await csrf('/settings/security'),
+      cookie: [...jar].map((pair) => pair.join('=')).join('; '),
+    },
   });
   return ((await answer.json()) as { token: string }).token;
 }
@@ -147,8 +199,16 @@ async function tokenOf(): Promise<string> {
 /** A connection of its own for each request, as nginx gets them from people: what fails has failed at the proxy. */
 const agent = new Agent({ keepAlive: false });
 
-async function send(method: string, path: string, token: string | undefined, body?: object): Promise<{ status: number; body: string }> {
-  const headers = { ...(token !== undefined && { authorization: `Bearer ${token}` }), ...(body && { 'content-type': 'application/json' }) };
+async function send(
+  method: string,
+  path: string,
+  token: string | undefined,
+  body?: object,
+): Promise<{ status: number; body: string }> {
+  const headers = {
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    ...(body && { 'content-type': 'application/json' }),
+  };
   const sent = request(url + path, { method, headers, agent }).end(body && JSON.stringify(body));
   const [response] = await once(sent, 'response');
   return { status: response.statusCode, body: await text(response) };

@@ -10,9 +10,11 @@ beforeAll(async () => {
 });
 afterAll(() => test.drop());
 
-const journal = (): readonly string[] => readdirSync(join(test.folder, 'database/pg_wal')).filter((name) => /^[0-9A-F]{24}$/.test(name));
+const journal = (): readonly string[] =>
+  readdirSync(join(test.folder, 'database/pg_wal')).filter((name) => /^[0-9A-F]{24}$/.test(name));
 /** Where the last checkpoint was made. */
-const checkpoints = async (): Promise<string> => (await test.database.one(sql<{ at: string }>`select checkpoint_lsn::text as at from pg_control_checkpoint()`))!.at;
+const checkpoints = async (): Promise<string> =>
+  (await test.database.one(sql<{ at: string }>`select checkpoint_lsn::text as at from pg_control_checkpoint()`))!.at;
 
 describe.runIf(!onServer)('the journal of the embedded database', () => {
   it('has a file in reserve from the beginning, so that a full disk never stops it', () => {
@@ -22,7 +24,8 @@ describe.runIf(!onServer)('the journal of the embedded database', () => {
   it('does not grow with what is written: a file that was filled is used again', async () => {
     for (let filled = 0; filled < 7; filled++) {
       const before = await checkpoints();
-      for (let part = 0; part < 3; part++) await test.database.all(sql`select pg_logical_emit_message(false, 'test', repeat('x', 9000000))`);
+      for (let part = 0; part < 3; part++)
+        await test.database.all(sql`select pg_logical_emit_message(false, 'test', repeat('x', 9000000))`);
       await expect.poll(checkpoints, { timeout: 20_000 }).not.toBe(before);
     }
     expect(journal().length).toBeLessThan(6);

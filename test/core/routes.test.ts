@@ -8,25 +8,50 @@ const BOOKS: Readonly<Record<string, { readonly owner: string }>> = { '1': { own
 
 /** What the requests below ask for. */
 function register(plugin: PluginHandle): void {
-  plugin.route(plain, { method: 'get', path: '/books/:id', params: Type.Object({ id: Type.Integer() }), can: 'public' })(({ params }) => ({ id: params.id }));
+  plugin.route(plain, {
+    method: 'get',
+    path: '/books/:id',
+    params: Type.Object({ id: Type.Integer() }),
+    can: 'public',
+  })(({ params }) => ({ id: params.id }));
   plugin.route(plain, { method: 'get', path: '/books/newest', can: 'public' })(() => ({ id: 'newest' }));
   plugin.route(plain, { method: 'get', path: '/books/:id/pages/:page', can: 'public' })(({ params }) => params);
   plugin.route(plain, { method: 'get', path: '/files/*path', can: 'public' })(({ params }) => params);
-  plugin.route(plain, { method: 'get', path: '/books', query: Type.Object({ page: Type.Integer({ minimum: 1, default: 1 }) }), can: 'public' })(({ query }) => query);
-  plugin.route(plain, { method: 'post', path: '/books', status: 201, body: Type.Object({ title: Type.String({ minLength: 2 }) }), can: keep })(({ body }) => body);
   plugin.route(plain, {
-    method: 'put', path: '/books/:id', can: 'public', body: Type.Object({ title: Type.String() }),
+    method: 'get',
+    path: '/books',
+    query: Type.Object({ page: Type.Integer({ minimum: 1, default: 1 }) }),
+    can: 'public',
+  })(({ query }) => query);
+  plugin.route(plain, {
+    method: 'post',
+    path: '/books',
+    status: 201,
+    body: Type.Object({ title: Type.String({ minLength: 2 }) }),
+    can: keep,
+  })(({ body }) => body);
+  plugin.route(plain, {
+    method: 'put',
+    path: '/books/:id',
+    can: 'public',
+    body: Type.Object({ title: Type.String() }),
     find: ({ params }) => BOOKS[params['id'] ?? ''],
     allow: ({ actor, target }) => actor.name === target.owner,
   })(({ target, body }) => ({ ...target, ...body }));
-  plugin.route(plain, { method: 'get', path: '/broken', can: 'public' })(() => { throw new Error('a secret of the inside'); });
-  plugin.route(plain, { method: 'get', path: '/gone', can: 'public' })(() => { throw new HttpError(410, 'It was here', { headers: { 'x-since': 'May' } }); });
+  plugin.route(plain, { method: 'get', path: '/broken', can: 'public' })(() => {
+    throw new Error('a secret of the inside');
+  });
+  plugin.route(plain, { method: 'get', path: '/gone', can: 'public' })(() => {
+    throw new HttpError(410, 'It was here', { headers: { 'x-since': 'May' } });
+  });
 }
 
 let running: TestApp;
 let visitor: Client;
 beforeAll(async () => {
-  running = await startApp({ plugins: [plainPlugin, definePlugin({ id: 'books', setup: (_services, plugin) => register(plugin) })] });
+  running = await startApp({
+    plugins: [plainPlugin, definePlugin({ id: 'books', setup: (_services, plugin) => register(plugin) })],
+  });
   visitor = running.client();
 });
 afterAll(() => running[Symbol.asyncDispose]());
@@ -84,14 +109,30 @@ describe('finding the route', () => {
   });
 
   test('a path that another plugin has already is refused at the start, by name', async () => {
-    running.app.kernel.install(definePlugin({ id: 'copycat', setup: (_services, plugin) => plugin.route(plain, { method: 'get', path: '/books/:name', can: 'public' })(() => 1) }));
-    await expect(running.app.kernel.enable('copycat')).rejects.toThrow('[copycat] registers GET //books/:name, which is taken');
+    running.app.kernel.install(
+      definePlugin({
+        id: 'copycat',
+        setup: (_services, plugin) =>
+          plugin.route(plain, { method: 'get', path: '/books/:name', can: 'public' })(() => 1),
+      }),
+    );
+    await expect(running.app.kernel.enable('copycat')).rejects.toThrow(
+      '[copycat] registers GET //books/:name, which is taken',
+    );
     expect((await visitor.get('/books/7')).status).toBe(200);
   });
 
   test('a path that is none is refused at the start, by name', async () => {
-    running.app.kernel.install(definePlugin({ id: 'sloppy', setup: (_services, plugin) => plugin.route(plain, { method: 'get', path: '/books/*all/pages', can: 'public' })(() => 1) }));
-    await expect(running.app.kernel.enable('sloppy')).rejects.toThrow('[sloppy] registers GET //books/*all/pages, which is no path');
+    running.app.kernel.install(
+      definePlugin({
+        id: 'sloppy',
+        setup: (_services, plugin) =>
+          plugin.route(plain, { method: 'get', path: '/books/*all/pages', can: 'public' })(() => 1),
+      }),
+    );
+    await expect(running.app.kernel.enable('sloppy')).rejects.toThrow(
+      '[sloppy] registers GET //books/*all/pages, which is no path',
+    );
     expect((await visitor.get('/books/7')).status).toBe(200);
   });
 });
@@ -104,7 +145,8 @@ describe('what comes in', () => {
   test('a query is coerced and filled with defaults, and refused with the field named', async () => {
     expect((await visitor.get('/books?page=2')).body).toEqual({ page: 2 });
     expect((await visitor.get('/books')).body).toEqual({ page: 1 });
-    for (const page of ['1e1', '%2B5', '%205', '5%20', '0x10', '5.0', '']) expect((await visitor.get(`/books?page=${page}`)).status, page).toBe(400);
+    for (const page of ['1e1', '%2B5', '%205', '5%20', '0x10', '5.0', ''])
+      expect((await visitor.get(`/books?page=${page}`)).status, page).toBe(400);
     expect((await visitor.get('/books?page=007')).body).toEqual({ page: 7 });
     const refused = await visitor.get('/books?page=none');
     expect(refused.status).toBe(400);
@@ -129,7 +171,10 @@ describe('who may', () => {
   test('what the path names is looked up before anyone is refused, and must let the caller', async () => {
     expect((await visitor.put('/books/2', { title: 'x' })).status).toBe(404);
     expect((await visitor.put('/books/1', { title: 'x' })).status).toBe(403);
-    expect((await visitor.put('/books/1', { title: 'x' }, { 'x-name': 'ada' })).body).toEqual({ owner: 'ada', title: 'x' });
+    expect((await visitor.put('/books/1', { title: 'x' }, { 'x-name': 'ada' })).body).toEqual({
+      owner: 'ada',
+      title: 'x',
+    });
   });
 });
 

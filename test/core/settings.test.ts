@@ -16,7 +16,9 @@ const settings = Type.Object({
 let starts = 0;
 let changes: string[] = [];
 const lamp = definePlugin({
-  id: 'lamp', settings, provides: { lamp: Lamp },
+  id: 'lamp',
+  settings,
+  provides: { lamp: Lamp },
   setup(_services, plugin) {
     starts++;
     plugin.onSettings((keys) => void changes.push(...keys));
@@ -25,19 +27,25 @@ const lamp = definePlugin({
 });
 
 let running: TestApp;
-beforeAll(async () => void (running = await startApp({ plugins: [secrets, lamp], settings: { 'lamp.brightness': 5 } })));
+beforeAll(
+  async () => void (running = await startApp({ plugins: [secrets, lamp], settings: { 'lamp.brightness': 5 } })),
+);
 afterAll(() => running[Symbol.asyncDispose]());
 
 const store = (): TestApp['app']['settings'] => running.app.settings;
-const about = (key: string) => store().list().find((setting) => setting.key === key);
+const about = (key: string) =>
+  store()
+    .list()
+    .find((setting) => setting.key === key);
 
 describe('a setting', () => {
   test('that is set in a transaction is in force after its commit, and never where that is rolled back', async () => {
-    const set = (fails: boolean): Promise<void> => running.app.data.transaction(async () => {
-      await store().set({ 'lamp.brightness': 9 });
-      expect(running.app.service(Lamp).brightness()).toBe(5);
-      if (fails) throw new Error('changed our minds');
-    });
+    const set = (fails: boolean): Promise<void> =>
+      running.app.data.transaction(async () => {
+        await store().set({ 'lamp.brightness': 9 });
+        expect(running.app.service(Lamp).brightness()).toBe(5);
+        if (fails) throw new Error('changed our minds');
+      });
     await expect(set(true)).rejects.toThrow('changed our minds');
     expect([running.app.service(Lamp).brightness(), about('lamp.brightness')!.stored]).toEqual([5, false]);
     await set(false);
@@ -85,7 +93,11 @@ describe('what is refused', () => {
     const refused = store().set({ 'lamp.brightness': 11, 'lamp.colour': 3, 'lamp.size': 1 });
     await expect(refused).rejects.toMatchObject({
       status: 400,
-      details: [{ field: 'lamp.brightness', message: 'must be <= 10' }, { field: 'lamp.colour', message: 'must be string' }, { field: 'lamp.size', message: 'is not a setting of any installed plugin' }],
+      details: [
+        { field: 'lamp.brightness', message: 'must be <= 10' },
+        { field: 'lamp.colour', message: 'must be string' },
+        { field: 'lamp.size', message: 'is not a setting of any installed plugin' },
+      ],
     });
     await expect(store().set({ 'lamp.brightness': 1, 'lamp.size': 1 })).rejects.toThrow('lamp.size');
     expect(about('lamp.brightness')?.value).toBe(before);
@@ -93,16 +105,30 @@ describe('what is refused', () => {
 
   test('a bad value in the configuration file keeps its plugin from starting, with key and reason', async () => {
     await using server = await startApp({ plugins: [lamp], settings: { 'lamp.brightness': 'bright' } });
-    expect(server.app.plugins.list()).toMatchObject([{ id: 'lamp', state: 'failed', problem: '[lamp] has a bad setting "lamp.brightness" in the configuration file: must be integer' }]);
+    expect(server.app.plugins.list()).toMatchObject([
+      {
+        id: 'lamp',
+        state: 'failed',
+        problem: '[lamp] has a bad setting "lamp.brightness" in the configuration file: must be integer',
+      },
+    ]);
   });
 
   test('a key has one owner, and a default unless it is a secret', async () => {
-    const second = definePlugin({ id: 'candle', settings: Type.Object({ 'lamp.brightness': Type.Integer({ default: 1 }) }), setup: () => {} });
+    const second = definePlugin({
+      id: 'candle',
+      settings: Type.Object({ 'lamp.brightness': Type.Integer({ default: 1 }) }),
+      setup: () => {},
+    });
     const bare = definePlugin({ id: 'bare', settings: Type.Object({ 'bare.size': Type.Integer() }), setup: () => {} });
     running.app.kernel.install(second);
     running.app.kernel.install(bare);
-    await expect(running.app.kernel.enable('candle')).rejects.toThrow('[candle] defines the setting "lamp.brightness", which belongs to "lamp"');
-    await expect(running.app.kernel.enable('bare')).rejects.toThrow('[bare] defines the setting "bare.size" without a default');
+    await expect(running.app.kernel.enable('candle')).rejects.toThrow(
+      '[candle] defines the setting "lamp.brightness", which belongs to "lamp"',
+    );
+    await expect(running.app.kernel.enable('bare')).rejects.toThrow(
+      '[bare] defines the setting "bare.size" without a default',
+    );
     expect(running.app.settings.list().map(({ key }) => key)).not.toContain('bare.size');
   });
 });
@@ -112,7 +138,9 @@ describe('a secret', () => {
     await store().set({ 'lamp.key': 'open sesame' });
     expect(store().get('lamp.key')).toBe('open sesame');
     expect(about('lamp.key')).toMatchObject({ value: undefined, stored: true });
-    const kept = await running.app.data.one(sql<{ value: string }>`select value::text from setting where key = 'lamp.key'`);
+    const kept = await running.app.data.one(
+      sql<{ value: string }>`select value::text from setting where key = 'lamp.key'`,
+    );
     expect(kept?.value).not.toContain('sesame');
   });
 });

@@ -4,7 +4,8 @@ import { tend } from '../../core/cli/database/upkeep.ts';
 
 let database: PGlite;
 const run = async (statement: string) => (await database.exec(statement)).at(-1)!;
-const known = async (table: string): Promise<unknown> => (await run(`select reltuples::integer as rows from pg_class where relname = '${table}'`)).rows[0];
+const known = async (table: string): Promise<unknown> =>
+  (await run(`select reltuples::integer as rows from pg_class where relname = '${table}'`)).rows[0];
 
 beforeAll(async () => {
   database = await PGlite.create();

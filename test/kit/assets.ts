@@ -16,7 +16,10 @@ export async function lendAssets(folder: string): Promise<void> {
 /** Keeps what was built in `folder` for later tests; to be called when nothing serves it any more. */
 export async function keepAssets(folder: string): Promise<void> {
   const entries = await readdir(join(folder, 'assets'), { withFileTypes: true });
-  const whole = entries.filter((entry) => entry.isDirectory() && existsSync(join(entry.parentPath, entry.name, '.built')));
+  const whole = entries.filter(
+    (entry) => entry.isDirectory() && existsSync(join(entry.parentPath, entry.name, '.built')),
+  );
   // Another worker may have kept the same one already.
-  for (const { name, parentPath } of whole) await rename(join(parentPath, name), join(SHARED, name)).catch(() => undefined);
+  for (const { name, parentPath } of whole)
+    await rename(join(parentPath, name), join(SHARED, name)).catch(() => undefined);
 }

@@ -12,7 +12,10 @@ export interface RequestOptions {
   readonly json?: unknown;
   /** Sent as a urlencoded form. */
   readonly form?: Readonly<Record<string, string>>;
-  /** Sent as multipart/form-data, with `_csrf` as a browser without script would; bytes as they are, where the headers say what they are. */
+  /**
+   * Sent as multipart/form-data, with `_csrf` as a browser without script would; bytes as they are, where the headers
+   * say what they are.
+   */
   readonly body?: FormData | Uint8Array<ArrayBuffer>;
 }
 
@@ -34,7 +37,8 @@ export interface Client {
 
 const WRITES = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 
-const shown = async (client: Client): Promise<string> => /name="shown" value="([^"]*)"/.exec((await client.get('/register')).text)?.[1] ?? '';
+const shown = async (client: Client): Promise<string> =>
+  /name="shown" value="([^"]*)"/.exec((await client.get('/register')).text)?.[1] ?? '';
 
 export function createClient(url: string, fixed: Readonly<Record<string, string>> = {}): Client {
   const cookies = new Map<string, string>();
@@ -55,12 +59,19 @@ export function createClient(url: string, fixed: Readonly<Record<string, string>
     async request(method, path, { headers = {}, json, form, body: given } = {}) {
       const body = form ? new URLSearchParams(form).toString() : json === undefined ? undefined : JSON.stringify(json);
       const response = await fetch(url + path, {
-        method, redirect: 'manual',
+        method,
+        redirect: 'manual',
         headers: {
-          ...(body !== undefined && { 'content-type': form ? 'application/x-www-form-urlencoded' : 'application/json' }),
+          ...(body !== undefined && {
+            'content-type': form ? 'application/x-www-form-urlencoded' : 'application/json',
+          }),
           ...(cookies.size > 0 && { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') }),
-          ...(WRITES.has(method) && token !== undefined && !form && !(given instanceof FormData && given.has('_csrf')) && { 'x-csrf-token': token }),
-          ...fixed, ...headers,
+          ...(WRITES.has(method) &&
+            token !== undefined &&
+            !form &&
+            !(given instanceof FormData && given.has('_csrf')) && { 'x-csrf-token': token }),
+          ...fixed,
+          ...headers,
         },
         ...((body ?? given) !== undefined && { body: body ?? given! }),
       });
@@ -68,7 +79,12 @@ export function createClient(url: string, fixed: Readonly<Record<string, string>
       const text = await response.text();
       token = /<meta name="csrf-token" content="([^"]*)"/.exec(text)?.[1] ?? token;
       const isJson = response.headers.get('content-type')?.includes('json') && text !== '';
-      return { status: response.status, headers: response.headers, text, body: isJson ? (JSON.parse(text) as unknown) : undefined };
+      return {
+        status: response.status,
+        headers: response.headers,
+        text,
+        body: isJson ? (JSON.parse(text) as unknown) : undefined,
+      };
     },
     get: (path, headers) => client.request('GET', path, { ...(headers && { headers }) }),
     post: (path, json, headers) => client.request('POST', path, { json, ...(headers && { headers }) }),
@@ -87,7 +103,8 @@ export function createClient(url: string, fixed: Readonly<Record<string, string>
     async login(identifier, password) {
       await client.csrf();
       const answer = await client.submit('/login', { identifier, password });
-      if (answer.status !== 303) throw new Error(`login of ${identifier} answered ${answer.status}: ${answer.text.slice(0, 300)}`);
+      if (answer.status !== 303)
+        throw new Error(`login of ${identifier} answered ${answer.status}: ${answer.text.slice(0, 300)}`);
       await client.csrf('/');
     },
   };

@@ -36,13 +36,19 @@ export const migrateKernel = async (database: Database): Promise<unknown> =>
 export const onServer: boolean = process.env['PARLEY_TEST_DATABASE'] === 'server';
 
 /**
- * True in the vitest project where no database is copied: each is made, and migrated, by the process that then uses it, as the first one of a new
- * embedded installation is.
+ * True in the vitest project where no database is copied: each is made, and migrated, by the process that then uses it,
+ * as the first one of a new embedded installation is.
  */
 const inFirstProcess = process.env['PARLEY_TEST_DATABASE'] === 'first-process';
 
-/** A fresh database with the kernel's tables, one per test file: on the server of TEST_DATABASE_URL or embedded, as the vitest project says. */
-export async function openTestDatabase({ log = testLog, pool }: { readonly log?: Logger; readonly pool?: number } = {}): Promise<TestDatabase> {
+/**
+ * A fresh database with the kernel's tables, one per test file: on the server of TEST_DATABASE_URL or embedded, as the
+ * vitest project says.
+ */
+export async function openTestDatabase({
+  log = testLog,
+  pool,
+}: { readonly log?: Logger; readonly pool?: number } = {}): Promise<TestDatabase> {
   const place = await makeTestPlace();
   try {
     const database = await openDatabase({ url: place.url, folder: place.folder, log, pool });
@@ -58,7 +64,10 @@ export async function openTestDatabase({ log = testLog, pool }: { readonly log?:
   }
 }
 
-/** A place for a database, empty without a template and always in a first process: for tests that start whole processes on it. */
+/**
+ * A place for a database, empty without a template and always in a first process: for tests that start whole processes
+ * on it.
+ */
 export async function makeTestPlace(template?: Template): Promise<TestPlace> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-test-'));
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true, maxRetries: 3 });

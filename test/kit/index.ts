@@ -34,7 +34,10 @@ export interface TestApp extends AsyncDisposable {
   readonly lines: readonly LogLine[];
   /** A visitor with cookies of their own. */
   client(headers?: Readonly<Record<string, string>>): Client;
-  /** How many SQL statements `work` and its requests ran, begun when the background work of what was done before has ended. */
+  /**
+   * How many SQL statements `work` and its requests ran, begun when the background work of what was done before has
+   * ended.
+   */
   statements(work: () => Promise<unknown>): Promise<number>;
   /** The same with all that ran in the background meanwhile. */
   allStatements(work: () => Promise<unknown>): Promise<number>;
@@ -50,7 +53,10 @@ export interface TestAppOptions {
   readonly environment?: Partial<Environment>;
   /** Real time instead of a clock that stands still. */
   readonly realClock?: boolean;
-  /** For tests of just that: an answer of the API that differs from the description of its route does not fail the test file. */
+  /**
+   * For tests of just that: an answer of the API that differs from the description of its route does not fail the test
+   * file.
+   */
   readonly differing?: boolean;
 }
 
@@ -65,11 +71,22 @@ export async function miscounted({ app }: Pick<TestApp, 'app'>): Promise<readonl
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-/** Lenient limits, so that a test meets only the ones it is about. bcrypt's least cost keeps tests quick; no files are written behind their backs. */
+/**
+ * Lenient limits, so that a test meets only the ones it is about. bcrypt's least cost keeps tests quick; no files are
+ * written behind their backs.
+ */
 const TEST_SETTINGS = {
-  'site.name': 'Test forum', 'email.mx_validation': false,
-  'api.rate_limit_user': 100_000, 'api.rate_limit_ip': 100_000, 'posts.rate_limit': 100_000, 'discussions.rate_limit': 100_000,
-  'login.attempt_rate_limit': 100_000, 'registration.rate_limit': 100_000, 'pages.rate_limit': 100_000, 'markdown.rate_limit': 100_000, 'sitemap.files': false,
+  'site.name': 'Test forum',
+  'email.mx_validation': false,
+  'api.rate_limit_user': 100_000,
+  'api.rate_limit_ip': 100_000,
+  'posts.rate_limit': 100_000,
+  'discussions.rate_limit': 100_000,
+  'login.attempt_rate_limit': 100_000,
+  'registration.rate_limit': 100_000,
+  'pages.rate_limit': 100_000,
+  'markdown.rate_limit': 100_000,
+  'sitemap.files': false,
 };
 
 /** The configured plugins (or `plugins`) on a fresh database, listening on a free port. Dispose it: `await using`. */
@@ -81,22 +98,53 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
   const lines: LogLine[] = [];
   const clock = options.realClock ? realClock() : stoppedClock();
   const environment: Environment = {
-    host: '127.0.0.1', port: 0, baseUrl: 'http://forum.test', dataDir: place.folder, databaseUrl: place.url, redisUrl: onServer ? process.env['TEST_REDIS_URL'] : undefined, secretKey: 'x'.repeat(32),
-    smtpUrl: undefined, mailFrom: undefined, trustedProxies: [], allowedHosts: [], allowedPorts: [80, 443], given: new Set(),
-    safeMode: false, quickHashes: 8, production: false, drainSeconds: 0, requestSeconds: 30, maxConnections: 5_000, version: '0.0.0-test', ...options.environment,
+    host: '127.0.0.1',
+    port: 0,
+    baseUrl: 'http://forum.test',
+    dataDir: place.folder,
+    databaseUrl: place.url,
+    redisUrl: onServer ? process.env['TEST_REDIS_URL'] : undefined,
+    secretKey: 'x'.repeat(32),
+    smtpUrl: undefined,
+    mailFrom: undefined,
+    trustedProxies: [],
+    allowedHosts: [],
+    allowedPorts: [80, 443],
+    given: new Set(),
+    safeMode: false,
+    quickHashes: 8,
+    production: false,
+    drainSeconds: 0,
+    requestSeconds: 30,
+    maxConnections: 5_000,
+    version: '0.0.0-test',
+    ...options.environment,
   };
   const used: AppConfiguration = {
-    plugins: configuration.plugins, required: options.required ?? (options.plugins ? [] : configuration.required),
-    settings: options.plugins ? { ...options.settings } : { ...configuration.settings, ...TEST_SETTINGS, ...options.settings },
+    plugins: configuration.plugins,
+    required: options.required ?? (options.plugins ? [] : configuration.required),
+    settings: options.plugins
+      ? { ...options.settings }
+      : { ...configuration.settings, ...TEST_SETTINGS, ...options.settings },
   };
-  const app = await createApp({ root: ROOT, environment, configuration: used, log: keepLines(lines), clock, ...(options.plugins && { plugins: options.plugins }) }).catch(async (error: unknown) => {
+  const app = await createApp({
+    root: ROOT,
+    environment,
+    configuration: used,
+    log: keepLines(lines),
+    clock,
+    ...(options.plugins && { plugins: options.plugins }),
+  }).catch(async (error: unknown) => {
     await place.remove();
     throw error;
   });
   leaveOutBackground(app);
   const url = `http://127.0.0.1:${await app.listen()}`;
   return {
-    app, url, clock, lines,
+    app,
+    url,
+    clock,
+    lines,
     client: (headers) => createClient(url, headers),
     calm: () => calm(app),
     statements: (work) => calm(app).then(() => countStatements(work)),
@@ -118,13 +166,22 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
 /** Fails the test file when an answer of the API was not what the API's own description promises. */
 function expectDescribed(lines: readonly LogLine[]): void {
   const found = lines.filter(({ message }) => message === 'an answer differs from the description of its route');
-  const told = new Set(found.map(({ method, path, problems }) => `${String(method)} ${String(path)}: ${JSON.stringify(problems)}`));
+  const told = new Set(
+    found.map(({ method, path, problems }) => `${String(method)} ${String(path)}: ${JSON.stringify(problems)}`),
+  );
   if (told.size > 0) throw new Error(`answers of the API differ from its description:\n${[...told].join('\n')}`);
 }
 
 function keepLines(lines: LogLine[], fields: object = {}): Logger {
-  const at = (level: LogLine['level']) => (more: object, message: string) => void lines.push({ ...fields, ...more, level, message });
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: (more) => keepLines(lines, { ...fields, ...more }) };
+  const at = (level: LogLine['level']) => (more: object, message: string) =>
+    void lines.push({ ...fields, ...more, level, message });
+  return {
+    debug: at('debug'),
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: (more) => keepLines(lines, { ...fields, ...more }),
+  };
 }
 
 function stoppedClock(): TestClock {

@@ -12,7 +12,8 @@ export function migrated(root: string): Template {
     name: digestOf([join(root, 'migrations'), join(root, 'config/forum.ts')]),
     async fill(database) {
       await migrateKernel(database);
-      for (const { id, migrations = [] } of await loadPlugins(root, configuration.plugins, testLog)) await database.migrate(id, migrations);
+      for (const { id, migrations = [] } of await loadPlugins(root, configuration.plugins, testLog))
+        await database.migrate(id, migrations);
     },
   };
 }
@@ -27,5 +28,8 @@ function digestOf(paths: readonly string[]): string {
 function filesIn(path: string): readonly string[] {
   if (path.endsWith('.ts')) return [path];
   const entries = readdirSync(path, { withFileTypes: true, recursive: true });
-  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name)).sort();
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+    .sort();
 }

@@ -21,18 +21,24 @@ export async function createServerDatabase(template?: Template): Promise<ServerD
   const from = template ? await made(template) : 'template1';
   await onServer((server) => server.query(`create database ${name} template ${from}`));
   // By its id an installation has its own part of Redis.
-  if (template) await onServer((database) => database.query('update installation set id = gen_random_uuid()'), urlOf(name));
-  const drop = (): Promise<void> => onServer(async (server) => void (await server.query(`drop database if exists ${name} with (force)`)));
+  if (template)
+    await onServer((database) => database.query('update installation set id = gen_random_uuid()'), urlOf(name));
+  const drop = (): Promise<void> =>
+    onServer(async (server) => void (await server.query(`drop database if exists ${name} with (force)`)));
   return { url: urlOf(name), drop };
 }
 
 /** Begins a run of the tests: what is returned ends it and drops its templates. */
 export function beginRun(): () => Promise<void> {
   const run = (process.env[RUN] = randomBytes(4).toString('hex'));
-  return () => onServer(async (server) => {
-    const { rows } = await server.query<{ name: string }>('select datname as name from pg_database where starts_with(datname, $1)', [`${PREFIX}${run}_`]);
-    for (const { name } of rows) await server.query(`drop database if exists ${name} with (force)`);
-  });
+  return () =>
+    onServer(async (server) => {
+      const { rows } = await server.query<{ name: string }>(
+        'select datname as name from pg_database where starts_with(datname, $1)',
+        [`${PREFIX}${run}_`],
+      );
+      for (const { name } of rows) await server.query(`drop database if exists ${name} with (force)`);
+    });
 }
 
 /** The database that others are copied from, made by whichever worker needs it first. */
@@ -62,7 +68,8 @@ async function make(server: pg.Client, name: string, { fill }: Template): Promis
 
 function addressOf(): string {
   const server = process.env['TEST_DATABASE_URL'];
-  if (!server) throw new Error('TEST_DATABASE_URL is not set; it must name a PostgreSQL server where databases may be created');
+  if (!server)
+    throw new Error('TEST_DATABASE_URL is not set; it must name a PostgreSQL server where databases may be created');
   return server;
 }
 

@@ -31,23 +31,59 @@ export interface Wanted {
 }
 
 /** Parameters that mean nothing, and characters that parsers of addresses disagree about. */
-const ODD = ['x=?', 'x=%3F', 'x=1?', 'x', '=', '?', 'x=?&offset=1', 'x=#', 'x=%23', 'x=;', 'x=a;offset=1', 'offset%00=1', 'x=%00', 'x=%2F', 'x=%zz', 'x=+', '__proto__=1', 'constructor=1', 'limit[]=1', 'x=é', 'x=%E9', 'token=', 'sort.=new'];
+const ODD = [
+  'x=?',
+  'x=%3F',
+  'x=1?',
+  'x',
+  '=',
+  '?',
+  'x=?&offset=1',
+  'x=#',
+  'x=%23',
+  'x=;',
+  'x=a;offset=1',
+  'offset%00=1',
+  'x=%00',
+  'x=%2F',
+  'x=%zz',
+  'x=+',
+  '__proto__=1',
+  'constructor=1',
+  'limit[]=1',
+  'x=é',
+  'x=%E9',
+  'token=',
+  'sort.=new',
+];
 const TAILS = ['#', '#?offset=1', '#&offset=1', '?', '&', '&&', ';', '%20', '%00', '/', '//', '/.', '?#'];
 
-const hex = (byte: number, dice: Dice): string => `%${dice.once(2) ? byte.toString(16).toUpperCase().padStart(2, '0') : byte.toString(16).padStart(2, '0')}`;
+const hex = (byte: number, dice: Dice): string =>
+  `%${dice.once(2) ? byte.toString(16).toUpperCase().padStart(2, '0') : byte.toString(16).padStart(2, '0')}`;
 /** Some of its characters percent-encoded, which changes nothing for a careful reader. */
 const encoded = (text: string, dice: Dice, often: number): string =>
-  [...text].map((char) => (/[\w.~-]/.test(char) && !dice.once(often) ? char : [...Buffer.from(char)].map((byte) => hex(byte, dice)).join(''))).join('');
+  [...text]
+    .map((char) =>
+      /[\w.~-]/.test(char) && !dice.once(often) ? char : [...Buffer.from(char)].map((byte) => hex(byte, dice)).join(''),
+    )
+    .join('');
 
 /** One of the countless ways to write an address, right ones and wrong ones. */
 export function spell({ path, query = [] }: Wanted, dice: Dice, host: string): string {
   const often = dice.of([4, 30, 1_000, 1_000, 1_000]);
-  const parts = path.split('/').slice(1).map((part, index) => (index === 0 ? part : encoded(decodeURIComponent(part), dice, often)));
+  const parts = path
+    .split('/')
+    .slice(1)
+    .map((part, index) => (index === 0 ? part : encoded(decodeURIComponent(part), dice, often)));
   let spelled = `/${parts.join(dice.once(20) ? '//' : '/')}`;
   if (dice.once(15)) spelled += '/';
   if (dice.once(25)) spelled = spelled.replace(/[a-z](?=[^a-z]*$)/, (char) => char.toUpperCase());
-  const pairs = query.map(([name, value]) => `${encoded(name, dice, often)}=${encoded(value, dice, often).replaceAll('%20', dice.once(2) ? '+' : '%20')}`);
-  for (let count = dice.of([0, 0, 0, 1, 1, 2]); count > 0; count--) pairs.splice(dice.int(pairs.length + 1), 0, dice.of(ODD));
+  const pairs = query.map(
+    ([name, value]) =>
+      `${encoded(name, dice, often)}=${encoded(value, dice, often).replaceAll('%20', dice.once(2) ? '+' : '%20')}`,
+  );
+  for (let count = dice.of([0, 0, 0, 1, 1, 2]); count > 0; count--)
+    pairs.splice(dice.int(pairs.length + 1), 0, dice.of(ODD));
   if (pairs.length > 0 && dice.once(12)) pairs.push(dice.of(pairs));
   if (dice.once(6)) pairs.reverse();
   if (dice.once(60)) pairs.unshift(`x=${'long'.repeat(100)}`);
@@ -78,7 +114,9 @@ export function createSender(url: string): { send(sent: Sent): Promise<Got>; clo
         const sending = request({ agent, hostname, port, method, path, headers: { ...headers } }, (res) => {
           const chunks: Buffer[] = [];
           res.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', reject);
-          res.on('end', () => resolve({ status: res.statusCode ?? 0, headers: res.headers, body: Buffer.concat(chunks).toString() }));
+          res.on('end', () =>
+            resolve({ status: res.statusCode ?? 0, headers: res.headers, body: Buffer.concat(chunks).toString() }),
+          );
         });
         sending.on('error', reject).end();
       }),
@@ -103,8 +141,20 @@ export interface Trial {
   shown(got: Got): unknown;
 }
 
-/** What of `requests` was answered otherwise from what was kept than it is anew, and how many succeeded. Nothing changes between the two. */
-export async function compareKept({ app, dice, rounds, requests, change, wanted, headers, shown }: Trial): Promise<{ readonly wrong: readonly object[]; readonly succeeded: number }> {
+/**
+ * What of `requests` was answered otherwise from what was kept than it is anew, and how many succeeded. Nothing changes
+ * between the two.
+ */
+export async function compareKept({
+  app,
+  dice,
+  rounds,
+  requests,
+  change,
+  wanted,
+  headers,
+  shown,
+}: Trial): Promise<{ readonly wrong: readonly object[]; readonly succeeded: number }> {
   const { send, close } = createSender(app.url);
   const wrong: object[] = [];
   let succeeded = 0;
@@ -115,7 +165,11 @@ export async function compareKept({ app, dice, rounds, requests, change, wanted,
     // Few things asked for by many, or little would come from what is kept.
     const about = Array.from({ length: Math.ceil(requests / 12) }, wanted);
     for (let count = 0; count < requests; count++) {
-      const sent = { method: dice.once(12) ? 'HEAD' : 'GET', url: spell(dice.of(about), dice, new URL(app.url).host), headers: headers() };
+      const sent = {
+        method: dice.once(12) ? 'HEAD' : 'GET',
+        url: spell(dice.of(about), dice, new URL(app.url).host),
+        headers: headers(),
+      };
       asked.push({ sent, got: await send(sent) });
     }
     for (const { sent, got } of asked) {
@@ -137,4 +191,7 @@ export const SAME_PROGRAM = { 'user-agent': 'node', 'accept-language': '*' } as 
 
 /** A body without what is made for each answer: nonces, forgery tokens, ids of requests. */
 export const plainBody = (body: string): string =>
-  body.replace(/nonce="[^"]*"|(?:name="_csrf" value|csrf-token" content)="[^"]*"|"request_id":"[^"]*"|(?<=Request )\S+(?=<)/g, '');
+  body.replace(
+    /nonce="[^"]*"|(?:name="_csrf" value|csrf-token" content)="[^"]*"|"request_id":"[^"]*"|(?<=Request )\S+(?=<)/g,
+    '',
+  );

@@ -26,7 +26,10 @@ export function leaveOutBackground({ data }: App): void {
   };
 }
 
-/** How many SQL statements `work`, and the requests that it makes, ran; what runs in the background meanwhile is left out. */
+/**
+ * How many SQL statements `work`, and the requests that it makes, ran; what runs in the background meanwhile is left
+ * out.
+ */
 export async function countStatements(work: () => Promise<unknown>): Promise<number> {
   const tally = { count: 0 };
   counting = tally;

@@ -11,7 +11,10 @@ import type { Logger } from '../../core/logger.ts';
 /** Silent unless TEST_LOG names a level. */
 export const testLog: Logger = createLogger({ level: process.env['TEST_LOG'] ?? 'silent', terminal: false });
 
-/** What a database holds at the beginning of a test: made once, copied by each test. Embedded, it is kept on this machine. */
+/**
+ * What a database holds at the beginning of a test: made once, copied by each test. Embedded, it is kept on this
+ * machine.
+ */
 export interface Template {
   /** Another one for other contents. */
   readonly name: string;
@@ -26,7 +29,9 @@ const STALE = 24 * 3_600_000;
 
 /** The files of a closed embedded database; copying them takes a tenth of making them. */
 export async function embeddedTemplate({ name, fill } = EMPTY): Promise<string> {
-  const { version } = createRequire(import.meta.resolve('@electric-sql/pglite'))('../package.json') as { version: string };
+  const { version } = createRequire(import.meta.resolve('@electric-sql/pglite'))('../package.json') as {
+    version: string;
+  };
   const cached = join(tmpdir(), `${TEMPLATES}${version}-${name}`);
   if (existsSync(cached)) return cached;
   const folder = await mkdtemp(join(tmpdir(), 'parley-test-new-'));

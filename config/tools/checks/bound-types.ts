@@ -5,14 +5,30 @@ import { nodesOf, parseSource, placeOf } from './source.ts';
 
 /** What PostgreSQL knows from the start and plugins bind. A type that a migration makes does not belong here. */
 const BUILT_IN = new Set([
-  'bigint', 'boolean', 'bytea', 'date', 'float8', 'int', 'integer', 'interval', 'json', 'jsonb', 'numeric', 'regclass', 'regconfig', 'smallint', 'text', 'timestamptz',
-  'tsquery', 'uuid',
+  'bigint',
+  'boolean',
+  'bytea',
+  'date',
+  'float8',
+  'int',
+  'integer',
+  'interval',
+  'json',
+  'jsonb',
+  'numeric',
+  'regclass',
+  'regconfig',
+  'smallint',
+  'text',
+  'timestamptz',
+  'tsquery',
+  'uuid',
 ]);
 const CAST = /^::\s*([a-z_][a-z0-9_]*)/;
 
 /**
- * A value is bound as a type that every driver knows, and cast in SQL from there: a database does not know what migrations have yet to make, and a driver may
- * know only what it found when it connected.
+ * A value is bound as a type that every driver knows, and cast in SQL from there: a database does not know what
+ * migrations have yet to make, and a driver may know only what it found when it connected.
  */
 export const boundTypes: Check = {
   name: 'bound types',
@@ -30,8 +46,10 @@ function breaches(file: SourceFile): readonly string[] {
     return template.templateSpans.flatMap(({ expression, literal }, index) => {
       const place = placeOf(source, expression.getStart());
       const [, type] = CAST.exec(literal.text) ?? [];
-      if (type !== undefined && !BUILT_IN.has(type)) return [`${place}: binds ${type}, which is not built in; bind text and cast it in SQL: \${…}::text::${type}`];
-      if (type === undefined && /\bany\s*\($/i.test(parts[index]!.text)) return [`${place}: binds a list without its type; say it: any(\${…}::text[])`];
+      if (type !== undefined && !BUILT_IN.has(type))
+        return [`${place}: binds ${type}, which is not built in; bind text and cast it in SQL: \${…}::text::${type}`];
+      if (type === undefined && /\bany\s*\($/i.test(parts[index]!.text))
+        return [`${place}: binds a list without its type; say it: any(\${…}::text[])`];
       return [];
     });
   });

@@ -7,21 +7,45 @@ import { runTool } from './command.ts';
 interface Report {
   readonly summary: {
     readonly totalCruised: number;
-    readonly violations: ReadonlyArray<{ readonly from: string; readonly to: string; readonly rule: { readonly name: string }; readonly comment?: string; readonly cycle?: readonly { readonly name: string }[] }>;
+    readonly violations: ReadonlyArray<{
+      readonly from: string;
+      readonly to: string;
+      readonly rule: { readonly name: string };
+      readonly comment?: string;
+      readonly cycle?: readonly { readonly name: string }[];
+    }>;
   };
 }
 
 const FOLDERS = ['core', 'plugins', 'themes', 'migrations', 'config', 'test'];
 
-/** Imports stay within the boundaries of .dependency-cruiser.mjs. Fewer modules than `least` mean that nothing was understood, which would pass everything. */
+/**
+ * Imports stay within the boundaries of .dependency-cruiser.mjs. Fewer modules than `least` mean that nothing was
+ * understood, which would pass everything.
+ */
 export const boundaries = (least = 21): Check => ({
   name: 'boundaries',
   async run(root) {
     const folders = FOLDERS.filter((folder) => existsSync(join(root, folder)));
-    const { output, errors } = await runTool('dependency-cruiser/bin/dependency-cruiser.mjs', ['--config', '.dependency-cruiser.mjs', '--output-type', 'json', ...folders], root);
+    const { output, errors } = await runTool(
+      'dependency-cruiser/bin/dependency-cruiser.mjs',
+      ['--config', '.dependency-cruiser.mjs', '--output-type', 'json', ...folders],
+      root,
+    );
     if (!output.startsWith('{')) return [`dependency-cruiser did not run: ${errors.trim()}`];
     const { totalCruised, violations } = (JSON.parse(output) as Report).summary;
-    const blind = totalCruised < least ? [`dependency-cruiser saw ${totalCruised} modules, fewer than ${least}: it could not read the tree; is typescript@6 installed?`] : [];
-    return [...blind, ...violations.map(({ from, to, rule, comment, cycle }) => `${from} → ${cycle ? cycle.map(({ name }) => name).join(' → ') : to}: ${rule.name}${comment ? `: ${comment}` : ''}`)];
+    const blind =
+      totalCruised < least
+        ? [
+            `dependency-cruiser saw ${totalCruised} modules, fewer than ${least}: it could not read the tree; is typescript@6 installed?`,
+          ]
+        : [];
+    return [
+      ...blind,
+      ...violations.map(
+        ({ from, to, rule, comment, cycle }) =>
+          `${from} → ${cycle ? cycle.map(({ name }) => name).join(' → ') : to}: ${rule.name}${comment ? `: ${comment}` : ''}`,
+      ),
+    ];
   },
 });

@@ -11,10 +11,16 @@ export interface Outcome {
 /** Where the tools are installed: this project's, also when another tree is checked. */
 const MODULES = resolve(import.meta.dirname, '../../../node_modules');
 
-/** Runs an installed tool's script, named from node_modules, in `folder` with the Node that runs this; never throws for its exit code. */
+/**
+ * Runs an installed tool's script, named from node_modules, in `folder` with the Node that runs this; never throws for
+ * its exit code.
+ */
 export function runTool(script: string, args: readonly string[], folder: string): Promise<Outcome> {
   return new Promise((resolveOutcome, reject) => {
-    const child = spawn(process.execPath, [join(MODULES, script), ...args], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, [join(MODULES, script), ...args], {
+      cwd: folder,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     let output = '';
     let errors = '';
     child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text));

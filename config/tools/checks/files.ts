@@ -10,7 +10,10 @@ export interface SourceFile {
 
 const LEFT_OUT = new Set(['node_modules', 'data', 'coverage', '.git']);
 
-/** The files below `folders` of `root` whose path from the root fits `pattern`, by path; folders that do not exist count as empty. */
+/**
+ * The files below `folders` of `root` whose path from the root fits `pattern`, by path; folders that do not exist count
+ * as empty.
+ */
 export function readFiles(root: string, folders: readonly string[], pattern: RegExp): readonly SourceFile[] {
   return folders
     .flatMap((folder) => walk(join(root, folder)))
@@ -24,7 +27,10 @@ export function readFiles(root: string, folders: readonly string[], pattern: Reg
 export function foldersIn(root: string, folder: string): readonly string[] {
   const from = join(root, folder);
   if (!existsSync(from)) return [];
-  return readdirSync(from, { withFileTypes: true }).filter((entry) => entry.isDirectory()).map((entry) => entry.name).sort();
+  return readdirSync(from, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name)
+    .sort();
 }
 
 /** Lines as an editor counts them: a line end at the end of the file begins no further line. */

@@ -10,14 +10,19 @@ const RUNNERS = new Set(['test', 'it', 'describe', 'suite', 'bench']);
 export const finished: Check = {
   name: 'finished',
   async run(root) {
-    return readFiles(root, ['core', 'plugins', 'themes', 'config', 'migrations', 'test'], /\.ts$/).flatMap((file) => [...promises(file), ...leftOut(file)]);
+    return readFiles(root, ['core', 'plugins', 'themes', 'config', 'migrations', 'test'], /\.ts$/).flatMap((file) => [
+      ...promises(file),
+      ...leftOut(file),
+    ]);
   },
 };
 
 function promises(file: SourceFile): readonly string[] {
   if (!PROMISE.test(file.text)) return [];
   const source = parseSource(file);
-  return commentsOf(source).filter(({ text }) => PROMISE.test(text)).map(({ text, at }) => `${placeOf(source, at)}: "${PROMISE.exec(text)?.[0]}" in a comment; do it or drop it`);
+  return commentsOf(source)
+    .filter(({ text }) => PROMISE.test(text))
+    .map(({ text, at }) => `${placeOf(source, at)}: "${PROMISE.exec(text)?.[0]}" in a comment; do it or drop it`);
 }
 
 function leftOut(file: SourceFile): readonly string[] {
@@ -26,7 +31,9 @@ function leftOut(file: SourceFile): readonly string[] {
   return [...nodesOf(source)].filter(ts.isPropertyAccessExpression).flatMap((node) => {
     const name = node.name.text;
     if (!['only', 'skip', 'todo'].includes(name) || !RUNNERS.has(rootOf(node.expression))) return [];
-    return [`${placeOf(source, node.name.getStart())}: .${name} leaves tests out; take it away (use .skipIf(…) where a machine lacks something)`];
+    return [
+      `${placeOf(source, node.name.getStart())}: .${name} leaves tests out; take it away (use .skipIf(…) where a machine lacks something)`,
+    ];
   });
 }
 

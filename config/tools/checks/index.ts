@@ -2,6 +2,7 @@ import { boundTypes } from './bound-types.ts';
 import { boundaries } from './boundaries.ts';
 import type { Check } from './check.ts';
 import { finished } from './finished.ts';
+import { format } from './format.ts';
 import { lint } from './lint.ts';
 import { names } from './names.ts';
 import { plugins } from './plugins.ts';
@@ -11,4 +12,16 @@ import { types } from './types.ts';
 import { vocabulary } from './vocabulary.ts';
 
 /** Everything `npm run check` looks at; each has a planted breach in test/architecture.test.ts. */
-export const CHECKS: readonly Check[] = [types, lint, boundaries(), reference(), snippets, vocabulary, names, finished, boundTypes, plugins];
+export const CHECKS: readonly Check[] = [
+  types,
+  format,
+  lint,
+  boundaries(),
+  reference(),
+  snippets,
+  vocabulary,
+  names,
+  finished,
+  boundTypes,
+  plugins,
+];

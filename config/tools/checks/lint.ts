@@ -22,11 +22,18 @@ export const lint: Check = {
   name: 'lint',
   async run(root) {
     const folders = FOLDERS.filter((folder) => existsSync(join(root, folder)));
-    const { output, errors } = await runTool('oxlint/bin/oxlint', ['--type-aware', '--format', 'json', '--config', '.oxlintrc.json', ...folders], root);
+    const { output, errors } = await runTool(
+      'oxlint/bin/oxlint',
+      ['--type-aware', '--format', 'json', '--config', '.oxlintrc.json', ...folders],
+      root,
+    );
     if (!output.trimStart().startsWith('{')) return [`oxlint did not run: ${`${errors}${output}`.trim()}`];
     const { diagnostics } = JSON.parse(output) as Report;
     return diagnostics
       .filter(({ severity }) => severity === 'error')
-      .map(({ filename, labels, message, code, help }) => `${filename}:${labels[0]?.span.line ?? 1}: ${code ?? 'lint'}: ${message}${help ? ` (${help})` : ''}`);
+      .map(
+        ({ filename, labels, message, code, help }) =>
+          `${filename}:${labels[0]?.span.line ?? 1}: ${code ?? 'lint'}: ${message}${help ? ` (${help})` : ''}`,
+      );
   },
 };

@@ -17,14 +17,19 @@ const HELPER = /helpers?$/i;
 export const names: Check = {
   name: 'names',
   async run(root) {
-    return readFiles(root, ['core', 'plugins', 'themes', 'config', 'migrations', 'test'], /\.ts$/).flatMap((file) => [...ofFile(file), ...ofDeclarations(file)]);
+    return readFiles(root, ['core', 'plugins', 'themes', 'config', 'migrations', 'test'], /\.ts$/).flatMap((file) => [
+      ...ofFile(file),
+      ...ofDeclarations(file),
+    ]);
   },
 };
 
 function ofFile({ path }: SourceFile): readonly string[] {
   const name = basename(path).split('.')[0] ?? '';
   if (TEMPLATES.test(path) && HELPER.test(name)) return [];
-  return EMPTY_FILE.test(name) ? [`${path}: "${name}" says nothing about what is in the file; name it after its main export`] : [];
+  return EMPTY_FILE.test(name)
+    ? [`${path}: "${name}" says nothing about what is in the file; name it after its main export`]
+    : [];
 }
 
 function ofDeclarations(file: SourceFile): readonly string[] {
@@ -39,8 +44,14 @@ function ofDeclarations(file: SourceFile): readonly string[] {
 
 /** Parameters may begin with an underscore: that is how the compiler is told that one is not used. */
 function declaredName(node: ts.Node): ts.Identifier | undefined {
-  const declares = ts.isVariableDeclaration(node) || ts.isFunctionDeclaration(node) || ts.isClassDeclaration(node) || ts.isInterfaceDeclaration(node)
-    || ts.isTypeAliasDeclaration(node) || ts.isMethodDeclaration(node) || ts.isPropertyDeclaration(node);
+  const declares =
+    ts.isVariableDeclaration(node) ||
+    ts.isFunctionDeclaration(node) ||
+    ts.isClassDeclaration(node) ||
+    ts.isInterfaceDeclaration(node) ||
+    ts.isTypeAliasDeclaration(node) ||
+    ts.isMethodDeclaration(node) ||
+    ts.isPropertyDeclaration(node);
   return declares && node.name && ts.isIdentifier(node.name) ? node.name : undefined;
 }
 
@@ -48,6 +59,7 @@ function faultOf(name: string, node: ts.Node): string | undefined {
   if (EMPTY_WORD.test(name)) return 'ends in a word that says nothing; name it after what it does';
   // A bare underscore names what is only held until the end of its block.
   if (name.startsWith('_') && name !== '_') return 'begins with an underscore; use #private, or leave it out';
-  if (ts.isInterfaceDeclaration(node) && /^I[A-Z][a-z]/.test(name)) return 'says that it is an interface; leave the I out';
+  if (ts.isInterfaceDeclaration(node) && /^I[A-Z][a-z]/.test(name))
+    return 'says that it is an interface; leave the I out';
   return undefined;
 }

@@ -23,19 +23,30 @@ function faults(root: string, id: string): readonly string[] {
   if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(id)) found.push(`${at}: the folder's name is not kebab-case; rename it`);
   if (!existsSync(join(folder, 'plugin.ts'))) found.push(`${at}: has no plugin.ts; write one, or delete the folder`);
   else found.push(...ofDefinition(at, id, readFileSync(join(folder, 'plugin.ts'), 'utf8')));
-  if (!existsSync(join(folder, 'README.md'))) found.push(`${at}: has no README.md; say what it adds, its hooks and its settings`);
+  if (!existsSync(join(folder, 'README.md')))
+    found.push(`${at}: has no README.md; say what it adds, its hooks and its settings`);
   else {
     const lines = countLines(readFileSync(join(folder, 'README.md'), 'utf8'));
-    if (lines > SCREEN) found.push(`${at}/README.md: ${lines} lines, more than a screen of ${SCREEN}; move the rest to docs/guide`);
+    if (lines > SCREEN)
+      found.push(`${at}/README.md: ${lines} lines, more than a screen of ${SCREEN}; move the rest to docs/guide`);
   }
-  if (readFiles(root, [`test/plugins/${id}`], /\.test\.ts$/).length === 0) found.push(`test/plugins/${id}: has no *.test.ts; a plugin comes with its tests`);
+  if (readFiles(root, [`test/plugins/${id}`], /\.test\.ts$/).length === 0)
+    found.push(`test/plugins/${id}: has no *.test.ts; a plugin comes with its tests`);
   return found;
 }
 
 function ofDefinition(at: string, folder: string, text: string): readonly string[] {
-  const call = [...nodesOf(parseSource({ path: `${at}/plugin.ts`, text }))].filter(ts.isCallExpression).find((node) => node.expression.getText() === 'definePlugin');
+  const call = [...nodesOf(parseSource({ path: `${at}/plugin.ts`, text }))]
+    .filter(ts.isCallExpression)
+    .find((node) => node.expression.getText() === 'definePlugin');
   const definition = call?.arguments[0];
-  const id = definition && ts.isObjectLiteralExpression(definition) ? definition.properties.filter(ts.isPropertyAssignment).find((property) => property.name.getText() === 'id') : undefined;
-  if (!id || !ts.isStringLiteral(id.initializer)) return [`${at}/plugin.ts: has no definePlugin({ id: '…' }) with the id written out`];
-  return id.initializer.text === folder ? [] : [`${at}/plugin.ts: calls itself "${id.initializer.text}"; id and folder must be the same`];
+  const id =
+    definition && ts.isObjectLiteralExpression(definition)
+      ? definition.properties.filter(ts.isPropertyAssignment).find((property) => property.name.getText() === 'id')
+      : undefined;
+  if (!id || !ts.isStringLiteral(id.initializer))
+    return [`${at}/plugin.ts: has no definePlugin({ id: '…' }) with the id written out`];
+  return id.initializer.text === folder
+    ? []
+    : [`${at}/plugin.ts: calls itself "${id.initializer.text}"; id and folder must be the same`];
 }

@@ -10,7 +10,10 @@ interface Snippet {
   readonly document: string;
   /** Line of the document before the snippet's first. */
   readonly line: number;
-  /** Where its first line, a comment, says that it belongs: `// plugins/polls/api.ts`. Later snippets may import it from there. */
+  /**
+   * Where its first line, a comment, says that it belongs: `// plugins/polls/api.ts`. Later snippets may import it from
+   * there.
+   */
   readonly file: string;
   readonly text: string;
 }
@@ -35,7 +38,12 @@ export const snippets: Check = {
 function snippetsOf({ path, text }: SourceFile): readonly Snippet[] {
   return [...text.matchAll(FENCE)].map((match, index) => {
     const body = match[1] ?? '';
-    return { document: path, line: countLines(text.slice(0, match.index)) + 1, file: PLACE.exec(body)?.[1] ?? `snippet-${index + 1}.ts`, text: body };
+    return {
+      document: path,
+      line: countLines(text.slice(0, match.index)) + 1,
+      file: PLACE.exec(body)?.[1] ?? `snippet-${index + 1}.ts`,
+      text: body,
+    };
   });
 }
 
@@ -53,7 +61,9 @@ async function compileSnippets(root: string, all: readonly Snippet[]): Promise<r
     writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(project(root, all)));
     symlinkSync(resolve(import.meta.dirname, '../../../node_modules'), join(folder, 'node_modules'));
-    return (await compile(folder, 'tsconfig.json')).map((line) => inDocument(line, all)).filter((line) => line !== undefined);
+    return (await compile(folder, 'tsconfig.json'))
+      .map((line) => inDocument(line, all))
+      .filter((line) => line !== undefined);
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -63,14 +73,21 @@ const project = (root: string, all: readonly Snippet[]): object => ({
   extends: resolve(root, 'tsconfig.json'),
   compilerOptions: {
     noUnusedLocals: false,
-    paths: { '#core': [resolve(root, 'core/index.ts')], '#test': [resolve(root, 'test/kit/index.ts')], '#plugins/*': ['./plugins/*/api.ts', resolve(root, 'plugins/*/api.ts')] },
+    paths: {
+      '#core': [resolve(root, 'core/index.ts')],
+      '#test': [resolve(root, 'test/kit/index.ts')],
+      '#plugins/*': ['./plugins/*/api.ts', resolve(root, 'plugins/*/api.ts')],
+    },
   },
   include: [],
   exclude: [],
   files: all.map(({ file }) => file),
 });
 
-/** The complaint at its place in the document; undefined for one about the repository's own files, which another check reports. */
+/**
+ * The complaint at its place in the document; undefined for one about the repository's own files, which another check
+ * reports.
+ */
 function inDocument(complaint: string, all: readonly Snippet[]): string | undefined {
   const match = /^(.*)\((\d+),\d+\): (.*)$/.exec(complaint);
   if (!match) return complaint;

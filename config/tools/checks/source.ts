@@ -1,8 +1,12 @@
 import ts from 'typescript';
 import type { SourceFile } from './files.ts';
 
-/** A file as a syntax tree, without types: what rules about names and calls look at, so that strings and comments do not fool them. */
-export const parseSource = ({ path, text }: SourceFile): ts.SourceFile => ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+/**
+ * A file as a syntax tree, without types: what rules about names and calls look at, so that strings and comments do not
+ * fool them.
+ */
+export const parseSource = ({ path, text }: SourceFile): ts.SourceFile =>
+  ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
 
 /** Every node below `node`, itself included, in the order of the text. */
 export function* nodesOf(node: ts.Node): Generator<ts.Node> {
@@ -15,11 +19,14 @@ export function commentsOf(source: ts.SourceFile): readonly { readonly text: str
   const found = new Map<number, string>();
   for (const node of nodesOf(source)) {
     if (node.getChildCount() > 0) continue;
-    for (const range of ts.getLeadingCommentRanges(source.text, node.getFullStart()) ?? []) found.set(range.pos, source.text.slice(range.pos, range.end));
-    for (const range of ts.getTrailingCommentRanges(source.text, node.end) ?? []) found.set(range.pos, source.text.slice(range.pos, range.end));
+    for (const range of ts.getLeadingCommentRanges(source.text, node.getFullStart()) ?? [])
+      found.set(range.pos, source.text.slice(range.pos, range.end));
+    for (const range of ts.getTrailingCommentRanges(source.text, node.end) ?? [])
+      found.set(range.pos, source.text.slice(range.pos, range.end));
   }
   return [...found].map(([at, text]) => ({ at, text }));
 }
 
 /** `path:line`, as editors and terminals make links of. */
-export const placeOf = (source: ts.SourceFile, at: number): string => `${source.fileName}:${source.getLineAndCharacterOfPosition(at).line + 1}`;
+export const placeOf = (source: ts.SourceFile, at: number): string =>
+  `${source.fileName}:${source.getLineAndCharacterOfPosition(at).line + 1}`;

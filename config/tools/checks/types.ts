@@ -24,5 +24,7 @@ export async function compile(root: string, project: string): Promise<readonly s
   const { code, output, errors } = await runTool(COMPILER, ['--noEmit', '--pretty', 'false', '-p', project], root);
   if (code === 0) return [];
   const lines = `${output}${errors}`.split('\n').filter((line) => /\berror TS\d+/.test(line));
-  return lines.length > 0 ? lines : [`${project}: the compiler ended with code ${code}: ${`${output}${errors}`.trim()}`];
+  return lines.length > 0
+    ? lines
+    : [`${project}: the compiler ended with code ${code}: ${`${output}${errors}`.trim()}`];
 }

@@ -10,18 +10,31 @@ const WORDS = [
 /** The one file whose name may be told to an operator. */
 const CONFIGURATION = /\bconfig\/forum\.ts\b/g;
 
-/** The kernel does not know what it is used for: it would boot a to-do list as well. Names, texts, comments and templates alike. */
+/**
+ * The kernel does not know what it is used for: it would boot a to-do list as well. Names, texts, comments and
+ * templates alike.
+ */
 export const vocabulary: Check = {
   name: 'vocabulary',
   async run(root) {
     return readFiles(root, ['core'], /\.(ts|txt|json|md|sql)$/).flatMap(({ path, text }) =>
-      text.split('\n').flatMap((line, index) => wordsOf(line).map((word) => `${path}:${index + 1}: "${word}" is a word of one application; say it without, or move it into a plugin`)),
+      text
+        .split('\n')
+        .flatMap((line, index) =>
+          wordsOf(line).map(
+            (word) =>
+              `${path}:${index + 1}: "${word}" is a word of one application; say it without, or move it into a plugin`,
+          ),
+        ),
     );
   },
 };
 
 /** Words in camelCase names are words too: `replyCount` is taken apart first. */
 function wordsOf(line: string): readonly string[] {
-  const prose = line.replace(CONFIGURATION, '').replace(/([a-z])([A-Z])/g, '$1 $2').replaceAll('_', ' ');
+  const prose = line
+    .replace(CONFIGURATION, '')
+    .replace(/([a-z])([A-Z])/g, '$1 $2')
+    .replaceAll('_', ' ');
   return WORDS.flatMap((pattern) => [...prose.matchAll(pattern)].map(([word]) => word));
 }

@@ -27,12 +27,20 @@ export interface Collected {
   readonly contributors: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Starts every configured plugin of `root` on a temporary embedded database, looks, and stops. Throws when one does not start. */
+/**
+ * Starts every configured plugin of `root` on a temporary embedded database, looks, and stops. Throws when one does not
+ * start.
+ */
 export async function collect(root: string): Promise<Collected> {
   const folder = await mkdtemp(join(tmpdir(), 'parley-reference-'));
   const environment = readEnvironment({ DATA_DIR: folder, SECRET_KEY: 'the reference needs no secret of its own' });
   try {
-    const app = await createApp({ root, environment, configuration, log: createLogger({ level: 'silent', terminal: false }) });
+    const app = await createApp({
+      root,
+      environment,
+      configuration,
+      log: createLogger({ level: 'silent', terminal: false }),
+    });
     try {
       refuseBroken(app);
       return look(app);
@@ -46,9 +54,14 @@ export async function collect(root: string): Promise<Collected> {
 
 function refuseBroken(app: App): void {
   const installed = app.plugins.list();
-  const missing = configuration.plugins.filter((id) => installed.every((plugin) => plugin.id !== id)).map((id) => `${id} could not be loaded`);
-  const broken = installed.filter(({ state }) => state !== 'active').map(({ id, state, problem }) => `${id} is ${state}: ${problem ?? 'no reason known'}`);
-  if (missing.length + broken.length > 0) throw new Error(`the reference shows every plugin at work, but ${[...missing, ...broken].join('; ')}`);
+  const missing = configuration.plugins
+    .filter((id) => installed.every((plugin) => plugin.id !== id))
+    .map((id) => `${id} could not be loaded`);
+  const broken = installed
+    .filter(({ state }) => state !== 'active')
+    .map(({ id, state, problem }) => `${id} is ${state}: ${problem ?? 'no reason known'}`);
+  if (missing.length + broken.length > 0)
+    throw new Error(`the reference shows every plugin at work, but ${[...missing, ...broken].join('; ')}`);
 }
 
 function look(app: App): Collected {
@@ -61,7 +74,9 @@ function look(app: App): Collected {
     routes: app.routes.list(),
     commands: catalogue(plugins),
     listeners: grouped(app.supervisor.report().map(({ plugin, task }) => [task, plugin])),
-    contributors: grouped(points.flatMap((point) => app.extensions.read(point).map(({ plugin }) => [point.id, plugin] as const))),
+    contributors: grouped(
+      points.flatMap((point) => app.extensions.read(point).map(({ plugin }) => [point.id, plugin] as const)),
+    ),
   };
 }
 
@@ -70,5 +85,7 @@ export const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1
 
 function grouped(pairs: ReadonlyArray<readonly [key: string, plugin: string]>): ReadonlyMap<string, readonly string[]> {
   const groups = Map.groupBy(pairs, ([key]) => key);
-  return new Map([...groups].map(([key, members]) => [key, [...new Set(members.map(([, plugin]) => plugin))].sort(compare)]));
+  return new Map(
+    [...groups].map(([key, members]) => [key, [...new Set(members.map(([, plugin]) => plugin))].sort(compare)]),
+  );
 }

@@ -20,7 +20,8 @@ export function describedRefs(root: string): ReadonlyMap<string, Description> {
       if (!ts.isVariableStatement(node)) continue;
       const declaration = node.declarationList.declarations[0];
       const id = declaration?.initializer && idOf(declaration.initializer);
-      if (id !== undefined && declaration) found.set(id, { name: declaration.name.getText(), from, text: commentOf(node) });
+      if (id !== undefined && declaration)
+        found.set(id, { name: declaration.name.getText(), from, text: commentOf(node) });
     }
   }
   return found;

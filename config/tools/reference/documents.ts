@@ -11,7 +11,13 @@ const tokens = (record: Tokens | undefined): string => codes(Object.values(recor
 export function pluginsPage({ plugins }: Collected): string {
   return table(
     ['Plugin', 'What it does', 'Needs', 'Wants', 'Provides'],
-    plugins.map((plugin) => [code(plugin.id), plugin.description ?? '', tokens(plugin.needs), tokens(plugin.wants), tokens(plugin.provides)]),
+    plugins.map((plugin) => [
+      code(plugin.id),
+      plugin.description ?? '',
+      tokens(plugin.needs),
+      tokens(plugin.wants),
+      tokens(plugin.provides),
+    ]),
   );
 }
 
@@ -24,20 +30,38 @@ export function hooksPage({ hooks, listeners }: Collected, described: ReadonlyMa
       const direct = (listeners.get(`${hook.kind} ${hook.id}`) ?? []).map(code);
       const about = described.get(hook.id);
       const kind = hook.kind === 'filter' ? `filter, ${hook.failure}s on failure` : hook.kind;
-      return [code(hook.id), kind, code(owner), 'public' in hook && hook.public ? 'yes' : '', [...direct, ...durable].join(', '), source(about), about?.text ?? ''];
+      return [
+        code(hook.id),
+        kind,
+        code(owner),
+        'public' in hook && hook.public ? 'yes' : '',
+        [...direct, ...durable].join(', '),
+        source(about),
+        about?.text ?? '',
+      ];
     }),
   );
 }
 
 /** Every list that others add to, and who does. */
-export function extensionPointsPage({ plugins, contributors }: Collected, described: ReadonlyMap<string, Description>): string {
-  const owned = plugins.flatMap((plugin) => ((plugin.extensionPoints ?? []) as readonly ExtensionPoint<unknown>[]).map((point) => ({ owner: plugin.id, point })));
+export function extensionPointsPage(
+  { plugins, contributors }: Collected,
+  described: ReadonlyMap<string, Description>,
+): string {
+  const owned = plugins.flatMap((plugin) =>
+    ((plugin.extensionPoints ?? []) as readonly ExtensionPoint<unknown>[]).map((point) => ({
+      owner: plugin.id,
+      point,
+    })),
+  );
   return table(
     ['Extension point', 'Owner', 'Added to by', 'Import', 'Meaning'],
-    owned.sort((a, b) => compare(a.point.id, b.point.id)).map(({ owner, point }) => {
-      const about = described.get(point.id);
-      return [code(point.id), code(owner), codes(contributors.get(point.id) ?? []), source(about), about?.text ?? ''];
-    }),
+    owned
+      .sort((a, b) => compare(a.point.id, b.point.id))
+      .map(({ owner, point }) => {
+        const about = described.get(point.id);
+        return [code(point.id), code(owner), codes(contributors.get(point.id) ?? []), source(about), about?.text ?? ''];
+      }),
   );
 }
 
@@ -48,19 +72,31 @@ export function settingsPage({ settings }: Collected): string {
     settings.map(({ key, plugin, schema }) => {
       const about = schema as { default?: unknown; title?: string; description?: string };
       const marks = ['secret', 'restart', 'danger'].filter((mark) => `x-${mark}` in schema);
-      return [code(key), code(plugin), 'default' in about ? code(JSON.stringify(about.default)) : '', marks.join(', '), [about.title, about.description].filter(Boolean).join(': ')];
+      return [
+        code(key),
+        code(plugin),
+        'default' in about ? code(JSON.stringify(about.default)) : '',
+        marks.join(', '),
+        [about.title, about.description].filter(Boolean).join(': '),
+      ];
     }),
   );
 }
 
 /** Every permission that a route asks for or a plugin lists, and which group has it before anyone decides otherwise. */
 export function permissionsPage({ plugins, routes }: Collected): string {
-  const listed = plugins.flatMap((plugin) => ((plugin.permissions ?? []) as readonly Permission[]).map((permission) => ({ plugin: plugin.id, permission })));
-  const asked = routes.filter(({ can }) => can !== 'public').map(({ plugin, can }) => ({ plugin, permission: can as Permission }));
+  const listed = plugins.flatMap((plugin) =>
+    ((plugin.permissions ?? []) as readonly Permission[]).map((permission) => ({ plugin: plugin.id, permission })),
+  );
+  const asked = routes
+    .filter(({ can }) => can !== 'public')
+    .map(({ plugin, can }) => ({ plugin, permission: can as Permission }));
   const byId = new Map([...asked, ...listed].map((entry) => [entry.permission.id, entry]));
   return table(
     ['Permission', 'Plugin', 'May …', 'From'],
-    [...byId.values()].sort((a, b) => compare(a.permission.id, b.permission.id)).map(({ plugin, permission }) => [code(permission.id), code(plugin), permission.label, permission.default]),
+    [...byId.values()]
+      .sort((a, b) => compare(a.permission.id, b.permission.id))
+      .map(({ plugin, permission }) => [code(permission.id), code(plugin), permission.label, permission.default]),
   );
 }
 
@@ -77,14 +113,22 @@ export function routesPage({ routes }: Collected): string {
   const surfaces = Map.groupBy(routes, (route) => route.surface.id);
   return [...surfaces]
     .sort(([a], [b]) => compare(a, b))
-    .map(([id, own]) => `## ${id}\n\n${table(['Method', 'Path', 'Who', 'Plugin', 'Summary'], own.toSorted(byPath).map(routeRow))}`)
+    .map(
+      ([id, own]) =>
+        `## ${id}\n\n${table(['Method', 'Path', 'Who', 'Plugin', 'Summary'], own.toSorted(byPath).map(routeRow))}`,
+    )
     .join('\n\n');
 }
 
-const pathOf = ({ surface, path }: RouteInfo): string => `${surface.prefix === '/' ? '' : surface.prefix}${path}` || '/';
+const pathOf = ({ surface, path }: RouteInfo): string =>
+  `${surface.prefix === '/' ? '' : surface.prefix}${path}` || '/';
 const byPath = (a: RouteInfo, b: RouteInfo): number => compare(pathOf(a), pathOf(b)) || compare(a.method, b.method);
 const routeRow = (route: RouteInfo): readonly string[] => [
-  route.method.toUpperCase(), code(pathOf(route)), route.can === 'public' ? 'everyone' : code(route.can.id), code(route.plugin), route.summary ?? '',
+  route.method.toUpperCase(),
+  code(pathOf(route)),
+  route.can === 'public' ? 'everyone' : code(route.can.id),
+  code(route.plugin),
+  route.summary ?? '',
 ];
 
 const source = (about: Description | undefined): string => (about ? code(`${about.name} from '${about.from}'`) : '');

@@ -8,35 +8,70 @@ const MEANINGS: Readonly<Record<string, readonly [meaning: string, fallback: str
   HOST: ['Address to listen on; `0.0.0.0` for all', '`127.0.0.1`'],
   PORT: ['Port to listen on', '`3000`'],
   BASE_URL: ['The site’s origin in feeds, mail and the sitemap, without a path', '`http://localhost:$PORT`'],
-  DATA_DIR: ['Everything the server writes: embedded database, uploads, built assets, generated keys, `config.json`', '`./data`'],
-  DATABASE_URL: ['`postgres://…` of a PostgreSQL server (15 or later)', 'what the installer kept in `DATA_DIR/config.json`, else embedded PostgreSQL under `DATA_DIR`'],
-  REDIS_URL: ['`redis://…`; needed as soon as several processes serve one database', 'what the installer kept in `DATA_DIR/config.json`, else in this process'],
-  SECRET_KEY: ['Root secret, at least 32 characters: `openssl rand -hex 32`', 'made once and kept under `DATA_DIR`, mode 0600'],
-  SMTP_URL: ['Mail server: `smtps://name:password@host` or `smtp://…`', 'what the installer kept in `DATA_DIR/config.json`, else each mail is a file in `DATA_DIR/mail`'],
+  DATA_DIR: [
+    'Everything the server writes: embedded database, uploads, built assets, generated keys, `config.json`',
+    '`./data`',
+  ],
+  DATABASE_URL: [
+    '`postgres://…` of a PostgreSQL server (15 or later)',
+    'what the installer kept in `DATA_DIR/config.json`, else embedded PostgreSQL under `DATA_DIR`',
+  ],
+  REDIS_URL: [
+    '`redis://…`; needed as soon as several processes serve one database',
+    'what the installer kept in `DATA_DIR/config.json`, else in this process',
+  ],
+  SECRET_KEY: [
+    'Root secret, at least 32 characters: `openssl rand -hex 32`',
+    'made once and kept under `DATA_DIR`, mode 0600',
+  ],
+  SMTP_URL: [
+    'Mail server: `smtps://name:password@host` or `smtp://…`',
+    'what the installer kept in `DATA_DIR/config.json`, else each mail is a file in `DATA_DIR/mail`',
+  ],
   MAIL_FROM: ['The address that mails come from', '`noreply@` and the site’s host'],
-  TRUSTED_PROXIES: ['Addresses and CIDR ranges, with commas between them, whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed', 'nobody is believed'],
-  WEBHOOKS_ALLOWED_HOSTS: ['Exact names and addresses of hosts inside the network that webhooks may be sent to, on any port and over plain http', 'none'],
+  TRUSTED_PROXIES: [
+    'Addresses and CIDR ranges, with commas between them, whose `X-Forwarded-For` and `X-Forwarded-Proto` are believed',
+    'nobody is believed',
+  ],
+  WEBHOOKS_ALLOWED_HOSTS: [
+    'Exact names and addresses of hosts inside the network that webhooks may be sent to, on any port and over plain http',
+    'none',
+  ],
   WEBHOOKS_ALLOWED_PORTS: ['Ports of public hosts that webhooks may be sent to', '`80, 443`'],
   SAFE_MODE: ['`1` starts only the admin panel and what it needs', '`0`'],
   NODE_ENV: ['`production` where people depend on it', 'unset'],
   REQUEST_SECONDS: ['Seconds that one request may take to arrive, its body included', '`30`'],
   MAX_CONNECTIONS: ['Connections that may be open at a time; more are refused', '`5000`'],
-  DRAIN_SECONDS: ['Seconds between `SIGTERM` and the closing of the port, in which `/readyz` answers 503 and requests are served as ever', '`2` in production, else `0`'],
+  DRAIN_SECONDS: [
+    'Seconds between `SIGTERM` and the closing of the port, in which `/readyz` answers 503 and requests are served as ever',
+    '`2` in production, else `0`',
+  ],
 };
 
-/** A row per variable that config/environment.ts reads. Throws when one is not described above, or is described in vain. */
+/**
+ * A row per variable that config/environment.ts reads. Throws when one is not described above, or is described in vain.
+ */
 export function environmentRows(root: string): ReadonlyArray<readonly string[]> {
   const path = 'config/environment.ts';
   const source = parseSource({ path, text: readFileSync(join(root, path), 'utf8') });
   const read = new Set(
     [...nodesOf(source)]
       .filter(ts.isStringLiteral)
-      .filter((node) => ts.isCallExpression(node.parent) && node.parent.arguments[0] === node && ['text', 'number', 'url', 'list'].includes(node.parent.expression.getText()))
+      .filter(
+        (node) =>
+          ts.isCallExpression(node.parent) &&
+          node.parent.arguments[0] === node &&
+          ['text', 'number', 'url', 'list'].includes(node.parent.expression.getText()),
+      )
       .map((node) => node.text),
   );
   const unknown = [...read].filter((name) => !(name in MEANINGS));
   const unread = Object.keys(MEANINGS).filter((name) => !read.has(name));
-  if (unknown.length > 0) throw new Error(`${path} reads ${unknown.join(', ')}; say what it means in config/tools/reference/environment.ts`);
-  if (unread.length > 0) throw new Error(`${path} no longer reads ${unread.join(', ')}; take it out of config/tools/reference/environment.ts`);
+  if (unknown.length > 0)
+    throw new Error(`${path} reads ${unknown.join(', ')}; say what it means in config/tools/reference/environment.ts`);
+  if (unread.length > 0)
+    throw new Error(
+      `${path} no longer reads ${unread.join(', ')}; take it out of config/tools/reference/environment.ts`,
+    );
   return Object.entries(MEANINGS).map(([name, [meaning, fallback]]) => [`\`${name}\``, meaning, fallback]);
 }

@@ -9,6 +9,7 @@ export const codes = (all: readonly string[]): string => all.map(code).join(', '
 /** A table in Markdown; line breaks and bars in cells do not end them. */
 export function table(head: readonly string[], rows: ReadonlyArray<readonly string[]>): string {
   if (rows.length === 0) return 'None.';
-  const line = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll(/\s*\n\s*/g, ' ').replaceAll('|', '\\|')).join(' | ')} |`;
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll(/\s*\n\s*/g, ' ').replaceAll('|', '\\|')).join(' | ')} |`;
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
 }

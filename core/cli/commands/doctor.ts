@@ -23,9 +23,13 @@ const SIGNS = { good: '✓', bad: '✗', note: '·' } as const;
 const good = (text: string): Finding => ({ state: 'good', text });
 const bad = (text: string): Finding => ({ state: 'bad', text });
 const note = (text: string): Finding => ({ state: 'note', text });
-const print = (console: Pick<Console, 'print'>, findings: readonly Finding[]): void => findings.forEach(({ state, text }) => console.print(`${SIGNS[state]} ${text}`));
+const print = (console: Pick<Console, 'print'>, findings: readonly Finding[]): void =>
+  findings.forEach(({ state, text }) => console.print(`${SIGNS[state]} ${text}`));
 
-/** Waiting work that was due longer ago than this, in milliseconds, is a backlog: a server that runs takes it within a second. */
+/**
+ * Waiting work that was due longer ago than this, in milliseconds, is a backlog: a server that runs takes it within a
+ * second.
+ */
 const LATE = 60_000;
 
 /** How many of each kind of kept numbers are compared with what they count. */
@@ -38,7 +42,14 @@ export const doctor = defineCommand({
   options: Type.Object({}),
   needs: { app: Program },
   async run({ app }, _options, console) {
-    const asked = await Promise.all([folder(app.environment), database(app), redis(app), jobs(app), numbers(app), settings(app)]);
+    const asked = await Promise.all([
+      folder(app.environment),
+      database(app),
+      redis(app),
+      jobs(app),
+      numbers(app),
+      settings(app),
+    ]);
     const findings = [...environment(app.environment), ...asked.flat(), ...plugins(app)];
     print(console, findings);
     const problems = findings.filter(({ state }) => state === 'bad').length;
@@ -56,8 +67,14 @@ function environment({ baseUrl, dataDir, secretKey, production, safeMode, versio
   return [
     good(`Parley ${version} on Node ${process.versions.node}, data in ${dataDir}`),
     ...(safeMode ? [note('SAFE_MODE=1: only the required plugins run')] : []),
-    production && !baseUrl.startsWith('https://') ? note(`BASE_URL is ${baseUrl}; sessions are safer over https`) : good(`the site’s address is ${baseUrl}`),
-    good(secretKey === undefined ? 'the root secret is kept in the data directory; include it in backups' : 'the root secret comes from SECRET_KEY'),
+    production && !baseUrl.startsWith('https://')
+      ? note(`BASE_URL is ${baseUrl}; sessions are safer over https`)
+      : good(`the site’s address is ${baseUrl}`),
+    good(
+      secretKey === undefined
+        ? 'the root secret is kept in the data directory; include it in backups'
+        : 'the root secret comes from SECRET_KEY',
+    ),
   ];
 }
 
@@ -67,10 +84,19 @@ async function folder({ dataDir }: Environment): Promise<Finding[]> {
     await writeFile(file, '');
     await rm(file);
     const { mode } = await stat(dataDir);
-    const open = (mode & 0o077) === 0 ? [] : [note(`other users of this machine can look into the data directory; unless one of them is to serve its folder public: chmod 700 ${dataDir}`)];
+    const open =
+      (mode & 0o077) === 0
+        ? []
+        : [
+            note(
+              `other users of this machine can look into the data directory; unless one of them is to serve its folder public: chmod 700 ${dataDir}`,
+            ),
+          ];
     return [good('the data directory can be written'), ...open];
   } catch (error) {
-    return [bad(`the data directory cannot be written (${messageOf(error)}); give it to the user that runs the server`)];
+    return [
+      bad(`the data directory cannot be written (${messageOf(error)}); give it to the user that runs the server`),
+    ];
   }
 }
 
@@ -78,17 +104,28 @@ async function database({ data, kernel }: App): Promise<Finding[]> {
   const server = await data.one(sql<{ version: string }>`select current_setting('server_version') as version`);
   const rows = await data.all(sql<{ plugin: string; name: string }>`select plugin, name from migration`);
   const applied = new Set(rows.map(({ plugin, name }) => `${plugin} ${name}`));
-  const pending = kernel.active().flatMap((id) => (kernel.graph.get(id).migrations ?? []).filter(({ name }) => !applied.has(`${id} ${name}`)).map(({ name }) => `${id}: ${name}`));
+  const pending = kernel
+    .active()
+    .flatMap((id) =>
+      (kernel.graph.get(id).migrations ?? [])
+        .filter(({ name }) => !applied.has(`${id} ${name}`))
+        .map(({ name }) => `${id}: ${name}`),
+    );
   return [
     good(`PostgreSQL ${server?.version} answers${data.embedded ? ' (embedded)' : ''}`),
-    pending.length === 0 ? good('every migration has run') : bad(`migrations wait: ${pending.join(', ')}; run: ${RUN} migrate`),
+    pending.length === 0
+      ? good('every migration has run')
+      : bad(`migrations wait: ${pending.join(', ')}; run: ${RUN} migrate`),
   ];
 }
 
 async function redis({ kernel }: App): Promise<Finding[]> {
   const client = kernel.service(Cache)?.redis;
   if (!client) return [note('no Redis: one process only')];
-  return client.ping().then(() => [good('Redis answers')], (error: unknown) => [bad(`Redis does not answer: ${messageOf(error)}`)]);
+  return client.ping().then(
+    () => [good('Redis answers')],
+    (error: unknown) => [bad(`Redis does not answer: ${messageOf(error)}`)],
+  );
 }
 
 function plugins({ plugins: control, supervisor }: App): Finding[] {
@@ -98,11 +135,30 @@ function plugins({ plugins: control, supervisor }: App): Finding[] {
   return [
     good(`${all.filter(({ state }) => state === 'active').length} of ${all.length} plugins run`),
     ...(off.length > 0 ? [note(`switched off: ${off.join(', ')}`)] : []),
-    ...troubled.map(({ id, problem, state }) => (state === 'failed' ? bad(`plugin "${id}" failed: ${problem}`) : bad(`plugin "${id}" ${problem}`))),
-    ...supervisor.report().filter(({ quarantined }) => quarantined).map(({ plugin, task, lastError }) => bad(`"${task}" of plugin "${plugin}" is set aside: ${lastError}`)),
-    ...supervisor.report().filter(({ refusing }) => refusing)
-      .map(({ plugin, task, lastError }) => bad(`"${task}" of plugin "${plugin}" refuses everything: ${lastError}; mend it, or run: ${RUN} plugin disable ${plugin}`)),
-    ...all.flatMap(({ id, blocks }) => (blocks ? [note(`plugin "${id}" kept the whole server waiting ${blocks.count}×, ${blocks.longest} ms at the longest, the last time in ${blocks.task}`)] : [])),
+    ...troubled.map(({ id, problem, state }) =>
+      state === 'failed' ? bad(`plugin "${id}" failed: ${problem}`) : bad(`plugin "${id}" ${problem}`),
+    ),
+    ...supervisor
+      .report()
+      .filter(({ quarantined }) => quarantined)
+      .map(({ plugin, task, lastError }) => bad(`"${task}" of plugin "${plugin}" is set aside: ${lastError}`)),
+    ...supervisor
+      .report()
+      .filter(({ refusing }) => refusing)
+      .map(({ plugin, task, lastError }) =>
+        bad(
+          `"${task}" of plugin "${plugin}" refuses everything: ${lastError}; mend it, or run: ${RUN} plugin disable ${plugin}`,
+        ),
+      ),
+    ...all.flatMap(({ id, blocks }) =>
+      blocks
+        ? [
+            note(
+              `plugin "${id}" kept the whole server waiting ${blocks.count}×, ${blocks.longest} ms at the longest, the last time in ${blocks.task}`,
+            ),
+          ]
+        : [],
+    ),
   ];
 }
 
@@ -113,21 +169,34 @@ async function numbers({ extensions }: App): Promise<Finding[]> {
     const lines = await counter.check(await counter.keys({ limit: SAMPLE, falling: true }));
     if (lines.length > 0) wrong.push(`${counter.name} (${lines[0]})`);
   }
-  return [wrong.length === 0 ? good('kept numbers are what they count, as far as a sample tells') : bad(`kept numbers differ from what they count: ${wrong.join('; ')}; run: ${RUN} recount`)];
+  return [
+    wrong.length === 0
+      ? good('kept numbers are what they count, as far as a sample tells')
+      : bad(`kept numbers differ from what they count: ${wrong.join('; ')}; run: ${RUN} recount`),
+  ];
 }
 
 /** A secret has no value to compare; that there is one is worth telling. */
 const differs = ({ schema, value, default: fallback }: SettingInfo): boolean =>
-  (schema as { 'x-group'?: string })['x-group'] !== 'hidden' && (value === undefined || JSON.stringify(value) !== JSON.stringify(fallback));
+  (schema as { 'x-group'?: string })['x-group'] !== 'hidden' &&
+  (value === undefined || JSON.stringify(value) !== JSON.stringify(fallback));
 
 async function settings({ settings: store, environment: { given } }: App): Promise<Finding[]> {
   const moved = store.moved().filter(({ variable }) => !given.has(variable));
   const wrong = await store.problems();
-  const own = store.list().filter((setting) => setting.stored && differs(setting)).map(({ key }) => key).sort();
+  const own = store
+    .list()
+    .filter((setting) => setting.stored && differs(setting))
+    .map(({ key }) => key)
+    .sort();
   return [
-    ...moved.map(({ key, variable }) => bad(`the stored setting ${key} is not read any more; set ${variable} in the environment in its place`)),
+    ...moved.map(({ key, variable }) =>
+      bad(`the stored setting ${key} is not read any more; set ${variable} in the environment in its place`),
+    ),
     ...wrong.map(({ field, message }) => bad(`the setting ${field} cannot be used: ${message}`)),
-    own.length === 0 ? good('every setting is as config/forum.ts has it') : note(`the database decides, not config/forum.ts: ${own.join(', ')}`),
+    own.length === 0
+      ? good('every setting is as config/forum.ts has it')
+      : note(`the database decides, not config/forum.ts: ${own.join(', ')}`),
   ];
 }
 
@@ -136,8 +205,12 @@ async function jobs({ jobs: queue }: App): Promise<Finding[]> {
   const waiting = reports.reduce((sum, report) => sum + report.waiting, 0);
   const late = reports.filter(({ oldest }) => oldest !== null && oldest.getTime() < Date.now() - LATE);
   return [
-    ...reports.filter(({ failed }) => failed > 0).map(({ listener, failed, error }) => bad(`${failed} of "${listener}" failed for good, last: ${error}`)),
-    ...late.map(({ listener, waiting: count, oldest }) => bad(`${count} of "${listener}" wait since ${oldest!.toISOString()}; start the server, or look at its log`)),
+    ...reports
+      .filter(({ failed }) => failed > 0)
+      .map(({ listener, failed, error }) => bad(`${failed} of "${listener}" failed for good, last: ${error}`)),
+    ...late.map(({ listener, waiting: count, oldest }) =>
+      bad(`${count} of "${listener}" wait since ${oldest!.toISOString()}; start the server, or look at its log`),
+    ),
     ...(late.length === 0 ? [good(`${waiting} ${waiting === 1 ? 'job waits' : 'jobs wait'}, none is late`)] : []),
   ];
 }

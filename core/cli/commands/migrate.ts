@@ -11,12 +11,22 @@ export const migrate = defineCommand({
   options: Type.Object({}),
   needs: { app: Program },
   async run({ app }, _options, console) {
-    const wanted = app.plugins.list().filter((plugin) => plugin.wanted).map(({ id }) => app.kernel.graph.get(id));
+    const wanted = app.plugins
+      .list()
+      .filter((plugin) => plugin.wanted)
+      .map(({ id }) => app.kernel.graph.get(id));
     for (const plugin of wanted) {
-      for (const name of await app.data.migrate(plugin.id, plugin.migrations ?? [])) console.print(`${plugin.id}: ${name}`);
+      for (const name of await app.data.migrate(plugin.id, plugin.migrations ?? []))
+        console.print(`${plugin.id}: ${name}`);
     }
-    const rows = await app.data.all(sql<{ plugin: string; count: number }>`select plugin, count(*)::int as count from migration group by plugin order by plugin`);
-    for (const { plugin, count } of rows) console.print(`${plugin}: ${count} ${count === 1 ? 'migration' : 'migrations'} in force`);
+    const rows = await app.data.all(
+      sql<{
+        plugin: string;
+        count: number;
+      }>`select plugin, count(*)::int as count from migration group by plugin order by plugin`,
+    );
+    for (const { plugin, count } of rows)
+      console.print(`${plugin}: ${count} ${count === 1 ? 'migration' : 'migrations'} in force`);
     const failed = app.plugins.list().find((plugin) => plugin.state === 'failed');
     if (failed) throw new ConfigurationError(`"${failed.id}" does not run: ${failed.problem}`);
   },

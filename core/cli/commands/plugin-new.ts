@@ -18,20 +18,39 @@ function spellings(id: string): readonly (readonly [RegExp, string])[] {
   const capital = words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('');
   const camel = capital[0]!.toLowerCase() + capital.slice(1);
   const label = capital[0] + words.join(' ').slice(1);
-  return [[/__Label__/g, label], [/__Capital__/g, capital], [/__camel__/g, camel], [/__table__/g, words.join('_')], [/__id__/g, id]];
+  return [
+    [/__Label__/g, label],
+    [/__Capital__/g, capital],
+    [/__camel__/g, camel],
+    [/__table__/g, words.join('_')],
+    [/__id__/g, id],
+  ];
 }
 
-const filled = (text: string, id: string): string => spellings(id).reduce((filling, [pattern, spelling]) => filling.replace(pattern, spelling), text);
+const filled = (text: string, id: string): string =>
+  spellings(id).reduce((filling, [pattern, spelling]) => filling.replace(pattern, spelling), text);
 
-/** Writes the files of a new plugin below `root` and puts its id into config/forum.ts. Throws before it writes anything when the id will not do. */
+/**
+ * Writes the files of a new plugin below `root` and puts its id into config/forum.ts. Throws before it writes anything
+ * when the id will not do.
+ */
 export async function scaffold(root: string, id: string, console: Pick<Console, 'print'>): Promise<void> {
-  if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(id)) throw new ConfigurationError(`"${id}" will not do as an id: use lower-case words joined by "-", such as polls or star-charts`);
-  const taken = [`plugins/${id}`, `migrations/${id}`, `test/plugins/${id}`].find((folder) => existsSync(join(root, folder)));
+  if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(id))
+    throw new ConfigurationError(
+      `"${id}" will not do as an id: use lower-case words joined by "-", such as polls or star-charts`,
+    );
+  const taken = [`plugins/${id}`, `migrations/${id}`, `test/plugins/${id}`].find((folder) =>
+    existsSync(join(root, folder)),
+  );
   if (taken) throw new ConfigurationError(`${taken} exists already; choose another id`);
   const configuration = join(root, 'config/forum.ts');
   const before = await readFile(configuration, 'utf8');
-  const after = before.replace(/(plugins:\s*\[[^\]]*?)(,?)(\s*)\]/, (_all, list: string, _comma: string, space: string) => `${list}, '${id}'${space}]`);
-  if (after === before) throw new ConfigurationError(`config/forum.ts has no list \`plugins: [ … ]\` to add "${id}" to; add one`);
+  const after = before.replace(
+    /(plugins:\s*\[[^\]]*?)(,?)(\s*)\]/,
+    (_all, list: string, _comma: string, space: string) => `${list}, '${id}'${space}]`,
+  );
+  if (after === before)
+    throw new ConfigurationError(`config/forum.ts has no list \`plugins: [ … ]\` to add "${id}" to; add one`);
 
   const names = await readdir(TEMPLATE, { recursive: true });
   for (const name of names.filter((one) => one.endsWith('.txt')).sort()) {
@@ -44,11 +63,24 @@ export async function scaffold(root: string, id: string, console: Pick<Console, 
   console.print(`added '${id}' to config/forum.ts`);
 }
 
-/** In a process of its own, which reads the configuration with the new plugin in it. Where the project's tools are not installed, says how. */
+/**
+ * In a process of its own, which reads the configuration with the new plugin in it. Where the project's tools are not
+ * installed, says how.
+ */
 async function writeReference(root: string, console: Pick<Console, 'print'>): Promise<void> {
-  const script = "const { writeReference } = await import('./config/tools/reference.ts'); await writeReference(process.cwd());";
-  const done = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], { cwd: root }).then(() => true, () => false);
-  console.print(done ? 'wrote docs/reference anew' : 'docs/reference does not know the plugin yet; write it anew with: npm run check -- --write');
+  const script =
+    "const { writeReference } = await import('./config/tools/reference.ts'); await writeReference(process.cwd());";
+  const done = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
+    cwd: root,
+  }).then(
+    () => true,
+    () => false,
+  );
+  console.print(
+    done
+      ? 'wrote docs/reference anew'
+      : 'docs/reference does not know the plugin yet; write it anew with: npm run check -- --write',
+  );
 }
 
 /** Needs no data, so it works beside a running server; the server loads the plugin when it is started anew. */
@@ -61,6 +93,8 @@ export const pluginNew = defineCommand({
   async run(_services, { id }, console) {
     await scaffold(ROOT, id, console);
     await writeReference(ROOT, console);
-    console.print(`\nTry it: npm test -- test/plugins/${id}\nStart the server anew to run it. ${RUN} plugin disable ${id} switches it off again.`);
+    console.print(
+      `\nTry it: npm test -- test/plugins/${id}\nStart the server anew to run it. ${RUN} plugin disable ${id} switches it off again.`,
+    );
   },
 });

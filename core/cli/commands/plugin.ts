@@ -19,7 +19,11 @@ interface Operation {
 const find = (app: App, id: string): PluginInfo | undefined => app.plugins.list().find((plugin) => plugin.id === id);
 
 /** Tells it before it is done, since no transaction holds it, and afterwards where it failed. */
-async function operate<T>({ hooks }: App, { done, id, others = [], refused }: Operation, work: () => Promise<T>): Promise<T> {
+async function operate<T>(
+  { hooks }: App,
+  { done, id, others = [], refused }: Operation,
+  work: () => Promise<T>,
+): Promise<T> {
   if (refused) return work();
   await hooks.emit(operated, { done, subject: id, others });
   try {
@@ -38,7 +42,10 @@ const list = defineCommand({
   run({ plugins }, _options, console) {
     const all = plugins.list();
     const width = Math.max(...all.map(({ id }) => id.length));
-    for (const plugin of all) console.print(`${plugin.id.padEnd(width)}  ${stateOf(plugin).padEnd(6)}  ${plugin.problem ?? plugin.description}`.trimEnd());
+    for (const plugin of all)
+      console.print(
+        `${plugin.id.padEnd(width)}  ${stateOf(plugin).padEnd(6)}  ${plugin.problem ?? plugin.description}`.trimEnd(),
+      );
   },
 });
 
@@ -63,7 +70,9 @@ const disable = defineCommand({
   async run({ app }, { id }, console) {
     const { required: refused = true, dependents = [] } = find(app, id) ?? {};
     const running = dependents.filter((other) => app.kernel.active().includes(other));
-    const stopped = await operate(app, { done: 'disabled', id, others: running, refused }, () => app.plugins.disable(id));
+    const stopped = await operate(app, { done: 'disabled', id, others: running, refused }, () =>
+      app.plugins.disable(id),
+    );
     const others = stopped.filter((other) => other !== id);
     console.print(`${id} is off.${others.length > 0 ? ` With it stopped: ${others.join(', ')}.` : ''}`);
   },
@@ -78,7 +87,9 @@ const uninstall = defineCommand({
   async run({ app }, { id }, console) {
     const { state = 'active' } = find(app, id) ?? {};
     await operate(app, { done: 'uninstalled', id, refused: state === 'active' }, () => app.plugins.uninstall(id));
-    console.print(`${id} is uninstalled; its data is gone. Take its id out of config/forum.ts and delete plugins/${id}.`);
+    console.print(
+      `${id} is uninstalled; its data is gone. Take its id out of config/forum.ts and delete plugins/${id}.`,
+    );
   },
 });
 

@@ -12,7 +12,9 @@ export const recount = defineCommand({
   name: 'recount',
   summary: 'Compares every kept number with what it counts, and corrects it.',
   example: 'recount --check',
-  options: Type.Object({ check: Type.Boolean({ default: false, title: 'Only compare; fails when something differs' }) }),
+  options: Type.Object({
+    check: Type.Boolean({ default: false, title: 'Only compare; fails when something differs' }),
+  }),
   needs: { app: Program },
   async run({ app }, { check }, console) {
     let total = 0;
@@ -21,11 +23,18 @@ export const recount = defineCommand({
       console.print(`${counter.name}: ${found === 0 ? 'right' : `${found} ${check ? 'differ' : 'corrected'}`}`);
       total += found;
     }
-    if (check && total > 0) throw new ConfigurationError(`${total} ${total === 1 ? 'number differs' : 'numbers differ'} from what is there; run recount without --check to correct that`);
+    if (check && total > 0)
+      throw new ConfigurationError(
+        `${total} ${total === 1 ? 'number differs' : 'numbers differ'} from what is there; run recount without --check to correct that`,
+      );
   },
 });
 
-async function walk(counter: Parameters<typeof differences>[0], check: boolean, show: (line: string) => void): Promise<number> {
+async function walk(
+  counter: Parameters<typeof differences>[0],
+  check: boolean,
+  show: (line: string) => void,
+): Promise<number> {
   let found = 0;
   for await (const { keys, lines } of differences(counter)) {
     lines.slice(0, Math.max(0, SHOWN - found)).forEach(show);

@@ -12,11 +12,19 @@ function find(settings: Settings, key: string): SettingInfo {
   const all = settings.list();
   const found = all.find((setting) => setting.key === key);
   if (found) return found;
-  const meant = suggest(key, all.map((setting) => setting.key));
-  throw new ConfigurationError(`There is no setting "${key}"${meant ? `; did you mean "${meant}"?` : `; see them all with: ${RUN} setting list`}`);
+  const meant = suggest(
+    key,
+    all.map((setting) => setting.key),
+  );
+  throw new ConfigurationError(
+    `There is no setting "${key}"${meant ? `; did you mean "${meant}"?` : `; see them all with: ${RUN} setting list`}`,
+  );
 }
 
-/** JSON where the schema takes it, else the text as it stands: `setting set site.name My place` needs no quotes around quotes. */
+/**
+ * JSON where the schema takes it, else the text as it stands: `setting set site.name My place` needs no quotes around
+ * quotes.
+ */
 function valueOf(schema: TSchema, text: string): unknown {
   let value: unknown = text;
   try {
@@ -36,10 +44,19 @@ const list = defineCommand({
   options: Type.Object({ prefix: Type.Optional(Type.String({ description: 'Only keys that begin with this' })) }),
   needs: { settings: Settings },
   run({ settings }, { prefix = '' }, console) {
-    const found = settings.list().filter(({ key, schema }) => key.startsWith(prefix) && (schema as { 'x-group'?: string })['x-group'] !== 'hidden');
-    if (found.length === 0) throw new ConfigurationError(`No setting begins with "${prefix}"; see them all with: ${RUN} setting list`);
+    const found = settings
+      .list()
+      .filter(
+        ({ key, schema }) => key.startsWith(prefix) && (schema as { 'x-group'?: string })['x-group'] !== 'hidden',
+      );
+    if (found.length === 0)
+      throw new ConfigurationError(`No setting begins with "${prefix}"; see them all with: ${RUN} setting list`);
     for (const setting of found.toSorted((a, b) => (a.key < b.key ? -1 : 1))) {
-      const value = setting.secret ? (setting.stored ? '(secret, set)' : '(secret, not set)') : JSON.stringify(setting.value);
+      const value = setting.secret
+        ? setting.stored
+          ? '(secret, set)'
+          : '(secret, not set)'
+        : JSON.stringify(setting.value);
       console.print(`${setting.key} = ${value}${setting.stored ? '' : '  (default)'}`);
     }
   },
@@ -54,7 +71,10 @@ const get = defineCommand({
   needs: { settings: Settings },
   run({ settings }, { key }, console) {
     const setting = find(settings, key);
-    if (setting.secret) throw new ConfigurationError(`"${key}" is a secret and is never shown; give it a new value with: ${RUN} setting set ${key} VALUE`);
+    if (setting.secret)
+      throw new ConfigurationError(
+        `"${key}" is a secret and is never shown; give it a new value with: ${RUN} setting set ${key} VALUE`,
+      );
     console.print(shown(setting.value));
   },
 });

@@ -19,7 +19,10 @@ import type { Logger } from '../../logger.ts';
 /** Milliseconds of statements after which the event loop gets a turn. */
 const TURN_EVERY = 2;
 
-/** PostgreSQL inside this process, its files under `folder/database`. Throws `ConfigurationError` when another process has it open. */
+/**
+ * PostgreSQL inside this process, its files under `folder/database`. Throws `ConfigurationError` when another process
+ * has it open.
+ */
 export async function openEmbedded(folder: string, log: Logger): Promise<Backend> {
   const dataDir = join(folder, 'database');
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
@@ -35,16 +38,22 @@ export async function openEmbedded(folder: string, log: Logger): Promise<Backend
 
   const usage = { statements: 0 };
   let turned = 0;
-  /** What the ORM is handed in place of a session: counts, and takes several statements at once where there are no values. */
+  /**
+   * What the ORM is handed in place of a session: counts, and takes several statements at once where there are no
+   * values.
+   */
   const watch = (session: Pick<Transaction, 'query' | 'exec'>) => ({
     query: async (text: string, values: readonly unknown[], options?: object) => {
       room.check(text);
       usage.statements++;
       statementSent.publish(undefined);
       try {
-        return values.length > 0 ? await session.query(text, [...values], options) : (await session.exec(text, options)).at(-1)!;
+        return values.length > 0
+          ? await session.query(text, [...values], options)
+          : (await session.exec(text, options)).at(-1)!;
       } finally {
-        // PGlite answers in microtasks only: without a turn of the event loop statements back to back would starve timers and sockets.
+        // PGlite answers in microtasks only: without a turn of the event loop statements back to back would starve
+        // timers and sockets.
         if (performance.now() - turned > TURN_EVERY) {
           await turn();
           turned = performance.now();
@@ -55,23 +64,33 @@ export async function openEmbedded(folder: string, log: Logger): Promise<Backend
   const watched = {
     ...watch(pglite),
     transaction: (run: (session: object) => Promise<unknown>) => pglite.transaction((session) => run(watch(session))),
-    ready: true, closed: false, waitReady: Promise.resolve(), close: () => Promise.resolve(),
+    ready: true,
+    closed: false,
+    waitReady: Promise.resolve(),
+    close: () => Promise.resolve(),
   };
   const orm = new MikroORM({ ...ORM_OPTIONS, driverOptions: { pglite: watched } });
   undo.defer(() => orm.close(true));
   const opened = undo.move();
   const close = (): Promise<void> => opened.disposeAsync();
-  // PGlite knows the array types that there were when it was opened, and takes a list for text where it does not know the type.
+  // PGlite knows the array types that there were when it was opened, and takes a list for text where it does not know
+  // the type.
   const migrated = (): Promise<void> => pglite.refreshArrayTypes();
   return { embedded: true, orm, usage, query: watched.query, claimAlone: () => Promise.resolve(true), migrated, close };
 }
 
-/** Two processes on one folder lose each other's rows without an error, so the second is refused. The system frees the address however its process ends. */
+/**
+ * Two processes on one folder lose each other's rows without an error, so the second is refused. The system frees the
+ * address however its process ends.
+ */
 async function lock(folder: string): Promise<Server> {
   const file = join(folder, 'database.pid');
   const hash = createHash('sha256').update(realpathSync(folder)).digest('hex');
   // Abstract sockets exist on Linux only; elsewhere a port of this machine stands for the folder.
-  const address = process.platform === 'linux' ? { path: `\0parley-${hash}` } : { host: '127.0.0.1', port: 49_152 + (parseInt(hash.slice(0, 4), 16) % 16_384) };
+  const address =
+    process.platform === 'linux'
+      ? { path: `\0parley-${hash}` }
+      : { host: '127.0.0.1', port: 49_152 + (parseInt(hash.slice(0, 4), 16) % 16_384) };
   const server = createServer((socket) => socket.destroy());
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once('error', reject).listen(address, resolve);

@@ -11,14 +11,20 @@ export async function inspectDatabase(url: string, log: Logger): Promise<Databas
     throw error instanceof Error && error.cause !== undefined ? error.cause : error;
   });
   try {
-    const ask = async <T>(text: string, ...values: readonly unknown[]): Promise<T> => (await backend.query(text, values)).rows[0] as T;
-    const { kept, ...report } = await ask<Omit<DatabaseReport, 'installed'> & { kept: boolean }>(`
+    const ask = async <T>(text: string, ...values: readonly unknown[]): Promise<T> =>
+      (await backend.query(text, values)).rows[0] as T;
+    const { kept, ...report } = await ask<Omit<DatabaseReport, 'installed'> & { kept: boolean }>(
+      `
       select split_part(current_setting('server_version'), ' ', 1) as version, to_regclass('setting') is not null as kept,
         coalesce(has_schema_privilege(current_schema(), 'CREATE') and has_database_privilege(current_database(), 'CREATE'), false) as writable,
         (select coalesce(json_agg(name order by name), '[]') from unnest($1::text[]) as name
-          where name not in (select name from pg_available_extensions)) as missing`, EXTENSIONS);
+          where name not in (select name from pg_available_extensions)) as missing`,
+      EXTENSIONS,
+    );
     if (!kept) return { ...report, installed: false };
-    const { installed } = await ask<{ installed: boolean }>(`select exists(select 1 from setting where key = 'kernel.installed_at') as installed`);
+    const { installed } = await ask<{ installed: boolean }>(
+      `select exists(select 1 from setting where key = 'kernel.installed_at') as installed`,
+    );
     return { ...report, installed };
   } finally {
     await backend.close();

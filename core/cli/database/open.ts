@@ -14,7 +14,9 @@ export interface DatabaseOptions {
 /** Throws `ConfigurationError` when the server cannot be reached or another process has the embedded database open. */
 export async function openDatabase({ url, folder, log, pool = 10 }: DatabaseOptions): Promise<Database> {
   // Imported when used: each brings a driver of its own, and PGlite's takes a while to load.
-  const backend = url ? await (await import('./postgres.ts')).openPostgres(url, pool, log) : await (await import('./embedded.ts')).openEmbedded(folder, log);
+  const backend = url
+    ? await (await import('./postgres.ts')).openPostgres(url, pool, log)
+    : await (await import('./embedded.ts')).openEmbedded(folder, log);
   const database = new Database(backend, log);
   // Another process may do the same at the same moment.
   await database.all(sql`do $$ begin

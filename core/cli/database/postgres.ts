@@ -9,7 +9,10 @@ import type { Logger } from '../../logger.ts';
 
 /** How many different statements are prepared on each connection; those beyond are sent as they are. */
 const PREPARED = 500;
-/** Characters above which a statement is not prepared: it has as many values as it was given rows, and will hardly come again. */
+/**
+ * Characters above which a statement is not prepared: it has as many values as it was given rows, and will hardly come
+ * again.
+ */
 const LONGEST = 8_000;
 /** PostgreSQL's code for a prepared statement whose result changed, as after another process's migration. */
 const STALE = '0A000';
@@ -18,8 +21,8 @@ const ALONE = 7_216_001;
 /** Milliseconds between attempts to take that lock again from a server that went away. */
 const AGAIN = 1_000;
 /**
- * What each session sets. The server looks for the other end of a quiet connection as this process does: what a machine that vanished has locked
- * is free again after 20 s.
+ * What each session sets. The server looks for the other end of a quiet connection as this process does: what a machine
+ * that vanished has locked is free again after 20 s.
  */
 const SESSION = '-c timezone=UTC -c tcp_keepalives_idle=10 -c tcp_keepalives_interval=1 -c tcp_keepalives_count=10';
 const TAKEN = 'another process took this database while it was away; stop one of the two, or set REDIS_URL for both';
@@ -31,17 +34,32 @@ interface OpenPool extends Omit<Pool, 'options' | 'on' | 'connect'>, Takeable {
   readonly options: { readonly types: { setTypeParser(type: number, read: (text: string) => unknown): void } };
 }
 type Done = (error: unknown, result?: unknown) => void;
-type Ask = (query: string | { readonly name: string; readonly text: string }, values: readonly unknown[], done?: Done) => Promise<unknown>;
+type Ask = (
+  query: string | { readonly name: string; readonly text: string },
+  values: readonly unknown[],
+  done?: Done,
+) => Promise<unknown>;
 
-/** A PostgreSQL server. Throws `ConfigurationError` when it cannot be reached. `max` is how many connections at most. */
+/**
+ * A PostgreSQL server. Throws `ConfigurationError` when it cannot be reached. `max` is how many connections at most.
+ */
 export async function openPostgres(url: string, max: number, log: Logger): Promise<Backend> {
   let pool: OpenPool | undefined;
   const orm = new MikroORM({
-    ...ORM_OPTIONS, clientUrl: url, pool: { min: 0, max }, logger: (message) => log.warn({}, message),
+    ...ORM_OPTIONS,
+    clientUrl: url,
+    pool: { min: 0, max },
+    logger: (message) => log.warn({}, message),
     driverOptions: {
       // Milliseconds: how long to wait for a connection, for one statement, and for a transaction that does nothing.
-      connectionTimeoutMillis: 5_000, statement_timeout: 30_000, idle_in_transaction_session_timeout: 60_000,
-      idleTimeoutMillis: 30_000, keepAlive: true, keepAliveInitialDelayMillis: 10_000, application_name: 'parley', options: SESSION,
+      connectionTimeoutMillis: 5_000,
+      statement_timeout: 30_000,
+      idle_in_transaction_session_timeout: 60_000,
+      idleTimeoutMillis: 30_000,
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
+      application_name: 'parley',
+      options: SESSION,
       onPoolCreated: (created: OpenPool) => void (pool = created),
     },
   });
@@ -84,16 +102,30 @@ export async function openPostgres(url: string, max: number, log: Logger): Promi
     }) as typeof connection.query;
   });
   const alone = keepAlone(connect, log);
-  const close = (): Promise<void> => alone.release().then(() => orm.close(true)).finally(() => silence.close());
+  const close = (): Promise<void> =>
+    alone
+      .release()
+      .then(() => orm.close(true))
+      .finally(() => silence.close());
   try {
     await client.connection().execute(() => Promise.resolve());
   } catch (error) {
     await close();
     const remedy = 'check the address, the name and the password';
-    throw new ConfigurationError(`cannot use the database that DATABASE_URL names: ${messageOf(error)}; ${remedy}`, { cause: error });
+    throw new ConfigurationError(`cannot use the database that DATABASE_URL names: ${messageOf(error)}; ${remedy}`, {
+      cause: error,
+    });
   }
   const query: Backend['query'] = (text, values) => open.query(text, [...values]);
-  return { embedded: false, orm, usage, query, claimAlone: alone.claim, migrated: () => Promise.resolve(names.clear()), close };
+  return {
+    embedded: false,
+    orm,
+    usage,
+    query,
+    claimAlone: alone.claim,
+    migrated: () => Promise.resolve(names.clear()),
+    close,
+  };
 }
 
 /** The lock of `claimAlone`, held by a connection outside the pool. It is taken again when the server was away. */
@@ -107,7 +139,9 @@ function keepAlone(connect: () => Connection, log: Logger): { claim(): Promise<b
     client.on('error', () => undefined);
     const held = await inTime(client, async () => {
       await client.connect();
-      const { rows: [row] } = await client.query(`select pg_try_advisory_lock(${ALONE}) as held`);
+      const {
+        rows: [row],
+      } = await client.query(`select pg_try_advisory_lock(${ALONE}) as held`);
       const { held } = row as { readonly held: boolean };
       if (!held) await client.end();
       return held;

@@ -1,5 +1,11 @@
 /** The ORM discovers nothing by itself: plugins hand over their entities when they start. */
-export const ORM_OPTIONS = { entities: [], extensions: [], discovery: { warnWhenNoEntities: false }, colors: false, ensureDatabase: false };
+export const ORM_OPTIONS = {
+  entities: [],
+  extensions: [],
+  discovery: { warnWhenNoEntities: false },
+  colors: false,
+  ensureDatabase: false,
+};
 
 type Reader = (text: string) => unknown;
 
@@ -7,11 +13,32 @@ type Reader = (text: string) => unknown;
 const instant: Reader = (text) => new Date(`${text.replace(' ', 'T').replace('+00', '')}Z`);
 const same: Reader = (text) => text;
 /** None of these types has a comma or a quote in its values. */
-const listOf = (read: Reader): Reader => (text) =>
-  text === '{}' ? [] : text.slice(1, -1).split(',').map((item) => (item === 'NULL' ? null : read(item.replaceAll('"', ''))));
+const listOf =
+  (read: Reader): Reader =>
+  (text) =>
+    text === '{}'
+      ? []
+      : text
+          .slice(1, -1)
+          .split(',')
+          .map((item) => (item === 'NULL' ? null : read(item.replaceAll('"', ''))));
 
-/** How values are read, by PostgreSQL type number, where the two drivers differ: bytea, int8, numeric, dates, intervals, and arrays of them. */
+/**
+ * How values are read, by PostgreSQL type number, where the two drivers differ: bytea, int8, numeric, dates, intervals,
+ * and arrays of them.
+ */
 export const READERS: Readonly<Record<number, Reader>> = {
-  17: (text) => Buffer.from(text.slice(2), 'hex'), 20: Number, 1700: Number, 1114: instant, 1184: instant, 1082: same, 1186: same,
-  1016: listOf(Number), 1231: listOf(Number), 1115: listOf(instant), 1185: listOf(instant), 1182: listOf(same), 1187: listOf(same),
+  17: (text) => Buffer.from(text.slice(2), 'hex'),
+  20: Number,
+  1700: Number,
+  1114: instant,
+  1184: instant,
+  1082: same,
+  1186: same,
+  1016: listOf(Number),
+  1231: listOf(Number),
+  1115: listOf(instant),
+  1185: listOf(instant),
+  1182: listOf(same),
+  1187: listOf(same),
 };

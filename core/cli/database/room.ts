@@ -19,15 +19,18 @@ export interface Room extends AsyncDisposable {
 }
 
 /**
- * Keeps the embedded database from ever needing a new journal file on a full disk, which would stop it for good. It has no process of
- * its own that makes checkpoints: one is made here for each file that was filled, so that the files before it are used again and do not
- * pile up; and when the disk is nearly full, what would write is refused before it has begun.
+ * Keeps the embedded database from ever needing a new journal file on a full disk, which would stop it for good. It has
+ * no process of its own that makes checkpoints: one is made here for each file that was filled, so that the files
+ * before it are used again and do not pile up; and when the disk is nearly full, what would write is refused before it
+ * has begun.
  */
 export async function watchRoom(run: Run, dataDir: string): Promise<Room> {
   let full = false;
   let looking: Promise<void> | undefined;
   const position = async (): Promise<number> => {
-    const { rows: [row] } = await run(`select (pg_current_wal_lsn() - '0/0')::float8 as bytes`);
+    const {
+      rows: [row],
+    } = await run(`select (pg_current_wal_lsn() - '0/0')::float8 as bytes`);
     return Math.floor((row as { readonly bytes: number }).bytes / SEGMENT);
   };
   let done = await position();
@@ -45,12 +48,16 @@ export async function watchRoom(run: Run, dataDir: string): Promise<Room> {
   await look();
   const timer = setInterval(() => {
     // What it cannot find out now, such as whether there is room on a disk that is gone, it asks again.
-    looking ??= look().catch(() => undefined).finally(() => (looking = undefined));
+    looking ??= look()
+      .catch(() => undefined)
+      .finally(() => (looking = undefined));
   }, LOOK).unref();
   return {
     check(statement) {
       if (!full || !WRITES.test(statement)) return;
-      throw Object.assign(new Error(`less than ${LEAST >> 20} MiB are free where ${dataDir} lies; make room there`), { code: '53100' });
+      throw Object.assign(new Error(`less than ${LEAST >> 20} MiB are free where ${dataDir} lies; make room there`), {
+        code: '53100',
+      });
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer);

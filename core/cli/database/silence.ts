@@ -37,7 +37,8 @@ interface Line {
 const now = (): number => performance.now();
 
 /** Has a code by which the database counts as out of reach. */
-const fallenSilent = (): Error => Object.assign(new Error('the database server has fallen silent'), { code: 'ETIMEDOUT' });
+const fallenSilent = (): Error =>
+  Object.assign(new Error('the database server has fallen silent'), { code: 'ETIMEDOUT' });
 
 /** Ends a connection whatever the server does; what is waited for on it fails. */
 const hangUp = (client: Connection): void => client.connection.stream.destroy(fallenSilent());
@@ -53,10 +54,10 @@ export async function inTime<T>(client: Connection, work: () => Promise<T>, pati
 }
 
 /**
- * Finds out when the server falls silent without closing its connections, which TCP alone notices after a quarter of an hour. A statement may
- * take its time: when one does, the server is asked on a connection of its own whether it is there and still at it, and only
- * what it no longer answers, or no longer works on, is ended. So nothing that takes long has to say so. Until a server that is not there
- * answers again, no connection to it is waited for.
+ * Finds out when the server falls silent without closing its connections, which TCP alone notices after a quarter of an
+ * hour. A statement may take its time: when one does, the server is asked on a connection of its own whether it is
+ * there and still at it, and only what it no longer answers, or no longer works on, is ended. So nothing that takes
+ * long has to say so. Until a server that is not there answers again, no connection to it is waited for.
  */
 export class Silence {
   readonly #lines = new Map<Connection, Line>();
@@ -89,7 +90,10 @@ export class Silence {
   guard(pool: Takeable): void {
     const take = pool.connect.bind(pool);
     pool.connect = (done) => {
-      if (!done) return new Promise((resolve, reject) => pool.connect((error, client) => (error ? reject(error as Error) : resolve(client))));
+      if (!done)
+        return new Promise((resolve, reject) =>
+          pool.connect((error, client) => (error ? reject(error as Error) : resolve(client))),
+        );
       if (this.#away) return done(fallenSilent());
       return take((error, ...rest) => {
         this.#suspected ||= Boolean(error);
@@ -152,7 +156,11 @@ export class Silence {
 
   /** Ends what has not been heard of since `begun`. */
   #leave(begun: number, error: unknown): void {
-    if (!this.#away) this.#log.warn({ error: chainOf(error) }, 'PostgreSQL does not answer: until it does, no connection to it is waited for');
+    if (!this.#away)
+      this.#log.warn(
+        { error: chainOf(error) },
+        'PostgreSQL does not answer: until it does, no connection to it is waited for',
+      );
     for (const [client, { heard }] of this.#lines) if (heard < begun) hangUp(client);
   }
 }

@@ -23,13 +23,18 @@ export async function tend(run: Run): Promise<readonly string[]> {
 }
 
 /**
- * Does for the embedded database what the autovacuum daemon does for a server: PGlite has no processes of its own, so tables would only grow and
- * the planner would know nothing of them. Returns what ends it; that resolves when no statement is under way.
+ * Does for the embedded database what the autovacuum daemon does for a server: PGlite has no processes of its own, so
+ * tables would only grow and the planner would know nothing of them. Returns what ends it; that resolves when no
+ * statement is under way.
  */
 export function keepUp(run: Run, log: Logger): () => Promise<void> {
   let tending: Promise<unknown> = Promise.resolve();
   const timer = setInterval(() => {
-    tending = tending.then(() => tend(run)).catch((error: unknown) => log.warn({ error: messageOf(error) }, 'the embedded database could not be tended; it is tried again'));
+    tending = tending
+      .then(() => tend(run))
+      .catch((error: unknown) =>
+        log.warn({ error: messageOf(error) }, 'the embedded database could not be tended; it is tried again'),
+      );
   }, EVERY).unref();
   return async () => {
     clearInterval(timer);

@@ -4,7 +4,9 @@ interface Told {
   readonly data: { readonly post: { readonly discussion_id: string; readonly number: number } };
 }
 
-/** Says that replies have come since the page was made, and leads to the first of them. Without a stream it stays empty. */
+/**
+ * Says that replies have come since the page was made, and leads to the first of them. Without a stream it stays empty.
+ */
 class Replies extends HTMLElement {
   readonly #hear = (event: Event): void => this.#show((event as CustomEvent<Told>).detail.data.post);
   #address = '';

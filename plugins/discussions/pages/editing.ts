@@ -11,11 +11,16 @@ import type { FormOptions } from './writing.ts';
 
 const Text = Type.Optional(Type.String());
 const Reason = Type.Object({ reason: ReasonField });
-const ACTIONS = { pin: { pinned: true }, unpin: { pinned: false }, lock: { locked: true }, unlock: { locked: false } } as const;
+const ACTIONS = {
+  pin: { pinned: true },
+  unpin: { pinned: false },
+  lock: { locked: true },
+  unlock: { locked: false },
+} as const;
 
 /** Moderators are asked why they change what somebody else wrote. */
 const reasonOf = (viewer: Viewer, authorId: string, typed?: Typed): object =>
-  (viewer.id === authorId ? {} : { asks: true, reason: textOf(typed?.values['reason']) });
+  viewer.id === authorId ? {} : { asks: true, reason: textOf(typed?.values['reason']) };
 
 const confirmView = (model: { readonly title: string }, typed?: Typed): View => {
   const trouble = typed && { message: typed.message, problems: typed.problems, wrong: wrongs(typed) };
@@ -26,15 +31,29 @@ const confirmView = (model: { readonly title: string }, typed?: Typed): View => 
 export function postPages(services: PageServices): void {
   const { plugin, reading, rights, editing, markdown } = services;
   const login = { login: true } as const;
-  const find = ({ actor, params }: { readonly actor: Viewer; readonly params: Readonly<Record<string, string>> }) => reading.findPost(params['id'] ?? '', actor);
-  const allow = ({ actor, target }: { readonly actor: Viewer; readonly target: FoundPost }) => rights.change(target.discussion, target.row.author_id, actor);
+  const find = ({ actor, params }: { readonly actor: Viewer; readonly params: Readonly<Record<string, string>> }) =>
+    reading.findPost(params['id'] ?? '', actor);
+  const allow = ({ actor, target }: { readonly actor: Viewer; readonly target: FoundPost }) =>
+    rights.change(target.discussion, target.row.author_id, actor);
   const pathOf = ({ row, discussion }: FoundPost): string => postPath(discussion.number, row.number);
 
   const editView = (post: FoundPost, viewer: Viewer, typed: Typed): View => {
     const model = {
-      message: typed.message, problems: typed.problems, number: post.row.number, discussion: post.discussion, back: pathOf(post), action: `/p/${post.row.id}/edit`,
+      message: typed.message,
+      problems: typed.problems,
+      number: post.row.number,
+      discussion: post.discussion,
+      back: pathOf(post),
+      action: `/p/${post.row.id}/edit`,
       ...reasonOf(viewer, post.row.author_id, typed),
-      composer: composer(typed, { key: `edit-${post.row.id}`, writes: 'post', cancel: pathOf(post), rows: 12, submit: 'Save', discussion: post.discussion }),
+      composer: composer(typed, {
+        key: `edit-${post.row.id}`,
+        writes: 'post',
+        cancel: pathOf(post),
+        rows: 12,
+        submit: 'Save',
+        discussion: post.discussion,
+      }),
     };
     return view('@discussions/edit', { name: 'edit', title: 'Edit a post', hidden: true }, model);
   };
@@ -44,16 +63,35 @@ export function postPages(services: PageServices): void {
     return editView(post, retry.actor, retyped(retry));
   };
 
-  plugin.route(pages, { method: 'get', path: '/p/:id', can: 'public', find, keep: ({ target }) => oneTags(target.discussion.id) })(({ target }) => {
-    const { row: { number, content }, discussion } = target;
-    return view('@discussions/source', { name: 'post', title: `Post ${number} of “${discussion.title}”`, hidden: true }, { number, content, discussion, back: pathOf(target) });
+  plugin.route(pages, {
+    method: 'get',
+    path: '/p/:id',
+    can: 'public',
+    find,
+    keep: ({ target }) => oneTags(target.discussion.id),
+  })(({ target }) => {
+    const {
+      row: { number, content },
+      discussion,
+    } = target;
+    return view(
+      '@discussions/source',
+      { name: 'post', title: `Post ${number} of “${discussion.title}”`, hidden: true },
+      { number, content, discussion, back: pathOf(target) },
+    );
   });
 
-  plugin.route(pages, { method: 'get', path: '/p/:id/edit', can: 'public', options: login, find, allow })(({ actor, target }) =>
-    editView(target, actor, { values: { content: target.row.content } }));
+  plugin.route(pages, { method: 'get', path: '/p/:id/edit', can: 'public', options: login, find, allow })(
+    ({ actor, target }) => editView(target, actor, { values: { content: target.row.content } }),
+  );
 
   plugin.route(pages, {
-    method: 'post', path: '/p/:id/edit', can: 'public', options: { ...login, longText: true, again } satisfies FormOptions, find, allow,
+    method: 'post',
+    path: '/p/:id/edit',
+    can: 'public',
+    options: { ...login, longText: true, again } satisfies FormOptions,
+    find,
+    allow,
     body: Type.Object({ content: Text, preview: Text, reason: ReasonField }),
   })(async ({ actor, target, body }) => {
     if (body.preview !== undefined) return editView(target, actor, await previewOf(markdown, body));
@@ -64,7 +102,13 @@ export function postPages(services: PageServices): void {
   const deleteView = (post: FoundPost, viewer: Viewer, typed?: Typed): View => {
     const { row } = post;
     const title = row.number === 1 ? 'Delete this discussion?' : 'Delete this post?';
-    const asked = { title, text: markdown.excerpt(row.content, 200), action: `/p/${row.id}/delete`, submit: 'Delete', cancel: pathOf(post) };
+    const asked = {
+      title,
+      text: markdown.excerpt(row.content, 200),
+      action: `/p/${row.id}/delete`,
+      submit: 'Delete',
+      cancel: pathOf(post),
+    };
     return confirmView({ ...asked, ...reasonOf(viewer, row.author_id, typed) }, typed);
   };
   const askAgain = async (retry: Retry): Promise<View> => {
@@ -72,20 +116,32 @@ export function postPages(services: PageServices): void {
     if (!post) throw notFound();
     return deleteView(post, retry.actor, retyped(retry));
   };
-  plugin.route(pages, { method: 'get', path: '/p/:id/delete', can: 'public', options: login, find, allow })(({ actor, target }) => deleteView(target, actor));
+  plugin.route(pages, { method: 'get', path: '/p/:id/delete', can: 'public', options: login, find, allow })(
+    ({ actor, target }) => deleteView(target, actor),
+  );
 
   plugin.route(pages, {
-    method: 'post', path: '/p/:id/delete', can: 'public', options: { ...login, again: askAgain } satisfies FormOptions, find, allow, body: Reason,
+    method: 'post',
+    path: '/p/:id/delete',
+    can: 'public',
+    options: { ...login, again: askAgain } satisfies FormOptions,
+    find,
+    allow,
+    body: Reason,
   })(async ({ actor, target, body: { reason } }) => {
     await editing.removePost(target, { viewer: actor, reason });
     if (target.row.number > 1) return redirect(pathOf(target), { notice: 'The post was deleted.' });
-    return redirect(rights.moderates(actor) ? discussionPath(target.discussion) : '/', { notice: 'The discussion was deleted.' });
+    return redirect(rights.moderates(actor) ? discussionPath(target.discussion) : '/', {
+      notice: 'The discussion was deleted.',
+    });
   });
 
-  plugin.route(pages, { method: 'post', path: '/p/:id/restore', can: moderate, options: login, find })(async ({ actor, target }) => {
-    await editing.restorePost(target, { viewer: actor });
-    return redirect(pathOf(target), { notice: 'The post is back.' });
-  });
+  plugin.route(pages, { method: 'post', path: '/p/:id/restore', can: moderate, options: login, find })(
+    async ({ actor, target }) => {
+      await editing.restorePost(target, { viewer: actor });
+      return redirect(pathOf(target), { notice: 'The post is back.' });
+    },
+  );
 }
 
 /** /d/…/edit, delete and moderate: changing a discussion as a whole. */
@@ -93,14 +149,28 @@ export function managePages(services: PageServices): void {
   const { plugin, categories, rights, editing } = services;
   const login = { login: true } as const;
   const find = findByAddress(services);
-  const allow = ({ actor, target }: { readonly actor: Viewer; readonly target: DiscussionHead }) => rights.change(target, target.authorId, actor);
-  const EditForm = withFields(plugin, discussionFields, Type.Object({ title: Text, category_id: Text, reason: ReasonField }), 'body');
+  const allow = ({ actor, target }: { readonly actor: Viewer; readonly target: DiscussionHead }) =>
+    rights.change(target, target.authorId, actor);
+  const EditForm = withFields(
+    plugin,
+    discussionFields,
+    Type.Object({ title: Text, category_id: Text, reason: ReasonField }),
+    'body',
+  );
 
   const editView = (head: DiscussionHead, viewer: Viewer, typed: Typed): View => {
-    const open = categories.visible(viewer).filter((category) => category.id === head.categoryId || categories.rights(category, viewer).create);
+    const open = categories
+      .visible(viewer)
+      .filter((category) => category.id === head.categoryId || categories.rights(category, viewer).create);
     const model = {
-      message: typed.message, problems: typed.problems, wrong: wrongs(typed), title: textOf(typed.values['title']), category_id: textOf(typed.values['category_id']),
-      options: open.map(({ id, name }) => ({ value: id, label: name })), action: `/d/${head.number}/edit`, back: discussionPath(head),
+      message: typed.message,
+      problems: typed.problems,
+      wrong: wrongs(typed),
+      title: textOf(typed.values['title']),
+      category_id: textOf(typed.values['category_id']),
+      options: open.map(({ id, name }) => ({ value: id, label: name })),
+      action: `/d/${head.number}/edit`,
+      back: discussionPath(head),
       ...reasonOf(viewer, head.authorId, typed),
       fields: { writes: 'discussion', discussion: head, values: typed.values } satisfies ComposerSlot,
     };
@@ -112,18 +182,35 @@ export function managePages(services: PageServices): void {
     return editView(head, retry.actor, retyped(retry));
   };
 
-  plugin.route(pages, { method: 'get', path: '/d/:address/edit', can: 'public', options: login, find, allow })(({ actor, target: head }) =>
-    editView(head, actor, { values: { title: head.title, category_id: head.categoryId } }));
+  plugin.route(pages, { method: 'get', path: '/d/:address/edit', can: 'public', options: login, find, allow })(
+    ({ actor, target: head }) => editView(head, actor, { values: { title: head.title, category_id: head.categoryId } }),
+  );
 
   plugin.route(pages, {
-    method: 'post', path: '/d/:address/edit', can: 'public', options: { ...login, again } satisfies FormOptions, body: EditForm, find, allow,
+    method: 'post',
+    path: '/d/:address/edit',
+    can: 'public',
+    options: { ...login, again } satisfies FormOptions,
+    body: EditForm,
+    find,
+    allow,
   })(async ({ actor, target: head, body }) => {
-    await editing.change(head, { title: body.title, categoryId: body.category_id, fields: body }, { viewer: actor, reason: body.reason });
+    await editing.change(
+      head,
+      { title: body.title, categoryId: body.category_id, fields: body },
+      { viewer: actor, reason: body.reason },
+    );
     return redirect(`/d/${head.number}`, { notice: 'Saved.' });
   });
 
   const deleteView = (head: DiscussionHead, viewer: Viewer, typed?: Typed): View => {
-    const asked = { title: 'Delete this discussion?', text: head.title, action: `/d/${head.number}/delete`, submit: 'Delete', cancel: discussionPath(head) };
+    const asked = {
+      title: 'Delete this discussion?',
+      text: head.title,
+      action: `/d/${head.number}/delete`,
+      submit: 'Delete',
+      cancel: discussionPath(head),
+    };
     return confirmView({ ...asked, ...reasonOf(viewer, head.authorId, typed) }, typed);
   };
   const askAgain = async (retry: Retry): Promise<View> => {
@@ -131,17 +218,29 @@ export function managePages(services: PageServices): void {
     if (!head) throw notFound();
     return deleteView(head, retry.actor, retyped(retry));
   };
-  plugin.route(pages, { method: 'get', path: '/d/:address/delete', can: 'public', options: login, find, allow })(({ actor, target: head }) => deleteView(head, actor));
+  plugin.route(pages, { method: 'get', path: '/d/:address/delete', can: 'public', options: login, find, allow })(
+    ({ actor, target: head }) => deleteView(head, actor),
+  );
 
   plugin.route(pages, {
-    method: 'post', path: '/d/:address/delete', can: 'public', options: { ...login, again: askAgain } satisfies FormOptions, find, allow, body: Reason,
+    method: 'post',
+    path: '/d/:address/delete',
+    can: 'public',
+    options: { ...login, again: askAgain } satisfies FormOptions,
+    find,
+    allow,
+    body: Reason,
   })(async ({ actor, target: head, body: { reason } }) => {
     await editing.remove(head, { viewer: actor, reason });
     return redirect(rights.moderates(actor) ? discussionPath(head) : '/', { notice: 'The discussion was deleted.' });
   });
 
   plugin.route(pages, {
-    method: 'post', path: '/d/:address/moderate', can: moderate, options: login, find,
+    method: 'post',
+    path: '/d/:address/moderate',
+    can: moderate,
+    options: login,
+    find,
     body: Type.Object({ action: Type.Enum(['pin', 'unpin', 'lock', 'unlock', 'restore']), reason: ReasonField }),
   })(async ({ actor, target: head, body: { action, reason } }) => {
     const by = { viewer: actor, reason };

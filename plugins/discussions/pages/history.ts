@@ -17,7 +17,13 @@ const rowModel = (row: Row): object => ('before' in row || 'after' in row ? { ..
 
 /** /p/{id}/history: what a post said before it was changed. */
 export function historyPages({ plugin, reading, categories, rights, revisions }: PageServices): void {
-  const find = async ({ actor, params }: { readonly actor: Viewer; readonly params: Readonly<Record<string, string>> }): Promise<FoundPost | undefined> => {
+  const find = async ({
+    actor,
+    params,
+  }: {
+    readonly actor: Viewer;
+    readonly params: Readonly<Record<string, string>>;
+  }): Promise<FoundPost | undefined> => {
     const post = await reading.findPost(params['id'] ?? '', actor);
     return post && rights.history(post.discussion, post.row.author_id, actor) ? post : undefined;
   };
@@ -28,13 +34,20 @@ export function historyPages({ plugin, reading, categories, rights, revisions }:
     const nameOf = (id: string) => categories.find(id, viewer)?.name;
     const difference = content && differenceOf(...content);
     return {
-      ...change, title: title && { before: title[0], after: title[1] }, category: category && { before: nameOf(category[0]), after: nameOf(category[1]) },
-      content: difference?.rows.map(rowModel), cut: difference?.cut,
+      ...change,
+      title: title && { before: title[0], after: title[1] },
+      category: category && { before: nameOf(category[0]), after: nameOf(category[1]) },
+      content: difference?.rows.map(rowModel),
+      cut: difference?.cut,
     };
   };
 
   plugin.route(pages, {
-    method: 'get', path: '/p/:id/history', can: 'public', find, query: Query,
+    method: 'get',
+    path: '/p/:id/history',
+    can: 'public',
+    find,
+    query: Query,
   })(async ({ actor, target: { row, discussion }, query: { page = 1 } }) => {
     const { items, hasMore } = await revisions.changes(row.id, { limit: SHOWN, offset: (page - 1) * SHOWN });
     const changes: object[] = [];
@@ -44,9 +57,20 @@ export function historyPages({ plugin, reading, categories, rights, revisions }:
       await turn();
     }
     const model = {
-      number: row.number, discussion, back: postPath(discussion.number, row.number), changes,
-      pager: pagerOf(page, hasMore ? page + 1 : page, (number) => `/p/${row.id}/history${number > 1 ? `?page=${number}` : ''}`),
+      number: row.number,
+      discussion,
+      back: postPath(discussion.number, row.number),
+      changes,
+      pager: pagerOf(
+        page,
+        hasMore ? page + 1 : page,
+        (number) => `/p/${row.id}/history${number > 1 ? `?page=${number}` : ''}`,
+      ),
     };
-    return view('@discussions/history', { name: 'history', title: `History of post ${row.number}`, hidden: true }, model);
+    return view(
+      '@discussions/history',
+      { name: 'history', title: `History of post ${row.number}`, hidden: true },
+      model,
+    );
   });
 }

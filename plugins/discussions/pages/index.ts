@@ -32,15 +32,38 @@ export function addPages(services: PageServices, { counts, views, access, web, a
   historyPages(services);
   if (admin) adminPages(services, { admin, access });
 
-  plugin.extend(navigation, { area: 'main', label: 'discussions:nav.discussions', href: '/', icon: 'discussions' }, -20);
-  plugin.extend(navigation, { area: 'main', label: 'discussions:nav.categories', href: '/categories', icon: 'categories' }, -10);
-  plugin.extend(navigation, { area: 'main', label: 'discussions:nav.new', href: '/new', icon: 'plus', visible: (viewer) => rights.anywhere(viewer) }, -5);
+  plugin.extend(
+    navigation,
+    { area: 'main', label: 'discussions:nav.discussions', href: '/', icon: 'discussions' },
+    -20,
+  );
+  plugin.extend(
+    navigation,
+    { area: 'main', label: 'discussions:nav.categories', href: '/categories', icon: 'categories' },
+    -10,
+  );
+  plugin.extend(
+    navigation,
+    {
+      area: 'main',
+      label: 'discussions:nav.new',
+      href: '/new',
+      icon: 'plus',
+      visible: (viewer) => rights.anywhere(viewer),
+    },
+    -5,
+  );
   plugin.extend(sidebarSections, {
     title: 'discussions:sidebar.categories',
     items: async (viewer) => {
       await categories.refresh();
       const count = await categories.counts();
-      return categories.visible(viewer).map(({ id, name, slug, hue }) => ({ label: name, href: `/c/${encodeURIComponent(slug)}`, hue, count: count(id).discussions }));
+      return categories.visible(viewer).map(({ id, name, slug, hue }) => ({
+        label: name,
+        href: `/c/${encodeURIComponent(slug)}`,
+        hue,
+        count: count(id).discussions,
+      }));
     },
   });
   plugin.extend(pageWatchers, views);

@@ -16,17 +16,31 @@ const TABS: readonly Sort[] = ['latest', 'newest', 'most_replied', 'most_viewed'
 
 /** Address of a page of a list; the first page and the usual order have the plain one. */
 const address = (path: string, { page, sort }: Pick<ListPage, 'page' | 'sort'>): string => {
-  const query = new URLSearchParams({ ...(sort !== undefined && { sort }), ...(page !== undefined && page > 1 && { page: String(page) }) });
+  const query = new URLSearchParams({
+    ...(sort !== undefined && { sort }),
+    ...(page !== undefined && page > 1 && { page: String(page) }),
+  });
   return query.size > 0 ? `${path}?${query}` : path;
 };
 
 /** What the list's template shows: rows, orders to choose from, pages. 404 for a page behind the last one. */
-export async function listModel({ reading, categories }: ListServices, { path, api, page = 1, sort, total, ...request }: ListPage, viewer: Viewer): Promise<ListModel> {
+export async function listModel(
+  { reading, categories }: ListServices,
+  { path, api, page = 1, sort, total, ...request }: ListPage,
+  viewer: Viewer,
+): Promise<ListModel> {
   const last = Math.max(1, Math.ceil(total / PAGE_SIZE));
   if (page > last) throw notFound('The list ends before this page');
-  const { items, nextCursor } = await reading.list({ ...request, sort, limit: PAGE_SIZE, offset: (page - 1) * PAGE_SIZE }, viewer);
-  const narrowed = { ...(request.category && { category_id: request.category.slug }), ...(sort !== undefined && { sort }) };
-  // By cursor, which goes on in the order of this page, and behind its last row also when others have moved up meanwhile.
+  const { items, nextCursor } = await reading.list(
+    { ...request, sort, limit: PAGE_SIZE, offset: (page - 1) * PAGE_SIZE },
+    viewer,
+  );
+  const narrowed = {
+    ...(request.category && { category_id: request.category.slug }),
+    ...(sort !== undefined && { sort }),
+  };
+  // By cursor, which goes on in the order of this page, and behind its last row also when others have moved up
+  // meanwhile.
   const next = nextCursor && new URLSearchParams({ limit: String(PAGE_SIZE), cursor: nextCursor, ...narrowed });
   const model = {
     discussions: cards(items, categories.all()),
@@ -34,7 +48,11 @@ export async function listModel({ reading, categories }: ListServices, { path, a
     canonical: sort === undefined ? address(path === '/discussions' ? '/' : path, { page }) : path,
     api: next && `${api}?${next}`,
     pager: pagerOf(page, last, (number) => address(path, { page: number, sort })),
-    sorts: TABS.map((name) => ({ name, href: address(path, { sort: name === 'latest' ? undefined : name }), current: (sort ?? 'latest') === name })),
+    sorts: TABS.map((name) => ({
+      name,
+      href: address(path, { sort: name === 'latest' ? undefined : name }),
+      current: (sort ?? 'latest') === name,
+    })),
   };
   return model;
 }

@@ -6,7 +6,10 @@ import { listModel } from './list.ts';
 import { listTags } from '../routes/discussions.ts';
 import type { PageServices } from './parts.ts';
 
-const ListQuery = Type.Object({ page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })), sort: Type.Optional(Type.Enum([...SORTS])) });
+const ListQuery = Type.Object({
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+  sort: Type.Optional(Type.Enum([...SORTS])),
+});
 /** Where scripts find the next rows. */
 const API = '/api/discussions';
 
@@ -23,7 +26,11 @@ export function listPages(services: PageServices): void {
     plugin.route(pages, { method: 'get', path, can: 'public', query: ListQuery, keep })(async ({ actor, query }) => {
       await categories.refresh();
       const visible = categories.visible(actor);
-      const list = await listModel(services, { ...query, path, api: API, pinnedFirst: query.sort === undefined, total: await countOf(visible) }, actor);
+      const list = await listModel(
+        services,
+        { ...query, path, api: API, pinnedFirst: query.sort === undefined, total: await countOf(visible) },
+        actor,
+      );
       const head = { name: 'home', title: 'Discussions', canonical: list.canonical, current: '/' };
       return view('@discussions/home', head, { ...list, create: rights.anywhere(actor) && '/new' });
     });
@@ -34,23 +41,55 @@ export function listPages(services: PageServices): void {
     const visible = categories.visible(actor);
     const shown = await records.categories(visible, actor);
     const below = Map.groupBy(shown, (category) => category.parent_id ?? '');
-    const roots = shown.filter((category) => category.parent_id === null || !shown.some((other) => other.id === category.parent_id));
-    const model = { groups: roots.map((category) => ({ category, below: below.get(category.id) ?? [] })), manage: isAdmin(actor) };
-    return view('@discussions/categories', { name: 'categories', title: 'Categories', canonical: '/categories' }, model);
+    const roots = shown.filter(
+      (category) => category.parent_id === null || !shown.some((other) => other.id === category.parent_id),
+    );
+    const model = {
+      groups: roots.map((category) => ({ category, below: below.get(category.id) ?? [] })),
+      manage: isAdmin(actor),
+    };
+    return view(
+      '@discussions/categories',
+      { name: 'categories', title: 'Categories', canonical: '/categories' },
+      model,
+    );
   });
 
   plugin.route(pages, {
-    method: 'get', path: '/c/:slug', can: 'public', query: ListQuery, keep,
+    method: 'get',
+    path: '/c/:slug',
+    can: 'public',
+    query: ListQuery,
+    keep,
     find: async ({ actor, params }) => {
       await categories.refresh();
       return categories.find(params['slug'] ?? '', actor);
     },
   })(async ({ actor, query, target }) => {
     const path = `/c/${encodeURIComponent(target.slug)}`;
-    const list = await listModel(services, { ...query, path, api: API, category: target, total: await countOf([target]) }, actor);
+    const list = await listModel(
+      services,
+      { ...query, path, api: API, category: target, total: await countOf([target]) },
+      actor,
+    );
     const [category] = await records.categories([target], actor);
-    const below = await records.categories(categories.visible(actor).filter(({ parentId }) => parentId === target.id), actor);
-    const head = { name: 'category', title: target.name, description: target.description, canonical: list.canonical, current: path, subject: target.id };
-    return view('@discussions/category', head, { ...list, category, below, create: category?.can.create && `/new?category=${encodeURIComponent(target.slug)}` });
+    const below = await records.categories(
+      categories.visible(actor).filter(({ parentId }) => parentId === target.id),
+      actor,
+    );
+    const head = {
+      name: 'category',
+      title: target.name,
+      description: target.description,
+      canonical: list.canonical,
+      current: path,
+      subject: target.id,
+    };
+    return view('@discussions/category', head, {
+      ...list,
+      category,
+      below,
+      create: category?.can.create && `/new?category=${encodeURIComponent(target.slug)}`,
+    });
   });
 }

@@ -11,7 +11,12 @@ export function categoryRoutes({ plugin, categories, records }: RouteServices): 
   const keep = (): readonly string[] => [tags.categories, tags.lists, tags.all, accessTag];
 
   plugin.route(api, {
-    method: 'get', path: '/categories', can: 'public', summary: 'All categories the caller may see', query: Type.Object(Paging), keep,
+    method: 'get',
+    path: '/categories',
+    can: 'public',
+    summary: 'All categories the caller may see',
+    query: Type.Object(Paging),
+    keep,
     result: Type.Object({ categories: Type.Array(Category), ...pagingResult }),
   })(async ({ actor, query }) => {
     await categories.refresh();
@@ -22,7 +27,11 @@ export function categoryRoutes({ plugin, categories, records }: RouteServices): 
   });
 
   plugin.route(api, {
-    method: 'get', path: '/categories/:id', can: 'public', summary: 'One category, by id or slug', keep,
+    method: 'get',
+    path: '/categories/:id',
+    can: 'public',
+    summary: 'One category, by id or slug',
+    keep,
     params: Type.Object({ id: Type.String({ minLength: 1, maxLength: 100 }) }),
     result: Type.Object({ category: Category }),
     find: async ({ actor, params }) => {

@@ -2,7 +2,18 @@ import { notFound, Type, type Clock, type PluginHandle, type Settings } from '#c
 import { accessTag } from '#plugins/access';
 import { api, holdsUntil, IdParams, limitOf, pageFields, Paging, pagingResult } from '#plugins/api';
 import {
-  categoryFields, discussionFields, DiscussionRecord, editPost, moderate, postFields, PostRecord, PostStub, SORTS, startDiscussion, tags, type DiscussionHead,
+  categoryFields,
+  discussionFields,
+  DiscussionRecord,
+  editPost,
+  moderate,
+  postFields,
+  PostRecord,
+  PostStub,
+  SORTS,
+  startDiscussion,
+  tags,
+  type DiscussionHead,
 } from '#plugins/discussions';
 import { RENDERED_HOLDS, renderedTag, type Web } from '#plugins/web';
 import type { CategoryService } from '../categories.ts';
@@ -38,12 +49,20 @@ export function discussionRoutes(services: RouteServices): void {
   const { plugin, settings, clock, categories, reading, records, rights, writing, editing, web } = services;
   const Discussion = withFields(plugin, discussionFields, DiscussionRecord);
   const Post = Type.Union([withFields(plugin, postFields, PostRecord), PostStub]);
-  const find = ({ actor, params }: { actor: Parameters<Reading['find']>[1]; params: { id: string } }) => reading.find(params.id, actor);
+  const find = ({ actor, params }: { actor: Parameters<Reading['find']>[1]; params: { id: string } }) =>
+    reading.find(params.id, actor);
   const keep = ({ target }: { target: DiscussionHead }) => oneTags(target.id);
 
   plugin.route(api, {
-    method: 'get', path: '/discussions', can: 'public', summary: 'Discussions the caller may see',
-    query: Type.Object({ ...Paging, category_id: Type.Optional(Type.String({ maxLength: 100, description: 'Id or slug' })), sort: Type.Optional(Type.Enum([...SORTS])) }),
+    method: 'get',
+    path: '/discussions',
+    can: 'public',
+    summary: 'Discussions the caller may see',
+    query: Type.Object({
+      ...Paging,
+      category_id: Type.Optional(Type.String({ maxLength: 100, description: 'Id or slug' })),
+      sort: Type.Optional(Type.Enum([...SORTS])),
+    }),
     result: Type.Object({ discussions: Type.Array(Discussion), html: Type.String(), ...pagingResult }),
     keep: () => [...listTags, renderedTag],
   })(async ({ actor, res, query }) => {
@@ -58,22 +77,42 @@ export function discussionRoutes(services: RouteServices): void {
   });
 
   plugin.route(api, {
-    method: 'get', path: '/discussions/:id', can: 'public', summary: 'One discussion with a page of its posts', params: IdParams, query: Type.Object(PostPaging),
-    result: Type.Object({ discussion: Discussion, posts: Type.Array(Post), category: withFields(plugin, categoryFields, CategoryRecord), ...pagingResult }),
-    find, keep: ({ target }) => [...oneTags(target.id), countTag(target.categoryId)],
+    method: 'get',
+    path: '/discussions/:id',
+    can: 'public',
+    summary: 'One discussion with a page of its posts',
+    params: IdParams,
+    query: Type.Object(PostPaging),
+    result: Type.Object({
+      discussion: Discussion,
+      posts: Type.Array(Post),
+      category: withFields(plugin, categoryFields, CategoryRecord),
+      ...pagingResult,
+    }),
+    find,
+    keep: ({ target }) => [...oneTags(target.id), countTag(target.categoryId)],
   })(async ({ actor, target, query }) => {
     const found = await reading.discussion(target, actor);
     const category = categories.find(target.categoryId, actor);
     if (!found || !category) throw notFound('There is no such discussion');
     const request = { ...query, limit: limitOf(settings, query.limit) };
-    const [page, [shown]] = await Promise.all([reading.posts({ head: target, lastNumber: found.lastNumber }, request, actor), records.categories([category], actor)]);
+    const [page, [shown]] = await Promise.all([
+      reading.posts({ head: target, lastNumber: found.lastNumber }, request, actor),
+      records.categories([category], actor),
+    ]);
     return { discussion: found.record, posts: [...page.items], category: shown!, ...pageFields(page) };
   });
 
   plugin.route(api, {
-    method: 'get', path: '/discussions/:id/posts', can: 'public', summary: 'Posts of a discussion', params: IdParams,
+    method: 'get',
+    path: '/discussions/:id/posts',
+    can: 'public',
+    summary: 'Posts of a discussion',
+    params: IdParams,
     query: Type.Object({ ...PostPaging, posts_order: Type.Optional(Type.Enum(['ASC', 'DESC'])) }),
-    result: Type.Object({ posts: Type.Array(Post), ...pagingResult }), find, keep,
+    result: Type.Object({ posts: Type.Array(Post), ...pagingResult }),
+    find,
+    keep,
   })(async ({ actor, target, query }) => {
     const found = await reading.discussion(target, actor);
     if (!found) throw notFound('There is no such discussion');
@@ -83,38 +122,83 @@ export function discussionRoutes(services: RouteServices): void {
   });
 
   plugin.route(api, {
-    method: 'post', path: '/discussions', can: startDiscussion, summary: 'Start a discussion', status: 201, options: { form: true, longText: true },
-    body: withFields(plugin, discussionFields, Type.Object({ title: Type.String(), content: Type.String(), category_id: Type.String({ maxLength: 100 }) }), 'body'),
+    method: 'post',
+    path: '/discussions',
+    can: startDiscussion,
+    summary: 'Start a discussion',
+    status: 201,
+    options: { form: true, longText: true },
+    body: withFields(
+      plugin,
+      discussionFields,
+      Type.Object({ title: Type.String(), content: Type.String(), category_id: Type.String({ maxLength: 100 }) }),
+      'body',
+    ),
     result: Type.Object({ discussion_id: Type.String(), post_id: Type.String(), discussion: Discussion }),
   })(async ({ actor, body }) => {
-    const started = await writing.start(actor, { title: body.title, content: body.content, categoryId: body.category_id, fields: body });
+    const started = await writing.start(actor, {
+      title: body.title,
+      content: body.content,
+      categoryId: body.category_id,
+      fields: body,
+    });
     const [discussion] = await reading.recordsOf([started.discussionId], actor);
     return { discussion_id: started.discussionId, post_id: started.postId, discussion: discussion! };
   });
 
   plugin.route(api, {
-    method: 'put', path: '/discussions/:id', can: editPost, summary: 'Rename, move, retag, pin or lock a discussion', params: IdParams,
-    body: withFields(plugin, discussionFields, Type.Object({
-      title: Type.Optional(Type.String()), category_id: Type.Optional(Type.String({ maxLength: 100 })),
-      is_pinned: Type.Optional(Type.Boolean()), is_locked: Type.Optional(Type.Boolean()), reason: ReasonField,
-    }), 'body'),
-    result: Type.Object({ discussion: Discussion }), find, allow: ({ actor, target }) => rights.change(target, target.authorId, actor),
+    method: 'put',
+    path: '/discussions/:id',
+    can: editPost,
+    summary: 'Rename, move, retag, pin or lock a discussion',
+    params: IdParams,
+    body: withFields(
+      plugin,
+      discussionFields,
+      Type.Object({
+        title: Type.Optional(Type.String()),
+        category_id: Type.Optional(Type.String({ maxLength: 100 })),
+        is_pinned: Type.Optional(Type.Boolean()),
+        is_locked: Type.Optional(Type.Boolean()),
+        reason: ReasonField,
+      }),
+      'body',
+    ),
+    result: Type.Object({ discussion: Discussion }),
+    find,
+    allow: ({ actor, target }) => rights.change(target, target.authorId, actor),
   })(async ({ actor, target, body }) => {
-    await editing.change(target, { title: body.title, categoryId: body.category_id, pinned: body.is_pinned, locked: body.is_locked, fields: body }, { viewer: actor, reason: body.reason });
+    await editing.change(
+      target,
+      { title: body.title, categoryId: body.category_id, pinned: body.is_pinned, locked: body.is_locked, fields: body },
+      { viewer: actor, reason: body.reason },
+    );
     return { discussion: (await reading.discussion(target, actor))!.record };
   });
 
   plugin.route(api, {
-    method: 'delete', path: '/discussions/:id', can: editPost, summary: 'Delete a discussion', params: IdParams, result: Type.Object({}),
-    query: Type.Object({ reason: ReasonField }), find, allow: ({ actor, target }) => rights.change(target, target.authorId, actor),
+    method: 'delete',
+    path: '/discussions/:id',
+    can: editPost,
+    summary: 'Delete a discussion',
+    params: IdParams,
+    result: Type.Object({}),
+    query: Type.Object({ reason: ReasonField }),
+    find,
+    allow: ({ actor, target }) => rights.change(target, target.authorId, actor),
   })(async ({ actor, target, query: { reason } }) => {
     await editing.remove(target, { viewer: actor, reason });
     return {};
   });
 
   plugin.route(api, {
-    method: 'post', path: '/discussions/:id/restore', can: moderate, summary: 'Bring a deleted discussion back', params: IdParams,
-    result: Type.Object({ discussion: Discussion }), find,
+    method: 'post',
+    path: '/discussions/:id/restore',
+    can: moderate,
+    summary: 'Bring a deleted discussion back',
+    params: IdParams,
+    result: Type.Object({ discussion: Discussion }),
+    find,
   })(async ({ actor, target }) => {
     await editing.restore(target, { viewer: actor });
     return { discussion: (await reading.discussion(target, actor))!.record };

@@ -7,7 +7,10 @@ import { isId } from '../identifiers.ts';
 import { withFields } from '../schemas.ts';
 import type { RouteServices } from './discussions.ts';
 
-const query = Type.Object({ ...Paging, user_id: Type.Optional(Type.String({ maxLength: 64, description: 'Another member; admins only' })) });
+const query = Type.Object({
+  ...Paging,
+  user_id: Type.Optional(Type.String({ maxLength: 64, description: 'Another member; admins only' })),
+});
 
 /** /api/users/discussions and /api/users/posts: what the caller, or for admins anybody, wrote. */
 export function userRoutes({ plugin, settings, reading }: RouteServices, accounts: Pick<Accounts, 'find'>): void {
@@ -20,22 +23,45 @@ export function userRoutes({ plugin, settings, reading }: RouteServices, account
   };
 
   plugin.route(api, {
-    method: 'get', path: '/users/discussions', can: 'public', options, query, summary: 'Discussions of the caller, newest first',
-    result: Type.Object({ discussions: Type.Array(withFields(plugin, discussionFields, DiscussionRecord)), ...pagingResult }),
+    method: 'get',
+    path: '/users/discussions',
+    can: 'public',
+    options,
+    query,
+    summary: 'Discussions of the caller, newest first',
+    result: Type.Object({
+      discussions: Type.Array(withFields(plugin, discussionFields, DiscussionRecord)),
+      ...pagingResult,
+    }),
   })(async ({ actor, query: { user_id, limit, offset, cursor } }) => {
     const authorId = await whose(actor, user_id);
-    const page = await reading.list({ authorId, sort: 'newest', limit: limitOf(settings, limit), offset, cursor }, actor);
+    const page = await reading.list(
+      { authorId, sort: 'newest', limit: limitOf(settings, limit), offset, cursor },
+      actor,
+    );
     return { discussions: [...page.items], ...pageFields(page) };
   });
 
   plugin.route(api, {
-    method: 'get', path: '/users/posts', can: 'public', options, query, summary: 'Posts of the caller, newest first',
+    method: 'get',
+    path: '/users/posts',
+    can: 'public',
+    options,
+    query,
+    summary: 'Posts of the caller, newest first',
     result: Type.Object({ posts: Type.Array(withFields(plugin, postFields, PostRecord)), ...pagingResult }),
   })(async ({ actor, query: { user_id, limit, offset = 0, cursor } }) => {
     const authorId = await whose(actor, user_id);
     const before = cursor === undefined ? undefined : String(decodeCursor(cursor, 1)[0]);
     if (before !== undefined && !isId(before)) throw badCursor();
-    const { items, hasMore } = await reading.postsBy(authorId, { limit: limitOf(settings, limit), offset, before }, actor);
-    return { posts: [...items], ...pageFields({ items, hasMore, nextCursor: hasMore ? encodeCursor([items.at(-1)!.id]) : undefined }) };
+    const { items, hasMore } = await reading.postsBy(
+      authorId,
+      { limit: limitOf(settings, limit), offset, before },
+      actor,
+    );
+    return {
+      posts: [...items],
+      ...pageFields({ items, hasMore, nextCursor: hasMore ? encodeCursor([items.at(-1)!.id]) : undefined }),
+    };
   });
 }

@@ -5,8 +5,9 @@ import { Source } from './parts/source.ts';
 const HIDDEN = 300_000;
 
 /**
- * Tells this page what happens: each message of the stream becomes an event of the document, such as `parley:post.created`, with its
- * data as `detail`. All tabs of a browser share one stream. `data-events` names the messages there can be.
+ * Tells this page what happens: each message of the stream becomes an event of the document, such as
+ * `parley:post.created`, with its data as `detail`. All tabs of a browser share one stream. `data-events` names the
+ * messages there can be.
  */
 class Live extends HTMLElement {
   #source: Source | undefined;
@@ -14,7 +15,9 @@ class Live extends HTMLElement {
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   connectedCallback(): void {
-    this.#source = new Source((this.dataset['events'] ?? '').split(' '), (name, detail) => document.dispatchEvent(new CustomEvent(`parley:${name}`, { detail })));
+    this.#source = new Source((this.dataset['events'] ?? '').split(' '), (name, detail) =>
+      document.dispatchEvent(new CustomEvent(`parley:${name}`, { detail })),
+    );
     this.#gone = new AbortController();
     const { signal } = this.#gone;
     // A page that holds a connection open could not be brought back as it was left.

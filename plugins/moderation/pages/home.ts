@@ -7,28 +7,48 @@ const SHOWN = 10;
 
 /** /mod: what waits, what was done lately, and who is suspended. */
 export function homePages({ plugin, access, accounts, reports, log }: PageServices): void {
-  plugin.extend(navigation, {
-    area: 'moderation', label: 'moderation:title', href: HOME, icon: 'shield', visible: (viewer) => access.allows(viewer, openModeration),
-  }, -10);
+  plugin.extend(
+    navigation,
+    {
+      area: 'moderation',
+      label: 'moderation:title',
+      href: HOME,
+      icon: 'shield',
+      visible: (viewer) => access.allows(viewer, openModeration),
+    },
+    -10,
+  );
 
-  plugin.route(pages, { method: 'get', path: HOME, can: openModeration, options: { login: true } })(async ({ actor }) => {
-    const suspensions = access.suspensions();
-    const lasting = suspensions.slice(0, SHOWN);
-    const [lately, people, open, newest] = await Promise.all([
-      log.list({ limit: SHOWN }, actor), accounts.authors(lasting.map(({ userId }) => userId)),
-      reports?.open(actor), reports?.list({ status: 'open', limit: SHOWN }, actor),
-    ]);
-    const model = {
-      lines: lately.items.map(lineModel), log: LOG, total: suspensions.length,
-      suspended: lasting.flatMap(({ userId, until, reason }) => {
-        const member = people.get(userId);
-        return member ? [{ ...member, until, reason, href: memberPath(member.username) }] : [];
-      }),
-      reports: reports && {
-        open, href: '/mod/reports',
-        newest: newest?.items.map(({ id, reason, reporter, created_at: at }) => ({ reason, reporter, at, href: `/mod/reports/${id}` })),
-      },
-    };
-    return view('@moderation/home', { name: 'moderation', title: 'Moderation', hidden: true, current: HOME }, model);
-  });
+  plugin.route(pages, { method: 'get', path: HOME, can: openModeration, options: { login: true } })(
+    async ({ actor }) => {
+      const suspensions = access.suspensions();
+      const lasting = suspensions.slice(0, SHOWN);
+      const [lately, people, open, newest] = await Promise.all([
+        log.list({ limit: SHOWN }, actor),
+        accounts.authors(lasting.map(({ userId }) => userId)),
+        reports?.open(actor),
+        reports?.list({ status: 'open', limit: SHOWN }, actor),
+      ]);
+      const model = {
+        lines: lately.items.map(lineModel),
+        log: LOG,
+        total: suspensions.length,
+        suspended: lasting.flatMap(({ userId, until, reason }) => {
+          const member = people.get(userId);
+          return member ? [{ ...member, until, reason, href: memberPath(member.username) }] : [];
+        }),
+        reports: reports && {
+          open,
+          href: '/mod/reports',
+          newest: newest?.items.map(({ id, reason, reporter, created_at: at }) => ({
+            reason,
+            reporter,
+            at,
+            href: `/mod/reports/${id}`,
+          })),
+        },
+      };
+      return view('@moderation/home', { name: 'moderation', title: 'Moderation', hidden: true, current: HOME }, model);
+    },
+  );
 }

@@ -15,21 +15,34 @@ const Reason = Type.String({ pattern: '\\S', maxLength: 500 });
 const Judged = Type.Object({ reason: Reason, days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3_650 })) });
 const VERBS = ['warn', 'suspend', 'release', 'ban', 'unban'] as const;
 const DONE: Readonly<Record<(typeof VERBS)[number], string>> = {
-  warn: 'The member is warned.', suspend: 'The member is suspended.', release: 'The suspension is over.', ban: 'The member is banned.',
+  warn: 'The member is warned.',
+  suspend: 'The member is suspended.',
+  release: 'The suspension is over.',
+  ban: 'The member is banned.',
   unban: 'The ban is lifted.',
 };
 
 /** /mod/members/{name}: what moderators know of a member, and what they may do. */
 export function memberPages({ plugin, access, accounts, reports, log, restraints, notes }: PageServices): void {
-  const find = async ({ params }: { readonly params: Readonly<Record<string, string>> }): Promise<Account | undefined> => {
+  const find = async ({
+    params,
+  }: {
+    readonly params: Readonly<Record<string, string>>;
+  }): Promise<Account | undefined> => {
     const name = params['username'] ?? '';
     return name.includes('@') ? undefined : accounts.findByName(name);
   };
 
-  const shown = async (account: Account, viewer: Viewer, { retry, addresses }: { retry?: Retry; addresses?: NetworkAddresses } = {}): Promise<View> => {
+  const shown = async (
+    account: Account,
+    viewer: Viewer,
+    { retry, addresses }: { retry?: Retry; addresses?: NetworkAddresses } = {},
+  ): Promise<View> => {
     const { id, username } = account;
     const [history, noted, reported] = await Promise.all([
-      log.list({ userId: id, limit: SHOWN }, viewer), notes.about(id), access.allows(viewer, handleReports) ? reports?.about(id, viewer, SHOWN) : undefined,
+      log.list({ userId: id, limit: SHOWN }, viewer),
+      notes.about(id),
+      access.allows(viewer, handleReports) ? reports?.about(id, viewer, SHOWN) : undefined,
     ]);
     const suspension = access.suspension(id);
     const banned = restraints.banned(account);
@@ -37,17 +50,44 @@ export function memberPages({ plugin, access, accounts, reports, log, restraints
     const to = (verb: string): string => `${path}/${verb}`;
     const may = access.allows(viewer, restrainMembers) && restraints.above(viewer, account);
     const model = {
-      member: { id, username, avatar_url: account.avatarUrl, joined_at: account.joinedAt, group: access.group(account.groupId)?.name },
-      home: HOME, profile: `/u/${encodeURIComponent(username)}`,
-      suspension, banned, disabled: account.status === 'disabled', values: retry?.body ?? {}, ...troubleOf(retry),
-      warn: may && to('warn'), suspend: may && !banned && to('suspend'), release: may && suspension && to('release'),
-      ban: may && !banned && to('ban'), unban: may && banned && to('unban'),
-      days: DAYS, addNote: to('notes'), notes: noted, history: history.items.map(lineModel),
+      member: {
+        id,
+        username,
+        avatar_url: account.avatarUrl,
+        joined_at: account.joinedAt,
+        group: access.group(account.groupId)?.name,
+      },
+      home: HOME,
+      profile: `/u/${encodeURIComponent(username)}`,
+      suspension,
+      banned,
+      disabled: account.status === 'disabled',
+      values: retry?.body ?? {},
+      ...troubleOf(retry),
+      warn: may && to('warn'),
+      suspend: may && !banned && to('suspend'),
+      release: may && suspension && to('release'),
+      ban: may && !banned && to('ban'),
+      unban: may && banned && to('unban'),
+      days: DAYS,
+      addNote: to('notes'),
+      notes: noted,
+      history: history.items.map(lineModel),
       more: history.hasMore && `${LOG}?member=${encodeURIComponent(username)}`,
-      reports: reported?.map(({ id: report, reason, status, created_at: at }) => ({ reason, status, at, href: `/mod/reports/${report}` })),
-      showAddresses: access.allows(viewer, seeAddresses) && to('addresses'), addresses,
+      reports: reported?.map(({ id: report, reason, status, created_at: at }) => ({
+        reason,
+        status,
+        at,
+        href: `/mod/reports/${report}`,
+      })),
+      showAddresses: access.allows(viewer, seeAddresses) && to('addresses'),
+      addresses,
     };
-    return view('@moderation/member', { name: 'moderation', title: `${username}: moderation`, hidden: true, current: HOME }, model);
+    return view(
+      '@moderation/member',
+      { name: 'moderation', title: `${username}: moderation`, hidden: true, current: HOME },
+      model,
+    );
   };
   const again = async (retry: Retry): Promise<View> => {
     const account = await find(retry);
@@ -55,16 +95,28 @@ export function memberPages({ plugin, access, accounts, reports, log, restraints
     return shown(account, retry.actor, { retry });
   };
   const path = '/mod/members/:username';
-  plugin.route(pages, { method: 'get', path, can: openModeration, options: login, find })(({ actor, target }) => shown(target, actor));
+  plugin.route(pages, { method: 'get', path, can: openModeration, options: login, find })(({ actor, target }) =>
+    shown(target, actor),
+  );
 
-  const judge = ({ id }: Account, verb: (typeof VERBS)[number], { reason, days }: Static<typeof Judged>, viewer: Viewer): Promise<void> => {
+  const judge = (
+    { id }: Account,
+    verb: (typeof VERBS)[number],
+    { reason, days }: Static<typeof Judged>,
+    viewer: Viewer,
+  ): Promise<void> => {
     if (verb !== 'suspend') return restraints[verb](id, reason, viewer);
     if (days === undefined) throw new HttpError(400, 'Say for how many days');
     return restraints.suspend(id, { days, reason }, viewer);
   };
   for (const verb of VERBS) {
     plugin.route(pages, {
-      method: 'post', path: `${path}/${verb}`, can: restrainMembers, options: { ...login, again }, find, body: Judged,
+      method: 'post',
+      path: `${path}/${verb}`,
+      can: restrainMembers,
+      options: { ...login, again },
+      find,
+      body: Judged,
     })(async ({ actor, target, body }) => {
       await judge(target, verb, body, actor);
       return redirect(memberPath(target.username), { notice: DONE[verb] });
@@ -72,7 +124,11 @@ export function memberPages({ plugin, access, accounts, reports, log, restraints
   }
 
   plugin.route(pages, {
-    method: 'post', path: `${path}/notes`, can: openModeration, options: { ...login, again }, find,
+    method: 'post',
+    path: `${path}/notes`,
+    can: openModeration,
+    options: { ...login, again },
+    find,
     body: Type.Object({ content: Type.String({ pattern: '\\S', maxLength: 5_000 }) }),
   })(async ({ actor, target, body: { content } }) => {
     await notes.add(target.id, content, actor);
@@ -80,8 +136,10 @@ export function memberPages({ plugin, access, accounts, reports, log, restraints
   });
 
   // Looking leaves an entry in the audit log, so it is asked for by a form.
-  plugin.route(pages, { method: 'post', path: `${path}/addresses`, can: seeAddresses, options: login, find })(async ({ actor, target }) => {
-    const addresses = await accounts.networkAddresses(target.id, actor.id!);
-    return shown(target, actor, addresses && { addresses });
-  });
+  plugin.route(pages, { method: 'post', path: `${path}/addresses`, can: seeAddresses, options: login, find })(
+    async ({ actor, target }) => {
+      const addresses = await accounts.networkAddresses(target.id, actor.id!);
+      return shown(target, actor, addresses && { addresses });
+    },
+  );
 }

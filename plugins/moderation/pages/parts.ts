@@ -24,10 +24,32 @@ export const memberPath = (username: string): string => `/mod/members/${encodeUR
 
 /** A line of the log as templates show it. */
 export function lineModel(line: Line): object {
-  const { id, action, actor, member, discussion_number: discussion, post_number: post, title, report_id: report, reason, until, created_at: at } = line;
+  const {
+    id,
+    action,
+    actor,
+    member,
+    discussion_number: discussion,
+    post_number: post,
+    title,
+    report_id: report,
+    reason,
+    until,
+    created_at: at,
+  } = line;
   const href = discussion === null ? undefined : `/d/${discussion}${post === null ? '' : `/${post}`}`;
   return {
-    id, action: `moderation:action.${action}`, actor, title, href, post, report: report === null ? undefined : `/mod/reports/${report}`, reason, until, at,
-    member, memberHref: member && memberPath(member.username),
+    id,
+    action: `moderation:action.${action}`,
+    actor,
+    title,
+    href,
+    post,
+    report: report === null ? undefined : `/mod/reports/${report}`,
+    reason,
+    until,
+    at,
+    member,
+    memberHref: member && memberPath(member.username),
   };
 }

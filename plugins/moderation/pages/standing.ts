@@ -11,7 +11,10 @@ const Query = Type.Object({ page: Type.Optional(Type.Integer({ minimum: 1, maxim
 /** /settings/standing: what moderators did to the member and to what they wrote, and why; not who did. */
 export function standingPages({ plugin, discussions, log }: PageServices): void {
   const shown = async (lines: readonly Line[], viewer: Viewer): Promise<readonly object[]> => {
-    const records = await discussions.records(lines.flatMap((line) => line.discussion_id ?? []), viewer);
+    const records = await discussions.records(
+      lines.flatMap((line) => line.discussion_id ?? []),
+      viewer,
+    );
     return lines.map(({ id, action, reason, until, created_at: at, discussion_id: discussion, post_number: post }) => {
       const seen = records.find((record) => record.id === discussion);
       const href = seen && `/d/${seen.number}${post === null ? '' : `/${post}`}`;
@@ -20,12 +23,20 @@ export function standingPages({ plugin, discussions, log }: PageServices): void 
   };
 
   plugin.extend(navigation, { area: 'settings', label: 'moderation:standing.tab', href: STANDING });
-  plugin.route(pages, { method: 'get', path: STANDING, can: 'public', options: { login: true }, query: Query })(async ({ actor, query: { page = 1 } }) => {
-    const { items, hasMore } = await log.own(actor.id!, { actions: TOLD_ACTIONS, limit: PAGE, offset: (page - 1) * PAGE });
-    const model = {
-      lines: await shown(items, actor),
-      pager: pagerOf(page, hasMore ? page + 1 : page, (number) => (number > 1 ? `${STANDING}?page=${number}` : STANDING)),
-    };
-    return view('@moderation/standing', { name: 'settings', title: 'Your standing', hidden: true }, model);
-  });
+  plugin.route(pages, { method: 'get', path: STANDING, can: 'public', options: { login: true }, query: Query })(
+    async ({ actor, query: { page = 1 } }) => {
+      const { items, hasMore } = await log.own(actor.id!, {
+        actions: TOLD_ACTIONS,
+        limit: PAGE,
+        offset: (page - 1) * PAGE,
+      });
+      const model = {
+        lines: await shown(items, actor),
+        pager: pagerOf(page, hasMore ? page + 1 : page, (number) =>
+          number > 1 ? `${STANDING}?page=${number}` : STANDING,
+        ),
+      };
+      return view('@moderation/standing', { name: 'settings', title: 'Your standing', hidden: true }, model);
+    },
+  );
 }

@@ -15,7 +15,11 @@ class Bell extends HTMLElement {
     this.#gone = new AbortController();
     const { signal } = this.#gone;
     this.#count = Number(this.dataset['count']);
-    document.addEventListener('parley:notifications', (event) => this.#show((event as CustomEvent<Unread>).detail.count), { signal });
+    document.addEventListener(
+      'parley:notifications',
+      (event) => this.#show((event as CustomEvent<Unread>).detail.count),
+      { signal },
+    );
     // What was sent while the page slept is not sent again.
     document.addEventListener('parley:reset', () => void this.#ask(), { signal });
     addEventListener('pageshow', ({ persisted }) => void (persisted && this.#ask()), { signal });
@@ -34,7 +38,8 @@ class Bell extends HTMLElement {
     const [link, badge] = [this.querySelector('a'), this.querySelector<HTMLElement>('.bell-count')];
     if (!link || !badge || count === this.#count) return;
     const number = (value: number): string => value.toLocaleString(document.documentElement.lang);
-    const text = count > 0 ? (this.dataset['some'] ?? '').replace('{count}', number(count)) : (this.dataset['none'] ?? '');
+    const text =
+      count > 0 ? (this.dataset['some'] ?? '').replace('{count}', number(count)) : (this.dataset['none'] ?? '');
     badge.textContent = count > MOST ? `${MOST}+` : number(count);
     badge.hidden = count === 0;
     link.ariaLabel = text;

@@ -8,7 +8,10 @@ class PresenceCard extends HTMLElement {
 
   connectedCallback(): void {
     document.addEventListener('parley:presence', this.#hear);
-    api<Statistics>('/api/presence/stats').then((statistics) => this.#show(statistics), () => undefined);
+    api<Statistics>('/api/presence/stats').then(
+      (statistics) => this.#show(statistics),
+      () => undefined,
+    );
   }
 
   disconnectedCallback(): void {
@@ -17,7 +20,8 @@ class PresenceCard extends HTMLElement {
 
   #show(statistics: Statistics): void {
     const format = new Intl.NumberFormat(document.documentElement.lang);
-    for (const place of this.querySelectorAll<HTMLElement>('[data-number]')) place.textContent = format.format(Number(statistics[place.dataset['number'] ?? ''] ?? 0));
+    for (const place of this.querySelectorAll<HTMLElement>('[data-number]'))
+      place.textContent = format.format(Number(statistics[place.dataset['number'] ?? ''] ?? 0));
     this.querySelector('dl')?.removeAttribute('hidden');
   }
 }

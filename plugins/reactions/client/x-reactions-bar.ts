@@ -30,7 +30,9 @@ class ReactionsBar extends HTMLElement {
 
   #show(reactions: Toggled['reactions']): void {
     const menu = this.querySelector('[popovertarget]');
-    const before = new Map([...this.querySelectorAll<HTMLButtonElement>('.reaction')].map((button) => [button.value, button]));
+    const before = new Map(
+      [...this.querySelectorAll<HTMLButtonElement>('.reaction')].map((button) => [button.value, button]),
+    );
     for (const { reaction, count, reacted } of reactions) {
       const button = before.get(reaction) ?? this.#made(reaction);
       before.delete(reaction);
@@ -54,7 +56,12 @@ class ReactionsBar extends HTMLElement {
     const button = document.createElement('button');
     const [label, count] = [document.createElement('span'), document.createElement('span')];
     const sign = choice?.firstElementChild?.cloneNode(true) ?? reaction;
-    Object.assign(button, { className: 'reaction', name: 'reaction', value: reaction, title: choice?.title ?? reaction });
+    Object.assign(button, {
+      className: 'reaction',
+      name: 'reaction',
+      value: reaction,
+      title: choice?.title ?? reaction,
+    });
     Object.assign(label, { className: 'hidden', textContent: choice?.title ?? reaction });
     count.className = 'reaction-count';
     button.append(sign, label, ' ', count);

@@ -10,7 +10,10 @@ interface Signal {
   readonly typing: boolean;
 }
 
-/** Milliseconds between two signs of writing; after the last key until it counts as stopped; between two questions; a sign holds. */
+/**
+ * Milliseconds between two signs of writing; after the last key until it counts as stopped; between two questions; a
+ * sign holds.
+ */
 const TELL = 3_000;
 const IDLE = 6_000;
 const ASK = 5_000;
@@ -71,7 +74,9 @@ class TypingLine extends HTMLElement {
   async #ask(): Promise<void> {
     if (document.hidden) return;
     try {
-      const { typing } = await api<{ typing: readonly Typist[] }>(`/api/typing-indicator/status?discussion_id=${encodeURIComponent(this.#discussion)}`);
+      const { typing } = await api<{ typing: readonly Typist[] }>(
+        `/api/typing-indicator/status?discussion_id=${encodeURIComponent(this.#discussion)}`,
+      );
       this.#others.clear();
       for (const { id, username } of typing) this.#others.set(id, { name: username, until: Date.now() + HOLDS });
     } catch {
@@ -88,9 +93,14 @@ class TypingLine extends HTMLElement {
   }
 
   #show(): void {
-    const writing = [...this.#others].filter(([id, { until }]) => id !== this.dataset['self'] && until > Date.now()).map(([, { name }]) => name);
+    const writing = [...this.#others]
+      .filter(([id, { until }]) => id !== this.dataset['self'] && until > Date.now())
+      .map(([, { name }]) => name);
     const [first = '', second = ''] = writing;
-    const text = writing.length === 0 ? '' : (this.dataset[writing.length === 1 ? 'one' : writing.length === 2 ? 'two' : 'many'] ?? '');
+    const text =
+      writing.length === 0
+        ? ''
+        : (this.dataset[writing.length === 1 ? 'one' : writing.length === 2 ? 'two' : 'many'] ?? '');
     clearTimeout(this.#fading);
     if (text !== '') this.#fading = setTimeout(() => this.#show(), HOLDS + 50);
     this.textContent = text.replace('{first}', () => first).replace('{second}', () => second);

@@ -6,7 +6,10 @@ interface Sent {
   readonly type: string;
 }
 
-/** Adds files to the text of its form: chosen, pasted or dropped. Until one is there, a line in the text holds its place. */
+/**
+ * Adds files to the text of its form: chosen, pasted or dropped. Until one is there, a line in the text holds its
+ * place.
+ */
 class Upload extends HTMLElement {
   #area!: HTMLTextAreaElement;
   #input!: HTMLInputElement;
@@ -77,15 +80,24 @@ class Upload extends HTMLElement {
     progress.max = 1;
     progress.setAttribute('aria-label', line.textContent ?? '');
     const request = new XMLHttpRequest();
-    line.append(' ', progress, ' ', buttonOf(this.#text('cancel'), () => request.abort()));
-    request.upload.addEventListener('progress', ({ loaded, total, lengthComputable }) => lengthComputable && (progress.value = loaded / total));
+    line.append(
+      ' ',
+      progress,
+      ' ',
+      buttonOf(this.#text('cancel'), () => request.abort()),
+    );
+    request.upload.addEventListener(
+      'progress',
+      ({ loaded, total, lengthComputable }) => lengthComputable && (progress.value = loaded / total),
+    );
     request.addEventListener('loadend', () => {
       this.#under.delete(request);
       line.remove();
       const { upload, error } = answerOf(request);
       this.#replace(place, upload ? markdownOf(upload) : '');
       if (upload) announce(this.#text('done', file.name));
-      else if (request.readyState === XMLHttpRequest.DONE) this.#line(`${this.#text('failed', file.name)} ${error ?? t('offline')}`);
+      else if (request.readyState === XMLHttpRequest.DONE)
+        this.#line(`${this.#text('failed', file.name)} ${error ?? t('offline')}`);
     });
     const body = new FormData();
     body.append('file', file);
@@ -109,7 +121,12 @@ class Upload extends HTMLElement {
   #replace(place: string, text: string): void {
     const at = this.#area.value.indexOf(place);
     if (at < 0) return;
-    this.#area.setRangeText(text, at, at + place.length + (text === '' && this.#area.value[at + place.length] === '\n' ? 1 : 0), 'preserve');
+    this.#area.setRangeText(
+      text,
+      at,
+      at + place.length + (text === '' && this.#area.value[at + place.length] === '\n' ? 1 : 0),
+      'preserve',
+    );
     this.#changed();
   }
 

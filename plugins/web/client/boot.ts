@@ -13,13 +13,16 @@ function load(tag: string): void {
 }
 
 // Well before they come into view, so that they are ready when they do.
-const near = new IntersectionObserver((entries) => {
-  for (const { isIntersecting, target } of entries) {
-    if (!isIntersecting) continue;
-    near.unobserve(target);
-    load(target.localName);
-  }
-}, { rootMargin: '400px' });
+const near = new IntersectionObserver(
+  (entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting) continue;
+      near.unobserve(target);
+      load(target.localName);
+    }
+  },
+  { rootMargin: '400px' },
+);
 
 function scan(root: ParentNode): void {
   const tags = Object.keys(page.elements);
@@ -29,7 +32,8 @@ function scan(root: ParentNode): void {
 
 scan(document);
 new MutationObserver((changes) => {
-  for (const { addedNodes } of changes) for (const node of addedNodes) if (node instanceof Element) scan(node.parentElement ?? node);
+  for (const { addedNodes } of changes)
+    for (const node of addedNodes) if (node instanceof Element) scan(node.parentElement ?? node);
 }).observe(document.body, { childList: true, subtree: true });
 enhanceForms();
 keepTimes();

@@ -7,7 +7,9 @@ interface Page {
 }
 
 /** What the server told this page's scripts. */
-export const page: Page = JSON.parse(document.getElementById('forum')?.textContent ?? '{"elements":{},"texts":{},"member":false}') as Page;
+export const page: Page = JSON.parse(
+  document.getElementById('forum')?.textContent ?? '{"elements":{},"texts":{},"member":false}',
+) as Page;
 
 /** A text of the page's scripts in the page's language. */
 export const t = (key: string, values: Readonly<Record<string, string | number>> = {}): string =>
@@ -18,10 +20,14 @@ interface Policy {
 }
 declare const trustedTypes: { createPolicy(name: string, rules: Policy): Policy } | undefined;
 const asIs: Policy = { createHTML: (text) => text };
-// The only policy that the page's headers allow. It is used in the two lines below alone, where its HTML becomes nodes of a document that runs nothing.
+// The only policy that the page's headers allow. It is used in the two lines below alone, where its HTML becomes nodes
+// of a document that runs nothing.
 const policy = typeof trustedTypes === 'undefined' ? asIs : trustedTypes.createPolicy('forum-html', asIs);
 
-/** What runs, loads a page into this one, or changes where the page's own addresses lead. The server sends none of it to be put into a page. */
+/**
+ * What runs, loads a page into this one, or changes where the page's own addresses lead. The server sends none of it to
+ * be put into a page.
+ */
 const ACTIVE = 'script, iframe, frame, object, embed, base, link, style, template, animate, set, meta[http-equiv]';
 const ADDRESS = /^(?:(?:xlink:)?href|src|action|formaction|data)$/i;
 const SCRIPT = /^(?:javascript|vbscript):/i;
@@ -35,7 +41,8 @@ function inert<T extends ParentNode>(root: T): T {
   for (const element of root.querySelectorAll('*')) {
     for (const name of element.getAttributeNames()) {
       const value = element.getAttribute(name) ?? '';
-      if (/^on|^srcdoc$/i.test(name) || (ADDRESS.test(name) && SCRIPT.test(value.replace(OVERLOOKED, '')))) element.removeAttribute(name);
+      if (/^on|^srcdoc$/i.test(name) || (ADDRESS.test(name) && SCRIPT.test(value.replace(OVERLOOKED, ''))))
+        element.removeAttribute(name);
     }
   }
   return root;
@@ -50,7 +57,8 @@ export function toFragment(html: string): DocumentFragment {
 }
 
 /** A whole page of this server, to take pieces from; nothing in it runs, now or later. */
-export const toDocument = (html: string): Document => inert(new DOMParser().parseFromString(policy.createHTML(html), 'text/html'));
+export const toDocument = (html: string): Document =>
+  inert(new DOMParser().parseFromString(policy.createHTML(html), 'text/html'));
 
 const meta = (): HTMLMetaElement | null => document.querySelector('meta[name="csrf-token"]');
 export const csrf = (): string => meta()?.content ?? '';
@@ -74,7 +82,8 @@ export function request(url: string, init: RequestInit = {}): Promise<Response> 
 
 /** JSON to and from the API. Rejects with the envelope's own sentence. */
 export async function api<T>(path: string, body?: unknown, method = body === undefined ? 'GET' : 'POST'): Promise<T> {
-  const init = body === undefined ? {} : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
+  const init =
+    body === undefined ? {} : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } };
   const response = await request(path, { method, ...init });
   const answer = (await response.json()) as { error?: string };
   if (!response.ok) throw new Error(answer.error ?? t('failed'));

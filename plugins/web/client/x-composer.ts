@@ -146,7 +146,10 @@ class Composer extends HTMLElement {
     this.#waiting = undefined;
   }
 
-  /** A draft comes back by itself into an empty field; where the server sent a text, it is for the writer to say which one they want. */
+  /**
+   * A draft comes back by itself into an empty field; where the server sent a text, it is for the writer to say which
+   * one they want.
+   */
   #offer(): void {
     const draft = this.#draft;
     const kept = draft?.kept;
@@ -174,10 +177,15 @@ class Composer extends HTMLElement {
       this.#say('');
     });
     if (empty) return line.append(' ', discard);
-    line.append(' ', tool(t('bring'), () => {
-      draft.restore();
-      this.#say(t('draft'));
-    }), ' ', discard);
+    line.append(
+      ' ',
+      tool(t('bring'), () => {
+        draft.restore();
+        this.#say(t('draft'));
+      }),
+      ' ',
+      discard,
+    );
   }
 
   #say(text: string): HTMLElement {

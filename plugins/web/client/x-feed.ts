@@ -25,9 +25,12 @@ class Feed extends HTMLElement {
     row.append(more);
     pager.hidden = true;
     pager.after(row);
-    this.#observer = new IntersectionObserver(([entry]) => {
-      if (entry?.isIntersecting && this.#loads < BY_THEMSELVES) void this.#load(false);
-    }, { rootMargin: '600px' });
+    this.#observer = new IntersectionObserver(
+      ([entry]) => {
+        if (entry?.isIntersecting && this.#loads < BY_THEMSELVES) void this.#load(false);
+      },
+      { rootMargin: '600px' },
+    );
     this.#observer.observe(row);
   }
 

@@ -24,7 +24,8 @@ class Password extends HTMLElement {
   }
 
   #rules(value: string): void {
-    for (const rule of this.querySelectorAll<HTMLElement>('[data-rule]')) rule.classList.toggle('met', new RegExp(rule.dataset['rule'] ?? '', 'u').test(value));
+    for (const rule of this.querySelectorAll<HTMLElement>('[data-rule]'))
+      rule.classList.toggle('met', new RegExp(rule.dataset['rule'] ?? '', 'u').test(value));
   }
 
   #caps(on: boolean): void {

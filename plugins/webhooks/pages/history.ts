@@ -13,46 +13,87 @@ const Moment = Type.String({ maxLength: 40 });
 export function historyPages({ plugin, data, admin, settings, hooks, webhooks, history }: PageServices): void {
   const can = manageWebhooks;
   const rowOf = (delivery: DeliveryRecord, names: ReadonlyMap<string, string>): object => ({
-    ...delivery, href: `${PATH}?delivery_id=${delivery.id}`, webhook: names.get(delivery.webhook_id), badge: badgeOf(delivery.status), label: `webhooks:status.${delivery.status}`,
+    ...delivery,
+    href: `${PATH}?delivery_id=${delivery.id}`,
+    webhook: names.get(delivery.webhook_id),
+    badge: badgeOf(delivery.status),
+    label: `webhooks:status.${delivery.status}`,
   });
 
   /** One attempt with what was sent and what came back. */
   const detailView = ({ body, response, webhook, active, ...delivery }: DeliveryDetails): View => {
-    const model = { tabs: tabs(PATH), delivery: rowOf(delivery, new Map([[delivery.webhook_id, webhook]])), body, response, active, back: `${PATH}?webhook_id=${delivery.webhook_id}` };
+    const model = {
+      tabs: tabs(PATH),
+      delivery: rowOf(delivery, new Map([[delivery.webhook_id, webhook]])),
+      body,
+      response,
+      active,
+      back: `${PATH}?webhook_id=${delivery.webhook_id}`,
+    };
     return admin.view('@webhooks/delivery', { title: 'Webhooks', current: ROOT }, model);
   };
-  const listView = async (page: Page<DeliveryRecord>, values: Readonly<Record<string, string>>, retry?: Retry): Promise<View> => {
+  const listView = async (
+    page: Page<DeliveryRecord>,
+    values: Readonly<Record<string, string>>,
+    retry?: Retry,
+  ): Promise<View> => {
     const rows = await webhooks.list();
     const names = new Map(rows.map(({ id, name }) => [id, name]));
-    const choices = (texts: readonly { readonly value: string; readonly label: string }[]): readonly object[] => [{ value: '', label: '–' }, ...texts];
+    const choices = (texts: readonly { readonly value: string; readonly label: string }[]): readonly object[] => [
+      { value: '', label: '–' },
+      ...texts,
+    ];
     const asked = Object.entries(values).filter(([, value]) => value !== '');
     const model = {
-      tabs: tabs(PATH), deliveries: page.items.map((delivery) => rowOf(delivery, names)), values,
-      webhooks: choices(rows.map(({ id, name }) => ({ value: id, label: name }))), statuses: choices(STATUSES.map((value) => ({ value, label: value }))),
+      tabs: tabs(PATH),
+      deliveries: page.items.map((delivery) => rowOf(delivery, names)),
+      values,
+      webhooks: choices(rows.map(({ id, name }) => ({ value: id, label: name }))),
+      statuses: choices(STATUSES.map((value) => ({ value, label: value }))),
       events: choices([...subscribable(hooks), 'webhook.test'].map((value) => ({ value, label: value }))),
-      range: retry?.body, ...troubleOf(retry),
+      range: retry?.body,
+      ...troubleOf(retry),
       next: page.nextCursor && `${PATH}?${new URLSearchParams([...asked, ['cursor', page.nextCursor]])}`,
     };
     return admin.view('@webhooks/history', { title: 'Webhooks', current: ROOT }, model);
   };
 
   plugin.route(pages, {
-    method: 'get', path: PATH, can, options: { login: true },
+    method: 'get',
+    path: PATH,
+    can,
+    options: { login: true },
     query: Type.Object({
-      ...Paging, delivery_id: Type.Optional(Type.String({ maxLength: 64 })), webhook_id: Type.Optional(Type.String({ maxLength: 64 })),
-      status: Type.Optional(Type.Enum(['', ...STATUSES])), event: Type.Optional(Type.String({ maxLength: 100 })),
+      ...Paging,
+      delivery_id: Type.Optional(Type.String({ maxLength: 64 })),
+      webhook_id: Type.Optional(Type.String({ maxLength: 64 })),
+      status: Type.Optional(Type.Enum(['', ...STATUSES])),
+      event: Type.Optional(Type.String({ maxLength: 100 })),
     }),
-  })(async ({ query: { limit, offset, cursor, delivery_id: id, webhook_id: webhookId = '', status = '', event = '' } }) => {
-    if (id !== undefined) {
-      const details = await history.find(id);
-      if (!details) throw notFound('There is no such delivery');
-      return negotiated(detailView(details), { success: true, delivery: details });
-    }
-    const page = await history.list({
-      limit: limitOf(settings, limit), offset, cursor, ...(webhookId !== '' && { webhookId }), ...(status !== '' && { status }), ...(event !== '' && { event }),
-    });
-    return negotiated(await listView(page, { webhook_id: webhookId, status, event }), { success: true, deliveries: page.items, ...pageFields(page) });
-  });
+  })(
+    async ({
+      query: { limit, offset, cursor, delivery_id: id, webhook_id: webhookId = '', status = '', event = '' },
+    }) => {
+      if (id !== undefined) {
+        const details = await history.find(id);
+        if (!details) throw notFound('There is no such delivery');
+        return negotiated(detailView(details), { success: true, delivery: details });
+      }
+      const page = await history.list({
+        limit: limitOf(settings, limit),
+        offset,
+        cursor,
+        ...(webhookId !== '' && { webhookId }),
+        ...(status !== '' && { status }),
+        ...(event !== '' && { event }),
+      });
+      return negotiated(await listView(page, { webhook_id: webhookId, status, event }), {
+        success: true,
+        deliveries: page.items,
+        ...pageFields(page),
+      });
+    },
+  );
 
   const again = async (retry: Retry): Promise<View> => {
     const asked = retry.body['webhook_id'];
@@ -61,27 +102,46 @@ export function historyPages({ plugin, data, admin, settings, hooks, webhooks, h
     return listView(page, { webhook_id: webhookId, status: '', event: '' }, retry);
   };
   plugin.route(pages, {
-    method: 'post', path: `${ROOT}/redeliver`, can, summary: 'Send deliveries again', options: { login: true, again, button: true },
+    method: 'post',
+    path: `${ROOT}/redeliver`,
+    can,
+    summary: 'Send deliveries again',
+    options: { login: true, again, button: true },
     body: Type.Object({
-      delivery_id: Type.Optional(Type.String({ maxLength: 64 })), webhook_id: Type.Optional(Type.String({ maxLength: 64 })), from: Type.Optional(Moment), to: Type.Optional(Moment),
+      delivery_id: Type.Optional(Type.String({ maxLength: 64 })),
+      webhook_id: Type.Optional(Type.String({ maxLength: 64 })),
+      from: Type.Optional(Moment),
+      to: Type.Optional(Moment),
     }),
   })(async ({ actor, body: { delivery_id: id, webhook_id: webhookId, from, to } }) => {
-    if (id === undefined && from === undefined) throw new InvalidInput([{ field: 'delivery_id', message: 'is required, or `from` and `to` for all that did not arrive between them' }]);
+    if (id === undefined && from === undefined)
+      throw new InvalidInput([
+        { field: 'delivery_id', message: 'is required, or `from` and `to` for all that did not arrive between them' },
+      ]);
     if (webhookId && !(await webhooks.find(webhookId))) throw notFound('There is no such webhook');
-    const range = { ...(webhookId && { webhookId }), from: momentOf('from', from), to: momentOf('to', to || '9999-12-31') };
+    const range = {
+      ...(webhookId && { webhookId }),
+      from: momentOf('from', from),
+      to: momentOf('to', to || '9999-12-31'),
+    };
     const count = await data.transaction(async () => {
       const found = id === undefined ? await history.redeliverAll(range) : await history.redeliver(id);
-      if (found > 0) await plugin.emit(webhookRedelivered, { actor: actor.id, webhook: webhookId || undefined, count: found });
+      if (found > 0)
+        await plugin.emit(webhookRedelivered, { actor: actor.id, webhook: webhookId || undefined, count: found });
       return found;
     });
     plugin.log.info({ ...by(actor), count }, 'deliveries are sent again');
-    return negotiated(redirect(PATH, { notice: count === 0 ? 'There is nothing to send again.' : `${count} on the way again.` }), { success: true, count });
+    return negotiated(
+      redirect(PATH, { notice: count === 0 ? 'There is nothing to send again.' : `${count} on the way again.` }),
+      { success: true, count },
+    );
   });
 }
 
 /** Forms give minutes of no time zone, which count as UTC. */
 function momentOf(field: string, text = '1970-01-01'): Date {
   const at = new Date(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?$/.test(text) ? `${text}Z` : text);
-  if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(at.getTime())) throw new InvalidInput([{ field, message: 'is not a time, such as 2026-01-31T12:00:00Z' }]);
+  if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(at.getTime()))
+    throw new InvalidInput([{ field, message: 'is not a time, such as 2026-01-31T12:00:00Z' }]);
   return at;
 }

@@ -10,43 +10,95 @@ import { recordOf, type Draft, type WebhookRow } from '../webhooks.ts';
 import { badgeOf, by, queryText, ROOT, tabs, type PageServices } from './parts.ts';
 
 const Id = Type.Object({ id: Type.String({ maxLength: 64 }) });
-const Texts = Type.Union([Type.Array(Type.String({ maxLength: 100 }), { maxItems: 200 }), Type.String({ maxLength: 100 })]);
+const Texts = Type.Union([
+  Type.Array(Type.String({ maxLength: 100 }), { maxItems: 200 }),
+  Type.String({ maxLength: 100 }),
+]);
 const SaveBody = Type.Object({
-  id: Type.Optional(Type.String({ maxLength: 64 })), name: Type.Optional(Type.String({ maxLength: 100 })), url: Type.Optional(Type.String({ maxLength: 2_000 })),
-  events: Type.Optional(Texts), event: Type.Optional(Type.String({ maxLength: 100 })), active: Type.Optional(Type.Boolean()), categories: Type.Optional(Texts),
+  id: Type.Optional(Type.String({ maxLength: 64 })),
+  name: Type.Optional(Type.String({ maxLength: 100 })),
+  url: Type.Optional(Type.String({ maxLength: 2_000 })),
+  events: Type.Optional(Texts),
+  event: Type.Optional(Type.String({ maxLength: 100 })),
+  active: Type.Optional(Type.Boolean()),
+  categories: Type.Optional(Texts),
 });
 type Values = Readonly<Record<string, unknown>>;
-const list = (value: readonly string[] | string): readonly string[] => (typeof value === 'string' ? [value] : value).filter((text) => text !== '');
+const list = (value: readonly string[] | string): readonly string[] =>
+  (typeof value === 'string' ? [value] : value).filter((text) => text !== '');
 
 /** /admin/webhooks, and what is done to one of them. */
-export function listPages({ plugin, data, admin, access, hooks, guard, webhooks, history, categories }: PageServices): void {
+export function listPages({
+  plugin,
+  data,
+  admin,
+  access,
+  hooks,
+  guard,
+  webhooks,
+  history,
+  categories,
+}: PageServices): void {
   plugin.extend(adminSections, { group: 'integrations' as const, label: 'Webhooks', href: ROOT });
   const can = manageWebhooks;
-  const found = async (id: string): Promise<WebhookRow> => (await webhooks.find(id)) ?? Promise.reject(notFound('There is no such webhook'));
+  const found = async (id: string): Promise<WebhookRow> =>
+    (await webhooks.find(id)) ?? Promise.reject(notFound('There is no such webhook'));
 
   /** The list, and a form for one of them or for a new one. */
-  const shown = (rows: readonly WebhookRow[], values: Values, edited: WebhookRow | undefined, { problems = [], message }: Partial<Retry> = {}): View => {
+  const shown = (
+    rows: readonly WebhookRow[],
+    values: Values,
+    edited: WebhookRow | undefined,
+    { problems = [], message }: Partial<Retry> = {},
+  ): View => {
     const known = edited?.events ?? [];
     const events = [...new Set([...subscribable(hooks), ...known])].map((name) => ({ value: name, label: name }));
     const model = {
-      tabs: tabs(ROOT), message, problems, wrong: Object.fromEntries(problems.map(({ field, message: text }) => [field.split('.')[0], text])),
-      values: { ...values, events: list((values['events'] ?? []) as string[]), categories: list((values['categories'] ?? []) as string[]) }, events,
-      edited: edited && { ...recordOf(edited), history: `${ROOT}/history?webhook_id=${edited.id}`, statistics: `${ROOT}/stats?webhook_id=${edited.id}` },
+      tabs: tabs(ROOT),
+      message,
+      problems,
+      wrong: Object.fromEntries(problems.map(({ field, message: text }) => [field.split('.')[0], text])),
+      values: {
+        ...values,
+        events: list((values['events'] ?? []) as string[]),
+        categories: list((values['categories'] ?? []) as string[]),
+      },
+      events,
+      edited: edited && {
+        ...recordOf(edited),
+        history: `${ROOT}/history?webhook_id=${edited.id}`,
+        statistics: `${ROOT}/stats?webhook_id=${edited.id}`,
+      },
       categories: categories?.all().map(({ id, name, hue }) => ({ value: id, label: name, hue })),
       webhooks: rows.map((row) => ({
-        ...recordOf(row), href: `${ROOT}?id=${row.id}`, host: URL.parse(row.url)?.host, disabled: row.disabled && `webhooks:disabled.${row.disabled}`,
-        badge: badgeOf(row.lastStatus ?? ''), status: row.lastStatus && `webhooks:status.${row.lastStatus}`, names: row.events.join(', '),
+        ...recordOf(row),
+        href: `${ROOT}?id=${row.id}`,
+        host: URL.parse(row.url)?.host,
+        disabled: row.disabled && `webhooks:disabled.${row.disabled}`,
+        badge: badgeOf(row.lastStatus ?? ''),
+        status: row.lastStatus && `webhooks:status.${row.lastStatus}`,
+        names: row.events.join(', '),
       })),
     };
     return admin.view('@webhooks/list', { title: 'Webhooks', current: ROOT }, model);
   };
-  const valuesOf = (webhook: WebhookRow | undefined): Values => (webhook ? { ...recordOf(webhook) } : { active: true, events: ['discussion.created', 'post.created'] });
+  const valuesOf = (webhook: WebhookRow | undefined): Values =>
+    webhook ? { ...recordOf(webhook) } : { active: true, events: ['discussion.created', 'post.created'] };
   const again = async (retry: Retry): Promise<View> => {
     const rows = await webhooks.list();
-    return shown(rows, { ...retry.body, active: String(retry.body['active'] ?? true) !== 'false' }, rows.find(({ id }) => id === retry.body['id']), retry);
+    return shown(
+      rows,
+      { ...retry.body, active: String(retry.body['active'] ?? true) !== 'false' },
+      rows.find(({ id }) => id === retry.body['id']),
+      retry,
+    );
   };
   const secretView = (webhook: WebhookRow, secret: string, notice: string): View =>
-    admin.view('@webhooks/secret', { title: 'Webhooks', current: ROOT }, { name: webhook.name, secret, notice, back: `${ROOT}?id=${webhook.id}` });
+    admin.view(
+      '@webhooks/secret',
+      { title: 'Webhooks', current: ROOT },
+      { name: webhook.name, secret, notice, back: `${ROOT}?id=${webhook.id}` },
+    );
 
   const checkedUrl = async (text: string): Promise<string> => {
     const url = URL.parse(text.trim());
@@ -55,22 +107,34 @@ export function listPages({ plugin, data, admin, access, hooks, guard, webhooks,
     };
     if (!url) return refuse('is not an address, such as https://example.org/hook');
     // A name that cannot be looked up now may be found when something is sent; it is checked again each time.
-    await guard.addressesOf(url).catch((error: unknown) => (error instanceof Blocked ? refuse(error.message) : undefined));
+    await guard
+      .addressesOf(url)
+      .catch((error: unknown) => (error instanceof Blocked ? refuse(error.message) : undefined));
     return url.href;
   };
   const checkedEvents = (names: readonly string[], kept: readonly string[]): readonly string[] => {
     const unknown = names.filter((name) => !subscribable(hooks).includes(name) && !kept.includes(name));
     if (names.length === 0) throw new InvalidInput([{ field: 'events', message: 'must name at least one event' }]);
-    if (unknown.length > 0) throw new InvalidInput([{ field: 'events', message: `has no event "${unknown.join('", "')}"; choose of ${subscribable(hooks).join(', ')}` }]);
+    if (unknown.length > 0)
+      throw new InvalidInput([
+        {
+          field: 'events',
+          message: `has no event "${unknown.join('", "')}"; choose of ${subscribable(hooks).join(', ')}`,
+        },
+      ]);
     return [...new Set(names)];
   };
   const checkedCategories = async (given: readonly string[]): Promise<readonly string[]> => {
     await categories?.refresh();
-    return [...new Set(given.map((idOrSlug) => {
-      const category = categories?.find(idOrSlug, seeingAll(access));
-      if (!category) throw new InvalidInput([{ field: 'categories', message: `has no category "${idOrSlug}"` }]);
-      return category.id;
-    }))];
+    return [
+      ...new Set(
+        given.map((idOrSlug) => {
+          const category = categories?.find(idOrSlug, seeingAll(access));
+          if (!category) throw new InvalidInput([{ field: 'categories', message: `has no category "${idOrSlug}"` }]);
+          return category.id;
+        }),
+      ),
+    ];
   };
 
   plugin.route(pages, { method: 'get', path: ROOT, can, options: { login: true } })(async ({ req }) => {
@@ -78,10 +142,21 @@ export function listPages({ plugin, data, admin, access, hooks, guard, webhooks,
     const rows = await webhooks.list();
     const page = pageOf(rows.map(recordOf), { cursor: queryText(req, 'cursor') });
     const edited = rows.find(({ id }) => id === queryText(req, 'id'));
-    return negotiated(shown(rows, valuesOf(edited), edited), { success: true, webhooks: page.items, ...pageFields(page) });
+    return negotiated(shown(rows, valuesOf(edited), edited), {
+      success: true,
+      webhooks: page.items,
+      ...pageFields(page),
+    });
   });
 
-  plugin.route(pages, { method: 'post', path: `${ROOT}/save`, can, summary: 'Save a webhook', options: { login: true, again }, body: SaveBody })(async ({ actor, body }) => {
+  plugin.route(pages, {
+    method: 'post',
+    path: `${ROOT}/save`,
+    can,
+    summary: 'Save a webhook',
+    options: { login: true, again },
+    body: SaveBody,
+  })(async ({ actor, body }) => {
     const before = body.id === undefined || body.id === '' ? undefined : await found(body.id);
     const asked = body.events ?? body.event;
     const url = body.url === undefined ? before?.url : body.url;
@@ -89,22 +164,37 @@ export function listPages({ plugin, data, admin, access, hooks, guard, webhooks,
     const draft: Draft = {
       url: url === before?.url ? url : await checkedUrl(url),
       events: asked === undefined && before ? before.events : checkedEvents(list(asked ?? []), before?.events ?? []),
-      categories: body.categories === undefined ? (before?.categories ?? []) : await checkedCategories(list(body.categories)),
-      name: body.name?.trim() || before?.name || (URL.parse(url)?.host ?? url), active: body.active ?? before?.active ?? true,
+      categories:
+        body.categories === undefined ? (before?.categories ?? []) : await checkedCategories(list(body.categories)),
+      name: body.name?.trim() || before?.name || (URL.parse(url)?.host ?? url),
+      active: body.active ?? before?.active ?? true,
     };
     const { webhook, secret } = await data.transaction(async () => {
-      const made = before ? { webhook: await webhooks.change(before.id, draft), secret: undefined } : await webhooks.create(draft);
+      const made = before
+        ? { webhook: await webhooks.change(before.id, draft), secret: undefined }
+        : await webhooks.create(draft);
       const { id, name, url: target, active } = made.webhook;
-      await plugin.emit(webhookSaved, { actor: actor.id, webhook: { id, name, host: URL.parse(target)?.host ?? '', active } });
+      await plugin.emit(webhookSaved, {
+        actor: actor.id,
+        webhook: { id, name, host: URL.parse(target)?.host ?? '', active },
+      });
       return made;
     });
     plugin.log.info({ ...by(actor), webhook: webhook.id, active: webhook.active }, 'a webhook was saved');
     const json = { success: true, webhook: recordOf(webhook) };
-    if (secret === undefined) return negotiated(redirect(`${ROOT}?id=${webhook.id}`, { notice: `Saved “${webhook.name}”.` }), json);
+    if (secret === undefined)
+      return negotiated(redirect(`${ROOT}?id=${webhook.id}`, { notice: `Saved “${webhook.name}”.` }), json);
     return negotiated(secretView(webhook, secret, 'webhooks:secret.new'), { ...json, secret }, 201);
   });
 
-  plugin.route(pages, { method: 'post', path: `${ROOT}/rotate-secret`, can, summary: 'Give a webhook a new secret', options: { login: true }, body: Id })(async ({ actor, body }) => {
+  plugin.route(pages, {
+    method: 'post',
+    path: `${ROOT}/rotate-secret`,
+    can,
+    summary: 'Give a webhook a new secret',
+    options: { login: true },
+    body: Id,
+  })(async ({ actor, body }) => {
     const webhook = await found(body.id);
     const secret = await data.transaction(async () => {
       await plugin.emit(webhookSecretRotated, { actor: actor.id, webhook: { id: webhook.id } });
@@ -114,14 +204,28 @@ export function listPages({ plugin, data, admin, access, hooks, guard, webhooks,
     return negotiated(secretView(webhook, secret, 'webhooks:secret.rotated'), { success: true, secret });
   });
 
-  plugin.route(pages, { method: 'post', path: `${ROOT}/test`, can, summary: 'Send a test to a webhook', options: { login: true }, body: Id })(async ({ actor, body }) => {
+  plugin.route(pages, {
+    method: 'post',
+    path: `${ROOT}/test`,
+    can,
+    summary: 'Send a test to a webhook',
+    options: { login: true },
+    body: Id,
+  })(async ({ actor, body }) => {
     const webhook = await found(body.id);
     await plugin.emit(webhookTested, { actor: actor.id, webhook: { id: webhook.id } });
     const delivery = await history.test(webhook, plugin.signal);
     return negotiated(redirect(`${ROOT}/history?delivery_id=${delivery.id}`), { success: true, delivery });
   });
 
-  plugin.route(pages, { method: 'post', path: `${ROOT}/delete`, can, summary: 'Delete a webhook', options: { login: true }, body: Id })(async ({ actor, body }) => {
+  plugin.route(pages, {
+    method: 'post',
+    path: `${ROOT}/delete`,
+    can,
+    summary: 'Delete a webhook',
+    options: { login: true },
+    body: Id,
+  })(async ({ actor, body }) => {
     const webhook = await found(body.id);
     await data.transaction(async () => {
       await webhooks.remove(webhook.id);

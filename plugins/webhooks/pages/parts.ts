@@ -25,10 +25,15 @@ export const ROOT = '/admin/webhooks';
 
 /** The ways between the pages; `current` is the path of one of them. */
 export const tabs = (current: string): readonly object[] =>
-  [['Webhooks', ROOT], ['History', `${ROOT}/history`], ['Statistics', `${ROOT}/stats`]].map(([label, href]) => ({ label, href, current: href === current }));
+  [
+    ['Webhooks', ROOT],
+    ['History', `${ROOT}/history`],
+    ['Statistics', `${ROOT}/stats`],
+  ].map(([label, href]) => ({ label, href, current: href === current }));
 
 /** Which colour a status has. */
-export const badgeOf = (status: string): string => ({ delivered: 'success', retrying: 'warning', failed: 'danger', blocked: 'danger' })[status] ?? '';
+export const badgeOf = (status: string): string =>
+  ({ delivered: 'success', retrying: 'warning', failed: 'danger', blocked: 'danger' })[status] ?? '';
 
 /** One query parameter as text; a repeated one counts as absent. */
 export function queryText(req: Request, name: string): string | undefined {
@@ -37,4 +42,10 @@ export function queryText(req: Request, name: string): string | undefined {
 }
 
 /** Who made a change, for the log. */
-export const by = ({ id, username }: { readonly id: string | undefined; readonly username: string | undefined }): object => ({ actor: id, username });
+export const by = ({
+  id,
+  username,
+}: {
+  readonly id: string | undefined;
+  readonly username: string | undefined;
+}): object => ({ actor: id, username });

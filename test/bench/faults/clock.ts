@@ -12,8 +12,8 @@ import type { Scenario } from './scenario.ts';
 const WRITERS = 3;
 const MINUTES = 60_000;
 /**
- * Where the clock is moved to, in milliseconds from the true time: there and back in both directions. It ends where it was latest, because
- * work that was stored and not begun before a move back is due when the clock is there again.
+ * Where the clock is moved to, in milliseconds from the true time: there and back in both directions. It ends where it
+ * was latest, because work that was stored and not begun before a move back is due when the clock is there again.
  */
 const MOVES = [5 * MINUTES, 0, -5 * MINUTES, 0, 5 * MINUTES];
 
@@ -31,7 +31,11 @@ export const clockMoved: Scenario = {
     const preload = pathToFileURL(join(import.meta.dirname, 'moved-clock.ts')).href;
     await using forum = await Forum.open(prepared, { NODE_OPTIONS: `--import=${preload}`, CLOCK_FILE: file });
     const member = await forum.member();
-    const { status, text, body } = await member.post('/admin/webhooks/save', { name: 'Witness', url: receiver.url, events: ['post.created'] }, JSON_ONLY);
+    const { status, text, body } = await member.post(
+      '/admin/webhooks/save',
+      { name: 'Witness', url: receiver.url, events: ['post.created'] },
+      JSON_ONLY,
+    );
     if (status !== 201) throw new Error(text);
     const journal = new Journal(forum);
     const over = new AbortController();
@@ -42,7 +46,10 @@ export const clockMoved: Scenario = {
         forum.server.signal('SIGUSR2');
         const answered = journal.answered.size;
         const off = `with the clock ${move / MINUTES} minutes off`;
-        found.check((await within(30, async () => journal.answered.size > answered + 10)) !== undefined, `nothing is written ${off}`);
+        found.check(
+          (await within(30, async () => journal.answered.size > answered + 10)) !== undefined,
+          `nothing is written ${off}`,
+        );
         found.equal((await member.get('/settings/security')).status, 200, `the session ${off}`);
         const { headers: seen } = await forum.call('/api/discussions?limit=1');
         const reset = Number(seen.get('x-ratelimit-reset')) * 1_000 - Date.now() - move;
@@ -55,11 +62,16 @@ export const clockMoved: Scenario = {
     await writing;
     const sent = (): readonly string[] => receiver.received.map(({ body: { data } }) => data.post.id as string);
     const untold = (): number => [...journal.answered.values()].filter(({ id }) => !sent().includes(id)).length;
-    found.check((await within(60, async () => untold() === 0)) !== undefined, `${untold()} posts were never sent to the webhook`);
-    const repeated = receiver.received.length - new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size;
+    found.check(
+      (await within(60, async () => untold() === 0)) !== undefined,
+      `${untold()} posts were never sent to the webhook`,
+    );
+    const repeated =
+      receiver.received.length - new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size;
     for (const received of receiver.received.slice(-3)) verify(body.secret, received);
-    const tried = `forward, back, back again and forward, ${ground.long ? 5 : 1} times, while ${WRITERS} members wrote; `
-      + `${journal.answered.size} posts answered, each sent to a webhook, ${repeated} of them twice; the session held, no limit held longer`;
+    const tried =
+      `forward, back, back again and forward, ${ground.long ? 5 : 1} times, while ${WRITERS} members wrote; ` +
+      `${journal.answered.size} posts answered, each sent to a webhook, ${repeated} of them twice; the session held, no limit held longer`;
     return { tried, lost: [...found.lost, ...(await journal.lost())] };
   },
 };

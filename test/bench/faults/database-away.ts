@@ -32,7 +32,11 @@ const gone = (manner: Manner): Scenario => ({
     await using receiver = await startReceiver();
     await using forum = await Forum.open(away.prepared);
     const admin = await forum.member();
-    const { status, text } = await admin.post('/admin/webhooks/save', { name: 'Witness', url: receiver.url, events: ['post.created'] }, JSON_ONLY);
+    const { status, text } = await admin.post(
+      '/admin/webhooks/save',
+      { name: 'Witness', url: receiver.url, events: ['post.created'] },
+      JSON_ONLY,
+    );
     if (status !== 201) throw new Error(text);
     const journal = new Journal(forum);
     const over = new AbortController();
@@ -46,7 +50,10 @@ const gone = (manner: Manner): Scenario => ({
       await sleep(ground.long ? 8_000 : 500);
       await away.server.start();
       const answered = journal.answered.size;
-      const took = await within(BACK, async () => journal.answered.size > answered && (await forum.guest().get('/readyz')).status === 200);
+      const took = await within(
+        BACK,
+        async () => journal.answered.size > answered && (await forum.guest().get('/readyz')).status === 200,
+      );
       found.check(took !== undefined, `nothing was written ${BACK} s after PostgreSQL was back`);
       slowest = Math.max(slowest, took ?? Infinity);
     }
@@ -56,16 +63,25 @@ const gone = (manner: Manner): Scenario => ({
     await keptPages(forum, away.server, found);
     const told = (): ReadonlySet<string> => new Set(receiver.received.map(({ body }) => body.data.post.id as string));
     const untold = (): number => [...journal.answered.values()].filter(({ id }) => !told().has(id)).length;
-    found.check((await within(60, async () => untold() === 0)) !== undefined, `${untold()} posts were never sent to the webhook`);
+    found.check(
+      (await within(60, async () => untold() === 0)) !== undefined,
+      `${untold()} posts were never sent to the webhook`,
+    );
     const refusals = [...journal.refused].map(([what, times]) => `${times} × ${what}`).join(', ');
-    const tried = `${rounds} times ${away.how} while ${WRITERS} members wrote; ${refusals} and sent again, guests answered within ${latest.toFixed(1)} s, kept pages served; `
-      + `writing again after ${slowest.toFixed(1)} s, ${journal.answered.size} posts answered, each sent to a webhook`;
+    const tried =
+      `${rounds} times ${away.how} while ${WRITERS} members wrote; ${refusals} and sent again, guests answered within ${latest.toFixed(1)} s, kept pages served; ` +
+      `writing again after ${slowest.toFixed(1)} s, ${journal.answered.size} posts answered, each sent to a webhook`;
     return { tried, lost: [...found.lost, ...(await journal.lost())] };
   },
 });
 
 /** PostgreSQL is shut down in the middle of everything, or the way to it is cut, and comes back. */
-export const databaseAway = gone({ id: 'database-away', name: 'PostgreSQL gone and back', limit: 6, open: shutDownOrCutOff });
+export const databaseAway = gone({
+  id: 'database-away',
+  name: 'PostgreSQL gone and back',
+  limit: 6,
+  open: shutDownOrCutOff,
+});
 /** PostgreSQL answers nothing any more and closes nothing, as a machine that has vanished, and is heard again. */
 export const databaseSilent = gone({ id: 'database-silent', name: 'PostgreSQL silent', limit: 12, open: silenced });
 
@@ -73,14 +89,25 @@ export const databaseSilent = gone({ id: 'database-silent', name: 'PostgreSQL si
 async function whileAway(guest: ReturnType<Forum['guest']>, found: Findings): Promise<number> {
   const begun = performance.now();
   const [health, ready, data, page] = await Promise.all([
-    guest.get('/healthz'), guest.get('/readyz'), guest.get('/api/discussions?sort=oldest&limit=7'), guest.get('/d/2', { accept: 'text/html' }),
+    guest.get('/healthz'),
+    guest.get('/readyz'),
+    guest.get('/api/discussions?sort=oldest&limit=7'),
+    guest.get('/d/2', { accept: 'text/html' }),
   ]);
   found.equal(health.status, 200, 'GET /healthz');
   found.equal(ready.status, 503, 'GET /readyz');
-  found.equal([data.status, Number(data.headers.get('retry-after')) > 0, data.body?.success], [503, true, false], 'an API call without PostgreSQL');
+  found.equal(
+    [data.status, Number(data.headers.get('retry-after')) > 0, data.body?.success],
+    [503, true, false],
+    'an API call without PostgreSQL',
+  );
   found.equal([page.status, Number(page.headers.get('retry-after')) > 0], [503, true], 'a page without PostgreSQL');
   found.check(page.text.startsWith('<!doctype html>'), `what says so is no page: ${page.text.slice(0, 100)}`);
-  found.equal(/postgres|ECONN|terminat|silent|127\.0\.0\.1/i.exec(page.text)?.[0], undefined, 'what the page says of the inside');
+  found.equal(
+    /postgres|ECONN|terminat|silent|127\.0\.0\.1/i.exec(page.text)?.[0],
+    undefined,
+    'what the page says of the inside',
+  );
   return (performance.now() - begun) / 1_000;
 }
 
@@ -88,12 +115,17 @@ async function whileAway(guest: ReturnType<Forum['guest']>, found: Findings): Pr
 async function keptPages(forum: Forum, server: Breakable['server'], found: Findings): Promise<void> {
   const guest = forum.guest();
   const paths = ['/', '/categories', '/api/categories'];
-  const read = async (): Promise<readonly number[]> => Promise.all(paths.map(async (path) => (await guest.get(path)).status));
+  const read = async (): Promise<readonly number[]> =>
+    Promise.all(paths.map(async (path) => (await guest.get(path)).status));
   await within(10, async () => (await forum.get('/readyz')).success === true);
   await read();
   await read();
   await server.stop();
-  found.equal(await read(), paths.map(() => 200), `what was kept of ${paths.join(', ')}, without PostgreSQL`);
+  found.equal(
+    await read(),
+    paths.map(() => 200),
+    `what was kept of ${paths.join(', ')}, without PostgreSQL`,
+  );
   await server.start();
   await within(BACK, async () => (await forum.get('/readyz')).success === true);
 }
@@ -109,7 +141,12 @@ async function shutDownOrCutOff(ground: Ground): Promise<Breakable> {
   if (!ground.long || !canStartPostgres) return along(ground, 'cut off and connected', (line) => line.cut());
   const server = await startPostgres();
   const prepared = await prepare({ ...(await ground.place()), url: server.url });
-  return { prepared, server, how: 'shut down at once and started', [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+  return {
+    prepared,
+    server,
+    how: 'shut down at once and started',
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
 }
 
 function silenced(ground: Ground): Promise<Breakable> {

@@ -24,7 +24,10 @@ export class Findings {
   }
 }
 
-/** Asks again until it is true, at most `seconds`; resolves to the seconds it took, or undefined. What it throws means "not yet". */
+/**
+ * Asks again until it is true, at most `seconds`; resolves to the seconds it took, or undefined. What it throws means
+ * "not yet".
+ */
 export async function within(seconds: number, question: () => Promise<boolean>): Promise<number | undefined> {
   const begin = performance.now();
   const passed = (): number => (performance.now() - begin) / 1_000;

@@ -66,7 +66,11 @@ export class Forum implements AsyncDisposable {
   /** Calls the API with the member's token. Throws what `fetch` throws when nobody answers. */
   async call(path: string, { method = 'GET', body, key, url = this.url }: Call = {}): Promise<Response> {
     const type = body && { 'content-type': 'application/json' };
-    const headers = { authorization: `Bearer ${this.prepared.token}`, ...type, ...(key !== undefined && { 'idempotency-key': key }) };
+    const headers = {
+      authorization: `Bearer ${this.prepared.token}`,
+      ...type,
+      ...(key !== undefined && { 'idempotency-key': key }),
+    };
     return fetch(url + path, { method, headers, ...(body && { body: JSON.stringify(body) }) });
   }
 

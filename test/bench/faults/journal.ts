@@ -21,7 +21,9 @@ const LATER = new Set([503, 507]);
 /** A word that no other post has: each must end with one, by which it is looked for. */
 export const wordOf = (number: number | string): string => `e${number}x`;
 
-/** Members who write one reply after the other, each under an `Idempotency-Key`, and send it again until it is answered. */
+/**
+ * Members who write one reply after the other, each under an `Idempotency-Key`, and send it again until it is answered.
+ */
 export class Journal {
   readonly #forum: Forum;
   /** Everything that was ever answered with 201, by content. */
@@ -35,11 +37,15 @@ export class Journal {
     this.#forum = forum;
   }
 
-  /** Writes until `signal` aborts, then brings what is under way to its end. `urls`: the processes written to in turn. */
+  /**
+   * Writes until `signal` aborts, then brings what is under way to its end. `urls`: the processes written to in turn.
+   */
   async write(writers: number, signal: AbortSignal, urls = (): readonly string[] => [this.#forum.url]): Promise<void> {
-    await Promise.all(Array.from({ length: writers }, async () => {
-      while (!signal.aborted && !this.#forum.closed) await this.#enter(urls);
-    }));
+    await Promise.all(
+      Array.from({ length: writers }, async () => {
+        while (!signal.aborted && !this.#forum.closed) await this.#enter(urls);
+      }),
+    );
   }
 
   async #enter(urls: () => readonly string[]): Promise<void> {
@@ -50,9 +56,19 @@ export class Journal {
     for (let attempt = 0; !this.#forum.closed; attempt++) {
       const all = urls();
       const url = all[(number + attempt) % all.length]!;
-      const response = await this.#forum.call('/api/posts', { method: 'POST', body: { discussion_id: discussion, content }, key: `entry ${number}`, url }).then(
-        async (got) => ({ status: got.status, later: got.headers.get('retry-after'), text: await got.text() }), () => undefined);
-      if (response?.status === 201) return void this.answered.set(content, (JSON.parse(response.text) as { post: Post }).post);
+      const response = await this.#forum
+        .call('/api/posts', {
+          method: 'POST',
+          body: { discussion_id: discussion, content },
+          key: `entry ${number}`,
+          url,
+        })
+        .then(
+          async (got) => ({ status: got.status, later: got.headers.get('retry-after'), text: await got.text() }),
+          () => undefined,
+        );
+      if (response?.status === 201)
+        return void this.answered.set(content, (JSON.parse(response.text) as { post: Post }).post);
       this.#count(response ? String(response.status) : 'no answer');
       if (response) this.#later(response);
       await sleep(AGAIN);
@@ -77,10 +93,18 @@ export class Journal {
     const replies = all.filter(({ number }) => number > 1);
     const ids = new Set(replies.map(({ id }) => id));
     const general = (await this.#forum.get('/api/categories/general')).category;
-    found.equal([general.discussion_count, general.post_count], [this.#forum.discussions.length, all.length], 'what the category counts');
+    found.equal(
+      [general.discussion_count, general.post_count],
+      [this.#forum.discussions.length, all.length],
+      'what the category counts',
+    );
     const { discussion } = await this.#forum.get(`/api/discussions/${this.#forum.discussions[0]}`);
     const { user } = await this.#forum.get(`/api/users/${discussion.author.id}`);
-    found.equal([user.discussion_count, user.post_count], [this.#forum.discussions.length, all.length], 'what the member counts');
+    found.equal(
+      [user.discussion_count, user.post_count],
+      [this.#forum.discussions.length, all.length],
+      'what the member counts',
+    );
     await this.#follows('the search index', ids, found, () => this.#searched(replies));
     await this.#follows('the event log', ids, found, () => this.#logged());
     return found.lost;
@@ -88,18 +112,34 @@ export class Journal {
 
   async #discussion(discussion: string, found: Findings): Promise<readonly Post[]> {
     const posts: Post[] = await this.#all(`/api/discussions/${discussion}/posts?limit=100`, 'posts');
-    found.equal(posts.map(({ number }) => number), posts.map((_, at) => at + 1), `the numbers in discussion ${discussion}`);
-    found.equal(posts.length - new Set(posts.map(({ content }) => content)).size, 0, `doubled posts in discussion ${discussion}`);
+    found.equal(
+      posts.map(({ number }) => number),
+      posts.map((_, at) => at + 1),
+      `the numbers in discussion ${discussion}`,
+    );
+    found.equal(
+      posts.length - new Set(posts.map(({ content }) => content)).size,
+      0,
+      `doubled posts in discussion ${discussion}`,
+    );
     const there = new Map(posts.map((post) => [post.id, post]));
     for (const post of this.answered.values()) {
-      if (post.discussion_id === discussion) found.check(there.get(post.id)?.content === post.content, `"${post.content}" was answered and is gone`);
+      if (post.discussion_id === discussion)
+        found.check(there.get(post.id)?.content === post.content, `"${post.content}" was answered and is gone`);
     }
-    const { discussion: { reply_count } } = await this.#forum.get(`/api/discussions/${discussion}`);
+    const {
+      discussion: { reply_count },
+    } = await this.#forum.get(`/api/discussions/${discussion}`);
     found.equal(reply_count, posts.length - 1, `reply_count of discussion ${discussion}`);
     return posts;
   }
 
-  async #follows(what: string, expected: ReadonlySet<string>, found: Findings, read: () => Promise<readonly string[]>): Promise<void> {
+  async #follows(
+    what: string,
+    expected: ReadonlySet<string>,
+    found: Findings,
+    read: () => Promise<readonly string[]>,
+  ): Promise<void> {
     let ids: readonly string[] = [];
     await within(FOLLOWS, async () => {
       ids = await read();

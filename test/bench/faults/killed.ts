@@ -19,15 +19,17 @@ export const killed: Scenario = {
     const writing = journal.write(WRITERS, over.signal);
     for (let round = 0; round < rounds; round++) {
       const enough = journal.answered.size + 5 + Math.floor(Math.random() * 20);
-      if (await within(60, async () => journal.answered.size >= enough) === undefined) throw new Error(`in round ${round + 1} nothing is answered any more`);
+      if ((await within(60, async () => journal.answered.size >= enough)) === undefined)
+        throw new Error(`in round ${round + 1} nothing is answered any more`);
       await sleep(Math.random() * 50);
       await forum.server.end('SIGKILL');
       await forum.start();
     }
     over.abort();
     await writing;
-    const tried = `${rounds} kills while ${WRITERS} members wrote and repeated under their Idempotency-Key; `
-      + `${journal.answered.size} posts answered, ${journal.refused.get('no answer') ?? 0} requests cut off and sent again`;
+    const tried =
+      `${rounds} kills while ${WRITERS} members wrote and repeated under their Idempotency-Key; ` +
+      `${journal.answered.size} posts answered, ${journal.refused.get('no answer') ?? 0} requests cut off and sent again`;
     return { tried, lost: await journal.lost() };
   },
 };

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
-// Loaded before the program (`node --import`): what the process takes for the time is moved by as many milliseconds as the file says that
-// CLOCK_FILE names. It is read again at SIGUSR2.
+// Loaded before the program (`node --import`): what the process takes for the time is moved by as many milliseconds as
+// the file says that CLOCK_FILE names. It is read again at SIGUSR2.
 const file = process.env['CLOCK_FILE']!;
 const TrueDate = Date;
 let moved = 0;

@@ -8,7 +8,10 @@ export const PASSWORD = 'Plain-Sailing-42';
 export const JSON_ONLY = { accept: 'application/json' };
 /** Nobody is kept from writing by how much they write. */
 const SETTINGS = {
-  'api.rate_limit_user': 1_000_000, 'api.rate_limit_ip': 1_000_000, 'posts.rate_limit': 1_000_000, 'discussions.rate_limit': 1_000_000,
+  'api.rate_limit_user': 1_000_000,
+  'api.rate_limit_ip': 1_000_000,
+  'posts.rate_limit': 1_000_000,
+  'discussions.rate_limit': 1_000_000,
   'search.rate_limit': 100_000,
   'webhooks.retry_delays': [1, 1, 1, 1, 1],
 };
@@ -24,7 +27,16 @@ export interface Prepared {
 }
 
 export async function prepare(place: TestPlace): Promise<Prepared> {
-  await parley(place, 'install', '--admin-username', 'root', '--admin-email', 'root@forum.test', '--admin-password', PASSWORD);
+  await parley(
+    place,
+    'install',
+    '--admin-username',
+    'root',
+    '--admin-email',
+    'root@forum.test',
+    '--admin-password',
+    PASSWORD,
+  );
   const server = await startServer(place);
   const client = createClient(server.url);
   await client.login('root', PASSWORD);
@@ -33,7 +45,11 @@ export async function prepare(place: TestPlace): Promise<Prepared> {
   const { token } = (await client.post('/settings/security/api-token', undefined, JSON_ONLY)).body as { token: string };
   const discussions: string[] = [];
   for (let at = 0; at < DISCUSSIONS; at++) {
-    const { body } = await client.post('/api/discussions', { title: `Journal ${at}`, content: 'The beginning', category_id: 'general' });
+    const { body } = await client.post('/api/discussions', {
+      title: `Journal ${at}`,
+      content: 'The beginning',
+      category_id: 'general',
+    });
     discussions.push(body.discussion_id);
   }
   await server.end('SIGTERM');

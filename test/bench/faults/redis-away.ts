@@ -53,17 +53,28 @@ const gone = ({ how, open, ...manner }: Manner): Scenario => ({
     over.abort();
     await writing;
     found.equal([...journal.refused], [], 'what writers with a token were refused');
-    const tried = `${rounds} times ${how} while ${WRITERS} members wrote by token (${journal.answered.size} posts, none refused); `
-      + 'guests and a member with a session read on, login, logout and writing by session 503 with Retry-After, a stream went on; '
-      + `all as before ${slowest.toFixed(1)} s after Redis was back, with the same session`;
+    const tried =
+      `${rounds} times ${how} while ${WRITERS} members wrote by token (${journal.answered.size} posts, none refused); ` +
+      'guests and a member with a session read on, login, logout and writing by session 503 with Retry-After, a stream went on; ' +
+      `all as before ${slowest.toFixed(1)} s after Redis was back, with the same session`;
     return { tried, lost: [...found.lost, ...(await journal.lost())] };
   },
 });
 
 /** Redis is killed while guests and members read and write, stays away, and comes back. */
-export const redisAway = gone({ id: 'redis-away', name: 'Redis gone while serving', how: 'killed and started', open: startRedis });
+export const redisAway = gone({
+  id: 'redis-away',
+  name: 'Redis gone while serving',
+  how: 'killed and started',
+  open: startRedis,
+});
 /** Redis answers nothing any more and closes nothing, as a machine that has vanished, and is heard again. */
-export const redisSilent = gone({ id: 'redis-silent', name: 'Redis silent', how: 'silent without closing a connection, and heard again,', open: silenced });
+export const redisSilent = gone({
+  id: 'redis-silent',
+  name: 'Redis silent',
+  how: 'silent without closing a connection, and heard again,',
+  open: silenced,
+});
 
 async function silenced(): Promise<OwnServer> {
   const redis = await startRedis();
@@ -72,34 +83,69 @@ async function silenced(): Promise<OwnServer> {
     line.close();
     await redis[Symbol.asyncDispose]();
   };
-  return { url: line.url, stop: async () => line.silence(), start: async () => line.mend(), [Symbol.asyncDispose]: close };
+  return {
+    url: line.url,
+    stop: async () => line.silence(),
+    start: async () => line.mend(),
+    [Symbol.asyncDispose]: close,
+  };
 }
 
 type Member = Awaited<ReturnType<Forum['member']>>;
 
 async function whileAway(forum: Forum, member: Member, found: Findings): Promise<void> {
-  for (const path of ['/', '/d/1-journal-0', '/categories', '/online', '/api/discussions', '/api/presence/stats', '/feed/rss', '/healthz']) {
+  for (const path of [
+    '/',
+    '/d/1-journal-0',
+    '/categories',
+    '/online',
+    '/api/discussions',
+    '/api/presence/stats',
+    '/feed/rss',
+    '/healthz',
+  ]) {
     const { status } = await forum.guest().get(path);
-    found.check(status === 200 || (status === 503 && WHO_IS_HERE.test(path)), `GET ${path} of a guest answered ${status}`);
+    found.check(
+      status === 200 || (status === 503 && WHO_IS_HERE.test(path)),
+      `GET ${path} of a guest answered ${status}`,
+    );
   }
   for (const path of ['/', '/api/discussions', '/settings/security', '/api/notifications']) {
-    found.equal((await member.get(path, path.startsWith('/api') ? {} : { accept: 'text/html' })).status, 200, `GET ${path} of a member with a session`);
+    found.equal(
+      (await member.get(path, path.startsWith('/api') ? {} : { accept: 'text/html' })).status,
+      200,
+      `GET ${path} of a member with a session`,
+    );
   }
-  found.equal([(await forum.guest().get('/readyz')).status, (await forum.guest().get('/readyz?strict')).status], [200, 503], 'GET /readyz, and asked strictly');
+  found.equal(
+    [(await forum.guest().get('/readyz')).status, (await forum.guest().get('/readyz?strict')).status],
+    [200, 503],
+    'GET /readyz, and asked strictly',
+  );
   const guest = forum.guest();
   await guest.csrf('/login');
-  const login = await guest.request('POST', '/login', { headers: JSON_ONLY, json: { identifier: 'root', password: PASSWORD } });
+  const login = await guest.request('POST', '/login', {
+    headers: JSON_ONLY,
+    json: { identifier: 'root', password: PASSWORD },
+  });
   const post = await member.post('/api/posts', { discussion_id: forum.discussions[0], content: 'By session' });
-  const logout = await member.request('POST', '/logout', { form: {} , headers: JSON_ONLY });
+  const logout = await member.request('POST', '/logout', { form: {}, headers: JSON_ONLY });
   for (const [what, { status, headers }] of Object.entries({ login, post, logout })) {
-    found.equal([status, Number(headers.get('retry-after')) > 0], [503, true], `${what} by session: status, whether it says when to come back`);
+    found.equal(
+      [status, Number(headers.get('retry-after')) > 0],
+      [503, true],
+      `${what} by session: status, whether it says when to come back`,
+    );
   }
 }
 
 /** Seconds until everything is as before. */
 async function afterwards(forum: Forum, member: Member, found: Findings): Promise<number | undefined> {
   const ready = async (): Promise<boolean> => (await forum.guest().get('/readyz?strict')).status === 200;
-  const took = await within(BACK, async () => (await ready()) && (await member.post('/api/presence/update', { page: '/' })).status === 200);
+  const took = await within(
+    BACK,
+    async () => (await ready()) && (await member.post('/api/presence/update', { page: '/' })).status === 200,
+  );
   found.check(took !== undefined, `not everything was as before after ${BACK} s`);
   found.equal((await member.get('/settings/security')).status, 200, 'the session of before, afterwards');
   await forum.member().catch((error: unknown) => found.check(false, String(error)));
@@ -113,7 +159,10 @@ interface OpenStream {
 
 async function openStream(forum: Forum): Promise<OpenStream> {
   const abort = new AbortController();
-  const response = await fetch(`${forum.url}/api/live`, { headers: { authorization: `Bearer ${forum.prepared.token}` }, signal: abort.signal });
+  const response = await fetch(`${forum.url}/api/live`, {
+    headers: { authorization: `Bearer ${forum.prepared.token}` },
+    signal: abort.signal,
+  });
   let text = '';
   void (async () => {
     for await (const chunk of response.body!) text += Buffer.from(chunk as Uint8Array).toString();
@@ -123,7 +172,10 @@ async function openStream(forum: Forum): Promise<OpenStream> {
 
 async function heardSince({ heard }: OpenStream, forum: Forum): Promise<boolean> {
   const content = `Said while Redis was away ${wordOf(randomBytes(6).toString('hex'))}`;
-  const response = await forum.call('/api/posts', { method: 'POST', body: { discussion_id: forum.discussions[0], content } });
+  const response = await forum.call('/api/posts', {
+    method: 'POST',
+    body: { discussion_id: forum.discussions[0], content },
+  });
   await response.text();
   return (await within(10, async () => heard().includes(content))) !== undefined;
 }

@@ -8,4 +8,14 @@ import { stopping } from './stopping.ts';
 import { twoProcesses } from './two-processes.ts';
 
 /** What is broken, in the order in which it is told. */
-export const scenarios: readonly Scenario[] = [redisAway, redisSilent, databaseAway, databaseSilent, killed, diskFull, clockMoved, twoProcesses, stopping];
+export const scenarios: readonly Scenario[] = [
+  redisAway,
+  redisSilent,
+  databaseAway,
+  databaseSilent,
+  killed,
+  diskFull,
+  clockMoved,
+  twoProcesses,
+  stopping,
+];

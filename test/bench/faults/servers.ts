@@ -46,9 +46,21 @@ export async function startRedis(): Promise<OwnServer> {
   const url = `redis://127.0.0.1:${port}/0`;
   let child: ReturnType<typeof spawn> | undefined;
   const start = async (): Promise<void> => {
-    const settings = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--appendonly', 'yes', '--appendfsync', 'always'];
+    const settings = [
+      '--port',
+      String(port),
+      '--bind',
+      '127.0.0.1',
+      '--dir',
+      folder,
+      '--appendonly',
+      'yes',
+      '--appendfsync',
+      'always',
+    ];
     child = spawn(REDIS!, settings, { stdio: 'ignore' });
-    if (await within(20, () => answers(url)) === undefined) throw new Error(`redis-server does not answer on port ${port}`);
+    if ((await within(20, () => answers(url))) === undefined)
+      throw new Error(`redis-server does not answer on port ${port}`);
   };
   const stop = async (): Promise<void> => {
     if (!child || child.exitCode !== null || child.signalCode !== null) return;
@@ -58,7 +70,9 @@ export async function startRedis(): Promise<OwnServer> {
   };
   await start();
   return {
-    url, start, stop,
+    url,
+    start,
+    stop,
     async [Symbol.asyncDispose]() {
       await stop();
       await rm(folder, { recursive: true, force: true });
@@ -77,7 +91,10 @@ async function answers(url: string): Promise<boolean> {
   }
 }
 
-/** A cluster of its own, run by the user `postgres`. `stop` is its immediate shutdown, after which it recovers as from a crash. */
+/**
+ * A cluster of its own, run by the user `postgres`. `stop` is its immediate shutdown, after which it recovers as from a
+ * crash.
+ */
 export async function startPostgres(): Promise<OwnServer> {
   const programs = postgresPrograms()!;
   const folder = await mkdtemp(join(tmpdir(), 'parley-postgres-'));
@@ -87,16 +104,22 @@ export async function startPostgres(): Promise<OwnServer> {
   const as = (program: string, ...words: readonly string[]): Promise<unknown> => {
     const user = ['--reuid=postgres', '--regid=postgres', '--clear-groups'];
     const child = spawn('setpriv', [...user, join(programs, program), ...words], { stdio: 'ignore', cwd: folder });
-    return once(child, 'close').then(([code]) => (code === 0 ? undefined : Promise.reject(new Error(`${program} ended with ${String(code)}`))));
+    return once(child, 'close').then(([code]) =>
+      code === 0 ? undefined : Promise.reject(new Error(`${program} ended with ${String(code)}`)),
+    );
   };
   const data = join(folder, 'data');
   const options = `-p ${port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=''`;
-  const start = async (): Promise<void> => void (await as('pg_ctl', 'start', '-w', '-D', data, '-l', join(folder, 'log'), '-o', options));
-  const stop = async (): Promise<void> => void (await as('pg_ctl', 'stop', '-w', '-m', 'immediate', '-D', data).catch(() => undefined));
+  const start = async (): Promise<void> =>
+    void (await as('pg_ctl', 'start', '-w', '-D', data, '-l', join(folder, 'log'), '-o', options));
+  const stop = async (): Promise<void> =>
+    void (await as('pg_ctl', 'stop', '-w', '-m', 'immediate', '-D', data).catch(() => undefined));
   await as('initdb', '-D', data, '-A', 'trust', '-U', 'postgres', '--no-sync');
   await start();
   return {
-    url: `postgres://postgres@127.0.0.1:${port}/postgres`, start, stop,
+    url: `postgres://postgres@127.0.0.1:${port}/postgres`,
+    start,
+    stop,
     async [Symbol.asyncDispose]() {
       await stop();
       await rm(folder, { recursive: true, force: true });

@@ -27,10 +27,13 @@ export const stopping: Scenario = {
     for (let round = 0; round < rounds; round++) {
       const over = new AbortController();
       const writing = journal.write(WRITERS, over.signal);
-      const underWay = await Promise.all(Array.from({ length: UNDER_WAY }, (_, at) => begin(forum, `Under way ${wordOf(`way${round}and${at}`)}`)));
+      const underWay = await Promise.all(
+        Array.from({ length: UNDER_WAY }, (_, at) => begin(forum, `Under way ${wordOf(`way${round}and${at}`)}`)),
+      );
       const began = performance.now();
       forum.server.signal('SIGTERM');
-      for (const finish of underWay) finished += found.equal(await finish().catch(String), 201, 'a request under way was answered') ? 1 : 0;
+      for (const finish of underWay)
+        finished += found.equal(await finish().catch(String), 201, 'a request under way was answered') ? 1 : 0;
       found.equal(await forum.server.ended, { code: 0, signal: null }, 'how the process ended');
       slowest = Math.max(slowest, (performance.now() - began) / 1_000);
       over.abort();
@@ -38,14 +41,18 @@ export const stopping: Scenario = {
       await writing;
     }
     found.check(slowest < LIMIT, `a process took ${slowest.toFixed(1)} s to end`);
-    const tried = `${rounds} times, ${WRITERS} members writing; ${finished} of ${rounds * UNDER_WAY} requests under way answered, `
-      + `end after ${slowest.toFixed(1)} s at most, exit 0`;
+    const tried =
+      `${rounds} times, ${WRITERS} members writing; ${finished} of ${rounds * UNDER_WAY} requests under way answered, ` +
+      `end after ${slowest.toFixed(1)} s at most, exit 0`;
     return { tried, lost: [...found.lost, ...(await journal.lost())] };
   },
 };
 
 /** A request whose head the server has read and whose body it waits for; resolves to what finishes it. */
-async function begin({ url, prepared: { token, discussions } }: Forum, content: string): Promise<() => Promise<number | undefined>> {
+async function begin(
+  { url, prepared: { token, discussions } }: Forum,
+  content: string,
+): Promise<() => Promise<number | undefined>> {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', expect: '100-continue' };
   const under = request(`${url}/api/posts`, { method: 'POST', headers, agent: false });
   under.flushHeaders();

@@ -18,7 +18,8 @@ const WEBHOOKS = 8;
 export const twoProcesses: Scenario = {
   id: 'two-processes',
   name: 'Two processes, one killed',
-  leftOut: ({ database, redis }) => (database === 'embedded' ? 'it serves one process' : redis === undefined ? 'no Redis is named' : undefined),
+  leftOut: ({ database, redis }) =>
+    database === 'embedded' ? 'it serves one process' : redis === undefined ? 'no Redis is named' : undefined,
   async run(ground) {
     const found = new Findings();
     await using receiver = await startReceiver();
@@ -34,23 +35,33 @@ export const twoProcesses: Scenario = {
     // What a webhook is told hangs, so that it is under way when its process is killed.
     receiver.reply = {};
     const writing = journal.write(4, over.signal, () => urls);
-    found.check((await within(30, async () => receiver.open.now >= WEBHOOKS && journal.answered.size > 20)) !== undefined, 'the webhooks were not told');
+    found.check(
+      (await within(30, async () => receiver.open.now >= WEBHOOKS && journal.answered.size > 20)) !== undefined,
+      'the webhooks were not told',
+    );
     await first.end('SIGKILL');
     receiver.reply = { status: 204 };
     const answered = journal.answered.size;
-    found.check((await within(5, async () => journal.answered.size > answered + 10)) !== undefined, 'the other process did not go on');
+    found.check(
+      (await within(5, async () => journal.answered.size > answered + 10)) !== undefined,
+      'the other process did not go on',
+    );
     over.abort();
     await writing;
     if (!ground.long) await expireLeases(forum.prepared.place.url!);
-    const sent = (): ReadonlySet<string> => new Set(receiver.received.map(({ path, body: { data } }) => `${path} ${data.post.id}`));
-    const expected = [...journal.answered.values()].flatMap(({ id }) => Array.from({ length: WEBHOOKS }, (_, at) => `/hook/${at} ${id}`));
+    const sent = (): ReadonlySet<string> =>
+      new Set(receiver.received.map(({ path, body: { data } }) => `${path} ${data.post.id}`));
+    const expected = [...journal.answered.values()].flatMap(({ id }) =>
+      Array.from({ length: WEBHOOKS }, (_, at) => `/hook/${at} ${id}`),
+    );
     const untold = (): number => expected.filter((one) => !sent().has(one)).length;
     const took = await within(TAKEN_OVER, async () => untold() === 0);
     found.check(took !== undefined, `${untold()} of ${expected.length} deliveries were not taken over`);
     const later = ground.long && took !== undefined ? ` ${took.toFixed(0)} s later` : '';
-    const tried = `${REQUESTS} calls at both against a limit of ${LIMIT}: ${through} let through; `
-      + `presence, typing and a plugin's switch the same in both within ${FOLLOWED} s; one killed with deliveries under way: `
-      + `the other answered on, ${expected.length} deliveries of ${journal.answered.size} posts complete${later}`;
+    const tried =
+      `${REQUESTS} calls at both against a limit of ${LIMIT}: ${through} let through; ` +
+      `presence, typing and a plugin's switch the same in both within ${FOLLOWED} s; one killed with deliveries under way: ` +
+      `the other answered on, ${expected.length} deliveries of ${journal.answered.size} posts complete${later}`;
     return { tried, lost: [...found.lost, ...(await journal.lost())] };
   },
 };
@@ -65,7 +76,9 @@ async function countTogether(forum: Forum, urls: readonly string[], found: Findi
   });
   const { headers } = await forum.guest().get('/api/version');
   const left = Number(headers.get('x-ratelimit-remaining'));
-  const answers = await Promise.all(Array.from({ length: REQUESTS }, (_, at) => forum.guest(urls[at % 2]).get('/api/version')));
+  const answers = await Promise.all(
+    Array.from({ length: REQUESTS }, (_, at) => forum.guest(urls[at % 2]).get('/api/version')),
+  );
   const through = answers.filter(({ status }) => status === 200).length;
   found.equal(through, left, `calls let through of ${REQUESTS}`);
   await admin.post('/admin/settings/save', { 'api.rate_limit_ip': 1_000_000 }, JSON_ONLY);
@@ -81,14 +94,25 @@ async function agree(forum: Forum, urls: readonly string[], found: Findings): Pr
     const text = await (await forum.call(path, { url })).text();
     return text.replace(/"(request_id|last_seen_at)":"[^"]*"/g, '');
   };
-  for (const path of ['/api/presence/stats', '/api/presence/visitors', `/api/typing-indicator/status?discussion_id=${forum.discussions[0]}`]) {
-    await forum.call('/api/typing-indicator/typing', { method: 'POST', body: { discussion_id: forum.discussions[0] }, url: here });
+  for (const path of [
+    '/api/presence/stats',
+    '/api/presence/visitors',
+    `/api/typing-indicator/status?discussion_id=${forum.discussions[0]}`,
+  ]) {
+    await forum.call('/api/typing-indicator/typing', {
+      method: 'POST',
+      body: { discussion_id: forum.discussions[0] },
+      url: here,
+    });
     const took = await within(FOLLOWED, async () => (await same(path, here)) === (await same(path, there)));
     found.check(took !== undefined, `${path} differs: ${await same(path, here)} and ${await same(path, there)}`);
   }
   const seen = await same(`/api/typing-indicator/status?discussion_id=${forum.discussions[0]}`, there);
   found.check(seen.includes('"root"'), 'who writes at one process is not seen at the other');
-  for (const [action, status] of [['disable', 404], ['enable', 200]] as const) {
+  for (const [action, status] of [
+    ['disable', 404],
+    ['enable', 200],
+  ] as const) {
     await member.post(`/admin/plugins/${action}`, { id: 'feeds' }, JSON_ONLY);
     const took = await within(FOLLOWED, async () => {
       const answers = await Promise.all(urls.map((url) => forum.guest(url).get('/feed/rss')));
@@ -101,7 +125,11 @@ async function agree(forum: Forum, urls: readonly string[], found: Findings): Pr
 async function hold(forum: Forum, url: string, receiver: string): Promise<void> {
   const admin = await forum.member(url);
   for (let at = 0; at < WEBHOOKS; at++) {
-    const { status, text } = await admin.post('/admin/webhooks/save', { name: `Witness ${at}`, url: `${receiver}/${at}`, events: ['post.created'] }, JSON_ONLY);
+    const { status, text } = await admin.post(
+      '/admin/webhooks/save',
+      { name: `Witness ${at}`, url: `${receiver}/${at}`, events: ['post.created'] },
+      JSON_ONLY,
+    );
     if (status !== 201) throw new Error(text);
   }
 }

@@ -14,8 +14,13 @@ const odd = definePermission('test.odd', { label: 'do odd things', default: 'wiz
 describe('groups and permissions', () => {
   let forum: TestApp;
   let access: Access;
-  const someone = (groupId: string): Viewer => ({ id: groupId === 'guest' ? undefined : 'x', username: 'x', group: access.group(groupId)! });
-  const holders = (permission: typeof read): readonly string[] => LEVELS.filter((level) => access.allows(someone(level), permission));
+  const someone = (groupId: string): Viewer => ({
+    id: groupId === 'guest' ? undefined : 'x',
+    username: 'x',
+    group: access.group(groupId)!,
+  });
+  const holders = (permission: typeof read): readonly string[] =>
+    LEVELS.filter((level) => access.allows(someone(level), permission));
 
   beforeAll(async () => {
     forum = await startForum();
@@ -25,8 +30,11 @@ describe('groups and permissions', () => {
 
   it('begin with one group for each step of the ladder', () => {
     expect(access.groups().map(({ id, name, level, builtIn }) => [id, name, level, builtIn])).toEqual([
-      ['banned', 'Banned', 'banned', true], ['guest', 'Guest', 'guest', true], ['member', 'Member', 'member', true],
-      ['moderator', 'Moderator', 'moderator', true], ['admin', 'Admin', 'admin', true],
+      ['banned', 'Banned', 'banned', true],
+      ['guest', 'Guest', 'guest', true],
+      ['member', 'Member', 'member', true],
+      ['moderator', 'Moderator', 'moderator', true],
+      ['admin', 'Admin', 'admin', true],
     ]);
     expect(access.findGroup('MODERATOR')?.id).toBe('moderator');
     expect(access.guest).toMatchObject({ id: undefined, group: { id: 'guest' } });
@@ -64,14 +72,24 @@ describe('groups and permissions', () => {
     await access.decide(writers.id, rule, true);
     expect(access.allows(someone(writers.id), rule)).toBe(true);
     await expect(access.saveGroup({ name: 'WRITERS', level: 'member' })).rejects.toMatchObject({ status: 400 });
-    await expect(access.saveGroup({ id: 'member', name: 'Crew', level: 'admin' })).rejects.toMatchObject({ status: 400 });
+    await expect(access.saveGroup({ id: 'member', name: 'Crew', level: 'admin' })).rejects.toMatchObject({
+      status: 400,
+    });
     await access.saveGroup({ id: writers.id, name: 'Authors', level: 'moderator' });
     expect(access.allows(someone(writers.id), lock)).toBe(true);
-    expect(access.groups().map(({ id }) => id)).toEqual(['banned', 'guest', 'member', 'moderator', writers.id, 'admin']);
+    expect(access.groups().map(({ id }) => id)).toEqual([
+      'banned',
+      'guest',
+      'member',
+      'moderator',
+      writers.id,
+      'admin',
+    ]);
   });
 
   it('say for whom something is', () => {
-    const admitted = (audience: Parameters<Access['admits']>[0]): readonly string[] => LEVELS.filter((level) => access.admits(audience, someone(level)));
+    const admitted = (audience: Parameters<Access['admits']>[0]): readonly string[] =>
+      LEVELS.filter((level) => access.admits(audience, someone(level)));
     expect(admitted('everyone')).toEqual([...LEVELS]);
     expect(admitted('members')).toEqual(['member', 'moderator', 'admin']);
     expect(admitted('staff')).toEqual(['moderator', 'admin']);

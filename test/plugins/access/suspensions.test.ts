@@ -29,7 +29,11 @@ describe('a suspension', () => {
 
   it('leaves a member with what guests may do, and with what they may read', async () => {
     await suspend(1);
-    expect([read, write, lock].map((permission) => access.allows(someone('moderator'), permission))).toEqual([true, false, false]);
+    expect([read, write, lock].map((permission) => access.allows(someone('moderator'), permission))).toEqual([
+      true,
+      false,
+      false,
+    ]);
     expect(access.admits('members', someone('member'))).toBe(true);
     expect(access.admits('staff', someone('moderator'))).toBe(true);
     expect(access.signature(someone('member'))).not.toBe(access.signature(someone('member', crypto.randomUUID())));
@@ -84,7 +88,10 @@ describe('the ladder', () => {
     const access = forum.app.service(Access);
     const above = (groupId: string): readonly string[] => {
       const viewer: Viewer = { id: 'x', username: 'x', group: access.group(groupId)! };
-      return access.groups().filter((group) => access.outranks(viewer, group)).map(({ id }) => id);
+      return access
+        .groups()
+        .filter((group) => access.outranks(viewer, group))
+        .map(({ id }) => id);
     };
     expect(above('moderator')).toEqual(['banned', 'guest', 'member']);
     expect(above('admin')).toEqual(['banned', 'guest', 'member', 'moderator']);

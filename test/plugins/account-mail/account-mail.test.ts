@@ -27,7 +27,15 @@ describe('mail about accounts', () => {
 
   it('tells the owner that the password was changed, by themselves or by others, without it', async () => {
     const client = await member('Ada');
-    expect((await client.post('/settings/security/password', { current_password: PASSWORD, password: 'Next-harbour-43' }, asJson)).status).toBe(200);
+    expect(
+      (
+        await client.post(
+          '/settings/security/password',
+          { current_password: PASSWORD, password: 'Next-harbour-43' },
+          asJson,
+        )
+      ).status,
+    ).toBe(200);
     await accounts().setPassword((await accounts().findByName('Ada'))!.id, 'Third-harbour-44');
     await expect.poll(() => mailsTo('Ada@example.org')).toHaveLength(2);
     const [mail] = await mailsTo('Ada@example.org');
@@ -37,7 +45,15 @@ describe('mail about accounts', () => {
 
   it('says nothing when the change was refused, and at the first password of somebody who was imported', async () => {
     const client = await member('Bell');
-    expect((await client.post('/settings/security/password', { current_password: 'Wrong-harbour-1', password: 'Next-harbour-43' }, asJson)).status).toBe(400);
+    expect(
+      (
+        await client.post(
+          '/settings/security/password',
+          { current_password: 'Wrong-harbour-1', password: 'Next-harbour-43' },
+          asJson,
+        )
+      ).status,
+    ).toBe(400);
     const [id] = await accounts().importAccounts([{ username: 'Curie', email: 'curie@example.org' }]);
     await accounts().setPassword(id!, PASSWORD);
     expect(await mailsTo('Bell@example.org')).toEqual([]);

@@ -6,7 +6,8 @@ import { startForum } from './forum.ts';
 const PASSWORD = 'Quiet-harbour-42';
 const asJson = { accept: 'application/json' };
 const QUARTER = 900_000;
-const hidden = (text: string, name: string): string => new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1]?.replaceAll('&#x3D;', '=') ?? '';
+const hidden = (text: string, name: string): string =>
+  new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1]?.replaceAll('&#x3D;', '=') ?? '';
 
 describe('giving the password again', () => {
   let forum: TestApp;
@@ -19,8 +20,10 @@ describe('giving the password again', () => {
     await other.login(username, PASSWORD);
     return other;
   };
-  const confirm = (password = PASSWORD, more: object = {}): Promise<Answer> => client.post('/login/confirm', { password, ...more }, asJson);
-  const mayChange = async (who = client): Promise<boolean> => (await who.get('/settings/security/email')).status === 200;
+  const confirm = (password = PASSWORD, more: object = {}): Promise<Answer> =>
+    client.post('/login/confirm', { password, ...more }, asJson);
+  const mayChange = async (who = client): Promise<boolean> =>
+    (await who.get('/settings/security/email')).status === 200;
 
   beforeAll(async () => {
     forum = await startForum({ environment: { trustedProxies: ['127.0.0.1'] } });
@@ -37,7 +40,10 @@ describe('giving the password again', () => {
     expect(await mayChange()).toBe(true);
     forum.clock.advance(1);
     const answer = await client.get('/settings/security/email');
-    expect([answer.status, answer.headers.get('location')]).toEqual([303, '/login/confirm?return_to=%2Fsettings%2Fsecurity%2Femail']);
+    expect([answer.status, answer.headers.get('location')]).toEqual([
+      303,
+      '/login/confirm?return_to=%2Fsettings%2Fsecurity%2Femail',
+    ]);
     expect((await client.get('/settings/security')).status).toBe(200);
   });
 
@@ -60,17 +66,31 @@ describe('giving the password again', () => {
     forum.clock.advance(QUARTER);
     const page = '/settings/security/email';
     const headers = { referer: `${forum.url}${page}` };
-    const asked = await client.request('POST', page, { form: { _csrf: await client.csrf('/'), email: 'new-<boat>@example.org', code: '123456' }, headers });
+    const asked = await client.request('POST', page, {
+      form: { _csrf: await client.csrf('/'), email: 'new-<boat>@example.org', code: '123456' },
+      headers,
+    });
     const form = hidden(asked.text, 'pending');
-    expect([asked.status, hidden(asked.text, 'return_to'), form.length > 0, asked.text.includes('boat')]).toEqual([403, page, true, false]);
+    expect([asked.status, hidden(asked.text, 'return_to'), form.length > 0, asked.text.includes('boat')]).toEqual([
+      403,
+      page,
+      true,
+      false,
+    ]);
     const back = await client.submit('/login/confirm', { password: PASSWORD, return_to: page, pending: form });
-    expect([back.status, back.headers.get('cache-control'), back.text.includes('123456')]).toEqual([200, 'private, no-store', false]);
+    expect([back.status, back.headers.get('cache-control'), back.text.includes('123456')]).toEqual([
+      200,
+      'private, no-store',
+      false,
+    ]);
     expect(back.text).toContain('value="new-&lt;boat&gt;@example.org"');
     expect(back.text).toContain('Thank you. What you typed is still here');
     expect((await client.get(page)).text).toContain(`value="${username}@example.org"`);
 
     const other = visitor();
-    await forum.app.service(Accounts).create({ username: `${username}-2`, email: `${username}-2@example.org`, password: PASSWORD });
+    await forum.app
+      .service(Accounts)
+      .create({ username: `${username}-2`, email: `${username}-2@example.org`, password: PASSWORD });
     await other.login(`${username}-2`, PASSWORD);
     for (const value of [form, `${form.slice(0, -4)}AAAA`, 'v1.x']) {
       const answer = await other.submit('/login/confirm', { password: PASSWORD, return_to: page, pending: value });
@@ -81,7 +101,10 @@ describe('giving the password again', () => {
   it('counts for fifteen minutes more, in this session only', async () => {
     const other = await login();
     forum.clock.advance(QUARTER);
-    expect((await confirm()).body).toEqual({ success: true, confirmed_until: new Date(forum.clock.now() + QUARTER).toISOString() });
+    expect((await confirm()).body).toEqual({
+      success: true,
+      confirmed_until: new Date(forum.clock.now() + QUARTER).toISOString(),
+    });
     expect(await mayChange()).toBe(true);
     expect(await mayChange(other)).toBe(false);
     forum.clock.advance(QUARTER);
@@ -104,7 +127,10 @@ describe('giving the password again', () => {
     forum.clock.advance(QUARTER);
     const wrong = await confirm('Wrong-harbour-1');
     expect([wrong.status, wrong.body.details]).toEqual([400, [{ field: 'password', message: 'is not right' }]]);
-    const form = await client.submit('/login/confirm', { password: 'Wrong-harbour-1', return_to: '/settings/security/email' });
+    const form = await client.submit('/login/confirm', {
+      password: 'Wrong-harbour-1',
+      return_to: '/settings/security/email',
+    });
     expect(form.status).toBe(400);
     expect(form.text).toContain('value="/settings/security/email"');
     expect(form.text).not.toContain('Wrong-harbour-1');
@@ -114,7 +140,11 @@ describe('giving the password again', () => {
   });
 
   it('leads back within this site only', async () => {
-    for (const [wish, place] of [['/settings/security/email', '/settings/security/email'], ['https://evil.example/', '/'], ['//evil.example', '/']] as const) {
+    for (const [wish, place] of [
+      ['/settings/security/email', '/settings/security/email'],
+      ['https://evil.example/', '/'],
+      ['//evil.example', '/'],
+    ] as const) {
       const answer = await client.submit('/login/confirm', { password: PASSWORD, return_to: wish });
       expect([answer.status, answer.headers.get('location')]).toEqual([303, place]);
     }
@@ -122,7 +152,15 @@ describe('giving the password again', () => {
 
   it('does not come with a change of password, which asks for no second factor', async () => {
     forum.clock.advance(QUARTER);
-    expect((await client.post('/settings/security/password', { current_password: PASSWORD, password: 'Next-harbour-43' }, asJson)).status).toBe(200);
+    expect(
+      (
+        await client.post(
+          '/settings/security/password',
+          { current_password: PASSWORD, password: 'Next-harbour-43' },
+          asJson,
+        )
+      ).status,
+    ).toBe(200);
     expect(await mayChange()).toBe(false);
   });
 
@@ -137,6 +175,8 @@ describe('giving the password again', () => {
     await guest.csrf();
     expect((await guest.get('/login/confirm')).headers.get('location')).toMatch(/^\/login\?/);
     expect((await guest.post('/login/confirm', { password: PASSWORD }, asJson)).status).toBe(401);
-    expect((await client.post('/login/confirm', { password: PASSWORD }, { ...asJson, 'x-csrf-token': 'wrong' })).status).toBe(403);
+    expect(
+      (await client.post('/login/confirm', { password: PASSWORD }, { ...asJson, 'x-csrf-token': 'wrong' })).status,
+    ).toBe(403);
   });
 });

@@ -46,7 +46,13 @@ describe('forgery tokens', () => {
   });
 
   it('do not help a request that a browser says comes from elsewhere', async () => {
-    for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }, { origin: 'https://evil.example' }, { origin: 'null' }, { origin: forum.url }]) {
+    for (const headers of [
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { origin: forum.url },
+    ]) {
       const client = forum.client();
       await client.csrf();
       expect((await client.post('/login', login, headers as Record<string, string>)).status).toBe(403);
@@ -72,7 +78,11 @@ describe('forgery tokens', () => {
     await using secure = await startForum({ environment: { baseUrl: 'https://forum.test' } });
     await secure.client().get('/');
     const client = secure.client();
-    expect((await client.get('/')).headers.getSetCookie()).toEqual([expect.stringMatching(/^__Host-parley\.csrf=.*; Secure$/)]);
-    expect((await client.post('/api/presence/update', { page: '/' }, { 'x-csrf-token': await client.csrf('/') })).status).toBe(200);
+    expect((await client.get('/')).headers.getSetCookie()).toEqual([
+      expect.stringMatching(/^__Host-parley\.csrf=.*; Secure$/),
+    ]);
+    expect(
+      (await client.post('/api/presence/update', { page: '/' }, { 'x-csrf-token': await client.csrf('/') })).status,
+    ).toBe(200);
   });
 });

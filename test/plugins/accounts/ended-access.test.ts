@@ -20,14 +20,21 @@ describe('what lets programs in as a member', () => {
     const feeds = await Promise.all([token, feedToken].map((given) => forum.client().get(`/feed/json?token=${given}`)));
     return [api.status === 200, ...feeds.map(({ text }) => text.includes('For members alone'))];
   };
-  const changePassword = (more: object = {}) => client.post('/settings/security/password', { current_password: PASSWORD, password: NEW_PASSWORD, ...more }, asJson);
+  const changePassword = (more: object = {}) =>
+    client.post('/settings/security/password', { current_password: PASSWORD, password: NEW_PASSWORD, ...more }, asJson);
 
   beforeAll(async () => {
     forum = await startApp({ settings: { 'pro.enabled': true, 'login.rate_limit': 1_000 } });
     await accounts().create({ username: 'Warden', email: 'warden@example.org', password: PASSWORD, groupId: 'admin' });
     root = forum.client();
     await root.login('Warden', PASSWORD);
-    const hall = { name: 'Hall', description: 'For those who are logged in', view: 'members', create: 'members', reply: 'members' };
+    const hall = {
+      name: 'Hall',
+      description: 'For those who are logged in',
+      view: 'members',
+      create: 'members',
+      reply: 'members',
+    };
     const { category } = (await root.post('/admin/categories/save', hall, asJson)).body;
     await root.post('/api/discussions', { title: 'For members alone', content: 'Words', category_id: category.id });
   });
@@ -36,8 +43,12 @@ describe('what lets programs in as a member', () => {
     account = await accounts().create({ username, email: `${username}@example.org`, password: PASSWORD });
     client = forum.client();
     await client.login(username, PASSWORD);
-    ({ body: { token } } = await client.post('/settings/security/api-token', undefined, asJson));
-    ({ body: { token: feedToken } } = await client.post('/settings/feeds', { name: 'Phone' }, asJson));
+    ({
+      body: { token },
+    } = await client.post('/settings/security/api-token', undefined, asJson));
+    ({
+      body: { token: feedToken },
+    } = await client.post('/settings/feeds', { name: 'Phone' }, asJson));
     program = forum.client({ authorization: `Bearer ${token}` });
   });
   afterAll(() => forum[Symbol.asyncDispose]());
@@ -48,19 +59,32 @@ describe('what lets programs in as a member', () => {
     expect(stream.status).toBe(200);
     expect((await changePassword()).status).toBe(200);
     expect(await works()).toEqual([false, false, false]);
-    expect((await root.post('/api/discussions', { title: 'Not for thieves', content: 'Words', category_id: 'general' })).status).toBe(201);
+    expect(
+      (await root.post('/api/discussions', { title: 'Not for thieves', content: 'Words', category_id: 'general' }))
+        .status,
+    ).toBe(201);
     await expect.poll(() => stream.ended, { timeout: 20_000 }).toBe(true);
     expect(stream.heard).toEqual([]);
-    expect((await nextMail(forum, account.email)).body).toMatch(/API token or feed addresses that you had\s+no longer work/);
+    expect((await nextMail(forum, account.email)).body).toMatch(
+      /API token or feed addresses that you had\s+no longer work/,
+    );
   });
 
   it('stays when the member asks for that, and the mail says so', async () => {
-    const refused = await client.submit('/settings/security/password', { current_password: PASSWORD, password: 'short', keep_tokens: 'true' });
+    const refused = await client.submit('/settings/security/password', {
+      current_password: PASSWORD,
+      password: 'short',
+      keep_tokens: 'true',
+    });
     expect([refused.status, /name="keep_tokens" value="true" checked/.test(refused.text)]).toEqual([400, true]);
-    expect((await client.get('/settings/security')).text).toMatch(/name="keep_tokens" value="true"><span>Keep my API token and feed addresses/);
+    expect((await client.get('/settings/security')).text).toMatch(
+      /name="keep_tokens" value="true"><span>Keep my API token and feed addresses/,
+    );
     expect((await changePassword({ keep_tokens: true })).status).toBe(200);
     expect(await works()).toEqual([true, true, true]);
-    expect((await nextMail(forum, account.email)).body).toMatch(/API token and feed addresses that you have\s+still work/);
+    expect((await nextMail(forum, account.email)).body).toMatch(
+      /API token and feed addresses that you have\s+still work/,
+    );
   });
 
   it('ends when somebody else sets the password', async () => {
@@ -78,9 +102,13 @@ describe('what lets programs in as a member', () => {
   });
 
   it('ends when the account is to be deleted, and stays ended when its member comes back', async () => {
-    expect((await client.submit('/settings/privacy/delete', { username: account.username, mode: 'anonymise' })).status).toBe(303);
+    expect(
+      (await client.submit('/settings/privacy/delete', { username: account.username, mode: 'anonymise' })).status,
+    ).toBe(303);
     expect(await works()).toEqual([false, false, false]);
-    expect((await nextMail(forum, account.email)).body).toMatch(/API token or feed addresses that you had\s+no longer work/);
+    expect((await nextMail(forum, account.email)).body).toMatch(
+      /API token or feed addresses that you had\s+no longer work/,
+    );
     await forum.client().login(account.username, PASSWORD);
     expect(await works()).toEqual([false, false, false]);
     expect(await mailCount(forum, account.email)).toBe(2);

@@ -18,7 +18,10 @@ const steps = definePlugin({
       plugin.extend(loginSteps, { name, path, required: async ({ username }) => username.includes(name) });
       plugin.route(pages, { method: 'get', path, can: 'public' })(async ({ req }) => {
         const waiting = await sessions.waiting(req);
-        return negotiated(redirect('/login'), waiting ? { username: waiting.account.username, step: waiting.step } : {});
+        return negotiated(
+          redirect('/login'),
+          waiting ? { username: waiting.account.username, step: waiting.step } : {},
+        );
       });
       plugin.route(pages, { method: 'post', path, can: 'public' })(async ({ req, res }) => {
         const waiting = await sessions.waiting(req);
@@ -27,7 +30,8 @@ const steps = definePlugin({
       });
     }
     plugin.extend(loginSteps, {
-      name: 'broken', path: '/login/broken',
+      name: 'broken',
+      path: '/login/broken',
       required: async ({ username }) => {
         if (username.includes('broken')) throw new Error('out of order');
         return false;
@@ -75,7 +79,12 @@ describe('a login with a further step', () => {
   it('sends a browser to the step and then where it wanted to go, and remembers what was ticked', async () => {
     const client = forum.client();
     await client.csrf();
-    const answer = await client.submit('/login', { identifier: await signUp('first'), password: PASSWORD, return_to: '/categories?x=1', remember: 'on' });
+    const answer = await client.submit('/login', {
+      identifier: await signUp('first'),
+      password: PASSWORD,
+      return_to: '/categories?x=1',
+      remember: 'on',
+    });
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/login/first']);
     const cookie = answer.headers.getSetCookie().find((line) => line.startsWith('parley.waiting='));
     expect(cookie).toMatch(/HttpOnly; SameSite=Lax/);
@@ -105,7 +114,9 @@ describe('a login with a further step', () => {
     const copies = [withCookies(client, { 'x-csrf-token': token }), withCookies(client, { 'x-csrf-token': token })];
     const answers = await Promise.all(copies.map((copy) => copy.post('/login/first', undefined, asJson)));
     expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 401]);
-    expect((await withCookies(client, { 'x-csrf-token': token }).post('/login/first', undefined, asJson)).status).toBe(401);
+    expect((await withCookies(client, { 'x-csrf-token': token }).post('/login/first', undefined, asJson)).status).toBe(
+      401,
+    );
   });
 
   it('belongs to the browser that gave the password', async () => {
@@ -114,7 +125,9 @@ describe('a login with a further step', () => {
     expect(await waiting(forum.client({ 'user-agent': 'one' }))).toEqual({});
     expect(await waiting(withCookies(client, { 'user-agent': 'two' }))).toEqual({});
     expect(await waiting(withCookies(client, { 'user-agent': 'one' }))).toMatchObject({ step: 'first' });
-    const kept = await forum.app.service(Data).all(sql<{ text: string }>`select accounts_waiting::text as text from accounts_waiting`);
+    const kept = await forum.app
+      .service(Data)
+      .all(sql<{ text: string }>`select accounts_waiting::text as text from accounts_waiting`);
     expect(JSON.stringify(kept)).not.toContain(client.cookies.get('parley.waiting'));
   });
 
@@ -137,7 +150,11 @@ describe('a login with a further step', () => {
     const username = await signUp('first-second');
     await login(client, username);
     expect((await client.post('/login/second', undefined, asJson)).status).toBe(401);
-    expect((await client.post('/login/first', undefined, asJson)).body).toEqual({ success: true, second: true, next: '/login/second' });
+    expect((await client.post('/login/first', undefined, asJson)).body).toEqual({
+      success: true,
+      second: true,
+      next: '/login/second',
+    });
     expect(await isIn(client)).toBe(false);
     expect((await client.post('/login/first', undefined, asJson)).status).toBe(401);
     expect((await client.post('/login/second', undefined, asJson)).body).toMatchObject({ user: { username } });
@@ -154,7 +171,11 @@ describe('a login with a further step', () => {
     const client = forum.client();
     await client.csrf();
     const username = `first-${++member}`;
-    const answer = await client.post('/register', { username, email: `${username}@example.org`, password: PASSWORD }, asJson);
+    const answer = await client.post(
+      '/register',
+      { username, email: `${username}@example.org`, password: PASSWORD },
+      asJson,
+    );
     expect([answer.status, answer.body]).toEqual([201, { success: true, first: true }]);
     expect(await isIn(client)).toBe(false);
   });
@@ -163,7 +184,9 @@ describe('a login with a further step', () => {
     const username = await signUp('first');
     const client = forum.client();
     const last = async (): Promise<string | null> =>
-      (await forum.app.service(Data).one(sql<{ ip: string | null }>`select last_ip as ip from account where username = ${username}::citext`))!.ip;
+      (await forum.app
+        .service(Data)
+        .one(sql<{ ip: string | null }>`select last_ip as ip from account where username = ${username}::citext`))!.ip;
     await login(client, username);
     expect(await last()).toBeNull();
     await client.post('/login/first', undefined, asJson);

@@ -8,9 +8,17 @@ import { startApp, type TestApp, type TestAppOptions } from '#test';
 const ROOT = resolve(import.meta.dirname, '../../..');
 
 /** The whole forum, and plugins of the test's own. */
-export async function startForum({ extra = [], ...options }: TestAppOptions & { readonly extra?: readonly Plugin[] } = {}): Promise<TestApp> {
+export async function startForum({
+  extra = [],
+  ...options
+}: TestAppOptions & { readonly extra?: readonly Plugin[] } = {}): Promise<TestApp> {
   if (extra.length === 0) return startApp(options);
   const plugins = await loadPlugins(ROOT, configuration.plugins, createLogger({ level: 'silent' }));
-  const settings = { 'login.attempt_rate_limit': 100_000, 'email.mx_validation': false, 'registration.rate_limit': 100_000, ...options.settings };
+  const settings = {
+    'login.attempt_rate_limit': 100_000,
+    'email.mx_validation': false,
+    'registration.rate_limit': 100_000,
+    ...options.settings,
+  };
   return startApp({ ...options, settings, plugins: [...plugins, ...extra] });
 }

@@ -22,7 +22,8 @@ describe('logging in', () => {
 
   beforeAll(async () => {
     forum = await startForum({ environment: { trustedProxies: ['127.0.0.1'] } });
-    for (const name of ['Ada', 'Bell', 'Curie', 'Dirac', 'Euler', 'Fermi', 'Gauss', 'Hopper', 'Ives']) await forum.app.service(Accounts).create({ username: name, email: `${name}@example.org`, password: PASSWORD });
+    for (const name of ['Ada', 'Bell', 'Curie', 'Dirac', 'Euler', 'Fermi', 'Gauss', 'Hopper', 'Ives'])
+      await forum.app.service(Accounts).create({ username: name, email: `${name}@example.org`, password: PASSWORD });
   });
   afterAll(() => forum[Symbol.asyncDispose]());
 
@@ -38,7 +39,9 @@ describe('logging in', () => {
 
   it('sets a cookie that scripts and other sites cannot use, and none for guests', async () => {
     const client = visitor();
-    expect((await client.get('/login')).headers.getSetCookie().some((line) => line.startsWith('parley.sid'))).toBe(false);
+    expect((await client.get('/login')).headers.getSetCookie().some((line) => line.startsWith('parley.sid'))).toBe(
+      false,
+    );
     const answer = await attempt(client, 'ada', PASSWORD);
     const cookie = answer.headers.getSetCookie().find((line) => line.startsWith('parley.sid'));
     expect(cookie).toMatch(/; Path=\//);
@@ -50,7 +53,9 @@ describe('logging in', () => {
   it('protects the cookie with the __Host- prefix where the visitor came over https', async () => {
     const client = forum.client({ 'x-forwarded-for': '198.51.100.200', 'x-forwarded-proto': 'https' });
     const answer = await attempt(client, 'ada', PASSWORD);
-    expect(answer.headers.getSetCookie().find((line) => line.includes('parley.sid'))).toMatch(/^__Host-parley\.sid=.*; Secure/);
+    expect(answer.headers.getSetCookie().find((line) => line.includes('parley.sid'))).toMatch(
+      /^__Host-parley\.sid=.*; Secure/,
+    );
     expect((await client.get('/')).text).toContain('Ada');
   });
 
@@ -60,14 +65,22 @@ describe('logging in', () => {
     const unknown = await attempt(client, 'nobody', PASSWORD);
     expect(wrong.status).toBe(401);
     expect(unknown.status).toBe(401);
-    expect(unknown.body).toEqual({ ...wrong.body, ...(wrong.body.request_id && { request_id: unknown.body.request_id }) });
+    expect(unknown.body).toEqual({
+      ...wrong.body,
+      ...(wrong.body.request_id && { request_id: unknown.body.request_id }),
+    });
   });
 
   it('works as hard for a name that nobody has, or whose member has no password', async () => {
     await forum.app.service(Accounts).importAccounts([{ username: 'Imported', email: 'imported@example.org' }]);
     const compare = vi.spyOn(PasswordHasher.prototype, 'compare');
-    for (const name of ['ada', 'nobody', 'imported']) expect((await attempt(visitor(), name, 'Not-the-password-1')).status).toBe(401);
-    expect(compare.mock.calls.map(([, hash]) => /^\$2b\$04\$[./A-Za-z0-9]{53}$/.test(hash))).toEqual([true, true, true]);
+    for (const name of ['ada', 'nobody', 'imported'])
+      expect((await attempt(visitor(), name, 'Not-the-password-1')).status).toBe(401);
+    expect(compare.mock.calls.map(([, hash]) => /^\$2b\$04\$[./A-Za-z0-9]{53}$/.test(hash))).toEqual([
+      true,
+      true,
+      true,
+    ]);
     compare.mockRestore();
   });
 
@@ -80,10 +93,18 @@ describe('logging in', () => {
     };
     await forum.app.service(Settings).set({ 'security.bcrypt_cost': 14 });
     expect([await costFor('gauss'), await costFor('nobody')]).toEqual([4, 4]);
-    await forum.app.service(Data).all(sql`update account set password_hash = overlay(password_hash placing '06' from 5) where username <> 'Gauss'`);
+    await forum.app
+      .service(Data)
+      .all(
+        sql`update account set password_hash = overlay(password_hash placing '06' from 5) where username <> 'Gauss'`,
+      );
     forum.clock.advance(600_000);
     expect([await costFor('gauss'), await costFor('nobody')]).toEqual([4, 6]);
-    await forum.app.service(Data).all(sql`update account set password_hash = overlay(password_hash placing '04' from 5) where password_hash like '$2%'`);
+    await forum.app
+      .service(Data)
+      .all(
+        sql`update account set password_hash = overlay(password_hash placing '04' from 5) where password_hash like '$2%'`,
+      );
     await forum.app.service(Settings).set({ 'security.bcrypt_cost': 12 });
     forum.clock.advance(600_000);
     compare.mockRestore();
@@ -111,14 +132,30 @@ describe('logging in', () => {
   });
 
   it('counts the name, the address and every spelling of both as one account', async () => {
-    const spellings = ['hopper', 'HOPPER', ' Hopper ', 'ｈｏｐｐｅｒ', 'hopper@example.org', 'Hopper@Example.ORG', 'hopper@example.org ', '\u00a0hopper', 'ｈopper@example.org', 'Hopper'];
+    const spellings = [
+      'hopper',
+      'HOPPER',
+      ' Hopper ',
+      'ｈｏｐｐｅｒ',
+      'hopper@example.org',
+      'Hopper@Example.ORG',
+      'hopper@example.org ',
+      '\u00a0hopper',
+      'ｈopper@example.org',
+      'Hopper',
+    ];
     for (const spelling of spellings) expect((await attempt(visitor(), spelling, 'Wrong-password-1')).status).toBe(401);
-    for (const spelling of ['hopper', 'hopper@example.org']) expect((await attempt(visitor(), spelling, PASSWORD)).status).toBe(429);
+    for (const spelling of ['hopper', 'hopper@example.org'])
+      expect((await attempt(visitor(), spelling, PASSWORD)).status).toBe(429);
   });
 
   it('counts the same for a name and an address that nobody has, in every spelling', async () => {
-    for (const spellings of [['gone', 'GONE', ' Gone', 'ｇone'], ['gone@example.org', 'Gone@example.org ', 'ｇone@EXAMPLE.org']]) {
-      for (let n = 0; n < 10; n++) expect((await attempt(visitor(), spellings[n % spellings.length]!, PASSWORD)).status).toBe(401);
+    for (const spellings of [
+      ['gone', 'GONE', ' Gone', 'ｇone'],
+      ['gone@example.org', 'Gone@example.org ', 'ｇone@EXAMPLE.org'],
+    ]) {
+      for (let n = 0; n < 10; n++)
+        expect((await attempt(visitor(), spellings[n % spellings.length]!, PASSWORD)).status).toBe(401);
       for (const spelling of spellings) expect((await attempt(visitor(), spelling, PASSWORD)).status).toBe(429);
     }
   });
@@ -126,7 +163,8 @@ describe('logging in', () => {
   it('takes thirty attempts of an account in a quarter of an hour, right ones too', async () => {
     await forum.app.service(Settings).set({ 'login.attempt_rate_limit': 30 });
     const ives = visitor();
-    for (let n = 0; n < 30; n++) expect((await attempt(visitor(), n % 2 ? 'ives' : 'Ives@example.org', PASSWORD)).status).toBe(200);
+    for (let n = 0; n < 30; n++)
+      expect((await attempt(visitor(), n % 2 ? 'ives' : 'Ives@example.org', PASSWORD)).status).toBe(200);
     const refused = await attempt(ives, 'ives', PASSWORD);
     expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true]);
     expect((await attempt(ives, 'euler', PASSWORD)).status).toBe(200);
@@ -153,7 +191,11 @@ describe('logging in', () => {
     const from = `198.51.100.${++address}`;
     const client = visitor(from);
     await client.csrf();
-    const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => client.post('/login', { identifier: `guess-${n}`, password: PASSWORD }, asJson)));
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        client.post('/login', { identifier: `guess-${n}`, password: PASSWORD }, asJson),
+      ),
+    );
     expect(answers.filter(({ status }) => status === 401)).toHaveLength(5);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(15);
   });
@@ -165,7 +207,14 @@ describe('logging in', () => {
   });
 
   it('sends a browser where it wanted to go, within this site only', async () => {
-    const wishes = { '/d/7?page=2': '/d/7?page=2', 'https://evil.example/x': '/', '//evil.example/x': '/', '/\\evil.example': '/', 'http://forum.test/categories': '/categories', '/a/..//evil.example': '/' };
+    const wishes = {
+      '/d/7?page=2': '/d/7?page=2',
+      'https://evil.example/x': '/',
+      '//evil.example/x': '/',
+      '/\\evil.example': '/',
+      'http://forum.test/categories': '/categories',
+      '/a/..//evil.example': '/',
+    };
     for (const [wish, place] of Object.entries(wishes)) {
       const client = visitor();
       await client.csrf();
@@ -187,7 +236,11 @@ describe('logging in', () => {
 
   it('does not hash a password anew that was changed meanwhile', async () => {
     const service = forum.app.service(Accounts) as unknown as AccountsService;
-    const account = await service.create({ username: 'Overtaken', email: 'overtaken@example.org', password: 'Plain-Sailing-42' });
+    const account = await service.create({
+      username: 'Overtaken',
+      email: 'overtaken@example.org',
+      password: 'Plain-Sailing-42',
+    });
     const { passwordHash } = (await service.credentials('overtaken'))!;
     await service.setPassword(account.id, 'Other-Sailing-43');
     await service.rehash(account.id, passwordHash, passwordHash);
@@ -195,7 +248,10 @@ describe('logging in', () => {
   });
 
   it('hashes the password anew when the cost has risen', async () => {
-    const hashOf = async (): Promise<string> => (await forum.app.service(Data).one(sql<{ hash: string }>`select password_hash as hash from account where username = 'Fermi'`))!.hash;
+    const hashOf = async (): Promise<string> =>
+      (await forum.app
+        .service(Data)
+        .one(sql<{ hash: string }>`select password_hash as hash from account where username = 'Fermi'`))!.hash;
     expect(await hashOf()).toMatch(/^\$2b\$04\$/);
     await forum.app.service(Settings).set({ 'security.bcrypt_cost': 13 });
     expect((await attempt(visitor(), 'fermi', PASSWORD)).status).toBe(200);
@@ -205,12 +261,17 @@ describe('logging in', () => {
   });
 
   it('notes the address of the last login, but never 0.0.0.0', async () => {
-    const last = async (): Promise<string | null> => (await forum.app.service(Data).one(sql<{ ip: string | null }>`select last_ip as ip from account where username = 'Ada'`))!.ip;
+    const last = async (): Promise<string | null> =>
+      (await forum.app
+        .service(Data)
+        .one(sql<{ ip: string | null }>`select last_ip as ip from account where username = 'Ada'`))!.ip;
     await attempt(visitor('203.0.113.9'), 'ada', PASSWORD);
     expect(await last()).toBe('203.0.113.9');
     await attempt(visitor('0.0.0.0'), 'ada', PASSWORD);
     expect(await last()).toBe('203.0.113.9');
-    const signedUp = await forum.app.service(Data).one(sql<{ ip: string | null }>`select registration_ip as ip from account where username = 'Ada'`);
+    const signedUp = await forum.app
+      .service(Data)
+      .one(sql<{ ip: string | null }>`select registration_ip as ip from account where username = 'Ada'`);
     expect(signedUp).toEqual({ ip: null });
   });
 

@@ -7,7 +7,8 @@ import { startForum } from './forum.ts';
 const PASSWORD = 'Quiet-harbour-42';
 const asJson = { accept: 'application/json' };
 const LINUX = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0';
-const PHONE = 'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1';
+const PHONE =
+  'Mozilla/5.0 (iPhone; CPU iPhone OS 18_5 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Mobile/15E148 Safari/604.1';
 
 interface Listed {
   readonly id: string;
@@ -34,7 +35,8 @@ describe('the list of one’s sessions', () => {
     await client.login(username, PASSWORD);
     return client;
   };
-  const list = async (client: Client): Promise<readonly Listed[]> => (await client.get('/settings/security/sessions', asJson)).body.sessions;
+  const list = async (client: Client): Promise<readonly Listed[]> =>
+    (await client.get('/settings/security/sessions', asJson)).body.sessions;
   const isIn = async (client: Client): Promise<boolean> => (await client.get('/settings/security')).status === 200;
   const other = async (client: Client): Promise<string> => (await list(client)).find(({ current }) => !current)!.id;
 
@@ -53,7 +55,10 @@ describe('the list of one’s sessions', () => {
     const answer = await phone.get('/settings/security/sessions', asJson);
     expect(answer.body).toMatchObject({
       success: true,
-      sessions: [{ device: 'Safari on iPhone', address: '2001:db8::7', current: true }, { device: 'Firefox on Linux', address: '192.0.2.1', current: false }],
+      sessions: [
+        { device: 'Safari on iPhone', address: '2001:db8::7', current: true },
+        { device: 'Firefox on Linux', address: '192.0.2.1', current: false },
+      ],
     });
     for (const session of answer.body.sessions as Listed[]) {
       expect(Object.keys(session)).toEqual(['id', 'device', 'address', 'created_at', 'last_seen_at', 'current']);
@@ -86,7 +91,9 @@ describe('the list of one’s sessions', () => {
   });
 
   it('ends one at its next request', async () => {
-    expect((await desktop.post('/settings/security/sessions/revoke', { id: await other(desktop) }, asJson)).status).toBe(200);
+    expect(
+      (await desktop.post('/settings/security/sessions/revoke', { id: await other(desktop) }, asJson)).status,
+    ).toBe(200);
     expect(await isIn(phone)).toBe(false);
     expect(await isIn(desktop)).toBe(true);
     expect(await list(desktop)).toHaveLength(1);
@@ -96,7 +103,10 @@ describe('the list of one’s sessions', () => {
     await using stream = await listen(forum, phone, '', { 'user-agent': PHONE, 'x-forwarded-for': '2001:db8::7' });
     expect(stream.status).toBe(200);
     await desktop.post('/settings/security/sessions/revoke', { id: await other(desktop) }, asJson);
-    expect((await desktop.post('/api/discussions', { title: 'Not for thieves', content: 'Words', category_id: 'general' })).status).toBe(201);
+    expect(
+      (await desktop.post('/api/discussions', { title: 'Not for thieves', content: 'Words', category_id: 'general' }))
+        .status,
+    ).toBe(201);
     await expect.poll(() => stream.ended).toBe(true);
     expect(stream.heard).toEqual([]);
   });
@@ -104,7 +114,11 @@ describe('the list of one’s sessions', () => {
   it('ends one under whatever id it has by now', async () => {
     const id = await other(desktop);
     forum.clock.advance(1_800_000);
-    const late = forum.client({ 'user-agent': PHONE, 'x-forwarded-for': '2001:db8::7', cookie: `parley.sid=${phone.cookies.get('parley.sid')}` });
+    const late = forum.client({
+      'user-agent': PHONE,
+      'x-forwarded-for': '2001:db8::7',
+      cookie: `parley.sid=${phone.cookies.get('parley.sid')}`,
+    });
     expect(await isIn(phone)).toBe(true);
     expect(await list(desktop)).toHaveLength(2);
     await desktop.post('/login/confirm', { password: PASSWORD }, asJson);
@@ -117,13 +131,17 @@ describe('the list of one’s sessions', () => {
     await phone.submit('/logout');
     expect((await desktop.post('/settings/security/sessions/revoke', { id }, asJson)).status).toBe(404);
     expect((await desktop.post('/settings/security/sessions/revoke', { id: 'x' }, asJson)).status).toBe(400);
-    expect((await desktop.post('/settings/security/sessions/revoke', { id }, { ...asJson, 'x-csrf-token': 'wrong' })).status).toBe(403);
+    expect(
+      (await desktop.post('/settings/security/sessions/revoke', { id }, { ...asJson, 'x-csrf-token': 'wrong' })).status,
+    ).toBe(403);
   });
 
   it('ends all others and keeps this one, under a new id', async () => {
     const cookie = desktop.cookies.get('parley.sid');
     const third = await login(ada, LINUX, '192.0.2.3');
-    expect((await desktop.post('/settings/security/sessions/revoke-others', undefined, asJson)).body).toEqual({ success: true });
+    expect((await desktop.post('/settings/security/sessions/revoke-others', undefined, asJson)).body).toEqual({
+      success: true,
+    });
     expect([await isIn(desktop), await isIn(phone), await isIn(third)]).toEqual([true, false, false]);
     expect(desktop.cookies.get('parley.sid')).not.toBe(cookie);
     expect(await list(desktop)).toMatchObject([{ current: true, device: 'Firefox on Linux' }]);
@@ -137,7 +155,11 @@ describe('the list of one’s sessions', () => {
     const cookies = [...guest.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const begin = async (): Promise<Client> => {
       const client = forum.client({ 'user-agent': LINUX, 'x-forwarded-for': '192.0.2.3' });
-      const answer = await client.post('/login', { identifier: ada.username, password: PASSWORD }, { ...asJson, cookie: cookies, 'x-csrf-token': token });
+      const answer = await client.post(
+        '/login',
+        { identifier: ada.username, password: PASSWORD },
+        { ...asJson, cookie: cookies, 'x-csrf-token': token },
+      );
       expect(answer.status).toBe(200);
       return client;
     };
@@ -146,7 +168,11 @@ describe('the list of one’s sessions', () => {
       forum.clock.advance(1);
       later.push(await begin());
     }
-    expect([await list(desktop).then(({ length }) => length), await isIn(desktop), await isIn(phone)]).toEqual([50, true, true]);
+    expect([await list(desktop).then(({ length }) => length), await isIn(desktop), await isIn(phone)]).toEqual([
+      50,
+      true,
+      true,
+    ]);
     forum.clock.advance(1_800_000);
     expect(await isIn(desktop)).toBe(true);
     await begin();
@@ -156,7 +182,15 @@ describe('the list of one’s sessions', () => {
     const last = later[47]!;
     expect(await list(last)).toHaveLength(50);
     await last.csrf('/');
-    expect((await last.post('/api/discussions', { title: 'For those who are here', content: 'Words', category_id: 'general' })).status).toBe(201);
+    expect(
+      (
+        await last.post('/api/discussions', {
+          title: 'For those who are here',
+          content: 'Words',
+          category_id: 'general',
+        })
+      ).status,
+    ).toBe(201);
     await expect.poll(() => stream.ended, { timeout: 20_000 }).toBe(true);
     expect(stream.heard).toEqual([]);
   });

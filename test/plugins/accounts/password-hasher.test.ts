@@ -29,10 +29,12 @@ describe('passwords on threads of their own', () => {
     hasher = new PasswordHasher(1);
     await hasher.hash('first', 4);
     let hashed = 0;
-    const hashing = Promise.all(Array.from({ length: 20 }, async () => {
-      await hasher.hash('busy', DEAR);
-      hashed++;
-    }));
+    const hashing = Promise.all(
+      Array.from({ length: 20 }, async () => {
+        await hasher.hash('busy', DEAR);
+        hashed++;
+      }),
+    );
     for (let n = 0; n < 20; n++) await readFile(import.meta.filename);
     expect(hashed).toBeLessThan(20);
     await hashing;

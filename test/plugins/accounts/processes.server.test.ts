@@ -29,7 +29,9 @@ test('a session that was ended in one process is over in the other at its next r
   const here = await login(first);
   const there = await login(second);
   expect([await isIn(here), await isIn(there)]).toEqual([true, true]);
-  const { sessions } = (await here.get('/settings/security/sessions', asJson)).body as { sessions: readonly { id: string; current: boolean }[] };
+  const { sessions } = (await here.get('/settings/security/sessions', asJson)).body as {
+    sessions: readonly { id: string; current: boolean }[];
+  };
   expect(sessions).toHaveLength(2);
   await here.post('/settings/security/sessions/revoke', { id: sessions.find(({ current }) => !current)!.id }, asJson);
   expect([await isIn(here), await isIn(there)]).toEqual([true, false]);

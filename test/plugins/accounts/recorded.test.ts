@@ -1,8 +1,21 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { definePlugin, type Action } from '#core';
 import {
-  Accounts, addressesViewed, emailChanged, groupChanged, identityConfirmed, loggedIn, loggedOut, loginRefused, passwordChanged, sessionEnded,
-  sessionsRevoked, statusChanged, tokenIssued, tokenRevoked, type Account,
+  Accounts,
+  addressesViewed,
+  emailChanged,
+  groupChanged,
+  identityConfirmed,
+  loggedIn,
+  loggedOut,
+  loginRefused,
+  passwordChanged,
+  sessionEnded,
+  sessionsRevoked,
+  statusChanged,
+  tokenIssued,
+  tokenRevoked,
+  type Account,
 } from '#plugins/accounts';
 import type { AuditRecord } from '#plugins/audit';
 import type { Client, TestApp } from '#test';
@@ -14,14 +27,26 @@ const SOMEBODY = '00000000-0000-7000-8000-000000000001';
 const asJson = { accept: 'application/json' };
 const told: { readonly action: string; readonly payload: object }[] = [];
 const ACTIONS: readonly Action<any>[] = [
-  addressesViewed, emailChanged, groupChanged, identityConfirmed, loggedIn, loggedOut, loginRefused, passwordChanged, sessionEnded, sessionsRevoked,
-  statusChanged, tokenIssued, tokenRevoked,
+  addressesViewed,
+  emailChanged,
+  groupChanged,
+  identityConfirmed,
+  loggedIn,
+  loggedOut,
+  loginRefused,
+  passwordChanged,
+  sessionEnded,
+  sessionsRevoked,
+  statusChanged,
+  tokenIssued,
+  tokenRevoked,
 ];
 
 const listener = definePlugin({
   id: 'test-listener',
   setup(_services, plugin) {
-    for (const action of ACTIONS) plugin.on(action, (payload) => void told.push({ action: action.id, payload: payload as object }));
+    for (const action of ACTIONS)
+      plugin.on(action, (payload) => void told.push({ action: action.id, payload: payload as object }));
   },
 });
 
@@ -32,7 +57,8 @@ describe('what happens with logins and accounts is told of', () => {
   let member = 0;
   const address = (): string => `198.51.100.${member}`;
   const accounts = (): Accounts => forum.app.service(Accounts);
-  const visitor = (headers: Record<string, string> = {}): Client => forum.client({ 'x-forwarded-for': address(), ...headers });
+  const visitor = (headers: Record<string, string> = {}): Client =>
+    forum.client({ 'x-forwarded-for': address(), ...headers });
 
   beforeAll(async () => {
     forum = await startForum({ extra: [listener], environment: { trustedProxies: ['127.0.0.1'] } });
@@ -58,7 +84,8 @@ describe('what happens with logins and accounts is told of', () => {
   it('a login that was refused, in one way whether the account exists or not, and never what was typed', async () => {
     const guest = visitor();
     await guest.csrf();
-    for (const identifier of [ada.username, 'nobody-here']) await guest.post('/login', { identifier, password: 'Wrong-harbour-1' }, asJson);
+    for (const identifier of [ada.username, 'nobody-here'])
+      await guest.post('/login', { identifier, password: 'Wrong-harbour-1' }, asJson);
     expect(told).toEqual([
       { action: 'account.login-refused', payload: { id: ada.id, address: address(), confirming: false } },
       { action: 'account.login-refused', payload: { id: undefined, address: address(), confirming: false } },
@@ -94,7 +121,11 @@ describe('what happens with logins and accounts is told of', () => {
   });
 
   it('a password and an address that were changed, without either', async () => {
-    await client.post('/settings/security/password', { current_password: PASSWORD, password: 'Next-harbour-43' }, asJson);
+    await client.post(
+      '/settings/security/password',
+      { current_password: PASSWORD, password: 'Next-harbour-43' },
+      asJson,
+    );
     await client.post('/settings/security/email', { email: `new-${member}@example.org` }, asJson);
     expect(told).toEqual([
       { action: 'account.password-changed', payload: { id: ada.id, by: ada.id } },
@@ -103,7 +134,8 @@ describe('what happens with logins and accounts is told of', () => {
   });
 
   it('a token that was made or revoked, but not one that was not there', async () => {
-    for (const path of ['revoke', '', 'revoke', 'revoke']) await client.post(`/settings/security/api-token${path && `/${path}`}`, undefined, asJson);
+    for (const path of ['revoke', '', 'revoke', 'revoke'])
+      await client.post(`/settings/security/api-token${path && `/${path}`}`, undefined, asJson);
     expect(told.map(({ action }) => action)).toEqual(['account.token-issued', 'account.token-revoked']);
   });
 
@@ -130,7 +162,13 @@ describe('what happens with logins and accounts is told of', () => {
 
   it('network addresses that were shown to somebody else, and only then', async () => {
     const username = `Chief-${member}`;
-    const admin = await accounts().create({ username, email: `${username}@example.org`, password: PASSWORD, groupId: 'admin', ip: address() });
+    const admin = await accounts().create({
+      username,
+      email: `${username}@example.org`,
+      password: PASSWORD,
+      groupId: 'admin',
+      ip: address(),
+    });
     const chief = visitor();
     await chief.login(admin.username, PASSWORD);
     told.length = 0;
@@ -140,7 +178,10 @@ describe('what happens with logins and accounts is told of', () => {
     expect(told).toEqual([]);
     expect((await chief.get(`/api/users/${ada.id}`)).body.user.last_ip).toBe(address());
     await chief.get(`/api/users/search?q=Ada-${member}`);
-    expect(await accounts().networkAddresses(admin.id, ada.id)).toEqual({ registration: address(), lastLogin: address() });
+    expect(await accounts().networkAddresses(admin.id, ada.id)).toEqual({
+      registration: address(),
+      lastLogin: address(),
+    });
     expect(told).toEqual([
       { action: 'account.addresses-viewed', payload: { ids: [ada.id], by: admin.id } },
       { action: 'account.addresses-viewed', payload: { ids: [ada.id], by: admin.id } },
@@ -149,26 +190,48 @@ describe('what happens with logins and accounts is told of', () => {
   });
 
   it('each look at network addresses, also at those of the same members again, and with every one of them', async () => {
-    const admin = await accounts().create({ username: `Chief-${member}`, email: `chief-${member}@example.org`, password: PASSWORD, groupId: 'admin' });
+    const admin = await accounts().create({
+      username: `Chief-${member}`,
+      email: `chief-${member}@example.org`,
+      password: PASSWORD,
+      groupId: 'admin',
+    });
     const chief = visitor();
     await chief.login(admin.username, PASSWORD);
-    const crew = await accounts().importAccounts(Array.from({ length: 12 }, (_, at) => ({ username: `Crew-${member}-${at}`, email: `crew-${member}-${at}@example.org` })));
+    const crew = await accounts().importAccounts(
+      Array.from({ length: 12 }, (_, at) => ({
+        username: `Crew-${member}-${at}`,
+        email: `crew-${member}-${at}@example.org`,
+      })),
+    );
     await settled(forum);
     const looks = async (): Promise<readonly string[]> => {
       await settled(forum);
-      const { entries } = (await chief.get(`/admin/audit?actor=${admin.id}&action=account.addresses-viewed`, asJson)).body as { entries: readonly AuditRecord[] };
-      return entries.flatMap(({ details, subject }) => (subject ? [subject.id] : String(details['members']).split(' ')));
+      const { entries } = (await chief.get(`/admin/audit?actor=${admin.id}&action=account.addresses-viewed`, asJson))
+        .body as { entries: readonly AuditRecord[] };
+      return entries.flatMap(({ details, subject }) =>
+        subject ? [subject.id] : String(details['members']).split(' '),
+      );
     };
     for (let time = 1; time <= 2; time++) {
       expect((await chief.get(`/api/users/search?q=Crew-${member}-&limit=20`)).body.users[0]).toHaveProperty('last_ip');
-      expect((await looks()).toSorted()).toEqual(Array.from({ length: time }, () => crew).flat().toSorted());
+      expect((await looks()).toSorted()).toEqual(
+        Array.from({ length: time }, () => crew)
+          .flat()
+          .toSorted(),
+      );
     }
     expect((await client.get(`/api/users/search?q=Crew-${member}-`)).body.users[0]).not.toHaveProperty('last_ip');
     expect(await looks()).toHaveLength(2 * crew.length);
   });
 
   it('all of it to administrators, who find it in the audit log without passwords and e-mail addresses', async () => {
-    const chief = await accounts().create({ username: `Chief-${member}`, email: `chief-${member}@example.org`, password: PASSWORD, groupId: 'admin' });
+    const chief = await accounts().create({
+      username: `Chief-${member}`,
+      email: `chief-${member}@example.org`,
+      password: PASSWORD,
+      groupId: 'admin',
+    });
     const admin = visitor();
     await admin.login(chief.username, PASSWORD);
     await client.post('/login/confirm', { password: 'Wrong-harbour-1' }, asJson);
@@ -176,14 +239,31 @@ describe('what happens with logins and accounts is told of', () => {
     await accounts().setGroup(ada.id, 'moderator', chief.id);
     await client.get('/');
     await settled(forum);
-    const { entries } = (await admin.get(`/admin/audit?subject=account:${ada.id}`, asJson)).body as { entries: readonly AuditRecord[] };
+    const { entries } = (await admin.get(`/admin/audit?subject=account:${ada.id}`, asJson)).body as {
+      entries: readonly AuditRecord[];
+    };
     expect(entries.map(({ action }) => action).sort((a, b) => a.localeCompare(b))).toEqual([
-      'account.email-changed', 'account.group-changed', 'account.logged-in', 'account.login-refused', 'account.registered', 'account.session-ended',
+      'account.email-changed',
+      'account.group-changed',
+      'account.logged-in',
+      'account.login-refused',
+      'account.registered',
+      'account.session-ended',
     ]);
-    expect(entries).toContainEqual(expect.objectContaining({
-      action: 'account.group-changed', actor: { id: chief.id, username: chief.username }, details: { from: 'member', to: 'moderator' },
-    }));
-    expect(entries).toContainEqual(expect.objectContaining({ action: 'account.session-ended', details: { cause: 'permissions changed' }, address: address() }));
+    expect(entries).toContainEqual(
+      expect.objectContaining({
+        action: 'account.group-changed',
+        actor: { id: chief.id, username: chief.username },
+        details: { from: 'member', to: 'moderator' },
+      }),
+    );
+    expect(entries).toContainEqual(
+      expect.objectContaining({
+        action: 'account.session-ended',
+        details: { cause: 'permissions changed' },
+        address: address(),
+      }),
+    );
     expect(JSON.stringify(entries)).not.toMatch(/harbour|@/);
   });
 });

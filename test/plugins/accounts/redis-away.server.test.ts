@@ -13,8 +13,17 @@ let member: Client;
 beforeAll(async () => {
   line = await openLine(process.env['TEST_REDIS_URL']!);
   far = await startApp({ realClock: true });
-  near = await startApp({ realClock: true, environment: { databaseUrl: far.app.environment.databaseUrl, redisUrl: line.url, secretKey: far.app.environment.secretKey } });
-  await far.app.service(Accounts).create({ username: 'ada', email: 'ada@forum.test', password: PASSWORD, groupId: 'member' });
+  near = await startApp({
+    realClock: true,
+    environment: {
+      databaseUrl: far.app.environment.databaseUrl,
+      redisUrl: line.url,
+      secretKey: far.app.environment.secretKey,
+    },
+  });
+  await far.app
+    .service(Accounts)
+    .create({ username: 'ada', email: 'ada@forum.test', password: PASSWORD, groupId: 'member' });
   member = near.client();
   await member.login('ada', PASSWORD);
 });
@@ -30,17 +39,28 @@ async function elsewhere(): Promise<Client> {
   await client.csrf('/');
   return client;
 }
-const settings = async (client: Client): Promise<number> => (await client.get('/settings/security', { accept: 'text/html' })).status;
+const settings = async (client: Client): Promise<number> =>
+  (await client.get('/settings/security', { accept: 'text/html' })).status;
 
 describe('a session while Redis is away', () => {
   it('reads on, writes nothing, and is the same afterwards', async () => {
     expect(await settings(member)).toBe(200);
     line.cut();
     expect(await settings(member)).toBe(200);
-    const refused = await member.post('/api/discussions', { title: 'By session', content: 'x', category_id: 'general' });
+    const refused = await member.post('/api/discussions', {
+      title: 'By session',
+      content: 'x',
+      category_id: 'general',
+    });
     expect([refused.status, refused.headers.get('retry-after'), refused.body.code]).toEqual([503, '5', 'unavailable']);
     line.mend();
-    await expect.poll(async () => (await member.post('/api/discussions', { title: 'By session', content: 'x', category_id: 'general' })).status, { timeout: 10_000 }).toBe(201);
+    await expect
+      .poll(
+        async () =>
+          (await member.post('/api/discussions', { title: 'By session', content: 'x', category_id: 'general' })).status,
+        { timeout: 10_000 },
+      )
+      .toBe(201);
     expect(await settings(member)).toBe(200);
   });
 

@@ -7,7 +7,8 @@ import { startForum } from './forum.ts';
 
 const PASSWORD = 'Quiet-harbour-42';
 const asJson = { accept: 'application/json' };
-const fields = (answer: Answer): readonly string[] => (answer.body.details ?? []).map(({ field }: { field: string }) => field);
+const fields = (answer: Answer): readonly string[] =>
+  (answer.body.details ?? []).map(({ field }: { field: string }) => field);
 
 describe('signing up', () => {
   let forum: TestApp;
@@ -28,7 +29,11 @@ describe('signing up', () => {
   };
 
   beforeAll(async () => {
-    forum = await startForum({ environment: { trustedProxies: ['127.0.0.1'] }, settings: { 'registration.rate_limit': 3 }, extra: [listener] });
+    forum = await startForum({
+      environment: { trustedProxies: ['127.0.0.1'] },
+      settings: { 'registration.rate_limit': 3 },
+      extra: [listener],
+    });
   });
   afterAll(() => forum[Symbol.asyncDispose]());
 
@@ -36,7 +41,13 @@ describe('signing up', () => {
     const client = visitor('203.0.113.5');
     const answer = await register({ username: 'Grace', email: 'grace@example.org' }, client);
     expect(answer.status).toBe(201);
-    expect(answer.body.user).toMatchObject({ username: 'Grace', email: 'grace@example.org', group: { id: 'member' }, bio: '', avatar_url: null });
+    expect(answer.body.user).toMatchObject({
+      username: 'Grace',
+      email: 'grace@example.org',
+      group: { id: 'member' },
+      bio: '',
+      avatar_url: null,
+    });
     expect((await client.get('/')).text).toContain('Grace');
     expect(heard).toContainEqual({ id: answer.body.user.id, username: 'Grace', joined_at: '2026-01-15T12:00:00.000Z' });
   });
@@ -44,14 +55,30 @@ describe('signing up', () => {
   it('sends a browser on to where it came from', async () => {
     const client = visitor();
     await client.csrf('/register');
-    const answer = await client.submit('/register', { username: 'Hopper', email: 'hopper@example.org', password: PASSWORD, password_confirmation: PASSWORD, return_to: '/d/1', website: '' });
+    const answer = await client.submit('/register', {
+      username: 'Hopper',
+      email: 'hopper@example.org',
+      password: PASSWORD,
+      password_confirmation: PASSWORD,
+      return_to: '/d/1',
+      website: '',
+    });
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/d/1']);
   });
 
   it('keeps the address of the sign-up, but not 0.0.0.0', async () => {
     await register({ username: 'Ivy', email: 'ivy@example.org' }, visitor('0.0.0.0'));
-    const stored = await forum.app.service(Data).all(sql<{ username: string; registration_ip: string | null; last_ip: string | null }>`select username::text as username, registration_ip, last_ip from account where username in ('Grace', 'Ivy') order by username`);
-    expect(stored).toEqual([{ username: 'Grace', registration_ip: '203.0.113.5', last_ip: '203.0.113.5' }, { username: 'Ivy', registration_ip: null, last_ip: null }]);
+    const stored = await forum.app.service(Data).all(
+      sql<{
+        username: string;
+        registration_ip: string | null;
+        last_ip: string | null;
+      }>`select username::text as username, registration_ip, last_ip from account where username in ('Grace', 'Ivy') order by username`,
+    );
+    expect(stored).toEqual([
+      { username: 'Grace', registration_ip: '203.0.113.5', last_ip: '203.0.113.5' },
+      { username: 'Ivy', registration_ip: null, last_ip: null },
+    ]);
   });
 
   it('names the field of a taken name or address, whatever its case', async () => {
@@ -59,19 +86,38 @@ describe('signing up', () => {
     expect(fields(await register({ username: 'Newcomer', email: 'Grace@EXAMPLE.org' }))).toEqual(['email']);
   });
 
-  it.each([['ab'], ['x'.repeat(31)], ['two words'], ['näme'], ['a/b'], ['...'], ['admin'], ['Moderator']])('refuses the name %s', async (username) => {
-    const answer = await register({ username, email: 'fine@example.org' });
-    expect([answer.status, fields(answer)]).toEqual([400, ['username']]);
-  });
+  it.each([['ab'], ['x'.repeat(31)], ['two words'], ['näme'], ['a/b'], ['...'], ['admin'], ['Moderator']])(
+    'refuses the name %s',
+    async (username) => {
+      const answer = await register({ username, email: 'fine@example.org' });
+      expect([answer.status, fields(answer)]).toEqual([400, ['username']]);
+    },
+  );
 
-  it.each([['nobody'], ['a@b'], ['a b@example.org'], ['a@b@example.org'], ['@example.org'], [`${'x'.repeat(65)}@example.org`]])('refuses the address %s', async (email) => {
+  it.each([
+    ['nobody'],
+    ['a@b'],
+    ['a b@example.org'],
+    ['a@b@example.org'],
+    ['@example.org'],
+    [`${'x'.repeat(65)}@example.org`],
+  ])('refuses the address %s', async (email) => {
     const answer = await register({ username: 'Fine', email });
     expect([answer.status, fields(answer)]).toEqual([400, ['email']]);
   });
 
   it.each([
-    ['Short-1', 'at least 10 characters'], ['all-lower-case-1', 'uppercase'], ['ALL-UPPER-CASE-1', 'lowercase'], ['No-digits-here', 'digit'], ['NoSpecialSigns1', 'special'],
-    [`Long-1-${'x'.repeat(66)}`, '72 bytes'], [`Long-1-${'ü'.repeat(33)}`, '72 bytes'], ['Password123!', 'everybody'], ['P@ssw0rd!!1', 'everybody'], ['!Qwertyuiop1', 'everybody'], ['Sunshine-2024!', 'everybody'],
+    ['Short-1', 'at least 10 characters'],
+    ['all-lower-case-1', 'uppercase'],
+    ['ALL-UPPER-CASE-1', 'lowercase'],
+    ['No-digits-here', 'digit'],
+    ['NoSpecialSigns1', 'special'],
+    [`Long-1-${'x'.repeat(66)}`, '72 bytes'],
+    [`Long-1-${'ü'.repeat(33)}`, '72 bytes'],
+    ['Password123!', 'everybody'],
+    ['P@ssw0rd!!1', 'everybody'],
+    ['!Qwertyuiop1', 'everybody'],
+    ['Sunshine-2024!', 'everybody'],
     ['Fine-Person1!', 'name'],
   ])('refuses the password %s', async (password, why) => {
     const answer = await register({ username: 'Fine.Person', email: 'fine-person@example.org', password });
@@ -86,23 +132,34 @@ describe('signing up', () => {
   });
 
   it('refuses two different passwords', async () => {
-    expect(fields(await register({ username: 'Jane', email: 'jane@example.org', password_confirmation: 'Other-harbour-42' }))).toEqual(['password_confirmation']);
+    expect(
+      fields(
+        await register({ username: 'Jane', email: 'jane@example.org', password_confirmation: 'Other-harbour-42' }),
+      ),
+    ).toEqual(['password_confirmation']);
   });
 
   it('says at once all that is wrong, and by name', async () => {
     const form = { username: 'x', email: 'nowhere', password: 'short', password_confirmation: 'longer' };
-    expect(new Set(fields(await register(form)))).toEqual(new Set(['username', 'email', 'password', 'password_confirmation']));
+    expect(new Set(fields(await register(form)))).toEqual(
+      new Set(['username', 'email', 'password', 'password_confirmation']),
+    );
     const page = await visitor().submit('/register', form);
     expect(page.status).toBe(400);
     expect(page.text).toContain('<a href="#f-email">E-mail: is not an e-mail address</a>');
-    expect(page.text).toContain('<a href="#f-password_confirmation">The same password again: is not the same as the password</a>');
+    expect(page.text).toContain(
+      '<a href="#f-password_confirmation">The same password again: is not the same as the password</a>',
+    );
   });
 
   it('says of a taken name together with the rest, and all that is wrong with one field beside it', async () => {
     const form = { username: 'GRACE', email: 'grace@example.org', password: 'short', password_confirmation: 'short' };
     // Whose address is in use is said to those alone whose tries are counted.
-    for (let n = 0; n < 4; n++) expect(fields(await register(form, visitor('198.51.100.250')))).toEqual(['password', 'password', 'username']);
-    expect(new Set(fields(await register({ ...form, password: PASSWORD, password_confirmation: PASSWORD })))).toEqual(new Set(['username', 'email']));
+    for (let n = 0; n < 4; n++)
+      expect(fields(await register(form, visitor('198.51.100.250')))).toEqual(['password', 'password', 'username']);
+    expect(new Set(fields(await register({ ...form, password: PASSWORD, password_confirmation: PASSWORD })))).toEqual(
+      new Set(['username', 'email']),
+    );
     const { text } = await visitor().submit('/register', form);
     const wrong = 'must have at least 10 characters; must contain an uppercase letter, a digit, a special character';
     expect(text).toContain(`<p class="problem" id="f-password-problem">${wrong}</p>`);
@@ -110,13 +167,23 @@ describe('signing up', () => {
   });
 
   it('calls a field that is empty required', async () => {
-    expect((await register({ username: '', email: 'empty@example.org' })).body.details).toEqual([{ field: 'username', message: 'is required' }]);
+    expect((await register({ username: '', email: 'empty@example.org' })).body.details).toEqual([
+      { field: 'username', message: 'is required' },
+    ]);
   });
 
   it('lets an address sign up three times an hour; what was plainly wrong does not count', async () => {
     const client = visitor();
     for (let n = 0; n < 4; n++) await register({ username: 'x', email: 'x' }, client);
-    for (let n = 0; n < 3; n++) expect((await register({ username: `Kay-${n}`, email: `kay-${n}@example.org` }, forum.client({ 'x-forwarded-for': `198.51.100.${address}` }))).status).toBe(201);
+    for (let n = 0; n < 3; n++)
+      expect(
+        (
+          await register(
+            { username: `Kay-${n}`, email: `kay-${n}@example.org` },
+            forum.client({ 'x-forwarded-for': `198.51.100.${address}` }),
+          )
+        ).status,
+      ).toBe(201);
     const answer = await register({ username: 'Kay-4', email: 'kay-4@example.org' }, client);
     expect(answer.status).toBe(429);
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
@@ -129,10 +196,17 @@ describe('signing up', () => {
 
   it('refuses a form that was shown more than a day ago, or by somebody else', async () => {
     const client = visitor();
-    const stamp = /name="shown" value="([^"]+)"|"stamp":"([^"]+)"/.exec((await client.get('/register')).text)!.slice(1).find(Boolean);
+    const stamp = /name="shown" value="([^"]+)"|"stamp":"([^"]+)"/
+      .exec((await client.get('/register')).text)!
+      .slice(1)
+      .find(Boolean);
     forum.clock.advance(86_400_000);
-    expect((await register({ username: 'Late', email: 'late@example.org', shown: stamp }, client)).body.code).toBe('form_expired');
-    expect((await register({ username: 'Late', email: 'late@example.org', shown: 'abc.def' }, client)).body.code).toBe('form_expired');
+    expect((await register({ username: 'Late', email: 'late@example.org', shown: stamp }, client)).body.code).toBe(
+      'form_expired',
+    );
+    expect((await register({ username: 'Late', email: 'late@example.org', shown: 'abc.def' }, client)).body.code).toBe(
+      'form_expired',
+    );
   });
 
   it('refuses a browser’s form that leaves out when it was shown', async () => {
@@ -140,7 +214,10 @@ describe('signing up', () => {
     await client.csrf('/register');
     const form = { username: 'Hasty', email: 'hasty@example.org', password: PASSWORD, password_confirmation: PASSWORD };
     expect((await client.submit('/register', { ...form, shown: '' })).status).toBe(400);
-    const bare = await client.request('POST', '/register', { form: { ...form, _csrf: await client.csrf() }, headers: asJson });
+    const bare = await client.request('POST', '/register', {
+      form: { ...form, _csrf: await client.csrf() },
+      headers: asJson,
+    });
     expect([bare.status, bare.body.code]).toEqual([400, 'form_expired']);
   });
 
@@ -162,9 +239,21 @@ describe('signing up', () => {
 
 describe('asking the DNS for a mail server', () => {
   const warnings: string[] = [];
-  const log: Logger = { debug: () => undefined, info: () => undefined, warn: (_fields, message) => void warnings.push(message), error: () => undefined, child: () => log };
-  const answering = (...exchanges: string[]): MxResolver => ({ resolveMx: () => Promise.resolve(exchanges.map((exchange) => ({ exchange }))), cancel: () => undefined });
-  const failing = (code: string): MxResolver => ({ ...answering(), resolveMx: () => Promise.reject(Object.assign(new Error(code), { code })) });
+  const log: Logger = {
+    debug: () => undefined,
+    info: () => undefined,
+    warn: (_fields, message) => void warnings.push(message),
+    error: () => undefined,
+    child: () => log,
+  };
+  const answering = (...exchanges: string[]): MxResolver => ({
+    resolveMx: () => Promise.resolve(exchanges.map((exchange) => ({ exchange }))),
+    cancel: () => undefined,
+  });
+  const failing = (code: string): MxResolver => ({
+    ...answering(),
+    resolveMx: () => Promise.reject(Object.assign(new Error(code), { code })),
+  });
 
   it('believes a definite no', async () => {
     expect(await takesMail('gone.example', { log, resolver: failing('ENOTFOUND') })).toBe(false);
@@ -177,7 +266,10 @@ describe('asking the DNS for a mail server', () => {
   it('keeps nobody out because a resolver fails or is silent, and says so in the log', async () => {
     expect(await takesMail('some.example', { log, resolver: failing('ESERVFAIL') })).toBe(true);
     let cancelled = false;
-    const silent: MxResolver = { resolveMx: () => Promise.withResolvers<never>().promise, cancel: () => void (cancelled = true) };
+    const silent: MxResolver = {
+      resolveMx: () => Promise.withResolvers<never>().promise,
+      cancel: () => void (cancelled = true),
+    };
     expect(await takesMail('some.example', { log, resolver: silent, patience: 1 })).toBe(true);
     expect([cancelled, warnings.length]).toEqual([true, 2]);
   });

@@ -36,7 +36,9 @@ describe('the security page', () => {
 
   it('refuses an address that another member has in any case, or that is none, and keeps what was typed', async () => {
     await accounts().create({ username: `Bell-${member}`, email: `bell-${member}@example.org`, password: PASSWORD });
-    expect((await setEmail(`BELL-${member}@Example.org`)).body.details).toEqual([{ field: 'email', message: 'is in use by another member' }]);
+    expect((await setEmail(`BELL-${member}@Example.org`)).body.details).toEqual([
+      { field: 'email', message: 'is in use by another member' },
+    ]);
     expect((await setEmail('nowhere')).body.details).toEqual([{ field: 'email', message: 'is not an e-mail address' }]);
     const form = await client.submit('/settings/security/email', { email: 'no"where' });
     expect([form.status, form.text.includes('value="no&quot;where"')]).toEqual([400, true]);
@@ -49,9 +51,16 @@ describe('the security page', () => {
   });
 
   it('gives an address to one of two members who want it at the same moment', async () => {
-    const bell = await accounts().create({ username: `Bell-${member}`, email: `bell-${member}@example.org`, password: PASSWORD });
+    const bell = await accounts().create({
+      username: `Bell-${member}`,
+      email: `bell-${member}@example.org`,
+      password: PASSWORD,
+    });
     const wanted = `wanted-${member}@example.org`;
-    const results = await Promise.allSettled([accounts().setEmail(ada.id, wanted), accounts().setEmail(bell.id, wanted)]);
+    const results = await Promise.allSettled([
+      accounts().setEmail(ada.id, wanted),
+      accounts().setEmail(bell.id, wanted),
+    ]);
     expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
   });
 
@@ -60,9 +69,12 @@ describe('the security page', () => {
   });
 
   it('says when the token was used, at most a minute late', async () => {
-    const { body: { token } } = await client.post('/settings/security/api-token', undefined, asJson);
+    const {
+      body: { token },
+    } = await client.post('/settings/security/api-token', undefined, asJson);
     const call = () => forum.client({ authorization: `Bearer ${token}` }).get('/api/version');
-    const used = async (): Promise<string | undefined> => /Last used\s*<time datetime="([^"]*)"/.exec((await client.get('/settings/security')).text)?.[1];
+    const used = async (): Promise<string | undefined> =>
+      /Last used\s*<time datetime="([^"]*)"/.exec((await client.get('/settings/security')).text)?.[1];
     expect((await client.get('/settings/security')).text).toContain('Not used yet.');
     const first = forum.clock.now();
     await call();
@@ -84,7 +96,9 @@ describe('the security page', () => {
     const pattern = /name="password" type="password"[^>]* pattern="([^"]*)"/.exec(text)?.[1]?.replaceAll('&#x3D;', '=');
     const fits = (password: string): boolean => new RegExp(`^(?:${pattern})$`, 'v').test(password);
     expect(fits('Quiet-harbour-42')).toBe(true);
-    expect(['quiet-harbour-42', 'QUIET-HARBOUR-42', 'Quiet-harbour-xx', 'Quietharbour42', 'Qu-4x'].filter(fits)).toEqual([]);
+    expect(
+      ['quiet-harbour-42', 'QUIET-HARBOUR-42', 'Quiet-harbour-xx', 'Quietharbour42', 'Qu-4x'].filter(fits),
+    ).toEqual([]);
   });
 
   it('sets and removes the picture that others see', async () => {

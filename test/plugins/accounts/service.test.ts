@@ -18,11 +18,17 @@ describe('accounts', () => {
   afterAll(() => forum[Symbol.asyncDispose]());
 
   it('answer for the authors of a page with one statement, then with none', async () => {
-    const people = await Promise.all(['One', 'Two', 'Three'].map((username) => accounts.create({ username, email: `${username}@example.org`, password: PASSWORD })));
+    const people = await Promise.all(
+      ['One', 'Two', 'Three'].map((username) =>
+        accounts.create({ username, email: `${username}@example.org`, password: PASSWORD }),
+      ),
+    );
     const ids = [...people.map(({ id }) => id), people[0]!.id, 'nobody', '00000000-0000-7000-8000-000000000000'];
     expect(await forum.statements(() => accounts.authors(ids))).toBe(1);
     expect(await forum.statements(() => accounts.authors(ids.slice(0, 4)))).toBe(0);
-    expect([...(await accounts.authors(ids)).values()]).toEqual(people.map(({ id, username }) => ({ id, username, avatar_url: null })));
+    expect([...(await accounts.authors(ids)).values()]).toEqual(
+      people.map(({ id, username }) => ({ id, username, avatar_url: null })),
+    );
   });
 
   it('are read anew after a change, also inside a longer transaction', async () => {
@@ -47,11 +53,24 @@ describe('accounts', () => {
   });
 
   it('come in thousands without events, all or none, and cannot log in before they have a password', async () => {
-    const people = Array.from({ length: 4_500 }, (_, n) => ({ username: `import-${n}`, email: `import-${n}@example.org`, joinedAt: new Date(Date.UTC(2020, 0, 1, 0, n)) }));
+    const people = Array.from({ length: 4_500 }, (_, n) => ({
+      username: `import-${n}`,
+      email: `import-${n}@example.org`,
+      joinedAt: new Date(Date.UTC(2020, 0, 1, 0, n)),
+    }));
     const ids = await accounts.importAccounts(people);
     expect(new Set(ids).size).toBe(4_500);
-    expect(await accounts.find(ids[4_499]!)).toMatchObject({ username: 'import-4499', groupId: 'member', joinedAt: new Date(Date.UTC(2020, 0, 1, 0, 4_499)) });
-    await expect(accounts.importAccounts([{ username: 'import-new', email: 'a@example.org' }, { username: 'Import-1', email: 'b@example.org' }])).rejects.toMatchObject({ status: 400 });
+    expect(await accounts.find(ids[4_499]!)).toMatchObject({
+      username: 'import-4499',
+      groupId: 'member',
+      joinedAt: new Date(Date.UTC(2020, 0, 1, 0, 4_499)),
+    });
+    await expect(
+      accounts.importAccounts([
+        { username: 'import-new', email: 'a@example.org' },
+        { username: 'Import-1', email: 'b@example.org' },
+      ]),
+    ).rejects.toMatchObject({ status: 400 });
     expect(await accounts.findByName('import-new')).toBeUndefined();
     const client = forum.client();
     await client.csrf();
@@ -67,7 +86,13 @@ describe('the commands', () => {
   const run = async (name: string, options: object): Promise<void> => {
     const command = commands.find((one) => one.name === name)!;
     const services = { accounts: forum.app.service(Accounts), access: forum.app.service(Access) };
-    await command.run(services, options, { terminal: false, columns: 80, print: (line) => void printed.push(line), progress: () => undefined, secret: () => Promise.resolve(undefined) });
+    await command.run(services, options, {
+      terminal: false,
+      columns: 80,
+      print: (line) => void printed.push(line),
+      progress: () => undefined,
+      secret: () => Promise.resolve(undefined),
+    });
   };
   beforeAll(async () => {
     forum = await startForum();
@@ -85,8 +110,12 @@ describe('the commands', () => {
   });
 
   it('say what is wrong in one line', async () => {
-    await expect(run('user promote', { name: 'nobody', group: 'admin' })).rejects.toThrow('There is no member "nobody"');
+    await expect(run('user promote', { name: 'nobody', group: 'admin' })).rejects.toThrow(
+      'There is no member "nobody"',
+    );
     await expect(run('user promote', { name: 'admin', group: 'kings' })).rejects.toThrow('There is no group "kings"');
-    await expect(run('user create', { name: 'admin', email: 'x@example.org', password: PASSWORD })).rejects.toThrow('username: is taken');
+    await expect(run('user create', { name: 'admin', email: 'x@example.org', password: PASSWORD })).rejects.toThrow(
+      'username: is taken',
+    );
   });
 });

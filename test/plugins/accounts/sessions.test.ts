@@ -11,13 +11,24 @@ describe('a session', () => {
   let forum: TestApp;
   let ada: Account;
   let member = 0;
-  const rows = () => forum.app.service(Data).all(sql<{ key: string; data: object }>`select key, data from accounts_session where account_id = ${ada.id} order by key`);
-  const withCookie = (client: Client, headers: Record<string, string> = {}): Client => forum.client({ cookie: `parley.sid=${client.cookies.get('parley.sid')}`, ...headers });
+  const rows = () =>
+    forum.app.service(Data).all(
+      sql<{
+        key: string;
+        data: object;
+      }>`select key, data from accounts_session where account_id = ${ada.id} order by key`,
+    );
+  const withCookie = (client: Client, headers: Record<string, string> = {}): Client =>
+    forum.client({ cookie: `parley.sid=${client.cookies.get('parley.sid')}`, ...headers });
   const knows = async (client: Client): Promise<boolean> => (await client.get('/')).text.includes(ada.username);
   const login = async (remember = false, headers: Record<string, string> = {}): Promise<Client> => {
     const client = forum.client(headers);
     await client.csrf();
-    const answer = await client.submit('/login', { identifier: ada.username, password: PASSWORD, ...(remember && { remember: 'true' }) });
+    const answer = await client.submit('/login', {
+      identifier: ada.username,
+      password: PASSWORD,
+      ...(remember && { remember: 'true' }),
+    });
     expect(answer.status).toBe(303);
     await client.csrf('/');
     return client;
@@ -123,8 +134,14 @@ describe('a session', () => {
       ['because your browser or its languages changed, for your safety', async () => ({ 'user-agent': 'another' })],
       ['because your network address changed, for your safety', async () => ({ 'x-forwarded-for': '192.0.2.9' })],
       ['because you were away for a while, for your safety', async (): Promise<void> => void forum.clock.advance(HOUR)],
-      ['because your account is not active', async (): Promise<void> => forum.app.service(Accounts).setStatus(ada.id, 'disabled')],
-      ['because your password or group was changed or your sessions were ended, for your safety', async (): Promise<void> => forum.app.service(Accounts).endSessions(ada.id)],
+      [
+        'because your account is not active',
+        async (): Promise<void> => forum.app.service(Accounts).setStatus(ada.id, 'disabled'),
+      ],
+      [
+        'because your password or group was changed or your sessions were ended, for your safety',
+        async (): Promise<void> => forum.app.service(Accounts).endSessions(ada.id),
+      ],
     ] as const)('says so once: %s', async (why, end) => {
       const client = await login();
       const answer = await client.get('/settings/profile', (await end()) ?? {});
@@ -160,7 +177,9 @@ describe('a session', () => {
   it('that broke a rule leaves reads to a guest and refuses writes with 401', async () => {
     const client = await login();
     await forum.app.service(Accounts).setGroup(ada.id, 'moderator');
-    expect((await withCookie(client).post('/settings/profile', { bio: 'x' }, { accept: 'application/json' })).status).toBe(401);
+    expect(
+      (await withCookie(client).post('/settings/profile', { bio: 'x' }, { accept: 'application/json' })).status,
+    ).toBe(401);
     expect((await client.get('/')).status).toBe(200);
   });
 
@@ -192,7 +211,9 @@ describe('a session', () => {
     const client = await login();
     forum.clock.advance(HOUR / 2);
     const cookie = withCookie(client);
-    expect(await Promise.all(Array.from({ length: 8 }, () => knows(cookie)))).toEqual(Array.from({ length: 8 }, () => true));
+    expect(await Promise.all(Array.from({ length: 8 }, () => knows(cookie)))).toEqual(
+      Array.from({ length: 8 }, () => true),
+    );
     expect(await rows()).toHaveLength(forum.app.cache.redis ? 0 : 2);
   });
 

@@ -9,7 +9,12 @@ function sharedLimits(): LoginOptions['limits'] {
   const state = ({ name }: Bucket, key: string, limit: number, more: number): Promise<Allowance> => {
     const count = (used.get(`${name} ${key}`) ?? 0) + more;
     used.set(`${name} ${key}`, count);
-    return Promise.resolve({ allowed: more > 0 ? count <= limit : count < limit, limit, remaining: Math.max(0, limit - count), resetAt: Date.now() + 60_000 });
+    return Promise.resolve({
+      allowed: more > 0 ? count <= limit : count < limit,
+      limit,
+      remaining: Math.max(0, limit - count),
+      resetAt: Date.now() + 60_000,
+    });
   };
   return {
     addressKey: (address: string) => address,
@@ -24,10 +29,21 @@ test('guesses that come to several processes at once are no more than one proces
   let looked = 0;
   const passwords = { verify: async () => (looked++, await wait(20), false) };
   const settings = { 'login.rate_limit': 1_000, 'login.account_rate_limit': 10, 'login.attempt_rate_limit': 1_000 };
-  const parts = { limits, passwords, settings, accounts: { credentials: () => undefined }, emit: () => Promise.resolve(), log: { info: () => undefined } };
+  const parts = {
+    limits,
+    passwords,
+    settings,
+    accounts: { credentials: () => undefined },
+    emit: () => Promise.resolve(),
+    log: { info: () => undefined },
+  };
   const processes = [1, 2, 3].map(() => new Logins(parts as unknown as LoginOptions));
-  const guesses = Array.from({ length: 36 }, (_, n) => processes[n % 3]!.check('nobody', `guess-${n}`, `198.51.100.${n}`));
+  const guesses = Array.from({ length: 36 }, (_, n) =>
+    processes[n % 3]!.check('nobody', `guess-${n}`, `198.51.100.${n}`),
+  );
   const answers = await Promise.allSettled(guesses);
   expect(looked).toBe(10);
-  expect(answers.filter((answer) => answer.status === 'rejected' && (answer.reason as { status: number }).status === 429)).toHaveLength(26);
+  expect(
+    answers.filter((answer) => answer.status === 'rejected' && (answer.reason as { status: number }).status === 429),
+  ).toHaveLength(26);
 });

@@ -11,7 +11,8 @@ describe('the API token', () => {
   let forum: TestApp;
   let ada: Account;
   let client: Client;
-  const issue = async (): Promise<string> => (await client.post('/settings/security/api-token', undefined, asJson)).body.token;
+  const issue = async (): Promise<string> =>
+    (await client.post('/settings/security/api-token', undefined, asJson)).body.token;
   const call = async (token: string) => forum.client({ authorization: `Bearer ${token}` }).get(`/api/users/${ada.id}`);
 
   beforeAll(async () => {
@@ -38,7 +39,9 @@ describe('the API token', () => {
 
   it('is stored as a hash only', async () => {
     const token = await issue();
-    const stored = await forum.app.service(Data).one(sql<{ text: string }>`select account::text as text from account where id = ${ada.id}`);
+    const stored = await forum.app
+      .service(Data)
+      .one(sql<{ text: string }>`select account::text as text from account where id = ${ada.id}`);
     expect(stored!.text).not.toContain(token);
     expect(stored!.text).not.toContain(PASSWORD);
   });
@@ -71,7 +74,9 @@ describe('the API token', () => {
     const guest = forum.client();
     await guest.csrf();
     expect((await guest.post('/settings/security/api-token', undefined, asJson)).status).toBe(401);
-    expect((await client.post('/settings/security/api-token', undefined, { ...asJson, 'x-csrf-token': 'wrong' })).status).toBe(403);
+    expect(
+      (await client.post('/settings/security/api-token', undefined, { ...asJson, 'x-csrf-token': 'wrong' })).status,
+    ).toBe(403);
   });
 });
 
@@ -92,11 +97,27 @@ describe('the settings of a member', () => {
     const client = await member('Bell');
     const other = forum.client();
     await other.login('bell', PASSWORD);
-    const wrong = await client.post('/settings/security/password', { current_password: 'Wrong-harbour-1', password: 'Next-harbour-43' }, asJson);
+    const wrong = await client.post(
+      '/settings/security/password',
+      { current_password: 'Wrong-harbour-1', password: 'Next-harbour-43' },
+      asJson,
+    );
     expect([wrong.status, wrong.body.details[0].field]).toEqual([400, 'current_password']);
-    const weak = await client.post('/settings/security/password', { current_password: PASSWORD, password: 'weak' }, asJson);
+    const weak = await client.post(
+      '/settings/security/password',
+      { current_password: PASSWORD, password: 'weak' },
+      asJson,
+    );
     expect([weak.status, weak.body.details[0].field]).toEqual([400, 'password']);
-    expect((await client.post('/settings/security/password', { current_password: PASSWORD, password: 'Next-harbour-43' }, asJson)).status).toBe(200);
+    expect(
+      (
+        await client.post(
+          '/settings/security/password',
+          { current_password: PASSWORD, password: 'Next-harbour-43' },
+          asJson,
+        )
+      ).status,
+    ).toBe(200);
     expect((await client.get('/')).text).toContain('Bell');
     expect((await other.get('/')).text).not.toContain('Bell');
     await forum.client().login('bell', 'Next-harbour-43');

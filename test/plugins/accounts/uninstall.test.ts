@@ -8,7 +8,14 @@ it.each(['accounts', 'access'])('%s leaves nothing behind when it is uninstalled
   await using forum = await startForum();
   const { data, kernel } = forum.app;
   const migrations = await loadMigrations(resolve(import.meta.dirname, '../../../migrations', plugin));
-  const tables = async (): Promise<readonly string[]> => (await data.all(sql<{ name: string }>`select table_name as name from information_schema.tables where table_schema = 'public' and table_name similar to ${plugin === 'access' ? 'access_%' : 'account(s_%)?'} order by 1`)).map(({ name }) => name);
+  const tables = async (): Promise<readonly string[]> =>
+    (
+      await data.all(
+        sql<{
+          name: string;
+        }>`select table_name as name from information_schema.tables where table_schema = 'public' and table_name similar to ${plugin === 'access' ? 'access_%' : 'account(s_%)?'} order by 1`,
+      )
+    ).map(({ name }) => name);
   const before = await tables();
   expect(before).toHaveLength(3);
   await kernel.disable(plugin);

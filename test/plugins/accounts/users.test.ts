@@ -13,15 +13,31 @@ describe('users through the API', () => {
   const asked: (readonly string[])[] = [];
   const counting = definePlugin({
     id: 'counting',
-    setup: (_services, plugin) => plugin.extend(userFields, { name: 'boats', result: Type.Integer(), loadMany: (ids) => (asked.push(ids), Promise.resolve(ids.map((_id, index) => index))) }),
+    setup: (_services, plugin) =>
+      plugin.extend(userFields, {
+        name: 'boats',
+        result: Type.Integer(),
+        loadMany: (ids) => (asked.push(ids), Promise.resolve(ids.map((_id, index) => index))),
+      }),
   });
   beforeAll(async () => {
     forum = await startForum({ extra: [counting] });
-    for (const username of NAMES) accounts.set(username, await forum.app.service(Accounts).create({ username, email: `${username}@example.org`, password: PASSWORD, ip: '192.0.2.1', ...(username === 'Bob' && { groupId: 'admin' }) }));
+    for (const username of NAMES)
+      accounts.set(
+        username,
+        await forum.app.service(Accounts).create({
+          username,
+          email: `${username}@example.org`,
+          password: PASSWORD,
+          ip: '192.0.2.1',
+          ...(username === 'Bob' && { groupId: 'admin' }),
+        }),
+      );
   });
   afterAll(() => forum[Symbol.asyncDispose]());
   const search = async (query: string) => forum.client().get(`/api/users/search?${query}`);
-  const names = async (query: string): Promise<readonly string[]> => (await search(query)).body.users.map(({ username }: { username: string }) => username);
+  const names = async (query: string): Promise<readonly string[]> =>
+    (await search(query)).body.users.map(({ username }: { username: string }) => username);
 
   it('are found by any part of their name, those that begin with it first', async () => {
     expect(await names('q=ANNA')).toEqual(['Anna', 'annabel', 'Hanna_x', 'Hannax', 'Joanna']);
@@ -41,14 +57,33 @@ describe('users through the API', () => {
     expect((await search('q=anna&limit=500')).body).toMatchObject({ count: 5, hasMore: false });
   });
 
-  it.each([['q='], [''], ['q=%20'], ['q=a&limit=0'], ['q=a&limit=x'], ['q=a&offset=-1'], ['q=a&cursor=x']])('refuse the search "%s"', async (query) => {
-    expect((await search(query)).status).toBe(400);
-  });
+  it.each([['q='], [''], ['q=%20'], ['q=a&limit=0'], ['q=a&limit=x'], ['q=a&offset=-1'], ['q=a&cursor=x']])(
+    'refuse the search "%s"',
+    async (query) => {
+      expect((await search(query)).status).toBe(400);
+    },
+  );
 
   it('show others only what is public', async () => {
     const { body } = await forum.client().get(`/api/users/${accounts.get('Anna')!.id}`);
-    expect(Object.keys(body.user).sort()).toEqual(['avatar_url', 'bio', 'boats', 'discussion_count', 'group', 'id', 'joined_at', 'last_seen_at', 'post_count', 'username']);
-    expect(body.user).toMatchObject({ username: 'Anna', group: { id: 'member', name: 'Member' }, joined_at: '2026-01-15T12:00:00.000Z', last_seen_at: null });
+    expect(Object.keys(body.user).sort()).toEqual([
+      'avatar_url',
+      'bio',
+      'boats',
+      'discussion_count',
+      'group',
+      'id',
+      'joined_at',
+      'last_seen_at',
+      'post_count',
+      'username',
+    ]);
+    expect(body.user).toMatchObject({
+      username: 'Anna',
+      group: { id: 'member', name: 'Member' },
+      joined_at: '2026-01-15T12:00:00.000Z',
+      last_seen_at: null,
+    });
   });
 
   it('show their e-mail to themselves, and addresses to admins', async () => {
@@ -60,7 +95,11 @@ describe('users through the API', () => {
     expect(own).not.toHaveProperty('last_ip');
     const admin = forum.client();
     await admin.login('bob', PASSWORD);
-    expect((await admin.get(path)).body.user).toMatchObject({ email: 'Anna@example.org', registration_ip: '192.0.2.1', last_ip: '127.0.0.1' });
+    expect((await admin.get(path)).body.user).toMatchObject({
+      email: 'Anna@example.org',
+      registration_ip: '192.0.2.1',
+      last_ip: '127.0.0.1',
+    });
     expect((await admin.get(path)).text).not.toMatch(/password|api_token/);
   });
 

@@ -12,9 +12,13 @@ const work = (): void => {
 const rowed = defineAction<void>('oars.rowed');
 const pulled = defineAction<void>('oars.pulled');
 const oars = definePlugin({
-  id: 'oars', hooks: [rowed, pulled],
+  id: 'oars',
+  hooks: [rowed, pulled],
   setup(_services, plugin) {
-    for (const [path, action] of [['/row', rowed], ['/pull', pulled]] as const) {
+    for (const [path, action] of [
+      ['/row', rowed],
+      ['/pull', pulled],
+    ] as const) {
       plugin.route(pages, { method: 'post', path, can: 'public', options: { csrf: false } })(async () => {
         await plugin.emit(action, undefined);
         return redirect('/');
@@ -25,11 +29,12 @@ const oars = definePlugin({
 const busy = definePlugin({ id: 'busy', setup: (_services, plugin) => plugin.on(rowed, work) });
 const later = definePlugin({
   id: 'later',
-  setup: (_services, plugin) => plugin.on(pulled, async () => {
-    // Long after whoever raised it has gone on.
-    await sleep(300);
-    work();
-  }),
+  setup: (_services, plugin) =>
+    plugin.on(pulled, async () => {
+      // Long after whoever raised it has gone on.
+      await sleep(300);
+      work();
+    }),
 });
 
 let forum: PanelForum;
@@ -37,18 +42,27 @@ beforeAll(async () => void (forum = await startPanel([oars, busy, later])), 180_
 afterAll(() => forum?.[Symbol.asyncDispose]());
 
 describe('a listener that keeps the whole server waiting', () => {
-  it.for([['busy', '/row', rowed.id], ['later', '/pull', pulled.id]] as const)('is shown with its plugin, and logged: %s', async ([plugin, path, action]) => {
+  it.for([
+    ['busy', '/row', rowed.id],
+    ['later', '/pull', pulled.id],
+  ] as const)('is shown with its plugin, and logged: %s', async ([plugin, path, action]) => {
     const ada = await forum.session('ada');
     for (let time = 0; time < 2; time++) {
       expect((await forum.client().post(path)).status).toBe(303);
       await sleep(700);
     }
-    const { blocks } = (await ada.get('/admin/plugins', { accept: 'application/json' })).body.plugins.find(({ id }: { id: string }) => id === plugin);
+    const { blocks } = (await ada.get('/admin/plugins', { accept: 'application/json' })).body.plugins.find(
+      ({ id }: { id: string }) => id === plugin,
+    );
     expect(blocks.task).toBe(`action ${action}`);
     expect(blocks.count).toBeGreaterThanOrEqual(2);
     expect(blocks.longest).toBeGreaterThanOrEqual(BLOCK - 60);
-    expect((await ada.get('/admin/plugins')).text).toContain(`Kept the whole server waiting ${blocks.count} times, for ${blocks.longest} ms at the longest, the last time in action ${action}.`);
-    const told = forum.lines.filter((line) => line['plugin'] === plugin && line.message.startsWith('kept the whole process from running'));
+    expect((await ada.get('/admin/plugins')).text).toContain(
+      `Kept the whole server waiting ${blocks.count} times, for ${blocks.longest} ms at the longest, the last time in action ${action}.`,
+    );
+    const told = forum.lines.filter(
+      (line) => line['plugin'] === plugin && line.message.startsWith('kept the whole process from running'),
+    );
     expect(told).toEqual([expect.objectContaining({ level: 'warn', task: `action ${action}` })]);
   });
 });

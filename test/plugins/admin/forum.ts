@@ -17,11 +17,28 @@ export interface PanelForum extends TestApp {
 
 /** The panel on the plugins it stands on, with somebody of each level. */
 export async function startPanel(extra: readonly Plugin[] = []): Promise<PanelForum> {
-  const real = await loadPlugins(resolve(import.meta.dirname, '../../..'), ['cache', 'secrets', 'access', 'limits', 'protection', 'accounts', 'api', 'markdown', 'web', 'admin'], testLog);
-  const forum = await startApp({ plugins: [...real, ...extra], required: ['admin'], settings: { 'login.attempt_rate_limit': 100_000, 'email.mx_validation': false, 'pages.rate_limit': 100_000 } });
+  const real = await loadPlugins(
+    resolve(import.meta.dirname, '../../..'),
+    ['cache', 'secrets', 'access', 'limits', 'protection', 'accounts', 'api', 'markdown', 'web', 'admin'],
+    testLog,
+  );
+  const forum = await startApp({
+    plugins: [...real, ...extra],
+    required: ['admin'],
+    settings: { 'login.attempt_rate_limit': 100_000, 'email.mx_validation': false, 'pages.rate_limit': 100_000 },
+  });
   const create = (username: string, level: Level): Promise<Account> =>
-    forum.app.service(Accounts).create({ username, email: `${username}@forum.test`, password: PASSWORD, groupId: forum.app.service(Access).groupOf(level).id });
-  const accounts = { mira: await create('mira', 'member'), otto: await create('otto', 'moderator'), ada: await create('ada', 'admin') };
+    forum.app.service(Accounts).create({
+      username,
+      email: `${username}@forum.test`,
+      password: PASSWORD,
+      groupId: forum.app.service(Access).groupOf(level).id,
+    });
+  const accounts = {
+    mira: await create('mira', 'member'),
+    otto: await create('otto', 'moderator'),
+    ada: await create('ada', 'admin'),
+  };
   const session = async (username: string): Promise<Client> => {
     const client = forum.client();
     await client.login(username, PASSWORD);

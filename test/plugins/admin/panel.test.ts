@@ -10,12 +10,22 @@ const boats = definePlugin({
   needs: { admin: Admin },
   hooks: [floats],
   setup({ admin }, plugin) {
-    plugin.on(floats, (): string => { throw new Error('no sight'); });
-    plugin.route(pages, { method: 'post', path: '/rafts', can: 'public', options: { csrf: false } })(async () => redirect(await plugin.filter(floats, '/', undefined)));
+    plugin.on(floats, (): string => {
+      throw new Error('no sight');
+    });
+    plugin.route(pages, { method: 'post', path: '/rafts', can: 'public', options: { csrf: false } })(async () =>
+      redirect(await plugin.filter(floats, '/', undefined)),
+    );
     plugin.extend(adminSections, { group: 'content' as const, label: 'Boats', href: '/admin/boats' });
-    plugin.extend(adminTiles, { label: 'Boats', href: '/admin/boats', value: async () => ({ text: '<12>', state: 'good' }) });
+    plugin.extend(adminTiles, {
+      label: 'Boats',
+      href: '/admin/boats',
+      value: async () => ({ text: '<12>', state: 'good' }),
+    });
     plugin.extend(adminTiles, { label: 'Sunk', value: () => Promise.reject(new Error('glug')) });
-    plugin.route(pages, { method: 'get', path: '/admin/boats', can: administer, options: { login: true } })(() => admin.view('@admin/dashboard', { title: 'All boats' }, { tiles: [] }));
+    plugin.route(pages, { method: 'get', path: '/admin/boats', can: administer, options: { login: true } })(() =>
+      admin.view('@admin/dashboard', { title: 'All boats' }, { tiles: [] }),
+    );
   },
 });
 
@@ -26,7 +36,16 @@ beforeAll(async () => {
 afterAll(() => forum[Symbol.asyncDispose]());
 const json = { accept: 'application/json' };
 const READS = ['/admin', '/admin/settings', '/admin/settings/api', '/admin/plugins', '/admin/users', '/admin/jobs'];
-const WRITES = ['/admin/settings/save', '/admin/settings/reset', '/admin/plugins/enable', '/admin/plugins/disable', '/admin/plugins/release', '/admin/users/save', '/admin/users/end-sessions', '/admin/jobs/retry'];
+const WRITES = [
+  '/admin/settings/save',
+  '/admin/settings/reset',
+  '/admin/plugins/enable',
+  '/admin/plugins/disable',
+  '/admin/plugins/release',
+  '/admin/users/save',
+  '/admin/users/end-sessions',
+  '/admin/jobs/retry',
+];
 
 describe('the panel', () => {
   it('sends guests to log in and back', async () => {
@@ -60,20 +79,32 @@ describe('the panel', () => {
     expect(status).toBe(200);
     expect(text).toContain('<h1>All boats</h1>');
     expect(text).toMatch(/href="\/admin\/boats" aria-current="page">Boats</);
-    for (const path of ['/admin', '/admin/settings', '/admin/plugins', '/admin/users', '/admin/jobs']) expect(text).toContain(`href="${path}"`);
+    for (const path of ['/admin', '/admin/settings', '/admin/plugins', '/admin/users', '/admin/jobs'])
+      expect(text).toContain(`href="${path}"`);
     expect((await ada.get('/admin/settings/api')).text).toMatch(/href="\/admin\/settings" aria-current="page"/);
   });
 
   it('says on its first page which plugin refuses everything it should check, with the switch to turn it off', async () => {
     const ada = await forum.session('ada');
     const refused = await ada.post('/rafts', {}, json);
-    expect([refused.status, refused.headers.get('retry-after'), refused.body.error]).toEqual([503, '60', expect.stringContaining('The plugin "boats" could not check this, so it was refused: no sight')]);
+    expect([refused.status, refused.headers.get('retry-after'), refused.body.error]).toEqual([
+      503,
+      '60',
+      expect.stringContaining('The plugin "boats" could not check this, so it was refused: no sight'),
+    ]);
     const guest = await forum.client().post('/rafts', {}, json);
-    expect([guest.status, guest.body.error]).toEqual([503, 'This cannot be checked at the moment, so it was not accepted; try again in a minute']);
+    expect([guest.status, guest.body.error]).toEqual([
+      503,
+      'This cannot be checked at the moment, so it was not accepted; try again in a minute',
+    ]);
     const { body, text } = { ...(await ada.get('/admin', json)), text: (await ada.get('/admin')).text };
-    expect(body.alerts).toEqual([expect.objectContaining({ kind: 'refusing', id: 'boats', text: expect.stringContaining('no sight'), on: true })]);
+    expect(body.alerts).toEqual([
+      expect.objectContaining({ kind: 'refusing', id: 'boats', text: expect.stringContaining('no sight'), on: true }),
+    ]);
     expect(text).toMatch(/cannot check what it has to[^]*action="\/admin\/plugins\/disable"[^]*value="boats"/);
-    expect((await ada.get('/admin/plugins', json)).body.plugins.find(({ id }: { id: string }) => id === 'boats').tasks).toContainEqual(expect.objectContaining({ refusing: true }));
+    expect(
+      (await ada.get('/admin/plugins', json)).body.plugins.find(({ id }: { id: string }) => id === 'boats').tasks,
+    ).toContainEqual(expect.objectContaining({ refusing: true }));
   });
 
   it('collects tiles; one that fails does not take the others with it', async () => {
@@ -96,12 +127,15 @@ describe('/admin/plugins', () => {
     const on = await ada.submit('/admin/plugins/enable', { id: 'boats' });
     expect([on.status, on.headers.get('location')]).toEqual([303, '/admin/plugins']);
     expect((await ada.get('/admin/boats')).status).toBe(200);
-    expect(forum.lines).toContainEqual(expect.objectContaining({ message: 'a plugin was switched off', username: 'ada', target: 'boats' }));
+    expect(forum.lines).toContainEqual(
+      expect.objectContaining({ message: 'a plugin was switched off', username: 'ada', target: 'boats' }),
+    );
   });
 
   it('keeps on what the panel needs, and knows no unknown plugin', async () => {
     const ada = await forum.session('ada');
-    for (const id of ['admin', 'web', 'accounts']) expect((await ada.post('/admin/plugins/disable', { id }, json)).status).toBe(409);
+    for (const id of ['admin', 'web', 'accounts'])
+      expect((await ada.post('/admin/plugins/disable', { id }, json)).status).toBe(409);
     expect((await ada.post('/admin/plugins/disable', { id: 'nothing' }, json)).status).toBe(404);
     expect((await ada.post('/admin/plugins/enable', {}, json)).status).toBe(400);
   });
@@ -111,7 +145,9 @@ describe('/admin/plugins', () => {
     for (let visit = 0; visit < 6; visit++) await ada.get('/admin');
     const boatsNow = async (): Promise<{ task: string; quarantined: boolean; lastError: string }[]> =>
       (await ada.get('/admin/plugins', json)).body.plugins.find((one: { id: string }) => one.id === 'boats').tasks;
-    expect(await boatsNow()).toContainEqual(expect.objectContaining({ task: 'tile Sunk', quarantined: true, lastError: 'glug' }));
+    expect(await boatsNow()).toContainEqual(
+      expect.objectContaining({ task: 'tile Sunk', quarantined: true, lastError: 'glug' }),
+    );
     expect((await ada.get('/admin/plugins')).text).toContain('partly set aside');
     expect((await ada.submit('/admin/plugins/release', { id: 'boats' })).status).toBe(303);
     expect((await boatsNow()).find(({ task }) => task === 'tile Sunk')?.quarantined).toBe(false);
@@ -121,7 +157,8 @@ describe('/admin/plugins', () => {
 describe('/admin/users', () => {
   it('finds members by name or e-mail and by group', async () => {
     const ada = await forum.session('ada');
-    const names = async (query: string): Promise<string[]> => (await ada.get(`/admin/users${query}`, json)).body.users.map((user: { username: string }) => user.username);
+    const names = async (query: string): Promise<string[]> =>
+      (await ada.get(`/admin/users${query}`, json)).body.users.map((user: { username: string }) => user.username);
     expect(await names('')).toEqual(['ada', 'mira', 'otto']);
     expect(await names('?q=OTT')).toEqual(['otto']);
     expect(await names('?q=mira%40forum')).toEqual(['mira']);
@@ -136,8 +173,19 @@ describe('/admin/users', () => {
     const answer = await ada.post('/admin/users/save', { id: forum.accounts.mira.id, group_id: group }, json);
     expect([answer.status, answer.body.user.group.id]).toEqual([200, group]);
     expect((await mira.get('/settings/profile')).status).toBe(303);
-    expect((await ada.submit('/admin/users/save', { id: forum.accounts.mira.id, group_id: forum.accounts.mira.groupId })).headers.get('location')).toBe('/admin/users?q=mira');
-    expect(forum.lines).toContainEqual(expect.objectContaining({ message: 'a member was changed', username: 'ada', target: forum.accounts.mira.id, to: group }));
+    expect(
+      (
+        await ada.submit('/admin/users/save', { id: forum.accounts.mira.id, group_id: forum.accounts.mira.groupId })
+      ).headers.get('location'),
+    ).toBe('/admin/users?q=mira');
+    expect(forum.lines).toContainEqual(
+      expect.objectContaining({
+        message: 'a member was changed',
+        username: 'ada',
+        target: forum.accounts.mira.id,
+        to: group,
+      }),
+    );
   });
 
   it('disables and enables an account', async () => {
@@ -175,6 +223,9 @@ describe('/admin/jobs', () => {
   it('reports durable work, and puts failed work back', async () => {
     const ada = await forum.session('ada');
     expect((await ada.get('/admin/jobs', json)).body).toMatchObject({ success: true, jobs: expect.any(Array) });
-    expect((await ada.post('/admin/jobs/retry', { listener: 'boats/job:none' }, json)).body).toEqual({ success: true, count: 0 });
+    expect((await ada.post('/admin/jobs/retry', { listener: 'boats/job:none' }, json)).body).toEqual({
+      success: true,
+      count: 0,
+    });
   });
 });

@@ -29,7 +29,11 @@ afterAll(() => forum[Symbol.asyncDispose]());
 
 const json = { accept: 'application/json' };
 const value = (key: string): unknown => forum.app.service(Settings).get(key);
-const stored = (key: string): boolean => forum.app.service(Settings).list().find((one) => one.key === key)!.stored;
+const stored = (key: string): boolean =>
+  forum.app
+    .service(Settings)
+    .list()
+    .find((one) => one.key === key)!.stored;
 const page = async (): Promise<string> => (await ada.get('/admin/settings/boats')).text;
 
 describe('/admin/settings', () => {
@@ -45,8 +49,22 @@ describe('/admin/settings', () => {
   it('gives programs values and defaults, but never a secret', async () => {
     await forum.app.service(Settings).set({ 'boats.key': 'hush-hush' });
     const { body, text } = await ada.get('/admin/settings', json);
-    expect(body.settings).toContainEqual({ key: 'boats.length', plugin: 'boats', group: 'boats', stored: false, secret: false, value: 6, default: 6 });
-    expect(body.settings).toContainEqual({ key: 'boats.key', plugin: 'boats', group: 'boats', stored: true, secret: true });
+    expect(body.settings).toContainEqual({
+      key: 'boats.length',
+      plugin: 'boats',
+      group: 'boats',
+      stored: false,
+      secret: false,
+      value: 6,
+      default: 6,
+    });
+    expect(body.settings).toContainEqual({
+      key: 'boats.key',
+      plugin: 'boats',
+      group: 'boats',
+      stored: true,
+      secret: true,
+    });
     expect(text + (await page())).not.toContain('hush-hush');
   });
 
@@ -65,28 +83,57 @@ describe('POST /admin/settings/save', () => {
   it('takes typed values from programs, all or none', async () => {
     const answer = await ada.post('/admin/settings/save', { 'boats.length': 7, 'boats.crew': ['mira'] }, json);
     expect(answer.status).toBe(200);
-    expect(answer.body.settings.map((one: { key: string; value: unknown }) => [one.key, one.value])).toEqual([['boats.length', 7], ['boats.crew', ['mira']]]);
+    expect(answer.body.settings.map((one: { key: string; value: unknown }) => [one.key, one.value])).toEqual([
+      ['boats.length', 7],
+      ['boats.crew', ['mira']],
+    ]);
     expect([value('boats.length'), value('boats.crew')]).toEqual([7, ['mira']]);
 
     const refused = await ada.post('/admin/settings/save', { 'boats.length': 8, 'boats.rig': 'barque' }, json);
     expect([refused.status, refused.body.details[0].field]).toEqual([400, 'boats.rig']);
     expect(value('boats.length')).toBe(7);
-    expect((await ada.post('/admin/settings/save', { 'boats.wheels': 4 }, json)).body.details).toEqual([{ field: 'boats.wheels', message: 'is not a setting of any installed plugin' }]);
+    expect((await ada.post('/admin/settings/save', { 'boats.wheels': 4 }, json)).body.details).toEqual([
+      { field: 'boats.wheels', message: 'is not a setting of any installed plugin' },
+    ]);
     expect((await ada.post('/admin/settings/save', { 'boats.note': 'x' }, json)).status).toBe(400);
   });
 
   it('takes forms, whose texts become numbers, switches, lists and structures', async () => {
     const answer = await ada.submit('/admin/settings/save', {
-      _group: 'boats', 'boats.name': 'Folkboat', 'boats.length': '9', 'boats.afloat': 'false', 'boats.crew[]': 'otto', 'boats.rig': 'ketch', 'boats.place': '{"north":60,"east":20}',
+      _group: 'boats',
+      'boats.name': 'Folkboat',
+      'boats.length': '9',
+      'boats.afloat': 'false',
+      'boats.crew[]': 'otto',
+      'boats.rig': 'ketch',
+      'boats.place': '{"north":60,"east":20}',
     });
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/admin/settings/boats']);
-    expect(['name', 'length', 'afloat', 'crew', 'rig', 'place'].map((key) => value(`boats.${key}`))).toEqual(['Folkboat', 9, false, ['otto'], 'ketch', { north: 60, east: 20 }]);
+    expect(['name', 'length', 'afloat', 'crew', 'rig', 'place'].map((key) => value(`boats.${key}`))).toEqual([
+      'Folkboat',
+      9,
+      false,
+      ['otto'],
+      'ketch',
+      { north: 60, east: 20 },
+    ]);
   });
 
   it('stores only what a form changed', async () => {
     await forum.app.service(Settings).reset(['boats.name', 'boats.length', 'boats.afloat', 'boats.rig']);
-    await ada.submit('/admin/settings/save', { _group: 'boats', 'boats.name': 'Snipa', 'boats.length': '6', 'boats.afloat': 'true', 'boats.rig': 'sloop' });
-    expect(['name', 'length', 'afloat', 'rig'].map((key) => stored(`boats.${key}`))).toEqual([true, false, false, false]);
+    await ada.submit('/admin/settings/save', {
+      _group: 'boats',
+      'boats.name': 'Snipa',
+      'boats.length': '6',
+      'boats.afloat': 'true',
+      'boats.rig': 'sloop',
+    });
+    expect(['name', 'length', 'afloat', 'rig'].map((key) => stored(`boats.${key}`))).toEqual([
+      true,
+      false,
+      false,
+      false,
+    ]);
   });
 
   it('leaves a secret as it is when its field is empty, and changes it otherwise', async () => {
@@ -98,19 +145,33 @@ describe('POST /admin/settings/save', () => {
   });
 
   it('shows a refused form again with what was typed', async () => {
-    for (const [field, typed, message] of [['boats.length', 'long', 'must be integer'], ['boats.length', '99', 'must be &lt;'], ['boats.place', '{north', 'is not valid JSON']] as const) {
-      const { status, text } = await ada.submit('/admin/settings/save', { _group: 'boats', 'boats.name': 'Typed name', [field]: typed });
+    for (const [field, typed, message] of [
+      ['boats.length', 'long', 'must be integer'],
+      ['boats.length', '99', 'must be &lt;'],
+      ['boats.place', '{north', 'is not valid JSON'],
+    ] as const) {
+      const { status, text } = await ada.submit('/admin/settings/save', {
+        _group: 'boats',
+        'boats.name': 'Typed name',
+        [field]: typed,
+      });
       expect([status, text.includes(message)], `${field} ${typed}`).toEqual([400, true]);
       expect(text).toContain('value="Typed name"');
     }
-    const expired = await ada.submit('/admin/settings/save', { _group: 'boats', 'boats.name': 'Typed name', _csrf: 'old' });
+    const expired = await ada.submit('/admin/settings/save', {
+      _group: 'boats',
+      'boats.name': 'Typed name',
+      _csrf: 'old',
+    });
     expect([expired.status, expired.text.includes('value="Typed name"')]).toEqual([403, true]);
     expect(value('boats.name')).not.toBe('Typed name');
   });
 
   it('logs who changed which settings, and no value', async () => {
     await ada.post('/admin/settings/save', { 'boats.key': 'very-secret', 'boats.name': 'Logged' }, json);
-    const line = forum.lines.findLast((one) => one.message === 'settings were changed' && JSON.stringify(one).includes('boats.key'));
+    const line = forum.lines.findLast(
+      (one) => one.message === 'settings were changed' && JSON.stringify(one).includes('boats.key'),
+    );
     expect(line).toMatchObject({ username: 'ada', settings: expect.arrayContaining(['boats.key', 'boats.name']) });
     expect(JSON.stringify(forum.lines)).not.toMatch(/very-secret|"Logged"/);
   });
@@ -131,7 +192,11 @@ describe('POST /admin/settings/reset', () => {
     await forum.app.service(Settings).set({ 'boats.length': 12 });
     expect(await page()).toMatch(/formaction="\/admin\/settings\/reset"[^>]* name="key" value="boats.length"/);
     const answer = await ada.submit('/admin/settings/reset', { key: 'boats.length' });
-    expect([answer.status, answer.headers.get('location'), value('boats.length')]).toEqual([303, '/admin/settings/boats', 6]);
+    expect([answer.status, answer.headers.get('location'), value('boats.length')]).toEqual([
+      303,
+      '/admin/settings/boats',
+      6,
+    ]);
     expect(await page()).not.toContain('value="boats.length"');
     expect((await ada.post('/admin/settings/reset', { key: 'boats.wheels' }, json)).status).toBe(404);
   });

@@ -27,10 +27,13 @@ function write(id: string, files: Files = {}, more: object = {}): void {
   }
 }
 const set = (theme: string): Promise<void> => forum.app.service(Settings).set({ 'site.theme': theme });
-const save = (theme: string) => ada.post('/admin/settings/save', { 'site.theme': theme }, { accept: 'application/json' });
+const save = (theme: string) =>
+  ada.post('/admin/settings/save', { 'site.theme': theme }, { accept: 'application/json' });
 async function doctor(): Promise<readonly string[]> {
   const lines: string[] = [];
-  await runCommand(forum.app, ['doctor'], { print: (line: string) => void lines.push(line) } as never).catch((error: Error) => lines.push(error.message));
+  await runCommand(forum.app, ['doctor'], { print: (line: string) => void lines.push(line) } as never).catch(
+    (error: Error) => lines.push(error.message),
+  );
   return lines;
 }
 const front = async (): Promise<string> => {
@@ -41,17 +44,61 @@ const front = async (): Promise<string> => {
 describe('a theme that cannot be used is refused when it is chosen, with file, line and remedy:', () => {
   const HEADER = 'templates/partials/header.hbs';
   it.each<[string, Files, RegExp, object?]>([
-    ['one with a block left open', { [HEADER]: '<header>\n{{#if a}}\n</header>' }, / themes\/broken\/templates\/partials\/header\.hbs:\d+: .*Correct that, or choose another theme/],
-    ['one with an unknown helper', { [HEADER]: '<header>\n\n{{shout "a"}}</header>' }, /header\.hbs:3: unknown helper "shout"/],
-    ['one that leaves out what a helper needs', { [HEADER]: '<header>\n{{#each}}a{{/each}}</header>' }, /header\.hbs:2: "each" takes 1/],
-    ['one with a partial that is nowhere', { [HEADER]: '{{> partials/nothing}}' }, /header\.hbs:1: there is no template "partials\/nothing"/],
-    ['one whose pieces include each other', { 'templates/partials/badge.hbs': '{{> partials/stat}}', 'templates/partials/stat.hbs': '{{> partials/badge}}' }, /includes itself/],
-    ['one that breaks a piece of one page only', { 'templates/partials/stat.hbs': '{{{text}}}' }, /stat\.hbs:1: prints without escaping/],
-    ['one that breaks the page of a plugin', { 'templates/plugins/admin/dashboard.hbs': '\n<a href="{{a}}">' }, /plugins\/admin\/dashboard\.hbs:2: write the whole of href/],
-    ['one with a colour that is none', { 'tokens.json': { color: { text: { light: 'black' } } } }, /token "text" is "black"; write oklch/],
-    ['one with a token of another kind', { 'tokens.json': { measure: 'wide' } }, /broken\/tokens\.json: measure must be number/],
-    ['one whose tokens are no JSON', { 'tokens.json': '{\n "space": [1 2]\n}' }, /^themes\/broken\/tokens\.json:2: is not valid JSON/],
-    ['one with an icon that is markup', { 'icons.json': { bell: ['<script>'] } }, /icon "bell" must be a list of SVG path data/],
+    [
+      'one with a block left open',
+      { [HEADER]: '<header>\n{{#if a}}\n</header>' },
+      / themes\/broken\/templates\/partials\/header\.hbs:\d+: .*Correct that, or choose another theme/,
+    ],
+    [
+      'one with an unknown helper',
+      { [HEADER]: '<header>\n\n{{shout "a"}}</header>' },
+      /header\.hbs:3: unknown helper "shout"/,
+    ],
+    [
+      'one that leaves out what a helper needs',
+      { [HEADER]: '<header>\n{{#each}}a{{/each}}</header>' },
+      /header\.hbs:2: "each" takes 1/,
+    ],
+    [
+      'one with a partial that is nowhere',
+      { [HEADER]: '{{> partials/nothing}}' },
+      /header\.hbs:1: there is no template "partials\/nothing"/,
+    ],
+    [
+      'one whose pieces include each other',
+      { 'templates/partials/badge.hbs': '{{> partials/stat}}', 'templates/partials/stat.hbs': '{{> partials/badge}}' },
+      /includes itself/,
+    ],
+    [
+      'one that breaks a piece of one page only',
+      { 'templates/partials/stat.hbs': '{{{text}}}' },
+      /stat\.hbs:1: prints without escaping/,
+    ],
+    [
+      'one that breaks the page of a plugin',
+      { 'templates/plugins/admin/dashboard.hbs': '\n<a href="{{a}}">' },
+      /plugins\/admin\/dashboard\.hbs:2: write the whole of href/,
+    ],
+    [
+      'one with a colour that is none',
+      { 'tokens.json': { color: { text: { light: 'black' } } } },
+      /token "text" is "black"; write oklch/,
+    ],
+    [
+      'one with a token of another kind',
+      { 'tokens.json': { measure: 'wide' } },
+      /broken\/tokens\.json: measure must be number/,
+    ],
+    [
+      'one whose tokens are no JSON',
+      { 'tokens.json': '{\n "space": [1 2]\n}' },
+      /^themes\/broken\/tokens\.json:2: is not valid JSON/,
+    ],
+    [
+      'one with an icon that is markup',
+      { 'icons.json': { bell: ['<script>'] } },
+      /icon "bell" must be a list of SVG path data/,
+    ],
     ['one with texts of another kind', { 'locales/de.json': { 'log-in': 7 } }, /locales\/de\.json: log-in must/],
     ['one in a language that is none', { 'locales/d_e.json': {} }, /locales\/d_e\.json: its name must be a language/],
     ['one that names a style sheet it lacks', {}, /names the style sheet "css\/sea\.css"/, { styles: ['css/sea.css'] }],
@@ -69,14 +116,20 @@ describe('a theme that cannot be used is refused when it is chosen, with file, l
   it('one that is not there, in the form of the panel and on the command line too', async () => {
     const { status, text } = await ada.post('/admin/settings/save', { _group: 'appearance', 'site.theme': 'harbour' });
     expect([status, text.includes('There is no theme &quot;harbour&quot;; install it')]).toEqual([400, true]);
-    await expect(runCommand(forum.app, ['setting', 'set', 'site.theme', 'harbour'], { print: () => {} } as never)).rejects.toThrow('There is no theme "harbour"');
+    await expect(
+      runCommand(forum.app, ['setting', 'set', 'site.theme', 'harbour'], { print: () => {} } as never),
+    ).rejects.toThrow('There is no theme "harbour"');
     expect(forum.app.service(Settings).get('site.theme')).toBe('default');
   });
 
   it('one whose parent is broken', async () => {
     write('parent', { [HEADER]: '{{shout}}{{shout "a"}}' });
     write('child', {}, { extends: 'parent' });
-    await expect(set('child')).rejects.toMatchObject({ details: [{ message: expect.stringContaining('themes/parent/templates/partials/header.hbs:1: unknown helper "shout"') }] });
+    await expect(set('child')).rejects.toMatchObject({
+      details: [
+        { message: expect.stringContaining('themes/parent/templates/partials/header.hbs:1: unknown helper "shout"') },
+      ],
+    });
   });
 });
 
@@ -96,8 +149,12 @@ describe('a theme that breaks while it is used', () => {
     }
     expect(forum.lines.some(({ message }) => message.startsWith('the theme can no longer be used'))).toBe(true);
     expect((await ada.get('/admin')).text).toContain('cannot be used as it is');
-    expect((await ada.get('/admin/settings/appearance')).text).toContain('themes/harbour/tokens.json:1: is not valid JSON');
-    expect(await doctor()).toContainEqual(expect.stringMatching(/✗ the setting site\.theme cannot be used: themes\/harbour\/tokens\.json:1/));
+    expect((await ada.get('/admin/settings/appearance')).text).toContain(
+      'themes/harbour/tokens.json:1: is not valid JSON',
+    );
+    expect(await doctor()).toContainEqual(
+      expect.stringMatching(/✗ the setting site\.theme cannot be used: themes\/harbour\/tokens\.json:1/),
+    );
     write('harbour', GOOD);
     await set('harbour');
     await plugins.disable('boats');

@@ -15,7 +15,11 @@ let seen = 0;
 beforeAll(async () => {
   forum = await startApp({ environment: { trustedProxies: ['127.0.0.1'] } });
   const create = async (username: string, groupId: string): Promise<string> =>
-    (await forum.app.service(Accounts).create({ username, email: `${username}@forum.test`, password: PASSWORD, groupId })).id;
+    (
+      await forum.app
+        .service(Accounts)
+        .create({ username, email: `${username}@forum.test`, password: PASSWORD, groupId })
+    ).id;
   await create('root', 'admin');
   await create('second', 'admin');
   await create('mia', 'moderator');
@@ -26,9 +30,15 @@ beforeAll(async () => {
 afterAll(() => forum[Symbol.asyncDispose]());
 
 /** The mails since the last look, once there are as many. */
-async function next(count: number): Promise<readonly { readonly to: string | undefined; readonly subject: string | undefined; readonly body: string }[]> {
+async function next(
+  count: number,
+): Promise<
+  readonly { readonly to: string | undefined; readonly subject: string | undefined; readonly body: string }[]
+> {
   await vi.waitFor(async () => expect((await mailsOf(forum)).length).toBeGreaterThanOrEqual(seen + count), PATIENCE);
-  const found = (await mailsOf(forum)).slice(seen).map(({ headers, body }) => ({ to: headers['to'], subject: headers['subject'], body }));
+  const found = (await mailsOf(forum))
+    .slice(seen)
+    .map(({ headers, body }) => ({ to: headers['to'], subject: headers['subject'], body }));
   seen += found.length;
   return found;
 }
@@ -36,7 +46,15 @@ async function next(count: number): Promise<readonly { readonly to: string | und
 describe('all administrators, and nobody else, are told by mail', () => {
   test('of a setting that defends accounts, by whom, when and from where, without its value', async () => {
     const secret = 'whsec_c2VjcmV0LXNlY3JldC1zZWNyZXQtMTIz';
-    expect((await root.post('/admin/settings/save', { 'security.password_min_length': 11, 'webhooks.inbound_secret': secret, 'site.name': 'Quay' }, asJson)).status).toBe(200);
+    expect(
+      (
+        await root.post(
+          '/admin/settings/save',
+          { 'security.password_min_length': 11, 'webhooks.inbound_secret': secret, 'site.name': 'Quay' },
+          asJson,
+        )
+      ).status,
+    ).toBe(200);
     const mails = await next(2);
     expect(new Set(mails.map(({ to }) => to))).toEqual(new Set(['root@forum.test', 'second@forum.test']));
     expect(mails[0]!.body).toContain('security.password_min_length, webhooks.inbound_secret');
@@ -47,7 +65,9 @@ describe('all administrators, and nobody else, are told by mail', () => {
   });
 
   test('of nothing where the change is refused', async () => {
-    expect((await root.post('/admin/settings/save', { 'security.bcrypt_cost': 9 }, asJson)).body.details[0].field).toBe('security.bcrypt_cost');
+    expect((await root.post('/admin/settings/save', { 'security.bcrypt_cost': 9 }, asJson)).body.details[0].field).toBe(
+      'security.bcrypt_cost',
+    );
     expect(await forum.app.data.all(sql`select 1 from mail_message where sealed is not null`)).toEqual([]);
   });
 
@@ -55,7 +75,10 @@ describe('all administrators, and nobody else, are told by mail', () => {
     await root.post('/admin/users/save', { id: bob, group_id: 'moderator' }, asJson);
     const mails = await next(2);
     expect(new Set(mails.map(({ to }) => to))).toEqual(new Set(['root@forum.test', 'second@forum.test']));
-    expect([mails[0]!.subject, mails[0]!.body.includes('from 198.51.100.7')]).toEqual(['bob was given more rights', true]);
+    expect([mails[0]!.subject, mails[0]!.body.includes('from 198.51.100.7')]).toEqual([
+      'bob was given more rights',
+      true,
+    ]);
   });
 
   test('of a plugin that defends accounts, also of the one that sends mails', async () => {
@@ -75,8 +98,12 @@ test('a cost of hashes that was stored below the least one is lifted to it, with
   const { dataDir, databaseUrl } = before.app.environment;
   await using after = await startApp({ environment: { dataDir, databaseUrl, production: true } });
   expect(after.app.service(Settings).get('security.bcrypt_cost')).toBe(4);
-  expect(after.lines).toContainEqual(expect.objectContaining({ level: 'warn', setting: 'security.bcrypt_cost', stored: 4, used: 10 }));
+  expect(after.lines).toContainEqual(
+    expect.objectContaining({ level: 'warn', setting: 'security.bcrypt_cost', stored: 4, used: 10 }),
+  );
   await after.app.service(Accounts).create({ username: 'ada', email: 'ada@forum.test', password: PASSWORD });
-  const [row] = await after.app.data.all(sql<{ hash: string }>`select password_hash as hash from account where username = 'ada'`);
+  const [row] = await after.app.data.all(
+    sql<{ hash: string }>`select password_hash as hash from account where username = 'ada'`,
+  );
   expect(row?.hash).toMatch(/^\$2b\$10\$/);
 });

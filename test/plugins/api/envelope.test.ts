@@ -19,18 +19,30 @@ describe('an answer of the API', () => {
   });
 
   it('gives times in UTC with milliseconds', async () => {
-    expect((await forum.client().get('/api/probe/time')).body).toEqual({ success: true, at: '2026-03-04T05:06:07.089Z' });
+    expect((await forum.client().get('/api/probe/time')).body).toEqual({
+      success: true,
+      at: '2026-03-04T05:06:07.089Z',
+    });
   });
 
   it('that fails says so, why, with a stable code and the request’s id', async () => {
     const { status, body, headers } = await forum.client().get('/api/nothing/here');
     expect(status).toBe(404);
-    expect(body).toEqual({ success: false, error: 'Not found', code: 'not_found', request_id: headers.get('x-request-id') });
+    expect(body).toEqual({
+      success: false,
+      error: 'Not found',
+      code: 'not_found',
+      request_id: headers.get('x-request-id'),
+    });
   });
 
   it('names the methods of a path that knows others', async () => {
     const answer = await forum.client().request('POST', '/api/version');
-    expect([answer.status, answer.headers.get('allow'), answer.body.code]).toEqual([405, 'GET, HEAD, OPTIONS', 'method_not_allowed']);
+    expect([answer.status, answer.headers.get('allow'), answer.body.code]).toEqual([
+      405,
+      'GET, HEAD, OPTIONS',
+      'method_not_allowed',
+    ]);
   });
 
   it('to OPTIONS is empty and names them too', async () => {
@@ -39,9 +51,13 @@ describe('an answer of the API', () => {
   });
 
   it('to HEAD is that to GET without its body', async () => {
-    const [get, head] = [await forum.client().get('/api/probe/time'), await forum.client().request('HEAD', '/api/probe/time')];
+    const [get, head] = [
+      await forum.client().get('/api/probe/time'),
+      await forum.client().request('HEAD', '/api/probe/time'),
+    ];
     expect([head.status, head.text]).toEqual([200, '']);
-    for (const name of ['etag', 'content-type', 'content-length']) expect(head.headers.get(name)).toBe(get.headers.get(name));
+    for (const name of ['etag', 'content-type', 'content-length'])
+      expect(head.headers.get(name)).toBe(get.headers.get(name));
   });
 
   it('is not sent again to who has it', async () => {
@@ -67,7 +83,9 @@ describe('an answer of the API', () => {
     const { status, text, body } = await forum.client().get('/api/probe/broken');
     expect(status).toBe(500);
     expect(text).not.toMatch(/1234|probe\.ts|at /);
-    expect(forum.lines).toContainEqual(expect.objectContaining({ level: 'error', request: body.request_id, path: '/api/probe/broken' }));
+    expect(forum.lines).toContainEqual(
+      expect.objectContaining({ level: 'error', request: body.request_id, path: '/api/probe/broken' }),
+    );
   });
 
   it('asks to come back when the data cannot be reached', async () => {
@@ -77,16 +95,36 @@ describe('an answer of the API', () => {
 
   it('that differs from the route’s own promise is reported to who develops it', async () => {
     expect((await forum.client().get('/api/probe/wrong')).status).toBe(200);
-    expect(forum.lines).toContainEqual(expect.objectContaining({ level: 'error', path: '/probe/wrong', problems: [expect.objectContaining({ field: 'run' })] }));
+    expect(forum.lines).toContainEqual(
+      expect.objectContaining({
+        level: 'error',
+        path: '/probe/wrong',
+        problems: [expect.objectContaining({ field: 'run' })],
+      }),
+    );
     expect((await forum.client().get('/api/probe/talkative')).status).toBe(200);
-    expect(forum.lines).toContainEqual(expect.objectContaining({ path: '/probe/talkative', problems: [{ field: 'inner.secret', message: 'is not described' }] }));
+    expect(forum.lines).toContainEqual(
+      expect.objectContaining({
+        path: '/probe/talkative',
+        problems: [{ field: 'inner.secret', message: 'is not described' }],
+      }),
+    );
     expect((await forum.client().get('/api/probe/teapot')).status).toBe(418);
-    expect(forum.lines).toContainEqual(expect.objectContaining({ path: '/probe/teapot', problems: [{ field: 'status', message: '418 is not described' }] }));
+    expect(forum.lines).toContainEqual(
+      expect.objectContaining({
+        path: '/probe/teapot',
+        problems: [{ field: 'status', message: '418 is not described' }],
+      }),
+    );
   });
 });
 
 describe('a request body', () => {
-  const post = (body: NonNullable<RequestInit['body']>, headers: Record<string, string> = json, path = '/api/probe/optional'): Promise<Response> => raw(path, { method: 'POST', body, headers });
+  const post = (
+    body: NonNullable<RequestInit['body']>,
+    headers: Record<string, string> = json,
+    path = '/api/probe/optional',
+  ): Promise<Response> => raw(path, { method: 'POST', body, headers });
 
   it('may be absent, without a content type, where nothing is required', async () => {
     const answer = await raw('/api/probe/optional', { method: 'POST' });
@@ -94,7 +132,8 @@ describe('a request body', () => {
   });
 
   it('that is malformed is 400', async () => {
-    for (const body of ['{', '{"ids":[}', 'ids=1', '{"ids":["\uD800"', new Uint8Array([0x22, 0xff, 0x22])]) expect((await post(body)).status).toBe(400);
+    for (const body of ['{', '{"ids":[}', 'ids=1', '{"ids":["\uD800"', new Uint8Array([0x22, 0xff, 0x22])])
+      expect((await post(body)).status).toBe(400);
   });
 
   it('that is no object is 400', async () => {
@@ -102,7 +141,12 @@ describe('a request body', () => {
   });
 
   it('of another type is 415', async () => {
-    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/xml', 'application/json; charset=utf-16']) {
+    for (const type of [
+      'text/plain',
+      'application/x-www-form-urlencoded',
+      'application/xml',
+      'application/json; charset=utf-16',
+    ]) {
       expect((await post('{}', { 'content-type': type })).status, type).toBe(415);
     }
     expect((await post('{}', { ...json, 'content-encoding': 'gzip' })).status).toBe(415);
@@ -114,7 +158,8 @@ describe('a request body', () => {
     expect([declared.status, ((await declared.json()) as { code: string }).code]).toEqual([413, 'too_large']);
     const chunks = new ReadableStream({
       start(controller) {
-        for (let at = 0; at < large.length; at += 65_536) controller.enqueue(new TextEncoder().encode(large.slice(at, at + 65_536)));
+        for (let at = 0; at < large.length; at += 65_536)
+          controller.enqueue(new TextEncoder().encode(large.slice(at, at + 65_536)));
         controller.close();
       },
     });
@@ -123,7 +168,11 @@ describe('a request body', () => {
   });
 
   it('cannot reach prototypes, spelled out or escaped', async () => {
-    for (const body of ['{"__proto__":{"polluted":1},"ids":[]}', '{"\\u005f_proto__":{"polluted":1}}', '{"constructor":{"prototype":{"polluted":1}}}']) {
+    for (const body of [
+      '{"__proto__":{"polluted":1},"ids":[]}',
+      '{"\\u005f_proto__":{"polluted":1}}',
+      '{"constructor":{"prototype":{"polluted":1}}}',
+    ]) {
       expect((await post(body)).status).toBe(200);
       expect(({} as { polluted?: number }).polluted).toBeUndefined();
     }
@@ -138,8 +187,14 @@ describe('a request body', () => {
     const client = forum.client();
     await client.csrf();
     const { status, body } = await client.post('/api/probe/heartbeat', { name: 'x' });
-    expect([status, body.code, body.details.map((one: { field: string }) => one.field)]).toEqual([400, 'validation_failed', ['name']]);
-    expect((await client.post('/api/probe/heartbeat', {})).body.details).toEqual([{ field: 'name', message: 'is required' }]);
+    expect([status, body.code, body.details.map((one: { field: string }) => one.field)]).toEqual([
+      400,
+      'validation_failed',
+      ['name'],
+    ]);
+    expect((await client.post('/api/probe/heartbeat', {})).body.details).toEqual([
+      { field: 'name', message: 'is required' },
+    ]);
   });
 });
 

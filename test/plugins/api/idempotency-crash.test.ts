@@ -19,14 +19,24 @@ const answered = new Map<string, string>();
 
 beforeAll(async () => {
   place = await makeTestPlace();
-  await parley(place, 'install', '--admin-username', 'root', '--admin-email', 'root@forum.test', '--admin-password', PASSWORD);
+  await parley(
+    place,
+    'install',
+    '--admin-username',
+    'root',
+    '--admin-email',
+    'root@forum.test',
+    '--admin-password',
+    PASSWORD,
+  );
   server = await startServer(place);
   const client = createClient(server.url);
   await client.login('root', PASSWORD);
   const json = { accept: 'application/json' };
   await client.post('/admin/settings/save', { 'api.rate_limit_user': 1_000_000, 'posts.rate_limit': 1_000_000 }, json);
   token = (await client.post('/settings/security/api-token', undefined, json)).body.token;
-  discussion = (await client.post('/api/discussions', { title: 'A journal', content: 'begin', category_id: 'general' })).body.discussion_id;
+  discussion = (await client.post('/api/discussions', { title: 'A journal', content: 'begin', category_id: 'general' }))
+    .body.discussion_id;
 }, 120_000);
 afterAll(async () => {
   await server?.end('SIGKILL').catch(() => undefined);
@@ -36,7 +46,11 @@ afterAll(async () => {
 async function send(key: string, content: string): Promise<void> {
   unanswered.set(key, content);
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'idempotency-key': key };
-  const response = await fetch(`${server.url}/api/posts`, { method: 'POST', headers, body: JSON.stringify({ discussion_id: discussion, content }) });
+  const response = await fetch(`${server.url}/api/posts`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify({ discussion_id: discussion, content }),
+  });
   const answer = (await response.json()) as { post: { id: string } };
   expect(response.status, JSON.stringify(answer)).toBe(201);
   unanswered.delete(key);
@@ -70,7 +84,10 @@ test('what a killed server did not answer is sent again with its key, and everyt
   }
   const found: string[] = [];
   for (let more = true; more;) {
-    const response = await fetch(`${server.url}/api/discussions/${discussion}/posts?limit=100&offset=${found.length + 1}`, { headers: { authorization: `Bearer ${token}` } });
+    const response = await fetch(
+      `${server.url}/api/discussions/${discussion}/posts?limit=100&offset=${found.length + 1}`,
+      { headers: { authorization: `Bearer ${token}` } },
+    );
     const page = (await response.json()) as { posts: { id: string; content: string }[]; hasMore: boolean };
     for (const { id, content } of page.posts) expect(answered.get(content)).toBe(id);
     found.push(...page.posts.map(({ content }) => content));

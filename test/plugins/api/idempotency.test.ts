@@ -9,8 +9,12 @@ const forum = useForum();
 let discussion: string;
 let count = 0;
 const key = (): { 'idempotency-key': string } => ({ 'idempotency-key': `request ${++count}` });
-const reply = (client: Client, content: string, headers: Record<string, string>) => client.post('/api/posts', { discussion_id: discussion, content }, headers);
-const texts = async (): Promise<string[]> => (await forum.guest.get(`/api/discussions/${discussion}/posts?limit=100`)).body.posts.map((post: { content: string }) => post.content);
+const reply = (client: Client, content: string, headers: Record<string, string>) =>
+  client.post('/api/posts', { discussion_id: discussion, content }, headers);
+const texts = async (): Promise<string[]> =>
+  (await forum.guest.get(`/api/discussions/${discussion}/posts?limit=100`)).body.posts.map(
+    (post: { content: string }) => post.content,
+  );
 const times = async (content: string): Promise<number> => (await texts()).filter((text) => text === content).length;
 
 beforeAll(async () => {
@@ -24,10 +28,16 @@ describe('a creating request with an Idempotency-Key', () => {
     expect([first.status, first.headers.get('idempotency-replayed')]).toEqual([201, null]);
     for (let again = 0; again < 3; again++) {
       const answer = await reply(forum.as.ada, 'once', headers);
-      expect([answer.status, answer.text, answer.headers.get('idempotency-replayed')]).toEqual([201, first.text, 'true']);
+      expect([answer.status, answer.text, answer.headers.get('idempotency-replayed')]).toEqual([
+        201,
+        first.text,
+        'true',
+      ]);
     }
     expect(await times('once')).toBe(1);
-    expect(forum.happened.filter(({ action, payload }) => action === 'post.created' && payload.post.content === 'once')).toHaveLength(1);
+    expect(
+      forum.happened.filter(({ action, payload }) => action === 'post.created' && payload.post.content === 'once'),
+    ).toHaveLength(1);
   });
 
   test('starts one discussion, from JSON and from a form, with its lists fresh at once', async () => {
@@ -35,23 +45,41 @@ describe('a creating request with an Idempotency-Key', () => {
     const body = { title: 'Only one', content: 'x', category_id: 'general' };
     await forum.guest.get('/api/discussions');
     const first = await forum.as.ada.post('/api/discussions', body, headers);
-    const shown = async (): Promise<number> => (await forum.guest.get('/api/discussions')).body.discussions.filter(({ title }: { title: string }) => title === 'Only one').length;
+    const shown = async (): Promise<number> =>
+      (await forum.guest.get('/api/discussions')).body.discussions.filter(
+        ({ title }: { title: string }) => title === 'Only one',
+      ).length;
     expect([first.status, await shown()]).toEqual([201, 1]);
-    const again = await forum.as.ada.request('POST', '/api/discussions', { form: { ...body, _csrf: await forum.as.ada.csrf('/') }, headers });
+    const again = await forum.as.ada.request('POST', '/api/discussions', {
+      form: { ...body, _csrf: await forum.as.ada.csrf('/') },
+      headers,
+    });
     expect([again.status, again.text, await shown()]).toEqual([201, first.text, 1]);
   });
 
   test('is answered as one without a key is, tags that are new included', async () => {
-    const start = (title: string, headers?: Record<string, string>) => forum.as.ada.post('/api/discussions', { title, content: 'x', category_id: 'general', tags: [`about ${title}`] }, headers);
+    const start = (title: string, headers?: Record<string, string>) =>
+      forum.as.ada.post(
+        '/api/discussions',
+        { title, content: 'x', category_id: 'general', tags: [`about ${title}`] },
+        headers,
+      );
     const [plain, keyed] = [await start('plain'), await start('keyed', key())];
-    expect(keyed.body.discussion.tags).toEqual([expect.objectContaining({ name: plain.body.discussion.tags[0].name.replace('plain', 'keyed') })]);
-    const shape = (record: object): string[] => Object.entries(record).map(([name, value]) => `${name}: ${typeof value}`);
+    expect(keyed.body.discussion.tags).toEqual([
+      expect.objectContaining({ name: plain.body.discussion.tags[0].name.replace('plain', 'keyed') }),
+    ]);
+    const shape = (record: object): string[] =>
+      Object.entries(record).map(([name, value]) => `${name}: ${typeof value}`);
     expect(shape(keyed.body.discussion)).toEqual(shape(plain.body.discussion));
-    expect((await forum.guest.get('/api/tags')).body.tags.map(({ name }: { name: string }) => name)).toEqual(expect.arrayContaining(['about keyed', 'about plain']));
+    expect((await forum.guest.get('/api/tags')).body.tags.map(({ name }: { name: string }) => name)).toEqual(
+      expect.arrayContaining(['about keyed', 'about plain']),
+    );
   });
 
   test('is the same whether a session or a bearer token says who calls', async () => {
-    const { body: { token } } = await forum.as.bob.post('/settings/security/api-token', undefined, { accept: 'application/json' });
+    const {
+      body: { token },
+    } = await forum.as.bob.post('/settings/security/api-token', undefined, { accept: 'application/json' });
     const headers = key();
     const first = await reply(forum.guest, 'by token', { ...headers, authorization: `Bearer ${token}` });
     const again = await reply(forum.as.bob, 'by token', headers);
@@ -63,21 +91,33 @@ describe('a creating request with an Idempotency-Key', () => {
     const headers = key();
     await reply(forum.as.ada, 'first', headers);
     const other = await reply(forum.as.ada, 'second', headers);
-    expect([other.status, other.body.code, other.body.error]).toEqual([409, 'idempotency_key_reused', expect.stringContaining('use a new one')]);
-    const elsewhere = await forum.as.ada.post('/api/discussions', { title: 'T', content: 'first', category_id: 'general' }, headers);
+    expect([other.status, other.body.code, other.body.error]).toEqual([
+      409,
+      'idempotency_key_reused',
+      expect.stringContaining('use a new one'),
+    ]);
+    const elsewhere = await forum.as.ada.post(
+      '/api/discussions',
+      { title: 'T', content: 'first', category_id: 'general' },
+      headers,
+    );
     expect([elsewhere.status, await times('second')]).toEqual([409, 0]);
   });
 
   test('is a caller’s own: another’s request of the same key is another request', async () => {
     const headers = key();
-    const statuses = [await reply(forum.as.ada, 'mine', headers), await reply(forum.as.bob, 'yours', headers)].map(({ status }) => status);
+    const statuses = [await reply(forum.as.ada, 'mine', headers), await reply(forum.as.bob, 'yours', headers)].map(
+      ({ status }) => status,
+    );
     expect([statuses, await times('mine'), await times('yours')]).toEqual([[201, 201], 1, 1]);
   });
 
   test('that was refused may be sent again, corrected', async () => {
     const headers = key();
     expect((await reply(forum.as.ada, ' ', headers)).status).toBe(400);
-    expect((await forum.as.ada.post('/api/posts', { discussion_id: crypto.randomUUID(), content: 'x' }, headers)).status).toBe(404);
+    expect(
+      (await forum.as.ada.post('/api/posts', { discussion_id: crypto.randomUUID(), content: 'x' }, headers)).status,
+    ).toBe(404);
     expect((await reply(forum.as.ada, 'corrected', headers)).status).toBe(201);
     expect(await times('corrected')).toBe(1);
   });
@@ -103,9 +143,17 @@ describe('a creating request with an Idempotency-Key', () => {
     const rows: unknown[] = [];
     const watcher = definePlugin({
       id: 'test-watcher',
-      setup: (_services, plugin) => plugin.on(postCreated, async ({ post }) => {
-        rows.push(...(await data.all(sql<{ status: number; answer: string }>`select status, answer from api_answer where answer like ${`%${post.id}%`}`)));
-      }),
+      setup: (_services, plugin) =>
+        plugin.on(postCreated, async ({ post }) => {
+          rows.push(
+            ...(await data.all(
+              sql<{
+                status: number;
+                answer: string;
+              }>`select status, answer from api_answer where answer like ${`%${post.id}%`}`,
+            )),
+          );
+        }),
     });
     await install(forum.app, watcher);
     const answer = await reply(forum.as.bob, 'atomic', key());
@@ -127,14 +175,19 @@ describe('a creating request with an Idempotency-Key', () => {
 
 test('requests that create nothing take no notice of the header', async () => {
   const headers = key();
-  const { body: { post } } = await reply(forum.as.ada, 'to be edited', headers);
-  for (const content of ['one', 'two']) expect((await forum.as.ada.put(`/api/posts/${post.id}`, { content }, headers)).body.post.content).toBe(content);
+  const {
+    body: { post },
+  } = await reply(forum.as.ada, 'to be edited', headers);
+  for (const content of ['one', 'two'])
+    expect((await forum.as.ada.put(`/api/posts/${post.id}`, { content }, headers)).body.post.content).toBe(content);
   expect((await forum.guest.get(`/api/posts/${post.id}`, { 'idempotency-key': '' })).status).toBe(200);
 });
 
 test('an answer is remembered for a day, then forgotten, and cleaned away', async () => {
   const { data } = forum.app.app;
-  const { body: { token } } = await forum.as.ada.post('/settings/security/api-token', undefined, { accept: 'application/json' });
+  const {
+    body: { token },
+  } = await forum.as.ada.post('/settings/security/api-token', undefined, { accept: 'application/json' });
   const headers = { ...key(), authorization: `Bearer ${token}` };
   await reply(forum.guest, 'daily', headers);
   forum.app.clock.advance(23 * 3_600_000);

@@ -23,7 +23,11 @@ describe('a bearer token', () => {
     for (const value of ['unknown', '', 'two words', `${token}x`, 'ü'.normalize('NFD').replace(/[^\x20-\x7e]/g, '')]) {
       for (const path of ['/api/version', '/api/probe/member', '/api/nothing']) {
         const answer = await forum.client().get(path, { authorization: `Bearer ${value}`.trim() });
-        expect([answer.status, answer.body.success, answer.body.code], `${value} ${path}`).toEqual([401, false, 'invalid_token']);
+        expect([answer.status, answer.body.success, answer.body.code], `${value} ${path}`).toEqual([
+          401,
+          false,
+          'invalid_token',
+        ]);
         expect(answer.headers.get('www-authenticate')).toContain('Bearer');
       }
     }
@@ -37,13 +41,22 @@ describe('a bearer token', () => {
     const otto = await forum.session('otto');
     expect((await otto.get('/api/probe/fresh')).body.who).toBe('otto');
     expect((await otto.get('/api/probe/fresh', bearer(token))).body.who).toBe('mira');
-    expect((await otto.request('POST', '/api/probe/form', { json: { name: 'boat' }, headers: { ...bearer(token), 'x-csrf-token': 'wrong' } })).status).toBe(201);
+    expect(
+      (
+        await otto.request('POST', '/api/probe/form', {
+          json: { name: 'boat' },
+          headers: { ...bearer(token), 'x-csrf-token': 'wrong' },
+        })
+      ).status,
+    ).toBe(201);
     expect((await otto.get('/api/probe/fresh', bearer('unknown'))).status).toBe(401);
   });
 
   it('is ignored as anything but Bearer', async () => {
     expect((await forum.client().get('/api/probe/fresh', { authorization: 'Basic bWlyYTp4' })).body.who).toBeNull();
-    expect((await forum.client().get('/api/probe/member', { authorization: 'Basic bWlyYTp4' })).body.code).toBe('unauthenticated');
+    expect((await forum.client().get('/api/probe/member', { authorization: 'Basic bWlyYTp4' })).body.code).toBe(
+      'unauthenticated',
+    );
   });
 });
 
@@ -61,14 +74,18 @@ describe('a session', () => {
   it('that broke its rules reads on as a guest and is 401 elsewhere', async () => {
     await forum.member('ines');
     const ines = await forum.session('ines');
-    await forum.app.service(Accounts).setPassword((await forum.app.service(Accounts).findByName('ines'))!.id, 'Another-horse-8');
+    await forum.app
+      .service(Accounts)
+      .setPassword((await forum.app.service(Accounts).findByName('ines'))!.id, 'Another-horse-8');
     const read = await ines.get('/api/probe/fresh');
     expect([read.status, read.body.who]).toEqual([200, null]);
     expect((await ines.get('/api/probe/member')).status).toBe(401);
 
     const again = forum.client();
     await again.login('ines', 'Another-horse-8');
-    await forum.app.service(Accounts).setPassword((await forum.app.service(Accounts).findByName('ines'))!.id, 'A-third-horse-9');
+    await forum.app
+      .service(Accounts)
+      .setPassword((await forum.app.service(Accounts).findByName('ines'))!.id, 'A-third-horse-9');
     expect((await again.post('/api/probe/heartbeat', { name: 'boat' })).status).toBe(401);
   });
 });
@@ -78,7 +95,12 @@ describe('the order of checks', () => {
     const guest = forum.client();
     const mira = await forum.session('mira');
     const otto = await forum.session('otto');
-    const status = async (client: typeof guest, id: string, json: unknown, headers?: Record<string, string>): Promise<number> => (await client.put(`/api/probe/things/${id}`, json, headers)).status;
+    const status = async (
+      client: typeof guest,
+      id: string,
+      json: unknown,
+      headers?: Record<string, string>,
+    ): Promise<number> => (await client.put(`/api/probe/things/${id}`, json, headers)).status;
 
     expect(await status(guest, '2', {}, { 'x-csrf-token': 'wrong' })).toBe(401);
     expect(await status(mira, '2', {}, { 'x-csrf-token': 'wrong' })).toBe(403);
@@ -91,7 +113,9 @@ describe('the order of checks', () => {
 
   it('does not read a body before it is known that the caller may write', async () => {
     const mira = await forum.session('mira');
-    expect((await mira.request('PUT', '/api/probe/things/1', { headers: { 'content-type': 'application/json' } })).status).toBe(403);
+    expect(
+      (await mira.request('PUT', '/api/probe/things/1', { headers: { 'content-type': 'application/json' } })).status,
+    ).toBe(403);
   });
 
   it('asks guests for a login where only members may, and for a forgery token where they may write', async () => {
@@ -100,7 +124,10 @@ describe('the order of checks', () => {
     expect((await guest.post('/api/probe/heartbeat', { name: 'boat' })).body.code).toBe('csrf_failed');
     await guest.csrf();
     expect((await guest.post('/api/probe/heartbeat', { name: 'boat' })).status).toBe(200);
-    expect((await forum.client().post('/api/markdown/parse', { content: '*hi*' })).body).toEqual({ success: true, html: '<p dir="auto"><em>hi</em></p>\n' });
+    expect((await forum.client().post('/api/markdown/parse', { content: '*hi*' })).body).toEqual({
+      success: true,
+      html: '<p dir="auto"><em>hi</em></p>\n',
+    });
   });
 });
 

@@ -23,7 +23,9 @@ describe('random text', () => {
   });
 
   test('shares no bytes with another', () => {
-    const bytes = Array.from({ length: 2_000 }, (_, at) => Buffer.from(randomText(at % 2 === 0 ? 16 : 32, 'base64'), 'base64').toString('hex'));
+    const bytes = Array.from({ length: 2_000 }, (_, at) =>
+      Buffer.from(randomText(at % 2 === 0 ? 16 : 32, 'base64'), 'base64').toString('hex'),
+    );
     const parts = bytes.flatMap((text) => text.match(/.{16}/g)!);
     expect(new Set(parts).size).toBe(parts.length);
   });

@@ -10,7 +10,8 @@ beforeAll(async () => {
   await forum.member('mira');
 });
 afterAll(() => forum[Symbol.asyncDispose]());
-const run = async (path: string, headers?: Record<string, string>): Promise<number> => (await forum.client().get(path, headers)).body.run as number;
+const run = async (path: string, headers?: Record<string, string>): Promise<number> =>
+  (await forum.client().get(path, headers)).body.run as number;
 /** What is kept: a process that was held up for long forgets what it held, so the first answer may not be. */
 async function kept(path: string): Promise<number> {
   for (let tries = 0; tries < 50; tries++) {
@@ -32,15 +33,28 @@ describe('a kept answer', () => {
     await purge();
     const [made, again] = [await forum.client().get('/api/probe/long'), await forum.client().get('/api/probe/long')];
     expect(again.text).toBe(made.text);
-    const varying = new Set(['content-encoding', 'content-length', 'transfer-encoding', 'x-request-id', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'date']);
-    const lines = ({ headers }: typeof made): string[] => [...headers].filter(([name]) => !varying.has(name)).map((line) => line.join(': ')).sort();
+    const varying = new Set([
+      'content-encoding',
+      'content-length',
+      'transfer-encoding',
+      'x-request-id',
+      'x-ratelimit-remaining',
+      'x-ratelimit-reset',
+      'date',
+    ]);
+    const lines = ({ headers }: typeof made): string[] =>
+      [...headers]
+        .filter(([name]) => !varying.has(name))
+        .map((line) => line.join(': '))
+        .sort();
     expect(lines(again)).toEqual(lines(made));
     expect(again.headers.get('x-request-id')).not.toBe(made.headers.get('x-request-id'));
   });
 
   it('may have any length', async () => {
     const statuses = new Set<number>();
-    for (let size = 100; size < 112; size++) statuses.add((await forum.client().get(`/api/probe/kept?size=${size}`)).status);
+    for (let size = 100; size < 112; size++)
+      statuses.add((await forum.client().get(`/api/probe/kept?size=${size}`)).status);
     expect([...statuses]).toEqual([200]);
   });
 
@@ -55,27 +69,44 @@ describe('a kept answer', () => {
     expect(await run('/api/probe/kept?size=3')).not.toBe(sized);
   });
 
-  it.each(['?x=?&size=2', '?x=1?&size=2', '?x=?size=2', '#?size=2', '?x=1#&size=2', '?x#?size=2', '?%73ize=2', '?size=%32', '?size=02', '?x=?', '??', '?#'])(
-    'is never another’s, however %s is read', async (odd) => {
-      const { send, close } = createSender(forum.url);
-      const ask = async (query: string) => JSON.parse((await send({ method: 'GET', url: `/api/probe/kept${query}`, headers: {} })).body) as { run?: number };
-      for (const order of [[odd, '', '?size=2'], ['', '?size=2', odd]]) {
-        await purge();
-        const runs = new Map<string, number | undefined>();
-        for (const query of [...order, ...order]) {
-          const { run: made } = await ask(query);
-          expect([query, made]).toEqual([query, runs.get(query) ?? made]);
-          runs.set(query, made);
-        }
-        expect(runs.get('')).not.toBe(runs.get('?size=2'));
+  it.each([
+    '?x=?&size=2',
+    '?x=1?&size=2',
+    '?x=?size=2',
+    '#?size=2',
+    '?x=1#&size=2',
+    '?x#?size=2',
+    '?%73ize=2',
+    '?size=%32',
+    '?size=02',
+    '?x=?',
+    '??',
+    '?#',
+  ])('is never another’s, however %s is read', async (odd) => {
+    const { send, close } = createSender(forum.url);
+    const ask = async (query: string) =>
+      JSON.parse((await send({ method: 'GET', url: `/api/probe/kept${query}`, headers: {} })).body) as { run?: number };
+    for (const order of [
+      [odd, '', '?size=2'],
+      ['', '?size=2', odd],
+    ]) {
+      await purge();
+      const runs = new Map<string, number | undefined>();
+      for (const query of [...order, ...order]) {
+        const { run: made } = await ask(query);
+        expect([query, made]).toEqual([query, runs.get(query) ?? made]);
+        runs.set(query, made);
       }
-      close();
-    });
+      expect(runs.get('')).not.toBe(runs.get('?size=2'));
+    }
+    close();
+  });
 
   it('is found by each spelling without asking anew', async () => {
     await purge();
     const sized = await kept('/api/probe/kept?size=7');
-    for (const query of ['?size=7&x=?', '?%73ize=%37', '?x=?&size=7', '?size=7#']) expect([query, await run(`/api/probe/kept${query}`)]).toEqual([query, sized]);
+    for (const query of ['?size=7&x=?', '?%73ize=%37', '?x=?&size=7', '?size=7#'])
+      expect([query, await run(`/api/probe/kept${query}`)]).toEqual([query, sized]);
   });
 
   it('goes with the plugin that answered', async () => {
@@ -104,7 +135,11 @@ describe('a kept answer', () => {
   it('goes when permissions change', async () => {
     const before = await kept('/api/probe/kept');
     const access = forum.app.service(Access);
-    await access.decide(access.groupOf('member').id, definePermission('probe.use', { label: 'use the probe', default: 'member' }), false);
+    await access.decide(
+      access.groupOf('member').id,
+      definePermission('probe.use', { label: 'use the probe', default: 'member' }),
+      false,
+    );
     expect(await run('/api/probe/kept')).toBeGreaterThan(before);
   });
 
@@ -124,7 +159,8 @@ describe('a kept answer', () => {
   it('is the same when it goes out compressed', async () => {
     const plain = await forum.client().get('/api/probe/long', { 'accept-encoding': 'identity' });
     let zipped = plain;
-    for (let tries = 0; tries < 100 && zipped.headers.get('content-encoding') === null; tries++) zipped = await forum.client().get('/api/probe/long', { 'accept-encoding': 'gzip' });
+    for (let tries = 0; tries < 100 && zipped.headers.get('content-encoding') === null; tries++)
+      zipped = await forum.client().get('/api/probe/long', { 'accept-encoding': 'gzip' });
     expect(zipped.headers.get('content-encoding')).toBe('gzip');
     expect(zipped.text).toBe(plain.text);
     expect(zipped.headers.get('vary')).toContain('Accept-Encoding');
@@ -145,10 +181,22 @@ describe('other origins', () => {
     expect(named.headers.get('vary')).toContain('Origin');
     const other = await forum.client().get('/api/version', { origin: 'https://evil.example' });
     expect(other.headers.get('access-control-allow-origin')).toBeNull();
-    const preflight = await forum.client().request('OPTIONS', '/api/probe/form', { headers: { origin: 'https://app.example', 'access-control-request-method': 'POST' } });
-    expect([preflight.status, preflight.headers.get('access-control-allow-headers')]).toEqual([204, expect.stringContaining('Authorization')]);
+    const preflight = await forum.client().request('OPTIONS', '/api/probe/form', {
+      headers: { origin: 'https://app.example', 'access-control-request-method': 'POST' },
+    });
+    expect([preflight.status, preflight.headers.get('access-control-allow-headers')]).toEqual([
+      204,
+      expect.stringContaining('Authorization'),
+    ]);
     expect(preflight.headers.get('access-control-allow-headers')).toContain('Last-Event-ID');
-    for (const name of ['ETag', 'Idempotency-Replayed', 'Location', 'Retry-After', 'X-RateLimit-Remaining', 'X-Request-Id']) {
+    for (const name of [
+      'ETag',
+      'Idempotency-Replayed',
+      'Location',
+      'Retry-After',
+      'X-RateLimit-Remaining',
+      'X-Request-Id',
+    ]) {
       expect(named.headers.get('access-control-expose-headers')).toContain(name);
     }
     await forum.app.settings.reset(['api.cors_origins']);
@@ -159,9 +207,14 @@ describe('other origins', () => {
     for (const origin of [undefined, 'https://app.example', 'https://evil.example', undefined, 'https://app.example']) {
       await kept('/api/probe/kept');
       const { headers } = await forum.client().get('/api/probe/kept', origin === undefined ? {} : { origin });
-      expect([headers.get('access-control-allow-origin'), headers.get('vary')]).toEqual([origin === 'https://app.example' ? origin : null, 'Accept-Encoding, Authorization, Cookie, Origin']);
+      expect([headers.get('access-control-allow-origin'), headers.get('vary')]).toEqual([
+        origin === 'https://app.example' ? origin : null,
+        'Accept-Encoding, Authorization, Cookie, Origin',
+      ]);
     }
     await forum.app.settings.reset(['api.cors_origins']);
-    expect((await forum.client().get('/api/probe/kept')).headers.get('vary')).toBe('Accept-Encoding, Authorization, Cookie');
+    expect((await forum.client().get('/api/probe/kept')).headers.get('vary')).toBe(
+      'Accept-Encoding, Authorization, Cookie',
+    );
   });
 });

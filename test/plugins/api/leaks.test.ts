@@ -15,14 +15,34 @@ let category: string;
 /** One of everything, in a category that only staff see: by mia, about ada, who may not see it. */
 beforeAll(async () => {
   const tags = world.routes().some((route) => nameOf(route) === 'GET /tags') ? { tags: ['quasar-tag'] } : {};
-  ({ discussion } = await world.must('mia', 'POST', '/discussions', { body: { title: TITLE, content: `${SECRET} @ada @bob`, category_id: 'staff', ...tags } }));
-  ({ post: { id: post } } = await world.must('root', 'POST', '/posts', { body: { discussion_id: discussion.id, content: `More ${SECRET} @ada` } }));
+  ({ discussion } = await world.must('mia', 'POST', '/discussions', {
+    body: { title: TITLE, content: `${SECRET} @ada @bob`, category_id: 'staff', ...tags },
+  }));
+  ({
+    post: { id: post },
+  } = await world.must('root', 'POST', '/posts', {
+    body: { discussion_id: discussion.id, content: `More ${SECRET} @ada` },
+  }));
   category = (await world.must('mia', 'GET', '/categories/:id', { params: { id: 'staff' } })).category.id;
   for (const [route, ask] of AROUND) if (has(route)) await world.must('mia', ...partsOf(route), ask());
   // Who may see it is told of it; what members would be told would come at the same time.
-  await world.must('root', 'POST', '/posts', { body: { discussion_id: discussion.id, content: `Even more ${SECRET}` } });
-  await vi.waitUntil(async () => (await world.must('mia', 'GET', '/notifications/count')).count > 0, { timeout: 20_000 });
-  hidden = [TITLE, 'zanzibar-quartermaster', SECRET, 'xylophone', 'quartermaster', discussion.id, post, `/d/${discussion.number}-`, category];
+  await world.must('root', 'POST', '/posts', {
+    body: { discussion_id: discussion.id, content: `Even more ${SECRET}` },
+  });
+  await vi.waitUntil(async () => (await world.must('mia', 'GET', '/notifications/count')).count > 0, {
+    timeout: 20_000,
+  });
+  hidden = [
+    TITLE,
+    'zanzibar-quartermaster',
+    SECRET,
+    'xylophone',
+    'quartermaster',
+    discussion.id,
+    post,
+    `/d/${discussion.number}-`,
+    category,
+  ];
 });
 
 const has = (name: string): boolean => world.routes().some((route) => nameOf(route) === name);
@@ -38,7 +58,15 @@ const AROUND: readonly (readonly [string, () => Ask])[] = [
 
 /** Queries that could reach it, tried with every read that takes them. */
 const QUERIES: Readonly<Record<string, () => readonly string[]>> = {
-  q: () => ['quartermaster', 'xylophone', `"${SECRET}"`, 'mia', 'category:staff x', 'tag:quasar-tag x', 'author:mia marmalade'],
+  q: () => [
+    'quartermaster',
+    'xylophone',
+    `"${SECRET}"`,
+    'mia',
+    'category:staff x',
+    'tag:quasar-tag x',
+    'author:mia marmalade',
+  ],
   category_id: () => ['staff', category],
   discussion_id: () => [discussion.id, String(discussion.number)],
   user_id: () => [world.ids.mia, world.ids.root],
@@ -46,21 +74,39 @@ const QUERIES: Readonly<Record<string, () => readonly string[]>> = {
   sort: () => ['latest', 'oldest', 'newest', 'most_replied', 'most_viewed'],
 };
 const PARAMS: Readonly<Record<string, () => readonly string[]>> = {
-  id: () => [discussion.id, String(discussion.number), post, category, 'staff', 'quasar-tag', world.ids.mia], slug: () => ['staff', 'quasar-tag', 'zanzibar-quartermaster'], post_id: () => [post],
+  id: () => [discussion.id, String(discussion.number), post, category, 'staff', 'quasar-tag', world.ids.mia],
+  slug: () => ['staff', 'quasar-tag', 'zanzibar-quartermaster'],
+  post_id: () => [post],
 };
 
 /** Every read of the API with every combination of one value for each thing that it takes. */
 function reads(): readonly (readonly [path: string, ask: Ask])[] {
-  return world.routes().filter((route) => route.method === 'get' && !isStream(route)).flatMap(({ path, query }) => {
-    const names = Object.keys((query as { properties?: object } | undefined)?.properties ?? {}).filter((name) => name in QUERIES);
-    const params = combine([...path.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, PARAMS[name]?.() ?? []]));
-    const queries = combine(names.map((name) => [name, ['', ...QUERIES[name]!()]]));
-    return params.flatMap((one) => queries.map((given) => [path, { params: one, query: Object.fromEntries(Object.entries(given).filter(([, value]) => value !== '')) }] as const));
-  });
+  return world
+    .routes()
+    .filter((route) => route.method === 'get' && !isStream(route))
+    .flatMap(({ path, query }) => {
+      const names = Object.keys((query as { properties?: object } | undefined)?.properties ?? {}).filter(
+        (name) => name in QUERIES,
+      );
+      const params = combine([...path.matchAll(/:(\w+)/g)].map(([, name = '']) => [name, PARAMS[name]?.() ?? []]));
+      const queries = combine(names.map((name) => [name, ['', ...QUERIES[name]!()]]));
+      return params.flatMap((one) =>
+        queries.map(
+          (given) =>
+            [
+              path,
+              { params: one, query: Object.fromEntries(Object.entries(given).filter(([, value]) => value !== '')) },
+            ] as const,
+        ),
+      );
+    });
 }
 
 const combine = (parts: readonly (readonly [string, readonly string[]])[]): readonly Record<string, string>[] =>
-  parts.reduce<Record<string, string>[]>((all, [name, values]) => all.flatMap((one) => values.map((value) => ({ ...one, [name]: value }))), [{}]);
+  parts.reduce<Record<string, string>[]>(
+    (all, [name, values]) => all.flatMap((one) => values.map((value) => ({ ...one, [name]: value }))),
+    [{}],
+  );
 
 /** The asked-for ids stand in no answer either, but for what an error repeats of the question. */
 function leaksOf(text: string): readonly string[] {
@@ -69,11 +115,17 @@ function leaksOf(text: string): readonly string[] {
 
 describe('what only staff may see', () => {
   test('is seen by staff, so that looking for it means something', async () => {
-    const found = await Promise.all(reads().map(async ([path, ask]) => leaksOf((await world.call('mia', 'GET', path, ask)).text)));
+    const found = await Promise.all(
+      reads().map(async ([path, ask]) => leaksOf((await world.call('mia', 'GET', path, ask)).text)),
+    );
     expect(new Set(found.flat())).toEqual(new Set(hidden));
   });
 
-  test.each([['a guest', undefined], ['a member', 'bob'], ['a member who is named in it', 'ada']] as [string, Name | undefined][])('stands in no answer to %s', async (_name, who) => {
+  test.each([
+    ['a guest', undefined],
+    ['a member', 'bob'],
+    ['a member who is named in it', 'ada'],
+  ] as [string, Name | undefined][])('stands in no answer to %s', async (_name, who) => {
     for (const [path, ask] of reads()) {
       const { text, headers } = await world.call(who, 'GET', path, ask);
       expect(leaksOf(text + JSON.stringify([...headers])), `${path} ${JSON.stringify(ask)}`).toEqual([]);
@@ -81,14 +133,33 @@ describe('what only staff may see', () => {
   });
 
   test.each([undefined, 'bob'] as (Name | undefined)[])('is in no page, feed or map for %s', async (who) => {
-    const paths = ['/', '/discussions', '/categories', `/u/mia`, '/u/root', '/u/mia/posts', '/feed/rss', '/feed/atom', '/feed/json', `/rss/user/${world.ids.mia}`, '/sitemap.xml', '/search?q=quartermaster', '/tags', '/t/quasar-tag', '/c/staff', `/d/${discussion.number}`];
+    const paths = [
+      '/',
+      '/discussions',
+      '/categories',
+      `/u/mia`,
+      '/u/root',
+      '/u/mia/posts',
+      '/feed/rss',
+      '/feed/atom',
+      '/feed/json',
+      `/rss/user/${world.ids.mia}`,
+      '/sitemap.xml',
+      '/search?q=quartermaster',
+      '/tags',
+      '/t/quasar-tag',
+      '/c/staff',
+      `/d/${discussion.number}`,
+    ];
     const client = world.app.client();
     if (who) await client.login(who, 'Plain-Sailing-42');
     for (const path of paths) {
       const { text, status, headers } = await client.get(path);
       expect(status, path).toBeLessThan(500);
       // A page repeats what was searched for, and an address that was asked for.
-      const marks = leaksOf(text + JSON.stringify([...headers])).filter((mark) => !(path.includes('q=') && mark === 'quartermaster'));
+      const marks = leaksOf(text + JSON.stringify([...headers])).filter(
+        (mark) => !(path.includes('q=') && mark === 'quartermaster'),
+      );
       expect(marks, path).toEqual([]);
     }
   });
@@ -106,32 +177,79 @@ describe('what a caller may not see', () => {
     ['GET /discussions/:id', () => ({ params: { id: String(discussion.number) } }), { params: { id: '999999' } }],
     ['GET /discussions/:id/posts', () => ({ params: { id: discussion.id } }), { params: { id: absent } }],
     ['GET /posts/:id', () => ({ params: { id: post } }), { params: { id: absent } }],
-    ['POST /discussions', () => ({ body: { title: 'T', content: 'x', category_id: category } }), { body: { title: 'T', content: 'x', category_id: absent } }],
-    ['PUT /discussions/:id', () => ({ params: { id: discussion.id }, body: { title: 'x' } }), { params: { id: absent }, body: { title: 'x' } }],
+    [
+      'POST /discussions',
+      () => ({ body: { title: 'T', content: 'x', category_id: category } }),
+      { body: { title: 'T', content: 'x', category_id: absent } },
+    ],
+    [
+      'PUT /discussions/:id',
+      () => ({ params: { id: discussion.id }, body: { title: 'x' } }),
+      { params: { id: absent }, body: { title: 'x' } },
+    ],
     ['DELETE /discussions/:id', () => ({ params: { id: discussion.id } }), { params: { id: absent } }],
     ['POST /discussions/:id/restore', () => ({ params: { id: discussion.id } }), { params: { id: absent } }],
-    ['POST /posts', () => ({ body: { discussion_id: discussion.id, content: 'x' } }), { body: { discussion_id: absent, content: 'x' } }],
-    ['PUT /posts/:id', () => ({ params: { id: post }, body: { content: 'x' } }), { params: { id: absent }, body: { content: 'x' } }],
+    [
+      'POST /posts',
+      () => ({ body: { discussion_id: discussion.id, content: 'x' } }),
+      { body: { discussion_id: absent, content: 'x' } },
+    ],
+    [
+      'PUT /posts/:id',
+      () => ({ params: { id: post }, body: { content: 'x' } }),
+      { params: { id: absent }, body: { content: 'x' } },
+    ],
     ['DELETE /posts/:id', () => ({ params: { id: post } }), { params: { id: absent } }],
     ['POST /posts/:id/restore', () => ({ params: { id: post } }), { params: { id: absent } }],
     ['GET /posts/:id/revisions', () => ({ params: { id: post } }), { params: { id: absent } }],
-    ['POST /subscriptions/toggle', () => ({ body: { discussion_id: discussion.id } }), { body: { discussion_id: absent } }],
-    ['POST /reactions/toggle', () => ({ body: { post_id: post, reaction: 'like' } }), { body: { post_id: absent, reaction: 'like' } }],
+    [
+      'POST /subscriptions/toggle',
+      () => ({ body: { discussion_id: discussion.id } }),
+      { body: { discussion_id: absent } },
+    ],
+    [
+      'POST /reactions/toggle',
+      () => ({ body: { post_id: post, reaction: 'like' } }),
+      { body: { post_id: absent, reaction: 'like' } },
+    ],
     ['GET /reactions/post/:post_id', () => ({ params: { post_id: post } }), { params: { post_id: absent } }],
-    ['POST /typing-indicator/typing', () => ({ body: { discussion_id: discussion.id } }), { body: { discussion_id: absent } }],
-    ['POST /typing-indicator/stop', () => ({ body: { discussion_id: discussion.id } }), { body: { discussion_id: absent } }],
-    ['GET /typing-indicator/status', () => ({ query: { discussion_id: discussion.id } }), { query: { discussion_id: absent } }],
+    [
+      'POST /typing-indicator/typing',
+      () => ({ body: { discussion_id: discussion.id } }),
+      { body: { discussion_id: absent } },
+    ],
+    [
+      'POST /typing-indicator/stop',
+      () => ({ body: { discussion_id: discussion.id } }),
+      { body: { discussion_id: absent } },
+    ],
+    [
+      'GET /typing-indicator/status',
+      () => ({ query: { discussion_id: discussion.id } }),
+      { query: { discussion_id: absent } },
+    ],
     ['GET /live', () => ({ query: { discussion_id: discussion.id } }), { query: { discussion_id: absent } }],
-    ['POST /reports', () => ({ body: { post_id: post, reason: 'spam' } }), { body: { post_id: absent, reason: 'spam' } }],
+    [
+      'POST /reports',
+      () => ({ body: { post_id: post, reason: 'spam' } }),
+      { body: { post_id: absent, reason: 'spam' } },
+    ],
   ];
 
   test('is asked for with every route that names a thing which may be hidden', () => {
     const naming = ({ path, query, body }: RouteInfo): boolean => {
-      const fields = Object.keys({ ...(query as { properties?: object } | undefined)?.properties, ...(body as { properties?: object } | undefined)?.properties });
+      const fields = Object.keys({
+        ...(query as { properties?: object } | undefined)?.properties,
+        ...(body as { properties?: object } | undefined)?.properties,
+      });
       return /:(id|post_id)\b/.test(path) || fields.some((name) => /^(discussion|post|category)_id$/.test(name));
     };
     const open = ['GET /users/:id', 'GET /tags/:id', 'PUT /reports/:id', 'DELETE /uploads/:id'];
-    const routes = world.routes().filter(naming).map(nameOf).filter((name) => !open.includes(name));
+    const routes = world
+      .routes()
+      .filter(naming)
+      .map(nameOf)
+      .filter((name) => !open.includes(name));
     expect(routes.filter((name) => !NAMED.some(([route]) => route === name))).toEqual([]);
   });
 
@@ -141,10 +259,12 @@ describe('what a caller may not see', () => {
       for (const who of ['ada', undefined] as const) {
         const answered = async (ask: Ask) => {
           let answer = '';
-          const statements = await leastOf(() => world.app.statements(async () => {
-            const { status, text } = await world.call(who, ...partsOf(route), ask);
-            answer = `${status} ${comparable(text)}`;
-          }));
+          const statements = await leastOf(() =>
+            world.app.statements(async () => {
+              const { status, text } = await world.call(who, ...partsOf(route), ask);
+              answer = `${status} ${comparable(text)}`;
+            }),
+          );
           return { answer, statements };
         };
         const [seen, missing] = [await answered(hiddenAsk()), await answered(absentAsk)];

@@ -11,20 +11,31 @@ afterAll(() => forum[Symbol.asyncDispose]());
 
 /** A visitor from an address that no other test uses. */
 const from = (address: string): Client => forum.client({ 'x-forwarded-for': address });
-const limit = (ip: number, user = 100): Promise<void> => forum.app.service(Settings).set({ 'api.rate_limit_ip': ip, 'api.rate_limit_user': user });
+const limit = (ip: number, user = 100): Promise<void> =>
+  forum.app.service(Settings).set({ 'api.rate_limit_ip': ip, 'api.rate_limit_user': user });
 
 describe('the rate limit', () => {
   it('counts guests by address, whatever becomes of the request, and says on every answer how many are left', async () => {
     await limit(9);
     const guest = from('192.0.2.1');
     const calls = [
-      ['GET', '/api/version'], ['GET', '/api/version'], ['GET', '/api/nothing'], ['DELETE', '/api/version'], ['GET', '/api/probe/member'], ['GET', '/api/probe/broken'],
-      ['OPTIONS', '/api/version'], ['HEAD', '/api/version'], ['GET', '/api/docs'],
+      ['GET', '/api/version'],
+      ['GET', '/api/version'],
+      ['GET', '/api/nothing'],
+      ['DELETE', '/api/version'],
+      ['GET', '/api/probe/member'],
+      ['GET', '/api/probe/broken'],
+      ['OPTIONS', '/api/version'],
+      ['HEAD', '/api/version'],
+      ['GET', '/api/docs'],
     ] as const;
     for (const [index, [method, path]] of calls.entries()) {
       const { headers, status } = await guest.request(method, path);
       expect(status, path).not.toBe(429);
-      expect([headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')], `${method} ${path}`).toEqual(['9', String(8 - index)]);
+      expect([headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')], `${method} ${path}`).toEqual([
+        '9',
+        String(8 - index),
+      ]);
       expect(Number(headers.get('x-ratelimit-reset')), path).toBeGreaterThan(Date.now() / 1000);
       expect(Number(headers.get('x-ratelimit-reset')), path).toBeLessThanOrEqual(Date.now() / 1000 + 61);
     }
@@ -38,12 +49,31 @@ describe('the rate limit', () => {
   it('is told with what was kept and with what the caller has already', async () => {
     await limit(9, 100_000);
     const guest = from('192.0.2.9');
-    const { headers: { etag } } = await guest.get('/api/probe/kept').then(({ headers }) => ({ headers: { etag: headers.get('etag')! } }));
-    const answers = [await guest.get('/api/probe/kept'), await guest.get('/api/probe/kept', { 'if-none-match': etag }), await guest.get('/api/openapi.json', { 'if-none-match': '*' }), await guest.get('/api/probe/kept?size=0')];
-    expect(answers.map(({ status, headers }) => [status, headers.get('x-ratelimit-remaining'), headers.has('x-ratelimit-reset')])).toEqual([[200, '7', true], [304, '6', true], [304, '5', true], [400, '4', true]]);
+    const {
+      headers: { etag },
+    } = await guest.get('/api/probe/kept').then(({ headers }) => ({ headers: { etag: headers.get('etag')! } }));
+    const answers = [
+      await guest.get('/api/probe/kept'),
+      await guest.get('/api/probe/kept', { 'if-none-match': etag }),
+      await guest.get('/api/openapi.json', { 'if-none-match': '*' }),
+      await guest.get('/api/probe/kept?size=0'),
+    ];
+    expect(
+      answers.map(({ status, headers }) => [
+        status,
+        headers.get('x-ratelimit-remaining'),
+        headers.has('x-ratelimit-reset'),
+      ]),
+    ).toEqual([
+      [200, '7', true],
+      [304, '6', true],
+      [304, '5', true],
+      [400, '4', true],
+    ]);
     await forum.member('kim');
     const authorization = `Bearer ${await forum.token('kim')}`;
-    const left = async (): Promise<number> => Number((await forum.client().get('/api/probe/kept', { authorization })).headers.get('x-ratelimit-remaining'));
+    const left = async (): Promise<number> =>
+      Number((await forum.client().get('/api/probe/kept', { authorization })).headers.get('x-ratelimit-remaining'));
     expect((await left()) - (await left())).toBe(1);
   });
 
@@ -62,10 +92,16 @@ describe('the rate limit', () => {
       const { status, headers } = await from(address).get('/api/probe/fresh', { authorization: `Bearer ${token}` });
       return [status, headers.get('x-ratelimit-remaining')];
     };
-    expect([await left(mira, '192.0.2.2'), await left(mira, '192.0.2.3')]).toEqual([[200, '0'], [429, '0']]);
+    expect([await left(mira, '192.0.2.2'), await left(mira, '192.0.2.3')]).toEqual([
+      [200, '0'],
+      [429, '0'],
+    ]);
     expect((await session.get('/api/probe/fresh')).status).toBe(429);
     expect((await left(otto, '192.0.2.2'))[0]).toBe(200);
-    expect([(await from('192.0.2.2').get('/api/probe/fresh')).status, (await from('192.0.2.2').get('/api/probe/fresh')).status]).toEqual([200, 429]);
+    expect([
+      (await from('192.0.2.2').get('/api/probe/fresh')).status,
+      (await from('192.0.2.2').get('/api/probe/fresh')).status,
+    ]).toEqual([200, 429]);
 
     await limit(1, 2);
     const staff = await forum.client().get('/api/probe/fresh', { authorization: `Bearer ${otto}` });
@@ -84,7 +120,11 @@ describe('the rate limit', () => {
   it('counts an IPv6 network as one', async () => {
     await limit(2);
     const status = async (address: string): Promise<number> => (await from(address).get('/api/version')).status;
-    expect([await status('2001:db8:1:2::1'), await status('2001:db8:1:2:ffff::2'), await status('2001:db8:1:2::3')]).toEqual([200, 200, 429]);
+    expect([
+      await status('2001:db8:1:2::1'),
+      await status('2001:db8:1:2:ffff::2'),
+      await status('2001:db8:1:2::3'),
+    ]).toEqual([200, 200, 429]);
     expect(await status('2001:db8:1:3::1')).toBe(200);
     expect(await status('192.0.2.5')).toBe(200);
   });

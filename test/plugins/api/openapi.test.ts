@@ -12,7 +12,13 @@ let forum: ApiForum;
 const extra = definePlugin({
   id: 'extra',
   setup(_services, plugin) {
-    plugin.route(api, { method: 'get', path: '/extra/:name', can: 'public', params: Type.Object({ name: Type.String({ maxLength: 9 }) }), summary: 'One <extra> thing' })(() => ({}));
+    plugin.route(api, {
+      method: 'get',
+      path: '/extra/:name',
+      can: 'public',
+      params: Type.Object({ name: Type.String({ maxLength: 9 }) }),
+      summary: 'One <extra> thing',
+    })(() => ({}));
   },
 });
 beforeAll(async () => {
@@ -23,29 +29,52 @@ const document = async (): Promise<any> => (await forum.client().get('/api/opena
 
 it('is printed, or written to a file, by a command as it is answered over HTTP', async () => {
   const lines: string[] = [];
-  await runCommand(forum.app, ['openapi'], { terminal: false, columns: 80, print: (line) => void lines.push(line), progress: () => undefined, secret: () => Promise.resolve(undefined) });
+  await runCommand(forum.app, ['openapi'], {
+    terminal: false,
+    columns: 80,
+    print: (line) => void lines.push(line),
+    progress: () => undefined,
+    secret: () => Promise.resolve(undefined),
+  });
   expect(JSON.parse(lines.join('\n'))).toEqual(await document());
 
   const out = join(forum.app.environment.dataDir, 'openapi.json');
-  await runCommand(forum.app, ['openapi', '--out', out], { terminal: false, columns: 80, print: (line) => void lines.push(line), progress: () => undefined, secret: () => Promise.resolve(undefined) });
+  await runCommand(forum.app, ['openapi', '--out', out], {
+    terminal: false,
+    columns: 80,
+    print: (line) => void lines.push(line),
+    progress: () => undefined,
+    secret: () => Promise.resolve(undefined),
+  });
   expect([lines.at(-1), JSON.parse(await readFile(out, 'utf8'))]).toEqual([`Written to ${out}.`, await document()]);
 });
 
-/** Parts that the schema of OpenAPI does not ask for: every reference leads somewhere, ids are unique, and each part of a path is described. */
+/**
+ * Parts that the schema of OpenAPI does not ask for: every reference leads somewhere, ids are unique, and each part of
+ * a path is described.
+ */
 function problems(found: any): string[] {
   const wrong: string[] = [];
-  const resolves = (ref: string): boolean => ref.split('/').slice(1).reduce((at: any, key) => at?.[key], found) !== undefined;
+  const resolves = (ref: string): boolean =>
+    ref
+      .split('/')
+      .slice(1)
+      .reduce((at: any, key) => at?.[key], found) !== undefined;
   const walk = (value: any, at: string): void => {
     if (value === null || typeof value !== 'object') return;
     if (typeof value.$ref === 'string' && !resolves(value.$ref)) wrong.push(`${at}: ${value.$ref} leads nowhere`);
     for (const [key, child] of Object.entries(value)) walk(child, `${at}/${key}`);
   };
   walk(found, '#');
-  const operations = Object.entries<any>(found.paths).flatMap(([path, item]) => Object.values<any>(item).map((operation) => ({ path, ...operation })));
+  const operations = Object.entries<any>(found.paths).flatMap(([path, item]) =>
+    Object.values<any>(item).map((operation) => ({ path, ...operation })),
+  );
   for (const { path, parameters, operationId } of operations) {
     const described = parameters.filter((one: any) => one.in === 'path').map((one: any) => one.name);
-    if (JSON.stringify([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)) !== JSON.stringify(described)) wrong.push(`${path}: describes other parts of its path`);
-    if (operations.filter((other) => other.operationId === operationId).length > 1) wrong.push(`${path}: repeats the id ${operationId}`);
+    if (JSON.stringify([...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name)) !== JSON.stringify(described))
+      wrong.push(`${path}: describes other parts of its path`);
+    if (operations.filter((other) => other.operationId === operationId).length > 1)
+      wrong.push(`${path}: repeats the id ${operationId}`);
   }
   return wrong;
 }
@@ -71,8 +100,11 @@ describe('the OpenAPI document', () => {
   it('describes every route of the API and nothing else', async () => {
     const { paths } = await document();
     const routes = forum.app.routes.list().filter(({ surface }) => surface.id === 'api');
-    expect(Object.entries<object>(paths).flatMap(([path, item]) => Object.keys(item).map((method) => `${method} ${path}`)).sort()).toEqual(
-      routes.map(({ method, path }) => `${method} /api${path.replace(/:(\w+)/g, '{$1}')}`).sort());
+    expect(
+      Object.entries<object>(paths)
+        .flatMap(([path, item]) => Object.keys(item).map((method) => `${method} ${path}`))
+        .sort(),
+    ).toEqual(routes.map(({ method, path }) => `${method} /api${path.replace(/:(\w+)/g, '{$1}')}`).sort());
   });
 
   it('says who may call what, with which body, and what comes back', async () => {
@@ -81,12 +113,19 @@ describe('the OpenAPI document', () => {
     expect(form.security).toEqual([{ bearer: [] }, { session: [], csrf: [] }]);
     expect(Object.keys(form.requestBody.content)).toEqual(['application/json', 'application/x-www-form-urlencoded']);
     expect(form.requestBody.content['application/json'].schema.required).toEqual(['name']);
-    expect(Object.keys(form.responses)).toEqual(expect.arrayContaining(['201', '400', '401', '403', '409', '413', '415', '429']));
+    expect(Object.keys(form.responses)).toEqual(
+      expect.arrayContaining(['201', '400', '401', '403', '409', '413', '415', '429']),
+    );
     expect(form.parameters).toEqual([{ $ref: '#/components/parameters/IdempotencyKey' }]);
     const kept = paths['/api/probe/kept'].get;
     expect(kept.security[0]).toEqual({});
-    expect(kept.parameters).toEqual([{ name: 'size', in: 'query', required: false, schema: { type: 'integer', minimum: 1 } }]);
-    expect(kept.responses['200'].content['application/json'].schema).toMatchObject({ required: ['success', 'run'], properties: { success: { const: true } } });
+    expect(kept.parameters).toEqual([
+      { name: 'size', in: 'query', required: false, schema: { type: 'integer', minimum: 1 } },
+    ]);
+    expect(kept.responses['200'].content['application/json'].schema).toMatchObject({
+      required: ['success', 'run'],
+      properties: { success: { const: true } },
+    });
     expect(paths['/api/markdown/parse'].post.security).toEqual([{}]);
   });
 
@@ -99,7 +138,8 @@ describe('the OpenAPI document', () => {
         expect(Object.keys(headers)).toEqual(expect.arrayContaining(rates));
       }
     }
-    for (const name of ['RateLimited', 'Unavailable']) expect(components.responses[name].headers['Retry-After']).toBeDefined();
+    for (const name of ['RateLimited', 'Unavailable'])
+      expect(components.responses[name].headers['Retry-After']).toBeDefined();
     expect(Object.keys(components.securitySchemes)).toEqual(['bearer', 'session', 'csrf']);
     expect(components.securitySchemes.csrf).toMatchObject({ in: 'header', name: 'X-CSRF-Token' });
   });
@@ -123,6 +163,8 @@ describe('the page for people', () => {
     expect(text).toContain('One &lt;extra&gt; thing');
     expect(text).not.toMatch(/<script|style=|https:\/\//);
     expect(headers.get('content-security-policy')).toContain("style-src 'self'");
-    expect((await forum.client().get('/api/docs/style.css')).headers.get('content-type')).toBe('text/css; charset=utf-8');
+    expect((await forum.client().get('/api/docs/style.css')).headers.get('content-type')).toBe(
+      'text/css; charset=utf-8',
+    );
   });
 });

@@ -4,12 +4,25 @@ import { nameOf, useWorld, type Name } from './world.ts';
 
 const world = useWorld();
 const WHO: Readonly<Record<(typeof CALLERS)[number], Name | undefined>> = {
-  guest: undefined, revoked: 'lost', banned: 'bad', member: 'bob', owner: 'ada', moderator: 'mia', admin: 'root',
+  guest: undefined,
+  revoked: 'lost',
+  banned: 'bad',
+  member: 'bob',
+  owner: 'ada',
+  moderator: 'mia',
+  admin: 'root',
 };
 
 const things: Things = {
-  discussion: async () => (await world.must('ada', 'POST', '/discussions', { body: { title: 'Of ada', content: 'x', category_id: 'general' } })).discussion_id,
-  post: async () => (await world.must('ada', 'POST', '/posts', { body: { discussion_id: await things.discussion(), content: 'x' } })).post.id,
+  discussion: async () =>
+    (
+      await world.must('ada', 'POST', '/discussions', {
+        body: { title: 'Of ada', content: 'x', category_id: 'general' },
+      })
+    ).discussion_id,
+  post: async () =>
+    (await world.must('ada', 'POST', '/posts', { body: { discussion_id: await things.discussion(), content: 'x' } }))
+      .post.id,
   async deleted() {
     const id = await things.discussion();
     await world.must('ada', 'DELETE', '/discussions/:id', { params: { id } });
@@ -21,10 +34,13 @@ const things: Things = {
     return id;
   },
   async tag() {
-    await world.must('ada', 'POST', '/discussions', { body: { title: 'Of ada', content: 'x', category_id: 'general', tags: ['boats'] } });
+    await world.must('ada', 'POST', '/discussions', {
+      body: { title: 'Of ada', content: 'x', category_id: 'general', tags: ['boats'] },
+    });
     return 'boats';
   },
-  report: async () => (await world.must('ada', 'POST', '/reports', { body: { post_id: await things.post(), reason: 'spam' } })).report.id,
+  report: async () =>
+    (await world.must('ada', 'POST', '/reports', { body: { post_id: await things.post(), reason: 'spam' } })).report.id,
   upload: () => world.upload('ada'),
   get ada() {
     return world.ids.ada;
@@ -40,7 +56,8 @@ describe('who may', () => {
     test(`${route}: ${statuses}`, async () => {
       const [method = '', path = ''] = route.split(' ');
       const found: Record<string, number> = {};
-      for (const caller of CALLERS) found[caller] = (await world.call(WHO[caller], method, path, await ask?.(things))).status;
+      for (const caller of CALLERS)
+        found[caller] = (await world.call(WHO[caller], method, path, await ask?.(things))).status;
       expect(found).toEqual(Object.fromEntries(CALLERS.map((caller, at) => [caller, Number(statuses.split(' ')[at])])));
     });
   }

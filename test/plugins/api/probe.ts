@@ -30,29 +30,76 @@ export const createProbe = (probe: Probe): Plugin =>
       const Run = Type.Object({ run: Type.Integer() });
       const Name = Type.Object({ name: Type.String({ minLength: 2 }) });
 
-      plugin.route(api, { method: 'get', path: '/probe/kept', can: 'public', query: Type.Object({ size: Type.Optional(Type.Integer({ minimum: 1 })) }), result: Run, keep: () => ['probe'] })(() => ({ run: ran('kept') }));
-      plugin.route(api, { method: 'get', path: '/probe/long', can: 'public', keep: () => ['probe'] })(() => ({ text: 'long '.repeat(1_000) }));
-      plugin.route(api, { method: 'get', path: '/probe/fresh', can: 'public' })(({ actor }) => ({ run: ran('fresh'), who: actor.username ?? null }));
-      plugin.route(api, { method: 'get', path: '/probe/time', can: 'public' })(() => ({ at: new Date('2026-03-04T05:06:07.089Z') }));
-      plugin.route(api, { method: 'get', path: '/probe/member', can: useProbe })(({ actor }) => ({ who: actor.username }));
-      plugin.route(api, { method: 'get', path: '/probe/login', can: 'public', options: { login: true } })(({ actor }) => ({ who: actor.username }));
+      plugin.route(api, {
+        method: 'get',
+        path: '/probe/kept',
+        can: 'public',
+        query: Type.Object({ size: Type.Optional(Type.Integer({ minimum: 1 })) }),
+        result: Run,
+        keep: () => ['probe'],
+      })(() => ({ run: ran('kept') }));
+      plugin.route(api, { method: 'get', path: '/probe/long', can: 'public', keep: () => ['probe'] })(() => ({
+        text: 'long '.repeat(1_000),
+      }));
+      plugin.route(api, { method: 'get', path: '/probe/fresh', can: 'public' })(({ actor }) => ({
+        run: ran('fresh'),
+        who: actor.username ?? null,
+      }));
+      plugin.route(api, { method: 'get', path: '/probe/time', can: 'public' })(() => ({
+        at: new Date('2026-03-04T05:06:07.089Z'),
+      }));
+      plugin.route(api, { method: 'get', path: '/probe/member', can: useProbe })(({ actor }) => ({
+        who: actor.username,
+      }));
+      plugin.route(api, { method: 'get', path: '/probe/login', can: 'public', options: { login: true } })(
+        ({ actor }) => ({ who: actor.username }),
+      );
       plugin.route(api, { method: 'get', path: '/probe/broken', can: 'public' })(() => {
         throw new Error('the secret is 1234');
       });
       plugin.route(api, { method: 'get', path: '/probe/away', can: 'public' })(() => {
         throw new Error('query failed', { cause: Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }) });
       });
-      plugin.route(api, { method: 'get', path: '/probe/wrong', can: 'public', result: Run })(() => ({ run: 'not a number' }) as never);
-      plugin.route(api, { method: 'get', path: '/probe/talkative', can: 'public', result: Type.Object({ inner: Run }) })(() => ({ inner: { run: 1, secret: 'too much' } }) as never);
+      plugin.route(api, { method: 'get', path: '/probe/wrong', can: 'public', result: Run })(
+        () => ({ run: 'not a number' }) as never,
+      );
+      plugin.route(api, {
+        method: 'get',
+        path: '/probe/talkative',
+        can: 'public',
+        result: Type.Object({ inner: Run }),
+      })(() => ({ inner: { run: 1, secret: 'too much' } }) as never);
       plugin.route(api, { method: 'get', path: '/probe/teapot', can: 'public' })(() => {
         throw new HttpError(418, 'No coffee here');
       });
       plugin.route(api, { method: 'post', path: '/probe/heartbeat', can: 'public', body: Name })(({ body }) => body);
-      plugin.route(api, { method: 'post', path: '/probe/optional', can: 'public', body: Type.Object({ ids: Type.Optional(Type.Array(Type.String())) }), options: { csrf: false } })(({ body }) => ({ body }));
-      plugin.route(api, { method: 'post', path: '/probe/form', can: useProbe, body: Type.Object({ name: Type.String(), tags: Type.Optional(Type.Array(Type.String())) }), options: { form: true }, status: 201 })(({ body }) => body);
-      plugin.route(api, { method: 'post', path: '/probe/bucket', can: 'public', options: { csrf: false, bucket: { name: 'probe', window: 60, limit: 'probe.rate' } } })(() => ({}));
       plugin.route(api, {
-        method: 'put', path: '/probe/things/:id', params: Type.Object({ id: Type.String({ maxLength: 5 }) }), body: Name, can: ruleProbe,
+        method: 'post',
+        path: '/probe/optional',
+        can: 'public',
+        body: Type.Object({ ids: Type.Optional(Type.Array(Type.String())) }),
+        options: { csrf: false },
+      })(({ body }) => ({ body }));
+      plugin.route(api, {
+        method: 'post',
+        path: '/probe/form',
+        can: useProbe,
+        body: Type.Object({ name: Type.String(), tags: Type.Optional(Type.Array(Type.String())) }),
+        options: { form: true },
+        status: 201,
+      })(({ body }) => body);
+      plugin.route(api, {
+        method: 'post',
+        path: '/probe/bucket',
+        can: 'public',
+        options: { csrf: false, bucket: { name: 'probe', window: 60, limit: 'probe.rate' } },
+      })(() => ({}));
+      plugin.route(api, {
+        method: 'put',
+        path: '/probe/things/:id',
+        params: Type.Object({ id: Type.String({ maxLength: 5 }) }),
+        body: Name,
+        can: ruleProbe,
         find: ({ params }) => (params.id === '1' ? { id: '1' } : undefined),
       })(({ target, body }) => ({ ...target, ...body }));
       plugin.route(api, { method: 'delete', path: '/probe/things/:id', can: ruleProbe })(() => {
@@ -72,12 +119,34 @@ export interface ApiForum extends TestApp {
 }
 
 /** The api plugin on the plugins it stands on, with the probe's routes. */
-export async function startApi({ settings = {}, environment = {}, extra = [], differing = false }: { settings?: Record<string, unknown>; environment?: object; extra?: readonly Plugin[]; differing?: boolean } = {}): Promise<ApiForum> {
-  const real = await loadPlugins(resolve(import.meta.dirname, '../../..'), ['cache', 'secrets', 'access', 'limits', 'protection', 'accounts', 'markdown', 'api', 'web'], testLog);
+export async function startApi({
+  settings = {},
+  environment = {},
+  extra = [],
+  differing = false,
+}: {
+  settings?: Record<string, unknown>;
+  environment?: object;
+  extra?: readonly Plugin[];
+  differing?: boolean;
+} = {}): Promise<ApiForum> {
+  const real = await loadPlugins(
+    resolve(import.meta.dirname, '../../..'),
+    ['cache', 'secrets', 'access', 'limits', 'protection', 'accounts', 'markdown', 'api', 'web'],
+    testLog,
+  );
   const probe: Probe = { runs: new Map() };
   const forum = await startApp({
-    plugins: [...real, createProbe(probe), ...extra], environment, differing,
-    settings: { 'login.attempt_rate_limit': 100_000, 'email.mx_validation': false, 'api.rate_limit_user': 100_000, 'api.rate_limit_ip': 100_000, ...settings },
+    plugins: [...real, createProbe(probe), ...extra],
+    environment,
+    differing,
+    settings: {
+      'login.attempt_rate_limit': 100_000,
+      'email.mx_validation': false,
+      'api.rate_limit_user': 100_000,
+      'api.rate_limit_ip': 100_000,
+      ...settings,
+    },
   });
   const { Access } = await import('#plugins/access');
   const accounts = forum.app.service(Accounts);
@@ -90,10 +159,18 @@ export async function startApi({ settings = {}, environment = {}, extra = [], di
     probe,
     session,
     member: (username: string, level: 'member' | 'moderator' | 'admin' | 'banned' = 'member') =>
-      accounts.create({ username, email: `${username}@forum.test`, password: PASSWORD, groupId: forum.app.service(Access).groupOf(level).id }),
+      accounts.create({
+        username,
+        email: `${username}@forum.test`,
+        password: PASSWORD,
+        groupId: forum.app.service(Access).groupOf(level).id,
+      }),
     async token(username: string) {
-      const answer = await (await session(username)).post('/settings/security/api-token', undefined, { accept: 'application/json' });
-      if (typeof answer.body?.token !== 'string') throw new Error(`no token for ${username}: ${answer.status} ${answer.text.slice(0, 200)}`);
+      const answer = await (
+        await session(username)
+      ).post('/settings/security/api-token', undefined, { accept: 'application/json' });
+      if (typeof answer.body?.token !== 'string')
+        throw new Error(`no token for ${username}: ${answer.status} ${answer.text.slice(0, 200)}`);
       return answer.body.token as string;
     },
   });

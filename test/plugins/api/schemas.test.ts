@@ -7,8 +7,13 @@ it('checks every setting and route of the forum by a schema that obeys JSON Sche
   await using forum = await startApp();
   const ajv = new Ajv2020();
   const settings = forum.app.settings.list().map(({ key, schema }) => ({ of: key, schema }));
-  const routes = forum.app.routes.list().flatMap(({ method, surface, path, params, query, body, result }) => (
-    [params, query, body, result].flatMap((schema) => (schema ? { of: `${method} ${surface.prefix}${path}`, schema } : []))));
+  const routes = forum.app.routes
+    .list()
+    .flatMap(({ method, surface, path, params, query, body, result }) =>
+      [params, query, body, result].flatMap((schema) =>
+        schema ? { of: `${method} ${surface.prefix}${path}`, schema } : [],
+      ),
+    );
   const faulty = [...settings, ...routes].filter(({ schema }) => !ajv.validateSchema(schema)).map(({ of }) => of);
   expect(faulty).toEqual([]);
   expect(Math.min(settings.length, routes.length)).toBeGreaterThan(50);

@@ -12,11 +12,14 @@ beforeAll(async () => {
   first = await startApp({ realClock: true });
   const { databaseUrl, redisUrl } = first.app.environment;
   second = await startApp({ realClock: true, environment: { databaseUrl, redisUrl } });
-  await first.app.service(Accounts).create({ username: 'ada', email: 'ada@forum.test', password: PASSWORD, groupId: 'member' });
+  await first.app
+    .service(Accounts)
+    .create({ username: 'ada', email: 'ada@forum.test', password: PASSWORD, groupId: 'member' });
   const client = first.client();
   await client.login('ada', PASSWORD);
   authorization = `Bearer ${(await client.post('/settings/security/api-token', undefined, { accept: 'application/json' })).body.token}`;
-  discussion = (await client.post('/api/discussions', { title: 'Shared', content: 'x', category_id: 'general' })).body.discussion_id;
+  discussion = (await client.post('/api/discussions', { title: 'Shared', content: 'x', category_id: 'general' })).body
+    .discussion_id;
 });
 afterAll(async () => {
   await second[Symbol.asyncDispose]();
@@ -24,35 +27,54 @@ afterAll(async () => {
 });
 
 /** One call at each process in turn. */
-const each = <T>(count: number, call: (app: TestApp) => Promise<T>): Promise<T[]> => Promise.all(Array.from({ length: count }, (_, at) => call(at % 2 ? first : second)));
+const each = <T>(count: number, call: (app: TestApp) => Promise<T>): Promise<T[]> =>
+  Promise.all(Array.from({ length: count }, (_, at) => call(at % 2 ? first : second)));
 
 test('two processes count one limit exactly, for guests and for members', async () => {
   const settings = { 'api.rate_limit_ip': 40, 'api.rate_limit_user': 30 };
   await first.app.settings.set(settings);
-  await expect.poll(async () => (await second.client().get('/api/version')).headers.get('x-ratelimit-limit'), { timeout: 5_000 }).toBe('40');
-  for (const [limit, headers] of [[40, {}], [30, { authorization }]] as const) {
+  await expect
+    .poll(async () => (await second.client().get('/api/version')).headers.get('x-ratelimit-limit'), { timeout: 5_000 })
+    .toBe('40');
+  for (const [limit, headers] of [
+    [40, {}],
+    [30, { authorization }],
+  ] as const) {
     // What was used before counts too.
     const { headers: seen } = await first.client().get('/api/version', headers);
     const left = Number(seen.get('x-ratelimit-remaining'));
     const answers = await each(60, (app) => app.client().get('/api/version', headers));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(left);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(60 - left);
-    const told = answers.filter(({ status }) => status === 200).map((answer) => Number(answer.headers.get('x-ratelimit-remaining'))).toSorted((a, b) => a - b);
+    const told = answers
+      .filter(({ status }) => status === 200)
+      .map((answer) => Number(answer.headers.get('x-ratelimit-remaining')))
+      .toSorted((a, b) => a - b);
     expect(told).toEqual(Array.from({ length: left }, (_, at) => at));
     expect(new Set(answers.map((answer) => answer.headers.get('x-ratelimit-limit')))).toEqual(new Set([String(limit)]));
   }
   await first.app.settings.reset(Object.keys(settings));
   await first.app.settings.set({ 'api.rate_limit_user': 100_000, 'api.rate_limit_ip': 100_000 });
-  await expect.poll(async () => (await second.client().get('/api/version', { authorization })).status, { timeout: 5_000 }).toBe(200);
+  await expect
+    .poll(async () => (await second.client().get('/api/version', { authorization })).status, { timeout: 5_000 })
+    .toBe(200);
 });
 
 test('a request with a key that reaches both at once is carried out by one of them', async () => {
   for (let round = 0; round < 10; round++) {
     const headers = { authorization, 'idempotency-key': `round ${round}` };
-    const answers = await each(6, (app) => app.client().post('/api/posts', { discussion_id: discussion, content: `round ${round}` }, headers));
-    expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size, answers.map(({ text }) => text).join('\n')).toBe(1);
+    const answers = await each(6, (app) =>
+      app.client().post('/api/posts', { discussion_id: discussion, content: `round ${round}` }, headers),
+    );
+    expect(
+      new Set(answers.map(({ status, text }) => `${status} ${text}`)).size,
+      answers.map(({ text }) => text).join('\n'),
+    ).toBe(1);
     expect(answers[0]?.status).toBe(201);
   }
   const { body } = await second.client().get(`/api/discussions/${discussion}/posts?limit=100`);
-  expect(body.posts.map(({ content }: { content: string }) => content)).toEqual(['x', ...Array.from({ length: 10 }, (_, round) => `round ${round}`)]);
+  expect(body.posts.map(({ content }: { content: string }) => content)).toEqual([
+    'x',
+    ...Array.from({ length: 10 }, (_, round) => `round ${round}`),
+  ]);
 });

@@ -38,8 +38,14 @@ const LISTS: readonly Row[] = [
 let made: Made;
 /** One discussion with two posts of different members. */
 async function fill(title: string): Promise<Made> {
-  const { discussion_id: discussion } = await world.must('ada', 'POST', '/discussions', { body: { title, content: 'x @bob', category_id: 'general', tags: ['many', title] } });
-  const { post: { id: post } } = await world.must('bob', 'POST', '/posts', { body: { discussion_id: discussion, content: `About ${title} @ada` } });
+  const { discussion_id: discussion } = await world.must('ada', 'POST', '/discussions', {
+    body: { title, content: 'x @bob', category_id: 'general', tags: ['many', title] },
+  });
+  const {
+    post: { id: post },
+  } = await world.must('bob', 'POST', '/posts', {
+    body: { discussion_id: discussion, content: `About ${title} @ada` },
+  });
   return { discussion, post };
 }
 beforeAll(async () => {
@@ -49,8 +55,13 @@ beforeAll(async () => {
     await world.must('ada', 'POST', '/reactions/toggle', { body: { post_id: post, reaction: 'like' } });
     await world.upload('ada');
     await world.must('ada', 'POST', '/reports', { body: { post_id: post, reason: 'spam' } });
-    await world.must(at % 2 ? 'bob' : 'mia', 'PUT', '/posts/:id', { params: { id: made.post }, body: { content: `Otherwise ${at}` } });
-    await world.must(at % 2 ? 'ada' : 'mia', 'POST', '/posts', { body: { discussion_id: made.discussion, content: `Word ${at} @bob` } });
+    await world.must(at % 2 ? 'bob' : 'mia', 'PUT', '/posts/:id', {
+      params: { id: made.post },
+      body: { content: `Otherwise ${at}` },
+    });
+    await world.must(at % 2 ? 'ada' : 'mia', 'POST', '/posts', {
+      body: { discussion_id: made.discussion, content: `Word ${at} @bob` },
+    });
   }
 }, 120_000);
 
@@ -66,13 +77,17 @@ describe('many rows take no more statements than few do for', () => {
       const count = async (limit: number): Promise<readonly [statements: number, rows: number]> => {
         let rows = 0;
         const statements = await world.app.statements(async () => {
-          const { status, body, text } = await world.call(who, method, path, { ...asked, query: { ...asked.query, limit: String(limit) } });
+          const { status, body, text } = await world.call(who, method, path, {
+            ...asked,
+            query: { ...asked.query, limit: String(limit) },
+          });
           expect(status, text).toBe(200);
           rows = body.count;
         });
         return [statements, rows];
       };
-      // What is kept in memory is read anew by whichever comes first, so the least of several tries counts; each has a page of its own, which nothing holds yet.
+      // What is kept in memory is read anew by whichever comes first, so the least of several tries counts; each has a
+      // page of its own, which nothing holds yet.
       const least = async (limits: readonly number[]): Promise<readonly [number, number]> => {
         const found: (readonly [number, number])[] = [];
         for (const limit of limits) found.push(await count(limit));
@@ -82,8 +97,11 @@ describe('many rows take no more statements than few do for', () => {
       await count(MANY);
       const [few, many] = [await least([2, 3, 4, 5]), await least([20, 21, 22, 23])];
       expect(few[1]).toBeLessThanOrEqual(5);
-      // It may be fewer: where there are not that many rows, the longer pages are all the same one, which is held by then.
-      expect(many[0], `statements for up to ${many[1]} rows, where up to ${few[1]} take ${few[0]}`).toBeLessThanOrEqual(few[0]);
+      // It may be fewer: where there are not that many rows, the longer pages are all the same one, which is held by
+      // then.
+      expect(many[0], `statements for up to ${many[1]} rows, where up to ${few[1]} take ${few[0]}`).toBeLessThanOrEqual(
+        few[0],
+      );
     });
   }
 });

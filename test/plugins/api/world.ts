@@ -5,7 +5,14 @@ import { startApp, type Answer, type TestApp } from '#test';
 
 const PASSWORD = 'Plain-Sailing-42';
 /** Members of the forum with their groups; `ada` owns what the tests ask for. */
-const MEMBERS = { ada: 'member', bob: 'member', mia: 'moderator', root: 'admin', bad: 'banned', lost: 'member' } as const;
+const MEMBERS = {
+  ada: 'member',
+  bob: 'member',
+  mia: 'moderator',
+  root: 'admin',
+  bad: 'banned',
+  lost: 'member',
+} as const;
 export type Name = keyof typeof MEMBERS;
 
 /** A call of the API: what stands in the path, after it, and in the body. */
@@ -24,7 +31,13 @@ export interface World {
   /** Every route of the API. */
   routes(): readonly RouteInfo[];
   /** `who` undefined: a guest, whose writes carry a forgery token. */
-  call(who: Name | undefined, method: string, path: string, ask?: Ask, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  call(
+    who: Name | undefined,
+    method: string,
+    path: string,
+    ask?: Ask,
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<Answer>;
   /** As `call`, and throws unless it succeeds. */
   must(who: Name, method: string, path: string, ask?: Ask): Promise<any>;
   /** Uploads a file and resolves to its id. */
@@ -32,7 +45,9 @@ export interface World {
 }
 
 /** Beside the limits that every test relaxes. */
-const LENIENT = Object.fromEntries(['presence', 'search', 'reports', 'uploads'].map((name) => [`${name}.rate_limit`, 100_000]));
+const LENIENT = Object.fromEntries(
+  ['presence', 'search', 'reports', 'uploads'].map((name) => [`${name}.rate_limit`, 100_000]),
+);
 
 /** Streams go on until whoever asked leaves. */
 export const isStream = ({ options }: RouteInfo): boolean => options['document'] === 'text/event-stream';
@@ -41,7 +56,8 @@ export const isStream = ({ options }: RouteInfo): boolean => options['document']
 export const nameOf = ({ method, path }: RouteInfo): string => `${method.toUpperCase()} ${path}`;
 
 /** Lists are the routes that answer with `hasMore`. */
-export const isList = ({ result }: RouteInfo): boolean => 'hasMore' in ((result as { properties?: object } | undefined)?.properties ?? {});
+export const isList = ({ result }: RouteInfo): boolean =>
+  'hasMore' in ((result as { properties?: object } | undefined)?.properties ?? {});
 
 /** One forum for a test file. */
 export function useWorld(settings: Readonly<Record<string, unknown>> = {}): World {
@@ -64,33 +80,47 @@ async function open(settings: Readonly<Record<string, unknown>>): Promise<World>
   const accounts = app.app.service(Accounts);
   const [ids, tokens] = [{} as Record<Name, string>, {} as Record<Name, string>];
   for (const [name, groupId] of Object.entries(MEMBERS) as [Name, string][]) {
-    ids[name] = (await accounts.create({ username: name, email: `${name}@forum.test`, password: PASSWORD, groupId })).id;
+    ids[name] = (
+      await accounts.create({ username: name, email: `${name}@forum.test`, password: PASSWORD, groupId })
+    ).id;
     const client = app.client();
     await client.login(name, PASSWORD);
-    tokens[name] = (await client.post('/settings/security/api-token', undefined, { accept: 'application/json' })).body.token as string;
-    if (name === 'lost') await client.post('/settings/security/api-token/revoke', undefined, { accept: 'application/json' });
+    tokens[name] = (await client.post('/settings/security/api-token', undefined, { accept: 'application/json' })).body
+      .token as string;
+    if (name === 'lost')
+      await client.post('/settings/security/api-token/revoke', undefined, { accept: 'application/json' });
   }
   const guest = app.client();
   await guest.csrf('/');
   const client = app.client();
   const world: World = {
-    app, ids, tokens,
+    app,
+    ids,
+    tokens,
     routes: () => app.app.routes.list().filter(({ surface }) => surface.id === 'api'),
     call: (who, method, path, { params = {}, query, body } = {}, headers = {}) => {
       const address = `/api${path.replace(/[:*](\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? `:${name}`))}${query ? `?${new URLSearchParams(query).toString()}` : ''}`;
       const own = who === undefined ? {} : { authorization: `Bearer ${tokens[who]}` };
-      if (world.routes().some((route) => route.path === path && isStream(route))) return begun(app.url + address, { ...own, ...headers });
-      return (who === undefined ? guest : client).request(method, address, { headers: { ...own, ...headers }, json: body });
+      if (world.routes().some((route) => route.path === path && isStream(route)))
+        return begun(app.url + address, { ...own, ...headers });
+      return (who === undefined ? guest : client).request(method, address, {
+        headers: { ...own, ...headers },
+        json: body,
+      });
     },
     async must(who, method, path, ask) {
       const answer = await world.call(who, method, path, ask);
-      if (answer.status > 299) throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text.slice(0, 300)}`);
+      if (answer.status > 299)
+        throw new Error(`${method} ${path} answered ${answer.status}: ${answer.text.slice(0, 300)}`);
       return answer.body;
     },
     async upload(who) {
       const body = new FormData();
       body.append('file', new Blob([`Of ${who}`]), 'words.txt');
-      const answer = await client.request('POST', '/api/uploads', { body, headers: { authorization: `Bearer ${tokens[who]}` } });
+      const answer = await client.request('POST', '/api/uploads', {
+        body,
+        headers: { authorization: `Bearer ${tokens[who]}` },
+      });
       if (answer.status > 299) throw new Error(`uploading answered ${answer.status}: ${answer.text.slice(0, 300)}`);
       return answer.body.upload.id as string;
     },

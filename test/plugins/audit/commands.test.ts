@@ -14,7 +14,13 @@ import { settled } from './settled.ts';
 const ROOT = resolve(import.meta.dirname, '../../..');
 const PASSWORD = 'Slow-boat 7 to Oban';
 let site: TestApp;
-const console: Console = { terminal: false, columns: 80, print: () => undefined, progress: () => undefined, secret: () => Promise.resolve(undefined) };
+const console: Console = {
+  terminal: false,
+  columns: 80,
+  print: () => undefined,
+  progress: () => undefined,
+  secret: () => Promise.resolve(undefined),
+};
 const run = (...words: string[]): Promise<void> => runCommand(site.app, words, console);
 interface Left {
   readonly action: string;
@@ -31,12 +37,13 @@ const left = async (work: () => Promise<unknown>): Promise<readonly Left[]> => {
   await work();
   return (await entries()).slice(length);
 };
-const secondFactor = (): Promise<unknown> => site.app.data.all(sql`
+const secondFactor = (): Promise<unknown> =>
+  site.app.data.all(sql`
   insert into two_factor (account_id, secret, enabled_at) select id, 'sealed', now() from account where username = 'bob'`);
 
 /** Every command that changes the forum, in an order in which it works: its words, and the action that it leaves. */
 const CHANGES: Readonly<Record<string, readonly [words: string, leaves: string, prepare?: () => Promise<unknown>]>> = {
-  'install': ['install --admin-username ada --admin-email ada@example.org --admin-password', 'forum.installed'],
+  install: ['install --admin-username ada --admin-email ada@example.org --admin-password', 'forum.installed'],
   'user create': ['user create bob --email bob@example.org --password', 'account.registered'],
   'user promote': ['user promote bob --group moderator', 'account.group-changed'],
   'user reset-password': ['user reset-password bob --password', 'account.password-changed'],
@@ -47,10 +54,24 @@ const CHANGES: Readonly<Record<string, readonly [words: string, leaves: string, 
   'plugin uninstall': ['plugin uninstall typing', 'plugin.uninstalled'],
   'plugin enable': ['plugin enable typing', 'plugin.enabled'],
   'secret rotate': ['secret rotate', 'root-key.rotated'],
-  'seed': ['seed --users 1 --discussions 0 --posts 0', 'forum.seeded'],
+  seed: ['seed --users 1 --discussions 0 --posts 0', 'forum.seeded'],
 };
-/** They only tell, write files, put right what is counted from the rest, or (`demo`) do what others do; `migrate` does what each start does. */
-const HARMLESS = ['audit verify', 'demo', 'doctor', 'migrate', 'openapi', 'plugin list', 'plugin new', 'recount', 'setting get', 'setting list'];
+/**
+ * They only tell, write files, put right what is counted from the rest, or (`demo`) do what others do; `migrate` does
+ * what each start does.
+ */
+const HARMLESS = [
+  'audit verify',
+  'demo',
+  'doctor',
+  'migrate',
+  'openapi',
+  'plugin list',
+  'plugin new',
+  'recount',
+  'setting get',
+  'setting list',
+];
 
 beforeAll(async () => void (site = await startApp({ environment: { secretKey: undefined } })));
 afterAll(() => site[Symbol.asyncDispose]());
@@ -64,24 +85,40 @@ describe('what is done at the shell leaves an entry that says so', () => {
   test.each(Object.entries(CHANGES))('%s', async (_name, [words, leaves, prepare]) => {
     await prepare?.();
     const done = await left(() => run(...words.split(' '), ...(words.endsWith('password') ? [PASSWORD] : [])));
-    expect(done).toContainEqual(expect.objectContaining({ action: leaves, actor: null, details: expect.objectContaining({ by: 'command line' }) }));
+    expect(done).toContainEqual(
+      expect.objectContaining({
+        action: leaves,
+        actor: null,
+        details: expect.objectContaining({ by: 'command line' }),
+      }),
+    );
     expect(JSON.stringify(done)).not.toContain(PASSWORD);
   });
 
   test('what is refused leaves none, and what fails half-way says that it did', async () => {
     const refused = {
-      'setting set no.such 1': 'There is no setting', 'setting set security.bcrypt_cost 0': 'must be', 'plugin disable admin': 'the admin panel needs it',
-      'plugin disable nothing': 'nothing', 'plugin uninstall tags': 'switch it off', 'user promote nobody --group admin': 'There is no member',
+      'setting set no.such 1': 'There is no setting',
+      'setting set security.bcrypt_cost 0': 'must be',
+      'plugin disable admin': 'the admin panel needs it',
+      'plugin disable nothing': 'nothing',
+      'plugin uninstall tags': 'switch it off',
+      'user promote nobody --group admin': 'There is no member',
     };
-    expect(await left(async () => {
-      for (const [words, why] of Object.entries(refused)) await expect(run(...words.split(' ')), words).rejects.toThrow(why);
-    })).toEqual([]);
+    expect(
+      await left(async () => {
+        for (const [words, why] of Object.entries(refused))
+          await expect(run(...words.split(' ')), words).rejects.toThrow(why);
+      }),
+    ).toEqual([]);
     await run('plugin', 'disable', 'typing');
     const enable = site.app.plugins.enable.bind(site.app.plugins);
     site.app.plugins.enable = () => Promise.reject(new Error('the rope broke'));
     const done = await left(() => expect(run('plugin', 'enable', 'typing')).rejects.toThrow('the rope broke'));
     site.app.plugins.enable = enable;
-    expect(done.map(({ action, subject_id: plugin }) => [action, plugin])).toEqual([['plugin.enabled', 'typing'], ['plugin.stayed', 'typing']]);
+    expect(done.map(({ action, subject_id: plugin }) => [action, plugin])).toEqual([
+      ['plugin.enabled', 'typing'],
+      ['plugin.stayed', 'typing'],
+    ]);
   });
 
   test('also where no server runs: it is kept with the change, and the next server writes it down', async () => {
@@ -95,9 +132,9 @@ describe('what is done at the shell leaves an entry that says so', () => {
       await shell.close();
       const server = await open();
       await server.listen();
-      await expect.poll(() => server.data.all(sql`select action, actor, details from audit_entry`), { timeout: 10_000 }).toEqual([
-        { action: 'settings.saved', actor: null, details: { keys: 'site.name', by: 'command line' } },
-      ]);
+      await expect
+        .poll(() => server.data.all(sql`select action, actor, details from audit_entry`), { timeout: 10_000 })
+        .toEqual([{ action: 'settings.saved', actor: null, details: { keys: 'site.name', by: 'command line' } }]);
       expect(await server.service(AuditLog).verify()).toEqual({ entries: 1, broken: undefined });
       await server.close();
     } finally {

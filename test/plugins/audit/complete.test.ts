@@ -16,33 +16,53 @@ interface Act {
   prepare(): Promise<readonly [path: string, body: object]>;
 }
 
-const about = (leaves: string, body: () => object | Promise<object>): ((path: string) => Act) => (path) => ({ leaves, prepare: async () => [path, await body()] });
+const about =
+  (leaves: string, body: () => object | Promise<object>): ((path: string) => Act) =>
+  (path) => ({ leaves, prepare: async () => [path, await body()] });
 const post = async (path: string, body: object): Promise<any> => (await forum.as.root.post(path, body, JSON_ONLY)).body;
-const category = async (): Promise<string> => (await post('/admin/categories/save', { name: `Quay ${++count}` })).category.id;
+const category = async (): Promise<string> =>
+  (await post('/admin/categories/save', { name: `Quay ${++count}` })).category.id;
 const tag = async (): Promise<string> => (await post('/admin/tags/save', { name: `Rope ${++count}` })).tag.id;
-const webhook = async (): Promise<string> => (await post('/admin/webhooks/save', { name: 'Shed', url: 'http://127.0.0.1:9/', events: ['post.created'], active: false })).webhook.id;
+const webhook = async (): Promise<string> =>
+  (
+    await post('/admin/webhooks/save', {
+      name: 'Shed',
+      url: 'http://127.0.0.1:9/',
+      events: ['post.created'],
+      active: false,
+    })
+  ).webhook.id;
 const deleted = async (): Promise<{ readonly id: string; readonly number: number; readonly postId: string }> => {
   const found = await forum.start('ada', `Lost ${++count}`);
   await forum.as.mia.delete(`/api/discussions/${found.id}`);
   return found;
 };
-const reply = async (): Promise<string> => (await forum.reply('ada', (await forum.start('bob', `Found ${++count}`)).id, 'A reply')).id;
-const reported = async (): Promise<string> => (await forum.as.bob.post('/api/reports', { post_id: await reply(), reason: 'spam' })).body.report.id;
+const reply = async (): Promise<string> =>
+  (await forum.reply('ada', (await forum.start('bob', `Found ${++count}`)).id, 'A reply')).id;
+const reported = async (): Promise<string> =>
+  (await forum.as.bob.post('/api/reports', { post_id: await reply(), reason: 'spam' })).body.report.id;
 const claimed = async (): Promise<string> => {
   const id = await reported();
   await forum.as.mia.submit(`/mod/reports/${id}/claim`);
   return id;
 };
 const failedWork = async (): Promise<object> => {
-  await forum.app.app.data.all(sql`insert into job (id, listener, payload, failed_at) values (gen_random_uuid(), 'nobody/thing', '{}', now())`);
+  await forum.app.app.data.all(
+    sql`insert into job (id, listener, payload, failed_at) values (gen_random_uuid(), 'nobody/thing', '{}', now())`,
+  );
   return { listener: 'nobody/thing' };
 };
 const withSecondFactor = async (): Promise<object> => {
-  await forum.app.app.data.all(sql`insert into two_factor (account_id, secret, enabled_at) values (${forum.ids.bob}, 'sealed', now()) on conflict do nothing`);
+  await forum.app.app.data.all(
+    sql`insert into two_factor (account_id, secret, enabled_at) values (${forum.ids.bob}, 'sealed', now()) on conflict do nothing`,
+  );
   return { id: forum.ids.bob };
 };
-const onForm = (leaves: string, prepare: Act['prepare'], who: Name = 'mia') => (): Act => ({ leaves, who, form: true, prepare });
-const judged = (verb: string, leaves: string) => onForm(leaves, async () => [`/mod/members/ada/${verb}`, { reason: 'Rude', days: '3' }]);
+const onForm =
+  (leaves: string, prepare: Act['prepare'], who: Name = 'mia') =>
+  (): Act => ({ leaves, who, form: true, prepare });
+const judged = (verb: string, leaves: string) =>
+  onForm(leaves, async () => [`/mod/members/ada/${verb}`, { reason: 'Rude', days: '3' }]);
 let count = 0;
 
 /** Every route by which administrators and moderators change something, in an order in which it works. */
@@ -61,7 +81,12 @@ const ACTS: Readonly<Record<string, (path: string) => Act>> = {
   '/admin/tags/save': about('tag.saved', () => ({ name: `Rope ${++count}` })),
   '/admin/tags/delete': about('tag.deleted', async () => ({ id: await tag() })),
   '/admin/reactions/save': about('reaction-type.saved', () => ({ slug: 'like', enabled: true })),
-  '/admin/webhooks/save': about('webhook.saved', () => ({ name: 'Shed', url: 'http://127.0.0.1:9/', events: ['post.created'], active: false })),
+  '/admin/webhooks/save': about('webhook.saved', () => ({
+    name: 'Shed',
+    url: 'http://127.0.0.1:9/',
+    events: ['post.created'],
+    active: false,
+  })),
   '/admin/webhooks/test': about('webhook.tested', async () => ({ id: await webhook() })),
   '/admin/webhooks/redeliver': about('webhook.redelivered', async () => {
     const id = await webhook();
@@ -71,9 +96,14 @@ const ACTS: Readonly<Record<string, (path: string) => Act>> = {
   }),
   '/admin/webhooks/rotate-secret': about('webhook.secret-rotated', async () => ({ id: await webhook() })),
   '/admin/webhooks/delete': about('webhook.deleted', async () => ({ id: await webhook() })),
-  '/api/discussions/:id/restore': () => ({ leaves: 'moderation.discussion.restored', who: 'mia', prepare: async () => [`/api/discussions/${(await deleted()).id}/restore`, {}] }),
+  '/api/discussions/:id/restore': () => ({
+    leaves: 'moderation.discussion.restored',
+    who: 'mia',
+    prepare: async () => [`/api/discussions/${(await deleted()).id}/restore`, {}],
+  }),
   '/api/posts/:id/restore': () => ({
-    leaves: 'moderation.post.restored', who: 'mia',
+    leaves: 'moderation.post.restored',
+    who: 'mia',
     async prepare() {
       const id = await reply();
       await forum.as.mia.delete(`/api/posts/${id}`);
@@ -85,14 +115,34 @@ const ACTS: Readonly<Record<string, (path: string) => Act>> = {
     await forum.as.mia.delete(`/api/posts/${id}`);
     return [`/p/${id}/restore`, {}];
   }),
-  '/d/:address/moderate': onForm('moderation.discussion.locked', async () => [`/d/${(await forum.start('ada', `Lost ${++count}`)).number}/moderate`, { action: 'lock', reason: 'Too loud' }]),
-  '/api/reports/:id': () => ({ leaves: 'moderation.report.dismissed', who: 'mia', prepare: async () => [`/api/reports/${await reported()}`, { status: 'dismissed' }] }),
-  '/mod/reports/:id': onForm('moderation.report.resolved', async () => [`/mod/reports/${await reported()}`, { status: 'resolved' }]),
+  '/d/:address/moderate': onForm('moderation.discussion.locked', async () => [
+    `/d/${(await forum.start('ada', `Lost ${++count}`)).number}/moderate`,
+    { action: 'lock', reason: 'Too loud' },
+  ]),
+  '/api/reports/:id': () => ({
+    leaves: 'moderation.report.dismissed',
+    who: 'mia',
+    prepare: async () => [`/api/reports/${await reported()}`, { status: 'dismissed' }],
+  }),
+  '/mod/reports/:id': onForm('moderation.report.resolved', async () => [
+    `/mod/reports/${await reported()}`,
+    { status: 'resolved' },
+  ]),
   '/mod/reports/:id/claim': onForm('report.claimed', async () => [`/mod/reports/${await reported()}/claim`, {}]),
   '/mod/reports/:id/release': onForm('report.released', async () => [`/mod/reports/${await claimed()}/release`, {}]),
-  '/mod/reports/:id/notes': onForm('report.noted', async () => [`/mod/reports/${await reported()}/notes`, { content: 'Between us' }]),
-  '/mod/members/:username/notes': onForm('moderation.member.noted', async () => ['/mod/members/ada/notes', { content: 'Between us' }]),
-  '/mod/members/:username/addresses': onForm('account.addresses-viewed', async () => ['/mod/members/ada/addresses', {}], 'root'),
+  '/mod/reports/:id/notes': onForm('report.noted', async () => [
+    `/mod/reports/${await reported()}/notes`,
+    { content: 'Between us' },
+  ]),
+  '/mod/members/:username/notes': onForm('moderation.member.noted', async () => [
+    '/mod/members/ada/notes',
+    { content: 'Between us' },
+  ]),
+  '/mod/members/:username/addresses': onForm(
+    'account.addresses-viewed',
+    async () => ['/mod/members/ada/addresses', {}],
+    'root',
+  ),
   '/mod/members/:username/warn': judged('warn', 'moderation.member.warned'),
   '/mod/members/:username/suspend': judged('suspend', 'moderation.member.suspended'),
   '/mod/members/:username/release': judged('release', 'moderation.member.released'),
@@ -110,8 +160,12 @@ const entries = async (): Promise<readonly AuditRecord[]> => {
 describe('what administrators and moderators do leaves an entry', () => {
   test('by every route there is', () => {
     const STAFF = ['admin', 'moderator'];
-    const routes = forum.app.app.routes.list().filter(({ method, can }) => method !== 'get' && can !== 'public' && STAFF.includes((can as Permission).default));
-    const paths = routes.map(({ surface: { prefix }, path }) => (path.startsWith('/admin') || path.startsWith('/mod') || prefix === '/' ? path : prefix + path));
+    const routes = forum.app.app.routes
+      .list()
+      .filter(({ method, can }) => method !== 'get' && can !== 'public' && STAFF.includes((can as Permission).default));
+    const paths = routes.map(({ surface: { prefix }, path }) =>
+      path.startsWith('/admin') || path.startsWith('/mod') || prefix === '/' ? path : prefix + path,
+    );
     expect([...new Set(paths)].toSorted()).toEqual(Object.keys(ACTS).toSorted());
   });
 
@@ -120,9 +174,13 @@ describe('what administrators and moderators do leaves an entry', () => {
     const [path, body] = await prepare();
     const before = new Set((await entries()).map(({ id }) => id));
     const client = forum.as[who];
-    const answer = await (form ? client.submit(path, body as Record<string, string>) : client[path.startsWith('/api/reports') ? 'put' : 'post'](path, body, JSON_ONLY));
+    const answer = await (form
+      ? client.submit(path, body as Record<string, string>)
+      : client[path.startsWith('/api/reports') ? 'put' : 'post'](path, body, JSON_ONLY));
     expect(answer.status, answer.text).toBeLessThan(400);
     const left = (await entries()).filter(({ id }) => !before.has(id));
-    expect(left).toContainEqual(expect.objectContaining({ action: leaves, actor: { id: forum.ids[who], username: who } }));
+    expect(left).toContainEqual(
+      expect.objectContaining({ action: leaves, actor: { id: forum.ids[who], username: who } }),
+    );
   });
 });

@@ -10,11 +10,18 @@ describe('the names of actions', () => {
   test('every action that can leave an entry has one, in the words of the plugin that owns it', () => {
     const { app } = forum.app;
     const web = app.service(Web);
-    const keys = app.extensions.read(auditRules).flatMap(({ plugin, value }) => value.actions.map((action) => `${plugin}:audit.${action}`));
+    const keys = app.extensions
+      .read(auditRules)
+      .flatMap(({ plugin, value }) => value.actions.map((action) => `${plugin}:audit.${action}`));
     expect(keys.length).toBeGreaterThan(70);
     expect([...keys, 'audit:audit.audit.forgotten'].filter((key) => web.text(key) === key)).toEqual([]);
     // Of one hook one rule, of one action one owner: otherwise people would not know which words they read.
-    const owners = Map.groupBy(app.extensions.read(auditRules).flatMap(({ plugin, value }) => value.actions.map((action) => ({ plugin, action }))), ({ action }) => action);
+    const owners = Map.groupBy(
+      app.extensions
+        .read(auditRules)
+        .flatMap(({ plugin, value }) => value.actions.map((action) => ({ plugin, action }))),
+      ({ action }) => action,
+    );
     expect([...owners].filter(([, all]) => new Set(all.map(({ plugin }) => plugin)).size > 1)).toEqual([]);
   });
 

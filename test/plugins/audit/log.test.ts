@@ -18,8 +18,20 @@ const doorkeeper = definePlugin({
   hooks: [opened],
   setup(_services, plugin) {
     doors = plugin;
-    plugin.extend(auditRules, audited(opened, ['door.opened'], ({ door, by, quietly }) => (
-      quietly ? undefined : { action: 'door.opened', actor: by, subject: { type: 'door', id: door }, address: '192.0.2.7', details: { door, long: 'x'.repeat(500), wide: 3, open: true } })));
+    plugin.extend(
+      auditRules,
+      audited(opened, ['door.opened'], ({ door, by, quietly }) =>
+        quietly
+          ? undefined
+          : {
+              action: 'door.opened',
+              actor: by,
+              subject: { type: 'door', id: door },
+              address: '192.0.2.7',
+              details: { door, long: 'x'.repeat(500), wide: 3, open: true },
+            },
+      ),
+    );
   },
 });
 
@@ -28,7 +40,8 @@ async function told(query = '', client: Client = forum.as.root): Promise<readonl
   return (await client.get(`/admin/audit?limit=100${query}`, JSON_ONLY)).body.entries;
 }
 const verify = (): ReturnType<AuditLog['verify']> => forum.app.app.service(AuditLog).verify();
-const all = <T>(statement: Parameters<typeof forum.app.app.data.all<T>>[0]): Promise<T[]> => forum.app.app.data.all(statement);
+const all = <T>(statement: Parameters<typeof forum.app.app.data.all<T>>[0]): Promise<T[]> =>
+  forum.app.app.data.all(statement);
 
 beforeAll(() => install(forum.app, doorkeeper));
 
@@ -39,18 +52,25 @@ describe('an entry', () => {
     const entries = await told('&action=door.opened');
     expect(entries).toHaveLength(before + 1);
     expect(entries[0]).toEqual({
-      id: expect.stringMatching(/^[0-9a-f-]{36}$/), action: 'door.opened', actor: { id: forum.ids.mia, username: 'mia' }, subject: { type: 'door', id: 'cellar' },
-      address: '192.0.2.7', details: { door: 'cellar', long: `${'x'.repeat(199)}…`, wide: 3, open: true }, created_at: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/),
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      action: 'door.opened',
+      actor: { id: forum.ids.mia, username: 'mia' },
+      subject: { type: 'door', id: 'cellar' },
+      address: '192.0.2.7',
+      details: { door: 'cellar', long: `${'x'.repeat(199)}…`, wide: 3, open: true },
+      created_at: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/),
     });
   });
 
   test('is left out where the rule says so, and where the transaction was rolled back', async () => {
     const before = await told();
     await doors.emit(opened, { door: 'cellar', quietly: true });
-    await forum.app.app.data.transaction(async () => {
-      await doors.emit(opened, { door: 'attic' });
-      throw new Error('changed our minds');
-    }).catch(() => undefined);
+    await forum.app.app.data
+      .transaction(async () => {
+        await doors.emit(opened, { door: 'attic' });
+        throw new Error('changed our minds');
+      })
+      .catch(() => undefined);
     expect(await told()).toEqual(before);
   });
 
@@ -58,13 +78,23 @@ describe('an entry', () => {
     await doors.emit(opened, { door: 'garden' });
     await settled(forum.app);
     const lines = forum.app.lines.filter((line) => line['audit'] === true && line['subjectId'] === 'garden');
-    expect(lines).toEqual([expect.objectContaining({ level: 'info', message: 'door.opened', action: 'door.opened', address: '192.0.2.7', at: expect.stringMatching(/Z$/) })]);
+    expect(lines).toEqual([
+      expect.objectContaining({
+        level: 'info',
+        message: 'door.opened',
+        action: 'door.opened',
+        address: '192.0.2.7',
+        at: expect.stringMatching(/Z$/),
+      }),
+    ]);
   });
 
   test('without an actor is the program’s', async () => {
     await doors.emit(opened, { door: 'gate' });
     expect((await told('&subject=door:gate'))[0]!.actor).toBeNull();
-    expect((await forum.as.root.get('/admin/audit?subject=door:gate')).text).toContain('the program, or nobody who was logged in');
+    expect((await forum.as.root.get('/admin/audit?subject=door:gate')).text).toContain(
+      'the program, or nobody who was logged in',
+    );
   });
 });
 
@@ -74,8 +104,10 @@ describe('the page', () => {
     await settled(forum.app);
     const { status, text } = await forum.as.root.get('/admin/audit');
     expect(status).toBe(200);
-    for (const part of ['door.opened', 'cellar', '192.0.2.7', `href="/admin/audit?actor&#x3D;${forum.ids.ada}"`]) expect(text).toContain(part);
-    for (const client of [forum.as.ada, forum.as.mia]) expect((await client.get('/admin/audit', JSON_ONLY)).status).toBe(403);
+    for (const part of ['door.opened', 'cellar', '192.0.2.7', `href="/admin/audit?actor&#x3D;${forum.ids.ada}"`])
+      expect(text).toContain(part);
+    for (const client of [forum.as.ada, forum.as.mia])
+      expect((await client.get('/admin/audit', JSON_ONLY)).status).toBe(403);
     expect((await forum.guest.get('/admin/audit', JSON_ONLY)).status).toBe(401);
   });
 
@@ -84,16 +116,25 @@ describe('the page', () => {
     const [entry] = await told('&subject=door:roof');
     expect(await told('&action=door.opened&actor=bob&subject=roof')).toEqual([entry]);
     expect(await told(`&actor=${forum.ids.bob}&subject=roof`)).toEqual([entry]);
-    for (const nothing of ['&actor=nobody-at-all', '&subject=window:roof', '&action=door.shut&subject=roof', '&subject=roof&to=2020-01-01', '&subject=roof&from=2999-01-01']) {
+    for (const nothing of [
+      '&actor=nobody-at-all',
+      '&subject=window:roof',
+      '&action=door.shut&subject=roof',
+      '&subject=roof&to=2020-01-01',
+      '&subject=roof&from=2999-01-01',
+    ]) {
       expect(await told(nothing), nothing).toEqual([]);
     }
     const day = entry!.created_at.slice(0, 10);
     expect(await told(`&subject=roof&from=${day}&to=${day}`)).toEqual([entry]);
   });
 
-  test.each(['from=yesterday', 'to=2026-13-40', 'limit=0', 'cursor=x', 'cursor=W10', 'offset=-1'])('refuses %s', async (query) => {
-    expect((await forum.as.root.get(`/admin/audit?${query}`, JSON_ONLY)).status).toBe(400);
-  });
+  test.each(['from=yesterday', 'to=2026-13-40', 'limit=0', 'cursor=x', 'cursor=W10', 'offset=-1'])(
+    'refuses %s',
+    async (query) => {
+      expect((await forum.as.root.get(`/admin/audit?${query}`, JSON_ONLY)).status).toBe(400);
+    },
+  );
 
   test('goes back page by page, and the pages are those of the whole list', async () => {
     for (let n = 0; n < 5; n++) await doors.emit(opened, { door: `page-${n}`, by: forum.ids.ada });
@@ -108,14 +149,17 @@ describe('the page', () => {
       query = `&action=door.opened&cursor=${body.next_cursor}`;
     }
     expect(seen).toEqual(whole);
-    expect((await forum.as.root.get('/admin/audit?limit=2&action=door.opened')).text).toMatch(/rel="next" href="\/admin\/audit\?action&#x3D;door\.opened&amp;cursor&#x3D;/);
+    expect((await forum.as.root.get('/admin/audit?limit=2&action=door.opened')).text).toMatch(
+      /rel="next" href="\/admin\/audit\?action&#x3D;door\.opened&amp;cursor&#x3D;/,
+    );
   });
 
   test('leaves no entry of being looked at, and takes the same number of statements whatever it shows', async () => {
     const before = await told();
     await forum.as.root.get('/admin/audit');
     expect(await told()).toEqual(before);
-    const asked = (limit: number): Promise<number> => forum.app.statements(() => forum.as.root.get(`/admin/audit?limit=${limit}`, JSON_ONLY));
+    const asked = (limit: number): Promise<number> =>
+      forum.app.statements(() => forum.as.root.get(`/admin/audit?limit=${limit}`, JSON_ONLY));
     await asked(100);
     expect(await asked(100)).toBe(await asked(1));
   });
@@ -125,7 +169,11 @@ describe('the log is append-only', () => {
   test('the database refuses to change an entry, to delete one and to empty the table', async () => {
     await doors.emit(opened, { door: 'safe' });
     await settled(forum.app);
-    for (const statement of ['update audit_entry set actor = null', 'delete from audit_entry', 'truncate audit_entry']) {
+    for (const statement of [
+      'update audit_entry set actor = null',
+      'delete from audit_entry',
+      'truncate audit_entry',
+    ]) {
       await expect(all(sql.raw(statement)), statement).rejects.toThrow('never changed');
     }
   });
@@ -151,20 +199,34 @@ describe('the log is append-only', () => {
   const middle = '(select position from audit_entry order by position offset 2 limit 1)';
 
   test.each([
-    ['somebody else is said to have done it', `update audit_entry set actor = gen_random_uuid() where position = ${middle}`],
-    ['it is said to have been done at another time', `update audit_entry set created_at = created_at + interval '1 second' where position = ${middle}`],
-    ['its facts are others', `update audit_entry set details = details || '{"door":"another"}' where position = ${middle}`],
+    [
+      'somebody else is said to have done it',
+      `update audit_entry set actor = gen_random_uuid() where position = ${middle}`,
+    ],
+    [
+      'it is said to have been done at another time',
+      `update audit_entry set created_at = created_at + interval '1 second' where position = ${middle}`,
+    ],
+    [
+      'its facts are others',
+      `update audit_entry set details = details || '{"door":"another"}' where position = ${middle}`,
+    ],
     ['one is taken out', `delete from audit_entry where position = ${middle}`],
     ['the first ones are taken out', `delete from audit_entry where position <= ${middle}`],
-    ['one is put in', `insert into audit_entry (id, action, details, created_at, previous, seal)
-      select gen_random_uuid(), action, details, created_at, seal, seal from audit_entry order by position desc limit 1`],
+    [
+      'one is put in',
+      `insert into audit_entry (id, action, details, created_at, previous, seal)
+      select gen_random_uuid(), action, details, created_at, seal, seal from audit_entry order by position desc limit 1`,
+    ],
   ])('it shows when %s behind the program’s back', async (_what, statement) => {
     expect(await tampered(statement)).toEqual(expect.any(Number));
   });
 
   test('two at once each come after the other', async () => {
     await Promise.all(Array.from({ length: 20 }, (_, n) => doors.emit(opened, { door: `crowd-${n}` })));
-    expect((await told('&action=door.opened')).filter(({ subject }) => subject!.id.startsWith('crowd-'))).toHaveLength(20);
+    expect((await told('&action=door.opened')).filter(({ subject }) => subject!.id.startsWith('crowd-'))).toHaveLength(
+      20,
+    );
     expect((await verify()).broken).toBeUndefined();
   });
 });
@@ -178,17 +240,23 @@ describe('old entries', () => {
 
   test('are kept for ever where the setting is 0', async () => {
     await forum.app.app.settings.set({ 'audit.days': 0 });
-    const [{ count: before } = { count: 0 }] = await all(sql<{ count: number }>`select count(*) as count from audit_entry`);
+    const [{ count: before } = { count: 0 }] = await all(
+      sql<{ count: number }>`select count(*) as count from audit_entry`,
+    );
     forum.app.clock.advance(Date.now() - forum.app.clock.now() + 4_000 * DAY);
     await tend();
-    const [{ count: after } = { count: 0 }] = await all(sql<{ count: number }>`select count(*) as count from audit_entry`);
+    const [{ count: after } = { count: 0 }] = await all(
+      sql<{ count: number }>`select count(*) as count from audit_entry`,
+    );
     expect(after).toBe(before);
   });
 
   test('stay for thirty days at least, whatever the setting says', async () => {
     await forum.app.app.settings.set({ 'audit.days': 1 });
     const now = forum.app.clock.now();
-    const [{ count: before } = { count: 0 }] = await all(sql<{ count: number }>`select count(*) as count from audit_entry`);
+    const [{ count: before } = { count: 0 }] = await all(
+      sql<{ count: number }>`select count(*) as count from audit_entry`,
+    );
     forum.app.clock.advance(Date.now() - now + 29 * DAY);
     await tend();
     expect(await all(sql<{ count: number }>`select count(*) as count from audit_entry`)).toEqual([{ count: before }]);
@@ -197,9 +265,13 @@ describe('old entries', () => {
 
   test('are forgotten after the days of the setting, with an entry that says so, and the rest is whole', async () => {
     await forum.app.app.settings.set({ 'audit.days': 365 });
-    const [{ count: before } = { count: 0 }] = await all(sql<{ count: number }>`select count(*) as count from audit_entry`);
+    const [{ count: before } = { count: 0 }] = await all(
+      sql<{ count: number }>`select count(*) as count from audit_entry`,
+    );
     await tend();
-    const rows = await all(sql<{ action: string; details: { entries: number } }>`select action, details from audit_entry order by position`);
+    const rows = await all(
+      sql<{ action: string; details: { entries: number } }>`select action, details from audit_entry order by position`,
+    );
     expect(rows).toEqual([{ action: 'audit.forgotten', details: { entries: before, last_seal: expect.any(String) } }]);
     expect(await verify()).toEqual({ entries: 1, broken: undefined });
   });
@@ -210,7 +282,9 @@ describe('old entries', () => {
     forum.app.clock.advance(400 * DAY);
     await tend();
     expect(await all(sql`select 1 from audit_entry`)).toHaveLength(1);
-    expect(forum.app.lines).toContainEqual(expect.objectContaining({ level: 'error', audit: true, message: 'the audit log is not as it was written' }));
+    expect(forum.app.lines).toContainEqual(
+      expect.objectContaining({ level: 'error', audit: true, message: 'the audit log is not as it was written' }),
+    );
   });
 });
 

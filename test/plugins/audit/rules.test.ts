@@ -17,7 +17,8 @@ async function left(work: () => Promise<unknown>): Promise<readonly AuditRecord[
   await settled(forum.app);
   return (await entries()).filter(({ id }) => !before.has(id)).toReversed();
 }
-const entries = async (): Promise<readonly AuditRecord[]> => (await forum.as.root.get('/admin/audit?limit=100', JSON_ONLY)).body.entries;
+const entries = async (): Promise<readonly AuditRecord[]> =>
+  (await forum.as.root.get('/admin/audit?limit=100', JSON_ONLY)).body.entries;
 const post = async (path: string, body: object): Promise<any> => {
   const { status, body: answer, text } = await forum.as.root.post(path, body, JSON_ONLY);
   expect(status, text).toBeLessThan(300);
@@ -29,7 +30,10 @@ beforeAll(() => forum.as.root.csrf('/admin'));
 
 test('settings leave their keys and who saved them, never their values', async () => {
   const done = await left(async () => {
-    await post('/admin/settings/save', { 'site.name': 'Another name', 'webhooks.inbound_secret': `whsec_${Buffer.from('k'.repeat(32)).toString('base64')}` });
+    await post('/admin/settings/save', {
+      'site.name': 'Another name',
+      'webhooks.inbound_secret': `whsec_${Buffer.from('k'.repeat(32)).toString('base64')}`,
+    });
     await post('/admin/settings/reset', { key: 'site.name' });
   });
   expect(done).toMatchObject([
@@ -47,7 +51,9 @@ test('plugins leave which one was switched, and what stopped with it', async () 
   });
   const subject = { type: 'plugin', id: 'pro-feeds' };
   expect(done).toMatchObject([
-    { action: 'plugin.disabled', actor: root(), subject }, { action: 'plugin.enabled', actor: root(), subject }, { action: 'plugin.released', actor: root(), subject },
+    { action: 'plugin.disabled', actor: root(), subject },
+    { action: 'plugin.enabled', actor: root(), subject },
+    { action: 'plugin.released', actor: root(), subject },
   ]);
 });
 
@@ -62,8 +68,13 @@ test('members leave what was changed of them, without their address', async () =
     { action: 'account.group-changed', actor: root(), subject, details: { from: 'member', to: 'banned' } },
     { action: 'account.status-changed', actor: root(), subject, details: { from: 'active', to: 'disabled' } },
   ]);
-  expect(done.filter(({ action }) => action.startsWith('moderation.')).map(({ action, actor, subject: whom }) => [action, actor?.username, whom?.id])).toEqual([
-    ['moderation.member.unbanned', 'root', forum.ids.bad], ['moderation.member.banned', 'root', forum.ids.bad],
+  expect(
+    done
+      .filter(({ action }) => action.startsWith('moderation.'))
+      .map(({ action, actor, subject: whom }) => [action, actor?.username, whom?.id]),
+  ).toEqual([
+    ['moderation.member.unbanned', 'root', forum.ids.bad],
+    ['moderation.member.banned', 'root', forum.ids.bad],
   ]);
   expect(JSON.stringify(done)).not.toContain('@');
   expect(done[0]!.subject).toEqual({ ...subject, username: 'bad' });
@@ -78,7 +89,11 @@ test('categories, tags and kinds of reactions leave entries when they are saved 
     await post('/admin/reactions/save', { slug: 'like', enabled: false });
   });
   expect(done.map(({ action, details }) => [action, details])).toEqual([
-    ['category.saved', { name: 'Garden' }], ['category.deleted', {}], ['tag.saved', { name: 'Roses' }], ['tag.deleted', {}], ['reaction-type.saved', { enabled: false }],
+    ['category.saved', { name: 'Garden' }],
+    ['category.deleted', {}],
+    ['tag.saved', { name: 'Roses' }],
+    ['tag.deleted', {}],
+    ['reaction-type.saved', { enabled: false }],
   ]);
   expect(done.every(({ actor }) => actor?.username === 'root')).toBe(true);
 });
@@ -90,24 +105,37 @@ test('groups and permissions leave what was decided, by whom', async () => {
     await access.saveGroup(group, forum.ids.root);
     await access.decide('crew', uploadFiles, false, forum.ids.root);
     await access.decide('crew', uploadFiles, undefined, commandLine);
-    await expect(access.decide('admin', uploadFiles, false, forum.ids.root)).rejects.toThrow('Admins hold every permission');
+    await expect(access.decide('admin', uploadFiles, false, forum.ids.root)).rejects.toThrow(
+      'Admins hold every permission',
+    );
   });
   const subject = { type: 'group', id: 'crew' };
   expect(done).toMatchObject([
     { action: 'group.saved', actor: root(), subject, details: { name: 'Crew', level: 'member' } },
     { action: 'permission.decided', actor: root(), subject, details: { permission: 'uploads.upload', allowed: false } },
-    { action: 'permission.decided', actor: null, subject, details: { permission: 'uploads.upload', by: 'command line' } },
+    {
+      action: 'permission.decided',
+      actor: null,
+      subject,
+      details: { permission: 'uploads.upload', by: 'command line' },
+    },
   ]);
 });
 
 test('webhooks leave what was done to them, with the host of their address alone', async () => {
   const done = await left(async () => {
-    const { webhook } = await post('/admin/webhooks/save', { name: 'Receiver', url: 'https://receiver.test/hook?key=secret', events: ['post.created'] });
+    const { webhook } = await post('/admin/webhooks/save', {
+      name: 'Receiver',
+      url: 'https://receiver.test/hook?key=secret',
+      events: ['post.created'],
+    });
     await post('/admin/webhooks/rotate-secret', { id: webhook.id });
     await post('/admin/webhooks/delete', { id: webhook.id });
   });
   expect(done.map(({ action, details }) => [action, details])).toEqual([
-    ['webhook.saved', { name: 'Receiver', host: 'receiver.test', active: true }], ['webhook.secret-rotated', {}], ['webhook.deleted', { name: 'Receiver' }],
+    ['webhook.saved', { name: 'Receiver', host: 'receiver.test', active: true }],
+    ['webhook.secret-rotated', {}],
+    ['webhook.deleted', { name: 'Receiver' }],
   ]);
   expect(JSON.stringify(done)).not.toMatch(/secret=|key=|whsec_/);
 });
@@ -119,15 +147,22 @@ test('addresses of feeds leave who made and revoked them, never the token', asyn
     token = made.token;
     expect((await forum.as.ada.post('/settings/feeds/revoke', { id: made.feed_token.id }, JSON_ONLY)).status).toBe(200);
   });
-  expect(done.map(({ action, actor }) => [action, actor?.username])).toEqual([['feed-token.made', 'ada'], ['feed-token.revoked', 'ada']]);
+  expect(done.map(({ action, actor }) => [action, actor?.username])).toEqual([
+    ['feed-token.made', 'ada'],
+    ['feed-token.revoked', 'ada'],
+  ]);
   expect(token).not.toBe('');
   expect(JSON.stringify(done)).not.toContain(token);
 });
 
 test('work that is tried again leaves whose it was and how much', async () => {
-  await forum.app.app.data.all(sql`insert into job (id, listener, payload, failed_at) values (gen_random_uuid(), 'nobody/thing', '{}', now())`);
+  await forum.app.app.data.all(
+    sql`insert into job (id, listener, payload, failed_at) values (gen_random_uuid(), 'nobody/thing', '{}', now())`,
+  );
   const done = await left(() => post('/admin/jobs/retry', { listener: 'nobody/thing' }));
-  expect(done).toMatchObject([{ action: 'work.retried', actor: root(), subject: { type: 'listener', id: 'nobody/thing' }, details: { count: 1 } }]);
+  expect(done).toMatchObject([
+    { action: 'work.retried', actor: root(), subject: { type: 'listener', id: 'nobody/thing' }, details: { count: 1 } },
+  ]);
 });
 
 test('what was refused leaves nothing', async () => {

@@ -9,7 +9,13 @@ import { Members } from '../two-factor/forum.ts';
 import { settled } from './settled.ts';
 
 const JSON_ONLY = { accept: 'application/json' };
-const console: Console = { terminal: false, columns: 80, print: () => undefined, progress: () => undefined, secret: () => Promise.resolve(undefined) };
+const console: Console = {
+  terminal: false,
+  columns: 80,
+  print: () => undefined,
+  progress: () => undefined,
+  secret: () => Promise.resolve(undefined),
+};
 /** What must not be found in the log, by what it is. */
 const secrets = new Map<string, string>();
 /** A secret that is found wherever it turns up. */
@@ -35,7 +41,10 @@ describe('nothing secret is in the log, whatever was done', () => {
     await settled(site);
     const text = `${JSON.stringify(await site.app.data.all(sql`select * from audit_entry`))}${JSON.stringify(site.lines.filter((line) => line['audit'] === true))}`;
     // A mark alone would show a part of something secret.
-    return [...[...secrets].filter(([, secret]) => text.includes(secret)).map(([what]) => what), ...(text.match(/Secret-7-|@example\.org/g) ?? [])];
+    return [
+      ...[...secrets].filter(([, secret]) => text.includes(secret)).map(([what]) => what),
+      ...(text.match(/Secret-7-|@example\.org/g) ?? []),
+    ];
   };
   const enter = async (name: string, password: string): Promise<Client> => {
     const client = site.client();
@@ -44,9 +53,15 @@ describe('nothing secret is in the log, whatever was done', () => {
   };
 
   beforeAll(async () => {
-    site = await startApp({ environment: { secretKey: undefined, allowedHosts: ['127.0.0.1'] }, settings: { 'pro.enabled': true, 'login.rate_limit': 100 } });
+    site = await startApp({
+      environment: { secretKey: undefined, allowedHosts: ['127.0.0.1'] },
+      settings: { 'pro.enabled': true, 'login.rate_limit': 100 },
+    });
     const create = async (username: string, groupId: string): Promise<string> => {
-      const [email, password] = [marked(`e-mail of ${username}`, (mark) => `${mark}@example.org`), marked(`password of ${username}`)];
+      const [email, password] = [
+        marked(`e-mail of ${username}`, (mark) => `${mark}@example.org`),
+        marked(`password of ${username}`),
+      ];
       return (await site.app.service(Accounts).create({ username, email, password, groupId })).id;
     };
     await create('root', 'admin');
@@ -59,14 +74,22 @@ describe('nothing secret is in the log, whatever was done', () => {
   test('logins, passwords and tokens', async () => {
     const guest = site.client();
     await guest.csrf();
-    await post(guest, '/login', { identifier: marked('password typed as a name'), password: marked('wrong password') }, 401);
+    await post(
+      guest,
+      '/login',
+      { identifier: marked('password typed as a name'), password: marked('wrong password') },
+      401,
+    );
     await post(guest, '/login', { identifier: 'ada', password: secrets.get('wrong password') }, 401);
     keep('API token', (await post(ada, '/settings/security/api-token')).token);
     await post(ada, '/settings/security/api-token/revoke');
     keep('feed token', (await post(ada, '/settings/feeds', { name: 'Reader' })).token);
     await post(ada, '/login/confirm', { password: secrets.get('password of ada') });
     await post(ada, '/settings/security/email', { email: marked('new e-mail', (mark) => `${mark}@example.org`) });
-    await post(ada, '/settings/security/password', { current_password: secrets.get('password of ada'), password: marked('new password') });
+    await post(ada, '/settings/security/password', {
+      current_password: secrets.get('password of ada'),
+      password: marked('new password'),
+    });
     expect(await found()).toEqual([]);
   });
 
@@ -105,12 +128,21 @@ describe('nothing secret is in the log, whatever was done', () => {
 
   test('settings, webhooks and what moderators write', async () => {
     await post(root, '/admin/settings/save', {
-      'webhooks.inbound_secret': marked('inbound secret', (mark) => `whsec_${Buffer.from(mark.padEnd(32, '.')).toString('base64')}`),
+      'webhooks.inbound_secret': marked(
+        'inbound secret',
+        (mark) => `whsec_${Buffer.from(mark.padEnd(32, '.')).toString('base64')}`,
+      ),
     });
-    const url = (credentials: string): string => `http://${credentials}127.0.0.1:9/${secrets.get('path in an address')}?key=${secrets.get('query of an address')}`;
+    const url = (credentials: string): string =>
+      `http://${credentials}127.0.0.1:9/${secrets.get('path in an address')}?key=${secrets.get('query of an address')}`;
     for (const part of ['path in an address', 'query of an address', 'password in an address']) marked(part);
     const shed = { name: 'Shed', events: ['post.created'] };
-    await post(root, '/admin/webhooks/save', { ...shed, url: url(`ada:${secrets.get('password in an address')}@`) }, 400);
+    await post(
+      root,
+      '/admin/webhooks/save',
+      { ...shed, url: url(`ada:${secrets.get('password in an address')}@`) },
+      400,
+    );
     const { webhook, secret } = await post(root, '/admin/webhooks/save', { ...shed, url: url('') });
     keep('webhook secret', secret);
     keep('next webhook secret', (await post(root, '/admin/webhooks/rotate-secret', { id: webhook.id })).secret);
@@ -122,9 +154,25 @@ describe('nothing secret is in the log, whatever was done', () => {
 
   test('the command line', async () => {
     const run = (...words: string[]): Promise<void> => runCommand(site.app, words, console);
-    await run('user', 'create', 'bob', '--email', marked('e-mail given to a command', (mark) => `${mark}@example.org`), '--password', marked('password given to a command'));
+    await run(
+      'user',
+      'create',
+      'bob',
+      '--email',
+      marked('e-mail given to a command', (mark) => `${mark}@example.org`),
+      '--password',
+      marked('password given to a command'),
+    );
     await run('user', 'reset-password', 'bob', '--password', marked('next password given to a command'));
-    await run('setting', 'set', 'webhooks.inbound_secret', marked('inbound secret given to a command', (mark) => `whsec_${Buffer.from(mark.padEnd(32, '.')).toString('base64')}`));
+    await run(
+      'setting',
+      'set',
+      'webhooks.inbound_secret',
+      marked(
+        'inbound secret given to a command',
+        (mark) => `whsec_${Buffer.from(mark.padEnd(32, '.')).toString('base64')}`,
+      ),
+    );
     await run('secret', 'rotate');
     await run('user', 'delete', 'bob');
     expect(await found()).toEqual([]);
@@ -135,10 +183,29 @@ describe('nothing secret is in the log, whatever was done', () => {
     const rows = await site.app.data.all(sql<{ action: string }>`select * from audit_entry order by position`);
     const actions = new Set(rows.map(({ action }) => action));
     for (const action of [
-      'account.logged-in', 'account.login-refused', 'account.token-issued', 'account.token-revoked', 'feed-token.made', 'account.email-changed', 'account.password-changed',
-      'account.reset-asked', 'account.password-reset', 'two-factor.enabled', 'two-factor.refused', 'two-factor.code-used', 'two-factor.reset', 'settings.saved',
-      'webhook.saved', 'webhook.secret-rotated', 'webhook.tested', 'moderation.member.noted', 'moderation.member.warned', 'account.registered', 'root-key.rotated',
-    ]) expect(actions).toContain(action);
+      'account.logged-in',
+      'account.login-refused',
+      'account.token-issued',
+      'account.token-revoked',
+      'feed-token.made',
+      'account.email-changed',
+      'account.password-changed',
+      'account.reset-asked',
+      'account.password-reset',
+      'two-factor.enabled',
+      'two-factor.refused',
+      'two-factor.code-used',
+      'two-factor.reset',
+      'settings.saved',
+      'webhook.saved',
+      'webhook.secret-rotated',
+      'webhook.tested',
+      'moderation.member.noted',
+      'moderation.member.warned',
+      'account.registered',
+      'root-key.rotated',
+    ])
+      expect(actions).toContain(action);
     expect(secrets.size).toBeGreaterThan(25);
     expect(await found()).toEqual([]);
   });

@@ -2,6 +2,10 @@ import { expect, vi } from 'vitest';
 import type { TestApp } from '#test';
 
 /** Resolves when all that was raised is in the audit log, by way of the moderators' log too. */
-export const settled = ({ app }: TestApp): Promise<void> => vi.waitFor(async () => {
-  expect((await app.jobs.report()).filter(({ listener }) => /^(audit|moderation)\//.test(listener))).toEqual([]);
-}, { timeout: 10_000, interval: 10 });
+export const settled = ({ app }: TestApp): Promise<void> =>
+  vi.waitFor(
+    async () => {
+      expect((await app.jobs.report()).filter(({ listener }) => /^(audit|moderation)\//.test(listener))).toEqual([]);
+    },
+    { timeout: 10_000, interval: 10 },
+  );

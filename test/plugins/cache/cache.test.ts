@@ -5,7 +5,8 @@ import { quiet } from './caches.ts';
 
 let inside = false;
 const waiting: Array<() => Promise<void>> = [];
-const start = (options: { bytes?: number } = {}): TaggedCache => new TaggedCache({ fleet: createFleet(quiet), afterCommit: () => (inside ? waiting : undefined), ...options });
+const start = (options: { bytes?: number } = {}): TaggedCache =>
+  new TaggedCache({ fleet: createFleet(quiet), afterCommit: () => (inside ? waiting : undefined), ...options });
 
 afterEach(() => {
   inside = false;

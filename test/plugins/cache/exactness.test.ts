@@ -16,11 +16,15 @@ async function startBehind(): Promise<Process & { line: RedisLine }> {
 
 /** A lapsed lease is no lost value: on a busy machine it is renewed a moment later. */
 const serves = ({ cache, current }: Process, value: string | undefined): Promise<void> =>
-  vi.waitFor(() => {
-    expect(current()).toBe(true);
-    expect(cache.peek('page')).toBe(value);
-  }, { timeout: 5_000, interval: 5 });
-const hold = ({ cache }: Pick<Process, 'cache'>, value = 'old'): Promise<string> => cache.remember('page', ['a'], async () => value);
+  vi.waitFor(
+    () => {
+      expect(current()).toBe(true);
+      expect(cache.peek('page')).toBe(value);
+    },
+    { timeout: 5_000, interval: 5 },
+  );
+const hold = ({ cache }: Pick<Process, 'cache'>, value = 'old'): Promise<string> =>
+  cache.remember('page', ['a'], async () => value);
 const soon = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 15_000, interval: 20 });
 
 describe.runIf(redisUrl)('a purge', () => {
@@ -94,7 +98,8 @@ describe.runIf(redisUrl)('without Redis for a while', () => {
     expect(performance.now() - begun).toBeLessThan(3_000);
     // The next connection is taken and not answered either.
     await sleep(500);
-    for (let at = 0; at < 5; at++) await expect(b.cache.redis!.get('anything')).rejects.toThrow(/timed out|timeout|writeable|closed|retries/i);
+    for (let at = 0; at < 5; at++)
+      await expect(b.cache.redis!.get('anything')).rejects.toThrow(/timed out|timeout|writeable|closed|retries/i);
     expect(performance.now() - begun).toBeLessThan(4_000);
     line.mend();
     await soon(() => expect(b.current()).toBe(true));
@@ -145,7 +150,8 @@ describe.runIf(redisUrl)('without Redis for a while', () => {
 
 describe.runIf(redisUrl)('a second process of the system', () => {
   const file = join(import.meta.dirname, 'cache-process.ts');
-  const told = async (child: ChildProcess): Promise<unknown> => ((await once(child, 'message')) as [{ serves: string }])[0].serves;
+  const told = async (child: ChildProcess): Promise<unknown> =>
+    ((await once(child, 'message')) as [{ serves: string }])[0].serves;
   async function launch(): Promise<ChildProcess> {
     const child = fork(file, [redisUrl, place.namespace], { execArgv: [] });
     undo.push(() => child.kill('SIGKILL'));

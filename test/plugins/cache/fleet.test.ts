@@ -21,7 +21,13 @@ describe('one process alone', () => {
   });
 
   it('does not start with a Redis that is not there, and says which without its password', async () => {
-    const failure = await openCache({ url: 'redis://:hidden@127.0.0.1:1', namespace: 'none', log, fleet: createFleet(log), afterCommit: () => undefined }).catch((error: unknown) => error);
+    const failure = await openCache({
+      url: 'redis://:hidden@127.0.0.1:1',
+      namespace: 'none',
+      log,
+      fleet: createFleet(log),
+      afterCommit: () => undefined,
+    }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ConfigurationError);
     expect(String(failure)).toMatch(/REDIS_URL: no Redis at 127\.0\.0\.1:1 .*ECONNREFUSED/);
     expect(String(failure)).not.toContain('hidden');
@@ -40,7 +46,8 @@ describe('a process that shares', () => {
     vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'performance'] });
     undo.push(() => void vi.useRealTimers());
     number = 5;
-    const answer = (): Promise<unknown> => (number === undefined ? Promise.reject(new Error('no answer')) : Promise.resolve(String(number)));
+    const answer = (): Promise<unknown> =>
+      number === undefined ? Promise.reject(new Error('no answer')) : Promise.resolve(String(number));
     const line = { eval: answer, publish: () => Promise.resolve(1), zrem: () => Promise.resolve(1) };
     fleet = createFleet(log);
     const processes = new Processes(log, fleet, 'shared', line as unknown as Redis);
@@ -115,17 +122,22 @@ describe.runIf(redisUrl)('an announcement', () => {
   it('reaches the listeners of every other process, with its payload, before it resolves', async () => {
     const [a, b, c] = [await start(), await start(), await start()];
     const heard: [string, object][] = [];
-    const hear = (who: string) => async (payload: object | undefined): Promise<void> => {
-      await Promise.resolve();
-      // Without a payload one is told to look again, as a process that was held up may be at any time.
-      if (payload) heard.push([who, payload]);
-    };
+    const hear =
+      (who: string) =>
+      async (payload: object | undefined): Promise<void> => {
+        await Promise.resolve();
+        // Without a payload one is told to look again, as a process that was held up may be at any time.
+        if (payload) heard.push([who, payload]);
+      };
     a.fleet.listen('plugins', hear('a'));
     b.fleet.listen('plugins', hear('b'));
     c.fleet.listen('plugins', hear('c'));
     c.fleet.listen('settings', hear('c, settings'));
     await a.fleet.announce('plugins', { id: 'a b\nc' });
-    expect(heard.splice(0).toSorted(([a], [b]) => a.localeCompare(b))).toEqual([['b', { id: 'a b\nc' }], ['c', { id: 'a b\nc' }]]);
+    expect(heard.splice(0).toSorted(([a], [b]) => a.localeCompare(b))).toEqual([
+      ['b', { id: 'a b\nc' }],
+      ['c', { id: 'a b\nc' }],
+    ]);
     await b.close();
     await c.fleet.announce('plugins', { id: 'd' });
     expect(heard).toEqual([['a', { id: 'd' }]]);
@@ -134,7 +146,10 @@ describe.runIf(redisUrl)('an announcement', () => {
   it('is answered even where a listener fails, and the failure is logged', async () => {
     const error = vi.fn<(payload: unknown) => void>();
     const quiet = (): void => undefined;
-    const [a, b] = [await start(), await start(redisUrl, { debug: quiet, info: quiet, warn: quiet, error, child: () => log })];
+    const [a, b] = [
+      await start(),
+      await start(redisUrl, { debug: quiet, info: quiet, warn: quiet, error, child: () => log }),
+    ];
     const heard = vi.fn<(payload: unknown) => void>();
     b.fleet.listen('plugins', () => Promise.reject(new Error('no database')));
     b.fleet.listen('plugins', heard);

@@ -9,7 +9,10 @@ const server = createServer((socket) => {
   const { hostname, port } = new URL(process.env['TEST_REDIS_URL']!);
   const redis = dial(Number(port), hostname);
   sockets.add(socket);
-  socket.on('error', () => undefined).on('close', () => void (sockets.delete(socket), redis.destroy())).pipe(redis);
+  socket
+    .on('error', () => undefined)
+    .on('close', () => void (sockets.delete(socket), redis.destroy()))
+    .pipe(redis);
   redis.on('error', () => undefined).pipe(socket);
 });
 let url: string;
@@ -20,7 +23,17 @@ beforeAll(async () => {
 afterAll(() => void server.close());
 
 /** Bytes that are no answer, and answers that do not fit any command. */
-const MALFORMED = ['!!!!\r\n', '\0\xff\0\r\n', '*0\r\n', '*1\r\n$-1\r\n', '*2\r\n$-1\r\n$-1\r\n', '*3\r\n$7\r\nmessage\r\n$-1\r\n$-1\r\n', '+OK\r\n', ':1\r\n', '$-1\r\n'];
+const MALFORMED = [
+  '!!!!\r\n',
+  '\0\xff\0\r\n',
+  '*0\r\n',
+  '*1\r\n$-1\r\n',
+  '*2\r\n$-1\r\n$-1\r\n',
+  '*3\r\n$7\r\nmessage\r\n$-1\r\n$-1\r\n',
+  '+OK\r\n',
+  ':1\r\n',
+  '$-1\r\n',
+];
 
 describe('an answer of Redis that is none', () => {
   it.each(MALFORMED)('%j is survived, on connections that listen too, which hear again afterwards', async (text) => {
@@ -32,10 +45,15 @@ describe('an answer of Redis that is none', () => {
       ear.on('message', (_channel, message) => void heard.push(message));
       await subscribe(ear, 'malformed');
       for (const socket of sockets) socket.write(text, 'latin1');
-      await expect.poll(async () => {
-        await line.publish('malformed', 'again').catch(() => undefined);
-        return heard.includes('again');
-      }, { timeout: 15_000, interval: 100 }).toBe(true);
+      await expect
+        .poll(
+          async () => {
+            await line.publish('malformed', 'again').catch(() => undefined);
+            return heard.includes('again');
+          },
+          { timeout: 15_000, interval: 100 },
+        )
+        .toBe(true);
     } finally {
       line.disconnect();
       ear.disconnect();
@@ -43,7 +61,9 @@ describe('an answer of Redis that is none', () => {
   });
 
   it('makes a look at an address fail, and nothing else', async () => {
-    const liar = createServer((socket) => void socket.on('error', () => undefined).on('data', () => void socket.write('*0\r\n')));
+    const liar = createServer(
+      (socket) => void socket.on('error', () => undefined).on('data', () => void socket.write('*0\r\n')),
+    );
     await once(liar.listen(0, '127.0.0.1'), 'listening');
     await expect(probe(`redis://127.0.0.1:${(liar.address() as { port: number }).port}`)).rejects.toBeInstanceOf(Error);
     liar.close();

@@ -12,11 +12,19 @@ beforeAll(async () => void (content = await readContent()));
 
 describe('the content of the demonstration', () => {
   test('is read completely: every file is a discussion', async () => {
-    const files = (await readdir(join(FOLDER, 'content/discussions'), { recursive: true })).filter((name) => name.endsWith('.md'));
+    const files = (await readdir(join(FOLDER, 'content/discussions'), { recursive: true })).filter((name) =>
+      name.endsWith('.md'),
+    );
     expect(files.length).toBeGreaterThanOrEqual(120);
     expect(content.discussions).toHaveLength(files.length);
-    const headings = await Promise.all(files.map(async (name) => (await readFile(join(FOLDER, 'content/discussions', name), 'utf8')).match(/^=== /gm)!.length));
-    expect(content.discussions.reduce((sum, { posts }) => sum + posts.length, 0)).toBe(headings.reduce((sum, count) => sum + count, 0));
+    const headings = await Promise.all(
+      files.map(
+        async (name) => (await readFile(join(FOLDER, 'content/discussions', name), 'utf8')).match(/^=== /gm)!.length,
+      ),
+    );
+    expect(content.discussions.reduce((sum, { posts }) => sum + posts.length, 0)).toBe(
+      headings.reduce((sum, count) => sum + count, 0),
+    );
   });
 
   test('is written by its members, each after they joined, and nothing lies in the future', () => {
@@ -39,7 +47,11 @@ describe('the content of the demonstration', () => {
 
   test('links only to pictures that are there', async () => {
     const pictures = await readdir(join(FOLDER, 'public'));
-    const linked = new Set(content.discussions.flatMap(({ posts }) => posts.flatMap((post) => [...post.content.matchAll(/\/assets\/p\/demo\/([\w.-]+)/g)].map(([, name]) => name!))));
+    const linked = new Set(
+      content.discussions.flatMap(({ posts }) =>
+        posts.flatMap((post) => [...post.content.matchAll(/\/assets\/p\/demo\/([\w.-]+)/g)].map(([, name]) => name!)),
+      ),
+    );
     expect(linked.size).toBeGreaterThan(0);
     for (const name of linked) expect(pictures).toContain(name);
   });
@@ -56,11 +68,20 @@ describe('a picture of the demonstration', async () => {
 });
 
 describe('a file of a discussion', () => {
-  const text = 'title: Boats: a list\nauthor: ada\nstarted: 3d\nviews: 12\ntags: wood, tools\npinned: yes\n=== ada\nFirst.\n\nStill first.\n=== ben +2h\nSecond.\n=== ada +30m\nThird.\n';
+  const text =
+    'title: Boats: a list\nauthor: ada\nstarted: 3d\nviews: 12\ntags: wood, tools\npinned: yes\n=== ada\nFirst.\n\nStill first.\n=== ben +2h\nSecond.\n=== ada +30m\nThird.\n';
 
   test('gives its header and its posts, times counted from the post before', () => {
     const read = parseDiscussion('wood/01-boats.md', text);
-    expect(read).toMatchObject({ title: 'Boats: a list', category: 'wood', author: 'ada', views: 12, tags: ['wood', 'tools'], pinned: true, locked: false });
+    expect(read).toMatchObject({
+      title: 'Boats: a list',
+      category: 'wood',
+      author: 'ada',
+      views: 12,
+      tags: ['wood', 'tools'],
+      pinned: true,
+      locked: false,
+    });
     expect(read.age).toBeGreaterThanOrEqual(3 * DAY);
     expect(read.age).toBeLessThan(4 * DAY);
     expect(read.posts).toEqual([
@@ -74,8 +95,14 @@ describe('a file of a discussion', () => {
     ['title: Boats\nauthor: ada\nstarted: 3d\n', 'wood/01.md:5: expected a post beginning with "=== username"'],
     ['author: ada\nstarted: 3d\n=== ada\nHello', 'wood/01.md:1: expected a header line "title: …"'],
     ['title: Boats\nauthor: ada\nstarted: soon\n=== ada\nHello', 'wood/01.md:1: expected "started: 12d"'],
-    ['title: Boats\nauthor: ada\nstarted: 3d\n=== ben\nHello', 'wood/01.md:4: expected the first post to be by ada, found "=== ben"'],
-    ['title: Boats\nauthor: ada\nstarted: 3d\n=== ada\nHello\n=== ben\nMore', 'wood/01.md:6: expected how long after the post before, such as "+2h", found "=== ben"'],
+    [
+      'title: Boats\nauthor: ada\nstarted: 3d\n=== ben\nHello',
+      'wood/01.md:4: expected the first post to be by ada, found "=== ben"',
+    ],
+    [
+      'title: Boats\nauthor: ada\nstarted: 3d\n=== ada\nHello\n=== ben\nMore',
+      'wood/01.md:6: expected how long after the post before, such as "+2h", found "=== ben"',
+    ],
     ['title: Boats\nauthor: ada\nstarted: 3d\n=== ada\n', 'wood/01.md:5: expected the text of a post'],
   ])('%j is refused with file and line', (wrong, message) => {
     expect(() => parseDiscussion('wood/01.md', wrong)).toThrow(message);

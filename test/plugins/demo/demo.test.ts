@@ -8,14 +8,21 @@ import { readContent, type Content } from '../../../plugins/demo/content.ts';
 let site: TestApp;
 let content: Content;
 const lines: string[] = [];
-const console: Console = { terminal: false, columns: 80, print: (line) => void lines.push(line), progress: () => undefined, secret: () => Promise.resolve(undefined) };
+const console: Console = {
+  terminal: false,
+  columns: 80,
+  print: (line) => void lines.push(line),
+  progress: () => undefined,
+  secret: () => Promise.resolve(undefined),
+};
 const run = async (...words: string[]): Promise<readonly string[]> => {
   lines.length = 0;
   await runCommand(site.app, words, console);
   return [...lines];
 };
 
-const passwordOf = (printed: readonly string[], username: string): string => printed.map((line) => line.trim().split(/\s+/)).find(([name]) => name === username)![1]!;
+const passwordOf = (printed: readonly string[], username: string): string =>
+  printed.map((line) => line.trim().split(/\s+/)).find(([name]) => name === username)![1]!;
 
 beforeAll(async () => {
   site = await startApp({ realClock: true });
@@ -33,10 +40,14 @@ describe('the demonstration', () => {
   });
 
   test('brings every member with their group and since when they are here', async () => {
-    const groups = await Promise.all(content.members.map(async ({ username }) => (await site.app.service(Accounts).findByName(username))?.groupId));
+    const groups = await Promise.all(
+      content.members.map(async ({ username }) => (await site.app.service(Accounts).findByName(username))?.groupId),
+    );
     expect(groups).toEqual(content.members.map(({ group }) => group));
     const grete = await site.app.service(Accounts).findByName('grete');
-    expect(Math.round((Date.now() - grete!.joinedAt.getTime()) / 86_400_000)).toBe(content.members.find(({ username }) => username === 'grete')!.joined_days_ago);
+    expect(Math.round((Date.now() - grete!.joinedAt.getTime()) / 86_400_000)).toBe(
+      content.members.find(({ username }) => username === 'grete')!.joined_days_ago,
+    );
   });
 
   test('has one administrator, whose login is printed', async () => {
@@ -49,21 +60,34 @@ describe('the demonstration', () => {
     for (const { slug } of content.categories) {
       const expected = content.discussions.filter(({ category }) => category === slug);
       const shown = body.categories.find((category: { slug: string }) => category.slug === slug);
-      expect(shown, slug).toMatchObject({ discussion_count: expected.length, post_count: expected.reduce((sum, { posts }) => sum + posts.length, 0) });
+      expect(shown, slug).toMatchObject({
+        discussion_count: expected.length,
+        post_count: expected.reduce((sum, { posts }) => sum + posts.length, 0),
+      });
     }
-    expect(body.categories.map(({ slug }: { slug: string }) => slug)).toEqual(content.categories.map(({ slug }) => slug));
+    expect(body.categories.map(({ slug }: { slug: string }) => slug)).toEqual(
+      content.categories.map(({ slug }) => slug),
+    );
   });
 
   test('shows rendered texts, authors, pins and locks as written', async () => {
     const rules = content.discussions.find(({ title }) => title.startsWith('House rules'))!;
     const { body } = await site.client().get('/api/discussions?category_id=announcements&limit=100');
     const found = body.discussions.find(({ title }: { title: string }) => title === rules.title);
-    expect(found).toMatchObject({ is_pinned: true, reply_count: rules.posts.length - 1, author: { username: rules.author } });
+    expect(found).toMatchObject({
+      is_pinned: true,
+      reply_count: rules.posts.length - 1,
+      author: { username: rules.author },
+    });
     expect(found.view_count).toBeGreaterThanOrEqual(rules.views);
     expect(found.html).toContain('<strong>Be kind to beginners.</strong>');
     const all = await site.client().get('/api/discussions?limit=100');
-    const locked = all.body.discussions.filter((one: { is_locked: boolean }) => one.is_locked).map(({ title }: { title: string }) => title);
-    expect(content.discussions.filter((one) => one.locked).map(({ title }) => title)).toEqual(expect.arrayContaining(locked));
+    const locked = all.body.discussions
+      .filter((one: { is_locked: boolean }) => one.is_locked)
+      .map(({ title }: { title: string }) => title);
+    expect(content.discussions.filter((one) => one.locked).map(({ title }) => title)).toEqual(
+      expect.arrayContaining(locked),
+    );
   });
 });
 
@@ -78,19 +102,29 @@ describe('the demonstration’s discussions', () => {
 
   test('have been reacted to, by others than their authors', async () => {
     const { discussions } = (await site.client().get('/api/discussions?limit=100&sort=oldest')).body;
-    const posts = (await Promise.all(discussions.slice(0, 20).map(async ({ id }: { id: string }) => (await site.client().get(`/api/discussions/${id}`)).body.posts))).flat();
+    const posts = (
+      await Promise.all(
+        discussions
+          .slice(0, 20)
+          .map(async ({ id }: { id: string }) => (await site.client().get(`/api/discussions/${id}`)).body.posts),
+      )
+    ).flat();
     const liked = posts.filter(({ reactions }) => reactions.length > 0);
     expect(liked.length).toBeGreaterThan(posts.length / 10);
     expect(liked.length).toBeLessThan(posts.length);
     const { reactions } = (await site.client().get(`/api/reactions/post/${liked[0].id}`)).body;
-    expect(reactions.flatMap(({ users }: { users: readonly { id: string }[] }) => users.map(({ id }) => id))).not.toContain(liked[0].author.id);
+    expect(
+      reactions.flatMap(({ users }: { users: readonly { id: string }[] }) => users.map(({ id }) => id)),
+    ).not.toContain(liked[0].author.id);
   });
 });
 
 describe('seeding', () => {
   test('adds exactly what was asked for, and every counter agrees', async () => {
     const before = await totals();
-    expect((await run('seed', '--discussions', '9', '--posts', '60', '--users', '4')).join()).toMatch(/^4 members, 9 discussions, 60 posts in \d+ s\.$/);
+    expect((await run('seed', '--discussions', '9', '--posts', '60', '--users', '4')).join()).toMatch(
+      /^4 members, 9 discussions, 60 posts in \d+ s\.$/,
+    );
     const after = await totals();
     expect(after.discussions - before.discussions).toBe(9);
     expect(after.posts - before.posts).toBe(60);
@@ -98,24 +132,31 @@ describe('seeding', () => {
   });
 
   test('again adds other members', async () => {
-    expect((await run('seed', '--discussions', '0', '--posts', '0', '--users', '3')).join()).toContain('3 members, 0 discussions');
+    expect((await run('seed', '--discussions', '0', '--posts', '0', '--users', '3')).join()).toContain(
+      '3 members, 0 discussions',
+    );
   });
 
   test('fewer posts than discussions are refused: each has a first one', async () => {
-    await expect(run('seed', '--discussions', '10', '--posts', '5')).rejects.toThrow('--posts 5 is fewer than --discussions 10; every discussion has a first post');
+    await expect(run('seed', '--discussions', '10', '--posts', '5')).rejects.toThrow(
+      '--posts 5 is fewer than --discussions 10; every discussion has a first post',
+    );
   });
 });
 
 /** As visitors see them: by category, and summed over every discussion. */
 async function totals(): Promise<{ discussions: number; posts: number; replies: number }> {
   const client = site.client();
-  const { categories } = (await client.get('/api/categories')).body as { categories: readonly { discussion_count: number; post_count: number }[] };
+  const { categories } = (await client.get('/api/categories')).body as {
+    categories: readonly { discussion_count: number; post_count: number }[];
+  };
   let replies = 0;
   for (let offset = 0, more = true; more; offset += 100) {
     const { body } = await client.get(`/api/discussions?limit=100&offset=${offset}`);
     replies += body.discussions.reduce((sum: number, one: { reply_count: number }) => sum + one.reply_count, 0);
     more = body.hasMore;
   }
-  const sum = (read: (category: (typeof categories)[number]) => number): number => categories.reduce((total, category) => total + read(category), 0);
+  const sum = (read: (category: (typeof categories)[number]) => number): number =>
+    categories.reduce((total, category) => total + read(category), 0);
   return { discussions: sum((one) => one.discussion_count), posts: sum((one) => one.post_count), replies };
 }

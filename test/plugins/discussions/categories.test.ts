@@ -10,16 +10,29 @@ const remove = (body: object) => forum.as.root.post('/admin/categories/delete', 
 describe('an admin', () => {
   test('creates a category, changes it, and what is not said stays', async () => {
     const made = await save({ name: 'Boat yard', description: 'Wood and paint', hue: 75, create: 'staff' });
-    expect(made.body).toMatchObject({ success: true, category: { slug: 'boat-yard', hue: 75, view: 'everyone', create: 'staff', reply: 'members', parent_id: null } });
+    expect(made.body).toMatchObject({
+      success: true,
+      category: { slug: 'boat-yard', hue: 75, view: 'everyone', create: 'staff', reply: 'members', parent_id: null },
+    });
     const { id } = made.body.category;
     const changed = await save({ id, name: 'The yard' });
-    expect(changed.body.category).toMatchObject({ id, name: 'The yard', slug: 'boat-yard', description: 'Wood and paint', create: 'staff' });
+    expect(changed.body.category).toMatchObject({
+      id,
+      name: 'The yard',
+      slug: 'boat-yard',
+      description: 'Wood and paint',
+      create: 'staff',
+    });
     expect((await forum.guest.get('/api/categories/boat-yard')).body.category.name).toBe('The yard');
   });
 
   test.each([
-    [{ name: '' }, 'name'], [{ name: 'Help again', slug: 'help' }, 'slug'], [{ name: 'x', slug: 'no spaces' }, 'slug'], [{ name: 'x', hue: 360 }, 'hue'],
-    [{ name: 'x', view: ['nobody'] }, 'view'], [{ name: 'x', parent_id: 'nowhere' }, 'parent_id'],
+    [{ name: '' }, 'name'],
+    [{ name: 'Help again', slug: 'help' }, 'slug'],
+    [{ name: 'x', slug: 'no spaces' }, 'slug'],
+    [{ name: 'x', hue: 360 }, 'hue'],
+    [{ name: 'x', view: ['nobody'] }, 'view'],
+    [{ name: 'x', parent_id: 'nowhere' }, 'parent_id'],
   ])('is told what is wrong with %j', async (body, field) => {
     const answer = await save(body);
     expect([answer.status, answer.body.details?.[0]?.field]).toEqual([400, field]);
@@ -27,7 +40,8 @@ describe('an admin', () => {
 
   test('opens a category to one group only', async () => {
     const group = await forum.app.app.service(Access).saveGroup({ name: 'Crew', level: 'member' });
-    const { category } = (await save({ name: 'Below deck', view: [group.id], create: [group.id], reply: [group.id] })).body;
+    const { category } = (await save({ name: 'Below deck', view: [group.id], create: [group.id], reply: [group.id] }))
+      .body;
     expect((await forum.as.ada.get(`/api/categories/${category.id}`)).status).toBe(404);
     expect((await forum.as.mia.get(`/api/categories/${category.id}`)).status).toBe(404);
     expect((await forum.as.root.get(`/api/categories/${category.id}`)).status).toBe(200);
@@ -41,7 +55,10 @@ describe('an admin', () => {
     const help = (await forum.guest.get('/api/categories/help')).body.category;
     expect((await remove({ id: category.id, move_to: help.id })).body).toEqual({ success: true });
     expect((await forum.guest.get(`/api/discussions/${id}`)).body.category.slug).toBe('help');
-    expect((await forum.guest.get('/api/categories/help')).body.category).toMatchObject({ discussion_count: help.discussion_count + 1, post_count: help.post_count + 2 });
+    expect((await forum.guest.get('/api/categories/help')).body.category).toMatchObject({
+      discussion_count: help.discussion_count + 1,
+      post_count: help.post_count + 2,
+    });
     expect((await forum.guest.get(`/api/users/${forum.ids.bob}`)).body.user.post_count).toBe(1);
     expect((await remove({ id: category.id })).status).toBe(404);
   });
@@ -49,10 +66,24 @@ describe('an admin', () => {
   test('does the same by forms, which keep what was typed', async () => {
     const page = await forum.as.root.get('/admin/categories');
     expect(page.text).toContain('New category');
-    const form = { id: '', name: 'By form', slug: '', description: '', parent_id: '', hue: '30', icon: '', position: '9', view: 'everyone', create: 'members', reply: 'members' };
+    const form = {
+      id: '',
+      name: 'By form',
+      slug: '',
+      description: '',
+      parent_id: '',
+      hue: '30',
+      icon: '',
+      position: '9',
+      view: 'everyone',
+      create: 'members',
+      reply: 'members',
+    };
     const refused = await forum.as.root.submit('/admin/categories/save', { ...form, slug: 'not good' });
     expect([refused.status, refused.text.includes('value="By form"')]).toEqual([400, true]);
-    expect((await forum.as.root.submit('/admin/categories/save', form)).headers.get('location')).toBe('/admin/categories');
+    expect((await forum.as.root.submit('/admin/categories/save', form)).headers.get('location')).toBe(
+      '/admin/categories',
+    );
     expect((await forum.guest.get('/categories')).text).toContain('By form');
   });
 });

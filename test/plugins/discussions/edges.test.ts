@@ -5,15 +5,22 @@ const forum = useForum();
 const cursor = (keys: unknown): string => Buffer.from(JSON.stringify(keys)).toString('base64url');
 
 describe('a place in a list', () => {
-  test.each(['/api/discussions', '/api/categories', '/api/discussions/1', '/api/discussions/1/posts', '/api/users/discussions', '/api/users/posts', '/api/users/search?q=ada'])(
-    'beyond the end of %s is an empty page, however far', async (path) => {
-      await forum.start('ada', 'One of few');
-      const and = path.includes('?') ? '&' : '?';
-      for (const offset of [4_000_000_000, Number.MAX_SAFE_INTEGER]) {
-        const { status, body } = await forum.as.ada.get(`${path}${and}offset=${offset}`);
-        expect([status, body.count, body.hasMore, body.next_cursor], `${path} ${offset}`).toEqual([200, 0, false, null]);
-      }
-    });
+  test.each([
+    '/api/discussions',
+    '/api/categories',
+    '/api/discussions/1',
+    '/api/discussions/1/posts',
+    '/api/users/discussions',
+    '/api/users/posts',
+    '/api/users/search?q=ada',
+  ])('beyond the end of %s is an empty page, however far', async (path) => {
+    await forum.start('ada', 'One of few');
+    const and = path.includes('?') ? '&' : '?';
+    for (const offset of [4_000_000_000, Number.MAX_SAFE_INTEGER]) {
+      const { status, body } = await forum.as.ada.get(`${path}${and}offset=${offset}`);
+      expect([status, body.count, body.hasMore, body.next_cursor], `${path} ${offset}`).toEqual([200, 0, false, null]);
+    }
+  });
 
   test('beyond the end of posts that fall is an empty page too', async () => {
     const { body } = await forum.guest.get('/api/discussions/1/posts?posts_order=DESC&offset=4000000000');
@@ -25,14 +32,21 @@ describe('a place in a list', () => {
     expect([status, body.details[0].field]).toEqual([400, 'offset']);
   });
 
-  test.each(['/api/discussions', '/api/categories', '/api/discussions/1', '/api/discussions/1/posts', '/api/users/discussions', '/api/users/posts', '/api/users/search?q=ada'])(
-    'by a cursor that %s never gave is refused', async (path) => {
-      const and = path.includes('?') ? '&' : '?';
-      for (const keys of [['x'], [-1], [0.5], [1e300], ['newest', 1], []]) {
-        const { status, body } = await forum.as.ada.get(`${path}${and}cursor=${cursor(keys)}`);
-        expect([status, body.details?.[0].field], `${path} ${JSON.stringify(keys)}`).toEqual([400, 'cursor']);
-      }
-    });
+  test.each([
+    '/api/discussions',
+    '/api/categories',
+    '/api/discussions/1',
+    '/api/discussions/1/posts',
+    '/api/users/discussions',
+    '/api/users/posts',
+    '/api/users/search?q=ada',
+  ])('by a cursor that %s never gave is refused', async (path) => {
+    const and = path.includes('?') ? '&' : '?';
+    for (const keys of [['x'], [-1], [0.5], [1e300], ['newest', 1], []]) {
+      const { status, body } = await forum.as.ada.get(`${path}${and}cursor=${cursor(keys)}`);
+      expect([status, body.details?.[0].field], `${path} ${JSON.stringify(keys)}`).toEqual([400, 'cursor']);
+    }
+  });
 });
 
 test('a list is as long as the setting says from the moment it is changed', async () => {
@@ -46,23 +60,33 @@ test('a list is as long as the setting says from the moment it is changed', asyn
 
 describe('the character U+0000', () => {
   test('is refused in what is written, naming the field', async () => {
-    const { status, body } = await forum.as.ada.post('/api/discussions', { title: 'a\0b', content: 'c', category_id: 'general' });
+    const { status, body } = await forum.as.ada.post('/api/discussions', {
+      title: 'a\0b',
+      content: 'c',
+      category_id: 'general',
+    });
     expect([status, body.details[0].field]).toEqual([400, 'title']);
   });
 
   test('is refused in the name of a category', async () => {
-    const { status, body } = await forum.as.root.post('/admin/categories/save', { name: 'a\0b' }, { accept: 'application/json' });
+    const { status, body } = await forum.as.root.post(
+      '/admin/categories/save',
+      { name: 'a\0b' },
+      { accept: 'application/json' },
+    );
     expect([status, body.details[0].field]).toEqual([400, 'name']);
   });
 
   test('is refused in a query, and names nothing in a path', async () => {
     expect((await forum.guest.get('/api/users/search?q=a%00')).status).toBe(400);
-    for (const path of ['/api/posts/%00', '/api/discussions/%00', '/api/categories/%00', '/d/%00', '/c/%00', '/u/%00']) expect((await forum.guest.get(path)).status, path).toBe(404);
+    for (const path of ['/api/posts/%00', '/api/discussions/%00', '/api/categories/%00', '/d/%00', '/c/%00', '/u/%00'])
+      expect((await forum.guest.get(path)).status, path).toBe(404);
   });
 });
 
 test('a category answers 201 when it is new and 200 when it is changed', async () => {
-  const save = (category: object) => forum.as.root.post('/admin/categories/save', category, { accept: 'application/json' });
+  const save = (category: object) =>
+    forum.as.root.post('/admin/categories/save', category, { accept: 'application/json' });
   const made = await save({ name: 'Boats' });
   expect([made.status, made.body.category.slug]).toEqual([201, 'boats']);
   expect((await save({ id: made.body.category.id, name: 'Ships' })).status).toBe(200);

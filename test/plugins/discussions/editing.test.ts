@@ -2,13 +2,16 @@ import { describe, expect, test } from 'vitest';
 import { useForum } from './forum.ts';
 
 const forum = useForum();
-const discussionOf = async (id: string, client = forum.guest) => (await client.get(`/api/discussions/${id}`)).body.discussion;
+const discussionOf = async (id: string, client = forum.guest) =>
+  (await client.get(`/api/discussions/${id}`)).body.discussion;
 const countsOf = async (slug: string) => {
-  const { discussion_count: discussions, post_count: posts } = (await forum.guest.get(`/api/categories/${slug}`)).body.category;
+  const { discussion_count: discussions, post_count: posts } = (await forum.guest.get(`/api/categories/${slug}`)).body
+    .category;
   return { discussions, posts };
 };
 const writtenBy = async (name: 'ada' | 'bob') => {
-  const { discussion_count: discussions, post_count: posts } = (await forum.guest.get(`/api/users/${forum.ids[name]}`)).body.user;
+  const { discussion_count: discussions, post_count: posts } = (await forum.guest.get(`/api/users/${forum.ids[name]}`))
+    .body.user;
   return { discussions, posts };
 };
 
@@ -40,7 +43,12 @@ describe('changing a discussion', () => {
   test('moves it with everything that is counted', async () => {
     const { id } = await forum.start('ada', 'Lost');
     await forum.reply('bob', id, 'Try help');
-    const [general, help, ada, bob] = [await countsOf('general'), await countsOf('help'), await writtenBy('ada'), await writtenBy('bob')];
+    const [general, help, ada, bob] = [
+      await countsOf('general'),
+      await countsOf('help'),
+      await writtenBy('ada'),
+      await writtenBy('bob'),
+    ];
     await forum.as.mia.put(`/api/discussions/${id}`, { category_id: 'help' });
     expect(await countsOf('general')).toEqual({ discussions: general.discussions - 1, posts: general.posts - 2 });
     expect(await countsOf('help')).toEqual({ discussions: help.discussions + 1, posts: help.posts + 2 });
@@ -60,9 +68,20 @@ describe('deleting', () => {
     const [general, bob] = [await countsOf('general'), await writtenBy('bob')];
     forum.happened.length = 0;
     expect((await forum.as.bob.delete(`/api/posts/${second.id}`)).body).toEqual({ success: true });
-    expect(await discussionOf(id)).toMatchObject({ reply_count: 1, participant_count: 2, last_post_at: first.created_at });
-    expect((await forum.guest.get(`/api/discussions/${id}/posts`)).body.posts[2]).toEqual({ id: second.id, number: 3, is_deleted: true });
-    expect((await forum.as.mia.get(`/api/discussions/${id}/posts`)).body.posts[2]).toMatchObject({ content: 'Two', is_deleted: true });
+    expect(await discussionOf(id)).toMatchObject({
+      reply_count: 1,
+      participant_count: 2,
+      last_post_at: first.created_at,
+    });
+    expect((await forum.guest.get(`/api/discussions/${id}/posts`)).body.posts[2]).toEqual({
+      id: second.id,
+      number: 3,
+      is_deleted: true,
+    });
+    expect((await forum.as.mia.get(`/api/discussions/${id}/posts`)).body.posts[2]).toMatchObject({
+      content: 'Two',
+      is_deleted: true,
+    });
     await forum.as.bob.delete(`/api/posts/${first.id}`);
     expect(await discussionOf(id)).toMatchObject({ reply_count: 0, participant_count: 1 });
     expect(await countsOf('general')).toEqual({ ...general, posts: general.posts - 2 });
@@ -77,22 +96,38 @@ describe('deleting', () => {
   test('a first post takes the discussion with it, and a moderator brings it back as it was', async () => {
     const { id, postId } = await forum.start('ada', 'Gone');
     await forum.reply('bob', id, 'A reply');
-    const before = { general: await countsOf('general'), ada: await writtenBy('ada'), bob: await writtenBy('bob'), discussion: await discussionOf(id) };
+    const before = {
+      general: await countsOf('general'),
+      ada: await writtenBy('ada'),
+      bob: await writtenBy('bob'),
+      discussion: await discussionOf(id),
+    };
     await forum.as.ada.delete(`/api/posts/${postId}`);
     expect((await forum.guest.get(`/api/discussions/${id}`)).status).toBe(404);
     expect((await forum.guest.get('/api/discussions')).text).not.toContain(id);
     expect((await forum.as.mia.get('/api/discussions')).text).not.toContain(id);
-    expect(await countsOf('general')).toEqual({ discussions: before.general.discussions - 1, posts: before.general.posts - 2 });
+    expect(await countsOf('general')).toEqual({
+      discussions: before.general.discussions - 1,
+      posts: before.general.posts - 2,
+    });
     expect(await writtenBy('ada')).toEqual({ discussions: before.ada.discussions - 1, posts: before.ada.posts - 1 });
     expect(await writtenBy('bob')).toEqual({ ...before.bob, posts: before.bob.posts - 1 });
     expect((await forum.as.mia.post(`/api/discussions/${id}/restore`)).body.discussion.is_deleted).toBe(false);
-    expect({ general: await countsOf('general'), ada: await writtenBy('ada'), bob: await writtenBy('bob'), discussion: await discussionOf(id) }).toEqual(before);
+    expect({
+      general: await countsOf('general'),
+      ada: await writtenBy('ada'),
+      bob: await writtenBy('bob'),
+      discussion: await discussionOf(id),
+    }).toEqual(before);
   });
 
   test('twice changes nothing more', async () => {
     const { id } = await forum.start('ada', 'Twice');
     const post = await forum.reply('bob', id, 'Once');
-    const answers = await Promise.all([forum.as.mia.delete(`/api/posts/${post.id}`), forum.as.mia.delete(`/api/posts/${post.id}`)]);
+    const answers = await Promise.all([
+      forum.as.mia.delete(`/api/posts/${post.id}`),
+      forum.as.mia.delete(`/api/posts/${post.id}`),
+    ]);
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
     expect(await discussionOf(id)).toMatchObject({ reply_count: 0, participant_count: 1 });
   });
@@ -105,13 +140,19 @@ describe('several who change the same discussion at once', () => {
     const deletions = posts.map((post) => forum.as.mia.delete(`/api/posts/${post.id}`));
     const replies = Array.from({ length: 10 }, (_, index) => forum.reply('bob', id, `Late ${index}`));
     const edits = posts.map((post) => forum.as.root.put(`/api/posts/${post.id}`, { content: 'Edited' }));
-    const moves = ['help', 'general', 'help', 'general'].map((category_id) => forum.as.mia.put(`/api/discussions/${id}`, { category_id }));
+    const moves = ['help', 'general', 'help', 'general'].map((category_id) =>
+      forum.as.mia.put(`/api/discussions/${id}`, { category_id }),
+    );
     const settled = await Promise.allSettled([...deletions, ...replies, ...edits, ...moves]);
     const late = settled.slice(10, 20).filter(({ status }) => status === 'fulfilled').length;
-    expect(settled.filter((one) => one.status === 'fulfilled' && (one.value as { status?: number }).status === 500)).toEqual([]);
+    expect(
+      settled.filter((one) => one.status === 'fulfilled' && (one.value as { status?: number }).status === 500),
+    ).toEqual([]);
     expect(await discussionOf(id)).toMatchObject({ reply_count: late });
     const { posts: shown } = (await forum.guest.get(`/api/discussions/${id}/posts?limit=100`)).body;
-    expect(shown.map((post: any) => post.number)).toEqual(Array.from({ length: shown.length }, (_, index) => index + 1));
+    expect(shown.map((post: any) => post.number)).toEqual(
+      Array.from({ length: shown.length }, (_, index) => index + 1),
+    );
     expect(shown).toHaveLength(11 + late);
   });
 });

@@ -9,7 +9,8 @@ let id: string;
 
 beforeAll(async () => {
   ({ id } = await forum.start('ada', 'The first'));
-  for (let index = 0; index < 60; index++) await (index % 2 ? forum.reply('bob', id, `Reply ${index}`) : forum.start('mia', `Number ${index}`));
+  for (let index = 0; index < 60; index++)
+    await (index % 2 ? forum.reply('bob', id, `Reply ${index}`) : forum.start('mia', `Number ${index}`));
   // What writing leaves for later would be counted too, whenever it happens.
   await forum.app.app.jobs.stop();
 });
@@ -43,7 +44,8 @@ describe('an answer held in memory is never older than the last write', () => {
   const one = async () => (await forum.guest.get(`/api/discussions/${id}`)).text;
   const page = async (path: string) => (await forum.guest.get(path)).text;
   const warm = async () => {
-    for (const path of ['/', '/c/general', '/d/1-the-first', '/categories']) for (let time = 0; time < 2; time++) await page(path);
+    for (const path of ['/', '/c/general', '/d/1-the-first', '/categories'])
+      for (let time = 0; time < 2; time++) await page(path);
     for (let time = 0; time < 2; time++) await Promise.all([list(), one()]);
   };
 
@@ -63,7 +65,8 @@ describe('an answer held in memory is never older than the last write', () => {
     const { id: fresh } = await forum.start('ada', 'Brand new');
     for (const text of [await list(), await page('/'), await page('/c/general')]) expect(text).toContain('Brand new');
     await forum.as.ada.put(`/api/discussions/${fresh}`, { title: 'Renamed now' });
-    for (const text of [await list(), await page('/'), await page('/c/general')]) expect(text).not.toMatch(/>Brand new<|"title":"Brand new"/);
+    for (const text of [await list(), await page('/'), await page('/c/general')])
+      expect(text).not.toMatch(/>Brand new<|"title":"Brand new"/);
   });
 
   test('after something is written, moved or deleted elsewhere in its category', async () => {
@@ -102,7 +105,8 @@ describe('an answer held in memory is never older than the last write', () => {
     const categories = forum.app.app.kernel.service(Categories)!;
     const general = categories.all().find(({ slug }) => slug === 'general')!;
     await categories.save({ ...general, name: 'Common room' });
-    for (const text of [await list(), await one(), await page('/'), await page('/d/1-the-first')]) expect(text).toContain('Common room');
+    for (const text of [await list(), await one(), await page('/'), await page('/d/1-the-first')])
+      expect(text).toContain('Common room');
     await categories.save({ ...general, view: 'members' });
     expect(JSON.parse(await list()).count).toBe(0);
     expect((await forum.guest.get(`/api/discussions/${id}`)).status).toBe(404);
@@ -113,7 +117,9 @@ describe('an answer held in memory is never older than the last write', () => {
   test('after a member is renamed', async () => {
     await warm();
     const { app } = forum.app;
-    await app.data.transaction(() => app.data.all(sql`update account set username = 'adele' where id = ${forum.ids.ada}`));
+    await app.data.transaction(() =>
+      app.data.all(sql`update account set username = 'adele' where id = ${forum.ids.ada}`),
+    );
     await app.cache.purge(`account:${forum.ids.ada}`);
     await app.hooks.emit(userChanged, { id: forum.ids.ada });
     expect((await app.service(Accounts).find(forum.ids.ada))?.username).toBe('adele');
@@ -123,10 +129,17 @@ describe('an answer held in memory is never older than the last write', () => {
   test('while somebody writes all the time', async () => {
     const { id: busy } = await forum.start('bob', 'Watched');
     for (let count = 1; count <= 15; count++) {
-      const [, ...readers] = await Promise.all([forum.reply('bob', busy, `Reply ${count}`), forum.guest.get(`/api/discussions/${busy}`), forum.guest.get('/api/discussions')]);
+      const [, ...readers] = await Promise.all([
+        forum.reply('bob', busy, `Reply ${count}`),
+        forum.guest.get(`/api/discussions/${busy}`),
+        forum.guest.get('/api/discussions'),
+      ]);
       expect(readers.map(({ status }) => status)).toEqual([200, 200]);
       expect((await forum.guest.get(`/api/discussions/${busy}`)).body.discussion.reply_count).toBe(count);
-      expect((await forum.guest.get('/api/discussions')).body.discussions.find((discussion: any) => discussion.id === busy).reply_count).toBe(count);
+      expect(
+        (await forum.guest.get('/api/discussions')).body.discussions.find((discussion: any) => discussion.id === busy)
+          .reply_count,
+      ).toBe(count);
     }
   });
 });

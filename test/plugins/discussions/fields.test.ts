@@ -12,14 +12,20 @@ const mood = definePlugin({
   id: 'test-mood',
   setup(_services, plugin) {
     plugin.extend(discussionFields, {
-      name: 'mood', result: Type.String(), body: Type.Enum(['calm', 'wild']),
+      name: 'mood',
+      result: Type.String(),
+      body: Type.Enum(['calm', 'wild']),
       loadMany: async (ids) => {
         asked++;
         return ids.map((id) => moods.get(id) ?? 'unknown');
       },
       save: async (_em, id, value) => void moods.set(id, String(value)),
     });
-    plugin.extend(postFields, { name: 'fails', result: Type.String(), loadMany: () => Promise.reject(new Error('broken')) });
+    plugin.extend(postFields, {
+      name: 'fails',
+      result: Type.String(),
+      loadMany: () => Promise.reject(new Error('broken')),
+    });
   },
 });
 
@@ -31,7 +37,12 @@ describe('a field of another plugin', () => {
   });
 
   test('is stored with the discussion and shown on every record, asked for once a page', async () => {
-    const made = await forum.as.ada.post('/api/discussions', { title: 'Stormy', content: 'x', category_id: 'general', mood: 'wild' });
+    const made = await forum.as.ada.post('/api/discussions', {
+      title: 'Stormy',
+      content: 'x',
+      category_id: 'general',
+      mood: 'wild',
+    });
     expect([made.status, made.body.discussion.mood]).toEqual([201, 'wild']);
     for (let count = 0; count < 5; count++) await forum.start('ada', `Quiet ${count}`);
     await forum.app.calm();
@@ -44,7 +55,12 @@ describe('a field of another plugin', () => {
 
   test('is checked by its own schema, before anything is written', async () => {
     const { discussions } = (await forum.guest.get('/api/discussions')).body;
-    const answer = await forum.as.ada.post('/api/discussions', { title: 'Bad mood', content: 'x', category_id: 'general', mood: 'grim' });
+    const answer = await forum.as.ada.post('/api/discussions', {
+      title: 'Bad mood',
+      content: 'x',
+      category_id: 'general',
+      mood: 'grim',
+    });
     expect([answer.status, answer.body.details[0].field]).toEqual([400, 'mood']);
     expect((await forum.guest.get('/api/discussions')).body.count).toBe(discussions.length);
   });

@@ -1,7 +1,14 @@
 import { afterAll, beforeAll, expect } from 'vitest';
 import { definePlugin, type Environment, type Plugin } from '#core';
 import { Accounts } from '#plugins/accounts';
-import { discussionCreated, discussionDeleted, discussionUpdated, postCreated, postDeleted, postUpdated } from '#plugins/discussions';
+import {
+  discussionCreated,
+  discussionDeleted,
+  discussionUpdated,
+  postCreated,
+  postDeleted,
+  postUpdated,
+} from '#plugins/discussions';
 import { miscounted, startApp, type Answer, type Client, type TestApp } from '#test';
 
 const PASSWORD = 'Plain-Sailing-42';
@@ -13,19 +20,30 @@ export interface Happening {
   readonly payload: any;
 }
 
-/** A forum with two members, a moderator, an admin and somebody who was banned, all logged in; and what has been raised. */
+/**
+ * A forum with two members, a moderator, an admin and somebody who was banned, all logged in; and what has been raised.
+ */
 export interface Forum {
   readonly app: TestApp;
   readonly guest: Client;
   readonly as: Readonly<Record<Name, Client>>;
   readonly ids: Readonly<Record<Name, string>>;
   readonly happened: Happening[];
-  start(name: Name, title: string, category?: string): Promise<{ readonly id: string; readonly number: number; readonly postId: string }>;
+  start(
+    name: Name,
+    title: string,
+    category?: string,
+  ): Promise<{ readonly id: string; readonly number: number; readonly postId: string }>;
   reply(name: Name, discussionId: string, content: string): Promise<any>;
 }
 
-/** One forum for a test file, on a database of its own; whatever the tests did, every kept number is right in the end. */
-export function useForum(settings: Readonly<Record<string, unknown>> = {}, environment: Partial<Environment> = {}): Forum {
+/**
+ * One forum for a test file, on a database of its own; whatever the tests did, every kept number is right in the end.
+ */
+export function useForum(
+  settings: Readonly<Record<string, unknown>> = {},
+  environment: Partial<Environment> = {},
+): Forum {
   const forum = {} as { -readonly [K in keyof Forum]: Forum[K] };
   beforeAll(async () => Object.assign(forum, await open(settings, environment)));
   afterAll(async () => {
@@ -43,14 +61,23 @@ async function open(settings: Readonly<Record<string, unknown>>, environment: Pa
   const accounts = app.app.kernel.service(Accounts)!;
   const [as, ids] = [{} as Record<Name, Client>, {} as Record<Name, string>];
   for (const [name, groupId] of Object.entries(GROUPS) as [Name, string][]) {
-    ids[name] = (await accounts.create({ username: name, email: `${name}@forum.test`, password: PASSWORD, groupId })).id;
+    ids[name] = (
+      await accounts.create({ username: name, email: `${name}@forum.test`, password: PASSWORD, groupId })
+    ).id;
     as[name] = app.client();
     await as[name].login(name, PASSWORD);
   }
   return {
-    app, as, ids, happened, guest: app.client(),
+    app,
+    as,
+    ids,
+    happened,
+    guest: app.client(),
     async start(name, title, category = 'general') {
-      const { discussion, post_id: postId } = expectStatus(await as[name].post('/api/discussions', { title, content: `About ${title}`, category_id: category }), 201).body;
+      const { discussion, post_id: postId } = expectStatus(
+        await as[name].post('/api/discussions', { title, content: `About ${title}`, category_id: category }),
+        201,
+      ).body;
       return { id: discussion.id, number: discussion.number, postId };
     },
     async reply(name, discussionId, content) {
@@ -61,7 +88,8 @@ async function open(settings: Readonly<Record<string, unknown>>, environment: Pa
 
 /** The answer, if it has this status; else an error that shows it. */
 export function expectStatus(answer: Answer, status: number): Answer {
-  if (answer.status !== status) throw new Error(`expected ${status}, got ${answer.status}: ${answer.text.slice(0, 500)}`);
+  if (answer.status !== status)
+    throw new Error(`expected ${status}, got ${answer.status}: ${answer.text.slice(0, 500)}`);
   return answer;
 }
 
@@ -75,7 +103,9 @@ const listener = (happened: Happening[]): Plugin =>
   definePlugin({
     id: 'test-listener',
     setup(_services, plugin) {
-      for (const action of [discussionCreated, discussionUpdated, discussionDeleted]) plugin.on(action, (payload) => void happened.push({ action: action.id, payload }));
-      for (const action of [postCreated, postUpdated, postDeleted]) plugin.on(action, (payload) => void happened.push({ action: action.id, payload }));
+      for (const action of [discussionCreated, discussionUpdated, discussionDeleted])
+        plugin.on(action, (payload) => void happened.push({ action: action.id, payload }));
+      for (const action of [postCreated, postUpdated, postDeleted])
+        plugin.on(action, (payload) => void happened.push({ action: action.id, payload }));
     },
   });

@@ -15,21 +15,31 @@ interface Head {
 async function head(path: string): Promise<Head> {
   const { status, text } = await forum.guest.get(path);
   expect(status, path).toBe(200);
-  const tags = [...text.matchAll(/<meta (?:property|name)="([^"]+)" content="([^"]*)"/g)].map(([, name = '', content = '']) => [name, content]);
+  const tags = [...text.matchAll(/<meta (?:property|name)="([^"]+)" content="([^"]*)"/g)].map(
+    ([, name = '', content = '']) => [name, content],
+  );
   const data = /<script type="application\/ld\+json">(.*?)<\/script>/s.exec(text)?.[1];
-  return { canonical: /<link rel="canonical" href="([^"]+)"/.exec(text)?.[1], meta: Object.fromEntries(tags), data: data && JSON.parse(data) };
+  return {
+    canonical: /<link rel="canonical" href="([^"]+)"/.exec(text)?.[1],
+    meta: Object.fromEntries(tags),
+    data: data && JSON.parse(data),
+  };
 }
 
 let picture: string;
 let one: { readonly id: string; readonly number: number };
 beforeAll(async () => {
   const body = new FormData();
-  const bytes = await sharp({ create: { width: 90, height: 50, channels: 3, background: '#2a7' } }).png().toBuffer();
+  const bytes = await sharp({ create: { width: 90, height: 50, channels: 3, background: '#2a7' } })
+    .png()
+    .toBuffer();
   body.append('file', new Blob([new Uint8Array(bytes)]), 'boat.png');
   picture = new URL((await forum.as.ada.request('POST', '/api/uploads', { body })).body.upload.url).pathname;
   for (let at = 0; at < 25; at++) await forum.start('ada', `Boat ${at}`);
   const content = `Look: ![A “green” boat](${picture})`;
-  const { discussion } = (await forum.as.ada.post('/api/discussions', { title: 'Green', content, category_id: 'general', tags: ['paint'] })).body;
+  const { discussion } = (
+    await forum.as.ada.post('/api/discussions', { title: 'Green', content, category_id: 'general', tags: ['paint'] })
+  ).body;
   one = discussion;
   for (let at = 0; at < 21; at++) await forum.reply('bob', one.id, `Answer ${at} <script>`);
 });
@@ -37,8 +47,15 @@ beforeAll(async () => {
 describe('a page names itself', () => {
   test('though it is a later part of a list, in any order', async () => {
     const list = async (path: string) => (await head(path)).canonical;
-    expect([await list('/'), await list('/?page=2'), await list('/discussions?page=2')]).toEqual([`${PLACE}/`, `${PLACE}/?page=2`, `${PLACE}/?page=2`]);
-    expect([await list('/c/general'), await list('/c/general?page=2')]).toEqual([`${PLACE}/c/general`, `${PLACE}/c/general?page=2`]);
+    expect([await list('/'), await list('/?page=2'), await list('/discussions?page=2')]).toEqual([
+      `${PLACE}/`,
+      `${PLACE}/?page=2`,
+      `${PLACE}/?page=2`,
+    ]);
+    expect([await list('/c/general'), await list('/c/general?page=2')]).toEqual([
+      `${PLACE}/c/general`,
+      `${PLACE}/c/general?page=2`,
+    ]);
     expect([await list('/u/ada'), await list('/u/ada?page=2')]).toEqual([`${PLACE}/u/ada`, `${PLACE}/u/ada?page=2`]);
     expect(await list('/?sort=newest&page=2')).toBe(`${PLACE}/`);
     expect(await list('/t/paint')).toBe(`${PLACE}/t/paint`);
@@ -47,11 +64,20 @@ describe('a page names itself', () => {
 
   test('with a picture that has a size and words: the site’s own, or the discussion’s first', async () => {
     const own = (await head('/')).meta;
-    expect(own).toMatchObject({ 'og:image:width': '1200', 'og:image:height': '630', 'og:image:alt': 'The Slipway', 'twitter:card': 'summary_large_image' });
+    expect(own).toMatchObject({
+      'og:image:width': '1200',
+      'og:image:height': '630',
+      'og:image:alt': 'The Slipway',
+      'twitter:card': 'summary_large_image',
+    });
     const file = await fetch(own['og:image']!.replace(PLACE, forum.app.url));
     expect([file.status, file.headers.get('content-type')]).toEqual([200, 'image/png']);
     expect((await head(`/d/${one.number}-green`)).meta).toMatchObject({
-      'og:image': PLACE + picture, 'og:image:width': '90', 'og:image:height': '50', 'og:image:alt': 'A “green” boat', 'twitter:card': 'summary',
+      'og:image': PLACE + picture,
+      'og:image:width': '90',
+      'og:image:height': '50',
+      'og:image:alt': 'A “green” boat',
+      'twitter:card': 'summary',
     });
     await forum.app.app.settings.set({ 'site.picture': 'https://pictures.test/a.png' });
     expect((await head('/categories')).meta['og:image']).toBe('https://pictures.test/a.png');
@@ -63,13 +89,20 @@ describe('a page names itself', () => {
   test('and tells search engines who wrote which reply on it', async () => {
     const first = (await head(`/d/${one.number}-green`)).data;
     expect(first).toMatchObject({
-      '@type': 'DiscussionForumPosting', url: `${PLACE}/d/${one.number}-green`, commentCount: 21, image: PLACE + picture,
+      '@type': 'DiscussionForumPosting',
+      url: `${PLACE}/d/${one.number}-green`,
+      commentCount: 21,
+      image: PLACE + picture,
       author: { '@type': 'Person', name: 'ada', url: `${PLACE}/u/ada` },
       interactionStatistic: { interactionType: 'https://schema.org/CommentAction', userInteractionCount: 21 },
     });
     expect(first.comment).toHaveLength(19);
     expect(first.comment[0]).toEqual({
-      '@type': 'Comment', text: 'Answer 0 <script>', url: `${PLACE}/d/${one.number}/2#post-2`, position: 2, datePublished: expect.any(String),
+      '@type': 'Comment',
+      text: 'Answer 0 <script>',
+      url: `${PLACE}/d/${one.number}/2#post-2`,
+      position: 2,
+      datePublished: expect.any(String),
       author: { '@type': 'Person', name: 'bob', url: `${PLACE}/u/bob` },
     });
     const second = (await head(`/d/${one.number}-green?page=2`)).data;
@@ -89,7 +122,11 @@ describe('the form of a reply', () => {
   test('shows what is answered: the post that was chosen, else the first, and never one of another discussion', async () => {
     const answered = async (query: string) => {
       const { text } = await forum.as.mia.get(`/d/${one.number}/reply${query}`);
-      return /<figure class="answered">.*?<\/figure>/s.exec(text)?.[0].replace(/<[^>]+>|\s+/g, ' ').replace(/\s+/g, ' ').trim();
+      return /<figure class="answered">.*?<\/figure>/s
+        .exec(text)?.[0]
+        .replace(/<[^>]+>|\s+/g, ' ')
+        .replace(/\s+/g, ' ')
+        .trim();
     };
     const { posts } = (await forum.guest.get(`/api/discussions/${one.id}/posts`)).body;
     expect(await answered(`?to=${posts[2].id}`)).toBe('Answer 1 &lt;script&gt; bob · “Green”, post 3');
@@ -98,7 +135,9 @@ describe('the form of a reply', () => {
     expect(await answered(`?to=${other.postId}`)).toContain('“Green”, post 1');
     expect(await answered('?to=nothing')).toContain('“Green”, post 1');
     expect((await forum.as.mia.get(`/d/${one.number}`)).status).toBe(301);
-    expect((await forum.as.mia.get(`/d/${one.number}-green`)).text).toContain(`/d/${one.number}/reply?to&#x3D;${posts[2].id}`);
+    expect((await forum.as.mia.get(`/d/${one.number}-green`)).text).toContain(
+      `/d/${one.number}/reply?to&#x3D;${posts[2].id}`,
+    );
     const refused = await forum.as.mia.submit(`/d/${one.number}/reply?to=${posts[2].id}`, { content: ' ' });
     expect([refused.status, refused.text.includes('“Green”, post 3')]).toEqual([400, true]);
   });
@@ -114,8 +153,14 @@ describe('the form of a category', () => {
   const form = (text: string): Record<string, string> => {
     const section = text.slice(text.indexOf('action="/admin/categories/save"'));
     const body = section.slice(0, section.indexOf('</form>'));
-    const inputs = [...body.matchAll(/<input[^>]* name="([^"]+)"[^>]* value="([^"]*)"/g)].map(([, name, value]) => [name, value]);
-    const selects = [...body.matchAll(/<select[^>]* name="([^"]+)".*?<\/select>/gs)].map(([whole, name]) => [name, /value="([^"]*)" selected/.exec(whole)?.[1]]);
+    const inputs = [...body.matchAll(/<input[^>]* name="([^"]+)"[^>]* value="([^"]*)"/g)].map(([, name, value]) => [
+      name,
+      value,
+    ]);
+    const selects = [...body.matchAll(/<select[^>]* name="([^"]+)".*?<\/select>/gs)].map(([whole, name]) => [
+      name,
+      /value="([^"]*)" selected/.exec(whole)?.[1],
+    ]);
     const description = /<textarea[^>]* name="description"[^>]*>\n?([^<]*)</.exec(body)?.[1];
     return Object.fromEntries([...inputs, ...selects, ['description', description]]);
   };
@@ -123,19 +168,45 @@ describe('the form of a category', () => {
   test('shows and saves what was stored, although it offers less', async () => {
     const { app } = forum.app;
     const [categories, access] = [app.service(Categories), app.service(Access)];
-    const [crew, cooks] = await Promise.all([access.saveGroup({ name: 'Crew', level: 'member' }), access.saveGroup({ name: 'Cooks', level: 'member' })]);
+    const [crew, cooks] = await Promise.all([
+      access.saveGroup({ name: 'Crew', level: 'member' }),
+      access.saveGroup({ name: 'Cooks', level: 'member' }),
+    ]);
     const parent = categories.all().find(({ slug }) => slug === 'general')!;
-    const given = { name: 'Galley', description: '', parentId: parent.id, hue: 205, icon: '', position: 0, view: [crew.id, cooks.id], create: ['admin'], reply: 'members' } as const;
+    const given = {
+      name: 'Galley',
+      description: '',
+      parentId: parent.id,
+      hue: 205,
+      icon: '',
+      position: 0,
+      view: [crew.id, cooks.id],
+      create: ['admin'],
+      reply: 'members',
+    } as const;
     const { id } = await categories.save(given as unknown as Category);
     const fields = form((await forum.as.root.get(`/admin/categories?id=${id}`)).text);
-    expect(fields).toMatchObject({ hue: '205', parent_id: parent.id, position: '0', view: `${crew.id} ${cooks.id}`, create: 'admin', reply: 'members', description: '' });
+    expect(fields).toMatchObject({
+      hue: '205',
+      parent_id: parent.id,
+      position: '0',
+      view: `${crew.id} ${cooks.id}`,
+      create: 'admin',
+      reply: 'members',
+      description: '',
+    });
     expect((await forum.as.root.submit('/admin/categories/save', fields)).status).toBe(303);
     await categories.refresh();
     expect(categories.all().find((one) => one.id === id)).toMatchObject(given);
   });
 
   test('of a kind of reaction that was switched off, and refused, shows it off', async () => {
-    const { text } = await forum.as.root.submit('/admin/reactions/save', { slug: 'Not good', emoji: '🐙', label: 'Octopus', enabled: 'false' });
+    const { text } = await forum.as.root.submit('/admin/reactions/save', {
+      slug: 'Not good',
+      emoji: '🐙',
+      label: 'Octopus',
+      enabled: 'false',
+    });
     expect(text).toMatch(/role="switch" name="enabled" value="true"(?! checked)/);
   });
 });

@@ -17,21 +17,31 @@ interface Node {
 }
 /** Rows that were looked at. */
 const readBy = (node: Node): number =>
-  node['Actual Loops'] * (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) + (node.Plans ?? []).reduce((sum, plan) => sum + readBy(plan), 0);
+  node['Actual Loops'] * (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) +
+  (node.Plans ?? []).reduce((sum, plan) => sum + readBy(plan), 0);
 
 /** Many discussions of one category: newer, with more replies and views than all others. */
 async function fill(slug: string): Promise<void> {
   const { data } = forum.app.app;
-  const { id } = forum.app.app.service(Categories).all().find((category) => category.slug === slug)!;
+  const { id } = forum.app.app
+    .service(Categories)
+    .all()
+    .find((category) => category.slug === slug)!;
   await data.transaction(async () => {
-    await data.all(sql`create temp table made on commit drop as select gen_random_uuid() as id, gen_random_uuid() as post, n from generate_series(1, ${MANY}::int) n`);
+    await data.all(
+      sql`create temp table made on commit drop as select gen_random_uuid() as id, gen_random_uuid() as post, n from generate_series(1, ${MANY}::int) n`,
+    );
     await data.all(sql`insert into discussion (id, title, slug, category_id, author_id, first_post_id, last_post_at, last_post_id, last_author_id, created_at, updated_at,
         last_number, reply_count, view_count, is_pinned)
       select m.id, 'One of many', 'one-of-many', ${id}::uuid, ${forum.ids.mia}::uuid, post, '2030-01-01', post, ${forum.ids.mia}::uuid, '2030-01-01', '2030-01-01', 1, 0, 99, true from made m`);
     await data.all(sql`insert into post (id, discussion_id, number, author_id, content, html, created_at, updated_at)
       select post, m.id, 1, ${forum.ids.mia}::uuid, '', '', '2030-01-01', '2030-01-01' from made m`);
-    await data.all(sql`insert into discussion_participant (discussion_id, user_id, posts) select m.id, ${forum.ids.mia}::uuid, 1 from made m`);
-    await data.all(sql`insert into discussion_author (user_id, category_id, discussions, posts) values (${forum.ids.mia}, ${id}, ${MANY}, ${MANY})`);
+    await data.all(
+      sql`insert into discussion_participant (discussion_id, user_id, posts) select m.id, ${forum.ids.mia}::uuid, 1 from made m`,
+    );
+    await data.all(
+      sql`insert into discussion_author (user_id, category_id, discussions, posts) values (${forum.ids.mia}, ${id}, ${MANY}, ${MANY})`,
+    );
     await data.all(sql`insert into category_count (category_id, part, discussions, posts) values (${id}, 0, ${MANY}, ${MANY})
       on conflict (category_id, part) do update set discussions = category_count.discussions + excluded.discussions, posts = category_count.posts + excluded.posts`);
   });
@@ -43,7 +53,9 @@ async function pageCosts(order: OrderName): Promise<number> {
   const categories = forum.app.app.service(Categories).all();
   const visible = categories.filter(({ slug }) => slug !== 'staff').map(({ id }) => id);
   const query = listQuery({ request: { limit: 20 }, order, visible, all: categories.length });
-  const [row] = await forum.app.app.data.all(sql<{ 'QUERY PLAN': readonly { readonly Plan: Node }[] }>`explain (analyze, format json) ${query}`);
+  const [row] = await forum.app.app.data.all(
+    sql<{ 'QUERY PLAN': readonly { readonly Plan: Node }[] }>`explain (analyze, format json) ${query}`,
+  );
   return readBy(row!['QUERY PLAN'][0]!.Plan);
 }
 const ORDERS = ['pinned', ...SORTS] as const;
@@ -59,8 +71,11 @@ describe('what a viewer may not see', () => {
   });
 
   test('is in no page of a list, and all the rest is, once', async () => {
-    const numbers = async (offset: number): Promise<number[]> => (await forum.guest.get(`/api/discussions?limit=20&offset=${offset}`)).body.discussions.map(({ number }: { number: number }) => number);
-    const found = [...await numbers(0), ...await numbers(20)];
+    const numbers = async (offset: number): Promise<number[]> =>
+      (await forum.guest.get(`/api/discussions?limit=20&offset=${offset}`)).body.discussions.map(
+        ({ number }: { number: number }) => number,
+      );
+    const found = [...(await numbers(0)), ...(await numbers(20))];
     expect([found.length, new Set(found).size]).toEqual([30, 30]);
   });
 });
@@ -80,7 +95,10 @@ describe('members are found by an index', () => {
       select gen_random_uuid(), 'zz' || n, 'zz' || n || '@forum.test', '!', 'member', now() from generate_series(1, 20000) n`);
     await data.all(sql`analyze account`);
   }, 120_000);
-  const names = async (text: string): Promise<string[]> => (await forum.guest.get(`/api/users/search?q=${encodeURIComponent(text)}`)).body.users.map(({ username }: { username: string }) => username);
+  const names = async (text: string): Promise<string[]> =>
+    (await forum.guest.get(`/api/users/search?q=${encodeURIComponent(text)}`)).body.users.map(
+      ({ username }: { username: string }) => username,
+    );
 
   test('by how they begin where less than three letters are given, by any part from three on', async () => {
     expect(await names('ad')).toEqual(['ada']);

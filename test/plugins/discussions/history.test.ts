@@ -3,8 +3,10 @@ import { Settings } from '#core';
 import { useForum, type Name } from './forum.ts';
 
 const forum = useForum();
-const history = async (id: string, name: Name = 'ada', query = '') => (await forum.as[name].get(`/api/posts/${id}/revisions${query}`)).body;
-const edit = (id: string, content: string, name: Name = 'ada', more: object = {}) => forum.as[name].put(`/api/posts/${id}`, { content, ...more });
+const history = async (id: string, name: Name = 'ada', query = '') =>
+  (await forum.as[name].get(`/api/posts/${id}/revisions${query}`)).body;
+const edit = (id: string, content: string, name: Name = 'ada', more: object = {}) =>
+  forum.as[name].put(`/api/posts/${id}`, { content, ...more });
 
 describe('what a post said before', () => {
   test('is kept with each edit: by whom, when, and why where a moderator did it', async () => {
@@ -16,7 +18,14 @@ describe('what a post said before', () => {
     const { revisions, count, hasMore } = await history(reply.id);
     expect([count, hasMore]).toEqual([2, false]);
     expect(revisions).toMatchObject([
-      { post_id: reply.id, editor: { username: 'mia' }, reason: 'No names', content: 'Second', title: null, category_id: null },
+      {
+        post_id: reply.id,
+        editor: { username: 'mia' },
+        reason: 'No names',
+        content: 'Second',
+        title: null,
+        category_id: null,
+      },
       { post_id: reply.id, editor: { username: 'ada' }, reason: '', content: 'First' },
     ]);
     expect((await history(postId)).revisions).toEqual([]);
@@ -35,17 +44,32 @@ describe('what a post said before', () => {
     await forum.as.ada.put(`/api/discussions/${id}`, { title: 'New title' });
     const general = (await forum.as.ada.get('/api/categories/general')).body.category.id;
     await forum.as.mia.put(`/api/discussions/${id}`, { category_id: 'help', is_pinned: true });
-    expect((await history(postId)).revisions).toMatchObject([{ title: null, category_id: general, content: null, editor: { username: 'mia' } }, { title: 'Old title', category_id: null }]);
+    expect((await history(postId)).revisions).toMatchObject([
+      { title: null, category_id: general, content: null, editor: { username: 'mia' } },
+      { title: 'Old title', category_id: null },
+    ]);
   });
 
   test('comes in parts, the newest first', async () => {
     const { postId } = await forum.start('ada', 'Many');
     for (let at = 0; at < 5; at++) await edit(postId, `Version ${at}`);
     const first = await history(postId, 'ada', '?limit=2');
-    expect(first).toMatchObject({ count: 2, hasMore: true, revisions: [{ content: 'Version 3' }, { content: 'Version 2' }] });
-    expect((await history(postId, 'ada', `?limit=2&cursor=${first.next_cursor}`)).revisions).toMatchObject([{ content: 'Version 1' }, { content: 'Version 0' }]);
-    expect(await history(postId, 'ada', '?offset=4')).toMatchObject({ count: 1, hasMore: false, revisions: [{ content: 'About Many' }] });
-    for (const query of ['?limit=0', '?cursor=nonsense', '?offset=-1']) expect((await forum.as.ada.get(`/api/posts/${postId}/revisions${query}`)).status).toBe(400);
+    expect(first).toMatchObject({
+      count: 2,
+      hasMore: true,
+      revisions: [{ content: 'Version 3' }, { content: 'Version 2' }],
+    });
+    expect((await history(postId, 'ada', `?limit=2&cursor=${first.next_cursor}`)).revisions).toMatchObject([
+      { content: 'Version 1' },
+      { content: 'Version 0' },
+    ]);
+    expect(await history(postId, 'ada', '?offset=4')).toMatchObject({
+      count: 1,
+      hasMore: false,
+      revisions: [{ content: 'About Many' }],
+    });
+    for (const query of ['?limit=0', '?cursor=nonsense', '?offset=-1'])
+      expect((await forum.as.ada.get(`/api/posts/${postId}/revisions${query}`)).status).toBe(400);
   });
 });
 
@@ -55,14 +79,18 @@ describe('who may read it', () => {
     const reply = await forum.reply('ada', id, 'Secret marmalade');
     await edit(reply.id, 'Nothing');
     for (const path of [`/api/posts/${reply.id}/revisions`, `/p/${reply.id}/history`]) {
-      for (const name of ['ada', 'mia', 'root'] as const) expect((await forum.as[name].get(path)).text).toContain('marmalade');
+      for (const name of ['ada', 'mia', 'root'] as const)
+        expect((await forum.as[name].get(path)).text).toContain('marmalade');
       for (const client of [forum.as.bob, forum.as.bad, forum.guest]) {
         const answer = await client.get(path);
         expect([answer.status, answer.text.includes('marmalade')]).toEqual([404, false]);
       }
     }
     const missing = (await forum.as.bob.get('/api/posts/00000000-0000-7000-8000-000000000000/revisions')).body;
-    expect({ ...(await forum.as.bob.get(`/api/posts/${reply.id}/revisions`)).body, request_id: '' }).toEqual({ ...missing, request_id: '' });
+    expect({ ...(await forum.as.bob.get(`/api/posts/${reply.id}/revisions`)).body, request_id: '' }).toEqual({
+      ...missing,
+      request_id: '',
+    });
     await forum.as.mia.delete(`/api/posts/${reply.id}`);
     expect((await forum.as.ada.get(`/api/posts/${reply.id}/revisions`)).status).toBe(404);
     expect((await forum.as.mia.get(`/api/posts/${reply.id}/revisions`)).status).toBe(200);
@@ -110,7 +138,8 @@ describe('on pages', () => {
     await edit(postId, 'Once');
     const least = async (): Promise<number> => {
       const counts: number[] = [];
-      for (let time = 0; time < 5; time++) counts.push(await forum.app.statements(() => forum.as.ada.get(`/p/${postId}/history`)));
+      for (let time = 0; time < 5; time++)
+        counts.push(await forum.app.statements(() => forum.as.ada.get(`/p/${postId}/history`)));
       return Math.min(...counts);
     };
     const few = await least();
@@ -128,7 +157,16 @@ describe('on pages', () => {
     const page = async (client = forum.guest) => (await client.get(`/d/${number}-stubs`)).text;
     expect(await page(forum.as.mia)).toContain('Porcupine stew');
     for (const client of [forum.guest, forum.as.bob, forum.as.ada]) {
-      for (const path of [`/d/${number}-stubs`, '/feed/rss', '/feed/atom', '/search?q=porcupine&type=posts', '/api/search?q=stew&type=posts', `/api/discussions/${id}/posts`, `/u/bob/posts`, '/api/events?event=post.created']) {
+      for (const path of [
+        `/d/${number}-stubs`,
+        '/feed/rss',
+        '/feed/atom',
+        '/search?q=porcupine&type=posts',
+        '/api/search?q=stew&type=posts',
+        `/api/discussions/${id}/posts`,
+        `/u/bob/posts`,
+        '/api/events?event=post.created',
+      ]) {
         const { text } = await client.get(path);
         expect([path, text.includes('Porcupine'), text.includes('Recipes')]).toEqual([path, false, false]);
       }

@@ -6,16 +6,33 @@ const forum = useForum();
 
 test('an import writes everything with its counters, in batches, and raises nothing', async () => {
   const { kernel } = forum.app.app;
-  const general = kernel.service(Categories)!.all().find(({ slug }) => slug === 'general')!;
+  const general = kernel
+    .service(Categories)!
+    .all()
+    .find(({ slug }) => slug === 'general')!;
   const { ada, bob } = forum.ids;
   const made = (index: number) => ({
-    title: `Old times ${index}`, categoryId: general.id, authorId: ada, createdAt: new Date(Date.UTC(2020, 0, 1, 0, index)), views: index, pinned: index === 3, locked: index === 4,
-    posts: Array.from({ length: 10 }, (_, post) => ({ authorId: post % 3 ? bob : ada, content: `Post ${post}`, html: `<p>Post ${post}</p>`, createdAt: new Date(Date.UTC(2020, 0, 1, 0, index, post)) })),
+    title: `Old times ${index}`,
+    categoryId: general.id,
+    authorId: ada,
+    createdAt: new Date(Date.UTC(2020, 0, 1, 0, index)),
+    views: index,
+    pinned: index === 3,
+    locked: index === 4,
+    posts: Array.from({ length: 10 }, (_, post) => ({
+      authorId: post % 3 ? bob : ada,
+      content: `Post ${post}`,
+      html: `<p>Post ${post}</p>`,
+      createdAt: new Date(Date.UTC(2020, 0, 1, 0, index, post)),
+    })),
   });
   const steps: number[] = [];
   let total: unknown;
   const cost = await forum.app.statements(async () => {
-    total = await kernel.service(Importer)!.importDiscussions(Array.from({ length: 1_200 }, (_, index) => made(index)), (discussions) => steps.push(discussions));
+    total = await kernel.service(Importer)!.importDiscussions(
+      Array.from({ length: 1_200 }, (_, index) => made(index)),
+      (discussions) => steps.push(discussions),
+    );
   });
   expect(total).toEqual({ discussions: 1_200, posts: 12_000 });
   expect(steps).toEqual([500, 1_000, 1_200]);
@@ -23,10 +40,30 @@ test('an import writes everything with its counters, in batches, and raises noth
   expect(forum.happened).toEqual([]);
 
   const [latest] = (await forum.guest.get('/api/discussions?limit=1')).body.discussions;
-  expect(latest).toMatchObject({ title: 'Old times 1199', number: 1_200, reply_count: 9, participant_count: 2, view_count: 1_199, last_post_at: '2020-01-01T19:59:09.000Z', last_author: { username: 'ada' } });
-  expect((await forum.guest.get('/api/discussions?category_id=general&limit=1')).body.discussions[0]).toMatchObject({ title: 'Old times 3', is_pinned: true });
-  expect((await forum.guest.get('/api/categories/general')).body.category).toMatchObject({ discussion_count: 1_200, post_count: 12_000 });
-  expect((await forum.guest.get(`/api/users/${ada}`)).body.user).toMatchObject({ discussion_count: 1_200, post_count: 4_800 });
-  expect((await forum.guest.get(`/api/users/${bob}`)).body.user).toMatchObject({ discussion_count: 0, post_count: 7_200 });
+  expect(latest).toMatchObject({
+    title: 'Old times 1199',
+    number: 1_200,
+    reply_count: 9,
+    participant_count: 2,
+    view_count: 1_199,
+    last_post_at: '2020-01-01T19:59:09.000Z',
+    last_author: { username: 'ada' },
+  });
+  expect((await forum.guest.get('/api/discussions?category_id=general&limit=1')).body.discussions[0]).toMatchObject({
+    title: 'Old times 3',
+    is_pinned: true,
+  });
+  expect((await forum.guest.get('/api/categories/general')).body.category).toMatchObject({
+    discussion_count: 1_200,
+    post_count: 12_000,
+  });
+  expect((await forum.guest.get(`/api/users/${ada}`)).body.user).toMatchObject({
+    discussion_count: 1_200,
+    post_count: 4_800,
+  });
+  expect((await forum.guest.get(`/api/users/${bob}`)).body.user).toMatchObject({
+    discussion_count: 0,
+    post_count: 7_200,
+  });
   expect((await forum.reply('bob', latest.id, 'Now')).number).toBe(11);
 });

@@ -6,22 +6,40 @@ import { useForum } from './forum.ts';
 const forum = useForum({ 'posts.rate_limit': 1_000, 'discussions.rate_limit': 1_000 });
 const MOST = 2 * 1024 * 1024;
 const importer = () => forum.app.app.kernel.service(Importer)!;
-const general = () => forum.app.app.kernel.service(Categories)!.all().find(({ slug }) => slug === 'general')!;
+const general = () =>
+  forum.app.app.kernel
+    .service(Categories)!
+    .all()
+    .find(({ slug }) => slug === 'general')!;
 const post = (text: string, size: number) => {
   const content = `${text} ${'word '.repeat(Math.min(size, 60_000) / 5)}`;
   return { authorId: forum.ids.ada, content, html: `<p>${text} ${'x'.repeat(size)}</p>`, createdAt: new Date() };
 };
-const imported = (title: string, posts: readonly ReturnType<typeof post>[]) => ({ title, categoryId: general().id, authorId: forum.ids.ada, createdAt: new Date(), posts });
+const imported = (title: string, posts: readonly ReturnType<typeof post>[]) => ({
+  title,
+  categoryId: general().id,
+  authorId: forum.ids.ada,
+  createdAt: new Date(),
+  posts,
+});
 /** Brings in a discussion and tells its number. */
-async function bring(title: string, posts: readonly ReturnType<typeof post>[]): Promise<{ id: string; number: number }> {
+async function bring(
+  title: string,
+  posts: readonly ReturnType<typeof post>[],
+): Promise<{ id: string; number: number }> {
   await importer().importDiscussions([imported(title, posts)]);
-  return (await forum.app.app.data.one(sql<{ id: string; number: number }>`select id, number from discussion where title = ${title}`))!;
+  return (await forum.app.app.data.one(
+    sql<{ id: string; number: number }>`select id, number from discussion where title = ${title}`,
+  ))!;
 }
 const follow = async (path: string) => {
   const answer = await forum.guest.get(path);
-  return answer.status >= 300 && answer.status < 400 ? forum.guest.get(answer.headers.get('location')!.replace(/#.*/, '')) : answer;
+  return answer.status >= 300 && answer.status < 400
+    ? forum.guest.get(answer.headers.get('location')!.replace(/#.*/, ''))
+    : answer;
 };
-const numbersOn = (text: string): number[] => [...text.matchAll(/id="post-(\d+)" aria-labelledby/g)].map(([, number]) => Number(number));
+const numbersOn = (text: string): number[] =>
+  [...text.matchAll(/id="post-(\d+)" aria-labelledby/g)].map(([, number]) => Number(number));
 
 describe('a text that would make a large page', () => {
   const table = `a|b\n-|-\n${'|\n'.repeat(28_000)}`;
@@ -31,13 +49,18 @@ describe('a text that would make a large page', () => {
     const general = { title: 'Large', category_id: 'general' };
     for (const content of [table, '# a\n'.repeat(16_000)]) {
       const answers = [
-        await forum.as.ada.post('/api/discussions', { ...general, content }), await forum.as.ada.post('/api/posts', { discussion_id: id, content }),
-        await forum.as.ada.put(`/api/posts/${postId}`, { content }), await forum.as.ada.post('/api/markdown/parse', { content }),
+        await forum.as.ada.post('/api/discussions', { ...general, content }),
+        await forum.as.ada.post('/api/posts', { discussion_id: id, content }),
+        await forum.as.ada.put(`/api/posts/${postId}`, { content }),
+        await forum.as.ada.post('/api/markdown/parse', { content }),
       ];
       for (const { status, body } of answers) expect([status, body.details[0].field]).toEqual([400, 'content']);
       expect(answers[0]!.body.details[0].message).toMatch(/10,000 cells|256 KiB/);
     }
-    await expect(bring('Imported', [post('huge', 300 * 1024)])).rejects.toMatchObject({ status: 400, details: [{ field: 'content' }] });
+    await expect(bring('Imported', [post('huge', 300 * 1024)])).rejects.toMatchObject({
+      status: 400,
+      details: [{ field: 'content' }],
+    });
   });
 
   test('is shown with its reason in the form that it was typed into', async () => {
@@ -52,23 +75,31 @@ describe('a discussion of long posts', () => {
   let found: { id: string; number: number };
 
   beforeAll(async () => {
-    found = await bring('Long posts', Array.from({ length: 25 }, (_, index) => post(`number ${index + 1}`, 100 * 1024)));
+    found = await bring(
+      'Long posts',
+      Array.from({ length: 25 }, (_, index) => post(`number ${index + 1}`, 100 * 1024)),
+    );
   });
 
   test('shows fewer of them at once, and a link that goes on with the next, so that none is left out', async () => {
     const seen: number[] = [];
-    for (let path: string | undefined = `/d/${found.number}`; path !== undefined; ) {
+    for (let path: string | undefined = `/d/${found.number}`; path !== undefined;) {
       const { status, text } = await follow(path);
       expect(status).toBe(200);
       expect(text.length).toBeLessThan(MOST);
       seen.push(...numbersOn(text));
-      path = (/rel="next" href="([^"]*from[^"]*)"/.exec(text) ?? /class="pager-step" rel="next" href="([^"]*)"/.exec(text))?.[1]?.replaceAll('&amp;', '&').replaceAll('&#x3D;', '=');
+      path = (
+        /rel="next" href="([^"]*from[^"]*)"/.exec(text) ?? /class="pager-step" rel="next" href="([^"]*)"/.exec(text)
+      )?.[1]
+        ?.replaceAll('&amp;', '&')
+        .replaceAll('&#x3D;', '=');
     }
     expect(seen).toEqual(Array.from({ length: 25 }, (_, index) => index + 1));
   });
 
   test('opens at the post that an address names', async () => {
-    for (const number of [1, 2, 9, 20, 21, 25]) expect(numbersOn((await follow(`/d/${found.number}/${number}`)).text)).toContain(number);
+    for (const number of [1, 2, 9, 20, 21, 25])
+      expect(numbersOn((await follow(`/d/${found.number}/${number}`)).text)).toContain(number);
   });
 
   test('does not begin a page with the post of another', async () => {
@@ -78,11 +109,15 @@ describe('a discussion of long posts', () => {
 
   test.each(['ASC', 'DESC'])('gives each post once when walked by cursor, %s', async (order) => {
     const seen: number[] = [];
-    for (let cursor: string | null = ''; cursor !== null; ) {
-      const { body, text } = await forum.guest.get(`/api/discussions/${found.id}/posts?limit=100&posts_order=${order}${cursor && `&cursor=${cursor}`}`);
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const { body, text } = await forum.guest.get(
+        `/api/discussions/${found.id}/posts?limit=100&posts_order=${order}${cursor && `&cursor=${cursor}`}`,
+      );
       expect(text.length).toBeLessThan(MOST);
       expect([body.count, body.hasMore]).toEqual([body.posts.length, body.next_cursor !== null]);
-      expect(body.posts.every(({ html, is_truncated: truncated }: any) => html.length > 100_000 && !truncated)).toBe(true);
+      expect(body.posts.every(({ html, is_truncated: truncated }: any) => html.length > 100_000 && !truncated)).toBe(
+        true,
+      );
       seen.push(...body.posts.map(({ number }: any) => number));
       cursor = body.next_cursor;
     }
@@ -104,7 +139,9 @@ describe('posts from before texts were bounded', () => {
   beforeAll(async () => {
     found = await bring('Megabytes', [post('one', 10), post('two', 10), post('three', 10)]);
     const { data, cache } = forum.app.app;
-    await data.all(sql`update post set html = ${html}, content = 'As *written* ' || repeat('word ', 12000) where discussion_id = ${found.id}`);
+    await data.all(
+      sql`update post set html = ${html}, content = 'As *written* ' || repeat('word ', 12000) where discussion_id = ${found.id}`,
+    );
     await cache.purge(tags.all, tags.lists);
   });
 
@@ -115,7 +152,11 @@ describe('posts from before texts were bounded', () => {
       expect(text).toContain('As written word');
       const [, path] = /href="(\/p\/[^"/]+)">Read all of it/.exec(text)!;
       const source = await client.get(path!);
-      expect([source.status, source.text.includes('As *written* word'), source.text.length > 60_000]).toEqual([200, true, true]);
+      expect([source.status, source.text.includes('As *written* word'), source.text.length > 60_000]).toEqual([
+        200,
+        true,
+        true,
+      ]);
     }
     expect((await forum.guest.get('/p/018f0000-0000-7000-8000-000000000000')).status).toBe(404);
   });
@@ -141,10 +182,20 @@ describe('posts from before texts were bounded', () => {
 
 describe('lists of long texts', () => {
   beforeAll(async () => {
-    await importer().importDiscussions(Array.from({ length: 100 }, (_, index) => imported(`Long ${index}`, [post(`Text ${index}`, 200 * 1024)])));
+    await importer().importDiscussions(
+      Array.from({ length: 100 }, (_, index) => imported(`Long ${index}`, [post(`Text ${index}`, 200 * 1024)])),
+    );
   });
 
-  test.each(['/api/discussions?limit=100', '/feed/rss', '/feed/atom', '/feed/json', '/', '/search?q=word', '/api/search?q=word&limit=100'])('stay below 2 MiB at %s', async (path) => {
+  test.each([
+    '/api/discussions?limit=100',
+    '/feed/rss',
+    '/feed/atom',
+    '/feed/json',
+    '/',
+    '/search?q=word',
+    '/api/search?q=word&limit=100',
+  ])('stay below 2 MiB at %s', async (path) => {
     const { status, text } = await forum.guest.get(path);
     expect(status).toBe(200);
     expect(Buffer.byteLength(text)).toBeLessThan(MOST);
@@ -166,7 +217,11 @@ describe('lists of long texts', () => {
   test('give short texts whole, however many', async () => {
     await forum.start('bob', 'Short');
     const list = (await forum.guest.get('/api/discussions?limit=100&sort=latest&offset=100')).body.discussions;
-    expect(list.find(({ title }: any) => title === 'Short')).toMatchObject({ content: 'About Short', html: '<p dir="auto">About Short</p>\n', is_truncated: false });
+    expect(list.find(({ title }: any) => title === 'Short')).toMatchObject({
+      content: 'About Short',
+      html: '<p dir="auto">About Short</p>\n',
+      is_truncated: false,
+    });
   });
 });
 
@@ -174,12 +229,16 @@ test('The history of a long post comes in parts that are no larger', async () =>
   const { id } = await forum.start('ada', 'History');
   const { id: postId } = await forum.reply('ada', id, 'first');
   for (let index = 0; index < 12; index++) {
-    expect((await forum.as.ada.put(`/api/posts/${postId}`, { content: `${index} ${'word '.repeat(12_500)}` })).status).toBe(200);
+    expect(
+      (await forum.as.ada.put(`/api/posts/${postId}`, { content: `${index} ${'word '.repeat(12_500)}` })).status,
+    ).toBe(200);
     forum.app.clock.advance(60_000);
   }
   const seen: string[] = [];
-  for (let cursor: string | null = ''; cursor !== null; ) {
-    const { body, text } = await forum.as.ada.get(`/api/posts/${postId}/revisions?limit=100${cursor && `&cursor=${cursor}`}`);
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const { body, text } = await forum.as.ada.get(
+      `/api/posts/${postId}/revisions?limit=100${cursor && `&cursor=${cursor}`}`,
+    );
     expect(text.length).toBeLessThan(700_000);
     expect(body.count).toBeGreaterThan(0);
     seen.push(...body.revisions.map(({ content }: any) => content.split(' ')[0]));
@@ -193,13 +252,22 @@ describe('a text', () => {
     const content = '\n \t\n    code();\n\ntext  \n\n\n';
     const { id } = await forum.start('ada', 'Code');
     const written = await forum.reply('ada', id, content);
-    expect([written.content, written.html]).toEqual(['    code();\n\ntext  ', '<pre dir="ltr" tabindex="0"><code>code();\n</code></pre>\n<p dir="auto">text</p>\n']);
+    expect([written.content, written.html]).toEqual([
+      '    code();\n\ntext  ',
+      '<pre dir="ltr" tabindex="0"><code>code();\n</code></pre>\n<p dir="auto">text</p>\n',
+    ]);
     expect((await forum.guest.post('/api/markdown/parse', { content })).body.html).toBe(written.html);
     const edited = (await forum.as.ada.put(`/api/posts/${written.id}`, { content: '\r\n    more\r\n' })).body.post;
-    expect([edited.content, edited.html]).toEqual(['    more', '<pre dir="ltr" tabindex="0"><code>more\n</code></pre>\n']);
-    const started = (await forum.as.ada.post('/api/discussions', { title: '  Spaces  ', content: '    first', category_id: 'general' })).body.discussion;
+    expect([edited.content, edited.html]).toEqual([
+      '    more',
+      '<pre dir="ltr" tabindex="0"><code>more\n</code></pre>\n',
+    ]);
+    const started = (
+      await forum.as.ada.post('/api/discussions', { title: '  Spaces  ', content: '    first', category_id: 'general' })
+    ).body.discussion;
     expect([started.title, started.content]).toEqual(['Spaces', '    first']);
-    for (const empty of [' ', '\n\n', ' \n\t ']) expect((await forum.as.ada.post('/api/posts', { discussion_id: id, content: empty })).status).toBe(400);
+    for (const empty of [' ', '\n\n', ' \n\t '])
+      expect((await forum.as.ada.post('/api/posts', { discussion_id: id, content: empty })).status).toBe(400);
   });
 
   test('keeps leading white space when it comes from a form', async () => {

@@ -15,7 +15,11 @@ beforeAll(async () => {
 });
 afterAll(() => other?.close());
 
-const categoryOf = (slug: string): string => forum.app.app.service(Categories).all().find((one) => one.slug === slug)!.id;
+const categoryOf = (slug: string): string =>
+  forum.app.app
+    .service(Categories)
+    .all()
+    .find((one) => one.slug === slug)!.id;
 const rolledBack = () => forum.app.lines.filter(({ message }) => message.includes('rolled work back'));
 const put = (path: string, body: object) => forum.as.mia.put(path, body).then((answer) => expectStatus(answer, 200));
 
@@ -28,21 +32,38 @@ interface Place {
 const WRITES: Readonly<Record<string, (place: Place) => Promise<unknown>>> = {
   'a reply': ({ id }) => forum.reply('bob', id, 'One more'),
   'a new discussion': () => forum.start('bob', 'Another one'),
-  'the deletion of a reply': ({ reply }) => forum.as.mia.delete(`/api/posts/${reply}`).then((answer) => expectStatus(answer, 200)),
-  'the restoring of a reply': ({ gone }) => forum.as.mia.post(`/api/posts/${gone}/restore`).then((answer) => expectStatus(answer, 200)),
-  'the deletion of a discussion': ({ id }) => forum.as.mia.delete(`/api/discussions/${id}`).then((answer) => expectStatus(answer, 200)),
+  'the deletion of a reply': ({ reply }) =>
+    forum.as.mia.delete(`/api/posts/${reply}`).then((answer) => expectStatus(answer, 200)),
+  'the restoring of a reply': ({ gone }) =>
+    forum.as.mia.post(`/api/posts/${gone}/restore`).then((answer) => expectStatus(answer, 200)),
+  'the deletion of a discussion': ({ id }) =>
+    forum.as.mia.delete(`/api/discussions/${id}`).then((answer) => expectStatus(answer, 200)),
   'a move': ({ id }) => put(`/api/discussions/${id}`, { category_id: categoryOf('help') }),
-  'an import': () => forum.app.app.service(Importer).importDiscussions(['general', 'help'].map((slug) => ({
-    title: 'Brought along', categoryId: categoryOf(slug), authorId: forum.ids.bob, createdAt: new Date(0), posts: [{ authorId: forum.ids.bob, content: 'x', html: '<p>x</p>', createdAt: new Date(0) }],
-  }))),
+  'an import': () =>
+    forum.app.app.service(Importer).importDiscussions(
+      ['general', 'help'].map((slug) => ({
+        title: 'Brought along',
+        categoryId: categoryOf(slug),
+        authorId: forum.ids.bob,
+        createdAt: new Date(0),
+        posts: [{ authorId: forum.ids.bob, content: 'x', html: '<p>x</p>', createdAt: new Date(0) }],
+      })),
+    ),
 };
 /** What touches no counter of a category, and what others keep. */
 const MORE: typeof WRITES = {
-  'an edit': ({ reply }) => forum.as.bob.put(`/api/posts/${reply}`, { content: `Edited ${Math.random()}` }).then((answer) => expectStatus(answer, 200)),
+  'an edit': ({ reply }) =>
+    forum.as.bob
+      .put(`/api/posts/${reply}`, { content: `Edited ${Math.random()}` })
+      .then((answer) => expectStatus(answer, 200)),
   'a lock and a pin': ({ id }) => put(`/api/discussions/${id}`, { is_locked: true, is_pinned: true }),
   'other tags': ({ id }) => put(`/api/discussions/${id}`, { tags: ['knots', 'masts'] }),
-  'a reaction': ({ reply }) => forum.as.ada.post('/api/reactions/toggle', { post_id: reply, reaction: 'like' }).then((answer) => expectStatus(answer, 200)),
-  'a subscription': ({ id }) => forum.as.ada.post('/api/subscriptions/toggle', { discussion_id: id }).then((answer) => expectStatus(answer, 200)),
+  'a reaction': ({ reply }) =>
+    forum.as.ada
+      .post('/api/reactions/toggle', { post_id: reply, reaction: 'like' })
+      .then((answer) => expectStatus(answer, 200)),
+  'a subscription': ({ id }) =>
+    forum.as.ada.post('/api/subscriptions/toggle', { discussion_id: id }).then((answer) => expectStatus(answer, 200)),
 };
 
 async function place(): Promise<Place> {
@@ -53,7 +74,11 @@ async function place(): Promise<Place> {
 }
 
 /** Runs `meanwhile` while somebody else holds `rows` and `work` waits for them; then lets go of them. */
-async function holding(rows: RawBuilder<unknown>, work: () => Promise<unknown>, meanwhile: () => Promise<void>): Promise<void> {
+async function holding(
+  rows: RawBuilder<unknown>,
+  work: () => Promise<unknown>,
+  meanwhile: () => Promise<void>,
+): Promise<void> {
   const release = Promise.withResolvers<void>();
   const held = Promise.withResolvers<void>();
   const holder = other.transaction(async () => {
@@ -65,7 +90,9 @@ async function holding(rows: RawBuilder<unknown>, work: () => Promise<unknown>, 
   const working = work();
   working.catch(() => undefined);
   try {
-    const waiting = sql<{ count: number }>`select count(*) as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    const waiting = sql<{
+      count: number;
+    }>`select count(*) as count from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
     await expect.poll(async () => (await other.one(waiting))!.count, { timeout: 15_000 }).toBeGreaterThan(0);
     await meanwhile();
   } finally {
@@ -77,7 +104,11 @@ async function holding(rows: RawBuilder<unknown>, work: () => Promise<unknown>, 
 
 /** Rows of `table` that nobody holds. */
 const free = async (table: string, where: RawBuilder<unknown>): Promise<number> =>
-  (await other.transaction(() => other.all(sql`select 1 from ${sql.table(table)} where ${where} for update skip locked`))).length;
+  (
+    await other.transaction(() =>
+      other.all(sql`select 1 from ${sql.table(table)} where ${where} for update skip locked`),
+    )
+  ).length;
 
 describe.runIf(onServer)('rows are locked in one order', () => {
   const bob = () => sql`user_id = ${forum.ids.bob}`;
@@ -88,15 +119,24 @@ describe.runIf(onServer)('rows are locked in one order', () => {
     // All parts are there, so that whichever is used is held.
     await other.all(sql`insert into category_count (category_id, part, discussions, posts)
       select ${categoryOf('general')}::uuid, part, 0, 0 from generate_series(0, 7) as part on conflict do nothing`);
-    await holding(counts, () => WRITES[name]!(at), async () => expect(await free('discussion_author', sql`${bob()} and category_id = ${categoryOf('general')}`)).toBe(0));
+    await holding(
+      counts,
+      () => WRITES[name]!(at),
+      async () =>
+        expect(await free('discussion_author', sql`${bob()} and category_id = ${categoryOf('general')}`)).toBe(0),
+    );
   });
 
   test.each(Object.keys(WRITES))('%s holds no numbers of a category while it waits for an author', async (name) => {
     const at = await place();
     const all = await free('category_count', sql`true`);
-    await holding(sql`select 1 from discussion_author where ${bob()} order by category_id for update`, () => WRITES[name]!(at), async () => {
-      expect(await free('category_count', sql`true`)).toBe(all);
-    });
+    await holding(
+      sql`select 1 from discussion_author where ${bob()} order by category_id for update`,
+      () => WRITES[name]!(at),
+      async () => {
+        expect(await free('category_count', sql`true`)).toBe(all);
+      },
+    );
   });
 
   test('all of it at once waits for held rows, and nobody for one another', async () => {
@@ -105,9 +145,13 @@ describe.runIf(onServer)('rows are locked in one order', () => {
     const names = Object.keys(everything);
     const places: Place[] = [];
     while (places.length < names.length) places.push(await place());
-    await holding(sql`select 1 from discussion_author order by category_id, user_id for update`, () => Promise.all(names.map((name, index) => everything[name]!(places[index]!))), async () => {
-      await new Promise((resolve) => setTimeout(resolve, 300));
-    });
+    await holding(
+      sql`select 1 from discussion_author order by category_id, user_id for update`,
+      () => Promise.all(names.map((name, index) => everything[name]!(places[index]!))),
+      async () => {
+        await new Promise((resolve) => setTimeout(resolve, 300));
+      },
+    );
     expect(rolledBack().length).toBe(before);
   }, 120_000);
 });

@@ -4,7 +4,11 @@ import { Categories, Discussions, Importer, mirrors, type MirroredPost } from '#
 import { expectStatus, install, useForum } from './forum.ts';
 
 const forum = useForum();
-const seen: { posts: MirroredPost[][]; discussions: object[]; categories: string[][] } = { posts: [], discussions: [], categories: [] };
+const seen: { posts: MirroredPost[][]; discussions: object[]; categories: string[][] } = {
+  posts: [],
+  discussions: [],
+  categories: [],
+};
 let refuse = false;
 
 const mirror = definePlugin({
@@ -20,11 +24,27 @@ const mirror = definePlugin({
     });
   },
 });
-const category = (slug: string) => forum.app.app.service(Categories).all().find((one) => one.slug === slug)!;
+const category = (slug: string) =>
+  forum.app.app
+    .service(Categories)
+    .all()
+    .find((one) => one.slug === slug)!;
 const importOne = (posts: number) => {
-  const post = (number: number) => ({ authorId: forum.ids.ada, content: `Old ${number}`, html: `<p>Old ${number}</p>`, createdAt: new Date(Date.UTC(2020, 0, 1, 0, 0, number)) });
-  const source = { title: 'Brought along', categoryId: category('general').id, authorId: forum.ids.ada, createdAt: new Date(Date.UTC(2020, 0, 1)) };
-  return forum.app.app.service(Importer).importDiscussions([{ ...source, posts: Array.from({ length: posts }, (_, at) => post(at + 1)) }]);
+  const post = (number: number) => ({
+    authorId: forum.ids.ada,
+    content: `Old ${number}`,
+    html: `<p>Old ${number}</p>`,
+    createdAt: new Date(Date.UTC(2020, 0, 1, 0, 0, number)),
+  });
+  const source = {
+    title: 'Brought along',
+    categoryId: category('general').id,
+    authorId: forum.ids.ada,
+    createdAt: new Date(Date.UTC(2020, 0, 1)),
+  };
+  return forum.app.app
+    .service(Importer)
+    .importDiscussions([{ ...source, posts: Array.from({ length: posts }, (_, at) => post(at + 1)) }]);
 };
 
 describe('without a mirror', () => {
@@ -34,17 +54,35 @@ describe('without a mirror', () => {
     const reply = await forum.reply('bob', id, 'A *reply*');
     const all = await discussions.mirrored(undefined, 10);
     expect(all.map((post) => post.id)).toEqual([postId, reply.id].sort((a, b) => (a < b ? -1 : 1)));
-    const common = { discussionId: id, categoryId: category('general').id, title: 'First', removed: false, visible: true };
-    expect(all.find((post) => post.id === reply.id)).toMatchObject({ ...common, number: 2, authorId: forum.ids.bob, content: 'A *reply*', html: expect.stringContaining('<em>reply</em>') });
+    const common = {
+      discussionId: id,
+      categoryId: category('general').id,
+      title: 'First',
+      removed: false,
+      visible: true,
+    };
+    expect(all.find((post) => post.id === reply.id)).toMatchObject({
+      ...common,
+      number: 2,
+      authorId: forum.ids.bob,
+      content: 'A *reply*',
+      html: expect.stringContaining('<em>reply</em>'),
+    });
     expect((await discussions.mirrored(all[0]!.id, 10)).map((post) => post.id)).toEqual([all[1]!.id]);
 
     forum.app.clock.advance(120_000);
     const mark = await discussions.mark();
     expect(await discussions.mirrored(undefined, 10, mark)).toEqual([]);
     await importOne(2);
-    expect((await discussions.mirrored(undefined, 10, mark)).map((post) => post.title)).toEqual(['Brought along', 'Brought along']);
+    expect((await discussions.mirrored(undefined, 10, mark)).map((post) => post.title)).toEqual([
+      'Brought along',
+      'Brought along',
+    ]);
     expectStatus(await forum.as.bob.delete(`/api/posts/${reply.id}`), 200);
-    expect((await discussions.mirrored(undefined, 10, mark)).find((post) => post.id === reply.id)).toMatchObject({ removed: true, visible: false });
+    expect((await discussions.mirrored(undefined, 10, mark)).find((post) => post.id === reply.id)).toMatchObject({
+      removed: true,
+      visible: false,
+    });
   });
 
   test('whether anything has changed since a mark is one statement', async () => {
@@ -65,19 +103,30 @@ describe('a mirror that was switched off', () => {
       this.addSql('create table test_absence (since text not null)');
     }
   }
-  const plugin = (fail: () => boolean) => definePlugin({
-    id: 'test-absent', needs: { discussions: Discussions }, migrations: [Marks],
-    setup: ({ discussions }, handle) => discussions.makeUp(handle, {
-      posts: async (_em, posts) => {
-        if (fail()) throw new Error('interrupted');
-        batches.push(posts.map(({ id }) => id));
-      },
-    }, 'test_absence'),
-  });
+  const plugin = (fail: () => boolean) =>
+    definePlugin({
+      id: 'test-absent',
+      needs: { discussions: Discussions },
+      migrations: [Marks],
+      setup: ({ discussions }, handle) =>
+        discussions.makeUp(
+          handle,
+          {
+            posts: async (_em, posts) => {
+              if (fail()) throw new Error('interrupted');
+              batches.push(posts.map(({ id }) => id));
+            },
+          },
+          'test_absence',
+        ),
+    });
 
   test('hears of everything that was written meanwhile, batch by batch, and goes on where it was interrupted', async () => {
     let interrupted = false;
-    await install(forum.app, plugin(() => interrupted));
+    await install(
+      forum.app,
+      plugin(() => interrupted),
+    );
     const { kernel } = forum.app.app;
     forum.app.clock.advance(120_000);
     await kernel.disable('test-absent');
@@ -106,11 +155,36 @@ describe('a mirror', () => {
     const { id, postId } = await forum.start('ada', 'Seen');
     const reply = await forum.reply('bob', id, 'One');
     expectStatus(await forum.as.bob.put(`/api/posts/${reply.id}`, { content: 'Two' }), 200);
-    const common = { discussionId: id, categoryId: category('general').id, title: 'Seen', removed: false, visible: true };
+    const common = {
+      discussionId: id,
+      categoryId: category('general').id,
+      title: 'Seen',
+      removed: false,
+      visible: true,
+    };
     expect(seen.posts).toMatchObject([
-      [{ ...common, id: postId, number: 1, authorId: forum.ids.ada, content: 'About Seen', html: expect.stringContaining('>About Seen</p>'), createdAt: new Date(forum.app.clock.now()) }],
+      [
+        {
+          ...common,
+          id: postId,
+          number: 1,
+          authorId: forum.ids.ada,
+          content: 'About Seen',
+          html: expect.stringContaining('>About Seen</p>'),
+          createdAt: new Date(forum.app.clock.now()),
+        },
+      ],
       [{ ...common, id: reply.id, number: 2, authorId: forum.ids.bob, content: 'One' }],
-      [{ ...common, id: reply.id, number: 2, authorId: forum.ids.bob, content: 'Two', html: expect.stringContaining('>Two</p>') }],
+      [
+        {
+          ...common,
+          id: reply.id,
+          number: 2,
+          authorId: forum.ids.bob,
+          content: 'Two',
+          html: expect.stringContaining('>Two</p>'),
+        },
+      ],
     ]);
     expect(seen.discussions).toEqual([]);
   });
@@ -119,16 +193,30 @@ describe('a mirror', () => {
     const { id, postId } = await forum.start('ada', 'Coming and going');
     const reply = await forum.reply('bob', id, 'One');
     seen.posts.length = 0;
-    const steps = [['delete', `/api/posts/${reply.id}`], ['delete', `/api/posts/${postId}`], ['post', `/api/posts/${reply.id}/restore`], ['post', `/api/discussions/${id}/restore`]] as const;
+    const steps = [
+      ['delete', `/api/posts/${reply.id}`],
+      ['delete', `/api/posts/${postId}`],
+      ['post', `/api/posts/${reply.id}/restore`],
+      ['post', `/api/discussions/${id}/restore`],
+    ] as const;
     for (const [method, path] of steps) expectStatus(await forum.as.mia[method](path), 200);
-    expect(seen.posts).toMatchObject([[{ id: reply.id, removed: true, visible: false }], [{ id: reply.id, removed: false, visible: false }]]);
+    expect(seen.posts).toMatchObject([
+      [{ id: reply.id, removed: true, visible: false }],
+      [{ id: reply.id, removed: false, visible: false }],
+    ]);
     const whole = { id, title: 'Coming and going', categoryId: category('general').id };
-    expect(seen.discussions).toEqual([{ ...whole, visible: false }, { ...whole, visible: true }]);
+    expect(seen.discussions).toEqual([
+      { ...whole, visible: false },
+      { ...whole, visible: true },
+    ]);
   });
 
   test('learns of new titles and categories, and nothing of pins and locks', async () => {
     const { id } = await forum.start('ada', 'Old name');
-    expectStatus(await forum.as.mia.put(`/api/discussions/${id}`, { is_pinned: true, is_locked: true, title: 'Old name' }), 200);
+    expectStatus(
+      await forum.as.mia.put(`/api/discussions/${id}`, { is_pinned: true, is_locked: true, title: 'Old name' }),
+      200,
+    );
     expect(seen.discussions).toEqual([]);
     expectStatus(await forum.as.mia.put(`/api/discussions/${id}`, { title: 'New name', category_id: 'help' }), 200);
     expect(seen.discussions).toEqual([{ id, title: 'New name', categoryId: category('help').id, visible: true }]);
@@ -143,13 +231,21 @@ describe('a mirror', () => {
     forum.app.clock.advance(120_000);
     await categories.remove(from, to);
     expect(seen.categories).toEqual([[from, to]]);
-    expect(await forum.app.app.service(Discussions).mirrored(undefined, 10, mark)).toMatchObject([{ discussionId: id, categoryId: to }]);
+    expect(await forum.app.app.service(Discussions).mirrored(undefined, 10, mark)).toMatchObject([
+      { discussionId: id, categoryId: to },
+    ]);
   });
 
   test('gets a batch of an import in one call', async () => {
     await importOne(300);
     expect(seen.posts.map((posts) => posts.length)).toEqual([300]);
-    expect(seen.posts[0]![299]).toMatchObject({ number: 300, title: 'Brought along', content: 'Old 300', removed: false, visible: true });
+    expect(seen.posts[0]![299]).toMatchObject({
+      number: 300,
+      title: 'Brought along',
+      content: 'Old 300',
+      removed: false,
+      visible: true,
+    });
   });
 
   test('that throws refuses the change', async () => {

@@ -5,7 +5,8 @@ import { useForum } from './forum.ts';
 const forum = useForum();
 const page = async (path: string, client: Client = forum.guest): Promise<string> => {
   const answer = await client.get(path);
-  if (answer.status !== 200) throw new Error(`${path} answered ${answer.status} ${answer.headers.get('location') ?? ''}`);
+  if (answer.status !== 200)
+    throw new Error(`${path} answered ${answer.status} ${answer.headers.get('location') ?? ''}`);
   return answer.text;
 };
 const goes = async (path: string, client: Client = forum.guest): Promise<readonly [number, string | null]> => {
@@ -50,7 +51,8 @@ describe('reading without script', () => {
     const text = await page(address);
     expect(text).toContain(`<link rel="canonical" href="http://forum.test${address}">`);
     expect(text).toContain('Ropes &amp; &lt;knots&gt;</h1>');
-    for (const wrong of ['/d/0', '/d/999', '/d/abc', `/d/${number}x`, `/d/99999999999`]) expect((await forum.guest.get(wrong)).status).toBe(404);
+    for (const wrong of ['/d/0', '/d/999', '/d/abc', `/d/${number}x`, `/d/99999999999`])
+      expect((await forum.guest.get(wrong)).status).toBe(404);
   });
 
   test('every post can be opened by its number', async () => {
@@ -113,7 +115,8 @@ describe('writing without script', () => {
   test('a moderator pins, locks, moves, deletes and restores by forms', async () => {
     const { number } = await forum.start('ada', 'Tools');
     const path = `/d/${number}-tools`;
-    const act = async (action: string) => expect((await forum.as.mia.submit(`/d/${number}/moderate`, { action })).status).toBe(303);
+    const act = async (action: string) =>
+      expect((await forum.as.mia.submit(`/d/${number}/moderate`, { action })).status).toBe(303);
     await act('pin');
     expect(await page('/c/general')).toMatch(/Pinned[\s\S]*/);
     await act('lock');
@@ -141,13 +144,18 @@ describe('writing without script', () => {
 });
 
 describe('page views', () => {
-  const viewsOf = async (id: string): Promise<number> => (await forum.guest.get(`/api/discussions/${id}`)).body.discussion.view_count;
+  const viewsOf = async (id: string): Promise<number> =>
+    (await forum.guest.get(`/api/discussions/${id}`)).body.discussion.view_count;
 
   test('count people once in half an hour, not programs, and not the API', async () => {
     const { id, number } = await forum.start('ada', 'Watched');
     const path = `/d/${number}-watched`;
     const browser = { 'user-agent': 'Mozilla/5.0 (X11; Linux) Firefox/150.0' };
-    const [one, two, bot] = [forum.app.client(browser), forum.app.client({ 'user-agent': 'Mozilla/5.0 (Macintosh) Safari/620' }), forum.app.client({ 'user-agent': 'Googlebot/2.1' })];
+    const [one, two, bot] = [
+      forum.app.client(browser),
+      forum.app.client({ 'user-agent': 'Mozilla/5.0 (Macintosh) Safari/620' }),
+      forum.app.client({ 'user-agent': 'Googlebot/2.1' }),
+    ];
     for (const visitor of [one, one, two, bot, one, bot]) await page(path, visitor);
     await one.get(`/api/discussions/${id}`);
     await expect.poll(() => viewsOf(id), { timeout: 10_000, interval: 200 }).toBe(2);

@@ -15,7 +15,8 @@ test('a member who writes too much is told how long to wait, a moderator may wri
 });
 
 test('starting discussions has a rate of its own, and what is refused for other reasons does not count', async () => {
-  const start = (title: string) => forum.as.bob.post('/api/discussions', { title, content: 'x', category_id: 'general' });
+  const start = (title: string) =>
+    forum.as.bob.post('/api/discussions', { title, content: 'x', category_id: 'general' });
   for (let count = 0; count < 5; count++) expect((await start(' ')).status).toBe(400);
   expect((await start('First')).status).toBe(201);
   expect((await start('Second')).status).toBe(201);

@@ -9,14 +9,22 @@ const ids: string[] = [];
 beforeAll(async () => {
   for (let count = 1; count <= COUNT; count++) {
     forum.app.clock.advance(1_000);
-    const answer = await forum.as.ada.post('/api/discussions', { title: `Number ${count}`, content: 'Words', category_id: 'general', tags: ['knots'] });
+    const answer = await forum.as.ada.post('/api/discussions', {
+      title: `Number ${count}`,
+      content: 'Words',
+      category_id: 'general',
+      tags: ['knots'],
+    });
     ids.push(expectStatus(answer, 201).body.discussion.id);
   }
-  for (const at of [3, 30]) expectStatus(await forum.as.mia.put(`/api/discussions/${ids[at]}`, { is_pinned: true }), 200);
+  for (const at of [3, 30])
+    expectStatus(await forum.as.mia.put(`/api/discussions/${ids[at]}`, { is_pinned: true }), 200);
 });
 
-const rowsIn = (html: string): string[] => [...html.matchAll(/<article class="card[^>]*aria-labelledby="d-(\d+)"/g)].map(([, number = '']) => number);
-const apiIn = (html: string): string | undefined => /data-api="([^"]*)"/.exec(html)?.[1]?.replaceAll('&amp;', '&').replaceAll('&#x3D;', '=');
+const rowsIn = (html: string): string[] =>
+  [...html.matchAll(/<article class="card[^>]*aria-labelledby="d-(\d+)"/g)].map(([, number = '']) => number);
+const apiIn = (html: string): string | undefined =>
+  /data-api="([^"]*)"/.exec(html)?.[1]?.replaceAll('&amp;', '&').replaceAll('&#x3D;', '=');
 const page = async (path: string): Promise<string> => expectStatus(await forum.guest.get(path), 200).text;
 
 async function byPages(path: string): Promise<string[]> {
@@ -28,7 +36,7 @@ async function byPages(path: string): Promise<string[]> {
 async function byScript(path: string, between: () => Promise<unknown> = () => Promise.resolve()): Promise<string[]> {
   const first = await page(path);
   const found = rowsIn(first);
-  for (let address = apiIn(first); address !== undefined; ) {
+  for (let address = apiIn(first); address !== undefined;) {
     await between();
     const { html, next_cursor: next } = expectStatus(await forum.guest.get(address), 200).body;
     found.push(...rowsIn(html));
@@ -39,7 +47,15 @@ async function byScript(path: string, between: () => Promise<unknown> = () => Pr
   return found;
 }
 
-describe.each(['/', '/?sort=newest', '/?sort=most_replied', '/c/general', '/c/general?sort=oldest', '/t/knots', '/t/knots?sort=oldest'])('%s', (path) => {
+describe.each([
+  '/',
+  '/?sort=newest',
+  '/?sort=most_replied',
+  '/c/general',
+  '/c/general?sort=oldest',
+  '/t/knots',
+  '/t/knots?sort=oldest',
+])('%s', (path) => {
   test('has each discussion once, in one order, by pages and by script', async () => {
     const found = await byPages(path);
     expect(new Set(found).size).toBe(COUNT);
@@ -61,7 +77,8 @@ describe.each(['/', '/?sort=newest', '/?sort=most_replied', '/c/general', '/c/ge
 });
 
 test('what the first page of a list shows and the API gives by itself go on each by their own cursor', async () => {
-  const cursorOf = async (query: string) => expectStatus(await forum.guest.get(`/api/discussions?limit=2${query}`), 200).body.next_cursor as string;
+  const cursorOf = async (query: string) =>
+    expectStatus(await forum.guest.get(`/api/discussions?limit=2${query}`), 200).body.next_cursor as string;
   const [plain, pinned] = [await cursorOf(''), await cursorOf('&category_id=general')];
   for (const cursor of [plain, pinned]) expectStatus(await forum.guest.get(`/api/discussions?cursor=${cursor}`), 200);
   expect((await forum.guest.get(`/api/discussions?category_id=general&cursor=${plain}`)).status).toBe(400);

@@ -40,18 +40,23 @@ describe('the list of discussions', () => {
     await forum.as.mia.put(`/api/discussions/${oldest.id}`, { is_pinned: false });
   });
 
-  test.each(['', 'latest', 'oldest', 'newest', 'most_replied', 'most_viewed'])('gives every discussion once when walked by cursor, ordered by "%s"', async (sort) => {
-    const found: string[] = [];
-    const ends: boolean[] = [];
-    for (let cursor: string | null = ''; cursor !== null && ends.length < 10; ) {
-      const body: any = await list(`?category_id=general&limit=2${sort && `&sort=${sort}`}${cursor && `&cursor=${cursor}`}`);
-      found.push(...titles(body));
-      ends.push(body.hasMore);
-      cursor = body.next_cursor;
-    }
-    expect(ends).toEqual([true, true, false]);
-    expect(found.toSorted()).toEqual(['Five', 'Four', 'One', 'Three', 'Two']);
-  });
+  test.each(['', 'latest', 'oldest', 'newest', 'most_replied', 'most_viewed'])(
+    'gives every discussion once when walked by cursor, ordered by "%s"',
+    async (sort) => {
+      const found: string[] = [];
+      const ends: boolean[] = [];
+      for (let cursor: string | null = ''; cursor !== null && ends.length < 10;) {
+        const body: any = await list(
+          `?category_id=general&limit=2${sort && `&sort=${sort}`}${cursor && `&cursor=${cursor}`}`,
+        );
+        found.push(...titles(body));
+        ends.push(body.hasMore);
+        cursor = body.next_cursor;
+      }
+      expect(ends).toEqual([true, true, false]);
+      expect(found.toSorted()).toEqual(['Five', 'Four', 'One', 'Three', 'Two']);
+    },
+  );
 
   test('takes an offset, and says whether more follow', async () => {
     const body = await list('?sort=oldest&limit=2&offset=3');
@@ -63,7 +68,15 @@ describe('the list of discussions', () => {
     expect((await forum.guest.get('/api/discussions?limit=5000')).status).toBe(200);
   });
 
-  test.each(['limit=0', 'limit=x', 'limit=1.5', 'offset=-1', 'sort=best', 'cursor=nonsense', 'cursor=WyJsYXRlc3QiLDEsIngiXQ'])('refuses ?%s', async (query) => {
+  test.each([
+    'limit=0',
+    'limit=x',
+    'limit=1.5',
+    'offset=-1',
+    'sort=best',
+    'cursor=nonsense',
+    'cursor=WyJsYXRlc3QiLDEsIngiXQ',
+  ])('refuses ?%s', async (query) => {
     const answer = await forum.guest.get(`/api/discussions?${query}`);
     expect([answer.status, answer.body.success]).toEqual([400, false]);
   });
@@ -74,7 +87,11 @@ describe('the list of discussions', () => {
   });
 
   test('answers 404 for a category that is not there or not to be seen', async () => {
-    const statuses = await Promise.all(['nowhere', 'staff', '00000000-0000-7000-8000-000000000000'].map(async (id) => (await forum.as.ada.get(`/api/discussions?category_id=${id}`)).status));
+    const statuses = await Promise.all(
+      ['nowhere', 'staff', '00000000-0000-7000-8000-000000000000'].map(
+        async (id) => (await forum.as.ada.get(`/api/discussions?category_id=${id}`)).status,
+      ),
+    );
     expect(statuses).toEqual([404, 404, 404]);
     expect((await forum.as.mia.get('/api/discussions?category_id=staff')).body.count).toBe(1);
   });
@@ -94,9 +111,22 @@ describe('the list of discussions', () => {
   test('gives whole records', async () => {
     const [record] = (await list('?limit=1')).discussions;
     expect(record).toMatchObject({
-      id: second, number: 2, title: 'Two', slug: 'two', content: 'About Two', html: expect.stringContaining('About Two'), category: { slug: 'general', name: 'General' },
-      author: { id: forum.ids.ada, username: 'ada', avatar_url: null }, reply_count: 1, view_count: 0, participant_count: 2, is_pinned: false, is_locked: false, is_deleted: false,
-      created_at: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/), url: 'http://forum.test/d/2-two',
+      id: second,
+      number: 2,
+      title: 'Two',
+      slug: 'two',
+      content: 'About Two',
+      html: expect.stringContaining('About Two'),
+      category: { slug: 'general', name: 'General' },
+      author: { id: forum.ids.ada, username: 'ada', avatar_url: null },
+      reply_count: 1,
+      view_count: 0,
+      participant_count: 2,
+      is_pinned: false,
+      is_locked: false,
+      is_deleted: false,
+      created_at: expect.stringMatching(/^\d{4}-.*\.\d{3}Z$/),
+      url: 'http://forum.test/d/2-two',
     });
     expect(record.category_id).toBe(record.category.id);
   });
@@ -112,14 +142,24 @@ describe('one discussion', () => {
 
   test('is found by id and by number, with its category and the first page of its posts', async () => {
     const { body } = await forum.guest.get(`/api/discussions/${id}`);
-    expect(body).toMatchObject({ success: true, discussion: { id, title: 'A long one', reply_count: 24 }, category: { slug: 'general' }, count: 20, hasMore: true });
+    expect(body).toMatchObject({
+      success: true,
+      discussion: { id, title: 'A long one', reply_count: 24 },
+      category: { slug: 'general' },
+      count: 20,
+      hasMore: true,
+    });
     expect(numbers(body)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
     expect((await forum.guest.get(`/api/discussions/${body.discussion.number}`)).body.discussion.id).toBe(id);
   });
 
   test('opens the page that has a post', async () => {
-    expect(numbers((await forum.guest.get(`/api/discussions/${id}?limit=10&near=14`)).body)).toEqual([11, 12, 13, 14, 15, 16, 17, 18, 19, 20]);
-    expect(numbers((await forum.guest.get(`/api/discussions/${id}?limit=10&near=999`)).body)).toEqual([21, 22, 23, 24, 25]);
+    expect(numbers((await forum.guest.get(`/api/discussions/${id}?limit=10&near=14`)).body)).toEqual([
+      11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
+    ]);
+    expect(numbers((await forum.guest.get(`/api/discussions/${id}?limit=10&near=999`)).body)).toEqual([
+      21, 22, 23, 24, 25,
+    ]);
   });
 
   test('gives its posts in both directions, page by page', async () => {
@@ -129,17 +169,22 @@ describe('one discussion', () => {
     expect(numbers(await posts(`limit=12&cursor=${rising.next_cursor}`))[0]).toBe(13);
     const falling = await posts('limit=12&posts_order=DESC');
     expect(numbers(falling).slice(0, 3)).toEqual([25, 24, 23]);
-    expect(numbers(await posts(`limit=12&posts_order=DESC&cursor=${falling.next_cursor}`))).toEqual([13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2]);
+    expect(numbers(await posts(`limit=12&posts_order=DESC&cursor=${falling.next_cursor}`))).toEqual([
+      13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2,
+    ]);
     expect(numbers(await posts('limit=3&offset=23'))).toEqual([24, 25]);
     expect(numbers(await posts('limit=3&offset=500'))).toEqual([]);
     expect((await forum.guest.get(`/api/discussions/${id}/posts?posts_order=UP`)).status).toBe(400);
   });
 
-  test.each(['xyz', '0', '99999', '99999999999999', '00000000-0000-7000-8000-000000000000', "1'--"])('is 404 for the id %s', async (wrong) => {
-    for (const path of [`/api/discussions/${wrong}`, `/api/discussions/${wrong}/posts`, `/api/posts/${wrong}`]) {
-      expect((await forum.guest.get(path)).status).toBe(404);
-    }
-  });
+  test.each(['xyz', '0', '99999', '99999999999999', '00000000-0000-7000-8000-000000000000', "1'--"])(
+    'is 404 for the id %s',
+    async (wrong) => {
+      for (const path of [`/api/discussions/${wrong}`, `/api/discussions/${wrong}/posts`, `/api/posts/${wrong}`]) {
+        expect((await forum.guest.get(path)).status).toBe(404);
+      }
+    },
+  );
 
   test('is 404 in a category the viewer may not see, whoever asks how', async () => {
     const { id: hidden, postId } = await forum.start('mia', 'Not for you', 'staff');
@@ -153,7 +198,8 @@ describe('one discussion', () => {
 
 describe('categories', () => {
   test('are those the viewer may see, with what may be done in each', async () => {
-    const slugs = async (client = forum.guest) => (await client.get('/api/categories')).body.categories.map((category: any) => category.slug);
+    const slugs = async (client = forum.guest) =>
+      (await client.get('/api/categories')).body.categories.map((category: any) => category.slug);
     expect(await slugs()).toEqual(['announcements', 'general', 'help']);
     expect(await slugs(forum.as.mia)).toEqual(['announcements', 'general', 'help', 'staff']);
     const { category } = (await forum.as.ada.get('/api/categories/announcements')).body;
@@ -165,7 +211,10 @@ describe('categories', () => {
   test('are given in pages where a limit is asked for', async () => {
     const { body } = await forum.guest.get('/api/categories?limit=2');
     expect([body.count, body.hasMore]).toEqual([2, true]);
-    expect((await forum.guest.get(`/api/categories?limit=2&cursor=${body.next_cursor}`)).body).toMatchObject({ count: 1, hasMore: false });
+    expect((await forum.guest.get(`/api/categories?limit=2&cursor=${body.next_cursor}`)).body).toMatchObject({
+      count: 1,
+      hasMore: false,
+    });
   });
 });
 
@@ -183,7 +232,13 @@ describe('what a member wrote', () => {
   });
 
   test('is counted on their record', async () => {
-    expect((await forum.guest.get(`/api/users/${forum.ids.mia}`)).body.user).toMatchObject({ discussion_count: 0, post_count: 0 });
-    expect((await forum.as.mia.get(`/api/users/${forum.ids.mia}`)).body.user).toMatchObject({ discussion_count: 2, post_count: 2 });
+    expect((await forum.guest.get(`/api/users/${forum.ids.mia}`)).body.user).toMatchObject({
+      discussion_count: 0,
+      post_count: 0,
+    });
+    expect((await forum.as.mia.get(`/api/users/${forum.ids.mia}`)).body.user).toMatchObject({
+      discussion_count: 2,
+      post_count: 2,
+    });
   });
 });

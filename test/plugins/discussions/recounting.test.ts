@@ -8,18 +8,33 @@ import { expectStatus, useForum } from './forum.ts';
 
 const forum = useForum();
 const output: string[] = [];
-const shell = { terminal: false, columns: 80, print: (line: string) => void output.push(line), progress: () => undefined, secret: () => Promise.reject(new Error('nobody is asked')) };
+const shell = {
+  terminal: false,
+  columns: 80,
+  print: (line: string) => void output.push(line),
+  progress: () => undefined,
+  secret: () => Promise.reject(new Error('nobody is asked')),
+};
 const parley = (...words: string[]) => {
   output.length = 0;
   return runCommand(forum.app.app, words, shell);
 };
-const categoryOf = (slug: string): string => forum.app.app.service(Categories).all().find((one) => one.slug === slug)!.id;
+const categoryOf = (slug: string): string =>
+  forum.app.app
+    .service(Categories)
+    .all()
+    .find((one) => one.slug === slug)!.id;
 const run = (query: ReturnType<typeof sql>) => forum.app.app.data.all(query);
 
 describe('what is kept beside what it counts', () => {
   let id: string;
   beforeAll(async () => {
-    const made = await forum.as.ada.post('/api/discussions', { title: 'Sails', content: 'All of them', category_id: 'general', tags: ['knots', 'masts'] });
+    const made = await forum.as.ada.post('/api/discussions', {
+      title: 'Sails',
+      content: 'All of them',
+      category_id: 'general',
+      tags: ['knots', 'masts'],
+    });
     ({ id } = expectStatus(made, 201).body.discussion);
     const reply = await forum.reply('bob', id, 'Indeed, @ada');
     expectStatus(await forum.as.mia.post('/api/reactions/toggle', { post_id: reply.id, reaction: 'like' }), 200);
@@ -27,7 +42,8 @@ describe('what is kept beside what it counts', () => {
   });
 
   test('is right after every way of writing', async () => {
-    const put = (body: object) => forum.as.mia.put(`/api/discussions/${id}`, body).then((answer) => expectStatus(answer, 200));
+    const put = (body: object) =>
+      forum.as.mia.put(`/api/discussions/${id}`, body).then((answer) => expectStatus(answer, 200));
     await put({ category_id: 'help' });
     await put({ tags: ['knots', 'rigging'], is_locked: true, is_pinned: true });
     expectStatus(await forum.as.mia.delete(`/api/discussions/${id}`), 200);
@@ -47,24 +63,44 @@ describe('what is kept beside what it counts', () => {
     await run(sql`update category_count set posts = posts + 3 where category_id = ${categoryOf('help')}`);
     await run(sql`delete from discussion_author where user_id = ${forum.ids.bob}`);
     await run(sql`update discussion_participant set posts = 7 where discussion_id = ${id}`);
-    await run(sql`insert into discussion_participant (discussion_id, user_id, posts) values (${id}, ${forum.ids.root}, 1)`);
-    await run(sql`update discussion set reply_count = 9, participant_count = 9, last_author_id = ${forum.ids.root} where id = ${id}`);
+    await run(
+      sql`insert into discussion_participant (discussion_id, user_id, posts) values (${id}, ${forum.ids.root}, 1)`,
+    );
+    await run(
+      sql`update discussion set reply_count = 9, participant_count = 9, last_author_id = ${forum.ids.root} where id = ${id}`,
+    );
     await run(sql`update discussion_tag set counted_in = null where discussion_id = ${id}`);
     await run(sql`update tag_count set discussions = discussions + 1`);
     await run(sql`update reaction_count set count = 5`);
-    await run(sql`insert into notification_count (user_id, category_id, unread) values (${forum.ids.root}, ${categoryOf('help')}, 4)`);
+    await run(
+      sql`insert into notification_count (user_id, category_id, unread) values (${forum.ids.root}, ${categoryOf('help')}, 4)`,
+    );
     const before = await miscounted(forum.app);
-    for (const name of ['posts of participants', 'numbers and last posts of discussions', 'discussions and posts of members', 'discussions and posts of categories', 'tags of discussions',
-      'discussions of tags', 'reactions of posts', 'unread notifications']) expect(before).toContainEqual(expect.stringContaining(`${name}: `));
+    for (const name of [
+      'posts of participants',
+      'numbers and last posts of discussions',
+      'discussions and posts of members',
+      'discussions and posts of categories',
+      'tags of discussions',
+      'discussions of tags',
+      'reactions of posts',
+      'unread notifications',
+    ])
+      expect(before).toContainEqual(expect.stringContaining(`${name}: `));
     await expect(parley('doctor')).rejects.toThrow(/found\.$/);
     expect(output.join('\n')).toContain('kept numbers differ from what they count');
-    await expect(parley('recount', '--check')).rejects.toThrow(/numbers differ from what is there; run recount without --check/);
+    await expect(parley('recount', '--check')).rejects.toThrow(
+      /numbers differ from what is there; run recount without --check/,
+    );
     expect(await miscounted(forum.app)).toEqual(before);
     await parley('recount');
     expect(output).toContainEqual(expect.stringMatching(/^reactions of posts: 1 corrected$/));
     expect(await miscounted(forum.app)).toEqual([]);
     await parley('recount', '--check');
-    expect((await forum.guest.get(`/api/discussions/${id}`)).body.discussion).toMatchObject({ reply_count: 2, participant_count: 3 });
+    expect((await forum.guest.get(`/api/discussions/${id}`)).body.discussion).toMatchObject({
+      reply_count: 2,
+      participant_count: 3,
+    });
   });
 });
 
@@ -73,16 +109,35 @@ test('a member who is removed with all they wrote leaves no number behind', asyn
   const gone = await accounts.create({ username: 'gone', email: 'gone@forum.test', password: 'Plain-Sailing-42' });
   const client = forum.app.client();
   await client.login('gone', 'Plain-Sailing-42');
-  const start = async (title: string) => expectStatus(await client.post('/api/discussions', { title, content: 'Words', category_id: 'general', tags: ['knots'] }), 201).body.discussion.id as string;
-  const [alone, shared, elsewhere] = [await start('Alone'), await start('Shared'), (await forum.start('ada', 'Elsewhere')).id];
+  const start = async (title: string) =>
+    expectStatus(
+      await client.post('/api/discussions', { title, content: 'Words', category_id: 'general', tags: ['knots'] }),
+      201,
+    ).body.discussion.id as string;
+  const [alone, shared, elsewhere] = [
+    await start('Alone'),
+    await start('Shared'),
+    (await forum.start('ada', 'Elsewhere')).id,
+  ];
   await forum.reply('bob', shared, 'I stay');
-  for (const where of [shared, elsewhere]) expectStatus(await client.post('/api/posts', { discussion_id: where, content: 'Me too' }), 201);
+  for (const where of [shared, elsewhere])
+    expectStatus(await client.post('/api/posts', { discussion_id: where, content: 'Me too' }), 201);
   await parley('user', 'delete', 'gone', '--remove');
-  await expect.poll(async () => (await forum.guest.get(`/api/discussions/${alone}`)).status, { timeout: 20_000 }).toBe(404);
-  await expect.poll(async () => (await forum.guest.get(`/api/discussions/${shared}`)).body.discussion.participant_count, { timeout: 20_000 }).toBe(1);
+  await expect
+    .poll(async () => (await forum.guest.get(`/api/discussions/${alone}`)).status, { timeout: 20_000 })
+    .toBe(404);
+  await expect
+    .poll(async () => (await forum.guest.get(`/api/discussions/${shared}`)).body.discussion.participant_count, {
+      timeout: 20_000,
+    })
+    .toBe(1);
   await expect.poll(() => miscounted(forum.app), { timeout: 20_000 }).toEqual([]);
-  expect(await run(sql`select 1 from discussion_participant where user_id = ${gone.id} and discussion_id <> ${alone}`)).toEqual([]);
-  expect(await run(sql`select 1 from discussion_author where user_id = ${gone.id} and (discussions <> 0 or posts <> 0)`)).toEqual([]);
+  expect(
+    await run(sql`select 1 from discussion_participant where user_id = ${gone.id} and discussion_id <> ${alone}`),
+  ).toEqual([]);
+  expect(
+    await run(sql`select 1 from discussion_author where user_id = ${gone.id} and (discussions <> 0 or posts <> 0)`),
+  ).toEqual([]);
   const knots = (await forum.guest.get('/api/tags')).body.tags.find(({ slug }: { slug: string }) => slug === 'knots');
   expect(knots.discussion_count).toBe(2);
 });

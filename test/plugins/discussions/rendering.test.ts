@@ -5,7 +5,8 @@ import { SWELLING } from '../markdown/hostile.ts';
 import { useForum } from './forum.ts';
 
 const forum = useForum({}, { trustedProxies: ['127.0.0.1'] });
-const preview = (client: Client, content: string, headers = {}) => client.post('/api/markdown/parse', { content }, headers);
+const preview = (client: Client, content: string, headers = {}) =>
+  client.post('/api/markdown/parse', { content }, headers);
 
 test('A post is answered while guests and members preview the worst there is, without waiting for them', async () => {
   const { id } = await forum.start('ada', 'Busy');
@@ -17,7 +18,9 @@ test('A post is answered while guests and members preview the worst there is, wi
   const worst = '!['.repeat(32 * 1024);
   const busy = [
     ...Array.from({ length: 20 }, () => named('preview', preview(forum.as.bob, worst))),
-    ...SWELLING.map((text, index) => named('guest', preview(forum.guest, text.slice(0, 8_192), { 'x-forwarded-for': `198.51.100.${index}` }))),
+    ...SWELLING.map((text, index) =>
+      named('guest', preview(forum.guest, text.slice(0, 8_192), { 'x-forwarded-for': `198.51.100.${index}` })),
+    ),
   ];
   await named('post', forum.reply('ada', id, content));
   await Promise.all(busy);
@@ -31,20 +34,38 @@ test('Posts stored before the rules for pictures lose those that would call a ro
   const { data } = forum.app.app;
   const shown = '<p><img src="/uploads/1/a.png" alt="kept" loading="lazy" decoding="async" /></p>';
   const put = (post: string, html: string) => data.all(sql`update post set html = ${html} where id = ${post}`);
-  const stored = async (post: string) => (await data.one(sql<{ html: string; updated: string }>`select html, updated_at::text as updated from post where id = ${post}`))!;
+  const stored = async (post: string) =>
+    (await data.one(
+      sql<{ html: string; updated: string }>`select html, updated_at::text as updated from post where id = ${post}`,
+    ))!;
   const restart = async () => {
-    for (const id of (await forum.app.app.kernel.disable('discussions')).toReversed()) await forum.app.app.kernel.enable(id);
+    for (const id of (await forum.app.app.kernel.disable('discussions')).toReversed())
+      await forum.app.app.kernel.enable(id);
   };
-  await put(postId, `${shown}<p><img src="/api/discussions?x=1&amp;y=2" alt="list" /> <img src="http://forum.test/logout" alt="" /></p>`);
+  await put(
+    postId,
+    `${shown}<p><img src="/api/discussions?x=1&amp;y=2" alt="list" /> <img src="http://forum.test/logout" alt="" /></p>`,
+  );
   await put(other.id, shown);
   const before = [await stored(postId), await stored(other.id)];
   await data.all(sql`update post_pictures set rule = '1 http://elsewhere.test'`);
   expect((await forum.guest.get(`/d/${number}-old-pictures`)).text).toContain('src="/api/discussions?x');
   await restart();
-  await vi.waitFor(async () => expect((await stored(postId)).html).not.toContain('/api/discussions'), { timeout: 20_000 });
-  expect(await stored(postId)).toEqual({ html: `${shown}<p>list http://forum.test/logout</p>`, updated: before[0]!.updated });
+  await vi.waitFor(async () => expect((await stored(postId)).html).not.toContain('/api/discussions'), {
+    timeout: 20_000,
+  });
+  expect(await stored(postId)).toEqual({
+    html: `${shown}<p>list http://forum.test/logout</p>`,
+    updated: before[0]!.updated,
+  });
   expect(await stored(other.id)).toEqual(before[1]);
-  await vi.waitFor(async () => expect(await data.one(sql`select rule from post_pictures`)).toEqual({ rule: '1 http://forum.test' }));
+  await vi.waitFor(async () =>
+    expect(await data.one(sql`select rule from post_pictures`)).toEqual({ rule: '1 http://forum.test' }),
+  );
   const page = (await forum.guest.get(`/d/${number}-old-pictures`)).text;
-  expect([page.includes('src="/api/'), page.includes('http://forum.test/logout'), page.includes('<img src="/uploads/1/a.png"')]).toEqual([false, true, true]);
+  expect([
+    page.includes('src="/api/'),
+    page.includes('http://forum.test/logout'),
+    page.includes('<img src="/uploads/1/a.png"'),
+  ]).toEqual([false, true, true]);
 });

@@ -16,7 +16,12 @@ beforeAll(async () => {
   second = await startApp({ realClock: true, environment: { databaseUrl, redisUrl } });
   for (let at = 0; at < CLIENTS; at++) {
     const name = `member${at}`;
-    await first.app.service(Accounts).create({ username: name, email: `${name}@forum.test`, password: PASSWORD, groupId: at % 2 ? 'moderator' : 'member' });
+    await first.app.service(Accounts).create({
+      username: name,
+      email: `${name}@forum.test`,
+      password: PASSWORD,
+      groupId: at % 2 ? 'moderator' : 'member',
+    });
     clients.push((at % 4 < 2 ? first : second).client());
     await clients[at]!.login(name, PASSWORD);
   }
@@ -28,41 +33,60 @@ afterAll(async () => {
 
 const pick = <T>(from: readonly T[]): T | undefined => from[Math.floor(Math.random() * from.length)];
 
-test('whatever many do at once in two processes, nothing fails and every kept number is right in the end', async () => {
-  const [discussions, posts, failed]: [string[], string[], string[]] = [[], [], []];
-  const categories = ['general', 'help'];
-  const tags = () => [pick(['knots', 'masts', 'sails'])!, pick(['ropes', 'hulls'])!];
-  const start = (client: Client) => client.post('/api/discussions', { title: `About ${Math.random()}`, content: 'Words', category_id: pick(categories), tags: tags() });
-  const deeds: readonly ((client: Client, id: string, post: string) => ReturnType<Client['get']>)[] = [
-    start,
-    ...Array.from({ length: 4 }, () => (client: Client, id: string) => client.post('/api/posts', { discussion_id: id, content: `Indeed, @member${Math.floor(Math.random() * CLIENTS)}` })),
-    (client, _id, post) => client.put(`/api/posts/${post}`, { content: `Edited ${Math.random()}` }),
-    (client, _id, post) => client.delete(`/api/posts/${post}`),
-    (client, _id, post) => client.post(`/api/posts/${post}/restore`),
-    (client, id) => client.delete(`/api/discussions/${id}`),
-    (client, id) => client.post(`/api/discussions/${id}/restore`),
-    (client, id) => client.put(`/api/discussions/${id}`, { category_id: pick(categories) }),
-    (client, id) => client.put(`/api/discussions/${id}`, { tags: tags(), is_pinned: Math.random() < 0.5 }),
-    (client, _id, post) => client.post('/api/reactions/toggle', { post_id: post, reaction: 'like' }),
-    (client, id) => client.post('/api/subscriptions/toggle', { discussion_id: id }),
-    (client) => client.post('/api/notifications/mark-read'),
-  ];
-  for (let count = 0; count < 4; count++) discussions.push((await start(clients[0]!)).body.discussion.id);
-  const reply = await clients[1]!.post('/api/posts', { discussion_id: discussions[0], content: 'The first' });
-  posts.push(reply.body.post.id);
-  const until = Date.now() + LONG;
-  await Promise.all(clients.map(async (client) => {
-    while (Date.now() < until) {
-      const { status, body, text } = await pick(deeds)!(client, pick(discussions)!, pick(posts)!);
-      if (status >= 500) failed.push(`${status} ${text.slice(0, 200)}`);
-      if (status === 201 && body.discussion) discussions.push(body.discussion.id);
-      if (status === 201 && body.post) posts.push(body.post.id);
-    }
-  }));
-  expect(failed).toEqual([]);
-  expect(posts.length).toBeGreaterThan(1);
-  await first.calm();
-  await second.calm();
-  expect(await miscounted(first)).toEqual([]);
-  expect([...first.lines, ...second.lines].filter(({ message }) => message.includes('rolled work back'))).toEqual([]);
-}, LONG + 120_000);
+test(
+  'whatever many do at once in two processes, nothing fails and every kept number is right in the end',
+  async () => {
+    const [discussions, posts, failed]: [string[], string[], string[]] = [[], [], []];
+    const categories = ['general', 'help'];
+    const tags = () => [pick(['knots', 'masts', 'sails'])!, pick(['ropes', 'hulls'])!];
+    const start = (client: Client) =>
+      client.post('/api/discussions', {
+        title: `About ${Math.random()}`,
+        content: 'Words',
+        category_id: pick(categories),
+        tags: tags(),
+      });
+    const deeds: readonly ((client: Client, id: string, post: string) => ReturnType<Client['get']>)[] = [
+      start,
+      ...Array.from(
+        { length: 4 },
+        () => (client: Client, id: string) =>
+          client.post('/api/posts', {
+            discussion_id: id,
+            content: `Indeed, @member${Math.floor(Math.random() * CLIENTS)}`,
+          }),
+      ),
+      (client, _id, post) => client.put(`/api/posts/${post}`, { content: `Edited ${Math.random()}` }),
+      (client, _id, post) => client.delete(`/api/posts/${post}`),
+      (client, _id, post) => client.post(`/api/posts/${post}/restore`),
+      (client, id) => client.delete(`/api/discussions/${id}`),
+      (client, id) => client.post(`/api/discussions/${id}/restore`),
+      (client, id) => client.put(`/api/discussions/${id}`, { category_id: pick(categories) }),
+      (client, id) => client.put(`/api/discussions/${id}`, { tags: tags(), is_pinned: Math.random() < 0.5 }),
+      (client, _id, post) => client.post('/api/reactions/toggle', { post_id: post, reaction: 'like' }),
+      (client, id) => client.post('/api/subscriptions/toggle', { discussion_id: id }),
+      (client) => client.post('/api/notifications/mark-read'),
+    ];
+    for (let count = 0; count < 4; count++) discussions.push((await start(clients[0]!)).body.discussion.id);
+    const reply = await clients[1]!.post('/api/posts', { discussion_id: discussions[0], content: 'The first' });
+    posts.push(reply.body.post.id);
+    const until = Date.now() + LONG;
+    await Promise.all(
+      clients.map(async (client) => {
+        while (Date.now() < until) {
+          const { status, body, text } = await pick(deeds)!(client, pick(discussions)!, pick(posts)!);
+          if (status >= 500) failed.push(`${status} ${text.slice(0, 200)}`);
+          if (status === 201 && body.discussion) discussions.push(body.discussion.id);
+          if (status === 201 && body.post) posts.push(body.post.id);
+        }
+      }),
+    );
+    expect(failed).toEqual([]);
+    expect(posts.length).toBeGreaterThan(1);
+    await first.calm();
+    await second.calm();
+    expect(await miscounted(first)).toEqual([]);
+    expect([...first.lines, ...second.lines].filter(({ message }) => message.includes('rolled work back'))).toEqual([]);
+  },
+  LONG + 120_000,
+);

@@ -7,18 +7,33 @@ const forum = useForum();
 
 describe('starting a discussion', () => {
   test('answers with both ids, and the discussion is there', async () => {
-    const answer = await forum.as.ada.post('/api/discussions', { title: '  Ahoy   there ', content: 'Is **anybody** home?\r\n', category_id: 'help' });
+    const answer = await forum.as.ada.post('/api/discussions', {
+      title: '  Ahoy   there ',
+      content: 'Is **anybody** home?\r\n',
+      category_id: 'help',
+    });
     expect(answer.status).toBe(201);
-    expect(answer.body).toMatchObject({ success: true, discussion_id: expect.any(String), post_id: expect.any(String) });
-    const { discussion, posts, category } = (await forum.guest.get(`/api/discussions/${answer.body.discussion_id}`)).body;
-    expect(discussion).toMatchObject({ title: 'Ahoy there', slug: 'ahoy-there', content: 'Is **anybody** home?', html: expect.stringContaining('<strong>anybody</strong>') });
+    expect(answer.body).toMatchObject({
+      success: true,
+      discussion_id: expect.any(String),
+      post_id: expect.any(String),
+    });
+    const { discussion, posts, category } = (await forum.guest.get(`/api/discussions/${answer.body.discussion_id}`))
+      .body;
+    expect(discussion).toMatchObject({
+      title: 'Ahoy there',
+      slug: 'ahoy-there',
+      content: 'Is **anybody** home?',
+      html: expect.stringContaining('<strong>anybody</strong>'),
+    });
     expect(posts).toMatchObject([{ id: answer.body.post_id, number: 1, is_first: true }]);
     expect(category.slug).toBe('help');
   });
 
   test('takes a form as well as JSON', async () => {
     const answer = await forum.as.ada.request('POST', '/api/discussions', {
-      form: { title: 'From a form', content: 'Text', category_id: 'general' }, headers: { 'x-csrf-token': await forum.as.ada.csrf('/') },
+      form: { title: 'From a form', content: 'Text', category_id: 'general' },
+      headers: { 'x-csrf-token': await forum.as.ada.csrf('/') },
     });
     expect(answer.status).toBe(201);
   });
@@ -50,7 +65,14 @@ describe('starting a discussion', () => {
     const { id, number } = await forum.start('bob', 'News');
     expect(forum.happened.map(({ action }) => action)).toEqual(['discussion.created']);
     expect(forum.happened[0]!.payload.discussion).toEqual({
-      id, number, title: 'News', slug: 'news', url: `http://forum.test/d/${number}-news`, category_id: expect.any(String), author: { id: forum.ids.bob, username: 'bob' }, created_at: expect.any(String),
+      id,
+      number,
+      title: 'News',
+      slug: 'news',
+      url: `http://forum.test/d/${number}-news`,
+      category_id: expect.any(String),
+      author: { id: forum.ids.bob, username: 'bob' },
+      created_at: expect.any(String),
     });
   });
 });
@@ -62,11 +84,29 @@ describe('replying', () => {
     forum.happened.length = 0;
     const answer = await forum.as.bob.post('/api/posts', { discussion_id: String(number), content: 'An *answer*' });
     expect(answer.status).toBe(201);
-    expect(answer.body.post).toMatchObject({ discussion_id: id, number: 2, content: 'An *answer*', author: { username: 'bob' }, is_first: false, edited_at: null, is_deleted: false });
+    expect(answer.body.post).toMatchObject({
+      discussion_id: id,
+      number: 2,
+      content: 'An *answer*',
+      author: { username: 'bob' },
+      is_first: false,
+      edited_at: null,
+      is_deleted: false,
+    });
     const { discussion } = (await forum.guest.get(`/api/discussions/${id}`)).body;
-    expect(discussion).toMatchObject({ reply_count: 1, participant_count: 2, last_author: { username: 'bob' }, updated_at: answer.body.post.created_at, last_post_at: answer.body.post.created_at });
+    expect(discussion).toMatchObject({
+      reply_count: 1,
+      participant_count: 2,
+      last_author: { username: 'bob' },
+      updated_at: answer.body.post.created_at,
+      last_post_at: answer.body.post.created_at,
+    });
     expect(forum.happened.map(({ action }) => action)).toEqual(['post.created']);
-    expect(forum.happened[0]!.payload.post).toMatchObject({ number: 2, url: `http://forum.test/d/${number}/2#post-2`, author: { username: 'bob' } });
+    expect(forum.happened[0]!.payload.post).toMatchObject({
+      number: 2,
+      url: `http://forum.test/d/${number}/2#post-2`,
+      author: { username: 'bob' },
+    });
   });
 
   test('asks for a discussion (400) that exists (404) and a text (400)', async () => {
@@ -81,25 +121,37 @@ describe('replying', () => {
   test('numbers posts without gaps or doubles, however many write at once', async () => {
     const { id } = await forum.start('ada', 'Crowded');
     const names = ['ada', 'bob', 'mia', 'root'] as const;
-    const posts = await Promise.all(Array.from({ length: 40 }, (_, index) => forum.reply(names[index % 4]!, id, `Voice ${index}`)));
-    expect(posts.map((post) => post.number).sort((a, b) => a - b)).toEqual(Array.from({ length: 40 }, (_, index) => index + 2));
-    expect((await forum.guest.get(`/api/discussions/${id}`)).body.discussion).toMatchObject({ reply_count: 40, participant_count: 4 });
+    const posts = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => forum.reply(names[index % 4]!, id, `Voice ${index}`)),
+    );
+    expect(posts.map((post) => post.number).sort((a, b) => a - b)).toEqual(
+      Array.from({ length: 40 }, (_, index) => index + 2),
+    );
+    expect((await forum.guest.get(`/api/discussions/${id}`)).body.discussion).toMatchObject({
+      reply_count: 40,
+      participant_count: 4,
+    });
     const { category } = (await forum.guest.get('/api/categories/general')).body;
     const { discussions } = (await forum.guest.get('/api/discussions?category_id=general&limit=100')).body;
     expect(category.discussion_count).toBe(discussions.length);
-    expect(category.post_count).toBe(discussions.reduce((sum: number, discussion: any) => sum + discussion.reply_count + 1, 0));
+    expect(category.post_count).toBe(
+      discussions.reduce((sum: number, discussion: any) => sum + discussion.reply_count + 1, 0),
+    );
   });
 
   test('leaves no trace when a listener refuses the draft', async () => {
-    await install(forum.app, definePlugin({
-      id: 'test-refusal',
-      setup(_services, plugin) {
-        plugin.on(draftAccepted, (draft) => {
-          if (draft.content.includes('buy now')) throw new HttpError(400, 'No advertising');
-          return { ...draft, content: draft.content.replace('teh', 'the') };
-        });
-      },
-    }));
+    await install(
+      forum.app,
+      definePlugin({
+        id: 'test-refusal',
+        setup(_services, plugin) {
+          plugin.on(draftAccepted, (draft) => {
+            if (draft.content.includes('buy now')) throw new HttpError(400, 'No advertising');
+            return { ...draft, content: draft.content.replace('teh', 'the') };
+          });
+        },
+      }),
+    );
     const { id } = await forum.start('ada', 'Market');
     const refused = await forum.as.bob.post('/api/posts', { discussion_id: id, content: 'buy now' });
     expect([refused.status, refused.body.error]).toEqual([400, 'No advertising']);

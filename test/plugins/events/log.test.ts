@@ -35,13 +35,26 @@ describe('the event log', () => {
     await forum.as.ada.put(`/api/discussions/${id}`, { title: 'Told to everybody' });
     const events = await told(forum.guest, since());
     expect(names(events)).toEqual(['discussion.created', 'post.created', 'discussion.updated']);
-    expect(events.map(({ position }) => position)).toEqual(events.map(({ position }) => position).toSorted((a, b) => a - b));
+    expect(events.map(({ position }) => position)).toEqual(
+      events.map(({ position }) => position).toSorted((a, b) => a - b),
+    );
     expect(events[1]).toEqual({
-      position: expect.any(Number), id: expect.stringMatching(/^[0-9a-f-]{36}$/), event: 'post.created', timestamp: expect.stringMatching(/^\d{4}-.*Z$/),
-      data: { post: {
-        id: reply.id, discussion_id: id, number: 2, content: 'A **reply**', html: reply.html, url: `http://forum.test/d/${number}/2#post-2`,
-        author: { id: forum.ids.bob, username: 'bob' }, created_at: reply.created_at,
-      } },
+      position: expect.any(Number),
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      event: 'post.created',
+      timestamp: expect.stringMatching(/^\d{4}-.*Z$/),
+      data: {
+        post: {
+          id: reply.id,
+          discussion_id: id,
+          number: 2,
+          content: 'A **reply**',
+          html: reply.html,
+          url: `http://forum.test/d/${number}/2#post-2`,
+          author: { id: forum.ids.bob, username: 'bob' },
+          created_at: reply.created_at,
+        },
+      },
     });
   });
 
@@ -59,11 +72,15 @@ describe('the event log', () => {
     await forum.as.bob.delete(`/api/posts/${reply.id}`);
     const withoutReply = await told(forum.guest, since());
     expect(names(withoutReply).toSorted()).toEqual(['discussion.created', 'post.deleted']);
-    expect(withoutReply.find(({ event }) => event === 'post.deleted')!.data).toEqual({ post: { id: reply.id, discussion_id: id, number: 2 } });
+    expect(withoutReply.find(({ event }) => event === 'post.deleted')!.data).toEqual({
+      post: { id: reply.id, discussion_id: id, number: 2 },
+    });
     await forum.as.ada.delete(`/api/discussions/${id}`);
     for (const client of [forum.guest, forum.as.mia, forum.as.root]) {
       const left = await told(client, since());
-      expect(left.map(({ event, data }) => [event, data])).toEqual([['discussion.deleted', { discussion: { id, number } }]]);
+      expect(left.map(({ event, data }) => [event, data])).toEqual([
+        ['discussion.deleted', { discussion: { id, number } }],
+      ]);
     }
   });
 
@@ -86,14 +103,23 @@ describe('the event log', () => {
     await forum.as.mia.put(`/api/discussions/${id}`, { category_id: 'staff' });
     expect(await told(forum.as.ada, since())).toEqual([]);
     await forum.as.mia.put(`/api/discussions/${id}`, { category_id: 'general' });
-    expect(names(await told(forum.as.ada, since()))).toEqual(['discussion.created', 'discussion.updated', 'discussion.updated']);
+    expect(names(await told(forum.as.ada, since()))).toEqual([
+      'discussion.created',
+      'discussion.updated',
+      'discussion.updated',
+    ]);
   });
 
   test('tells who signed up, without their address', async () => {
     await mark();
-    const { id } = await forum.app.app.service(Accounts).create({ username: 'newcomer', email: 'new@forum.test', password: 'Plain-Sailing-42' });
+    const { id } = await forum.app.app
+      .service(Accounts)
+      .create({ username: 'newcomer', email: 'new@forum.test', password: 'Plain-Sailing-42' });
     const [event] = await told(forum.guest, since());
-    expect([event!.event, event!.data]).toEqual(['user.registered', { user: { id, username: 'newcomer', joined_at: expect.any(String) } }]);
+    expect([event!.event, event!.data]).toEqual([
+      'user.registered',
+      { user: { id, username: 'newcomer', joined_at: expect.any(String) } },
+    ]);
   });
 
   test('goes on page by page, also where nothing of a page is visible', async () => {
@@ -123,10 +149,16 @@ describe('the event log', () => {
     for (const post of posts) await forum.as.bob.put(`/api/posts/${post}`, { content: long });
     await settled(forum.app);
     let seen = 0;
-    for (let page: any, next = since(), rounds = 0; page?.hasMore ?? true; next = `&cursor=${page.next_cursor}`, rounds++) {
+    for (
+      let page: any, next = since(), rounds = 0;
+      page?.hasMore ?? true;
+      next = `&cursor=${page.next_cursor}`, rounds++
+    ) {
       const { body, text } = await forum.guest.get(`/api/events?limit=100${next}`);
       expect([text.length < 1024 * 1024, body.count > 0, rounds < 12]).toEqual([true, true, true]);
-      seen += body.events.filter(({ data }: any) => posts.includes(data.post?.id) && data.post.content.length > 50_000).length;
+      seen += body.events.filter(
+        ({ data }: any) => posts.includes(data.post?.id) && data.post.content.length > 50_000,
+      ).length;
       page = body;
     }
     expect(seen).toBe(12);
@@ -142,9 +174,12 @@ describe('the event log', () => {
     expect([nothing.events, nothing.hasMore, nothing.position]).toEqual([[], false, (await log().bounds()).newest]);
   });
 
-  test.each(['after=-1', 'after=x', 'after=1.5', 'limit=0', 'limit=x', 'cursor=x', 'event=a b', 'event=,'])('refuses %s', async (query) => {
-    expect((await forum.guest.get(`/api/events?${query}`)).status).toBe(400);
-  });
+  test.each(['after=-1', 'after=x', 'after=1.5', 'limit=0', 'limit=x', 'cursor=x', 'event=a b', 'event=,'])(
+    'refuses %s',
+    async (query) => {
+      expect((await forum.guest.get(`/api/events?${query}`)).status).toBe(400);
+    },
+  );
 
   test('refuses a bad token, and knows the owner of a good one', async () => {
     expect((await forum.guest.get('/api/events', { authorization: 'Bearer parley_nothing' })).status).toBe(401);
@@ -171,7 +206,9 @@ describe('the event log', () => {
     const { newest } = await log().bounds();
     const forget = async (): Promise<void> => {
       await forum.app.app.data.all(sql`update job set run_at = now() where listener = 'events/job:forget'`);
-      await forum.app.app.data.all(sql`insert into job (id, listener, payload) values (gen_random_uuid(), 'events/job:forget', '{}')`);
+      await forum.app.app.data.all(
+        sql`insert into job (id, listener, payload) values (gen_random_uuid(), 'events/job:forget', '{}')`,
+      );
       await settled(forum.app);
     };
     await forget();
@@ -183,10 +220,16 @@ describe('the event log', () => {
 });
 
 describe('an action of a plugin that comes while the server runs', () => {
-  const spoken = defineAction<{ word: string; secret: string }>('parrot.spoken', { public: Type.Object({ word: Type.String() }) });
+  const spoken = defineAction<{ word: string; secret: string }>('parrot.spoken', {
+    public: Type.Object({ word: Type.String() }),
+  });
   const silent = defineAction<{ word: string }>('parrot.silent');
   let parrot: PluginHandle;
-  const definition = definePlugin({ id: 'parrot', hooks: [spoken, silent], setup: (_services, plugin) => void (parrot = plugin) });
+  const definition = definePlugin({
+    id: 'parrot',
+    hooks: [spoken, silent],
+    setup: (_services, plugin) => void (parrot = plugin),
+  });
 
   test('is logged as far as its schema lets through, for administrators alone where there is no rule', async () => {
     await mark();
@@ -216,8 +259,14 @@ describe('an action of a plugin that comes while the server runs', () => {
   test('that does not fit its own schema is kept as failed work that says so, and holds nothing up', async () => {
     await parrot.emit(spoken, { word: 7 as unknown as string, secret: '' });
     await parrot.emit(spoken, { word: 'After it', secret: '' });
-    await expect.poll(async () => (await forum.app.app.jobs.report()).find(({ listener }) => listener === 'events/parrot.spoken')?.error)
+    await expect
+      .poll(
+        async () =>
+          (await forum.app.app.jobs.report()).find(({ listener }) => listener === 'events/parrot.spoken')?.error,
+      )
       .toMatch(/"parrot.spoken" was raised with a payload that does not fit its public schema: word must be string/);
-    await expect.poll(async () => (await forum.as.root.get(`/api/events?limit=100${since()}`)).text).toContain('After it');
+    await expect
+      .poll(async () => (await forum.as.root.get(`/api/events?limit=100${since()}`)).text)
+      .toContain('After it');
   });
 });

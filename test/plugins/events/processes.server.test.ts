@@ -19,7 +19,11 @@ beforeAll(async () => {
   first = await startApp({ realClock: true });
   const { databaseUrl, redisUrl } = first.app.environment;
   second = await startApp({ realClock: true, environment: { databaseUrl, redisUrl } });
-  for (const app of [first, second]) await install(app, definePlugin({ id: 'source', hooks: [flowed], setup: (_services, plugin) => void handles.push(plugin) }));
+  for (const app of [first, second])
+    await install(
+      app,
+      definePlugin({ id: 'source', hooks: [flowed], setup: (_services, plugin) => void handles.push(plugin) }),
+    );
   admin = { id: 'somebody', username: 'root', group: first.app.service(Access).groupOf('admin') };
 });
 afterAll(async () => {
@@ -28,9 +32,11 @@ afterAll(async () => {
 });
 
 const log = ({ app }: TestApp): EventLog => app.service(EventLog);
-const wordsOf = (events: readonly LoggedEvent[]): readonly string[] => events.map(({ data }) => (data as { word: string }).word);
+const wordsOf = (events: readonly LoggedEvent[]): readonly string[] =>
+  events.map(({ data }) => (data as { word: string }).word);
 const now = async (): Promise<number> => (await log(first).bounds()).newest;
-const all = (prefix: string): readonly string[] => Array.from({ length: 2 * WRITERS * EACH }, (_, n) => `${prefix} ${n}`).toSorted();
+const all = (prefix: string): readonly string[] =>
+  Array.from({ length: 2 * WRITERS * EACH }, (_, n) => `${prefix} ${n}`).toSorted();
 
 /** Reads from a position on, a few at a time and again and again, until so many were seen. */
 async function read(start: number, count: number): Promise<readonly string[]> {
@@ -47,9 +53,12 @@ async function read(start: number, count: number): Promise<readonly string[]> {
 }
 
 /** Writers of both processes, each calling `write` with the numbers that are theirs. */
-const writeAll = (write: (process: number, n: number) => Promise<unknown>): Promise<unknown> => Promise.all(Array.from({ length: 2 * WRITERS }, async (_, writer) => {
-  for (let at = 0; at < EACH; at++) await write(writer % 2, writer * EACH + at);
-}));
+const writeAll = (write: (process: number, n: number) => Promise<unknown>): Promise<unknown> =>
+  Promise.all(
+    Array.from({ length: 2 * WRITERS }, async (_, writer) => {
+      for (let at = 0; at < EACH; at++) await write(writer % 2, writer * EACH + at);
+    }),
+  );
 
 describe('two processes that write at once', () => {
   test('let a reader by position miss nothing, however long their transactions take, and tell the watchers of both', async () => {
@@ -57,33 +66,45 @@ describe('two processes that write at once', () => {
     const heard: LoggedEvent[][] = [[], []];
     const stops = [first, second].map((app, at) => log(app).watch((events) => void heard[at]!.push(...events)));
     const reading = read(start, 2 * WRITERS * EACH);
-    await writeAll((process, n) => [first, second][process]!.app.data.transaction(async () => {
-      await handles[process]!.emit(flowed, { word: `flow ${n}` });
-      await sleep(n % 17 === 0 ? 100 : n % 5);
-    }));
+    await writeAll((process, n) =>
+      [first, second][process]!.app.data.transaction(async () => {
+        await handles[process]!.emit(flowed, { word: `flow ${n}` });
+        await sleep(n % 17 === 0 ? 100 : n % 5);
+      }),
+    );
     expect((await reading).toSorted()).toEqual(all('flow'));
     for (const events of heard) {
       await expect.poll(() => events.length, { timeout: 5_000 }).toBe(2 * WRITERS * EACH);
       expect(wordsOf(events).toSorted()).toEqual(all('flow'));
-      expect(events.map(({ position }) => position)).toEqual(events.map(({ position }) => position).toSorted((a, b) => a - b));
+      expect(events.map(({ position }) => position)).toEqual(
+        events.map(({ position }) => position).toSorted((a, b) => a - b),
+      );
     }
     for (const stop of stops) stop();
   });
 
   test('let a reader by position miss nothing while the log’s own transactions are slow to end', async () => {
     const start = await now();
-    const slowly = (data: Data): Data => ({
-      embedded: false,
-      all: (query: Parameters<Data['all']>[0]) => data.all(query),
-      transaction: (work: Parameters<Data['transaction']>[0]) => data.transaction(async (em) => {
-        const result = await work(em);
-        await sleep(Math.random() * 40);
-        return result;
-      }),
-    }) as unknown as Data;
+    const slowly = (data: Data): Data =>
+      ({
+        embedded: false,
+        all: (query: Parameters<Data['all']>[0]) => data.all(query),
+        transaction: (work: Parameters<Data['transaction']>[0]) =>
+          data.transaction(async (em) => {
+            const result = await work(em);
+            await sleep(Math.random() * 40);
+            return result;
+          }),
+      }) as unknown as Data;
     const writings = [first, second].map(({ app }) => new Writing(slowly(app.data), () => undefined));
     const reading = read(start, 2 * WRITERS * EACH);
-    await writeAll((process, n) => writings[process]!.add({ id: `01990000-0000-7${crypto.randomUUID().slice(15)}`, event: flowed.id, data: { word: `slow ${n}` } }));
+    await writeAll((process, n) =>
+      writings[process]!.add({
+        id: `01990000-0000-7${crypto.randomUUID().slice(15)}`,
+        event: flowed.id,
+        data: { word: `slow ${n}` },
+      }),
+    );
     expect((await reading).toSorted()).toEqual(all('slow'));
   });
 

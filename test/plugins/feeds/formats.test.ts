@@ -8,7 +8,11 @@ const SECOND = 1_000;
 const INSTALLED = '2025-12-24T18:00:00.000Z';
 const HOSTILE = 'A ]]> & ]]> <script>alert("1")</script> &amp; &#x3C; \u0007 \u{1F6A2} ]]>';
 
-const forum = useForum({ 'kernel.installed_at': INSTALLED, 'site.name': 'Tea & <Ships>', 'site.description': 'All "about" it & more' });
+const forum = useForum({
+  'kernel.installed_at': INSTALLED,
+  'site.name': 'Tea & <Ships>',
+  'site.description': 'All "about" it & more',
+});
 const read = async (path: string): Promise<string> => expectStatus(await forum.guest.get(path), 200).text;
 const rss = async (path = '/feed/rss') => one(parsed(await read(path)), 'channel');
 const atom = async (path = '/feed/atom') => parsed(await read(path));
@@ -28,9 +32,19 @@ describe('with discussions', () => {
     const categories = forum.app.app.service(Categories);
     await categories.save({ ...categories.all().find(({ slug }) => slug === 'general')!, name: 'General "A" & <B>' });
     for (const [title, content] of [
-      ['The oldest', 'Words'], [HOSTILE, 'See [this](/d/1), [that](https://elsewhere.example/x?a=1&b=2) and `]]>`.\n\n![a picture](/uploads/one.png)'], ['The newest', 'Words'],
+      ['The oldest', 'Words'],
+      [
+        HOSTILE,
+        'See [this](/d/1), [that](https://elsewhere.example/x?a=1&b=2) and `]]>`.\n\n![a picture](/uploads/one.png)',
+      ],
+      ['The newest', 'Words'],
     ] as const) {
-      const answer = await forum.as.ada.post('/api/discussions', { title, content, category_id: 'general', tags: ['ropes <&> "knots"'] });
+      const answer = await forum.as.ada.post('/api/discussions', {
+        title,
+        content,
+        category_id: 'general',
+        tags: ['ropes <&> "knots"'],
+      });
       const { discussion, post_id: postId } = expectStatus(answer, 201).body;
       started.push({ id: discussion.id, number: discussion.number, postId });
       forum.app.clock.advance(SECOND);
@@ -42,46 +56,90 @@ describe('with discussions', () => {
     const text = await read('/feed/rss');
     expect(text).toMatch(/^<\?xml version="1.0" encoding="utf-8"\?>\n<rss version="2.0"/);
     const channel = await rss();
-    expect([textOf(channel, 'title'), textOf(channel, 'description'), textOf(channel, 'link'), textOf(channel, 'language')]).toEqual(['Tea & <Ships>', 'All "about" it & more', `${BASE}/`, 'en']);
-    expect(one(channel, 'atom:link').attributes).toEqual({ href: `${BASE}/feed/rss`, rel: 'self', type: 'application/rss+xml' });
+    expect([
+      textOf(channel, 'title'),
+      textOf(channel, 'description'),
+      textOf(channel, 'link'),
+      textOf(channel, 'language'),
+    ]).toEqual(['Tea & <Ships>', 'All "about" it & more', `${BASE}/`, 'en']);
+    expect(one(channel, 'atom:link').attributes).toEqual({
+      href: `${BASE}/feed/rss`,
+      rel: 'self',
+      type: 'application/rss+xml',
+    });
     expect(textOf(channel, 'lastBuildDate')).toBe('Thu, 15 Jan 2026 12:00:02 GMT');
   });
 
   test('items of RSS come newest first, whatever was replied to', async () => {
     const items = all(await rss(), 'item');
-    expect(items.map((item) => textOf(item, 'guid'))).toEqual(started.toReversed().map(({ number }) => `${BASE}/d/${number}`));
-    expect(items.map((item) => textOf(item, 'pubDate'))).toEqual([2, 1, 0].map((second) => `Thu, 15 Jan 2026 12:00:0${second} GMT`));
+    expect(items.map((item) => textOf(item, 'guid'))).toEqual(
+      started.toReversed().map(({ number }) => `${BASE}/d/${number}`),
+    );
+    expect(items.map((item) => textOf(item, 'pubDate'))).toEqual(
+      [2, 1, 0].map((second) => `Thu, 15 Jan 2026 12:00:0${second} GMT`),
+    );
     const [newest] = items;
     expect(textOf(newest!, 'link')).toBe(`${BASE}/d/${started[2]!.number}-the-newest`);
     expect(one(newest!, 'guid').attributes).toEqual({ isPermaLink: 'true' });
     expect((await forum.guest.get(new URL(textOf(newest!, 'guid')).pathname)).status).toBe(301);
-    expect([textOf(newest!, 'dc:creator'), textOf(newest!, 'description'), all(newest!, 'author')]).toEqual(['ada', 'Words', []]);
+    expect([textOf(newest!, 'dc:creator'), textOf(newest!, 'description'), all(newest!, 'author')]).toEqual([
+      'ada',
+      'Words',
+      [],
+    ]);
     expect(all(newest!, 'category').map(({ text, attributes }) => [text, attributes['domain']])).toEqual([
-      ['General "A" & <B>', `${BASE}/categories`], ['ropes <&> "knots"', `${BASE}/tags`],
+      ['General "A" & <B>', `${BASE}/categories`],
+      ['ropes <&> "knots"', `${BASE}/tags`],
     ]);
   });
 
   test('Atom has ids that stay, both dates, authors and terms', async () => {
     const feed = await atom();
     expect([feed.name, feed.attributes['xmlns']]).toEqual(['feed', 'http://www.w3.org/2005/Atom']);
-    expect([textOf(feed, 'id'), textOf(feed, 'title'), textOf(feed, 'subtitle')]).toEqual([`${BASE}/feed/atom`, 'Tea & <Ships>', 'All "about" it & more']);
-    expect(all(feed, 'link').map(({ attributes }) => [attributes['rel'], attributes['href']])).toEqual([['alternate', `${BASE}/`], ['self', `${BASE}/feed/atom`]]);
+    expect([textOf(feed, 'id'), textOf(feed, 'title'), textOf(feed, 'subtitle')]).toEqual([
+      `${BASE}/feed/atom`,
+      'Tea & <Ships>',
+      'All "about" it & more',
+    ]);
+    expect(all(feed, 'link').map(({ attributes }) => [attributes['rel'], attributes['href']])).toEqual([
+      ['alternate', `${BASE}/`],
+      ['self', `${BASE}/feed/atom`],
+    ]);
     expect(textOf(feed, 'updated')).toBe('2026-01-15T12:00:03.000Z');
     const entries = all(feed, 'entry');
-    expect(entries.map((entry) => textOf(entry, 'id'))).toEqual(started.toReversed().map(({ number }) => `${BASE}/d/${number}`));
+    expect(entries.map((entry) => textOf(entry, 'id'))).toEqual(
+      started.toReversed().map(({ number }) => `${BASE}/d/${number}`),
+    );
     const oldest = entries[2]!;
-    expect([textOf(oldest, 'published'), textOf(oldest, 'updated')]).toEqual(['2026-01-15T12:00:00.000Z', '2026-01-15T12:00:03.000Z']);
-    expect([textOf(one(oldest, 'author'), 'name'), textOf(one(oldest, 'author'), 'uri')]).toEqual(['ada', `${BASE}/u/ada`]);
+    expect([textOf(oldest, 'published'), textOf(oldest, 'updated')]).toEqual([
+      '2026-01-15T12:00:00.000Z',
+      '2026-01-15T12:00:03.000Z',
+    ]);
+    expect([textOf(one(oldest, 'author'), 'name'), textOf(one(oldest, 'author'), 'uri')]).toEqual([
+      'ada',
+      `${BASE}/u/ada`,
+    ]);
     expect(all(oldest, 'category').map(({ attributes }) => attributes['term'])).toEqual(['general', 'ropes-knots']);
     expect(entries.every((entry) => textOf(entry, 'content') !== '')).toBe(true);
   });
 
   test('JSON Feed is of version 1.1', async () => {
     const feed = await json();
-    expect([feed.version, feed.title, feed.home_page_url, feed.feed_url]).toEqual(['https://jsonfeed.org/version/1.1', 'Tea & <Ships>', `${BASE}/`, `${BASE}/feed/json`]);
+    expect([feed.version, feed.title, feed.home_page_url, feed.feed_url]).toEqual([
+      'https://jsonfeed.org/version/1.1',
+      'Tea & <Ships>',
+      `${BASE}/`,
+      `${BASE}/feed/json`,
+    ]);
     expect(feed.items[0]).toEqual({
-      id: `${BASE}/d/${started[2]!.number}`, url: `${BASE}/d/${started[2]!.number}-the-newest`, title: 'The newest', content_html: expect.stringContaining('<p'), summary: 'Words',
-      date_published: '2026-01-15T12:00:02.000Z', date_modified: '2026-01-15T12:00:02.000Z', authors: [{ name: 'ada', url: `${BASE}/u/ada` }],
+      id: `${BASE}/d/${started[2]!.number}`,
+      url: `${BASE}/d/${started[2]!.number}-the-newest`,
+      title: 'The newest',
+      content_html: expect.stringContaining('<p'),
+      summary: 'Words',
+      date_published: '2026-01-15T12:00:02.000Z',
+      date_modified: '2026-01-15T12:00:02.000Z',
+      authors: [{ name: 'ada', url: `${BASE}/u/ada` }],
       tags: ['General "A" & <B>', 'ropes <&> "knots"'],
     });
   });
@@ -103,18 +161,29 @@ describe('with discussions', () => {
     expect(html).toContain('href="https://elsewhere.example/x?a=1&amp;b=2"');
     expect(html).toContain(`<img src="${BASE}/uploads/one.png"`);
     expect(html).toMatch(/<code>]]&gt;<\/code>/);
-    expect([textOf(all(await atom(), 'entry')[1]!, 'content'), (await json()).items[1].content_html]).toEqual([html, html]);
+    expect([textOf(all(await atom(), 'entry')[1]!, 'content'), (await json()).items[1].content_html]).toEqual([
+      html,
+      html,
+    ]);
   });
 
   test('another title changes neither id nor place, and a deleted discussion is gone', async () => {
     await forum.as.ada.put(`/api/discussions/${started[0]!.id}`, { title: 'Renamed' });
     const items = all(await rss(), 'item');
-    expect([textOf(items[2]!, 'title'), textOf(items[2]!, 'guid')]).toEqual(['Renamed', `${BASE}/d/${started[0]!.number}`]);
+    expect([textOf(items[2]!, 'title'), textOf(items[2]!, 'guid')]).toEqual([
+      'Renamed',
+      `${BASE}/d/${started[0]!.number}`,
+    ]);
     await forum.as.ada.delete(`/api/discussions/${started[0]!.id}`);
-    expect([all(await rss(), 'item').length, all(await atom(), 'entry').length, (await json()).items.length]).toEqual([2, 2, 2]);
+    expect([all(await rss(), 'item').length, all(await atom(), 'entry').length, (await json()).items.length]).toEqual([
+      2, 2, 2,
+    ]);
   });
 
-  test.each([['rss', 'item'], ['atom', 'entry']])('parts of the forum have feeds in %s, each of its own discussions', async (format, name) => {
+  test.each([
+    ['rss', 'item'],
+    ['atom', 'entry'],
+  ])('parts of the forum have feeds in %s, each of its own discussions', async (format, name) => {
     const tag = (await forum.guest.get('/api/tags')).body.tags[0];
     const other = await forum.start('bob', 'Elsewhere', 'help');
     const titles = async (path: string): Promise<readonly string[]> => {
@@ -130,7 +199,8 @@ describe('with discussions', () => {
   });
 
   test.each([
-    ['/feed/rss/category/general', 'General "A" & <B> · Tea & <Ships>', '/c/general'], ['/rss/user/{ada}', 'Discussions by ada · Tea & <Ships>', '/u/ada'],
+    ['/feed/rss/category/general', 'General "A" & <B> · Tea & <Ships>', '/c/general'],
+    ['/rss/user/{ada}', 'Discussions by ada · Tea & <Ships>', '/u/ada'],
     ['/rss/tag/{tag}', 'Tag ropes <&> "knots" · Tea & <Ships>', '/t/ropes-knots'],
   ])('%s says what it is about', async (path, title, page) => {
     const tag = (await forum.guest.get('/api/tags')).body.tags[0];
@@ -142,7 +212,9 @@ describe('with discussions', () => {
 
   test('a setting says how many discussions there are', async () => {
     await forum.app.app.settings.set({ 'feeds.items': 1 });
-    expect([all(await rss(), 'item').length, all(await atom(), 'entry').length, (await json()).items.length]).toEqual([1, 1, 1]);
+    expect([all(await rss(), 'item').length, all(await atom(), 'entry').length, (await json()).items.length]).toEqual([
+      1, 1, 1,
+    ]);
     await forum.app.app.settings.set({ 'feeds.items': 20 });
     expect(all(await rss(), 'item').length).toBe(2);
   });

@@ -24,10 +24,23 @@ describe('a reader who has the feed already', () => {
   test.each(PATHS)('is told so at %s, by tag and by date', async (path) => {
     const first = await get(path);
     const [etag, date] = [first.headers.get('etag')!, first.headers.get('last-modified')!];
-    expect([etag, date]).toEqual([expect.stringMatching(/^W\/"[\w-]+"$/), new Date(forum.app.clock.now()).toUTCString()]);
-    for (const headers of [{ 'if-none-match': etag }, { 'if-none-match': `"x", ${etag}` }, { 'if-none-match': '*' }, { 'if-modified-since': date }]) {
+    expect([etag, date]).toEqual([
+      expect.stringMatching(/^W\/"[\w-]+"$/),
+      new Date(forum.app.clock.now()).toUTCString(),
+    ]);
+    for (const headers of [
+      { 'if-none-match': etag },
+      { 'if-none-match': `"x", ${etag}` },
+      { 'if-none-match': '*' },
+      { 'if-modified-since': date },
+    ]) {
       const answer = await get(path, headers);
-      expect([answer.status, answer.text, answer.headers.get('etag'), answer.headers.get('last-modified')]).toEqual([304, '', etag, date]);
+      expect([answer.status, answer.text, answer.headers.get('etag'), answer.headers.get('last-modified')]).toEqual([
+        304,
+        '',
+        etag,
+        date,
+      ]);
     }
   });
 
@@ -68,7 +81,8 @@ describe('HEAD', () => {
     const path = pattern.replace('{ada}', forum.ids.ada);
     for (const client of [forum.guest, forum.as.ada]) {
       const [got, head] = [await client.get(path), await client.request('HEAD', path)];
-      const of = ({ headers }: typeof got) => ['content-type', 'cache-control', 'etag', 'last-modified'].map((name) => headers.get(name));
+      const of = ({ headers }: typeof got) =>
+        ['content-type', 'cache-control', 'etag', 'last-modified'].map((name) => headers.get(name));
       expect([head.status, head.text, of(head)]).toEqual([200, '', of(got)]);
     }
     expect((await forum.guest.request('HEAD', '/feed/nowhere')).status).toBe(404);
@@ -95,14 +109,23 @@ describe('what is kept', () => {
 
   test('is sent compressed to whoever takes that', async () => {
     await warm();
-    await expect.poll(async () => (await fetch(`${forum.app.url}/feed/rss`, { headers: { 'accept-encoding': 'gzip' } })).headers.get('content-encoding')).toBe('gzip');
+    await expect
+      .poll(async () =>
+        (await fetch(`${forum.app.url}/feed/rss`, { headers: { 'accept-encoding': 'gzip' } })).headers.get(
+          'content-encoding',
+        ),
+      )
+      .toBe('gzip');
     const response = await fetch(`${forum.app.url}/feed/rss`, { headers: { 'accept-encoding': 'gzip;q=0' } });
     expect(response.headers.get('content-encoding')).toBeNull();
-    expect(gunzipSync(forum.app.app.cache.peek<{ zipped: Buffer }>('feed /feed/rss')!.zipped).toString()).toBe(await response.text());
+    expect(gunzipSync(forum.app.app.cache.peek<{ zipped: Buffer }>('feed /feed/rss')!.zipped).toString()).toBe(
+      await response.text(),
+    );
   });
 
   test('is never older than the last write', async () => {
-    const shown = async (text: string): Promise<readonly boolean[]> => Promise.all(PATHS.map(async (path) => (await get(path)).text.includes(text)));
+    const shown = async (text: string): Promise<readonly boolean[]> =>
+      Promise.all(PATHS.map(async (path) => (await get(path)).text.includes(text)));
     const everywhere = PATHS.map(() => true);
     await warm();
     const fresh = await forum.start('bob', 'Brand new');
@@ -127,7 +150,10 @@ describe('what is kept', () => {
     const categories = forum.app.app.service(Categories);
     const general = categories.all().find(({ slug }) => slug === 'general')!;
     await categories.save({ ...general, view: 'members' });
-    expect([(await get('/feed/rss')).text.includes('Number'), (await get('/feed/rss/category/general')).status]).toEqual([false, 404]);
+    expect([
+      (await get('/feed/rss')).text.includes('Number'),
+      (await get('/feed/rss/category/general')).status,
+    ]).toEqual([false, 404]);
     await categories.save(general);
     expect((await get('/feed/rss/category/general')).text).toContain('Number');
   });
@@ -138,12 +164,27 @@ test('pages of other origins may read feeds where they are named, kept or not', 
   for (const path of ['/feed/rss', '/feed/rss', '/feed/rss?x=1', '/feed/rss/category/nowhere']) {
     for (const origin of ['https://app.example', 'https://evil.example']) {
       const { headers } = await get(path, { origin });
-      expect([path, headers.get('access-control-allow-origin'), headers.get('vary')]).toEqual([path, origin === 'https://app.example' ? origin : null, expect.stringContaining('Origin')]);
+      expect([path, headers.get('access-control-allow-origin'), headers.get('vary')]).toEqual([
+        path,
+        origin === 'https://app.example' ? origin : null,
+        expect.stringContaining('Origin'),
+      ]);
     }
     expect((await get(path)).headers.get('access-control-allow-origin')).toBeNull();
   }
-  const preflight = await forum.guest.request('OPTIONS', '/feed/rss', { headers: { origin: 'https://app.example', 'access-control-request-method': 'GET', 'access-control-request-headers': 'if-none-match' } });
-  expect([preflight.status, preflight.headers.get('access-control-allow-headers')]).toEqual([204, expect.stringContaining('If-None-Match')]);
+  const preflight = await forum.guest.request('OPTIONS', '/feed/rss', {
+    headers: {
+      origin: 'https://app.example',
+      'access-control-request-method': 'GET',
+      'access-control-request-headers': 'if-none-match',
+    },
+  });
+  expect([preflight.status, preflight.headers.get('access-control-allow-headers')]).toEqual([
+    204,
+    expect.stringContaining('If-None-Match'),
+  ]);
   await forum.app.app.settings.reset(['api.cors_origins']);
-  expect((await get('/feed/rss', { origin: 'https://app.example' })).headers.get('access-control-allow-origin')).toBeNull();
+  expect(
+    (await get('/feed/rss', { origin: 'https://app.example' })).headers.get('access-control-allow-origin'),
+  ).toBeNull();
 });

@@ -6,19 +6,30 @@ let tag: string;
 
 const page = async (path: string): Promise<string> => (await forum.guest.get(path)).text.replaceAll('&#x3D;', '=');
 /** Address and media type of each feed that the head of a page names. */
-const named = async (path: string) => [...(await page(path)).matchAll(/<link rel="alternate" type="([^"]*)" title="([^"]*)" href="([^"]*)">/g)].map(([, type, title, href]) => [href, type, title]);
+const named = async (path: string) =>
+  [...(await page(path)).matchAll(/<link rel="alternate" type="([^"]*)" title="([^"]*)" href="([^"]*)">/g)].map(
+    ([, type, title, href]) => [href, type, title],
+  );
 
 beforeAll(async () => {
-  const answer = await forum.as.ada.post('/api/discussions', { title: 'First', content: 'x', category_id: 'general', tags: ['Ropes'] });
+  const answer = await forum.as.ada.post('/api/discussions', {
+    title: 'First',
+    content: 'x',
+    category_id: 'general',
+    tags: ['Ropes'],
+  });
   tag = expectStatus(answer, 201).body.discussion.tags[0].id;
 });
 
 test('the front page names the feeds of everything, in its head and in its footer', async () => {
   expect(await named('/')).toEqual([
-    ['/feed/rss', 'application/rss+xml', 'Tea &amp; &lt;Ships&gt; (RSS)'], ['/feed/atom', 'application/atom+xml', 'Tea &amp; &lt;Ships&gt; (Atom)'],
+    ['/feed/rss', 'application/rss+xml', 'Tea &amp; &lt;Ships&gt; (RSS)'],
+    ['/feed/atom', 'application/atom+xml', 'Tea &amp; &lt;Ships&gt; (Atom)'],
     ['/feed/json', 'application/feed+json', 'Tea &amp; &lt;Ships&gt; (JSON)'],
   ]);
-  expect(await page('/')).toMatch(/<footer[\s\S]*<a href="\/feed\/rss" type="application\/rss\+xml">[\s\S]*Tea &amp; &lt;Ships&gt; \(RSS\)<\/a>/);
+  expect(await page('/')).toMatch(
+    /<footer[\s\S]*<a href="\/feed\/rss" type="application\/rss\+xml">[\s\S]*Tea &amp; &lt;Ships&gt; \(RSS\)<\/a>/,
+  );
 });
 
 test.each([
@@ -27,7 +38,10 @@ test.each([
   ['/u/ada/posts', (kind: string) => `/${kind}/user/${forum.ids.ada}`, 'ada'],
   ['/t/ropes', (kind: string) => `/${kind}/tag/${tag}`, 'Ropes'],
 ])('%s names its own feeds, and they are there', async (path, href, title) => {
-  expect(await named(path)).toEqual([[href('rss'), 'application/rss+xml', `${title} (RSS)`], [href('atom'), 'application/atom+xml', `${title} (Atom)`]]);
+  expect(await named(path)).toEqual([
+    [href('rss'), 'application/rss+xml', `${title} (RSS)`],
+    [href('atom'), 'application/atom+xml', `${title} (Atom)`],
+  ]);
   for (const kind of ['rss', 'atom']) expect((await forum.guest.get(href(kind))).text).toContain('First');
 });
 

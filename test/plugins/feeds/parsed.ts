@@ -17,7 +17,9 @@ interface Node {
   readonly text?: string;
   readonly cdata?: string;
 }
-const { xml2js } = createRequire(import.meta.resolve('feed'))('xml-js') as { xml2js(xml: string): { readonly elements: readonly Node[] } };
+const { xml2js } = createRequire(import.meta.resolve('feed'))('xml-js') as {
+  xml2js(xml: string): { readonly elements: readonly Node[] };
+};
 
 /** The document's root. Throws for what is not well-formed, also for what the parser would let pass. */
 export function parsed(xml: string): Element {
@@ -32,10 +34,14 @@ export function parsed(xml: string): Element {
 }
 
 const toElement = ({ name = '', attributes = {}, elements = [] }: Node): Element => ({
-  name, attributes, elements: elements.filter(({ type }) => type === 'element').map(toElement), text: elements.map(({ text, cdata }) => text ?? cdata ?? '').join(''),
+  name,
+  attributes,
+  elements: elements.filter(({ type }) => type === 'element').map(toElement),
+  text: elements.map(({ text, cdata }) => text ?? cdata ?? '').join(''),
 });
 
-export const all = (element: Element, name: string): readonly Element[] => element.elements.filter((one) => one.name === name);
+export const all = (element: Element, name: string): readonly Element[] =>
+  element.elements.filter((one) => one.name === name);
 export function one(element: Element, name: string): Element {
   const found = all(element, name);
   if (found.length !== 1) throw new Error(`${found.length} <${name}> in <${element.name}>`);
@@ -43,4 +49,11 @@ export function one(element: Element, name: string): Element {
 }
 export const textOf = (element: Element, name: string): string => one(element, name).text;
 /** What the text says when it is read as HTML. */
-export const plainOf = (html: string): string => html.replace(/<[^>]*>/g, '').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&');
+export const plainOf = (html: string): string =>
+  html
+    .replace(/<[^>]*>/g, '')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&quot;', '"')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&');

@@ -12,7 +12,9 @@ beforeAll(async () => {
   first = await startApp({ realClock: true });
   const { databaseUrl, redisUrl } = first.app.environment;
   second = await startApp({ realClock: true, environment: { databaseUrl, redisUrl } });
-  await first.app.service(Accounts).create({ username: 'ada', email: 'ada@forum.test', password: PASSWORD, groupId: 'member' });
+  await first.app
+    .service(Accounts)
+    .create({ username: 'ada', email: 'ada@forum.test', password: PASSWORD, groupId: 'member' });
   writer = first.client();
   await writer.login('ada', PASSWORD);
 });
@@ -29,7 +31,11 @@ test('what one process kept is gone before the other has answered a write', asyn
   const shown = (text: string) => Promise.all(PATHS.map(async (path) => (await reader.get(path)).text.includes(text)));
   for (let round = 0; round < 10; round++) {
     await kept();
-    const { body } = await writer.post('/api/discussions', { title: `Round ${round}`, content: 'x', category_id: 'general' });
+    const { body } = await writer.post('/api/discussions', {
+      title: `Round ${round}`,
+      content: 'x',
+      category_id: 'general',
+    });
     expect(await shown(`/d/${body.discussion.number}`)).toEqual(PATHS.map(() => true));
     await kept();
     await writer.delete(`/api/discussions/${body.discussion.id}`);

@@ -10,44 +10,90 @@ let token: string;
 
 beforeAll(async () => {
   await forum.start('ada', 'For everybody');
-  const answer = await forum.as.mia.post('/api/discussions', { title: 'Among staff', content: 'x', category_id: 'staff', tags: ['secret'] });
+  const answer = await forum.as.mia.post('/api/discussions', {
+    title: 'Among staff',
+    content: 'x',
+    category_id: 'staff',
+    tags: ['secret'],
+  });
   expectStatus(answer, 201);
   tag = (await forum.as.mia.get('/api/tags/secret')).body.tag.id;
   ({ token } = (await forum.as.mia.post('/settings/security/api-token', {}, { accept: 'application/json' })).body);
 });
 
 describe('a guest', () => {
-  test.each([...PATHS, '/feed/rss/category/general', '/rss/user/{mia}', '/atom/user/{ada}'])('reads at %s what everybody may read', async (path) => {
-    const answer = await forum.guest.get(path.replace('{mia}', forum.ids.mia).replace('{ada}', forum.ids.ada));
-    expect([answer.status, answer.text.includes('Among staff'), answer.headers.get('cache-control')]).toEqual([200, false, 'private, no-cache']);
-    expect(answer.headers.get('content-type')).toMatch(/^application\/(rss\+xml|atom\+xml|feed\+json); charset=utf-8$/);
-  });
+  test.each([...PATHS, '/feed/rss/category/general', '/rss/user/{mia}', '/atom/user/{ada}'])(
+    'reads at %s what everybody may read',
+    async (path) => {
+      const answer = await forum.guest.get(path.replace('{mia}', forum.ids.mia).replace('{ada}', forum.ids.ada));
+      expect([answer.status, answer.text.includes('Among staff'), answer.headers.get('cache-control')]).toEqual([
+        200,
+        false,
+        'private, no-cache',
+      ]);
+      expect(answer.headers.get('content-type')).toMatch(
+        /^application\/(rss\+xml|atom\+xml|feed\+json); charset=utf-8$/,
+      );
+    },
+  );
 
   test.each([
-    '/feed/rss/category/nowhere', '/feed/atom/category/staff', '/feed/rss/category/{general}', `/rss/user/${NOWHERE}`, '/atom/user/ada', '/rss/user/x', `/rss/tag/${NOWHERE}`, '/atom/tag/x', '/rss/tag/{tag}', '/atom/tag/{tag}', '/rss/tag/secret',
-    '/feed', '/feed/xml', '/feed/json/category/general', '/rss', '/json/user/{ada}',
+    '/feed/rss/category/nowhere',
+    '/feed/atom/category/staff',
+    '/feed/rss/category/{general}',
+    `/rss/user/${NOWHERE}`,
+    '/atom/user/ada',
+    '/rss/user/x',
+    `/rss/tag/${NOWHERE}`,
+    '/atom/tag/x',
+    '/rss/tag/{tag}',
+    '/atom/tag/{tag}',
+    '/rss/tag/secret',
+    '/feed',
+    '/feed/xml',
+    '/feed/json/category/general',
+    '/rss',
+    '/json/user/{ada}',
   ])('%s is nowhere', async (path) => {
     const { category } = (await forum.guest.get('/api/categories/general')).body;
-    const answer = await forum.guest.get(path.replace('{general}', category.id).replace('{ada}', forum.ids.ada).replace('{tag}', tag));
+    const answer = await forum.guest.get(
+      path.replace('{general}', category.id).replace('{ada}', forum.ids.ada).replace('{tag}', tag),
+    );
     expect(answer.status).toBe(404);
   });
 
   test('what may not be seen is refused in the words for what is not there', async () => {
-    const words = async (slug: string) => ({ ...(await forum.guest.get(`/feed/rss/category/${slug}`)).body, request_id: '' });
+    const words = async (slug: string) => ({
+      ...(await forum.guest.get(`/feed/rss/category/${slug}`)).body,
+      request_id: '',
+    });
     expect(await words('staff')).toEqual(await words('nowhere'));
   });
 
   test('nothing but reading is answered', async () => {
     const answer = await forum.guest.post('/feed/rss', {});
-    expect([answer.status, answer.headers.get('allow'), answer.body.success]).toEqual([405, 'GET, HEAD, OPTIONS', false]);
+    expect([answer.status, answer.headers.get('allow'), answer.body.success]).toEqual([
+      405,
+      'GET, HEAD, OPTIONS',
+      false,
+    ]);
     expect((await forum.guest.request('OPTIONS', '/feed/rss')).status).toBe(204);
   });
 });
 
 describe('whoever may see more', () => {
   const seen = async (client: Client, headers = {}) => {
-    const answers = await Promise.all([...PATHS, '/feed/rss/category/staff', `/rss/user/${forum.ids.mia}`, `/rss/tag/${tag}`].map((path) => client.get(path, headers)));
-    return answers.map((answer) => [answer.status, answer.text.includes('Among staff'), answer.headers.get('cache-control'), answer.headers.get('last-modified')]);
+    const answers = await Promise.all(
+      [...PATHS, '/feed/rss/category/staff', `/rss/user/${forum.ids.mia}`, `/rss/tag/${tag}`].map((path) =>
+        client.get(path, headers),
+      ),
+    );
+    return answers.map((answer) => [
+      answer.status,
+      answer.text.includes('Among staff'),
+      answer.headers.get('cache-control'),
+      answer.headers.get('last-modified'),
+    ]);
   };
   const ALL = Array.from({ length: 6 }, () => [200, true, 'private, no-store', null]);
 
@@ -69,17 +115,26 @@ describe('whoever may see more', () => {
   test('nobody sees what was deleted', async () => {
     const { id } = await forum.start('bob', 'Soon gone');
     await forum.as.bob.delete(`/api/discussions/${id}`);
-    for (const client of [forum.guest, forum.as.bob, forum.as.mia, forum.as.root]) expect((await client.get('/feed/rss')).text).not.toContain('Soon gone');
+    for (const client of [forum.guest, forum.as.bob, forum.as.mia, forum.as.root])
+      expect((await client.get('/feed/rss')).text).not.toContain('Soon gone');
   });
 });
 
 describe('who asks', () => {
-  test.each(['Bearer', 'Bearer nonsense', `Bearer parley_${'x'.repeat(43)}`])('is not known by "%s"', async (authorization) => {
-    for (const client of [forum.guest, forum.as.mia]) {
-      const answer = await client.get('/feed/rss', { authorization });
-      expect([answer.status, answer.body.success, answer.headers.get('www-authenticate'), answer.headers.get('cache-control')]).toEqual([401, false, 'Bearer error="invalid_token"', 'no-store']);
-    }
-  });
+  test.each(['Bearer', 'Bearer nonsense', `Bearer parley_${'x'.repeat(43)}`])(
+    'is not known by "%s"',
+    async (authorization) => {
+      for (const client of [forum.guest, forum.as.mia]) {
+        const answer = await client.get('/feed/rss', { authorization });
+        expect([
+          answer.status,
+          answer.body.success,
+          answer.headers.get('www-authenticate'),
+          answer.headers.get('cache-control'),
+        ]).toEqual([401, false, 'Bearer error="invalid_token"', 'no-store']);
+      }
+    },
+  );
 
   test('is a guest with credentials of another kind, and with a cookie of no session', async () => {
     const plain = (await forum.guest.get('/feed/rss')).text;
@@ -104,9 +159,11 @@ describe('who asks', () => {
 test('answers are protected, and tell nobody where they were read', async () => {
   for (const path of ['/feed/rss', '/feed/nowhere']) {
     const { headers } = await forum.guest.get(path);
-    expect([headers.get('x-content-type-options'), headers.get('referrer-policy'), headers.get('content-security-policy')]).toEqual([
-      'nosniff', 'no-referrer', expect.stringContaining("default-src 'none'"),
-    ]);
+    expect([
+      headers.get('x-content-type-options'),
+      headers.get('referrer-policy'),
+      headers.get('content-security-policy'),
+    ]).toEqual(['nosniff', 'no-referrer', expect.stringContaining("default-src 'none'")]);
     expect(headers.get('x-request-id')).toBeTruthy();
   }
 });

@@ -11,8 +11,15 @@ const tokens: string[] = [];
 const cookies: string[] = [];
 
 async function start(): Promise<void> {
-  const [who, category] = dice.once(3) ? (['mia', 'staff'] as const) : ([dice.of(['ada', 'bob'] as const), 'general'] as const);
-  const body = { title: `Number ${made.length} & <more>`, content: 'Words', category_id: category, tags: [`Tag ${made.length % 3}`] };
+  const [who, category] = dice.once(3)
+    ? (['mia', 'staff'] as const)
+    : ([dice.of(['ada', 'bob'] as const), 'general'] as const);
+  const body = {
+    title: `Number ${made.length} & <more>`,
+    content: 'Words',
+    category_id: category,
+    tags: [`Tag ${made.length % 3}`],
+  };
   const { discussion } = expectStatus(await forum.as[who].post('/api/discussions', body), 201).body;
   made.push({ id: discussion.id, tag: discussion.tags[0].id });
 }
@@ -20,39 +27,80 @@ async function start(): Promise<void> {
 beforeAll(async () => {
   for (let count = 0; count < 6; count++) await start();
   for (const name of ['ada', 'mia'] as const) {
-    tokens.push((await forum.as[name].post('/settings/security/api-token', {}, { accept: 'application/json' })).body.token as string);
+    tokens.push(
+      (await forum.as[name].post('/settings/security/api-token', {}, { accept: 'application/json' })).body
+        .token as string,
+    );
     cookies.push([...forum.as[name].cookies].map((pair) => pair.join('=')).join('; '));
   }
 });
 
-const change = (): Promise<unknown> => dice.of([
-  start,
-  () => forum.as.mia.put(`/api/discussions/${dice.of(made).id}`, { title: `Renamed ${dice.int(1e9)}` }),
-  () => forum.as.mia.put(`/api/discussions/${dice.of(made).id}`, { category_id: dice.of(['general', 'staff', 'help']) }),
-  () => forum.as.mia.delete(`/api/discussions/${dice.of(made).id}`),
-  async () => forum.app.clock.advance(1_000),
-])();
+const change = (): Promise<unknown> =>
+  dice.of([
+    start,
+    () => forum.as.mia.put(`/api/discussions/${dice.of(made).id}`, { title: `Renamed ${dice.int(1e9)}` }),
+    () =>
+      forum.as.mia.put(`/api/discussions/${dice.of(made).id}`, { category_id: dice.of(['general', 'staff', 'help']) }),
+    () => forum.as.mia.delete(`/api/discussions/${dice.of(made).id}`),
+    async () => forum.app.clock.advance(1_000),
+  ])();
 
 const wanted = (): Wanted => {
-  const query = dice.of<readonly (readonly [string, string])[]>([[], [], [['token', dice.of([...tokens, 'wrong', ''])]], [['limit', '1']]]);
+  const query = dice.of<readonly (readonly [string, string])[]>([
+    [],
+    [],
+    [['token', dice.of([...tokens, 'wrong', ''])]],
+    [['limit', '1']],
+  ]);
   const format = dice.of(['rss', 'atom']);
   const id = dice.of([dice.of(made).tag, 'tag-1', 'tag-2', 'nothing']);
   return dice.of<Wanted>([
-    { path: `/feed/${dice.of(['rss', 'atom', 'json'])}`, query }, { path: `/feed/${format}/category/${dice.of(['general', 'staff', 'help'])}`, query },
-    { path: `/${format}/tag/${id}`, query }, { path: `/${format}/user/${dice.of([forum.ids.ada, forum.ids.mia])}`, query },
+    { path: `/feed/${dice.of(['rss', 'atom', 'json'])}`, query },
+    { path: `/feed/${format}/category/${dice.of(['general', 'staff', 'help'])}`, query },
+    { path: `/${format}/tag/${id}`, query },
+    { path: `/${format}/user/${dice.of([forum.ids.ada, forum.ids.mia])}`, query },
   ]);
 };
 const headers = (): Record<string, string> => ({
   ...(dice.once(3) && { 'accept-language': dice.of(['de', 'en', 'fr;q=0.5']) }),
-  ...dice.of<Record<string, string>>([{}, {}, {}, { cookie: 'visitor=1' }, { ...SAME_PROGRAM, cookie: dice.of(cookies) }, { authorization: `Bearer ${dice.of(tokens)}` }, { authorization: 'Basic eA==' }]),
-  ...(dice.once(10) && { host: 'elsewhere.example' }), ...(dice.once(8) && { accept: 'text/html' }),
+  ...dice.of<Record<string, string>>([
+    {},
+    {},
+    {},
+    { cookie: 'visitor=1' },
+    { ...SAME_PROGRAM, cookie: dice.of(cookies) },
+    { authorization: `Bearer ${dice.of(tokens)}` },
+    { authorization: 'Basic eA==' },
+  ]),
+  ...(dice.once(10) && { host: 'elsewhere.example' }),
+  ...(dice.once(8) && { accept: 'text/html' }),
 });
 /** Where no feed answers, a page says so, which is not looked at here. */
-const shown = ({ status, headers: { etag, vary, ...rest }, body }: Got): unknown =>
-  [status, etag, vary, rest['last-modified'], rest['content-type'], rest['cache-control'], rest['content-type']?.toString().startsWith('text/html') ? '' : plainBody(body)];
+const shown = ({ status, headers: { etag, vary, ...rest }, body }: Got): unknown => [
+  status,
+  etag,
+  vary,
+  rest['last-modified'],
+  rest['content-type'],
+  rest['cache-control'],
+  rest['content-type']?.toString().startsWith('text/html') ? '' : plainBody(body),
+];
 
-test('a feed that was kept is byte for byte the one made anew, however its address is spelled and whoever asks', { timeout: FULL ? 1_200_000 : 120_000 }, async () => {
-  const { wrong, succeeded } = await compareKept({ app: forum.app, dice, rounds: FULL ? 100 : 6, requests: 100, change, wanted, headers, shown });
-  expect(wrong, `with the seed ${SEED}`).toEqual([]);
-  expect(succeeded).toBeGreaterThan(FULL ? 3_000 : 200);
-});
+test(
+  'a feed that was kept is byte for byte the one made anew, however its address is spelled and whoever asks',
+  { timeout: FULL ? 1_200_000 : 120_000 },
+  async () => {
+    const { wrong, succeeded } = await compareKept({
+      app: forum.app,
+      dice,
+      rounds: FULL ? 100 : 6,
+      requests: 100,
+      change,
+      wanted,
+      headers,
+      shown,
+    });
+    expect(wrong, `with the seed ${SEED}`).toEqual([]);
+    expect(succeeded).toBeGreaterThan(FULL ? 3_000 : 200);
+  },
+);

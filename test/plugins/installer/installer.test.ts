@@ -15,9 +15,19 @@ beforeEach(async () => {
 });
 afterEach(() => site[Symbol.asyncDispose]());
 
-const console: Console = { terminal: false, columns: 80, print: (line) => void lines.push(line), progress: () => undefined, secret: () => Promise.resolve(undefined) };
+const console: Console = {
+  terminal: false,
+  columns: 80,
+  print: (line) => void lines.push(line),
+  progress: () => undefined,
+  secret: () => Promise.resolve(undefined),
+};
 const install = (...more: string[]): Promise<void> =>
-  runCommand(site.app, ['install', '--admin-username', 'ada', '--admin-email', 'ada@example.org', '--admin-password', PASSWORD, ...more], console);
+  runCommand(
+    site.app,
+    ['install', '--admin-username', 'ada', '--admin-email', 'ada@example.org', '--admin-password', PASSWORD, ...more],
+    console,
+  );
 
 describe('installing from the command line', () => {
   test('makes an administrator who can log in, and gives the forum its name', async () => {
@@ -32,13 +42,22 @@ describe('installing from the command line', () => {
 
   test('is done once: a second time changes nothing and says so', async () => {
     await install();
-    await expect(runCommand(site.app, ['install', '--admin-username', 'eve', '--admin-email', 'eve@example.org', '--admin-password', PASSWORD], console))
-      .rejects.toThrow('There is a forum here already; nothing was changed');
+    await expect(
+      runCommand(
+        site.app,
+        ['install', '--admin-username', 'eve', '--admin-email', 'eve@example.org', '--admin-password', PASSWORD],
+        console,
+      ),
+    ).rejects.toThrow('There is a forum here already; nothing was changed');
     expect(await site.app.service(Accounts).findByName('eve')).toBeUndefined();
   });
 
   test('a password that the policy refuses is named, and the next attempt goes through', async () => {
-    const attempt = runCommand(site.app, ['install', '--admin-username', 'ada', '--admin-email', 'ada@example.org', '--admin-password', 'short'], console);
+    const attempt = runCommand(
+      site.app,
+      ['install', '--admin-username', 'ada', '--admin-email', 'ada@example.org', '--admin-password', 'short'],
+      console,
+    );
     await expect(attempt).rejects.toThrow(/password/i);
     expect(site.app.service(Installer).installed).toBe(false);
     await install();

@@ -17,7 +17,8 @@ describe('the program as npm start runs it', () => {
     await place?.remove();
   });
 
-  const linkIn = ({ output }: ServerProcess): string => /http:\/\/forum\.test(\/install\?token=\S+)/.exec(output)?.[1] ?? '';
+  const linkIn = ({ output }: ServerProcess): string =>
+    /http:\/\/forum\.test(\/install\?token=\S+)/.exec(output)?.[1] ?? '';
 
   async function start(): Promise<Installing> {
     server = await startServer(place);
@@ -27,22 +28,30 @@ describe('the program as npm start runs it', () => {
     return installing(client);
   }
 
-  test('killed while it installs, it begins anew with another link, and the second time goes through', async () => {
-    const { ready, install, client } = await start();
-    const link = linkIn(server!);
-    await ready();
-    expect((await install({ demo: '1', password: 'Another-boat 8', password_confirmation: 'Another-boat 8' })).status).toBe(303);
-    expect((await client.get('/install/progress')).status).toBe(200);
-    await server!.end('SIGKILL');
-    const second = await start();
-    expect((await createClient(server!.url).get(link)).status).toBe(401);
-    await second.ready();
-    expect((await second.install()).status).toBe(303);
-    await createClient(server!.url).login('ada', PASSWORD);
-    expect(await server!.end('SIGTERM')).toEqual({ code: 0, signal: null });
-  }, LONG);
+  test(
+    'killed while it installs, it begins anew with another link, and the second time goes through',
+    async () => {
+      const { ready, install, client } = await start();
+      const link = linkIn(server!);
+      await ready();
+      expect(
+        (await install({ demo: '1', password: 'Another-boat 8', password_confirmation: 'Another-boat 8' })).status,
+      ).toBe(303);
+      expect((await client.get('/install/progress')).status).toBe(200);
+      await server!.end('SIGKILL');
+      const second = await start();
+      expect((await createClient(server!.url).get(link)).status).toBe(401);
+      await second.ready();
+      expect((await second.install()).status).toBe(303);
+      await createClient(server!.url).login('ada', PASSWORD);
+      expect(await server!.end('SIGTERM')).toEqual({ code: 0, signal: null });
+    },
+    LONG,
+  );
 
   test('without an installer, as in safe mode, it says how to install and stops', async () => {
-    await expect(openSite({ variables: { SAFE_MODE: '1' } })).rejects.toThrow('Nothing is installed here yet. Install with\n\n  npm run parley -- install');
+    await expect(openSite({ variables: { SAFE_MODE: '1' } })).rejects.toThrow(
+      'Nothing is installed here yet. Install with\n\n  npm run parley -- install',
+    );
   });
 });

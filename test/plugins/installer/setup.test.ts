@@ -10,7 +10,8 @@ import { openSite, PASSWORD, ROOT, type Site } from './site.ts';
 
 const title = ({ text }: Answer): string => /<h1>([^<]*)/.exec(text)?.[1] ?? '';
 const tokenIn = ({ text }: Answer): string => /_csrf" value="([^"]+)/.exec(text)?.[1] ?? '';
-const wrong = ({ text }: Answer): readonly string[] => [...text.matchAll(/id="p-[^"]*">([^<]*)/g)].map(([, message]) => message ?? '');
+const wrong = ({ text }: Answer): readonly string[] =>
+  [...text.matchAll(/id="p-[^"]*">([^<]*)/g)].map(([, message]) => message ?? '');
 
 describe('a server on which nothing is installed', () => {
   let site: Site;
@@ -22,16 +23,28 @@ describe('a server on which nothing is installed', () => {
     expect(site.link).toMatch(/^\/install\?token=[A-Za-z0-9_-]{43}$/);
     for (const path of ['/', '/d/1', '/login', '/admin', '/installed', '/assets/x.css']) {
       const { status, headers } = await site.client().get(path);
-      expect([path, status, headers.get('location'), headers.get('x-content-type-options')]).toEqual([path, 302, '/install', 'nosniff']);
+      expect([path, status, headers.get('location'), headers.get('x-content-type-options')]).toEqual([
+        path,
+        302,
+        '/install',
+        'nosniff',
+      ]);
     }
-    expect((await site.client().request('POST', '/login', { form: { identifier: 'ada', password: PASSWORD } })).status).toBe(302);
+    expect(
+      (await site.client().request('POST', '/login', { form: { identifier: 'ada', password: PASSWORD } })).status,
+    ).toBe(302);
   });
 
   test('tells programs to come later, and says that it is well', async () => {
     for (const method of ['GET', 'POST']) {
       const { status, headers, body } = await site.client().request(method, '/api/discussions');
       expect([status, headers.get('retry-after')]).toEqual([503, '30']);
-      expect(body).toEqual({ success: false, error: 'Nothing is installed here yet', code: 'unavailable', request_id: headers.get('x-request-id') });
+      expect(body).toEqual({
+        success: false,
+        error: 'Nothing is installed here yet',
+        code: 'unavailable',
+        request_id: headers.get('x-request-id'),
+      });
     }
     expect((await site.client().get('/healthz')).body).toEqual({ success: true });
     expect((await site.client().get('/readyz')).body).toMatchObject({ success: true, checks: { database: 'ok' } });
@@ -39,20 +52,41 @@ describe('a server on which nothing is installed', () => {
 
   test('without the right link the installer says where it is, and nothing else', async () => {
     const wrongLinks = ['/install?token=x', `/install?token=${'a'.repeat(43)}`];
-    for (const path of ['/install', '/install/', '/install/site', '/install/progress', '/install/nothing', ...wrongLinks]) {
+    for (const path of [
+      '/install',
+      '/install/',
+      '/install/site',
+      '/install/progress',
+      '/install/nothing',
+      ...wrongLinks,
+    ]) {
       const answer = await site.client().get(path);
-      expect([path, answer.status, title(answer), answer.headers.getSetCookie()]).toEqual([path, 401, 'The link is on the console', []]);
+      expect([path, answer.status, title(answer), answer.headers.getSetCookie()]).toEqual([
+        path,
+        401,
+        'The link is on the console',
+        [],
+      ]);
     }
-    expect((await site.client().request('POST', '/install/administrator', { form: { username: 'eve' } })).status).toBe(401);
+    expect((await site.client().request('POST', '/install/administrator', { form: { username: 'eve' } })).status).toBe(
+      401,
+    );
   });
 
   test('pages of the installer may not be framed, keep the link to themselves and load nothing but their style', async () => {
     const { client } = await site.invited();
     for (const path of ['/install', '/install/site', '/install/nothing', '/install/style.css']) {
       const { headers } = await client.get(path);
-      const protecting = { 'x-frame-options': 'DENY', 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer', 'cache-control': 'no-store' };
+      const protecting = {
+        'x-frame-options': 'DENY',
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+        'cache-control': 'no-store',
+      };
       expect(Object.fromEntries(Object.keys(protecting).map((name) => [name, headers.get(name)]))).toEqual(protecting);
-      expect(headers.get('content-security-policy')).toBe("default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'self'; frame-ancestors 'none'");
+      expect(headers.get('content-security-policy')).toBe(
+        "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'self'; frame-ancestors 'none'",
+      );
     }
     expect((await client.get('/install/site')).text).not.toMatch(/<script|<style| style=| on[a-z]+=/);
   });
@@ -61,7 +95,9 @@ describe('a server on which nothing is installed', () => {
     const client = site.client();
     const { status, headers } = await client.get(site.link);
     expect([status, headers.get('location')]).toEqual([303, '/install/site']);
-    expect(headers.getSetCookie()).toEqual([expect.stringMatching(/^parley\.install=[^;]{43}; Path=\/install; HttpOnly; SameSite=Lax$/)]);
+    expect(headers.getSetCookie()).toEqual([
+      expect.stringMatching(/^parley\.install=[^;]{43}; Path=\/install; HttpOnly; SameSite=Lax$/),
+    ]);
     expect(title(await client.get('/install/site'))).toBe('The forum');
     const again = await client.get(site.link);
     expect(again.headers.getSetCookie()).toEqual([]);
@@ -71,7 +107,9 @@ describe('a server on which nothing is installed', () => {
     const [own, other] = [await site.invited(), await site.invited()];
     const token = tokenIn(await other.client.get('/install/site'));
     for (const foreign of ['', token]) {
-      const answer = await own.client.request('POST', '/install/site', { form: { _csrf: foreign, site_name: 'The <Quay>' } });
+      const answer = await own.client.request('POST', '/install/site', {
+        form: { _csrf: foreign, site_name: 'The <Quay>' },
+      });
       expect([answer.status, title(answer)]).toEqual([403, 'The forum']);
       expect(answer.text).toContain('value="The &lt;Quay&gt;"');
     }
@@ -101,10 +139,15 @@ describe('a server on which nothing is installed', () => {
     const pattern = site.running.app!.service(Accounts).passwordPolicy.pattern.replaceAll('<', '&lt;');
     expect((await client.get('/install/administrator')).text).toContain(`pattern="${pattern}"`);
     const weak = await install({ password: 'short-1', password_confirmation: 'short-1' });
-    expect([weak.status, wrong(weak)]).toEqual([400, ['must have at least 10 characters; must contain an uppercase letter']]);
+    expect([weak.status, wrong(weak)]).toEqual([
+      400,
+      ['must have at least 10 characters; must contain an uppercase letter'],
+    ]);
     expect(weak.text).toContain('value="ada@example.org"');
     expect(weak.text).not.toContain('short-1');
-    expect(wrong(await install({ password_confirmation: 'Another-boat 8' }))).toEqual(['is not the same as the one above']);
+    expect(wrong(await install({ password_confirmation: 'Another-boat 8' }))).toEqual([
+      'is not the same as the one above',
+    ]);
     expect(wrong(await install({ username: 'a b', email: 'nowhere' }))).toHaveLength(2);
     expect((await site.client().get('/')).status).toBe(302);
   });
@@ -126,8 +169,12 @@ describe('the link', () => {
     const form = { _csrf: token, site_name: 'Mine' };
     expect((await first.send('site', { site_name: 'The Quay' })).status).toBe(303);
     const late = [
-      await second.client.request('POST', '/install/site', { form }), await second.client.get('/install'), await second.client.get('/install/services'),
-      await second.client.get(site.link), await site.client().get(site.link), await site.client().get('/install/progress'),
+      await second.client.request('POST', '/install/site', { form }),
+      await second.client.get('/install'),
+      await second.client.get('/install/services'),
+      await second.client.get(site.link),
+      await site.client().get(site.link),
+      await site.client().get('/install/progress'),
     ];
     for (const answer of late) {
       expect([answer.status, title(answer), answer.headers.getSetCookie()]).toEqual([403, 'The link was used', []]);
@@ -145,7 +192,11 @@ describe('the link', () => {
     await using site = await openSite();
     const browsers = await Promise.all([0, 1, 2].map(() => site.invited()));
     const tokens = await Promise.all(browsers.map(async ({ client }) => tokenIn(await client.get('/install/site'))));
-    const answers = await Promise.all(browsers.map(({ client }, at) => client.request('POST', '/install/services', { form: { _csrf: tokens[at]!, database: 'embedded' } })));
+    const answers = await Promise.all(
+      browsers.map(({ client }, at) =>
+        client.request('POST', '/install/services', { form: { _csrf: tokens[at]!, database: 'embedded' } }),
+      ),
+    );
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([303, 403, 403]);
   });
 
@@ -180,10 +231,20 @@ describe('installing in a browser', () => {
     await visitor.login('ada', PASSWORD);
     expect((await visitor.get('/admin')).status).toBe(200);
     expect((await site.client().get('/api/discussions')).status).toBe(200);
-    const shut = [[client, '/install'], [client, '/install/progress'], [site.client(), site.link], [site.client(), '/install/nothing']] as const;
+    const shut = [
+      [client, '/install'],
+      [client, '/install/progress'],
+      [site.client(), site.link],
+      [site.client(), '/install/nothing'],
+    ] as const;
     for (const [browser, path] of shut) {
       const answer = await browser.get(path);
-      expect([path, answer.status, title(answer), answer.headers.get('x-frame-options')]).toEqual([path, 403, 'Already installed', 'DENY']);
+      expect([path, answer.status, title(answer), answer.headers.get('x-frame-options')]).toEqual([
+        path,
+        403,
+        'Already installed',
+        'DENY',
+      ]);
     }
     expect((await client.request('POST', '/install/administrator', { form: { username: 'eve' } })).status).toBe(403);
     const file = join(site.folder, 'config.json');
@@ -204,10 +265,16 @@ describe('installing in a browser', () => {
     await using site = await openSite();
     const { ready, install } = await site.invited();
     await ready();
-    const answers = await Promise.all([0, 1].map((at) => install({ username: `ada${at}`, email: `ada${at}@example.org` })));
+    const answers = await Promise.all(
+      [0, 1].map((at) => install({ username: `ada${at}`, email: `ada${at}@example.org` })),
+    );
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([303, 409]);
-    expect(answers.find(({ status }) => status === 409)?.text).toContain('Somebody else is installing this forum at the moment');
-    const made = await Promise.all(['ada0', 'ada1'].map((name) => site.running.app!.service(Accounts).findByName(name)));
+    expect(answers.find(({ status }) => status === 409)?.text).toContain(
+      'Somebody else is installing this forum at the moment',
+    );
+    const made = await Promise.all(
+      ['ada0', 'ada1'].map((name) => site.running.app!.service(Accounts).findByName(name)),
+    );
     expect(made.filter(Boolean)).toHaveLength(1);
   });
 
@@ -228,8 +295,18 @@ describe('installing in a browser', () => {
 
   test('a shell beside the server may install as well: the forum opens and the link is dead', async () => {
     await using site = await openSite();
-    const console = { terminal: false, columns: 80, print: () => undefined, progress: () => undefined, secret: () => Promise.resolve(undefined) };
-    await runCommand(site.running.app!, ['install', '--admin-username', 'ada', '--admin-email', 'ada@example.org', '--admin-password', PASSWORD], console);
+    const console = {
+      terminal: false,
+      columns: 80,
+      print: () => undefined,
+      progress: () => undefined,
+      secret: () => Promise.resolve(undefined),
+    };
+    await runCommand(
+      site.running.app!,
+      ['install', '--admin-username', 'ada', '--admin-email', 'ada@example.org', '--admin-password', PASSWORD],
+      console,
+    );
     expect((await site.client().get('/')).status).toBe(200);
     expect((await site.client().get(site.link)).status).toBe(403);
     expect(JSON.parse(await readFile(join(site.folder, 'config.json'), 'utf8'))).toHaveProperty('installed_at');

@@ -14,7 +14,10 @@ import { migrated } from '../../kit/migrated.ts';
 export const ROOT = resolve(import.meta.dirname, '../../..');
 export const PASSWORD = 'Slow-boat 7 to Oban';
 
-/** The real program behind a port, as `npm start` runs it, on data where nothing is installed unless a test installed it. */
+/**
+ * The real program behind a port, as `npm start` runs it, on data where nothing is installed unless a test installed
+ * it.
+ */
 export interface Site extends AsyncDisposable {
   readonly running: Running;
   readonly url: string;
@@ -41,16 +44,29 @@ export async function openSite({ place: given, variables = {}, fill }: SiteOptio
   const place = given ?? (await makeTestPlace(migrated(ROOT)));
   if (!given) await lendAssets(place.folder);
   const environment = {
-    DATA_DIR: place.folder, PORT: '0', BASE_URL: 'http://forum.test', SECRET_KEY: 'x'.repeat(32),
-    ...(place.url !== undefined && { DATABASE_URL: place.url, REDIS_URL: process.env['TEST_REDIS_URL'] }), ...variables,
+    DATA_DIR: place.folder,
+    PORT: '0',
+    BASE_URL: 'http://forum.test',
+    SECRET_KEY: 'x'.repeat(32),
+    ...(place.url !== undefined && { DATABASE_URL: place.url, REDIS_URL: process.env['TEST_REDIS_URL'] }),
+    ...variables,
   };
   const plugins = await pluginsWith(fill);
-  const settings = { ...configuration.settings, 'login.attempt_rate_limit': 100_000, 'email.mx_validation': false, 'sitemap.files': false };
+  const settings = {
+    ...configuration.settings,
+    'login.attempt_rate_limit': 100_000,
+    'email.mx_validation': false,
+    'sitemap.files': false,
+  };
   const used = { root: ROOT, configuration: { ...configuration, settings }, log: testLog, plugins };
-  const read = async (): Promise<AppOptions> => ({ ...used, environment: { ...readEnvironment(environment), quickHashes: 8 } });
+  const read = async (): Promise<AppOptions> => ({
+    ...used,
+    environment: { ...readEnvironment(environment), quickHashes: 8 },
+  });
   const printed: string[] = [];
   const running = new Running({
-    read, print: (text) => void printed.push(text),
+    read,
+    print: (text) => void printed.push(text),
     failed: (error) => {
       throw error;
     },
@@ -68,7 +84,10 @@ export async function openSite({ place: given, variables = {}, fill }: SiteOptio
   const url = `http://127.0.0.1:${port}`;
   const link = (): string => /http:\/\/[\w.]+(\/install\?token=\S+)/.exec(printed.join('\n'))?.[1] ?? '';
   return {
-    running, url, printed, folder: place.folder,
+    running,
+    url,
+    printed,
+    folder: place.folder,
     get link() {
       return link();
     },
@@ -85,7 +104,11 @@ export async function openSite({ place: given, variables = {}, fill }: SiteOptio
 async function pluginsWith(fill: SiteOptions['fill']): Promise<readonly Plugin[]> {
   const loaded = await loadPlugins(ROOT, configuration.plugins, testLog);
   if (!fill) return loaded;
-  const content = definePlugin({ id: 'content', provides: { content: DemoContent }, setup: () => ({ content: { fill } }) });
+  const content = definePlugin({
+    id: 'content',
+    provides: { content: DemoContent },
+    setup: () => ({ content: { fill } }),
+  });
   return [...loaded.filter(({ id }) => id !== 'demo'), content];
 }
 
@@ -109,12 +132,20 @@ export function installing(client: Client): Installing {
     return client.request('POST', `/install/${step}`, { form: { _csrf: tokenIn(text), ...form } });
   };
   return {
-    client, send,
+    client,
+    send,
     async ready(services = { database: 'embedded' }) {
       await send('site', { site_name: 'The Quay', locale: 'en', timezone: 'Europe/Lisbon' });
       const { status, text } = await send('services', services);
       if (status !== 303) throw new Error(`the services were refused with ${status}: ${text}`);
     },
-    install: (more = {}) => send('administrator', { username: 'ada', email: 'ada@example.org', password: PASSWORD, password_confirmation: PASSWORD, ...more }),
+    install: (more = {}) =>
+      send('administrator', {
+        username: 'ada',
+        email: 'ada@example.org',
+        password: PASSWORD,
+        password_confirmation: PASSWORD,
+        ...more,
+      }),
   };
 }

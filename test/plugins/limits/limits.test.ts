@@ -5,20 +5,33 @@ import type { HttpError, Logger } from '#core';
 import { demand, type Bucket } from '#plugins/limits';
 import { LimitsService } from '../../../plugins/limits/service.ts';
 
-const log: Logger = { debug: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined, child: () => log };
+const log: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  child: () => log,
+};
 const bucket: Bucket = { name: 'test', window: 60 };
 const url = process.env['PARLEY_TEST_DATABASE'] === 'server' ? process.env['TEST_REDIS_URL'] : undefined;
 
 const places = [
-  { place: 'in this process', open: () => Promise.resolve({ service: new LimitsService({ redis: undefined, log }), close: () => undefined }) },
-  ...(url === undefined ? [] : [{
-    place: 'in Redis',
-    open: async () => {
-      const redis = new Redis(url, { keyPrefix: `test-${crypto.randomUUID()}:` });
-      await once(redis, 'ready');
-      return { service: new LimitsService({ redis, log }), close: () => void redis.disconnect() };
-    },
-  }]),
+  {
+    place: 'in this process',
+    open: () => Promise.resolve({ service: new LimitsService({ redis: undefined, log }), close: () => undefined }),
+  },
+  ...(url === undefined
+    ? []
+    : [
+        {
+          place: 'in Redis',
+          open: async () => {
+            const redis = new Redis(url, { keyPrefix: `test-${crypto.randomUUID()}:` });
+            await once(redis, 'ready');
+            return { service: new LimitsService({ redis, log }), close: () => void redis.disconnect() };
+          },
+        },
+      ]),
 ];
 
 describe.each(places)('a bucket counted $place', ({ open }) => {
@@ -32,7 +45,12 @@ describe.each(places)('a bucket counted $place', ({ open }) => {
   it('lets through as many as its limit and refuses the next', async () => {
     const answers = [];
     for (let n = 0; n < 4; n++) answers.push(await limits.consume(bucket, 'ada', 3));
-    expect(answers.map(({ allowed, remaining, limit }) => [allowed, remaining, limit])).toEqual([[true, 2, 3], [true, 1, 3], [true, 0, 3], [false, 0, 3]]);
+    expect(answers.map(({ allowed, remaining, limit }) => [allowed, remaining, limit])).toEqual([
+      [true, 2, 3],
+      [true, 1, 3],
+      [true, 0, 3],
+      [false, 0, 3],
+    ]);
   });
 
   it('refuses with 429, and says the same seconds in its message and in Retry-After', async () => {
@@ -44,7 +62,11 @@ describe.each(places)('a bucket counted $place', ({ open }) => {
     } catch (thrown) {
       error = thrown;
     }
-    expect(error).toMatchObject({ status: 429, code: 'rate_limited', headers: { 'Retry-After': expect.stringMatching(/^(?:[1-9]|[1-5]\d|60)$/) } });
+    expect(error).toMatchObject({
+      status: 429,
+      code: 'rate_limited',
+      headers: { 'Retry-After': expect.stringMatching(/^(?:[1-9]|[1-5]\d|60)$/) },
+    });
     expect((error as HttpError).message).toBe(`wait ${(error as HttpError).headers['Retry-After']} s`);
   });
 
@@ -91,7 +113,11 @@ describe('counting without waiting', () => {
 
 describe('while Redis is away', () => {
   // Nothing listens on this port.
-  const redis = new Redis('redis://127.0.0.1:1', { lazyConnect: true, enableOfflineQueue: false, retryStrategy: () => null });
+  const redis = new Redis('redis://127.0.0.1:1', {
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    retryStrategy: () => null,
+  });
   redis.on('error', () => undefined);
   const limits = new LimitsService({ redis, log });
 

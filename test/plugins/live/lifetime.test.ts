@@ -15,7 +15,9 @@ let adaId: string;
 beforeAll(async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   forum = await startApp();
-  ({ id: adaId } = await forum.app.service(Accounts).create({ username: 'ada', email: 'ada@forum.test', password: PASSWORD }));
+  ({ id: adaId } = await forum.app
+    .service(Accounts)
+    .create({ username: 'ada', email: 'ada@forum.test', password: PASSWORD }));
   ada = forum.client();
   await ada.login('ada', PASSWORD);
 });
@@ -98,15 +100,20 @@ describe('a stream', () => {
   test('follows the rights of a group as they change', async () => {
     const access = forum.app.service(Access);
     const group = await access.saveGroup({ name: 'Crew', level: 'moderator' });
-    await forum.app.service(Accounts).create({ username: 'cora', email: 'cora@forum.test', password: PASSWORD, groupId: group.id });
-    const root = await forum.app.service(Accounts).create({ username: 'root', email: 'root@forum.test', password: PASSWORD, groupId: 'admin' });
+    await forum.app
+      .service(Accounts)
+      .create({ username: 'cora', email: 'cora@forum.test', password: PASSWORD, groupId: group.id });
+    const root = await forum.app
+      .service(Accounts)
+      .create({ username: 'root', email: 'root@forum.test', password: PASSWORD, groupId: 'admin' });
     expect(root.groupId).toBe('admin');
     const [cora, admin] = [forum.client(), forum.client()];
     await cora.login('cora', PASSWORD);
     await admin.login('root', PASSWORD);
     await settled(forum);
     await using stream = await listen(forum, cora);
-    const staff = async (title: string): Promise<void> => void (await admin.post('/api/discussions', { title, content: 'Words', category_id: 'staff' }));
+    const staff = async (title: string): Promise<void> =>
+      void (await admin.post('/api/discussions', { title, content: 'Words', category_id: 'staff' }));
     await staff('While they are crew');
     await stream.until(1);
     await access.saveGroup({ ...group, level: 'member' });
@@ -156,7 +163,9 @@ test('a server that stops ends its streams first, so that it does not wait for t
   const stopping = await startApp();
   const streams = await Promise.all(Array.from({ length: 5 }, () => listen(stopping, undefined)));
   const stopped = stopping[Symbol.asyncDispose]();
-  await expect.poll(() => streams.map(({ ended }) => ended), { timeout: 1_000 }).toEqual([true, true, true, true, true]);
+  await expect
+    .poll(() => streams.map(({ ended }) => ended), { timeout: 1_000 })
+    .toEqual([true, true, true, true, true]);
   await stopped;
   expect(streams.every(({ retry }) => retry! >= 1_000)).toBe(true);
 });

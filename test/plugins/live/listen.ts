@@ -31,13 +31,30 @@ export interface Listener extends AsyncDisposable {
 }
 
 /** Opens GET /api/live as this client. */
-export async function listen({ url }: TestApp, client: Client | undefined, query = '', headers: Readonly<Record<string, string>> = {}): Promise<Listener> {
+export async function listen(
+  { url }: TestApp,
+  client: Client | undefined,
+  query = '',
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Listener> {
   const gone = new AbortController();
   const cookie = [...(client?.cookies ?? [])].map(([name, value]) => `${name}=${value}`).join('; ');
-  const response = await fetch(`${url}/api/live${query}`, { signal: gone.signal, headers: { ...(cookie && { cookie }), ...headers } });
-  const state = { heard: [] as Heard[], signals: [] as Heard[], last: '', retry: undefined as number | undefined, beats: 0, ended: false };
+  const response = await fetch(`${url}/api/live${query}`, {
+    signal: gone.signal,
+    headers: { ...(cookie && { cookie }), ...headers },
+  });
+  const state = {
+    heard: [] as Heard[],
+    signals: [] as Heard[],
+    last: '',
+    retry: undefined as number | undefined,
+    beats: 0,
+    ended: false,
+  };
   const take = (block: string): void => {
-    const fields = new Map(block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]));
+    const fields = new Map(
+      block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
+    );
     if (fields.has('')) state.beats++;
     if (fields.has('retry')) state.retry = Number(fields.get('retry'));
     state.last = fields.get('id') ?? state.last;
@@ -54,11 +71,17 @@ export async function listen({ url }: TestApp, client: Client | undefined, query
       blocks.forEach(take);
     }
   };
-  if (response.status === 200) void read().then(() => (state.ended = true), () => (state.ended = true));
+  if (response.status === 200)
+    void read().then(
+      () => (state.ended = true),
+      () => (state.ended = true),
+    );
   return Object.assign(Object.create(state) as typeof state, {
-    status: response.status, headers: response.headers,
+    status: response.status,
+    headers: response.headers,
     names: () => state.heard.map(({ event }) => event),
-    until: (count: number) => vi.waitFor(() => expect(state.heard.length).toBeGreaterThanOrEqual(count), { timeout: 10_000, interval: 10 }),
+    until: (count: number) =>
+      vi.waitFor(() => expect(state.heard.length).toBeGreaterThanOrEqual(count), { timeout: 10_000, interval: 10 }),
     close: () => gone.abort(),
     [Symbol.asyncDispose]: async () => gone.abort(),
   });

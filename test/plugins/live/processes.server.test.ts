@@ -17,10 +17,18 @@ beforeAll(async () => {
   const { databaseUrl, redisUrl } = first.app.environment;
   second = await startApp({ realClock: true, environment: { databaseUrl, redisUrl } });
   for (const app of [first, second]) {
-    await install(app, definePlugin({ id: 'bell', setup: (_services, plugin) => plugin.extend(signals, { name: 'bell', visible: () => true }) }));
+    await install(
+      app,
+      definePlugin({
+        id: 'bell',
+        setup: (_services, plugin) => plugin.extend(signals, { name: 'bell', visible: () => true }),
+      }),
+    );
   }
   for (const name of ['ada', 'bob'] as const) {
-    ids[name] = (await first.app.service(Accounts).create({ username: name, email: `${name}@forum.test`, password: PASSWORD })).id;
+    ids[name] = (
+      await first.app.service(Accounts).create({ username: name, email: `${name}@forum.test`, password: PASSWORD })
+    ).id;
     as[name] = first.client();
     await as[name].login(name, PASSWORD);
   }
@@ -31,7 +39,8 @@ afterAll(async () => {
   await first?.[Symbol.asyncDispose]();
 });
 
-const start = async (title: string): Promise<void> => void (await as.ada.post('/api/discussions', { title, content: 'Words', category_id: 'general' }));
+const start = async (title: string): Promise<void> =>
+  void (await as.ada.post('/api/discussions', { title, content: 'Words', category_id: 'general' }));
 
 describe('a stream of one process', () => {
   test('is told of what happens in another, and a reader may go on in either', async () => {

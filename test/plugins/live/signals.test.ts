@@ -10,23 +10,29 @@ const forum = useForum();
 const asked: (string | undefined)[] = [];
 const live = (): Live => forum.app.app.service(Live);
 
-beforeAll(() => install(forum.app, definePlugin({
-  id: 'bell',
-  setup(_services, plugin) {
-    const ring = (name: string, visible: (viewer: Viewer) => boolean): void => plugin.extend(signals, {
-      name,
-      visible: (_data, viewer) => {
-        asked.push(viewer.username);
-        return visible(viewer);
+beforeAll(() =>
+  install(
+    forum.app,
+    definePlugin({
+      id: 'bell',
+      setup(_services, plugin) {
+        const ring = (name: string, visible: (viewer: Viewer) => boolean): void =>
+          plugin.extend(signals, {
+            name,
+            visible: (_data, viewer) => {
+              asked.push(viewer.username);
+              return visible(viewer);
+            },
+          });
+        ring('bell', () => true);
+        ring('staff-bell', isStaff);
+        ring('broken-bell', () => {
+          throw new Error('the bell has no tongue');
+        });
       },
-    });
-    ring('bell', () => true);
-    ring('staff-bell', isStaff);
-    ring('broken-bell', () => {
-      throw new Error('the bell has no tongue');
-    });
-  },
-})));
+    }),
+  ),
+);
 
 describe('a signal', () => {
   test('reaches all who may hear it, without a place in the log', async () => {
@@ -35,12 +41,17 @@ describe('a signal', () => {
     await using guest = await listen(forum.app, undefined);
     live().send('staff-bell', { n: 1 });
     live().send('bell', { n: 2 });
-    for (const stream of [member, staff, guest]) await expect.poll(() => stream.signals.at(-1)).toEqual({ event: 'bell', id: undefined, data: { n: 2 } });
+    for (const stream of [member, staff, guest])
+      await expect.poll(() => stream.signals.at(-1)).toEqual({ event: 'bell', id: undefined, data: { n: 2 } });
     expect([member, staff, guest].map((stream) => stream.signals.length)).toEqual([1, 2, 1]);
   });
 
   test('asks once for all viewers of equal rights', async () => {
-    const streams = await Promise.all([forum.as.ada, forum.as.ada, forum.as.bob, forum.as.mia, undefined, undefined].map((client) => listen(forum.app, client)));
+    const streams = await Promise.all(
+      [forum.as.ada, forum.as.ada, forum.as.bob, forum.as.mia, undefined, undefined].map((client) =>
+        listen(forum.app, client),
+      ),
+    );
     asked.length = 0;
     live().send('bell', {});
     for (const stream of streams) await expect.poll(() => stream.signals.length).toBe(1);
@@ -76,7 +87,9 @@ describe('a signal', () => {
     live().send('bell', {});
     await expect.poll(() => stream.signals.length).toBe(1);
     expect(stream.signals[0]!.event).toBe('bell');
-    expect(forum.app.lines.some(({ signal, message }) => signal === 'unheard-of' && message.includes('no plugin has added'))).toBe(true);
+    expect(
+      forum.app.lines.some(({ signal, message }) => signal === 'unheard-of' && message.includes('no plugin has added')),
+    ).toBe(true);
   });
 
   test('no longer reaches who lost the right to hear it, nor who is no longer a member', async () => {

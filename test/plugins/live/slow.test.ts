@@ -13,7 +13,13 @@ const MUCH = 40;
 
 test('a reader that takes nothing is cut off, and the others hear all', async () => {
   await using forum = await startApp();
-  await install(forum, definePlugin({ id: 'horn', setup: (_services, plugin) => plugin.extend(signals, { name: 'horn', visible: () => true }) }));
+  await install(
+    forum,
+    definePlugin({
+      id: 'horn',
+      setup: (_services, plugin) => plugin.extend(signals, { name: 'horn', visible: () => true }),
+    }),
+  );
   const slow = connect(Number(new URL(forum.url).port), '127.0.0.1');
   slow.on('error', () => undefined);
   slow.write('GET /api/live?events=horn HTTP/1.1\r\nHost: forum.test\r\n\r\n');

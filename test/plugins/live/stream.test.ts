@@ -13,7 +13,11 @@ const quiet = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 
 describe('a stream', () => {
   test('is told of what happens, as webhooks are, under its position in the log', async () => {
     await using stream = await listen(forum.app, forum.as.ada);
-    expect([stream.status, stream.headers.get('content-type'), stream.headers.get('cache-control')]).toEqual([200, 'text/event-stream; charset=utf-8', 'no-cache, no-transform']);
+    expect([stream.status, stream.headers.get('content-type'), stream.headers.get('cache-control')]).toEqual([
+      200,
+      'text/event-stream; charset=utf-8',
+      'no-cache, no-transform',
+    ]);
     const { id } = await forum.start('bob', 'Told at once');
     const post = await forum.reply('bob', id, 'Hear, hear');
     await stream.until(2);
@@ -34,7 +38,11 @@ describe('a stream', () => {
     for (const stream of [member, guest]) await stream.until(1);
     await staff.until(2);
     const titles = (stream: typeof staff) => stream.heard.map(({ data }) => data.data.discussion.title);
-    expect([titles(staff), titles(member), titles(guest)]).toEqual([['For staff', 'For all'], ['For all'], ['For all']]);
+    expect([titles(staff), titles(member), titles(guest)]).toEqual([
+      ['For staff', 'For all'],
+      ['For all'],
+      ['For all'],
+    ]);
     // However little was told, all of them go on from the same place.
     expect(new Set([staff.last, member.last, guest.last]).size).toBe(1);
   });
@@ -75,12 +83,21 @@ describe('a stream', () => {
   test('is refused to a bad token, and opens for the owner of a good one', async () => {
     await using bad = await listen(forum.app, undefined, '', { authorization: 'Bearer parley_nothing' });
     expect(bad.status).toBe(401);
-    const { token } = expectStatus(await forum.as.mia.request('POST', '/settings/security/api-token', { json: { password: 'Plain-Sailing-42' }, headers: { accept: 'application/json' } }), 200).body;
+    const { token } = expectStatus(
+      await forum.as.mia.request('POST', '/settings/security/api-token', {
+        json: { password: 'Plain-Sailing-42' },
+        headers: { accept: 'application/json' },
+      }),
+      200,
+    ).body;
     await using good = await listen(forum.app, undefined, '', { authorization: `Bearer ${token}` });
     await forum.start('mia', 'By token', 'staff');
     await good.until(1);
     expect(good.heard[0]!.data.data.discussion.title).toBe('By token');
-    await forum.as.mia.request('POST', '/settings/security/api-token/revoke', { json: { password: 'Plain-Sailing-42' }, headers: { accept: 'application/json' } });
+    await forum.as.mia.request('POST', '/settings/security/api-token/revoke', {
+      json: { password: 'Plain-Sailing-42' },
+      headers: { accept: 'application/json' },
+    });
     await forum.start('mia', 'After the token', 'staff');
     await expect.poll(() => good.ended).toBe(true);
     expect(good.heard).toHaveLength(1);
@@ -88,21 +105,31 @@ describe('a stream', () => {
 
   test('answers HEAD without a body, and other methods with what it takes', async () => {
     const head = await forum.guest.request('HEAD', '/api/live');
-    expect([head.status, head.headers.get('content-type'), head.text]).toEqual([200, 'text/event-stream; charset=utf-8', '']);
+    expect([head.status, head.headers.get('content-type'), head.text]).toEqual([
+      200,
+      'text/event-stream; charset=utf-8',
+      '',
+    ]);
     expect((await forum.as.ada.post('/api/live')).status).toBe(405);
   });
 
   test('is one of so many for a member, and for an address of guests', async () => {
     const open = await Promise.all(Array.from({ length: 3 }, () => listen(forum.app, forum.as.bob)));
     await using more = await listen(forum.app, forum.as.bob);
-    expect([open.map(({ status }) => status), more.status, more.headers.get('retry-after')]).toEqual([[200, 200, 200], 429, '60']);
+    expect([open.map(({ status }) => status), more.status, more.headers.get('retry-after')]).toEqual([
+      [200, 200, 200],
+      429,
+      '60',
+    ]);
     await using another = await listen(forum.app, forum.as.ada);
     expect(another.status).toBe(200);
     open[0]!.close();
-    await expect.poll(async () => {
-      await using again = await listen(forum.app, forum.as.bob);
-      return again.status;
-    }).toBe(200);
+    await expect
+      .poll(async () => {
+        await using again = await listen(forum.app, forum.as.bob);
+        return again.status;
+      })
+      .toBe(200);
     for (const stream of open) stream.close();
     const guests = await Promise.all(Array.from({ length: 3 }, () => listen(forum.app, undefined)));
     expect((await forum.guest.get('/api/live')).status).toBe(429);
@@ -124,7 +151,14 @@ describe('a reader that comes back', () => {
     await using after = await listen(forum.app, forum.as.ada, '', { 'last-event-id': before.last });
     await forum.reply('bob', id, 'Afterwards');
     await after.until(6);
-    expect(after.heard.map(({ data }) => data.data.post.content)).toEqual(['Missed 0', 'Missed 1', 'Missed 2', 'Missed 3', 'Missed 4', 'Afterwards']);
+    expect(after.heard.map(({ data }) => data.data.post.content)).toEqual([
+      'Missed 0',
+      'Missed 1',
+      'Missed 2',
+      'Missed 3',
+      'Missed 4',
+      'Afterwards',
+    ]);
     await using byQuery = await listen(forum.app, forum.as.ada, `?after=${before.last}&events=post.created`);
     await byQuery.until(6);
     expect(byQuery.heard.map(({ id: at }) => at)).toEqual(after.heard.map(({ id: at }) => at));
@@ -160,7 +194,9 @@ describe('a reader that comes back', () => {
       await stream.until(1);
       expect(stream.heard).toEqual([{ event: 'reset', id: String(newest), data: { position: newest } }]);
     }
-    await forum.app.app.data.all(sql`insert into event_log (id, event, created_at, data) select gen_random_uuid(), 'no.such', now(), '{}' from generate_series(1, 1200)`);
+    await forum.app.app.data.all(
+      sql`insert into event_log (id, event, created_at, data) select gen_random_uuid(), 'no.such', now(), '{}' from generate_series(1, 1200)`,
+    );
     await using stream = await listen(forum.app, forum.as.ada, '', { 'last-event-id': String(newest) });
     await stream.until(1);
     expect(stream.names()).toEqual(['reset']);

@@ -3,7 +3,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TestApp } from '#test';
 
-/** A mail as it left: the lines before the first empty one by lower-case name, and what follows, transfer encoding undone. */
+/**
+ * A mail as it left: the lines before the first empty one by lower-case name, and what follows, transfer encoding
+ * undone.
+ */
 export interface SentMail {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -12,13 +15,20 @@ export interface SentMail {
 export function readMail(source: string): SentMail {
   const [head = '', ...rest] = source.split('\r\n\r\n');
   const lines = head.replace(/\r\n[ \t]+/g, ' ').split('\r\n');
-  const headers = Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]));
+  const headers = Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
+  );
   return { headers, body: decode(rest.join('\r\n\r\n')) };
 }
 
 /** Quoted-printable as far as tests need it: soft line ends and UTF-8. */
 const decode = (text: string): string =>
-  Buffer.from(text.replace(/=\r\n/g, '').replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))), 'latin1').toString('utf8');
+  Buffer.from(
+    text
+      .replace(/=\r\n/g, '')
+      .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+    'latin1',
+  ).toString('utf8');
 
 /** The mails that lie in the data directory, oldest first. */
 export async function mailsOf({ app }: TestApp): Promise<readonly SentMail[]> {
@@ -70,11 +80,14 @@ export async function startMailServer(): Promise<MailServer> {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const mail: MailServer = {
-    url: `smtp://127.0.0.1:${(server.address() as { port: number }).port}`, received, answers: {},
-    close: () => new Promise((resolve) => {
-      for (const socket of open) socket.destroy();
-      server.close(() => resolve());
-    }),
+    url: `smtp://127.0.0.1:${(server.address() as { port: number }).port}`,
+    received,
+    answers: {},
+    close: () =>
+      new Promise((resolve) => {
+        for (const socket of open) socket.destroy();
+        server.close(() => resolve());
+      }),
   };
   return mail;
 }

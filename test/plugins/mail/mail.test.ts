@@ -17,7 +17,8 @@ const smtp = async (smtpUrl: string): Promise<void> => {
   app = await startApp({ environment: { smtpUrl, mailFrom: 'quay@forum.test' } });
   [mail, data] = [app.app.service(Mail), app.app.service(Data)];
 };
-const refusals = () => data.all(sql<{ refusal: number }>`select refusal from mail_message where refusal is not null order by refusal`);
+const refusals = () =>
+  data.all(sql<{ refusal: number }>`select refusal from mail_message where refusal is not null order by refusal`);
 
 beforeAll(async () => {
   [app, server] = [await startApp(), await startMailServer()];
@@ -31,14 +32,27 @@ afterAll(async () => {
 describe('without a server', () => {
   test('each mail becomes a file with both forms of the letter', async () => {
     const made = letter({
-      title: 'Grüße <b>', paragraphs: ['Tom & Jerry'], action: { label: 'Open', href: 'http://forum.test/d/1?a=1&b=2' }, reason: 'You asked.', end: { label: 'Stop', href: 'http://forum.test/stop' },
+      title: 'Grüße <b>',
+      paragraphs: ['Tom & Jerry'],
+      action: { label: 'Open', href: 'http://forum.test/d/1?a=1&b=2' },
+      reason: 'You asked.',
+      end: { label: 'Stop', href: 'http://forum.test/stop' },
     });
-    await mail.send({ to: 'ada@forum.test', subject: 'Hello\r\nBcc: eve@forum.test', ...made, unsubscribe: 'http://forum.test/stop' });
+    await mail.send({
+      to: 'ada@forum.test',
+      subject: 'Hello\r\nBcc: eve@forum.test',
+      ...made,
+      unsubscribe: 'http://forum.test/stop',
+    });
     await vi.waitFor(async () => expect(await mailsOf(app)).toHaveLength(1), PATIENCE);
     const [{ headers, body } = { headers: {}, body: '' }] = await mailsOf(app);
     expect(headers).toMatchObject({
-      to: 'ada@forum.test', from: 'Test forum <noreply@forum.test>', 'list-unsubscribe': '<http://forum.test/stop>', 'list-unsubscribe-post': 'List-Unsubscribe=One-Click',
-      'auto-submitted': 'auto-generated', date: 'Thu, 15 Jan 2026 12:00:00 +0000',
+      to: 'ada@forum.test',
+      from: 'Test forum <noreply@forum.test>',
+      'list-unsubscribe': '<http://forum.test/stop>',
+      'list-unsubscribe-post': 'List-Unsubscribe=One-Click',
+      'auto-submitted': 'auto-generated',
+      date: 'Thu, 15 Jan 2026 12:00:00 +0000',
     });
     expect(headers).not.toHaveProperty('bcc');
     expect(body).toContain('Grüße <b>\r\n\r\nTom & Jerry');
@@ -48,7 +62,13 @@ describe('without a server', () => {
 
   test('equal keys are sent once, and many mails cost no more statements than one', async () => {
     const before = (await mailsOf(app)).length;
-    const some = (count: number) => Array.from({ length: count }, (_, at) => ({ to: `m${at}@forum.test`, subject: 'Many', text: 'x', key: `many:${at}` }));
+    const some = (count: number) =>
+      Array.from({ length: count }, (_, at) => ({
+        to: `m${at}@forum.test`,
+        subject: 'Many',
+        text: 'x',
+        key: `many:${at}`,
+      }));
     const one = await app.statements(() => mail.send(...some(1)));
     await vi.waitFor(async () => expect((await mailsOf(app)).length).toBe(before + 1), PATIENCE);
     expect(await app.statements(() => mail.send(...some(5)))).toBe(one);
@@ -64,7 +84,11 @@ describe('without a server', () => {
     });
     await expect(failing).rejects.toThrow('on purpose');
     await mail.send({ to: 'ada@forum.test', subject: 'After all', text: 'x', key: 'never' });
-    await vi.waitFor(async () => expect((await mailsOf(app)).slice(before).map(({ headers }) => headers['subject'])).toEqual(['After all']), PATIENCE);
+    await vi.waitFor(
+      async () =>
+        expect((await mailsOf(app)).slice(before).map(({ headers }) => headers['subject'])).toEqual(['After all']),
+      PATIENCE,
+    );
   });
 });
 
@@ -73,14 +97,23 @@ describe('with a server', () => {
 
   test('mails go there, from the address that the environment names', async () => {
     await mail.send({ to: 'ada@forum.test', subject: 'Over the wire', text: '.begins with a full stop' });
-    await vi.waitFor(() => expect(server.received.map(({ headers }) => headers['subject'])).toEqual(['Over the wire']), PATIENCE);
+    await vi.waitFor(
+      () => expect(server.received.map(({ headers }) => headers['subject'])).toEqual(['Over the wire']),
+      PATIENCE,
+    );
     expect(server.received[0]?.headers['from']).toBe('Test forum <quay@forum.test>');
   });
 
   test('a mail that is refused for now is sent when the server takes it', async () => {
     server.answers = { 'RCPT TO': '450 4.2.1 <ada@forum.test> come back' };
     await mail.send({ to: 'ada@forum.test', subject: 'Patience', text: 'x' });
-    await vi.waitFor(async () => expect(await data.all(sql`select error from job where listener = 'mail/job:deliver'`)).toEqual([{ error: 'the mail server refused for now (450)' }]), PATIENCE);
+    await vi.waitFor(
+      async () =>
+        expect(await data.all(sql`select error from job where listener = 'mail/job:deliver'`)).toEqual([
+          { error: 'the mail server refused for now (450)' },
+        ]),
+      PATIENCE,
+    );
     server.answers = {};
     await vi.waitFor(() => expect(server.received.at(-1)?.headers['subject']).toBe('Patience'), PATIENCE);
     expect(await refusals()).toEqual([]);
@@ -91,13 +124,22 @@ describe('with a server', () => {
     await mail.send({ to: 'nobody@forum.test', subject: 'Nobody there', text: 'x' });
     await vi.waitFor(async () => expect(await refusals()).toEqual([{ refusal: 550 }]), PATIENCE);
     server.answers = {};
-    await vi.waitFor(async () => expect(await data.all(sql`select 1 from job where listener = 'mail/job:deliver'`)).toEqual([]), PATIENCE);
+    await vi.waitFor(
+      async () => expect(await data.all(sql`select 1 from job where listener = 'mail/job:deliver'`)).toEqual([]),
+      PATIENCE,
+    );
   });
 
   test('a refused sender is the forum’s own fault, so the mail waits', async () => {
     server.answers = { 'MAIL FROM': '553 not you' };
     await mail.send({ to: 'ada@forum.test', subject: 'Mended', text: 'x' });
-    await vi.waitFor(async () => expect(await data.all(sql`select error from job where listener = 'mail/job:deliver'`)).toEqual([{ error: 'the mail server refused for now (553)' }]), PATIENCE);
+    await vi.waitFor(
+      async () =>
+        expect(await data.all(sql`select error from job where listener = 'mail/job:deliver'`)).toEqual([
+          { error: 'the mail server refused for now (553)' },
+        ]),
+      PATIENCE,
+    );
     server.answers = {};
     await vi.waitFor(() => expect(server.received.at(-1)?.headers['subject']).toBe('Mended'), PATIENCE);
   });
@@ -106,8 +148,18 @@ describe('with a server', () => {
 test('addresses and texts are in no log, job or table', async () => {
   await smtp('smtp://127.0.0.1:1');
   await mail.send({ to: 'secret@forum.test', subject: 'Secret', text: 'A secret link' });
-  await vi.waitFor(async () => expect(await data.all(sql`select error from job where listener = 'mail/job:deliver'`)).toEqual([{ error: expect.stringContaining('could not be reached') }]), PATIENCE);
-  const kept = JSON.stringify([await data.all(sql`select * from job`), await data.all(sql`select * from mail_message`), app.lines]);
+  await vi.waitFor(
+    async () =>
+      expect(await data.all(sql`select error from job where listener = 'mail/job:deliver'`)).toEqual([
+        { error: expect.stringContaining('could not be reached') },
+      ]),
+    PATIENCE,
+  );
+  const kept = JSON.stringify([
+    await data.all(sql`select * from job`),
+    await data.all(sql`select * from mail_message`),
+    app.lines,
+  ]);
   for (const word of ['secret@', 'secret link', 'ada@forum.test', 'Patience']) expect(kept).not.toContain(word);
 });
 
@@ -124,33 +176,69 @@ test('what waits is sealed anew when the root secret is replaced', async () => {
 
 test('a mail server that an earlier version stored is not used; the start says which variable takes its place', async () => {
   await using before = await startApp();
-  await before.app.data.all(sql`insert into setting (key, value) values ('mail.smtp_url', '"v1.sealed"'), ('security.trusted_proxies', '["10.0.0.1"]'), ('webhooks.allowed_hosts', '["inside"]')`);
+  await before.app.data.all(
+    sql`insert into setting (key, value) values ('mail.smtp_url', '"v1.sealed"'), ('security.trusted_proxies', '["10.0.0.1"]'), ('webhooks.allowed_hosts', '["inside"]')`,
+  );
   await before.app.close();
   const { dataDir, databaseUrl } = before.app.environment;
-  await using after = await startApp({ environment: { dataDir, databaseUrl, trustedProxies: ['10.0.0.2'], given: new Set(['TRUSTED_PROXIES']) } });
-  const told = after.lines.filter(({ variable }) => variable !== undefined).map(({ level, setting, variable }) => [level, setting, variable]);
-  expect(told).toEqual([['warn', 'mail.smtp_url', 'SMTP_URL'], ['warn', 'webhooks.allowed_hosts', 'WEBHOOKS_ALLOWED_HOSTS']]);
+  await using after = await startApp({
+    environment: { dataDir, databaseUrl, trustedProxies: ['10.0.0.2'], given: new Set(['TRUSTED_PROXIES']) },
+  });
+  const told = after.lines
+    .filter(({ variable }) => variable !== undefined)
+    .map(({ level, setting, variable }) => [level, setting, variable]);
+  expect(told).toEqual([
+    ['warn', 'mail.smtp_url', 'SMTP_URL'],
+    ['warn', 'webhooks.allowed_hosts', 'WEBHOOKS_ALLOWED_HOSTS'],
+  ]);
   const printed: string[] = [];
   const found = runCommand(after.app, ['doctor'], { print: (line: string) => void printed.push(line) } as never);
   await expect(found).rejects.toThrow('2 problems found');
-  expect(printed.join('\n')).toContain('the stored setting mail.smtp_url is not read any more; set SMTP_URL in the environment in its place');
+  expect(printed.join('\n')).toContain(
+    'the stored setting mail.smtp_url is not read any more; set SMTP_URL in the environment in its place',
+  );
   await after.app.service(Mail).send({ to: 'ada@forum.test', subject: 'Into a file', text: 'x' });
-  await vi.waitFor(async () => expect((await mailsOf(after)).map(({ headers }) => headers['subject'])).toEqual(['Into a file']), PATIENCE);
+  await vi.waitFor(
+    async () => expect((await mailsOf(after)).map(({ headers }) => headers['subject'])).toEqual(['Into a file']),
+    PATIENCE,
+  );
 });
 
 test('the panel shows what the environment says, without the password, and takes nothing of it', async () => {
-  const environment = { smtpUrl: 'smtps://forum:sesame%40open@mail.example.org', mailFrom: 'quay@forum.test', trustedProxies: ['10.0.0.0/8'], allowedHosts: ['inside.example'] };
+  const environment = {
+    smtpUrl: 'smtps://forum:sesame%40open@mail.example.org',
+    mailFrom: 'quay@forum.test',
+    trustedProxies: ['10.0.0.0/8'],
+    allowedHosts: ['inside.example'],
+  };
   await using own = await startApp({ environment });
   const account = { username: 'root', email: 'root@forum.test', password: 'Plain-Sailing-42', groupId: 'admin' };
   await own.app.service(Accounts).create(account);
   const client = own.client();
   await client.login(account.username, account.password);
   const page = await client.get('/admin/settings');
-  for (const word of ['SMTP_URL', 'smtps://forum:…@mail.example.org', 'quay@forum.test', '10.0.0.0/8', 'inside.example', '80, 443']) expect(page.text).toContain(word);
+  for (const word of [
+    'SMTP_URL',
+    'smtps://forum:…@mail.example.org',
+    'quay@forum.test',
+    '10.0.0.0/8',
+    'inside.example',
+    '80, 443',
+  ])
+    expect(page.text).toContain(word);
   expect(page.text).not.toContain('sesame');
   const asJson = { accept: 'application/json' };
-  expect((await client.get('/admin/settings', asJson)).body.environment).toContainEqual({ variable: 'TRUSTED_PROXIES', value: '10.0.0.0/8' });
-  for (const [key, value] of Object.entries({ 'mail.smtp_url': 'smtp://evil.example', 'mail.from': 'a@b.example', 'security.trusted_proxies': ['0.0.0.0/0'], 'webhooks.allowed_hosts': ['169.254.169.254'], 'webhooks.allowed_ports': [22] })) {
+  expect((await client.get('/admin/settings', asJson)).body.environment).toContainEqual({
+    variable: 'TRUSTED_PROXIES',
+    value: '10.0.0.0/8',
+  });
+  for (const [key, value] of Object.entries({
+    'mail.smtp_url': 'smtp://evil.example',
+    'mail.from': 'a@b.example',
+    'security.trusted_proxies': ['0.0.0.0/0'],
+    'webhooks.allowed_hosts': ['169.254.169.254'],
+    'webhooks.allowed_ports': [22],
+  })) {
     const refused = await client.post('/admin/settings/save', { [key]: value }, asJson);
     expect([key, refused.status, refused.body.details[0].field]).toEqual([key, 400, key]);
   }

@@ -7,7 +7,10 @@ import { SWELLING } from './hostile.ts';
 
 const waves = definePlugin({
   id: 'waves',
-  setup: (_services, plugin) => plugin.on(markdownHtml, (html) => html.replaceAll('(wave)', '<em onclick="x()">~</em>').replaceAll('(sea)', '<b>~</b>'.repeat(400_000))),
+  setup: (_services, plugin) =>
+    plugin.on(markdownHtml, (html) =>
+      html.replaceAll('(wave)', '<em onclick="x()">~</em>').replaceAll('(sea)', '<b>~</b>'.repeat(400_000)),
+    ),
 });
 /** Takes long to judge. */
 const SLOW = '(sea)';
@@ -36,13 +39,20 @@ const guest = (address = `192.0.2.${++guests}`) => {
 describe('POST /api/markdown/parse', () => {
   it('renders for everybody, without a forgery token', async () => {
     const answer = await preview('# Hello\n\n<script>alert(1)</script> **you**');
-    expect([answer.status, answer.body]).toEqual([200, {
-      success: true, html: '<h3 dir="auto">Hello</h3>\n<p dir="auto">&lt;script&gt;alert(1)&lt;/script&gt; <strong>you</strong></p>\n',
-    }]);
+    expect([answer.status, answer.body]).toEqual([
+      200,
+      {
+        success: true,
+        html: '<h3 dir="auto">Hello</h3>\n<p dir="auto">&lt;script&gt;alert(1)&lt;/script&gt; <strong>you</strong></p>\n',
+      },
+    ]);
   });
 
   it('takes up to 8 KiB of guests and up to 64 KiB of members, counted in bytes', async () => {
-    for (const [ask, kib] of [[preview, 8], [await member(), 64]] as const) {
+    for (const [ask, kib] of [
+      [preview, 8],
+      [await member(), 64],
+    ] as const) {
       expect((await ask('é'.repeat(kib * 512))).status).toBe(200);
       for (const content of ['é'.repeat(kib * 512) + 'a', 7, undefined]) {
         const { status, body } = await ask(content);
@@ -54,17 +64,33 @@ describe('POST /api/markdown/parse', () => {
   });
 
   it('lets guests at one address have one preview at a time, and others theirs', async () => {
-    const answers = await Promise.all([guest('2001:db8::1')(SLOW), guest('2001:db8::2')(SLOW), guest('2001:db8:0:1::1')('*hi*')]);
+    const answers = await Promise.all([
+      guest('2001:db8::1')(SLOW),
+      guest('2001:db8::2')(SLOW),
+      guest('2001:db8:0:1::1')('*hi*'),
+    ]);
     const [refused] = answers.slice(0, 2).filter(({ status }) => status === 429);
-    expect(refused?.body).toMatchObject({ code: 'rate_limited', error: expect.stringContaining('one preview at a time') });
+    expect(refused?.body).toMatchObject({
+      code: 'rate_limited',
+      error: expect.stringContaining('one preview at a time'),
+    });
     expect(refused?.headers.get('retry-after')).toBe('1');
     expect(answers[2]?.body.html).toContain('<em>hi</em>');
     expect((await guest('2001:db8::1')('*again*')).status).toBe(200);
   });
 
   it('refuses what takes long of guests, and goes on with the next', async () => {
-    const [slow, ...others] = await Promise.all([guest()(SLOW), guest()('one'), guest()('two'), guest()(SLOW), guest()('three')]);
-    expect([slow.status, slow.body.details]).toEqual([400, [{ field: 'content', message: 'is too intricate to be shown; simplify it' }]]);
+    const [slow, ...others] = await Promise.all([
+      guest()(SLOW),
+      guest()('one'),
+      guest()('two'),
+      guest()(SLOW),
+      guest()('three'),
+    ]);
+    expect([slow.status, slow.body.details]).toEqual([
+      400,
+      [{ field: 'content', message: 'is too intricate to be shown; simplify it' }],
+    ]);
     expect(others.map(({ status }) => status)).toEqual([200, 200, 400, 200]);
   });
 
@@ -72,7 +98,8 @@ describe('POST /api/markdown/parse', () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => guest()(SLOW)));
     const refused = answers.filter(({ status }) => status === 503);
     expect(refused.length).toBeGreaterThan(0);
-    for (const { headers, body } of refused) expect([headers.get('retry-after'), body.code]).toEqual(['2', 'unavailable']);
+    for (const { headers, body } of refused)
+      expect([headers.get('retry-after'), body.code]).toEqual(['2', 'unavailable']);
     expect((await guest()('*calm*')).status).toBe(200);
   });
 
@@ -84,7 +111,10 @@ describe('POST /api/markdown/parse', () => {
     const post = `*posted* ${'word '.repeat(1_000)}`;
     // All threads are up, so that what is compared is who waits for whom.
     await Promise.all([ask(post), guest()('x'), markdown.render(post)]);
-    const previews = [...Array.from({ length: 6 }, () => named('guest', guest()(SLOW))), ...SWELLING.slice(6, 9).map((content) => named('member', ask(content)))];
+    const previews = [
+      ...Array.from({ length: 6 }, () => named('guest', guest()(SLOW))),
+      ...SWELLING.slice(6, 9).map((content) => named('member', ask(content))),
+    ];
     await new Promise((resolve) => setTimeout(resolve, 50));
     await named('post', markdown.render(post));
     await Promise.all(previews);
@@ -108,7 +138,11 @@ describe('POST /api/markdown/parse', () => {
   it('has a rate of its own', async () => {
     await forum.app.service(Settings).set({ 'markdown.rate_limit': 1 });
     const guest = forum.client({ 'x-forwarded-for': '192.0.2.40' });
-    const statuses = [await guest.post('/api/markdown/parse', { content: 'a' }), await guest.post('/api/markdown/parse', { content: 'a' }), await guest.get('/api/version')].map(({ status }) => status);
+    const statuses = [
+      await guest.post('/api/markdown/parse', { content: 'a' }),
+      await guest.post('/api/markdown/parse', { content: 'a' }),
+      await guest.get('/api/version'),
+    ].map(({ status }) => status);
     expect(statuses).toEqual([200, 429, 200]);
   });
 });

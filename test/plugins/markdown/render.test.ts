@@ -13,9 +13,11 @@ const render = (source: string): Promise<string> => renderer.render(source);
 describe('Markdown', () => {
   it('leaves the first two levels of headings to the page, and no level out below them', async () => {
     expect(await render('# One\n\n## Two\n\n#### Four\n\n###### Six')).toBe(
-      '<h3 dir="auto">One</h3>\n<h4 dir="auto">Two</h4>\n<h5 dir="auto">Four</h5>\n<h6 dir="auto">Six</h6>\n');
+      '<h3 dir="auto">One</h3>\n<h4 dir="auto">Two</h4>\n<h5 dir="auto">Four</h5>\n<h6 dir="auto">Six</h6>\n',
+    );
     expect(await render('## Two\n\n### Three\n\n## Two\n\n# One')).toBe(
-      '<h3 dir="auto">Two</h3>\n<h4 dir="auto">Three</h4>\n<h3 dir="auto">Two</h3>\n<h3 dir="auto">One</h3>\n');
+      '<h3 dir="auto">Two</h3>\n<h4 dir="auto">Three</h4>\n<h3 dir="auto">Two</h3>\n<h3 dir="auto">One</h3>\n',
+    );
   });
 
   it('keeps line breaks, as people write them', async () => {
@@ -31,7 +33,8 @@ describe('Markdown', () => {
 
   it('shows code as it is, left to right, with its language as a class', async () => {
     expect(await render('```TypeScript {1}\nif (a < b && c) "x";\n```')).toBe(
-      '<pre dir="ltr" tabindex="0"><code class="language-typescript">if (a &lt; b &amp;&amp; c) "x";\n</code></pre>\n');
+      '<pre dir="ltr" tabindex="0"><code class="language-typescript">if (a &lt; b &amp;&amp; c) "x";\n</code></pre>\n',
+    );
   });
 
   it('aligns columns by class, never by style', async () => {
@@ -42,7 +45,9 @@ describe('Markdown', () => {
   });
 
   it('shows HTML as text', async () => {
-    expect(await render('a <b>bold</b> &amp; <!-- hidden -->')).toBe('<p dir="auto">a &lt;b&gt;bold&lt;/b&gt; &amp; &lt;!-- hidden --&gt;</p>\n');
+    expect(await render('a <b>bold</b> &amp; <!-- hidden -->')).toBe(
+      '<p dir="auto">a &lt;b&gt;bold&lt;/b&gt; &amp; &lt;!-- hidden --&gt;</p>\n',
+    );
   });
 
   it('shows tasks as signs', async () => {
@@ -52,12 +57,15 @@ describe('Markdown', () => {
 
 describe('a link', () => {
   it('to another host tells search engines not to count it', async () => {
-    expect(await render('[x](https://other.example/y)')).toContain('<a href="https://other.example/y" rel="nofollow ugc noopener">x</a>');
+    expect(await render('[x](https://other.example/y)')).toContain(
+      '<a href="https://other.example/y" rel="nofollow ugc noopener">x</a>',
+    );
   });
 
   it('to this site is an ordinary one', async () => {
     expect(await render('[x](/d/3#p2) [y](http://localhost:3000/d/4) <z@other.example>')).toContain(
-      '<a href="/d/3#p2">x</a> <a href="http://localhost:3000/d/4">y</a> <a href="mailto:z@other.example">z@other.example</a>');
+      '<a href="/d/3#p2">x</a> <a href="http://localhost:3000/d/4">y</a> <a href="mailto:z@other.example">z@other.example</a>',
+    );
   });
 
   it('is made of a bare address, but not of a file name', async () => {
@@ -68,43 +76,79 @@ describe('a link', () => {
 
   it('is made of a mention, without the sentence’s full stop', async () => {
     expect(await render('Ask @mira.k. Or (@Otto)!')).toContain(
-      'Ask <a href="/u/mira.k" class="mention">@mira.k</a>. Or (<a href="/u/Otto" class="mention">@Otto</a>)!');
+      'Ask <a href="/u/mira.k" class="mention">@mira.k</a>. Or (<a href="/u/Otto" class="mention">@Otto</a>)!',
+    );
   });
 
   it('is not made of what only looks like a mention', async () => {
-    expect(await render('`@code` [@label](/x) https://other.example/@name a@b.example @x @../up @zoéline')).not.toContain('/u/');
+    expect(
+      await render('`@code` [@label](/x) https://other.example/@name a@b.example @x @../up @zoéline'),
+    ).not.toContain('/u/');
   });
 });
 
 describe('a picture', () => {
   it('of this site or an allowed host is shown, when it comes into view', async () => {
-    expect(await render('![A scarf joint](/uploads/1/a.png "t")')).toContain('<img src="/uploads/1/a.png" alt="A scarf joint" title="t" loading="lazy" decoding="async" />');
+    expect(await render('![A scarf joint](/uploads/1/a.png "t")')).toContain(
+      '<img src="/uploads/1/a.png" alt="A scarf joint" title="t" loading="lazy" decoding="async" />',
+    );
     expect(await render('![x](https://pictures.example/a.png)')).toContain('<img src="https://pictures.example/a.png"');
   });
 
   it.each([
-    '/uploads/1/a.png', '/assets/a.png', 'http://localhost:3000/uploads/1/a.png', '/api/../uploads/1/a.png', 'https://pictures.example/a.png',
+    '/uploads/1/a.png',
+    '/assets/a.png',
+    'http://localhost:3000/uploads/1/a.png',
+    '/api/../uploads/1/a.png',
+    'https://pictures.example/a.png',
   ])('may come from %s', async (address) => {
     expect(await render(`![x](<${address}>)`)).toMatch(/<img src="[^"]*(?:uploads|assets|pictures)/);
   });
 
   it.each([
-    '/api/discussions?x=?&offset=100000', '/a.png', '/logout', '/uploads', '/uploadsx/a.png', '/Uploads/1/a.png', '/uploads/../api/x', '/uploads/%2e%2e/api/x', '/uploads/.%2E/api/x',
-    '/uploads/..%2fapi/x', '/uploads/%252e%252e/api/x', '/uploads/..\\api\\x', '/uploads\\..\\api/x', '/assets/./../api/x', '/\tapi/x', '/uploads/.\t./api/x',
-    'http://localhost:3000/api/x', 'HTTP://LOCALHOST:3000/api/x', 'http://localhost:3000/uploads/../api/x', 'http://localhost:3000/uploads/%2E%2e/api/x',
-    'http://user@localhost:3000/uploads/1/a.png', '//localhost:3000/api/x', '/\\localhost:3000/api/x', 'http://pictures.example/a.png', 'https://pictures.example:444/a.png',
+    '/api/discussions?x=?&offset=100000',
+    '/a.png',
+    '/logout',
+    '/uploads',
+    '/uploadsx/a.png',
+    '/Uploads/1/a.png',
+    '/uploads/../api/x',
+    '/uploads/%2e%2e/api/x',
+    '/uploads/.%2E/api/x',
+    '/uploads/..%2fapi/x',
+    '/uploads/%252e%252e/api/x',
+    '/uploads/..\\api\\x',
+    '/uploads\\..\\api/x',
+    '/assets/./../api/x',
+    '/\tapi/x',
+    '/uploads/.\t./api/x',
+    'http://localhost:3000/api/x',
+    'HTTP://LOCALHOST:3000/api/x',
+    'http://localhost:3000/uploads/../api/x',
+    'http://localhost:3000/uploads/%2E%2e/api/x',
+    'http://user@localhost:3000/uploads/1/a.png',
+    '//localhost:3000/api/x',
+    '/\\localhost:3000/api/x',
+    'http://pictures.example/a.png',
+    'https://pictures.example:444/a.png',
   ])('never comes from %j, written or added by a plugin', async (address) => {
     expect(await render(`![x](<${address}>)`)).not.toContain('<img');
     expect(createSanitiser(rules)(`<img src="${address}">`)).toBe('');
   });
 
   it('of a route of this site is a link under its description', async () => {
-    expect(await render('![list](/api/discussions?x=1)')).toBe('<p dir="auto"><a href="/api/discussions?x=1">list</a></p>\n');
+    expect(await render('![list](/api/discussions?x=1)')).toBe(
+      '<p dir="auto"><a href="/api/discussions?x=1">list</a></p>\n',
+    );
   });
 
   it('of any other host is a link under its description, so that nobody is counted by it', async () => {
-    expect(await render('![Pixel](https://other.example/p.gif)')).toBe('<p dir="auto"><a href="https://other.example/p.gif" rel="nofollow ugc noopener">Pixel</a></p>\n');
-    expect(await render('[![Pixel](https://other.example/p.gif)](/x)')).toBe('<p dir="auto"><a href="/x">Pixel</a></p>\n');
+    expect(await render('![Pixel](https://other.example/p.gif)')).toBe(
+      '<p dir="auto"><a href="https://other.example/p.gif" rel="nofollow ugc noopener">Pixel</a></p>\n',
+    );
+    expect(await render('[![Pixel](https://other.example/p.gif)](/x)')).toBe(
+      '<p dir="auto"><a href="/x">Pixel</a></p>\n',
+    );
   });
 });
 
@@ -113,15 +157,31 @@ describe('stored HTML from before the rules for pictures', () => {
   const judged = (html: string): string => permittedPictures(html, origin);
 
   it('loses the pictures that would call a route of this site, and keeps their descriptions', () => {
-    for (const address of ['/api/x?a=1&amp;b=2', '/a.png', 'http://localhost:3000/logout', '//localhost:3000/api/x', '/uploads/../api/x', '/uploads/%2e%2e/x', '&#x2F;api', 'http://other.example/a.png']) {
-      expect(judged(`<p>a <img src="${address}" alt="my &lt;list&gt;" loading="lazy" /> b</p>`)).toBe('<p>a my &lt;list&gt; b</p>');
+    for (const address of [
+      '/api/x?a=1&amp;b=2',
+      '/a.png',
+      'http://localhost:3000/logout',
+      '//localhost:3000/api/x',
+      '/uploads/../api/x',
+      '/uploads/%2e%2e/x',
+      '&#x2F;api',
+      'http://other.example/a.png',
+    ]) {
+      expect(judged(`<p>a <img src="${address}" alt="my &lt;list&gt;" loading="lazy" /> b</p>`)).toBe(
+        '<p>a my &lt;list&gt; b</p>',
+      );
       expect(judged(`<a href="/x"><IMG alt="" src="${address}"></a>`)).toBe(`<a href="/x">${address}</a>`);
     }
     expect(judged('<p><img alt="x"></p>')).toBe('<p>x</p>');
   });
 
   it('keeps all others as they are, of whatever host', () => {
-    for (const address of ['/uploads/1/a.png', '/assets/a.png', 'http://localhost:3000/uploads/1/a.png', 'https://other.example/a.png?a=1&amp;b=2']) {
+    for (const address of [
+      '/uploads/1/a.png',
+      '/assets/a.png',
+      'http://localhost:3000/uploads/1/a.png',
+      'https://other.example/a.png?a=1&amp;b=2',
+    ]) {
       const html = `<p><img src="${address}" alt="a" width="3" height="4" loading="lazy" /></p>`;
       expect(judged(html)).toBe(html);
     }
@@ -137,24 +197,40 @@ describe('rendering', () => {
 
   it('refuses more than 64 KiB, counted in bytes', async () => {
     await expect(render('é'.repeat(32 * 1024))).resolves.toContain('é');
-    await expect(render('é'.repeat(32 * 1024) + 'a')).rejects.toMatchObject({ status: 400, details: [{ field: 'content' }] });
+    await expect(render('é'.repeat(32 * 1024) + 'a')).rejects.toMatchObject({
+      status: 400,
+      details: [{ field: 'content' }],
+    });
   });
 
   it('refuses a text whose definitions multiply', async () => {
-    await expect(render(`[a]: /${'x'.repeat(2_000)}\n\n${'[a]'.repeat(20_000)}`)).rejects.toMatchObject({ status: 400 });
+    await expect(render(`[a]: /${'x'.repeat(2_000)}\n\n${'[a]'.repeat(20_000)}`)).rejects.toMatchObject({
+      status: 400,
+    });
   });
 
-  it.each(SWELLING.map((source) => [source.slice(0, 12), source] as const))('refuses to make a large page of %j…', async (_, source) => {
-    expect(Buffer.byteLength(source)).toBeLessThanOrEqual(64 * 1024);
-    await expect(render(source)).rejects.toMatchObject({ status: 400, details: [{ field: 'content', message: expect.stringMatching(/10,000 cells|256 KiB|too intricate/) }] });
-  });
+  it.each(SWELLING.map((source) => [source.slice(0, 12), source] as const))(
+    'refuses to make a large page of %j…',
+    async (_, source) => {
+      expect(Buffer.byteLength(source)).toBeLessThanOrEqual(64 * 1024);
+      await expect(render(source)).rejects.toMatchObject({
+        status: 400,
+        details: [{ field: 'content', message: expect.stringMatching(/10,000 cells|256 KiB|too intricate/) }],
+      });
+    },
+  );
 
-  it.each(REPEATING.map((source) => [source.slice(0, 12), source] as const))('bounds what it makes of %j repeated', async (_, source) => {
-    const [result] = await Promise.allSettled([render(source)]);
-    const html = result.status === 'fulfilled' ? result.value : '';
-    expect(Buffer.byteLength(html)).toBeLessThanOrEqual(256 * 1024);
-    expect(result).toMatchObject(result.status === 'fulfilled' ? {} : { reason: { status: 400, details: [{ field: 'content' }] } });
-  });
+  it.each(REPEATING.map((source) => [source.slice(0, 12), source] as const))(
+    'bounds what it makes of %j repeated',
+    async (_, source) => {
+      const [result] = await Promise.allSettled([render(source)]);
+      const html = result.status === 'fulfilled' ? result.value : '';
+      expect(Buffer.byteLength(html)).toBeLessThanOrEqual(256 * 1024);
+      expect(result).toMatchObject(
+        result.status === 'fulfilled' ? {} : { reason: { status: 400, details: [{ field: 'content' }] } },
+      );
+    },
+  );
 
   it('takes tables as large as people make them', async () => {
     const rows = `| one | two | three | four |\n|-|-|-|-|\n${'| a cell | 12 | 34 | 56 |\n'.repeat(1_000)}`;
@@ -162,7 +238,10 @@ describe('rendering', () => {
   });
 
   it('refuses a short text that grows out of proportion like a long one', async () => {
-    await expect(render(`[a]: http://b.cd/${'x'.repeat(1_000)}\n\n${'[a] '.repeat(255)}`)).rejects.toMatchObject({ status: 400, details: [{ field: 'content' }] });
+    await expect(render(`[a]: http://b.cd/${'x'.repeat(1_000)}\n\n${'[a] '.repeat(255)}`)).rejects.toMatchObject({
+      status: 400,
+      details: [{ field: 'content' }],
+    });
   });
 
   it('gives up on what takes too long, and goes on with the next text', async () => {
@@ -180,8 +259,14 @@ describe('rendering', () => {
     const text = 'first *and* last\n\n'.repeat(200);
     await workshop.run({ step: 'parse', text }, { left: 10_000 });
     for (let round = 0; round < 8; round++) {
-      const [first, second] = await Promise.allSettled([workshop.run({ step: 'parse', text }, { left: 1 + (round % 5) }), workshop.run({ step: 'parse', text: `round ${round}` }, { left: 10_000 })]);
-      expect(first.status === 'fulfilled' ? first.value.slice(0, 21) : first.reason.status).toBeOneOf(['<p dir="auto">first <', 400]);
+      const [first, second] = await Promise.allSettled([
+        workshop.run({ step: 'parse', text }, { left: 1 + (round % 5) }),
+        workshop.run({ step: 'parse', text: `round ${round}` }, { left: 10_000 }),
+      ]);
+      expect(first.status === 'fulfilled' ? first.value.slice(0, 21) : first.reason.status).toBeOneOf([
+        '<p dir="auto">first <',
+        400,
+      ]);
       expect(second).toEqual({ status: 'fulfilled', value: `<p dir="auto">round ${round}</p>\n` });
     }
     await workshop.close();
@@ -208,7 +293,10 @@ describe('rendering', () => {
   });
 
   it('sanitises what other plugins add', async () => {
-    const decorated = new Renderer(rules, async (html) => `${html}<span class="code-string evil" onclick="x()">ok</span><script>x()</script>`);
+    const decorated = new Renderer(
+      rules,
+      async (html) => `${html}<span class="code-string evil" onclick="x()">ok</span><script>x()</script>`,
+    );
     expect(await decorated.render('a')).toBe('<p dir="auto">a</p>\n<span class="code-string">ok</span>');
     await decorated.close();
   });
@@ -216,7 +304,9 @@ describe('rendering', () => {
 
 describe('an excerpt', () => {
   it('is the words alone', () => {
-    expect(renderer.excerpt('# Title\n\nSome **bold** [link](/x) and\n`code`.\n\n```\nhidden\n```\n![Alt](/a.png)', 200)).toBe('Title Some bold link and code. Alt');
+    expect(
+      renderer.excerpt('# Title\n\nSome **bold** [link](/x) and\n`code`.\n\n```\nhidden\n```\n![Alt](/a.png)', 200),
+    ).toBe('Title Some bold link and code. Alt');
   });
 
   it('ends at a word, within its length', () => {

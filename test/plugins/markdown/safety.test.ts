@@ -10,22 +10,28 @@ const render = (source: string): string => clean(parse(source));
 
 const TAG = /<(\/?)([a-z][a-z0-9]*)((?: [a-z]+="[^"<>]*")*)( \/)?>/g;
 const ATTRIBUTE = / ([a-z]+)="([^"]*)"/g;
-const TAGS = new Set('p br hr h3 h4 h5 h6 blockquote ul ol li pre code em strong s span a img table thead tbody tr th td'.split(' '));
+const TAGS = new Set(
+  'p br hr h3 h4 h5 h6 blockquote ul ol li pre code em strong s span a img table thead tbody tr th td'.split(' '),
+);
 const ATTRIBUTES = new Set('href src rel alt title class dir start tabindex loading decoding'.split(' '));
 const CLASS = /^(mention|language-[a-z0-9+#-]+|align-(left|center|right)|code-(comment|string|number|keyword))$/;
-const decode = (text: string): string => text.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
+const decode = (text: string): string =>
+  text.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
 
 /** A second opinion that shares nothing with the sanitiser: what is wrong with `html`, if anything. */
 function fault(html: string): string | undefined {
   const rest = html.replace(TAG, '');
-  if (/[<>]/.test(rest)) return `a stray bracket near ${rest.slice(Math.max(0, rest.search(/[<>]/) - 20)).slice(0, 60)}`;
+  if (/[<>]/.test(rest))
+    return `a stray bracket near ${rest.slice(Math.max(0, rest.search(/[<>]/) - 20)).slice(0, 60)}`;
   for (const [, , tag, attributes] of html.matchAll(TAG)) {
     if (!TAGS.has(tag!)) return `the element ${tag}`;
     for (const [, name, raw] of attributes!.matchAll(ATTRIBUTE)) {
       const value = decode(raw!);
       if (!ATTRIBUTES.has(name!)) return `the attribute ${name}`;
-      if (name === 'href' && !/^(https?:\/\/[^@/\\]+(\/|$|\?|#)|mailto:|\/(?![/\\]))/.test(value)) return `a link to ${value}`;
-      if (name === 'src' && !/^(\/(?![/\\])|https?:\/\/(localhost:3000|pictures\.example)\/)/.test(value)) return `a picture from ${value}`;
+      if (name === 'href' && !/^(https?:\/\/[^@/\\]+(\/|$|\?|#)|mailto:|\/(?![/\\]))/.test(value))
+        return `a link to ${value}`;
+      if (name === 'src' && !/^(\/(?![/\\])|https?:\/\/(localhost:3000|pictures\.example)\/)/.test(value))
+        return `a picture from ${value}`;
       if (name === 'class' && !value.split(' ').every((word) => CLASS.test(word))) return `the class ${value}`;
     }
   }
@@ -34,7 +40,7 @@ function fault(html: string): string | undefined {
 
 /** A small generator with a fixed seed: every run tries the same texts. */
 function* numbers(seed: number): Generator<number> {
-  for (let state = seed; ; ) {
+  for (let state = seed; ;) {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
     yield state / 2 ** 32;
   }
@@ -70,9 +76,12 @@ describe('what members write', () => {
     }
   });
 
-  it.each(INTRICATE.map((source) => [source.slice(0, 20), source] as const))('does not grow out of proportion when it begins with %j', (_, source) => {
-    expect(render(source).length).toBeLessThan(64 * 1024 * 8);
-  });
+  it.each(INTRICATE.map((source) => [source.slice(0, 20), source] as const))(
+    'does not grow out of proportion when it begins with %j',
+    (_, source) => {
+      expect(render(source).length).toBeLessThan(64 * 1024 * 8);
+    },
+  );
 
   it('is refused when repeated link definitions would make a huge page of it', () => {
     expect(() => parse(`[a]: /${'x'.repeat(2_000)}\n\n${'[a]'.repeat(20_000)}`)).toThrow('repeat too often');

@@ -8,16 +8,32 @@ import { install, useForum, type Name } from '../discussions/forum.ts';
 const forum = useForum();
 const entries: ModerationEntry[] = [];
 
-beforeAll(async () => install(forum.app, definePlugin({ id: 'test-moderation', setup: (_services, plugin) => plugin.on(acted, ({ entry }) => void entries.push(entry)) })));
+beforeAll(async () =>
+  install(
+    forum.app,
+    definePlugin({
+      id: 'test-moderation',
+      setup: (_services, plugin) => plugin.on(acted, ({ entry }) => void entries.push(entry)),
+    }),
+  ),
+);
 
 const page = async (path: string, name: Name = 'mia') => (await forum.as[name].get(path)).text;
 /** The log hears of things in the background. */
 const logged = async (action: string, about: string): Promise<ModerationEntry> => {
-  const find = () => entries.find((entry) => entry.action === action && [entry.post?.id, entry.discussion?.id, entry.report_id, entry.user_id].includes(about));
+  const find = () =>
+    entries.find(
+      (entry) =>
+        entry.action === action &&
+        [entry.post?.id, entry.discussion?.id, entry.report_id, entry.user_id].includes(about),
+    );
   await vi.waitUntil(find, { timeout: 20_000 });
   return find()!;
 };
-const told = async (name: Name, type: string) => (await forum.as[name].get('/api/notifications')).body.notifications.filter((one: { type: string }) => one.type === type);
+const told = async (name: Name, type: string) =>
+  (await forum.as[name].get('/api/notifications')).body.notifications.filter(
+    (one: { type: string }) => one.type === type,
+  );
 
 describe('the log', () => {
   test('has what moderators do with what others wrote, by whom, whose and why', async () => {
@@ -25,18 +41,30 @@ describe('the log', () => {
     const reply = await forum.reply('bob', id, 'Buy mine');
     expect((await forum.as.mia.delete(`/api/posts/${reply.id}?reason=Advertising`)).status).toBe(200);
     expect(await logged('post.deleted', reply.id)).toMatchObject({
-      actor_id: forum.ids.mia, user_id: forum.ids.bob, reason: 'Advertising', discussion: { id, number, title: 'Keel bolts' }, post: { id: reply.id, number: 2 },
+      actor_id: forum.ids.mia,
+      user_id: forum.ids.bob,
+      reason: 'Advertising',
+      discussion: { id, number, title: 'Keel bolts' },
+      post: { id: reply.id, number: 2 },
     });
     await forum.as.mia.post(`/api/posts/${reply.id}/restore`);
     await logged('post.restored', reply.id);
     await forum.as.mia.put(`/api/posts/${reply.id}`, { content: 'Mine are fine', reason: 'Prices taken out' });
     expect(await logged('post.edited', reply.id)).toMatchObject({ reason: 'Prices taken out' });
-    await forum.as.mia.put(`/api/discussions/${id}`, { title: 'Bolts of keels', category_id: 'help', is_pinned: true, is_locked: true, reason: 'Tidier' });
-    for (const action of ['renamed', 'moved', 'pinned', 'locked']) expect(await logged(`discussion.${action}`, id)).toMatchObject({ reason: 'Tidier', user_id: forum.ids.ada });
+    await forum.as.mia.put(`/api/discussions/${id}`, {
+      title: 'Bolts of keels',
+      category_id: 'help',
+      is_pinned: true,
+      is_locked: true,
+      reason: 'Tidier',
+    });
+    for (const action of ['renamed', 'moved', 'pinned', 'locked'])
+      expect(await logged(`discussion.${action}`, id)).toMatchObject({ reason: 'Tidier', user_id: forum.ids.ada });
     await forum.as.mia.submit(`/d/${number}/delete`, { reason: 'Enough of keels' });
     expect(await logged('discussion.deleted', id)).toMatchObject({ reason: 'Enough of keels' });
     const text = await page('/mod/log');
-    for (const words of ['Advertising', 'Prices taken out', 'Enough of keels', 'Post restored', 'Discussion pinned']) expect(text).toContain(words);
+    for (const words of ['Advertising', 'Prices taken out', 'Enough of keels', 'Post restored', 'Discussion pinned'])
+      expect(text).toContain(words);
     expect(await page('/mod')).toContain('Enough of keels');
   });
 
@@ -49,16 +77,25 @@ describe('the log', () => {
     await forum.as.ada.delete(`/api/discussions/${id}`);
     await forum.as.mia.post(`/api/discussions/${id}/restore`);
     await logged('discussion.restored', id);
-    expect(entries.filter(({ discussion }) => discussion?.id === id).map(({ action }) => action)).toEqual(['discussion.restored']);
+    expect(entries.filter(({ discussion }) => discussion?.id === id).map(({ action }) => action)).toEqual([
+      'discussion.restored',
+    ]);
   });
 
   test('has how reports ended, and what was done to members, each also in the audit log’s terms', async () => {
     const { postId } = await forum.start('ada', 'Reported');
     const { report } = (await forum.as.bob.post('/api/reports', { post_id: postId, reason: 'spam' })).body;
     await forum.as.mia.put(`/api/reports/${report.id}`, { status: 'dismissed', note: 'Harmless' });
-    expect(await logged('report.dismissed', report.id)).toMatchObject({ actor_id: forum.ids.mia, user_id: forum.ids.ada, reason: 'Harmless' });
+    expect(await logged('report.dismissed', report.id)).toMatchObject({
+      actor_id: forum.ids.mia,
+      user_id: forum.ids.ada,
+      reason: 'Harmless',
+    });
     await forum.as.mia.submit('/mod/members/bob/warn', { reason: 'Look twice' });
-    expect(await logged('member.warned', forum.ids.bob)).toMatchObject({ actor_id: forum.ids.mia, reason: 'Look twice' });
+    expect(await logged('member.warned', forum.ids.bob)).toMatchObject({
+      actor_id: forum.ids.mia,
+      reason: 'Look twice',
+    });
     expect(await page('/mod/members/ada')).toContain(`/mod/reports/${report.id}`);
   });
 
@@ -73,7 +110,13 @@ describe('the log', () => {
     expect(first).not.toContain('Warning number 4.');
     expect(first).not.toContain('Look twice');
     expect(await page('/mod/log?action=member.warned&actor=root&member=bob&page=2')).toContain('Warning number 4.');
-    for (const query of ['actor=nobody-here', 'member=ada&action=member.warned', 'action=no.such', 'member=bob%40forum.test']) expect(await page(`/mod/log?${query}`)).not.toContain('Warning number');
+    for (const query of [
+      'actor=nobody-here',
+      'member=ada&action=member.warned',
+      'action=no.such',
+      'member=bob%40forum.test',
+    ])
+      expect(await page(`/mod/log?${query}`)).not.toContain('Warning number');
     expect((await forum.as.mia.get('/mod/log?page=0')).status).toBe(400);
   });
 
@@ -89,7 +132,9 @@ describe('the log', () => {
 
   test('leaves out what a moderator may not read', async () => {
     const group = await forum.app.app.service(Access).saveGroup({ name: 'Owners', level: 'member' });
-    const secret = await forum.app.app.service(Categories).save({ name: 'Owners', view: [group.id], create: 'staff', reply: 'staff' });
+    const secret = await forum.app.app
+      .service(Categories)
+      .save({ name: 'Owners', view: [group.id], create: 'staff', reply: 'staff' });
     const { id } = await forum.start('ada', 'Quicksilver');
     await forum.as.root.put(`/api/discussions/${id}`, { is_locked: true, reason: 'Quiet' });
     await logged('discussion.locked', id);
@@ -109,7 +154,10 @@ describe('whoever it happened to', () => {
     const reply = await forum.reply('bob', id, 'Nonsense');
     await forum.as.mia.delete(`/api/posts/${reply.id}?reason=Not%20kind`);
     await logged('post.deleted', reply.id);
-    await vi.waitUntil(async () => (await told('bob', 'moderation_removed')).some(({ title }: { title: string }) => title === 'Anchors'), { timeout: 20_000 });
+    await vi.waitUntil(
+      async () => (await told('bob', 'moderation_removed')).some(({ title }: { title: string }) => title === 'Anchors'),
+      { timeout: 20_000 },
+    );
     const [one] = await told('bob', 'moderation_removed');
     expect(one).toMatchObject({ title: 'Anchors', actor: null, url: 'http://forum.test/settings/standing' });
     const text = await page('/settings/standing', 'bob');
@@ -117,7 +165,8 @@ describe('whoever it happened to', () => {
     const main = text.slice(text.indexOf('<main'), text.indexOf('</main>'));
     expect(main).not.toContain('mia');
     expect(await page('/settings/standing', 'ada')).not.toContain('Not kind');
-    for (const tab of ['/settings/profile', '/settings/security', '/settings/privacy']) expect(main).toContain(`href="${tab}"`);
+    for (const tab of ['/settings/profile', '/settings/security', '/settings/privacy'])
+      expect(main).toContain(`href="${tab}"`);
     expect(main).toMatch(/href="\/settings\/standing"[^>]* aria-current="page"/);
     expect(await page('/settings/profile', 'ada')).toContain('href="/settings/standing"');
     expect((await forum.guest.get('/settings/standing')).headers.get('location')).toContain('/login');
@@ -130,15 +179,26 @@ describe('whoever it happened to', () => {
       await forum.as.mia.put(`/api/posts/${reply.id}`, { content: `${content} knots` });
       await logged('post.edited', reply.id);
     }
-    const changed = async () => (await told('bob', 'moderation_changed')).filter(({ title }: { title: string }) => title === 'Five knots');
+    const changed = async () =>
+      (await told('bob', 'moderation_changed')).filter(({ title }: { title: string }) => title === 'Five knots');
     await vi.waitUntil(async () => (await changed())[0]?.count === 5, { timeout: 20_000 });
     expect(await changed()).toHaveLength(1);
     expect(await page('/notifications', 'bob')).toContain('Moderators changed what you wrote, 5 times:');
     expect((await page('/settings/standing', 'bob')).match(/Post edited/g)!.length).toBeGreaterThanOrEqual(5);
-    const warned = async () => (await told('ada', 'moderation_member')).map(({ title, count }: { title: string; count: number }) => [title, count]);
-    for (const reason of ['Calm down', 'Calm down again']) await forum.as.mia.submit('/mod/members/ada/warn', { reason });
+    const warned = async () =>
+      (await told('ada', 'moderation_member')).map(({ title, count }: { title: string; count: number }) => [
+        title,
+        count,
+      ]);
+    for (const reason of ['Calm down', 'Calm down again'])
+      await forum.as.mia.submit('/mod/members/ada/warn', { reason });
     await vi.waitUntil(async () => (await warned()).length === 2, { timeout: 20_000 });
-    expect(await warned()).toEqual(expect.arrayContaining([['Calm down', 1], ['Calm down again', 1]]));
+    expect(await warned()).toEqual(
+      expect.arrayContaining([
+        ['Calm down', 1],
+        ['Calm down again', 1],
+      ]),
+    );
   });
 
   test('does not learn the title of what they cannot read any more', async () => {
@@ -147,16 +207,30 @@ describe('whoever it happened to', () => {
     await forum.as.mia.put(`/api/discussions/${id}`, { title: 'Hidden title', category_id: 'staff' });
     await forum.as.mia.delete(`/api/posts/${reply.id}?reason=Moved`);
     await logged('post.deleted', reply.id);
-    await vi.waitUntil(async () => (await told('bob', 'moderation_removed')).some(({ title }: { title: string }) => title === 'something you wrote'), { timeout: 20_000 });
-    for (const path of ['/settings/standing', '/notifications']) expect(await page(path, 'bob')).not.toContain('Hidden title');
+    await vi.waitUntil(
+      async () =>
+        (await told('bob', 'moderation_removed')).some(
+          ({ title }: { title: string }) => title === 'something you wrote',
+        ),
+      { timeout: 20_000 },
+    );
+    for (const path of ['/settings/standing', '/notifications'])
+      expect(await page(path, 'bob')).not.toContain('Hidden title');
   });
 
   test('is told the title of their discussion that was deleted, but not of one that was renamed where they cannot read', async () => {
     const [gone, moved] = [await forum.start('bob', 'My own title'), await forum.start('bob', 'Before')];
     await forum.as.mia.delete(`/api/discussions/${gone.id}?reason=Twice`);
     await forum.as.mia.put(`/api/discussions/${moved.id}`, { title: 'Secret suspicion', category_id: 'staff' });
-    const titles = async () => [...(await told('bob', 'moderation_removed')), ...(await told('bob', 'moderation_changed'))].map(({ title }: { title: string }) => title);
-    await vi.waitUntil(async () => (await titles()).includes('My own title') && (await titles()).includes('something you wrote'), { timeout: 20_000 });
-    for (const path of ['/settings/standing', '/notifications']) expect(await page(path, 'bob')).not.toContain('Secret suspicion');
+    const titles = async () =>
+      [...(await told('bob', 'moderation_removed')), ...(await told('bob', 'moderation_changed'))].map(
+        ({ title }: { title: string }) => title,
+      );
+    await vi.waitUntil(
+      async () => (await titles()).includes('My own title') && (await titles()).includes('something you wrote'),
+      { timeout: 20_000 },
+    );
+    for (const path of ['/settings/standing', '/notifications'])
+      expect(await page(path, 'bob')).not.toContain('Secret suspicion');
   });
 });

@@ -19,18 +19,22 @@ const fresh = async () => {
   await client.login(name, PASSWORD);
   return client;
 };
-const judge = (who: Name, verb: string, form: Record<string, string> = {}, whom = name) => forum.as[who].submit(`/mod/members/${whom}/${verb}`, { reason: 'Rude words', ...form });
+const judge = (who: Name, verb: string, form: Record<string, string> = {}, whom = name) =>
+  forum.as[who].submit(`/mod/members/${whom}/${verb}`, { reason: 'Rude words', ...form });
 
 beforeEach(async () => {
   name = `sailor${++count}`;
-  id = (await forum.app.app.service(Accounts).create({ username: name, email: `${name}@forum.test`, password: PASSWORD })).id;
+  id = (
+    await forum.app.app.service(Accounts).create({ username: name, email: `${name}@forum.test`, password: PASSWORD })
+  ).id;
   discussion = (await forum.start('ada', `Harbour ${count}`)).id;
 });
 
 describe('text that no database can hold', () => {
   test('is refused as a reason, a note and a name', async () => {
     for (const text of ['half \ud800', 'nothing \0']) {
-      for (const verb of ['warn', 'suspend', 'ban']) expect((await forum.as.mia.post(`/mod/members/${name}/${verb}`, { reason: text, days: 1 })).status).toBe(400);
+      for (const verb of ['warn', 'suspend', 'ban'])
+        expect((await forum.as.mia.post(`/mod/members/${name}/${verb}`, { reason: text, days: 1 })).status).toBe(400);
       expect((await forum.as.mia.post(`/mod/members/${name}/notes`, { content: text })).status).toBe(400);
       expect((await forum.as.root.post('/admin/settings/save', { 'site.name': text })).status).toBe(400);
     }
@@ -41,17 +45,21 @@ describe('text that no database can hold', () => {
 
 describe('a ban in the admin panel', () => {
   const move = async (group: string): Promise<void> => {
-    expect((await forum.as.root.post('/admin/users/save', { id, group_id: group }, { accept: 'application/json' })).status).toBe(200);
+    expect(
+      (await forum.as.root.post('/admin/users/save', { id, group_id: group }, { accept: 'application/json' })).status,
+    ).toBe(200);
     await settled(forum.app);
   };
   /** Below the choice of actions, which names all of them. */
-  const lines = async (path: string): Promise<string> => (await forum.as.mia.get(path)).text.split('class="entries"')[1] ?? '';
+  const lines = async (path: string): Promise<string> =>
+    (await forum.as.mia.get(path)).text.split('class="entries"')[1] ?? '';
   const log = (): Promise<string> => lines(`/mod/log?member=${name}`);
 
   test('is in the moderators’ log and in the member’s history like one of theirs, and the member is told', async () => {
     await forum.as.root.csrf('/admin');
     await move('banned');
-    for (const shown of [await log(), await lines(`/mod/members/${name}`)]) expect(shown).toMatch(/<strong>Ban<\/strong>[\s\S]*<bdi>root<\/bdi>/);
+    for (const shown of [await log(), await lines(`/mod/members/${name}`)])
+      expect(shown).toMatch(/<strong>Ban<\/strong>[\s\S]*<bdi>root<\/bdi>/);
     expect((await forum.as.mia.get(`/mod/members/${name}`)).text).toContain('<span class="badge danger">Banned</span>');
     const told = (await (await fresh()).get('/settings/standing')).text;
     expect(told).toMatch(/Ban</);
@@ -73,7 +81,8 @@ describe('a ban in the admin panel', () => {
     await forum.as.root.csrf('/admin');
     await judge('mia', 'ban');
     await settled(forum.app);
-    const count = async (): Promise<number> => (await forum.app.app.data.all(sql`select 1 from moderation_entry where user_id = ${id}`)).length;
+    const count = async (): Promise<number> =>
+      (await forum.app.app.data.all(sql`select 1 from moderation_entry where user_id = ${id}`)).length;
     expect(await count()).toBe(1);
     await judge('mia', 'unban');
     await move('moderator');
@@ -89,13 +98,21 @@ describe('a suspended member', () => {
 
     const until = new Date(forum.app.clock.now() + 3 * DAY).toISOString();
     const refused = await client.post('/api/posts', { discussion_id: discussion, content: 'Still here' });
-    expect([refused.status, refused.body.code, refused.body.error]).toEqual([403, 'suspended', `You are suspended until ${until}: Rude words`]);
+    expect([refused.status, refused.body.code, refused.body.error]).toEqual([
+      403,
+      'suspended',
+      `You are suspended until ${until}: Rude words`,
+    ]);
     for (const answer of await Promise.all([
-      client.post('/api/discussions', { title: 'Mine', content: 'x', category_id: 'general' }), client.put(`/api/posts/${post.id}`, { content: 'Other' }),
-      client.delete(`/api/posts/${post.id}`), client.post('/api/reactions/toggle', { post_id: post.id, reaction: 'like' }),
-      client.post('/api/reports', { post_id: post.id, reason: 'spam' }), client.post('/api/subscriptions/toggle', { discussion_id: discussion }),
+      client.post('/api/discussions', { title: 'Mine', content: 'x', category_id: 'general' }),
+      client.put(`/api/posts/${post.id}`, { content: 'Other' }),
+      client.delete(`/api/posts/${post.id}`),
+      client.post('/api/reactions/toggle', { post_id: post.id, reaction: 'like' }),
+      client.post('/api/reports', { post_id: post.id, reason: 'spam' }),
+      client.post('/api/subscriptions/toggle', { discussion_id: discussion }),
       client.post('/api/typing-indicator/typing', { discussion_id: discussion }),
-    ])) expect(answer.status).toBe(403);
+    ]))
+      expect(answer.status).toBe(403);
     expect((await client.submit('/new', { title: 'Mine', content: 'x', category_id: 'general' })).status).toBe(403);
 
     expect((await client.get(`/api/discussions/${discussion}`)).status).toBe(200);
@@ -103,8 +120,11 @@ describe('a suspended member', () => {
     expect(page).toContain('You can read, but not write, until');
     expect(page).toContain('Rude words');
     expect((await (await fresh()).get('/notifications')).status).toBe(200);
-    expect((await client.get('/api/categories/general')).body.category.can).toMatchObject({ view: true, create: false, reply: false });
-
+    expect((await client.get('/api/categories/general')).body.category.can).toMatchObject({
+      view: true,
+      create: false,
+      reply: false,
+    });
   });
 
   test('writes again at once when a moderator ends it', async () => {
@@ -119,7 +139,8 @@ describe('a suspended member', () => {
 
   test('with a token is held up as with a session', async () => {
     const client = await fresh();
-    const { token } = (await client.post('/settings/security/api-token', undefined, { accept: 'application/json' })).body;
+    const { token } = (await client.post('/settings/security/api-token', undefined, { accept: 'application/json' }))
+      .body;
     await judge('mia', 'suspend', { days: '1' });
     const program = forum.app.client({ authorization: `Bearer ${token}` });
     expect((await program.get('/api/notifications')).status).toBe(200);
@@ -162,7 +183,9 @@ describe('what is refused', () => {
       expect((await forum.guest.get(path)).headers.get('location')).toContain('/login');
     }
     for (const verb of ['warn', 'suspend', 'release', 'ban', 'unban', 'notes', 'addresses']) {
-      expect((await forum.as.bob.submit(`/mod/members/${name}/${verb}`, { reason: 'x', days: '1', content: 'x' })).status).toBe(403);
+      expect(
+        (await forum.as.bob.submit(`/mod/members/${name}/${verb}`, { reason: 'x', days: '1', content: 'x' })).status,
+      ).toBe(403);
     }
     expect((await forum.as.bob.get(`/u/${name}`)).text).not.toContain('/mod/');
     expect((await forum.as.bob.get('/')).text).not.toContain('href="/mod"');
@@ -190,7 +213,14 @@ describe('what is refused', () => {
   });
 
   test('nobody is judged without a reason, for no time, or under a name that is not there', async () => {
-    for (const form of [{ reason: ' ', days: '1' }, { days: '0' }, { days: '-1' }, { days: 'x' }, { days: '999999' }, {}]) {
+    for (const form of [
+      { reason: ' ', days: '1' },
+      { days: '0' },
+      { days: '-1' },
+      { days: 'x' },
+      { days: '999999' },
+      {},
+    ]) {
       const refused = await judge('mia', 'suspend', form);
       expect([form, refused.status]).toEqual([form, 400]);
     }
@@ -206,10 +236,13 @@ describe('what is refused', () => {
 
 describe('what moderators know of a member', () => {
   test('notes stay among them', async () => {
-    expect((await forum.as.mia.submit(`/mod/members/${name}/notes`, { content: 'Knows <b>knots</b>.' })).status).toBe(303);
+    expect((await forum.as.mia.submit(`/mod/members/${name}/notes`, { content: 'Knows <b>knots</b>.' })).status).toBe(
+      303,
+    );
     expect((await forum.as.root.get(`/mod/members/${name}`)).text).toContain('Knows &lt;b&gt;knots&lt;/b&gt;.');
     const client = await fresh();
-    for (const path of [`/u/${name}`, '/settings/standing', '/notifications']) expect((await client.get(path)).text).not.toContain('knots');
+    for (const path of [`/u/${name}`, '/settings/standing', '/notifications'])
+      expect((await client.get(path)).text).not.toContain('knots');
   });
 
   test('network addresses are for those who may see them, asked for by a form, and each look is told', async () => {

@@ -37,7 +37,11 @@ const DONE: unknown = expect.toBeOneOf([200, 201, 303]);
 /** What others see. In this order all of it can be done by one member. */
 const VISIBLE: readonly Write[] = [
   { route: 'POST /api/discussions', body: { title: 'Mine', content: 'x', category_id: 'general' } },
-  { route: 'PUT /api/discussions/:id', path: ({ discussions: [one] }) => `/api/discussions/${one.id}`, body: { title: 'Other' } },
+  {
+    route: 'PUT /api/discussions/:id',
+    path: ({ discussions: [one] }) => `/api/discussions/${one.id}`,
+    body: { title: 'Other' },
+  },
   { route: 'POST /api/posts', body: ({ foreign }) => ({ discussion_id: foreign.id, content: 'x' }) },
   { route: 'PUT /api/posts/:id', path: ({ replies: [one] }) => `/api/posts/${one}`, body: { content: 'Other' } },
   { route: 'POST /api/reactions/toggle', body: ({ foreign }) => ({ post_id: foreign.postId, reaction: 'like' }) },
@@ -49,7 +53,11 @@ const VISIBLE: readonly Write[] = [
   { route: 'DELETE /api/uploads/:id', path: ({ upload }) => `/api/uploads/${upload}` },
   { route: 'POST /new', body: { title: 'Mine', content: 'x', category_id: 'general' } },
   { route: 'POST /d/:address/reply', path: ({ foreign }) => `/d/${foreign.number}/reply`, body: { content: 'y' } },
-  { route: 'POST /d/:address/edit', path: ({ discussions: [one] }) => `/d/${one.number}/edit`, body: { title: 'Another', category_id: 'general' } },
+  {
+    route: 'POST /d/:address/edit',
+    path: ({ discussions: [one] }) => `/d/${one.number}/edit`,
+    body: { title: 'Another', category_id: 'general' },
+  },
   { route: 'POST /p/:id/edit', path: ({ replies: [one] }) => `/p/${one}/edit`, body: { content: 'Another' } },
   { route: 'POST /p/:id/react', path: ({ foreign }) => `/p/${foreign.postId}/react`, body: { reaction: 'love' } },
   { route: 'POST /p/:id/report', path: ({ foreign }) => `/p/${foreign.postId}/report`, body: { reason: 'spam' } },
@@ -63,7 +71,10 @@ const VISIBLE: readonly Write[] = [
   { route: 'DELETE /api/discussions/:id', path: ({ discussions: [, other] }) => `/api/discussions/${other.id}` },
 ];
 
-/** What concerns nobody else: their safety, what they read, taking back what is theirs, and leaving. In this order, ending with the logout. */
+/**
+ * What concerns nobody else: their safety, what they read, taking back what is theirs, and leaving. In this order,
+ * ending with the logout.
+ */
 const OWN: readonly (Write & { readonly status?: number })[] = [
   { route: 'POST /api/presence/update', body: { page: '/' } },
   { route: 'POST /api/markdown/parse', body: { content: '*x*' } },
@@ -85,7 +96,12 @@ const OWN: readonly (Write & { readonly status?: number })[] = [
   { route: 'POST /settings/security/api-token' },
   { route: 'POST /settings/security/api-token/revoke' },
   { route: 'POST /settings/security/email', body: ({ name }) => ({ email: `${name}@elsewhere.test` }) },
-  { route: 'POST /settings/security/email/confirm/:token', status: 404, path: () => `/settings/security/email/confirm/${'a'.repeat(64)}`, body: {} },
+  {
+    route: 'POST /settings/security/email/confirm/:token',
+    status: 404,
+    path: () => `/settings/security/email/confirm/${'a'.repeat(64)}`,
+    body: {},
+  },
   { route: 'POST /settings/security/sessions/revoke', status: 404, body: { id: '0'.repeat(64) } },
   { route: 'POST /settings/security/sessions/revoke-others' },
   { route: 'POST /settings/security/password', body: { current_password: PASSWORD, password: 'Fair-Winds-4312' } },
@@ -96,8 +112,15 @@ const OWN: readonly (Write & { readonly status?: number })[] = [
 const LEAVING = 'POST /settings/privacy/delete';
 /** For whoever is not logged in, or no person. */
 const FOR_OTHERS = new Set([
-  'POST /login', 'POST /login/two-factor', 'POST /login/verify', 'POST /register', 'POST /register/confirm/:token', 'POST /password/forgot',
-  'POST /password/reset/:token', 'POST /api/webhooks', 'POST /notifications/stop/:user/:kind/:signature',
+  'POST /login',
+  'POST /login/two-factor',
+  'POST /login/verify',
+  'POST /register',
+  'POST /register/confirm/:token',
+  'POST /password/forgot',
+  'POST /password/reset/:token',
+  'POST /api/webhooks',
+  'POST /notifications/stop/:user/:kind/:signature',
 ]);
 
 async function send(person: Person, { route, path, body, file }: Write): Promise<Answer> {
@@ -111,20 +134,35 @@ async function send(person: Person, { route, path, body, file }: Write): Promise
 let count = 0;
 async function person(): Promise<Person> {
   const name = `deckhand${++count}`;
-  const { id } = await forum.app.app.service(Accounts).create({ username: name, email: `${name}@forum.test`, password: PASSWORD });
+  const { id } = await forum.app.app
+    .service(Accounts)
+    .create({ username: name, email: `${name}@forum.test`, password: PASSWORD });
   const client = forum.app.client();
   await client.login(name, PASSWORD);
   const foreign = await forum.start('ada', `For ${name}`);
-  const start = async (): Promise<Started> => (await client.post('/api/discussions', { title: `By ${name}`, content: 'x', category_id: 'general' })).body.discussion;
-  const reply = async (): Promise<string> => (await client.post('/api/posts', { discussion_id: foreign.id, content: 'Before' })).body.post.id;
+  const start = async (): Promise<Started> =>
+    (await client.post('/api/discussions', { title: `By ${name}`, content: 'x', category_id: 'general' })).body
+      .discussion;
+  const reply = async (): Promise<string> =>
+    (await client.post('/api/posts', { discussion_id: foreign.id, content: 'Before' })).body.post.id;
   const { upload } = (await client.request('POST', '/api/uploads', { body: formWith(image, 'own.png') })).body;
-  return { name, id, client, discussions: [await start(), await start()], replies: [await reply(), await reply()], upload: upload.id, foreign };
+  return {
+    name,
+    id,
+    client,
+    discussions: [await start(), await start()],
+    replies: [await reply(), await reply()],
+    upload: upload.id,
+    foreign,
+  };
 }
 
 const RESTRAINTS = {
   async suspended(): Promise<Person> {
     const one = await person();
-    await forum.app.app.service(Access).suspend({ userId: one.id, until: new Date(forum.app.clock.now() + 86_400_000), reason: 'Rude words' });
+    await forum.app.app
+      .service(Access)
+      .suspend({ userId: one.id, until: new Date(forum.app.clock.now() + 86_400_000), reason: 'Rude words' });
     return one;
   },
   async banned(): Promise<Person> {
@@ -140,8 +178,12 @@ beforeAll(async () => void (image = await picture()));
 
 test('the tables name every write that the forum offers to members', () => {
   const least = new Set(['everyone', 'member']);
-  const offered = forum.app.app.routes.list()
-    .filter(({ method, surface, can }) => method !== 'get' && ['api', 'pages'].includes(surface.id) && (can === 'public' || least.has(can.default)))
+  const offered = forum.app.app.routes
+    .list()
+    .filter(
+      ({ method, surface, can }) =>
+        method !== 'get' && ['api', 'pages'].includes(surface.id) && (can === 'public' || least.has(can.default)),
+    )
     .map(({ method, surface, path }) => `${method.toUpperCase()} ${surface.prefix.replace(/\/$/, '')}${path}`);
   const named = [...VISIBLE, ...OWN].map(({ route }) => route);
   expect([...named, LEAVING, ...FOR_OTHERS].toSorted()).toEqual(offered.toSorted());
@@ -164,7 +206,10 @@ describe.each(Object.entries(RESTRAINTS))('a %s member', (kind, make) => {
     }
     expect(answers).toEqual(VISIBLE.map(({ route }) => [route, 403, 'string']));
     const bio = await send(one, { route: 'POST /settings/profile', body: { bio: 'x' } });
-    expect([bio.body.code, bio.body.error]).toEqual([kind, expect.stringContaining(kind === 'banned' ? 'You are banned' : 'Rude words')]);
+    expect([bio.body.code, bio.body.error]).toEqual([
+      kind,
+      expect.stringContaining(kind === 'banned' ? 'You are banned' : 'Rude words'),
+    ]);
     const profile = (await one.client.get('/settings/profile')).text;
     expect(profile).toContain('You cannot change what others see of you');
     expect(profile).not.toContain('action="/settings/profile"');
@@ -172,13 +217,23 @@ describe.each(Object.entries(RESTRAINTS))('a %s member', (kind, make) => {
       const { status, text } = await one.client.submit('/settings/profile', { bio: 'x' });
       return [status, text];
     };
-    await expect.poll(page).toEqual([403, expect.stringContaining(kind === 'banned' ? 'You are banned' : 'Rude words')]);
+    await expect
+      .poll(page)
+      .toEqual([403, expect.stringContaining(kind === 'banned' ? 'You are banned' : 'Rude words')]);
     expect((await forum.app.app.service(Accounts).find(one.id))?.bio).toBe('');
   });
 
   test('reads, keeps the account safe, takes the data along and logs out', async () => {
     const one = await make();
-    for (const path of ['/', `/d/${one.foreign.number}`, `/u/${one.name}`, '/settings/security', '/settings/standing', '/settings/privacy', '/notifications']) {
+    for (const path of [
+      '/',
+      `/d/${one.foreign.number}`,
+      `/u/${one.name}`,
+      '/settings/security',
+      '/settings/standing',
+      '/settings/privacy',
+      '/notifications',
+    ]) {
       expect([path, (await one.client.get(path)).status]).toEqual([path, expect.toBeOneOf([200, 301])]);
     }
     const answers: unknown[] = [];

@@ -9,7 +9,9 @@ const DAY = 86_400_000;
 test('a member keeps as many notifications as the settings say, the newest, and none for ever', async () => {
   const { data } = forum.app.app;
   const { id } = await forum.start('ada', 'Told often');
-  const [{ category }] = (await data.all(sql<{ category: string }>`select category_id as category from discussion where id = ${id}`)) as [{ category: string }];
+  const [{ category }] = (await data.all(
+    sql<{ category: string }>`select category_id as category from discussion where id = ${id}`,
+  )) as [{ category: string }];
   const tell = async (name: 'ada' | 'bob', count: number, days: number): Promise<void> => {
     const at = new Date(forum.app.clock.now() - days * DAY);
     await data.all(sql`insert into notification (id, user_id, type, discussion_id, category_id, url, title, group_key, count, created_at)
@@ -22,8 +24,15 @@ test('a member keeps as many notifications as the settings say, the newest, and 
   await tell('bob', 5, 91);
   await tell('bob', 5, 89);
   const left = async (name: 'ada' | 'bob') =>
-    (await data.one(sql<{ count: number; oldest: string }>`select count(*) as count, min(title::int) as oldest from notification where user_id = ${forum.ids[name]}`))!;
-  await data.all(sql`insert into job (id, listener, payload) values (gen_random_uuid(), 'notifications/job:clean', '{}')`);
+    (await data.one(
+      sql<{
+        count: number;
+        oldest: string;
+      }>`select count(*) as count, min(title::int) as oldest from notification where user_id = ${forum.ids[name]}`,
+    ))!;
+  await data.all(
+    sql`insert into job (id, listener, payload) values (gen_random_uuid(), 'notifications/job:clean', '{}')`,
+  );
   await expect.poll(() => left('ada'), { timeout: 20_000 }).toEqual({ count: 100, oldest: 1_051 });
   await expect.poll(() => left('bob'), { timeout: 20_000 }).toMatchObject({ count: 5 });
   expect((await forum.as.ada.get('/api/notifications/count')).body.count).toBe(100);

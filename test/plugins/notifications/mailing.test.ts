@@ -9,28 +9,43 @@ import { listOf, PATIENCE, readAll, settled } from './told.ts';
 const DAY = 86_400_000;
 const forum = useForum({ 'notifications.mail_delay': 3_600 });
 const data = () => forum.app.app.service(Data);
-const choose = async (name: Name, chosen: object) => expectStatus(await forum.as[name].post('/settings/notifications', chosen, { accept: 'application/json' }), 200);
+const choose = async (name: Name, chosen: object) =>
+  expectStatus(await forum.as[name].post('/settings/notifications', chosen, { accept: 'application/json' }), 200);
 const login = (name: Name) => forum.as[name].login(name, 'Plain-Sailing-42');
-const tell = (name: Name, more: object = {}) => forum.app.app.service(Notifications).notify(
-  [{ type: 'mention', userId: forum.ids[name], actorId: forum.ids.mia, url: '/d/1/2', title: 'Ropes', key: crypto.randomUUID(), ...more }]);
-const hand = (job: string) => data().all(sql`select 1 from job where listener = ${job} and cron is null and failed_at is null`);
+const tell = (name: Name, more: object = {}) =>
+  forum.app.app.service(Notifications).notify([
+    {
+      type: 'mention',
+      userId: forum.ids[name],
+      actorId: forum.ids.mia,
+      url: '/d/1/2',
+      title: 'Ropes',
+      key: crypto.randomUUID(),
+      ...more,
+    },
+  ]);
+const hand = (job: string) =>
+  data().all(sql`select 1 from job where listener = ${job} and cron is null and failed_at is null`);
 
 /** Runs what waits for its hour, and what comes of it. */
 async function run(job: string): Promise<void> {
   await data().all(sql`update job set run_at = now() where listener = ${job} and cron is null`);
   await forum.app.app.service(Jobs).retry(job);
-  for (const listener of [job, 'mail/job:deliver']) await vi.waitFor(async () => expect(await hand(listener)).toEqual([]), PATIENCE);
+  for (const listener of [job, 'mail/job:deliver'])
+    await vi.waitFor(async () => expect(await hand(listener)).toEqual([]), PATIENCE);
 }
 /** What was sent by the immediate mails, or by the digests, since the last time. */
 let seen = 0;
 async function sent(job = 'notifications/job:mail'): Promise<readonly SentMail[]> {
-  if (job.endsWith('digest')) await data().all(sql`insert into job (id, listener, payload) values (gen_random_uuid(), ${job}, '{}')`);
+  if (job.endsWith('digest'))
+    await data().all(sql`insert into job (id, listener, payload) values (gen_random_uuid(), ${job}, '{}')`);
   await run(job);
   const mails = await mailsOf(forum.app);
   return mails.slice(seen, (seen = mails.length));
 }
 const digests = () => sent('notifications/job:digest');
-const linkOf = ({ headers }: SentMail): string => new URL(/<(.*)>/.exec(headers['list-unsubscribe'] ?? '')![1]!).pathname;
+const linkOf = ({ headers }: SentMail): string =>
+  new URL(/<(.*)>/.exec(headers['list-unsubscribe'] ?? '')![1]!).pathname;
 
 beforeEach(async () => {
   for (const name of ['ada', 'bob'] as const) {
@@ -49,7 +64,9 @@ describe('a single mail', () => {
     const [mail, ...others] = await sent();
     expect(others).toEqual([]);
     expect(mail!.headers).toMatchObject({ to: 'ada@forum.test', subject: 'mia mentioned you in Knots' });
-    expect(mail!.body).toContain(`http://forum.test/d/${(await forum.guest.get(`/api/discussions/${id}`)).body.discussion.number}/${post.number}#post-${post.number}`);
+    expect(mail!.body).toContain(
+      `http://forum.test/d/${(await forum.guest.get(`/api/discussions/${id}`)).body.discussion.number}/${post.number}#post-${post.number}`,
+    );
   });
 
   test('is not sent when it was read, switched off or hidden meanwhile', async () => {
@@ -98,7 +115,11 @@ describe('the link that ends a kind of mail', () => {
   test('cannot be made up', async () => {
     await tell('ada');
     const link = linkOf((await sent())[0]!);
-    for (const wrong of [link.replace(forum.ids.ada, forum.ids.bob), link.replace('/mention/', '/reply/'), `${link.slice(0, -1)}_`]) {
+    for (const wrong of [
+      link.replace(forum.ids.ada, forum.ids.bob),
+      link.replace('/mention/', '/reply/'),
+      `${link.slice(0, -1)}_`,
+    ]) {
       expect((await forum.guest.get(wrong)).status).toBe(404);
       expect((await forum.app.client().request('POST', wrong, { form: {} })).status).toBe(404);
     }
@@ -126,7 +147,9 @@ describe('digests', () => {
     expect([next!.headers['subject'], next!.body.includes('Ropes')]).toEqual(['1 thing you have not read', false]);
     await forum.app.client().request('POST', linkOf(next!), { form: {} });
     await login('ada');
-    expect((await forum.as.ada.get('/settings/notifications', { accept: 'application/json' })).body.digest).toBe('none');
+    expect((await forum.as.ada.get('/settings/notifications', { accept: 'application/json' })).body.digest).toBe(
+      'none',
+    );
   });
 
   test('come once a week, on the first run of it', async () => {
@@ -148,10 +171,16 @@ describe('digests', () => {
   test('of many take as many statements as of one', async () => {
     await data().all(sql`insert into account (id, username, email, password_hash, group_id, bio, joined_at)
       select gen_random_uuid(), 'many' || n, 'many' || n || '@forum.test', '!', 'member', '', now() from generate_series(1, 60) n`);
-    const ids = (await data().all(sql<{ id: string }>`select id from account where username like 'many%' order by id`)).map(({ id }) => id);
+    const ids = (
+      await data().all(sql<{ id: string }>`select id from account where username like 'many%' order by id`)
+    ).map(({ id }) => id);
     const cost = async (members: readonly string[]): Promise<number> => {
-      await data().all(sql`insert into notification_preference (user_id, channels, digest) select id, '{}', 'daily' from unnest(${members}::uuid[]) as m(id)`);
-      await forum.app.app.service(Notifications).notify(members.map((userId) => ({ type: 'reaction', userId, url: '/', title: 'Many', key: 'many' })));
+      await data().all(
+        sql`insert into notification_preference (user_id, channels, digest) select id, '{}', 'daily' from unnest(${members}::uuid[]) as m(id)`,
+      );
+      await forum.app.app
+        .service(Notifications)
+        .notify(members.map((userId) => ({ type: 'reaction', userId, url: '/', title: 'Many', key: 'many' })));
       forum.app.clock.advance(DAY);
       return forum.app.allStatements(async () => expect((await digests()).length).toBe(members.length));
     };

@@ -6,8 +6,18 @@ import { expectStatus, useForum } from '../discussions/forum.ts';
 import { countOf, listOf, PATIENCE, readAll, settled } from './told.ts';
 
 const forum = useForum();
-const tell = (count: number, more: object = {}) => forum.app.app.service(Notifications).notify(
-  Array.from({ length: count }, (_, at) => ({ type: 'reply', userId: forum.ids.ada, actorId: forum.ids.bob, url: '/', title: `Told ${at}`, key: crypto.randomUUID(), ...more })));
+const tell = (count: number, more: object = {}) =>
+  forum.app.app.service(Notifications).notify(
+    Array.from({ length: count }, (_, at) => ({
+      type: 'reply',
+      userId: forum.ids.ada,
+      actorId: forum.ids.bob,
+      url: '/',
+      title: `Told ${at}`,
+      key: crypto.randomUUID(),
+      ...more,
+    })),
+  );
 const page = async (path: string): Promise<string> => expectStatus(await forum.as.ada.get(path), 200).text;
 
 beforeEach(() => readAll(forum.as.ada));
@@ -18,13 +28,25 @@ describe('the list', () => {
     forum.app.clock.advance(1_000);
     await tell(2);
     const first = (await forum.as.ada.get('/api/notifications?limit=3')).body;
-    expect([first.count, first.hasMore, first.notifications.map((one: any) => one.title)]).toEqual([3, true, ['Told 1', 'Told 0', 'Told 4']]);
+    expect([first.count, first.hasMore, first.notifications.map((one: any) => one.title)]).toEqual([
+      3,
+      true,
+      ['Told 1', 'Told 0', 'Told 4'],
+    ]);
     const second = (await forum.as.ada.get(`/api/notifications?limit=3&cursor=${first.next_cursor}`)).body;
     expect(second.notifications.map((one: any) => one.title)).toEqual(['Told 3', 'Told 2', 'Told 1']);
-    expect((await listOf(forum.as.ada, '?offset=3&limit=3')).map((one) => one.title)).toEqual(['Told 3', 'Told 2', 'Told 1']);
-    expect(expectStatus(await forum.as.ada.post('/api/notifications/mark-read', { id: first.notifications[0].id }), 200).body).toEqual({ success: true, count: 6 });
+    expect((await listOf(forum.as.ada, '?offset=3&limit=3')).map((one) => one.title)).toEqual([
+      'Told 3',
+      'Told 2',
+      'Told 1',
+    ]);
+    expect(
+      expectStatus(await forum.as.ada.post('/api/notifications/mark-read', { id: first.notifications[0].id }), 200)
+        .body,
+    ).toEqual({ success: true, count: 6 });
     expect((await listOf(forum.as.ada, '?unread=true')).length).toBe(6);
-    for (const wrong of ['limit=0', 'offset=-1', 'cursor=x', 'unread=perhaps']) expect((await forum.as.ada.get(`/api/notifications?${wrong}`)).status).toBe(400);
+    for (const wrong of ['limit=0', 'offset=-1', 'cursor=x', 'unread=perhaps'])
+      expect((await forum.as.ada.get(`/api/notifications?${wrong}`)).status).toBe(400);
   });
 
   test('costs the same whatever its length', async () => {
@@ -36,11 +58,17 @@ describe('the list', () => {
 
   test('is the caller’s own, and members’ only', async () => {
     await tell(1);
-    const [{ id }] = await listOf(forum.as.ada) as [{ id: string }];
+    const [{ id }] = (await listOf(forum.as.ada)) as [{ id: string }];
     expect(await listOf(forum.as.bob)).toEqual([]);
-    expectStatus(await forum.as.bob.post('/api/notifications/mark-read', { ids: [id, 'nonsense', '00000000-0000-7000-8000-000000000000'] }), 200);
+    expectStatus(
+      await forum.as.bob.post('/api/notifications/mark-read', {
+        ids: [id, 'nonsense', '00000000-0000-7000-8000-000000000000'],
+      }),
+      200,
+    );
     expect(await countOf(forum.as.ada)).toBe(1);
-    for (const path of ['/api/notifications', '/api/notifications/count']) expect((await forum.guest.get(path)).status).toBe(401);
+    for (const path of ['/api/notifications', '/api/notifications/count'])
+      expect((await forum.guest.get(path)).status).toBe(401);
     expect((await forum.guest.post('/api/notifications/mark-read', {})).status).toBe(401);
   });
 
@@ -57,10 +85,12 @@ describe('the list', () => {
 
 describe('counting', () => {
   test('stays right when many tell and read at once', async () => {
-    await Promise.all(Array.from({ length: 12 }, async (_, at) => {
-      await tell(5, { group: `g${at % 3}` });
-      if (at % 4 === 0) await readAll(forum.as.ada);
-    }));
+    await Promise.all(
+      Array.from({ length: 12 }, async (_, at) => {
+        await tell(5, { group: `g${at % 3}` });
+        if (at % 4 === 0) await readAll(forum.as.ada);
+      }),
+    );
     expect(await countOf(forum.as.ada)).toBe((await listOf(forum.as.ada, '?unread=true&limit=100')).length);
   });
 
@@ -77,14 +107,18 @@ describe('counting', () => {
     const sent = vi.spyOn(forum.app.app.service(Live), 'send');
     await tell(2);
     await readAll(forum.as.ada);
-    expect(sent.mock.calls).toEqual([['notifications', { count: 2 }, forum.ids.ada], ['notifications', { count: 0 }, forum.ids.ada]]);
+    expect(sent.mock.calls).toEqual([
+      ['notifications', { count: 2 }, forum.ids.ada],
+      ['notifications', { count: 0 }, forum.ids.ada],
+    ]);
     sent.mockRestore();
   });
 });
 
 describe('pages', () => {
   test('the bell has the number, never an old one', async () => {
-    for (let time = 0; time < 2; time++) expect(await page('/')).toMatch(/class="icon-button bell"[^>]*aria-label="Notifications"/);
+    for (let time = 0; time < 2; time++)
+      expect(await page('/')).toMatch(/class="icon-button bell"[^>]*aria-label="Notifications"/);
     await tell(3);
     for (let time = 0; time < 2; time++) expect(await page('/')).toContain('aria-label="Notifications, unread: 3"');
     await readAll(forum.as.ada);
@@ -115,13 +149,23 @@ describe('pages', () => {
 
   test('preferences are chosen by a form, beside the other settings', async () => {
     const settings = await page('/settings/notifications');
-    expect(settings).toMatch(/<select id="f-channels\[mention\]" name="channels\[mention\]">[\s\S]*?<option value="mail" selected>/);
+    expect(settings).toMatch(
+      /<select id="f-channels\[mention\]" name="channels\[mention\]">[\s\S]*?<option value="mail" selected>/,
+    );
     expect(settings).toMatch(/href="\/settings\/profile"[\s\S]*href="\/settings\/notifications" aria-current="page"/);
     expect(await page('/settings/profile')).toContain('href="/settings/notifications"');
-    const saved = await forum.as.ada.submit('/settings/notifications', { 'channels[mention]': 'off', 'channels[unheard]': 'off', digest: 'weekly' });
+    const saved = await forum.as.ada.submit('/settings/notifications', {
+      'channels[mention]': 'off',
+      'channels[unheard]': 'off',
+      digest: 'weekly',
+    });
     expect(saved.status).toBe(303);
     const json = (await forum.as.ada.get('/settings/notifications', { accept: 'application/json' })).body;
-    expect(json).toMatchObject({ success: true, digest: 'weekly', channels: { reply: 'mail', mention: 'off', quote: 'mail', reaction: 'site', report_handled: 'site' } });
+    expect(json).toMatchObject({
+      success: true,
+      digest: 'weekly',
+      channels: { reply: 'mail', mention: 'off', quote: 'mail', reaction: 'site', report_handled: 'site' },
+    });
     expect(json.channels).not.toHaveProperty('unheard');
     expect((await forum.as.ada.submit('/settings/notifications', { 'channels[mention]': 'pigeon' })).status).toBe(400);
   });

@@ -19,18 +19,36 @@ const raiser = definePlugin({
   hooks: [reactionAdded, reportHandled],
   setup(_services, plugin) {
     react = (name, post, author, reaction = 'like') =>
-      plugin.emit(reactionAdded, { reaction, emoji: '👍', post_id: post.id, discussion_id: post.discussion_id, author_id: forum.ids[author], actor: { id: forum.ids[name], username: name } });
+      plugin.emit(reactionAdded, {
+        reaction,
+        emoji: '👍',
+        post_id: post.id,
+        discussion_id: post.discussion_id,
+        author_id: forum.ids[author],
+        actor: { id: forum.ids[name], username: name },
+      });
     handle = (id, post, reporter) =>
-      plugin.emit(reportHandled, { report: {
-        id, lead_id: id, post_id: post.id, discussion_id: post.discussion_id, reporter_id: forum.ids[reporter], author_id: forum.ids.ada, outcome: 'resolved' as const,
-        handler_id: forum.ids.mia, note: '', handled_at: '2026-01-15T12:00:00.000Z',
-      } });
+      plugin.emit(reportHandled, {
+        report: {
+          id,
+          lead_id: id,
+          post_id: post.id,
+          discussion_id: post.discussion_id,
+          reporter_id: forum.ids[reporter],
+          author_id: forum.ids.ada,
+          outcome: 'resolved' as const,
+          handler_id: forum.ids.mia,
+          note: '',
+          handled_at: '2026-01-15T12:00:00.000Z',
+        },
+      });
   },
 });
 
 beforeAll(async () => {
   const { app } = forum.app;
-  for (const { id } of app.service(Plugins).list()) if (id === 'moderation' || id === 'reactions' || id === 'reports') await app.kernel.disable(id);
+  for (const { id } of app.service(Plugins).list())
+    if (id === 'moderation' || id === 'reactions' || id === 'reports') await app.kernel.disable(id);
   await install(forum.app, raiser);
 });
 beforeEach(async () => {
@@ -46,8 +64,14 @@ describe('reactions', () => {
     await react('root', post, 'bob');
     const [one, ...others] = await unread('bob');
     expect([shortly([one]), others]).toEqual([[['reaction', 'Liked', 2, false]], []]);
-    expect(one).toMatchObject({ post_id: post.id, url: `http://forum.test/d/${number}/2`, actor: { username: 'root' } });
-    expect((await forum.as.bob.get('/notifications')).text).toContain('2 reactions, the last by root, to your post in <strong>Liked</strong>');
+    expect(one).toMatchObject({
+      post_id: post.id,
+      url: `http://forum.test/d/${number}/2`,
+      actor: { username: 'root' },
+    });
+    expect((await forum.as.bob.get('/notifications')).text).toContain(
+      '2 reactions, the last by root, to your post in <strong>Liked</strong>',
+    );
   });
 
   test('are not told to oneself, not when repeated, and go with their post', async () => {
@@ -82,7 +106,13 @@ describe('a report that was dealt with', () => {
     expectStatus(await forum.as.mia.delete(`/api/discussions/${id}`), 200);
     await handle('r2', { id: postId, discussion_id: id }, 'bob');
     const [one] = await unread('bob');
-    expect(one).toMatchObject({ type: 'report_handled', title: 'something that is gone', discussion_id: null, post_id: null, url: 'http://forum.test/notifications' });
+    expect(one).toMatchObject({
+      type: 'report_handled',
+      title: 'something that is gone',
+      discussion_id: null,
+      post_id: null,
+      url: 'http://forum.test/notifications',
+    });
   });
 });
 

@@ -10,7 +10,8 @@ const told = async (name: Name): Promise<unknown[]> => {
   await settled(forum);
   return shortly(await listOf(forum.as[name], '?unread=true'));
 };
-const level = (name: Name, id: string, value: string) => forum.as[name].post('/api/subscriptions/toggle', { discussion_id: id, level: value });
+const level = (name: Name, id: string, value: string) =>
+  forum.as[name].post('/api/subscriptions/toggle', { discussion_id: id, level: value });
 
 // What moderators do is told by a plugin of its own.
 beforeAll(async () => void (await forum.app.app.kernel.disable('moderation')));
@@ -28,8 +29,16 @@ describe('replies', () => {
     expect(await told('ada')).toEqual([['reply', 'Watched', 2, false]]);
     const [one] = await listOf(forum.as.ada, '?unread=true');
     expect(one).toEqual({
-      id: one.id, type: 'reply', title: 'Watched', url: `http://forum.test/d/${number}/2#post-2`, actor: expect.objectContaining({ username: 'mia' }),
-      discussion_id: id, post_id: first.id, count: 2, is_read: false, created_at: '2026-01-15T12:00:00.000Z',
+      id: one.id,
+      type: 'reply',
+      title: 'Watched',
+      url: `http://forum.test/d/${number}/2#post-2`,
+      actor: expect.objectContaining({ username: 'mia' }),
+      discussion_id: id,
+      post_id: first.id,
+      count: 2,
+      is_read: false,
+      created_at: '2026-01-15T12:00:00.000Z',
     });
     expect(await countOf(forum.as.ada)).toBe(1);
     await readAll(forum.as.ada);
@@ -50,8 +59,17 @@ describe('replies', () => {
     const data = forum.app.app.service(Data);
     const { id } = await forum.start('ada', 'Crowded');
     const url = '/d/1';
-    const some = (from: number, count: number) => Array.from({ length: count }, (_, at) => ({ type: 'reply', userId: crowd[from + at]!, discussionId: id, url, key: 'crowd' }));
-    const rows = await data.all(sql<{ id: string }>`insert into account (id, username, email, password_hash, group_id, bio, joined_at)
+    const some = (from: number, count: number) =>
+      Array.from({ length: count }, (_, at) => ({
+        type: 'reply',
+        userId: crowd[from + at]!,
+        discussionId: id,
+        url,
+        key: 'crowd',
+      }));
+    const rows = await data.all(sql<{
+      id: string;
+    }>`insert into account (id, username, email, password_hash, group_id, bio, joined_at)
       select gen_random_uuid(), 'crowd' || n, 'crowd' || n || '@forum.test', '!', 'member', '', now() from generate_series(1, 1600) n returning id`);
     const crowd = rows.map((row) => row.id);
     const notifications = forum.app.app.service(Notifications);
@@ -60,13 +78,16 @@ describe('replies', () => {
     expect(await forum.app.statements(() => notifications.notify(some(10, 480)))).toBeLessThan(few + 4);
     await notifications.notify(some(0, 1600));
     await notifications.notify(some(0, 1600));
-    const [sums] = await data.all(sql`select count(*)::integer as rows, sum(count)::integer as told from notification where discussion_id = ${id}`);
+    const [sums] = await data.all(
+      sql`select count(*)::integer as rows, sum(count)::integer as told from notification where discussion_id = ${id}`,
+    );
     expect(sums).toEqual({ rows: 1600, told: 1600 });
     const watching = forum.app.app.service(Subscriptions);
     for (const one of crowd.slice(0, 1100)) await watching.set(id, one, 'watching');
     await forum.reply('bob', id, 'To all');
     await settled(forum);
-    const [after] = await data.all(sql`select sum(count)::integer as told, (select sum(unread)::integer from notification_count where user_id = any(${crowd}::uuid[])) as unread
+    const [after] =
+      await data.all(sql`select sum(count)::integer as told, (select sum(unread)::integer from notification_count where user_id = any(${crowd}::uuid[])) as unread
       from notification where discussion_id = ${id} and user_id <> ${forum.ids.ada}`);
     expect(after).toEqual({ told: 2700, unread: 1600 });
   });
@@ -74,20 +95,41 @@ describe('replies', () => {
 
 describe('mentions and quotes', () => {
   test('a mention is told, also in the first post, whatever the case', async () => {
-    expectStatus(await forum.as.ada.post('/api/discussions', { title: 'Calling', content: 'Dear @BOB and @mia, and @nobody', category_id: 'general' }), 201);
-    expect([await told('bob'), await told('mia')]).toEqual([[['mention', 'Calling', 1, false]], [['mention', 'Calling', 1, false]]]);
+    expectStatus(
+      await forum.as.ada.post('/api/discussions', {
+        title: 'Calling',
+        content: 'Dear @BOB and @mia, and @nobody',
+        category_id: 'general',
+      }),
+      201,
+    );
+    expect([await told('bob'), await told('mia')]).toEqual([
+      [['mention', 'Calling', 1, false]],
+      [['mention', 'Calling', 1, false]],
+    ]);
   });
 
   test('in code, in a quotation, in an address or of oneself it is none', async () => {
     const { id } = await forum.start('bob', 'Not called');
-    await forum.reply('ada', id, '`@mia` and\n\n```\n@mia\n```\n\n> @mia said\n\n[x](/u/mia) mail@mia.test \\@mia @ada');
+    await forum.reply(
+      'ada',
+      id,
+      '`@mia` and\n\n```\n@mia\n```\n\n> @mia said\n\n[x](/u/mia) mail@mia.test \\@mia @ada',
+    );
     expect([await told('mia'), await told('ada')]).toEqual([[], []]);
   });
 
   test('a quoted author is told, in the words of the composer', async () => {
     const { id, number } = await forum.start('ada', 'Quoted');
-    const page = (await forum.as.bob.get(`/d/${number}/reply?quote=${(await forum.as.bob.get(`/api/discussions/${id}`)).body.posts[0].id}`)).text;
-    const content = /<textarea[^>]*>\s*([\s\S]*?)<\/textarea>/.exec(page)![1]!.replaceAll('&gt;', '>').replaceAll('&#39;', "'");
+    const page = (
+      await forum.as.bob.get(
+        `/d/${number}/reply?quote=${(await forum.as.bob.get(`/api/discussions/${id}`)).body.posts[0].id}`,
+      )
+    ).text;
+    const content = /<textarea[^>]*>\s*([\s\S]*?)<\/textarea>/
+      .exec(page)![1]!
+      .replaceAll('&gt;', '>')
+      .replaceAll('&#39;', "'");
     await forum.reply('bob', id, `${content}I agree`);
     expect(await told('ada')).toEqual([['quote', 'Quoted', 1, false]]);
   });
@@ -113,10 +155,18 @@ describe('mentions and quotes', () => {
 
   test('preferences say of what one is told', async () => {
     const { id } = await forum.start('ada', 'By choice');
-    await forum.as.bob.post('/settings/notifications', { channels: { mention: 'off' } }, { accept: 'application/json' });
+    await forum.as.bob.post(
+      '/settings/notifications',
+      { channels: { mention: 'off' } },
+      { accept: 'application/json' },
+    );
     await forum.reply('ada', id, '@bob hello');
     expect(await told('bob')).toEqual([]);
-    await forum.as.bob.post('/settings/notifications', { channels: { mention: 'site' } }, { accept: 'application/json' });
+    await forum.as.bob.post(
+      '/settings/notifications',
+      { channels: { mention: 'site' } },
+      { accept: 'application/json' },
+    );
     await forum.reply('ada', id, '@bob hello again');
     expect(await told('bob')).toEqual([['mention', 'By choice', 1, false]]);
   });
@@ -144,22 +194,45 @@ describe('what becomes of a discussion', () => {
     await forum.reply('bob', id, '@root hello');
     const { category } = (await forum.as.mia.get('/api/categories/staff')).body;
     const { category: general } = (await forum.as.mia.get('/api/categories/general')).body;
-    expect([await both('ada'), await both('root')]).toEqual([[1, 1], [1, 1]]);
+    expect([await both('ada'), await both('root')]).toEqual([
+      [1, 1],
+      [1, 1],
+    ]);
     expectStatus(await forum.as.mia.put(`/api/discussions/${id}`, { category_id: category.id, title: 'Moved' }), 200);
-    expect([await both('ada'), await both('root')]).toEqual([[0, 0], [1, 1]]);
+    expect([await both('ada'), await both('root')]).toEqual([
+      [0, 0],
+      [1, 1],
+    ]);
     expectStatus(await forum.as.mia.put(`/api/discussions/${id}`, { category_id: general.id }), 200);
     expect([await both('ada'), await told('ada')]).toEqual([[1, 1], [['reply', 'Moved', 1, false]]]);
   });
 
   test('a category that closes hides what was told of it', async () => {
-    const made = expectStatus(await forum.as.root.post('/admin/categories/save', { name: 'Closing' }, { accept: 'application/json' }), 201).body.category;
+    const made = expectStatus(
+      await forum.as.root.post('/admin/categories/save', { name: 'Closing' }, { accept: 'application/json' }),
+      201,
+    ).body.category;
     const { id } = await forum.start('ada', 'Closed', made.id);
     await forum.reply('bob', id, 'Hello');
     expect(await both('ada')).toEqual([1, 1]);
-    expectStatus(await forum.as.root.post('/admin/categories/save', { id: made.id, name: 'Closing', view: 'staff' }, { accept: 'application/json' }), 200);
+    expectStatus(
+      await forum.as.root.post(
+        '/admin/categories/save',
+        { id: made.id, name: 'Closing', view: 'staff' },
+        { accept: 'application/json' },
+      ),
+      200,
+    );
     expect(await both('ada')).toEqual([0, 0]);
     const { category: help } = (await forum.as.mia.get('/api/categories/help')).body;
-    expectStatus(await forum.as.root.post('/admin/categories/delete', { id: made.id, move_to: help.id }, { accept: 'application/json' }), 200);
+    expectStatus(
+      await forum.as.root.post(
+        '/admin/categories/delete',
+        { id: made.id, move_to: help.id },
+        { accept: 'application/json' },
+      ),
+      200,
+    );
     expect(await both('ada')).toEqual([1, 1]);
   });
 
@@ -168,7 +241,10 @@ describe('what becomes of a discussion', () => {
     const { id: post } = await forum.reply('bob', id, '@mia hello');
     await settled(forum);
     await forum.reply('bob', id, 'Another');
-    expect([await told('mia'), await told('ada')]).toEqual([[['mention', 'Posts', 1, false]], [['reply', 'Posts', 2, false]]]);
+    expect([await told('mia'), await told('ada')]).toEqual([
+      [['mention', 'Posts', 1, false]],
+      [['reply', 'Posts', 2, false]],
+    ]);
     expectStatus(await forum.as.bob.delete(`/api/posts/${post}`), 200);
     expect([await both('mia'), await told('ada')]).toEqual([[0, 0], [['reply', 'Posts', 1, false]]]);
   });

@@ -10,7 +10,9 @@ async function send(body: unknown, type = OLD): Promise<Response> {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   return fetch(`${forum.app.url}/reports/csp`, { method: 'POST', headers: { 'content-type': type }, body: text });
 }
-const old = (directive: string, blocked: string): object => ({ 'csp-report': { 'effective-directive': directive, 'blocked-uri': blocked, 'document-uri': 'https://forum.test/d/1' } });
+const old = (directive: string, blocked: string): object => ({
+  'csp-report': { 'effective-directive': directive, 'blocked-uri': blocked, 'document-uri': 'https://forum.test/d/1' },
+});
 const shown = async (): Promise<readonly { directive: string; blocked: string; count: number; last: string }[]> =>
   (await forum.as.root.get('/admin/policy-reports', { accept: 'application/json' })).body.reports;
 
@@ -34,14 +36,24 @@ describe('a report', () => {
 
   test('that names no directive or origin is counted as one of another kind', async () => {
     const before = (await shown()).find(({ directive }) => directive === 'other')?.count ?? 0;
-    for (const body of [old('made-up<script>', 'x'.repeat(5_000)), { 'csp-report': {} }, { 'csp-report': { 'blocked-uri': 7 } }]) expect((await send(body)).status).toBe(204);
-    expect((await shown()).find(({ directive }) => directive === 'other')).toMatchObject({ blocked: 'other', count: before + 3 });
+    for (const body of [
+      old('made-up<script>', 'x'.repeat(5_000)),
+      { 'csp-report': {} },
+      { 'csp-report': { 'blocked-uri': 7 } },
+    ])
+      expect((await send(body)).status).toBe(204);
+    expect((await shown()).find(({ directive }) => directive === 'other')).toMatchObject({
+      blocked: 'other',
+      count: before + 3,
+    });
   });
 
   test('of a browser extension is counted by its scheme alone', async () => {
     await send(old('script-src', 'chrome-extension://abcdefgh/page.js'));
     await send(old('script-src', 'data'));
-    expect((await shown()).map(({ blocked }) => blocked)).toEqual(expect.arrayContaining(['chrome-extension:', 'data:']));
+    expect((await shown()).map(({ blocked }) => blocked)).toEqual(
+      expect.arrayContaining(['chrome-extension:', 'data:']),
+    );
   });
 
   test.each([
@@ -62,18 +74,24 @@ describe('a report', () => {
 
 describe('the counts', () => {
   test('are for administrators alone', async () => {
-    for (const client of [forum.as.ada, forum.as.mia]) expect((await client.get('/admin/policy-reports')).status).toBe(403);
+    for (const client of [forum.as.ada, forum.as.mia])
+      expect((await client.get('/admin/policy-reports')).status).toBe(403);
     expect((await forum.guest.get('/admin/policy-reports')).status).toBe(303);
   });
 
   test('of today are a tile on the dashboard', async () => {
-    expect((await forum.as.root.get('/admin')).text).toMatch(/Policy reports today<\/a><\/p>\s*<p class="stat-value">\d+/);
+    expect((await forum.as.root.get('/admin')).text).toMatch(
+      /Policy reports today<\/a><\/p>\s*<p class="stat-value">\d+/,
+    );
   });
 
   test('tell at most 200 kinds a day apart, and lose none of the others', async () => {
     const before = (await shown()).reduce((sum, { count }) => sum + count, 0);
     for (let n = 0; n < 15; n++) {
-      const list = Array.from({ length: 20 }, (_, at) => ({ type: 'csp-violation', body: { effectiveDirective: 'img-src', blockedURL: `https://host-${n}-${at}.example` } }));
+      const list = Array.from({ length: 20 }, (_, at) => ({
+        type: 'csp-violation',
+        body: { effectiveDirective: 'img-src', blockedURL: `https://host-${n}-${at}.example` },
+      }));
       expect((await send(list, NEW)).status).toBe(204);
     }
     const after = await shown();

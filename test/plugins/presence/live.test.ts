@@ -10,7 +10,11 @@ afterEach(() => void vi.useRealTimers());
 test('open pages are told the numbers when they changed, every five seconds at most', async () => {
   const sent: unknown[] = [];
   let statistics: PresenceStatistics = { total: 1, anonymous: 1, authenticated: 0, bots: 0 };
-  const presence = { statistics: () => Promise.resolve(statistics), visitors: vi.fn<() => never>(), bots: vi.fn<() => never>() };
+  const presence = {
+    statistics: () => Promise.resolve(statistics),
+    visitors: vi.fn<() => never>(),
+    bots: vi.fn<() => never>(),
+  };
   const live = { send: (signal: string, data: object) => void sent.push([signal, data]) };
   const stop = announce(live, { presence, visits: new MemoryVisits(Date), log: testLog });
   await vi.advanceTimersByTimeAsync(4_900);

@@ -10,8 +10,10 @@ const GOOGLE = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/b
 
 const visitor = (agent: string): Client => forum.app.client({ 'user-agent': agent });
 const stats = async () => (await forum.guest.get('/api/presence/stats')).body;
-const visitors = async (client = forum.guest, query = '?limit=100') => (await client.get(`/api/presence/visitors${query}`)).body.visitors as any[];
-const pageOf = async (name: string, client = forum.guest) => (await visitors(client)).find(({ user }) => user?.username === name)?.page;
+const visitors = async (client = forum.guest, query = '?limit=100') =>
+  (await client.get(`/api/presence/visitors${query}`)).body.visitors as any[];
+const pageOf = async (name: string, client = forum.guest) =>
+  (await visitors(client)).find(({ user }) => user?.username === name)?.page;
 
 describe('a guest', () => {
   test('is counted from a page view, once for all their pages, from stored bytes too', async () => {
@@ -82,7 +84,10 @@ describe('a member', () => {
     await forum.as.ada.post('/api/presence/update', { page: '/discussions?sort=newest#top' });
     expect((await stats()).authenticated - before.authenticated).toBeLessThanOrEqual(1);
     const found = (await visitors()).find(({ user }) => user?.username === 'ada');
-    expect(found).toMatchObject({ user: { id: forum.ids.ada, username: 'ada', avatar_url: null }, page: '/discussions' });
+    expect(found).toMatchObject({
+      user: { id: forum.ids.ada, username: 'ada', avatar_url: null },
+      page: '/discussions',
+    });
     expect(new Date(found.last_seen_at).toISOString()).toBe(found.last_seen_at);
   });
 
@@ -96,9 +101,18 @@ describe('a member', () => {
   });
 
   test('with a bearer token counts as a member, whatever their program calls itself', async () => {
-    const { token } = (await forum.as.mia.request('POST', '/settings/security/api-token', { json: {}, headers: { accept: 'application/json' } })).body;
+    const { token } = (
+      await forum.as.mia.request('POST', '/settings/security/api-token', {
+        json: {},
+        headers: { accept: 'application/json' },
+      })
+    ).body;
     const bots = (await stats()).bots;
-    const answer = await visitor('curl/8.0').post('/api/presence/update', { page: '/' }, { authorization: `Bearer ${token}` });
+    const answer = await visitor('curl/8.0').post(
+      '/api/presence/update',
+      { page: '/' },
+      { authorization: `Bearer ${token}` },
+    );
     expect(answer.status).toBe(200);
     expect(await pageOf('mia')).toBe('/');
     expect((await stats()).bots).toBe(bots);
@@ -113,7 +127,10 @@ describe('a crawler', () => {
     const after = await stats();
     expect([after.bots, after.anonymous]).toEqual([before.bots + 2, before.anonymous]);
     const { bots, count, hasMore } = (await forum.guest.get('/api/presence/bots')).body;
-    expect(bots).toMatchObject([{ name: 'bingbot', page: '/' }, { name: 'Googlebot', page: '/categories' }]);
+    expect(bots).toMatchObject([
+      { name: 'bingbot', page: '/' },
+      { name: 'Googlebot', page: '/categories' },
+    ]);
     expect([count, hasMore]).toEqual([2, false]);
   });
 });
@@ -128,10 +145,24 @@ describe('pages of visitors', () => {
 
   test('are told to those only who may see what is there', async () => {
     await forum.as.mia.get(`/d/${hidden.number}-secret-plans`);
-    expect([await pageOf('mia', forum.as.root), await pageOf('mia', forum.as.bob), await pageOf('mia')]).toEqual([`/d/${hidden.number}-secret-plans`, null, null]);
+    expect([await pageOf('mia', forum.as.root), await pageOf('mia', forum.as.bob), await pageOf('mia')]).toEqual([
+      `/d/${hidden.number}-secret-plans`,
+      null,
+      null,
+    ]);
     await forum.as.mia.get('/c/staff');
-    expect([await pageOf('mia', forum.as.root), await pageOf('mia', forum.as.bob), await pageOf('mia')]).toEqual(['/c/staff', null, null]);
-    for (const path of [`/d/${hidden.number}`, `/d/${hidden.number}/reply`, `//d/${hidden.number}-secret-plans/`, `/d/%3${hidden.number}-secret-plans`, '/d/99999-what-not']) {
+    expect([await pageOf('mia', forum.as.root), await pageOf('mia', forum.as.bob), await pageOf('mia')]).toEqual([
+      '/c/staff',
+      null,
+      null,
+    ]);
+    for (const path of [
+      `/d/${hidden.number}`,
+      `/d/${hidden.number}/reply`,
+      `//d/${hidden.number}-secret-plans/`,
+      `/d/%3${hidden.number}-secret-plans`,
+      '/d/99999-what-not',
+    ]) {
       await forum.as.mia.post('/api/presence/update', { page: path });
       expect(await pageOf('mia')).toBeNull();
     }
@@ -145,9 +176,17 @@ describe('pages of visitors', () => {
   });
 
   test('that are the member’s own business are told to nobody', async () => {
-    for (const path of ['/settings/security', '/admin/settings', `/p/${forum.ids.root}/edit`, `/d/${open.number}/edit/../../settings/security`]) {
+    for (const path of [
+      '/settings/security',
+      '/admin/settings',
+      `/p/${forum.ids.root}/edit`,
+      `/d/${open.number}/edit/../../settings/security`,
+    ]) {
       await forum.as.root.post('/api/presence/update', { page: path });
-      expect([path, await pageOf('root', forum.as.root)]).toEqual([path, path.startsWith('/d/') ? `/d/${open.number}-other-plans` : null]);
+      expect([path, await pageOf('root', forum.as.root)]).toEqual([
+        path,
+        path.startsWith('/d/') ? `/d/${open.number}-other-plans` : null,
+      ]);
     }
     await forum.as.root.get('/admin');
     expect(await pageOf('root', forum.as.root)).toBeNull();
@@ -161,7 +200,14 @@ describe('pages of visitors', () => {
   });
 
   test('that are no page are told to nobody, so that nobody writes on the page of who is here', async () => {
-    for (const path of ['/buy-pills-at-example-org', '/somewhere/else', '/u/buy-pills-at-example-org', '/u/ada/../buy-pills', '/c/buy-pills', '/d/buy-pills']) {
+    for (const path of [
+      '/buy-pills-at-example-org',
+      '/somewhere/else',
+      '/u/buy-pills-at-example-org',
+      '/u/ada/../buy-pills',
+      '/c/buy-pills',
+      '/d/buy-pills',
+    ]) {
       await forum.as.bob.post('/api/presence/update', { page: path });
       expect([path, await pageOf('bob')]).toEqual([path, null]);
     }
@@ -170,10 +216,11 @@ describe('pages of visitors', () => {
 
   test('take two statements for a whole list: what the pages are called, and who does not want to be named', async () => {
     const number = (await forum.start('ada', 'Another')).number;
-    const least = () => leastOf(async () => {
-      await forum.app.app.cache.purge(answersTag);
-      return forum.app.statements(() => visitors());
-    });
+    const least = () =>
+      leastOf(async () => {
+        await forum.app.app.cache.purge(answersTag);
+        return forum.app.statements(() => visitors());
+      });
     await forum.as.ada.get(`/d/${open.number}-other-plans`);
     const few = await least();
     await forum.as.bob.get(`/d/${number}-another`);
@@ -192,8 +239,14 @@ describe('lists and input', () => {
     const next = (await forum.guest.get(`/api/presence/visitors?limit=2&cursor=${first.next_cursor}`)).body;
     expect(next.visitors).toEqual(all.slice(2, 4));
     expect((await forum.guest.get('/api/presence/visitors?offset=1&limit=1')).body.visitors).toEqual(all.slice(1, 2));
-    expect((await forum.guest.get('/api/presence/visitors?offset=10000')).body).toMatchObject({ visitors: [], count: 0, hasMore: false, next_cursor: null });
-    for (const query of ['limit=0', 'offset=-1', 'limit=x', 'cursor=nonsense']) expect((await forum.guest.get(`/api/presence/visitors?${query}`)).status).toBe(400);
+    expect((await forum.guest.get('/api/presence/visitors?offset=10000')).body).toMatchObject({
+      visitors: [],
+      count: 0,
+      hasMore: false,
+      next_cursor: null,
+    });
+    for (const query of ['limit=0', 'offset=-1', 'limit=x', 'cursor=nonsense'])
+      expect((await forum.guest.get(`/api/presence/visitors?${query}`)).status).toBe(400);
   });
 
   test('a page must be a path of at most 512 characters', async () => {
@@ -220,7 +273,10 @@ test('/online names pages by the titles that the viewer may see', async () => {
   const staff = await forum.start('mia', 'Dues of the year', 'staff');
   await forum.as.ada.get(`/d/${open.number}-tarring-a-deck`);
   await forum.as.mia.get(`/d/${staff.number}-dues-of-the-year`);
-  const titles = async (client: Client) => [...(await client.get('/online')).text.matchAll(/ · <a href="[^"]*">(?:<bdi[^>]*>)?([^<]*)/g)].map(([, title]) => title);
+  const titles = async (client: Client) =>
+    [...(await client.get('/online')).text.matchAll(/ · <a href="[^"]*">(?:<bdi[^>]*>)?([^<]*)/g)].map(
+      ([, title]) => title,
+    );
   expect(await titles(forum.as.bob)).toEqual(expect.arrayContaining(['Tarring a deck', '/online']));
   expect(await titles(forum.as.bob)).not.toContain('Dues of the year');
   expect(await titles(forum.as.root)).toEqual(expect.arrayContaining(['Tarring a deck', 'Dues of the year']));

@@ -19,7 +19,11 @@ test('signs of presence have a rate of their own, and leave the general one alon
   const beat = () => forum.as.bob.post('/api/presence/update', { page: '/' });
   for (let count = 0; count < 5; count++) expect((await beat()).status).toBe(200);
   const refused = await beat();
-  expect([refused.status, refused.headers.get('x-ratelimit-limit'), refused.headers.get('x-ratelimit-remaining')]).toEqual([429, '5', '0']);
+  expect([
+    refused.status,
+    refused.headers.get('x-ratelimit-limit'),
+    refused.headers.get('x-ratelimit-remaining'),
+  ]).toEqual([429, '5', '0']);
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
   const other = await forum.as.bob.get('/api/version');
   expect([other.status, other.headers.get('x-ratelimit-limit')]).toEqual([200, '100000']);

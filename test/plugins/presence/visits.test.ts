@@ -26,18 +26,23 @@ const stores: readonly { readonly place: string; open(): Promise<Opened> }[] = [
       return { visits: [visits, visits], pass: async (part) => void (now += part * WINDOW), close: () => undefined };
     },
   },
-  ...(url === undefined ? [] : [{
-    place: 'in Redis',
-    open: async () => {
-      const keyPrefix = `test-${crypto.randomUUID()}:`;
-      const lines = [new Redis(url, { keyPrefix }), new Redis(url, { keyPrefix })] as const;
-      await Promise.all(lines.map((line) => once(line, 'ready')));
-      return {
-        visits: [new RedisVisits(lines[0], SHORT), new RedisVisits(lines[1], SHORT)] as const,
-        pass: (part: number) => sleep(part * SHORT + 2), close: () => lines.forEach((line) => line.disconnect()),
-      };
-    },
-  }]),
+  ...(url === undefined
+    ? []
+    : [
+        {
+          place: 'in Redis',
+          open: async () => {
+            const keyPrefix = `test-${crypto.randomUUID()}:`;
+            const lines = [new Redis(url, { keyPrefix }), new Redis(url, { keyPrefix })] as const;
+            await Promise.all(lines.map((line) => once(line, 'ready')));
+            return {
+              visits: [new RedisVisits(lines[0], SHORT), new RedisVisits(lines[1], SHORT)] as const,
+              pass: (part: number) => sleep(part * SHORT + 2),
+              close: () => lines.forEach((line) => line.disconnect()),
+            };
+          },
+        },
+      ]),
 ];
 
 describe.each(stores)('visits $place', ({ open }) => {
@@ -47,12 +52,22 @@ describe.each(stores)('visits $place', ({ open }) => {
 
   test('of any process are seen by all, the latest first, kind by kind', async () => {
     const [one, other] = opened.visits;
-    await one.record([{ kind: 'guest', id: 'g1', page: '/' }, { kind: 'member', id: 'm1', page: '/a' }]);
+    await one.record([
+      { kind: 'guest', id: 'g1', page: '/' },
+      { kind: 'member', id: 'm1', page: '/a' },
+    ]);
     await opened.pass(0.1);
-    await other.record([{ kind: 'member', id: 'm2', page: '/b' }, { kind: 'bot', id: 'Googlebot', page: '' }]);
+    await other.record([
+      { kind: 'member', id: 'm2', page: '/b' },
+      { kind: 'bot', id: 'Googlebot', page: '' },
+    ]);
     expect(await one.count()).toEqual({ member: 2, guest: 1, bot: 1 });
     const list = await one.list(['member', 'guest'], 0, 10);
-    expect(list.map(({ kind, id, page }) => [kind, id, page])).toEqual([['member', 'm2', '/b'], ['member', 'm1', '/a'], ['guest', 'g1', '/']]);
+    expect(list.map(({ kind, id, page }) => [kind, id, page])).toEqual([
+      ['member', 'm2', '/b'],
+      ['member', 'm1', '/a'],
+      ['guest', 'g1', '/'],
+    ]);
     expect(list[0]!.at).toBeGreaterThan(list[1]!.at);
     expect((await one.list(['member', 'guest'], 1, 2)).map(({ id }) => id)).toEqual(['m1', 'g1']);
     expect((await one.list(['member', 'guest'], 2, 2)).map(({ id }) => id)).toEqual(['g1']);
@@ -61,7 +76,10 @@ describe.each(stores)('visits $place', ({ open }) => {
 
   test('are forgotten after a while without a sign', async () => {
     const [one, other] = opened.visits;
-    await one.record([{ kind: 'member', id: 'm1', page: '/' }, { kind: 'guest', id: 'g1', page: '/' }]);
+    await one.record([
+      { kind: 'member', id: 'm1', page: '/' },
+      { kind: 'guest', id: 'g1', page: '/' },
+    ]);
     await opened.pass(0.6);
     await other.refresh(['g1'], '/next');
     await opened.pass(0.5);
@@ -76,7 +94,10 @@ describe.each(stores)('visits $place', ({ open }) => {
     await one.record([{ kind: 'guest', id: 'plain', page: '/' }]);
     await one.record([{ kind: 'guest', id: 'cookie', before: 'plain', page: '/2' }]);
     expect((await one.list(['guest'], 0, 5)).map(({ id, page }) => [id, page])).toEqual([['cookie', '/2']]);
-    await one.record([{ kind: 'guest', id: 'plain', page: '/' }, { kind: 'guest', id: 'cookie', before: 'plain', page: '/3' }]);
+    await one.record([
+      { kind: 'guest', id: 'plain', page: '/' },
+      { kind: 'guest', id: 'cookie', before: 'plain', page: '/3' },
+    ]);
     expect((await one.count()).guest).toBe(2);
   });
 

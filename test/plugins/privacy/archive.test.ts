@@ -20,17 +20,29 @@ test('files are packed one after the other, empty ones too', async () => {
     yield 'one, ';
     yield Buffer.from('two');
   };
-  const files = some({ path: 'a.txt', content: 'Ä' }, { path: 'b/c.txt', content: content() }, { path: 'd.txt', content: '' });
-  expect([...(await packed(files))]).toEqual([['a.txt', 'Ä'], ['b/c.txt', 'one, two'], ['d.txt', '']]);
+  const files = some(
+    { path: 'a.txt', content: 'Ä' },
+    { path: 'b/c.txt', content: content() },
+    { path: 'd.txt', content: '' },
+  );
+  expect([...(await packed(files))]).toEqual([
+    ['a.txt', 'Ä'],
+    ['b/c.txt', 'one, two'],
+    ['d.txt', ''],
+  ]);
 });
 
 test('a list is read in parts and is JSON, also when it is empty', async () => {
   const asked: (number | undefined)[] = [];
   const rows = inParts<{ id: number }>(async (after, limit) => {
     asked.push(after?.id);
-    return Array.from({ length: Math.min(limit, 450 - (after?.id ?? 0)) }, (_, at) => ({ id: (after?.id ?? 0) + at + 1 }));
+    return Array.from({ length: Math.min(limit, 450 - (after?.id ?? 0)) }, (_, at) => ({
+      id: (after?.id ?? 0) + at + 1,
+    }));
   });
-  const files = await packed(some({ path: 'rows.json', content: jsonList(rows) }, { path: 'none.json', content: jsonList([]) }));
+  const files = await packed(
+    some({ path: 'rows.json', content: jsonList(rows) }, { path: 'none.json', content: jsonList([]) }),
+  );
   expect((JSON.parse(files.get('rows.json')!) as object[]).length).toBe(450);
   expect([asked, JSON.parse(files.get('none.json')!)]).toEqual([[undefined, 200, 400], []]);
 });
@@ -96,7 +108,11 @@ test('who takes nothing is waited for with little in memory', async () => {
     }
   };
   const stop = new AbortController();
-  const sending = sendArchive(some({ path: 'endless', content: endless() }), new Writable({ write: () => undefined }), stop.signal);
+  const sending = sendArchive(
+    some({ path: 'endless', content: endless() }),
+    new Writable({ write: () => undefined }),
+    stop.signal,
+  );
   const still = async (): Promise<number> => {
     for (let turns = 0, before = -1; turns < 50; before = read) {
       turns = before === read ? turns + 1 : 0;

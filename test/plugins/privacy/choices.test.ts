@@ -3,23 +3,32 @@ import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
 
 const forum = useForum({ 'presence.public': true });
 const here = async (name: Name | 'guest'): Promise<readonly (string | undefined)[]> => {
-  const { visitors } = expectStatus(await (name === 'guest' ? forum.guest : forum.as[name]).get('/api/presence/visitors'), 200).body;
+  const { visitors } = expectStatus(
+    await (name === 'guest' ? forum.guest : forum.as[name]).get('/api/presence/visitors'),
+    200,
+  ).body;
   return visitors.map(({ user }: { user: { username: string } | null }) => user?.username);
 };
 const seen = async (name: Name | 'guest'): Promise<string | null> =>
-  expectStatus(await (name === 'guest' ? forum.guest : forum.as[name]).get(`/api/users/${forum.ids.ada}`), 200).body.user.last_seen_at;
+  expectStatus(await (name === 'guest' ? forum.guest : forum.as[name]).get(`/api/users/${forum.ids.ada}`), 200).body
+    .user.last_seen_at;
 const choose = async (choices: Readonly<Record<string, string>>): Promise<void> =>
   void expectStatus(await forum.as.ada.submit('/settings/privacy', choices), 303);
 
 beforeAll(async () => {
-  for (const name of ['ada', 'bob'] as const) expectStatus(await forum.as[name].post('/api/presence/update', { page: '/' }), 200);
+  for (const name of ['ada', 'bob'] as const)
+    expectStatus(await forum.as[name].post('/api/presence/update', { page: '/' }), 200);
 });
 
 describe('what others see of a member', () => {
   test('is for the member to say', async () => {
-    expect((await forum.guest.get('/settings/privacy')).headers.get('location')).toBe('/login?return_to=%2Fsettings%2Fprivacy');
+    expect((await forum.guest.get('/settings/privacy')).headers.get('location')).toBe(
+      '/login?return_to=%2Fsettings%2Fprivacy',
+    );
     expect((await forum.as.bob.get('/settings/profile')).text).toContain('href="/settings/privacy"');
-    expect((await forum.as.ada.request('POST', '/settings/privacy', { form: { hide_presence: 'true' } })).status).toBe(403);
+    expect((await forum.as.ada.request('POST', '/settings/privacy', { form: { hide_presence: 'true' } })).status).toBe(
+      403,
+    );
     expect((await forum.as.ada.submit('/settings/privacy', { hide_presence: 'perhaps' })).status).toBe(400);
     expect(await here('guest')).toContain('ada');
     expect(await seen('guest')).not.toBeNull();
@@ -30,7 +39,9 @@ describe('what others see of a member', () => {
     await choose({ hide_presence: 'true' });
     for (const name of ['guest', 'bob', 'root'] as const) expect(await here(name)).not.toContain('ada');
     expect(await here('guest')).toContain('bob');
-    expect(expectStatus(await forum.guest.get('/api/presence/stats'), 200).body.authenticated).toBe(before.authenticated);
+    expect(expectStatus(await forum.guest.get('/api/presence/stats'), 200).body.authenticated).toBe(
+      before.authenticated,
+    );
     expect((await forum.guest.get('/online')).text).not.toContain('/u/ada');
     expect(await seen('guest')).not.toBeNull();
   });

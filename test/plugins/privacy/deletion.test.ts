@@ -12,7 +12,8 @@ const DAY = 86_400_000;
 const JSON_ONLY = { accept: 'application/json' };
 const leave = (forum: Forum, name: 'ada' | 'bob' | 'root', mode: string, username: string = name) =>
   forum.as[name].submit('/settings/privacy/delete', { username, mode });
-const pending = (forum: Forum) => forum.app.app.service(Data).all(sql<{ id: string }>`select account_id as id from privacy_deletion order by 1`);
+const pending = (forum: Forum) =>
+  forum.app.app.service(Data).all(sql<{ id: string }>`select account_id as id from privacy_deletion order by 1`);
 const mails = async (forum: Forum): Promise<readonly string[]> => {
   const folder = join(forum.app.app.environment.dataDir, 'mail');
   const names = await readdir(folder).catch(() => []);
@@ -25,7 +26,9 @@ describe('asking to be deleted', () => {
   test('is for members who have given their password lately', async () => {
     expect((await forum.guest.get('/settings/privacy/delete')).headers.get('location')).toContain('/login?return_to=');
     forum.app.clock.advance(16 * 60_000);
-    expect((await forum.as.ada.get('/settings/privacy/delete')).headers.get('location')).toContain('/login/confirm?return_to=');
+    expect((await forum.as.ada.get('/settings/privacy/delete')).headers.get('location')).toContain(
+      '/login/confirm?return_to=',
+    );
     const asked = await leave(forum, 'ada', 'remove');
     expect([asked.status, asked.text.includes('action="/login/confirm"')]).toEqual([403, true]);
     expect(await pending(forum)).toEqual([]);
@@ -37,9 +40,16 @@ describe('asking to be deleted', () => {
 
   test('takes the member’s own name and one of two ways, and keeps what was typed', async () => {
     const refused = await leave(forum, 'ada', 'remove', 'bob');
-    expect([refused.status, refused.text.includes('is not your username'), /value="remove" checked/.test(refused.text)]).toEqual([400, true, true]);
+    expect([
+      refused.status,
+      refused.text.includes('is not your username'),
+      /value="remove" checked/.test(refused.text),
+    ]).toEqual([400, true, true]);
     expect((await leave(forum, 'ada', 'burn')).status).toBe(400);
-    expect((await forum.as.ada.request('POST', '/settings/privacy/delete', { form: { username: 'ada', mode: 'remove' } })).status).toBe(403);
+    expect(
+      (await forum.as.ada.request('POST', '/settings/privacy/delete', { form: { username: 'ada', mode: 'remove' } }))
+        .status,
+    ).toBe(403);
     expect(await pending(forum)).toEqual([]);
   });
 
@@ -90,8 +100,15 @@ describe('asking to be deleted', () => {
   test('is not for an administrator beside whom the others cannot log in or may not act', async () => {
     const { app } = forum.app;
     const accounts = app.service(Accounts);
-    const [traveller] = await accounts.importAccounts([{ username: 'traveller', email: 'traveller@forum.test', groupId: 'admin' }]);
-    const { id } = await accounts.create({ username: 'warden', email: 'warden@forum.test', password: PASSWORD, groupId: 'admin' });
+    const [traveller] = await accounts.importAccounts([
+      { username: 'traveller', email: 'traveller@forum.test', groupId: 'admin' },
+    ]);
+    const { id } = await accounts.create({
+      username: 'warden',
+      email: 'warden@forum.test',
+      password: PASSWORD,
+      groupId: 'admin',
+    });
     await forum.as.root.login('root', PASSWORD);
     const refused = async () => (await leave(forum, 'root', 'anonymise')).status;
     await accounts.setStatus(id, 'disabled');
@@ -137,7 +154,10 @@ async function live(forum: Forum) {
   expectStatus(await ada.delete(`/api/posts/${gone.id}`), 200);
   expectStatus(await ada.post('/api/reactions/toggle', { post_id: others.postId, reaction: 'like' }), 200);
   expectStatus(await bob.post('/api/reactions/toggle', { post_id: others.postId, reaction: 'like' }), 200);
-  expectStatus(await ada.post('/api/reports', { post_id: others.postId, reason: 'spam', note: 'A quokkatext of a report.' }), 201);
+  expectStatus(
+    await ada.post('/api/reports', { post_id: others.postId, reason: 'spam', note: 'A quokkatext of a report.' }),
+    201,
+  );
   expectStatus(await forum.as.mia.put(`/api/discussions/${alone.id}`, { title: 'Zebrafinch moderated' }), 200);
   const file = expectStatus(await send(ada, await picture(), 'quokkatext.png'), 201).body.upload;
   await ada.submit('/settings/profile', { bio: 'A quokkatext of a life.' });
@@ -177,18 +197,46 @@ describe('a member who takes everything along', () => {
   });
 
   test('leaves an id only where something is kept about nobody', async () => {
-    expect((await places(forum.app, forum.ids.ada)).map((place) => place.split('.')[0])).toEqual(expect.not.arrayContaining([
-      'accounts_session', 'api_answer', 'event_log', 'feed_token', 'notification_preference', 'reaction', 'subscription', 'upload', 'webhook_event',
-      'privacy_choice', 'mail_message',
-    ]));
+    expect((await places(forum.app, forum.ids.ada)).map((place) => place.split('.')[0])).toEqual(
+      expect.not.arrayContaining([
+        'accounts_session',
+        'api_answer',
+        'event_log',
+        'feed_token',
+        'notification_preference',
+        'reaction',
+        'subscription',
+        'upload',
+        'webhook_event',
+        'privacy_choice',
+        'mail_message',
+      ]),
+    );
   });
 
   test('is on no page and in no answer', async () => {
     const paths = [
-      '/', '/discussions', `/d/${left.shared.number}`, `/d/${left.others.number}`, `/d/${left.others.number}/2`, '/search?q=quokkatext', '/online',
-      '/feed/rss', '/feed/atom', `/rss/user/${forum.ids.ada}`, '/sitemap.xml', '/mod/log', '/admin/users', '/api/discussions', '/api/events?limit=100',
-      `/api/discussions/${left.shared.id}`, `/api/discussions/${left.others.id}`, '/api/search?q=zebrafinch', `/api/users/${forum.ids.ada}`,
-      '/api/presence/visitors', '/api/users/search?q=ada',
+      '/',
+      '/discussions',
+      `/d/${left.shared.number}`,
+      `/d/${left.others.number}`,
+      `/d/${left.others.number}/2`,
+      '/search?q=quokkatext',
+      '/online',
+      '/feed/rss',
+      '/feed/atom',
+      `/rss/user/${forum.ids.ada}`,
+      '/sitemap.xml',
+      '/mod/log',
+      '/admin/users',
+      '/api/discussions',
+      '/api/events?limit=100',
+      `/api/discussions/${left.shared.id}`,
+      `/api/discussions/${left.others.id}`,
+      '/api/search?q=zebrafinch',
+      `/api/users/${forum.ids.ada}`,
+      '/api/presence/visitors',
+      '/api/users/search?q=ada',
     ];
     // What is asked for is repeated: "quokkatext" and "zebrafinch" alone say nothing.
     const words = /zebrafinch (moderated|alone|shared)|quokkatext (is|was|has|of)|wombatmail|"ada"|>ada</i;
@@ -200,22 +248,35 @@ describe('a member who takes everything along', () => {
     }
     expect((await forum.guest.get('/u/ada')).status).toBe(404);
     expect((await forum.guest.get(left.file)).status).toBe(404);
-    expect([...(await exported(forum.app, forum.as.bob)).values()].join('\n')).not.toMatch(/zebrafinch|quokkatext|wombatmail|"ada"/i);
+    expect([...(await exported(forum.app, forum.as.bob)).values()].join('\n')).not.toMatch(
+      /zebrafinch|quokkatext|wombatmail|"ada"/i,
+    );
   });
 
   test('leaves what others wrote', async () => {
     const { body } = expectStatus(await forum.guest.get(`/api/discussions/${left.shared.id}`), 200);
-    expect(body.discussion).toMatchObject({ title: 'Deleted discussion', content: '', author: { username: expect.stringMatching(/^deleted-/) as string } });
-    expect(body.posts).toMatchObject([{ number: 1, is_deleted: true }, { number: 2, content: 'Bob has an answer.' }]);
+    expect(body.discussion).toMatchObject({
+      title: 'Deleted discussion',
+      content: '',
+      author: { username: expect.stringMatching(/^deleted-/) as string },
+    });
+    expect(body.posts).toMatchObject([
+      { number: 1, is_deleted: true },
+      { number: 2, content: 'Bob has an answer.' },
+    ]);
     expect((await forum.guest.get(`/api/discussions/${left.alone.id}`)).status).toBe(404);
-    expect(expectStatus(await forum.guest.get(`/api/reactions/post/${left.others.postId}`), 200).body.reactions).toMatchObject([{ reaction: 'like', count: 1 }]);
+    expect(
+      expectStatus(await forum.guest.get(`/api/reactions/post/${left.others.postId}`), 200).body.reactions,
+    ).toMatchObject([{ reaction: 'like', count: 1 }]);
   });
 
   test('cannot log in, and makes room for somebody of the same name and address', async () => {
     const client = forum.app.client();
     await client.csrf();
     expect((await client.submit('/login', { identifier: 'ada', password: PASSWORD })).status).toBe(401);
-    const made = await forum.app.app.service(Accounts).create({ username: 'ada', email: 'wombatmail@forum.test', password: 'Another-Sailing-42' });
+    const made = await forum.app.app
+      .service(Accounts)
+      .create({ username: 'ada', email: 'wombatmail@forum.test', password: 'Another-Sailing-42' });
     expect(made.id).not.toBe(forum.ids.ada);
   });
 });
@@ -239,7 +300,9 @@ describe('a member who only takes the name along', () => {
     expect((await forum.guest.get('/u/ada')).status).toBe(404);
     expect(await places(forum.app, 'ada@forum.test')).toEqual([]);
     expect(await places(forum.app, 'quokkatext of a')).toEqual([]);
-    expect((await forum.app.app.service(Data).all(sql`select 1 from event_log where data::text like '%"ada"%'`))).toEqual([]);
+    expect(await forum.app.app.service(Data).all(sql`select 1 from event_log where data::text like '%"ada"%'`)).toEqual(
+      [],
+    );
     expect((await forum.guest.get(left.file)).status).toBe(404);
   });
 

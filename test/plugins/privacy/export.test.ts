@@ -21,8 +21,18 @@ describe('a member’s data', () => {
     expectStatus(await forum.as.ada.put(`/api/posts/${reply.id}`, { content: 'I like **storms**.' }), 200);
     expectStatus(await forum.as.ada.delete(`/api/posts/${gone.id}`), 200);
     expectStatus(await forum.as.ada.post('/api/reactions/toggle', { post_id: others.postId, reaction: 'like' }), 200);
-    expectStatus(await forum.as.ada.post('/api/reports', { post_id: others.postId, reason: 'spam', note: 'It is an advertisement.' }), 201);
-    expectStatus(await forum.as.bob.post('/api/reports', { post_id: discussion.postId, reason: 'abuse', note: 'Bob says so.' }), 201);
+    expectStatus(
+      await forum.as.ada.post('/api/reports', {
+        post_id: others.postId,
+        reason: 'spam',
+        note: 'It is an advertisement.',
+      }),
+      201,
+    );
+    expectStatus(
+      await forum.as.bob.post('/api/reports', { post_id: discussion.postId, reason: 'abuse', note: 'Bob says so.' }),
+      201,
+    );
     fileId = expectStatus(await send(forum.as.ada, await picture(), 'kite.png'), 201).body.upload.id;
     await forum.as.ada.submit('/settings/feeds', { name: 'My phone' });
     await forum.app.calm();
@@ -30,15 +40,28 @@ describe('a member’s data', () => {
   });
 
   test('has the account, without what lets anybody in', () => {
-    expect(parsed(files, 'account.json')).toMatchObject({ id: forum.ids.ada, username: 'ada', email: 'ada@forum.test', has_api_token: false });
+    expect(parsed(files, 'account.json')).toMatchObject({
+      id: forum.ids.ada,
+      username: 'ada',
+      email: 'ada@forum.test',
+      has_api_token: false,
+    });
     expect([...files.values()].join('\n')).not.toMatch(/\$2[aby]\$|feed_[\w-]{43}|csrf|password/);
-    expect(parsed(files, 'sessions.json')[0]).toMatchObject({ address: expect.stringContaining('127.0.0.1') as string });
+    expect(parsed(files, 'sessions.json')[0]).toMatchObject({
+      address: expect.stringContaining('127.0.0.1') as string,
+    });
     expect(parsed(files, 'two-factor.json')).toEqual({ enabled: false, backup_codes_left: 0 });
   });
 
   test('has all that they wrote, what it said before and what was deleted as well', () => {
-    expect(parsed(files, 'discussions.json')).toMatchObject([{ title: 'About kites', number: discussion.number, deleted_at: null }]);
-    expect(parsed(files, 'posts.json')).toMatchObject([{ content: 'About About kites' }, { content: 'I like **storms**.' }, { content: 'Said too much.' }]);
+    expect(parsed(files, 'discussions.json')).toMatchObject([
+      { title: 'About kites', number: discussion.number, deleted_at: null },
+    ]);
+    expect(parsed(files, 'posts.json')).toMatchObject([
+      { content: 'About About kites' },
+      { content: 'I like **storms**.' },
+      { content: 'Said too much.' },
+    ]);
     expect(parsed(files, 'revisions.json')).toMatchObject([{ content: 'I like **wind**.' }]);
     expect(files.get('posts/001.md')).toContain('I like **storms**.');
     expect(files.get('posts/001.md')).not.toContain('Said too much.');
@@ -61,12 +84,18 @@ describe('a member’s data', () => {
 
 describe('asking for one’s data', () => {
   test('is for members who have given their password lately', async () => {
-    expect((await forum.guest.request('POST', '/settings/privacy/export', { headers: { accept: 'application/json' } })).status).toBe(401);
+    expect(
+      (await forum.guest.request('POST', '/settings/privacy/export', { headers: { accept: 'application/json' } }))
+        .status,
+    ).toBe(401);
     await forum.as.bob.csrf('/settings/privacy');
     forum.app.clock.advance(16 * 60_000);
     const refused = await forum.as.bob.submit('/settings/privacy/export');
     expect([refused.status, refused.text.includes('action="/login/confirm"')]).toEqual([403, true]);
-    expect((await forum.as.bob.request('POST', '/settings/privacy/export', { headers: { accept: 'application/json' } })).body.code).toBe('confirmation_needed');
+    expect(
+      (await forum.as.bob.request('POST', '/settings/privacy/export', { headers: { accept: 'application/json' } })).body
+        .code,
+    ).toBe('confirmation_needed');
   });
 
   test('takes a forgery token', async () => {
@@ -81,15 +110,24 @@ describe('asking for one’s data', () => {
 
   test('reads what is long in parts', async () => {
     const posts = Array.from({ length: 2_500 }, (_, at) => ({
-      authorId: forum.ids.mia, content: `Number ${at}.`, html: `<p>Number ${at}.</p>`, createdAt: new Date(1_700_000_000_000 + at),
+      authorId: forum.ids.mia,
+      content: `Number ${at}.`,
+      html: `<p>Number ${at}.</p>`,
+      createdAt: new Date(1_700_000_000_000 + at),
     }));
     const general = (await forum.guest.get('/api/categories/general')).body.category.id as string;
     const long = { title: 'Long', categoryId: general, authorId: forum.ids.mia, createdAt: posts[0]!.createdAt, posts };
     await forum.app.app.service(Importer).importDiscussions([long]);
     const files = await exported(forum.app, forum.as.mia);
     expect(parsed(files, 'posts.json')).toHaveLength(2_500);
-    expect([...files.keys()].filter((name) => name.startsWith('posts/'))).toEqual(['posts/001.md', 'posts/002.md', 'posts/003.md']);
-    expect([1, 2, 3].flatMap((part) => files.get(`posts/00${part}.md`)!.match(/^Number \d+\.$/gm) ?? [])).toHaveLength(2_500);
+    expect([...files.keys()].filter((name) => name.startsWith('posts/'))).toEqual([
+      'posts/001.md',
+      'posts/002.md',
+      'posts/003.md',
+    ]);
+    expect([1, 2, 3].flatMap((part) => files.get(`posts/00${part}.md`)!.match(/^Number \d+\.$/gm) ?? [])).toHaveLength(
+      2_500,
+    );
   });
 
   test('leaves an entry in the audit log, and none of the data', async () => {
@@ -105,7 +143,11 @@ describe('the limit', () => {
   test('is counted for each member and day', async () => {
     for (let times = 0; times < 2; times++) await exported(limited.app, limited.as.ada);
     const refused = await limited.as.ada.submit('/settings/privacy/export');
-    expect([refused.status, Number(refused.headers.get('retry-after')) > 0, refused.text.includes('come back tomorrow')]).toEqual([429, true, true]);
+    expect([
+      refused.status,
+      Number(refused.headers.get('retry-after')) > 0,
+      refused.text.includes('come back tomorrow'),
+    ]).toEqual([429, true, true]);
     await exported(limited.app, limited.as.bob);
   });
 });

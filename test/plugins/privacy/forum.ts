@@ -19,7 +19,9 @@ export async function confirm(client: Client): Promise<void> {
 export async function exported(app: TestApp, client: Client): Promise<ReadonlyMap<string, string>> {
   const token = await client.csrf('/settings/privacy');
   const answer = await fetch(`${app.url}/settings/privacy/export`, {
-    method: 'POST', redirect: 'manual', body: new URLSearchParams({ _csrf: token }),
+    method: 'POST',
+    redirect: 'manual',
+    body: new URLSearchParams({ _csrf: token }),
     headers: { cookie: [...client.cookies].map((pair) => pair.join('=')).join('; ') },
   });
   expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/zip']);
@@ -36,15 +38,22 @@ export async function unpack(bytes: Buffer): Promise<ReadonlyMap<string, string>
   zip.readEntry();
   await once(zip, 'end');
   const open = promisify<Entry, Readable>((entry, done) => zip.openReadStream(entry, done));
-  return new Map(await Promise.all(entries.map(async (entry) => [entry.fileName, await text(await open(entry))] as const)));
+  return new Map(
+    await Promise.all(entries.map(async (entry) => [entry.fileName, await text(await open(entry))] as const)),
+  );
 }
 
 /** Lets the job run that looks for what is due, and waits until it has. */
 export async function looked({ app }: TestApp): Promise<void> {
   const listener = 'privacy/job:erase';
-  await app.service(Data).all(sql`insert into job (id, listener, payload) values (gen_random_uuid(), ${listener}, '{}')`);
+  await app
+    .service(Data)
+    .all(sql`insert into job (id, listener, payload) values (gen_random_uuid(), ${listener}, '{}')`);
   await app.service(Jobs).retry(listener);
-  await vi.waitUntil(async () => !(await app.service(Data).one(sql`select 1 from job where listener = ${listener} and cron is null`)), { timeout: 20_000 });
+  await vi.waitUntil(
+    async () => !(await app.service(Data).one(sql`select 1 from job where listener = ${listener} and cron is null`)),
+    { timeout: 20_000 },
+  );
 }
 
 /** Where in the database a text stands: `table.column`, over all columns that can hold one. */
@@ -56,7 +65,9 @@ export async function places({ app }: TestApp, words: string): Promise<readonly 
       and (data_type in ('text', 'character varying', 'json', 'jsonb', 'ARRAY', 'uuid', 'tsvector') or udt_name = 'citext') order by 1, 2`);
   const found: string[] = [];
   for (const { table, column } of columns) {
-    const row = await data.one(sql`select 1 from ${sql.table(table)} where ${sql.ref(column)}::text ilike ${`%${words}%`} limit 1`);
+    const row = await data.one(
+      sql`select 1 from ${sql.table(table)} where ${sql.ref(column)}::text ilike ${`%${words}%`} limit 1`,
+    );
     if (row) found.push(`${table}.${column}`);
   }
   return found;

@@ -12,10 +12,13 @@ const forum = useForum();
 const run = async (options: { readonly name: string; readonly remove: boolean }): Promise<readonly string[]> => {
   const printed: string[] = [];
   const { app } = forum.app;
-  await commands[0].run(
-    { accounts: app.service(Accounts), deletions: app.service(Deletions) }, options,
-    { terminal: false, columns: 80, print: (line) => void printed.push(line), progress: () => undefined, secret: () => Promise.resolve(undefined) },
-  );
+  await commands[0].run({ accounts: app.service(Accounts), deletions: app.service(Deletions) }, options, {
+    terminal: false,
+    columns: 80,
+    print: (line) => void printed.push(line),
+    progress: () => undefined,
+    secret: () => Promise.resolve(undefined),
+  });
   return printed;
 };
 const named = (name: Name) => forum.app.app.service(Accounts).findByName(name);
@@ -29,7 +32,9 @@ describe('at the shell', () => {
   });
 
   test('the only administrator and who does not exist are refused in one line', async () => {
-    await expect(run({ name: 'root', remove: false })).rejects.toThrow('This is the only administrator; make somebody else one first');
+    await expect(run({ name: 'root', remove: false })).rejects.toThrow(
+      'This is the only administrator; make somebody else one first',
+    );
     await expect(run({ name: 'nobody', remove: false })).rejects.toThrow('There is no member "nobody"');
     expect(await named('root')).toBeDefined();
   });
@@ -42,23 +47,26 @@ describe('what another plugin keeps', () => {
   let failing = true;
 
   test('is part of the data that members take along', async () => {
-    await install(forum.app, definePlugin({
-      id: 'diary',
-      setup(_services, plugin) {
-        plugin.on(accountErased, ({ id, mode }) => void done.push(`${id} ${mode}`));
-        plugin.extend(personalData, {
-          name: 'diary',
-          async *entries(accountId) {
-            yield { path: 'diary.txt', content: kept.get(accountId) ?? '' };
-          },
-          async erase(accountId, mode) {
-            asked.push(mode);
-            if (failing) throw new Error('the diary is locked');
-            kept.delete(accountId);
-          },
-        });
-      },
-    }));
+    await install(
+      forum.app,
+      definePlugin({
+        id: 'diary',
+        setup(_services, plugin) {
+          plugin.on(accountErased, ({ id, mode }) => void done.push(`${id} ${mode}`));
+          plugin.extend(personalData, {
+            name: 'diary',
+            async *entries(accountId) {
+              yield { path: 'diary.txt', content: kept.get(accountId) ?? '' };
+            },
+            async erase(accountId, mode) {
+              asked.push(mode);
+              if (failing) throw new Error('the diary is locked');
+              kept.delete(accountId);
+            },
+          });
+        },
+      }),
+    );
     kept.set(forum.ids.ada, 'Dear diary');
     expect((await exported(forum.app, forum.as.ada)).get('diary.txt')).toBe('Dear diary');
   });
@@ -66,7 +74,9 @@ describe('what another plugin keeps', () => {
   test('is erased as well; while it cannot be, the others are, and it is tried again', async () => {
     await run({ name: 'ada', remove: false });
     expect([await named('ada'), kept.size, asked, done]).toEqual([undefined, 1, ['anonymise'], []]);
-    expect(forum.app.lines.find(({ message }) => message.startsWith('personal data could not be erased'))).toMatchObject({ owner: 'diary', data: 'diary' });
+    expect(
+      forum.app.lines.find(({ message }) => message.startsWith('personal data could not be erased')),
+    ).toMatchObject({ owner: 'diary', data: 'diary' });
     failing = false;
     await looked(forum.app);
     expect([kept.size, done]).toEqual([0, [`${forum.ids.ada} anonymise`]]);
@@ -75,7 +85,8 @@ describe('what another plugin keeps', () => {
 
 test('uninstalling leaves nothing behind, and the forum goes on', async () => {
   const { data, kernel } = forum.app.app;
-  const tables = (): Promise<readonly object[]> => data.all(sql`
+  const tables = (): Promise<readonly object[]> =>
+    data.all(sql`
     select 1 from information_schema.tables where table_schema = 'public' and table_name like 'privacy%'`);
   expect(await tables()).toHaveLength(2);
   await kernel.disable('privacy');

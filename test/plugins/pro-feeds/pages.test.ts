@@ -3,7 +3,8 @@ import { expectStatus, useForum } from '../discussions/forum.ts';
 
 const forum = useForum({ 'pro.enabled': true });
 let help: string;
-const page = async (): Promise<string> => expectStatus(await forum.as.ada.get('/settings/feeds'), 200).text.replaceAll('&#x3D;', '=');
+const page = async (): Promise<string> =>
+  expectStatus(await forum.as.ada.get('/settings/feeds'), 200).text.replaceAll('&#x3D;', '=');
 
 beforeAll(async () => {
   help = (await forum.guest.get('/api/categories/help')).body.category.id;
@@ -11,7 +12,9 @@ beforeAll(async () => {
 
 describe('the page of one’s feeds', () => {
   test('is for members, and among their settings', async () => {
-    expect((await forum.guest.get('/settings/feeds')).headers.get('location')).toBe('/login?return_to=%2Fsettings%2Ffeeds');
+    expect((await forum.guest.get('/settings/feeds')).headers.get('location')).toBe(
+      '/login?return_to=%2Fsettings%2Ffeeds',
+    );
     expect((await forum.guest.get('/settings/feeds', { accept: 'application/json' })).status).toBe(401);
     expect((await forum.as.ada.get('/settings/profile')).text).toContain('href="/settings/feeds"');
     expect(await page()).toContain('You have made no addresses yet.');
@@ -28,13 +31,20 @@ describe('the page of one’s feeds', () => {
       expect((await forum.guest.get(`${path}?token=${token}`)).status).toBe(200);
     }
     const later = await page();
-    expect([later.includes(token), later.includes('My &lt;phone&gt;'), later.includes('>Help<')]).toEqual([false, true, true]);
+    expect([later.includes(token), later.includes('My &lt;phone&gt;'), later.includes('>Help<')]).toEqual([
+      false,
+      true,
+      true,
+    ]);
     expect(later).toContain('last read');
   });
 
   test('asks for a name, and keeps what was chosen', async () => {
     const refused = await forum.as.ada.submit('/settings/feeds', { name: ' ', 'category_ids[]': help });
-    expect([refused.status, refused.text.replaceAll('&#x3D;', '=').includes(`value="${help}" checked`)]).toEqual([400, true]);
+    expect([refused.status, refused.text.replaceAll('&#x3D;', '=').includes(`value="${help}" checked`)]).toEqual([
+      400,
+      true,
+    ]);
   });
 
   test('takes nothing without a forgery token', async () => {

@@ -12,18 +12,27 @@ let api: string;
 
 /** A token for feeds, for these categories or for all. */
 async function make(name: Name, ...slugs: readonly string[]): Promise<{ token: string; id: string }> {
-  const body = { name: `Reader of ${name}`, ...(slugs.length > 0 && { category_ids: slugs.map((slug) => categories[slug]) }) };
-  const { token, feed_token: made } = expectStatus(await forum.as[name].post('/settings/feeds', body, JSON_ONLY), 201).body;
+  const body = {
+    name: `Reader of ${name}`,
+    ...(slugs.length > 0 && { category_ids: slugs.map((slug) => categories[slug]) }),
+  };
+  const { token, feed_token: made } = expectStatus(
+    await forum.as[name].post('/settings/feeds', body, JSON_ONLY),
+    201,
+  ).body;
   return { token, id: made.id };
 }
 const read = (path: string, token: string, client: Client = forum.guest) => client.get(`${path}?token=${token}`);
-const titles = (text: string): readonly string[] => ['In general', 'In help', 'Among members', 'Among staff'].filter((title) => text.includes(title));
+const titles = (text: string): readonly string[] =>
+  ['In general', 'In help', 'Among members', 'Among staff'].filter((title) => text.includes(title));
 const titlesFor = async (path: string, token: string) => titles(expectStatus(await read(path, token), 200).text);
 const listed = async (name: Name) => (await forum.as[name].get('/settings/feeds', JSON_ONLY)).body.feed_tokens;
 
 beforeAll(async () => {
   await forum.app.app.service(Categories).save({ name: 'Cabin', view: 'members' });
-  categories = Object.fromEntries((await forum.as.root.get('/api/categories')).body.categories.map(({ slug, id }: any) => [slug, id]));
+  categories = Object.fromEntries(
+    (await forum.as.root.get('/api/categories')).body.categories.map(({ slug, id }: any) => [slug, id]),
+  );
   await forum.start('ada', 'In general');
   await forum.start('mia', 'In help', 'help');
   await forum.start('ada', 'Among members', 'cabin');
@@ -32,12 +41,15 @@ beforeAll(async () => {
 });
 
 describe('a valid token', () => {
-  test.each(['/feed/rss', '/feed/atom', '/feed/json'])('shows at %s what its member may see, and nobody else the same bytes', async (path) => {
-    expect(await titlesFor(path, api)).toEqual(['In general', 'In help', 'Among members']);
-    const { token } = await make('mia');
-    expect(await titlesFor(path, token)).toEqual(['In general', 'In help', 'Among members', 'Among staff']);
-    expect(titles((await forum.guest.get(path)).text)).toEqual(['In general', 'In help']);
-  });
+  test.each(['/feed/rss', '/feed/atom', '/feed/json'])(
+    'shows at %s what its member may see, and nobody else the same bytes',
+    async (path) => {
+      expect(await titlesFor(path, api)).toEqual(['In general', 'In help', 'Among members']);
+      const { token } = await make('mia');
+      expect(await titlesFor(path, token)).toEqual(['In general', 'In help', 'Among members', 'Among staff']);
+      expect(titles((await forum.guest.get(path)).text)).toEqual(['In general', 'In help']);
+    },
+  );
 
   test('opens feeds that are not there for guests', async () => {
     const { token } = await make('mia');
@@ -51,7 +63,9 @@ describe('a valid token', () => {
   test('counts more than the session it is sent with, and less than a bearer token', async () => {
     const { token } = await make('mia');
     expect(titles((await read('/feed/rss', token, forum.as.ada)).text)).toContain('Among staff');
-    expect(titles((await forum.guest.get(`/feed/rss?token=${token}`, { authorization: `Bearer ${api}` })).text)).not.toContain('Among staff');
+    expect(
+      titles((await forum.guest.get(`/feed/rss?token=${token}`, { authorization: `Bearer ${api}` })).text),
+    ).not.toContain('Among staff');
     expect((await forum.guest.get(`/feed/rss?token=${token}`, { authorization: 'Bearer nonsense' })).status).toBe(401);
   });
 
@@ -103,13 +117,25 @@ describe('a token for some categories', () => {
   });
 
   test('cannot be made for what one cannot see', async () => {
-    const answer = await forum.as.ada.post('/settings/feeds', { name: 'x', category_ids: [categories['staff']] }, JSON_ONLY);
+    const answer = await forum.as.ada.post(
+      '/settings/feeds',
+      { name: 'x', category_ids: [categories['staff']] },
+      JSON_ONLY,
+    );
     expect([answer.status, answer.body.details[0].field]).toEqual([400, 'category_ids']);
   });
 });
 
 describe('anything else', () => {
-  test.each(['', 'nonsense', `feed_${'x'.repeat(43)}`, `parley_${'x'.repeat(43)}`, 'x'.repeat(5_000), 'a&token=b', '%00'])('counts for nothing: token=%s', async (token) => {
+  test.each([
+    '',
+    'nonsense',
+    `feed_${'x'.repeat(43)}`,
+    `parley_${'x'.repeat(43)}`,
+    'x'.repeat(5_000),
+    'a&token=b',
+    '%00',
+  ])('counts for nothing: token=%s', async (token) => {
     for (const client of [forum.guest, forum.app.client()]) {
       const answer = await read('/feed/rss', token, client);
       expect([answer.status, titles(answer.text)]).toEqual([200, ['In general', 'In help']]);
@@ -178,7 +204,9 @@ describe('a token is a secret', () => {
   });
 
   test('is one of twenty at most, also when many are asked for at once', async () => {
-    const answers = await Promise.all(Array.from({ length: 25 }, () => forum.as.root.post('/settings/feeds', { name: 'x' }, JSON_ONLY)));
+    const answers = await Promise.all(
+      Array.from({ length: 25 }, () => forum.as.root.post('/settings/feeds', { name: 'x' }, JSON_ONLY)),
+    );
     expect(answers.filter(({ status }) => status === 201).length).toBe(20);
     expect(answers.filter(({ status }) => status === 409).length).toBe(5);
     expect((await listed('root')).length).toBe(20);
@@ -189,7 +217,10 @@ test('switched off, the parameter is ignored and the page is not there', async (
   const { token } = await make('mia');
   await forum.app.app.settings.set({ 'pro.enabled': false });
   const answer = await read('/feed/rss', token);
-  expect([titles(answer.text), answer.headers.get('cache-control')]).toEqual([['In general', 'In help'], 'private, no-cache']);
+  expect([titles(answer.text), answer.headers.get('cache-control')]).toEqual([
+    ['In general', 'In help'],
+    'private, no-cache',
+  ]);
   expect(await forum.app.statements(() => read('/feed/rss', token))).toBe(0);
   expect((await forum.as.mia.get('/settings/feeds')).status).toBe(404);
   expect((await forum.as.mia.get('/settings/profile')).text).not.toContain('/settings/feeds');

@@ -13,7 +13,12 @@ test('a statement on a connection that broke before it was sent is told as out o
       await sleep(pause);
       await data.all(sql`select 1`);
     });
-    return presentable(await broken.then(() => undefined, (error: unknown) => error))?.status;
+    return presentable(
+      await broken.then(
+        () => undefined,
+        (error: unknown) => error,
+      ),
+    )?.status;
   };
   expect([await told(0), await told(100)]).toEqual([503, 503]);
 });

@@ -22,9 +22,18 @@ afterAll(() => forum[Symbol.asyncDispose]());
 const fill = (piece: string, length = MIB): string => piece.repeat(Math.ceil(length / piece.length)).slice(0, length);
 
 /** A guest's form as a browser sends it; with the cookie of the page that it stands on, or without. */
-async function send(path: string, body: string, { client, headers = {} }: { client?: Client; headers?: Record<string, string> } = {}): Promise<number> {
+async function send(
+  path: string,
+  body: string,
+  { client, headers = {} }: { client?: Client; headers?: Record<string, string> } = {},
+): Promise<number> {
   const cookie = client && [...client.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-  const response = await fetch(forum.url + path, { method: 'POST', redirect: 'manual', body, headers: { 'content-type': FORM, ...(cookie && { cookie }), ...headers } })
+  const response = await fetch(forum.url + path, {
+    method: 'POST',
+    redirect: 'manual',
+    body,
+    headers: { 'content-type': FORM, ...(cookie && { cookie }), ...headers },
+  })
     // The server may close the connection before all was sent.
     .catch(() => ({ status: 413, text: () => '' }));
   await response.text();
@@ -50,20 +59,45 @@ async function heldUp(work: Promise<unknown>): Promise<number> {
   return longest;
 }
 
-/** Sends a request's head that announces a body, and no body: resolves to the status line of what comes all the same. */
-const sendHead = (path: string, headers: readonly string[], patience = 20_000): Promise<string> => new Promise((resolve, reject) => {
-  const { port, hostname } = new URL(forum.url);
-  const head = [`POST ${path} HTTP/1.1`, `Host: ${hostname}:${port}`, `Content-Type: ${FORM}`, 'Content-Length: 50000', ...headers, '', ''];
-  const socket = connect(Number(port), hostname, () => socket.write(head.join('\r\n')));
-  const silent = setTimeout(() => (socket.destroy(), resolve('no answer')), patience);
-  socket.once('data', (data: Buffer) => (clearTimeout(silent), socket.destroy(), resolve(data.toString().split('\r\n', 1)[0]!)));
-  socket.once('error', reject);
-});
+/**
+ * Sends a request's head that announces a body, and no body: resolves to the status line of what comes all the same.
+ */
+const sendHead = (path: string, headers: readonly string[], patience = 20_000): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const { port, hostname } = new URL(forum.url);
+    const head = [
+      `POST ${path} HTTP/1.1`,
+      `Host: ${hostname}:${port}`,
+      `Content-Type: ${FORM}`,
+      'Content-Length: 50000',
+      ...headers,
+      '',
+      '',
+    ];
+    const socket = connect(Number(port), hostname, () => socket.write(head.join('\r\n')));
+    const silent = setTimeout(() => (socket.destroy(), resolve('no answer')), patience);
+    socket.once(
+      'data',
+      (data: Buffer) => (clearTimeout(silent), socket.destroy(), resolve(data.toString().split('\r\n', 1)[0]!)),
+    );
+    socket.once('error', reject);
+  });
 
 describe('a form', () => {
   const spiteful: Readonly<Record<string, string>> = {
-    'a&a&a': fill('a&'), 'a=&a=': fill('a=&'), '&&&': fill('&'), 'a[]=&a[]=': fill('a[]=&'), 'a[0][0][0]': `a${fill('[0]')}=1`, '[[[': fill('['), 'a[[[': `a${fill('[')}=1`,
-    '%%%': fill('%'), '%25%25': `a=${fill('%25')}`, '%5B%5B': `a${fill('%5B')}`, 'a[999]': fill('a[999][999][999]=&'), '+++': `a=${fill('+')}`, '===': fill('='),
+    'a&a&a': fill('a&'),
+    'a=&a=': fill('a=&'),
+    '&&&': fill('&'),
+    'a[]=&a[]=': fill('a[]=&'),
+    'a[0][0][0]': `a${fill('[0]')}=1`,
+    '[[[': fill('['),
+    'a[[[': `a${fill('[')}=1`,
+    '%%%': fill('%'),
+    '%25%25': `a=${fill('%25')}`,
+    '%5B%5B': `a${fill('%5B')}`,
+    'a[999]': fill('a[999][999][999]=&'),
+    '+++': `a=${fill('+')}`,
+    '===': fill('='),
   };
 
   test('of eight guests at once, of 1 MiB and as spiteful as can be, does not hold up the process', async () => {
@@ -93,7 +127,15 @@ describe('a form', () => {
       const socket = connect(Number(port), hostname).on('data', (data: Buffer) => (answer += data.toString()));
       for (const end of ['close', 'error']) socket.on(end, () => resolve(answer));
       const body = fill('x', 65 * 1024);
-      const head = ['POST /login HTTP/1.1', `Host: ${hostname}:${port}`, `Content-Type: ${FORM}`, `Cookie: ${cookie}`, 'Transfer-Encoding: chunked', '', ''];
+      const head = [
+        'POST /login HTTP/1.1',
+        `Host: ${hostname}:${port}`,
+        `Content-Type: ${FORM}`,
+        `Cookie: ${cookie}`,
+        'Transfer-Encoding: chunked',
+        '',
+        '',
+      ];
       socket.write(head.join('\r\n'));
       socket.write(`${body.length.toString(16)}\r\n${body}\r\n`);
     });
@@ -105,7 +147,11 @@ describe('a form', () => {
   test('that takes a text may have the longest text, each letter of it percent-encoded', async () => {
     const client = forum.client();
     await client.login('mira', PASSWORD);
-    const answer = await client.submit('/new', { title: 'A long one', content: 'ü'.repeat(30_000), category_id: 'general' });
+    const answer = await client.submit('/new', {
+      title: 'A long one',
+      content: 'ü'.repeat(30_000),
+      category_id: 'general',
+    });
     expect(answer.status).toBe(303);
   });
 
@@ -114,7 +160,9 @@ describe('a form', () => {
     const cookie = `Cookie: ${[...client.cookies].map(([name, value]) => `${name}=${value}`).join('; ')}`;
     for (const path of ['/login', '/register', '/logout']) {
       expect(await sendHead(path, []), `${path} without a cookie`).toContain(' 403 ');
-      expect(await sendHead(path, [cookie, 'Origin: https://evil.example']), `${path} from elsewhere`).toContain(' 403 ');
+      expect(await sendHead(path, [cookie, 'Origin: https://evil.example']), `${path} from elsewhere`).toContain(
+        ' 403 ',
+      );
       expect(await sendHead(path, [cookie, 'Sec-Fetch-Site: cross-site']), `${path} from elsewhere`).toContain(' 403 ');
       expect(await sendHead(path, [cookie], 500), `${path} as it should be`).toBe('no answer');
     }
@@ -124,7 +172,9 @@ describe('a form', () => {
 
   test('with a token that is too old comes back with what was typed', async () => {
     const client = await visitor();
-    const answer = await client.request('POST', '/login', { form: { _csrf: 'old', identifier: 'mira-as-typed', password: 'x' } });
+    const answer = await client.request('POST', '/login', {
+      form: { _csrf: 'old', identifier: 'mira-as-typed', password: 'x' },
+    });
     expect(answer.status).toBe(403);
     expect(answer.text).toContain('mira-as-typed');
   });
@@ -132,15 +182,25 @@ describe('a form', () => {
 
 describe('JSON', () => {
   const post = async (body: string): Promise<{ status: number; text: string }> => {
-    const response = await fetch(`${forum.url}/api/markdown/parse`, { method: 'POST', body, headers: { 'content-type': 'application/json' } });
+    const response = await fetch(`${forum.url}/api/markdown/parse`, {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json' },
+    });
     return { status: response.status, text: await response.text() };
   };
 
   test('of 1 MiB does not hold up the process, whatever it is made of', async () => {
     const zeros = `${fill('0,', MIB - 100)}0`;
     const bodies = {
-      'lists in lists': fill('['), 'closed lists in lists': fill('[', MIB / 2) + fill(']', MIB / 2), 'objects in objects': fill('{"a":'), values: `[${zeros}]`, 'values and a prototype': `["__proto__",${zeros}]`,
-      keys: `{${Array.from({ length: 80_000 }, (_, index) => `"k${index}":1`).join(',')}}`, 'a list for a text': `{"content":[${zeros}]}`, quotes: fill('"\\"'),
+      'lists in lists': fill('['),
+      'closed lists in lists': fill('[', MIB / 2) + fill(']', MIB / 2),
+      'objects in objects': fill('{"a":'),
+      values: `[${zeros}]`,
+      'values and a prototype': `["__proto__",${zeros}]`,
+      keys: `{${Array.from({ length: 80_000 }, (_, index) => `"k${index}":1`).join(',')}}`,
+      'a list for a text': `{"content":[${zeros}]}`,
+      quotes: fill('"\\"'),
     };
     for (const [name, body] of Object.entries(bodies)) {
       const answers = Promise.all(Array.from({ length: 8 }, () => post(body)));
@@ -155,7 +215,9 @@ describe('JSON', () => {
   test('is told at most a hundred problems', async () => {
     const client = forum.client();
     await client.login('mira', PASSWORD);
-    const { status, body } = await client.post('/api/notifications/mark-read', { ids: Array.from({ length: 900 }, () => 1) });
+    const { status, body } = await client.post('/api/notifications/mark-read', {
+      ids: Array.from({ length: 900 }, () => 1),
+    });
     expect(status).toBe(400);
     expect(body.details).toHaveLength(100);
   });
@@ -170,7 +232,10 @@ describe('forms of one address', () => {
     const page = await client.submit('/appearance', { scheme: 'dark' });
     expect([page.status, page.headers.get('content-type')]).toEqual([429, expect.stringContaining('text/html')]);
     expect(Number(page.headers.get('retry-after'))).toBeGreaterThan(0);
-    const json = await client.request('POST', '/appearance', { form: { _csrf: 'x' }, headers: { accept: 'application/json' } });
+    const json = await client.request('POST', '/appearance', {
+      form: { _csrf: 'x' },
+      headers: { accept: 'application/json' },
+    });
     expect([json.status, json.body.code]).toEqual([429, 'rate_limited']);
     expect((await client.get('/')).status).toBe(200);
   });
@@ -185,11 +250,16 @@ test('long bodies that come at once are parsed one a turn of the event loop', as
   };
   setImmediate(count);
   const body = Buffer.from(JSON.stringify({ content: fill('x', 100_000) }));
-  const parsed = await Promise.all(Array.from({ length: 6 }, async () => {
-    const headers = { 'content-type': 'application/json', 'content-length': String(body.length) };
-    await readBody(Object.assign(Readable.from([body]), { headers }) as unknown as Request, { form: false, longText: true });
-    return turns;
-  }));
+  const parsed = await Promise.all(
+    Array.from({ length: 6 }, async () => {
+      const headers = { 'content-type': 'application/json', 'content-length': String(body.length) };
+      await readBody(Object.assign(Readable.from([body]), { headers }) as unknown as Request, {
+        form: false,
+        longText: true,
+      });
+      return turns;
+    }),
+  );
   over.abort();
   expect(new Set(parsed).size).toBe(6);
 });

@@ -13,8 +13,12 @@ const faulty = definePlugin({
   id: 'faulty',
   setup(_services, plugin) {
     plugin.route(pages, { method: 'get', path: '/faulty', can: 'public' })(() => Promise.reject(new Error('a fault')));
-    plugin.route(api, { method: 'get', path: '/faulty', can: 'public', summary: 'Throws' })(() => Promise.reject(new Error('a fault')));
-    plugin.route(pages, { method: 'get', path: '/away', can: 'public' })(() => Promise.reject(new HttpError(503, 'Come back later')));
+    plugin.route(api, { method: 'get', path: '/faulty', can: 'public', summary: 'Throws' })(() =>
+      Promise.reject(new Error('a fault')),
+    );
+    plugin.route(pages, { method: 'get', path: '/away', can: 'public' })(() =>
+      Promise.reject(new HttpError(503, 'Come back later')),
+    );
   },
 });
 
@@ -36,18 +40,24 @@ beforeAll(async () => {
 });
 afterAll(() => forum[Symbol.asyncDispose]());
 
-const get = (path: string, headers: Readonly<Record<string, string>> = {}) => (): Promise<Answer> => guest.get(path, headers);
+const get =
+  (path: string, headers: Readonly<Record<string, string>> = {}) =>
+  (): Promise<Answer> =>
+    guest.get(path, headers);
 /** Asked for twice: the second answer comes from what was kept. */
-const again = (path: string, headers: Readonly<Record<string, string>> = {}) => async (): Promise<Answer> => {
-  await guest.get(path, headers);
-  return guest.get(path, headers);
-};
+const again =
+  (path: string, headers: Readonly<Record<string, string>> = {}) =>
+  async (): Promise<Answer> => {
+    await guest.get(path, headers);
+    return guest.get(path, headers);
+  };
 /** With the tag of the answer before. */
 const unchanged = (path: string) => async (): Promise<Answer> => {
   const { headers } = await guest.get(path);
   return guest.get(path, { 'if-none-match': headers.get('etag') ?? '' });
 };
-const assetOf = (pattern: RegExp) => async (): Promise<string> => pattern.exec((await guest.get('/')).text)?.[0] ?? '/no-such-asset';
+const assetOf = (pattern: RegExp) => async (): Promise<string> =>
+  pattern.exec((await guest.get('/')).text)?.[0] ?? '/no-such-asset';
 const sheet = assetOf(/\/assets\/[^"]+\.css/);
 const JSON_ONLY = { accept: 'application/json' };
 
@@ -58,12 +68,18 @@ async function stream(): Promise<Answer> {
   return { status, headers, text: '', body: undefined };
 }
 const report = (type: string) => async (): Promise<Answer> => {
-  const { status, headers } = await fetch(`${forum.url}/reports/csp`, { method: 'POST', headers: { 'content-type': type }, body: '{"csp-report":{}}' });
+  const { status, headers } = await fetch(`${forum.url}/reports/csp`, {
+    method: 'POST',
+    headers: { 'content-type': type },
+    body: '{"csp-report":{}}',
+  });
   return { status, headers, text: '', body: undefined };
 };
 
 /** `other`: what is different, and why it may be. */
-const KINDS: Readonly<Record<string, readonly [status: number, ask: () => Promise<Answer>, other?: Readonly<Record<string, string>>]>> = {
+const KINDS: Readonly<
+  Record<string, readonly [status: number, ask: () => Promise<Answer>, other?: Readonly<Record<string, string>>]>
+> = {
   'a page': [200, get('/')],
   'a page from kept bytes': [200, again('/')],
   'a page from kept bytes, compressed': [200, again('/', { 'accept-encoding': 'gzip' })],
@@ -77,7 +93,10 @@ const KINDS: Readonly<Record<string, readonly [status: number, ask: () => Promis
   'a redirect to the login': [303, get('/admin')],
   'a redirect after a form': [303, () => guest.submit('/appearance', { scheme: 'dark' })],
   'a refused form': [401, () => guest.submit('/login', { identifier: 'nobody', password: 'nothing' })],
-  'a form without its token': [403, () => guest.request('POST', '/login', { form: { identifier: 'nobody', password: 'nothing' } })],
+  'a form without its token': [
+    403,
+    () => guest.request('POST', '/login', { form: { identifier: 'nobody', password: 'nothing' } }),
+  ],
   'the methods of a page': [204, () => guest.request('OPTIONS', '/login')],
   'an answer of the API': [200, get('/api/version')],
   'a kept answer of the API': [200, again('/api/categories')],
@@ -102,18 +121,31 @@ const KINDS: Readonly<Record<string, readonly [status: number, ask: () => Promis
   'a file that does not exist': [404, get('/assets/p/web@0/nothing.js')],
   // Feed readers and previews of links show pictures on pages of their own.
   'a picture that a member uploaded': [200, () => guest.get(file), { 'cross-origin-resource-policy': 'cross-origin' }],
-  'such a picture that has not changed': [304, () => unchanged(file)(), { 'cross-origin-resource-policy': 'cross-origin' }],
+  'such a picture that has not changed': [
+    304,
+    () => unchanged(file)(),
+    { 'cross-origin-resource-policy': 'cross-origin' },
+  ],
   'a file that a member uploaded': [200, () => guest.get(text)],
   'an uploaded file that does not exist': [404, get('/uploads/nothing/nothing.png')],
-  'the installer without its link': [401, get('/install'), { 'x-frame-options': 'DENY', 'referrer-policy': 'no-referrer' }],
+  'the installer without its link': [
+    401,
+    get('/install'),
+    { 'x-frame-options': 'DENY', 'referrer-policy': 'no-referrer' },
+  ],
   'a report': [204, report('application/csp-report')],
   'a refused report': [415, report('text/plain')],
-  'health': [200, get('/healthz')],
-  'readiness': [200, get('/readyz')],
+  health: [200, get('/healthz')],
+  readiness: [200, get('/readyz')],
 };
 
-/** What a page that has not changed may run was said with the page, under the nonce that stands in it: another one would make it void. */
-const said: Readonly<Record<string, string>> = { 'a page that has not changed': "default-src 'none';frame-ancestors 'self'" };
+/**
+ * What a page that has not changed may run was said with the page, under the nonce that stands in it: another one would
+ * make it void.
+ */
+const said: Readonly<Record<string, string>> = {
+  'a page that has not changed': "default-src 'none';frame-ancestors 'self'",
+};
 
 describe.each(Object.entries(KINDS))('%s', (name, [status, ask, other]) => {
   test('has every protecting header', async () => {
@@ -121,8 +153,14 @@ describe.each(Object.entries(KINDS))('%s', (name, [status, ask, other]) => {
     expect(answer.status).toBe(status);
     const { headers } = answer;
     expect(Object.fromEntries(headers)).toMatchObject({
-      'x-content-type-options': 'nosniff', 'x-frame-options': 'SAMEORIGIN', 'x-xss-protection': '0', 'referrer-policy': expect.stringMatching(/^(strict-origin-when-cross-origin|no-referrer)$/),
-      'cross-origin-opener-policy': 'same-origin', 'cross-origin-resource-policy': 'same-origin', 'strict-transport-security': 'max-age=63072000', ...other,
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'SAMEORIGIN',
+      'x-xss-protection': '0',
+      'referrer-policy': expect.stringMatching(/^(strict-origin-when-cross-origin|no-referrer)$/),
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'strict-transport-security': 'max-age=63072000',
+      ...other,
     });
     for (const telling of ['server', 'x-powered-by']) expect(headers.get(telling), telling).toBeNull();
     const policy = headers.get('content-security-policy') ?? said[name] ?? '';
@@ -133,17 +171,28 @@ describe.each(Object.entries(KINDS))('%s', (name, [status, ask, other]) => {
 });
 
 describe('what pages may run', () => {
-  const policyOf = async (path: string): Promise<string> => (await guest.get(path)).headers.get('content-security-policy') ?? '';
+  const policyOf = async (path: string): Promise<string> =>
+    (await guest.get(path)).headers.get('content-security-policy') ?? '';
 
-  test.each(['/', '/nowhere', '/faulty', '/login'])('on %s is what bears a nonce of 16 random bytes, and nothing made from text', async (path) => {
-    const [one, other] = [await policyOf(path), await policyOf(path)];
-    const [, nonce = ''] = /script-src 'nonce-([^']+)' 'strict-dynamic';/.exec(one) ?? [];
-    expect(Buffer.from(nonce, 'base64')).toHaveLength(16);
-    expect(other).not.toContain(nonce);
-    for (const part of ["style-src 'self'", "object-src 'none'", "base-uri 'none'", "form-action 'self'", "require-trusted-types-for 'script'", 'upgrade-insecure-requests']) {
-      expect(one).toContain(part);
-    }
-  });
+  test.each(['/', '/nowhere', '/faulty', '/login'])(
+    'on %s is what bears a nonce of 16 random bytes, and nothing made from text',
+    async (path) => {
+      const [one, other] = [await policyOf(path), await policyOf(path)];
+      const [, nonce = ''] = /script-src 'nonce-([^']+)' 'strict-dynamic';/.exec(one) ?? [];
+      expect(Buffer.from(nonce, 'base64')).toHaveLength(16);
+      expect(other).not.toContain(nonce);
+      for (const part of [
+        "style-src 'self'",
+        "object-src 'none'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "require-trusted-types-for 'script'",
+        'upgrade-insecure-requests',
+      ]) {
+        expect(one).toContain(part);
+      }
+    },
+  );
 
   test('is reported to the forum itself', async () => {
     const { headers } = await guest.get('/');
@@ -154,7 +203,8 @@ describe('what pages may run', () => {
 });
 
 describe('that only https may be used', () => {
-  const promised = async (): Promise<string | null> => (await guest.get('/api/version')).headers.get('strict-transport-security');
+  const promised = async (): Promise<string | null> =>
+    (await guest.get('/api/version')).headers.get('strict-transport-security');
 
   test('holds for hosts below this one too where the setting says so', async () => {
     await forum.app.settings.set({ 'security.hsts_subdomains': true });
@@ -165,6 +215,7 @@ describe('that only https may be used', () => {
 
   test('is not said by a site that is served over http', async () => {
     await using plain = await startApp();
-    for (const path of ['/', '/api/version', '/healthz', '/robots.txt']) expect((await plain.client().get(path)).headers.get('strict-transport-security'), path).toBeNull();
+    for (const path of ['/', '/api/version', '/healthz', '/robots.txt'])
+      expect((await plain.client().get(path)).headers.get('strict-transport-security'), path).toBeNull();
   });
 });

@@ -17,7 +17,12 @@ describe('a body', () => {
   });
 
   test('of another type, another charset or compressed is 415, whatever it holds', async () => {
-    for (const [type, headers] of [['text/plain', {}], ['application/x-www-form-urlencoded', {}], ['application/json; charset=utf-16', {}], ['application/json', { 'content-encoding': 'gzip' }]] as const) {
+    for (const [type, headers] of [
+      ['text/plain', {}],
+      ['application/x-www-form-urlencoded', {}],
+      ['application/json; charset=utf-16', {}],
+      ['application/json', { 'content-encoding': 'gzip' }],
+    ] as const) {
       expect((await send('{"content":"a"}', type, headers)).status, type).toBe(415);
     }
   });
@@ -28,23 +33,43 @@ describe('a body', () => {
   });
 
   test('may write a letter of its text as several, up to 1 MiB, where its route takes a text', async () => {
-    await running.app.service(Accounts).create({ username: 'writer', email: 'writer@forum.test', password: 'Plain-Sailing-42', groupId: 'member' });
+    await running.app
+      .service(Accounts)
+      .create({ username: 'writer', email: 'writer@forum.test', password: 'Plain-Sailing-42', groupId: 'member' });
     const writer = running.client();
     await writer.login('writer', 'Plain-Sailing-42');
     const body = new TextEncoder().encode(`{"content":"${'\\u0061'.repeat(60_000)}"}`);
-    expect((await writer.request('POST', '/api/markdown/parse', { body, headers: { 'content-type': 'application/json' } })).status).toBe(200);
+    expect(
+      (await writer.request('POST', '/api/markdown/parse', { body, headers: { 'content-type': 'application/json' } }))
+        .status,
+    ).toBe(200);
   });
 
   test('over 1 MiB is 413, also when its length was not announced', async () => {
     expect((await send(`"${'a'.repeat(1024 * 1024)}"`, 'application/json')).status).toBe(413);
-    const stream = new ReadableStream({ start: (control) => (control.enqueue(new TextEncoder().encode('a'.repeat(1_100_000))), control.close()) });
-    const answer = fetch(`${running.url}/api/markdown/parse`, { method: 'POST', body: stream, headers: { 'content-type': 'application/json' }, duplex: 'half' } as RequestInit);
+    const stream = new ReadableStream({
+      start: (control) => (control.enqueue(new TextEncoder().encode('a'.repeat(1_100_000))), control.close()),
+    });
+    const answer = fetch(`${running.url}/api/markdown/parse`, {
+      method: 'POST',
+      body: stream,
+      headers: { 'content-type': 'application/json' },
+      duplex: 'half',
+    } as RequestInit);
     // The server may close the connection before all was sent.
-    expect(await answer.then((response) => response.status, () => 413)).toBe(413);
+    expect(
+      await answer.then(
+        (response) => response.status,
+        () => 413,
+      ),
+    ).toBe(413);
   });
 
   test('cannot reach a prototype', async () => {
-    const answer = await send('{"content":"a","__proto__":{"content":"b"},"\\u005f_proto__":{"polluted":true},"__pr\\u006fto__":{"polluted":true}}', 'application/json');
+    const answer = await send(
+      '{"content":"a","__proto__":{"content":"b"},"\\u005f_proto__":{"polluted":true},"__pr\\u006fto__":{"polluted":true}}',
+      'application/json',
+    );
     expect(answer.status).toBe(200);
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined();
   });
@@ -54,7 +79,13 @@ describe('the protecting headers', () => {
   test('are the same on pages and on data, but for the policy', async () => {
     const visitor = running.client();
     const [page, data] = [await visitor.get('/'), await visitor.get('/api/version')];
-    for (const name of ['x-content-type-options', 'x-frame-options', 'referrer-policy', 'x-xss-protection', 'cross-origin-opener-policy']) {
+    for (const name of [
+      'x-content-type-options',
+      'x-frame-options',
+      'referrer-policy',
+      'x-xss-protection',
+      'cross-origin-opener-policy',
+    ]) {
       expect(page.headers.get(name), name).toBe(data.headers.get(name));
     }
     expect(page.headers.get('x-xss-protection')).toBe('0');
@@ -63,7 +94,8 @@ describe('the protecting headers', () => {
   });
 
   test('open pages to the picture hosts of the Markdown settings, at once, and to nothing else', async () => {
-    const policy = async (): Promise<string> => (await running.client().get('/')).headers.get('content-security-policy') ?? '';
+    const policy = async (): Promise<string> =>
+      (await running.client().get('/')).headers.get('content-security-policy') ?? '';
     expect(await policy()).toContain("img-src 'self' data: blob:;");
     await running.app.settings.set({ 'markdown.image_hosts': ['pictures.example'] });
     expect(await policy()).toContain("img-src 'self' data: blob: https://pictures.example;");
@@ -73,7 +105,8 @@ describe('the protecting headers', () => {
   });
 
   test('ask for https only while the setting says so', async () => {
-    const policy = async (): Promise<string> => (await running.client().get('/')).headers.get('content-security-policy') ?? '';
+    const policy = async (): Promise<string> =>
+      (await running.client().get('/')).headers.get('content-security-policy') ?? '';
     expect(await policy()).toContain('upgrade-insecure-requests');
     await running.app.settings.set({ 'security.upgrade_insecure': false });
     expect(await policy()).not.toContain('upgrade-insecure-requests');
@@ -82,5 +115,7 @@ describe('the protecting headers', () => {
 });
 
 test('a list of trusted proxies that cannot be read is refused at the start', async () => {
-  await expect(startApp({ environment: { trustedProxies: ['127.0.0.1', 'the proxy'] } })).rejects.toThrow('TRUSTED_PROXIES: "the proxy" is not an address or a CIDR range');
+  await expect(startApp({ environment: { trustedProxies: ['127.0.0.1', 'the proxy'] } })).rejects.toThrow(
+    'TRUSTED_PROXIES: "the proxy" is not an address or a CIDR range',
+  );
 });

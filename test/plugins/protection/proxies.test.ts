@@ -24,20 +24,29 @@ function ask(headers: IncomingHttpHeaders = {}, host = '127.0.0.1'): Promise<See
     request({ host, port, headers }, (res) => {
       let text = '';
       res.on('data', (chunk: Buffer) => (text += chunk.toString())).on('end', () => resolve(JSON.parse(text) as Seen));
-    }).on('error', reject).end();
+    })
+      .on('error', reject)
+      .end();
   });
 }
-const addressFor = async (headers: IncomingHttpHeaders, host?: string): Promise<string> => (await ask(headers, host)).address;
+const addressFor = async (headers: IncomingHttpHeaders, host?: string): Promise<string> =>
+  (await ask(headers, host)).address;
 /** A request as `remote` would make it, for what cannot be connected from here. */
 const from = (remote: string | undefined, headers: IncomingHttpHeaders = {}): IncomingMessage =>
   ({ headers, socket: { remoteAddress: remote } }) as unknown as IncomingMessage;
 /** What such a request is taken for when it names another client. */
-const claimed = (list: TrustedProxies, remote: string): string => list.addressOf(from(remote, { 'x-real-ip': '198.51.100.1' }));
+const claimed = (list: TrustedProxies, remote: string): string =>
+  list.addressOf(from(remote, { 'x-real-ip': '198.51.100.1' }));
 
 describe('the client address', () => {
   it('is the connecting one when no proxy is trusted, whatever the headers say', async () => {
     proxies.set([]);
-    const claims = { 'x-forwarded-for': '198.51.100.1', 'x-real-ip': '198.51.100.1', 'cf-connecting-ip': '198.51.100.1', 'x-forwarded-proto': 'https' };
+    const claims = {
+      'x-forwarded-for': '198.51.100.1',
+      'x-real-ip': '198.51.100.1',
+      'cf-connecting-ip': '198.51.100.1',
+      'x-forwarded-proto': 'https',
+    };
     expect(await ask(claims)).toEqual({ address: '127.0.0.1', secure: false });
     expect(await addressFor(claims, '::1')).toBe('::1');
   });
@@ -55,7 +64,9 @@ describe('the client address', () => {
     proxies.set(['127.0.0.0/8']);
     expect(await addressFor({ 'cf-connecting-ip': '198.51.100.2' })).toBe('198.51.100.2');
     expect(await addressFor({ 'cf-connecting-ip': '198.51.100.2', 'x-real-ip': '198.51.100.3' })).toBe('198.51.100.3');
-    expect(await addressFor({ 'cf-connecting-ip': '198.51.100.2', 'x-forwarded-for': '198.51.100.4' })).toBe('198.51.100.4');
+    expect(await addressFor({ 'cf-connecting-ip': '198.51.100.2', 'x-forwarded-for': '198.51.100.4' })).toBe(
+      '198.51.100.4',
+    );
   });
 
   it('is spelled one way: IPv4 in IPv6 as IPv4, without port and zone', async () => {
@@ -85,7 +96,8 @@ describe('the client address', () => {
 
   it('and whether it was reached securely outlast the request, of which Node takes the connection when it is destroyed', () => {
     proxies.set(['198.51.100.1']);
-    const request = (): IncomingMessage => from('198.51.100.1', { 'x-forwarded-proto': 'https', 'x-forwarded-for': '192.0.2.7' });
+    const request = (): IncomingMessage =>
+      from('198.51.100.1', { 'x-forwarded-proto': 'https', 'x-forwarded-for': '192.0.2.7' });
     const [asked, unasked] = [request(), request()];
     expect([proxies.addressOf(asked), proxies.secure(asked)]).toEqual(['192.0.2.7', true]);
     for (const req of [asked, unasked]) Object.assign(req, { socket: null });
@@ -105,7 +117,17 @@ describe('the list of trusted proxies', () => {
   it('refuses an entry that is no address and no range, names it, and stays as it was', () => {
     const list = new TrustedProxies({ closing: new AbortController().signal, protect: () => undefined });
     list.set(['192.0.2.1']);
-    for (const entry of ['', 'proxy', '10.0.0.0/33', '::/129', '10.0.0.0/', '10.0.0.0/8/8', '10.0.0.0/-1', '10.0.0/8', '::ffff:10.0.0.0/90']) {
+    for (const entry of [
+      '',
+      'proxy',
+      '10.0.0.0/33',
+      '::/129',
+      '10.0.0.0/',
+      '10.0.0.0/8/8',
+      '10.0.0.0/-1',
+      '10.0.0/8',
+      '::ffff:10.0.0.0/90',
+    ]) {
       expect(() => list.set(['10.0.0.1', entry]), entry).toThrow(ConfigurationError);
       expect(() => list.set([entry]), entry).toThrow(`"${entry}"`);
     }
@@ -115,7 +137,8 @@ describe('the list of trusted proxies', () => {
   it('knows a range however it is written', () => {
     const list = new TrustedProxies({ closing: new AbortController().signal, protect: () => undefined });
     list.set([' 10.1.2.3/8 ', '::ffff:172.16.0.0/108', '2001:DB8::/32']);
-    for (const proxy of ['10.200.0.1', '::ffff:10.0.0.1', '172.31.255.1', '2001:db8:ffff::1']) expect(claimed(list, proxy), proxy).toBe('198.51.100.1');
+    for (const proxy of ['10.200.0.1', '::ffff:10.0.0.1', '172.31.255.1', '2001:db8:ffff::1'])
+      expect(claimed(list, proxy), proxy).toBe('198.51.100.1');
     for (const other of ['11.0.0.1', '172.32.0.1', '2001:db9::1']) expect(claimed(list, other), other).toBe(other);
   });
 });

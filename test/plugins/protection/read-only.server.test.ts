@@ -10,7 +10,9 @@ let forum: TestApp;
 let ada: Client;
 beforeAll(async () => {
   forum = await startApp({ realClock: true });
-  await forum.app.service(Accounts).create({ username: 'ada', email: 'ada@forum.test', password: PASSWORD, groupId: 'member' });
+  await forum.app
+    .service(Accounts)
+    .create({ username: 'ada', email: 'ada@forum.test', password: PASSWORD, groupId: 'member' });
   ada = forum.client();
   await ada.login('ada', PASSWORD);
   await ada.post('/api/discussions', { title: 'Before', content: 'Written before', category_id: 'general' });
@@ -26,14 +28,24 @@ async function become(readOnly: 'on' | 'off'): Promise<void> {
     const { name } = (await data.one(sql<{ name: string }>`select current_database() as name`))!;
     await data.all(sql`alter database ${sql.ref(name)} set default_transaction_read_only = ${sql.lit(readOnly)}`);
   });
-  await data.all(sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`);
+  await data.all(
+    sql`select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+  );
   await data.all(sql`select pg_terminate_backend(pg_backend_pid())`).catch(() => undefined);
   await vi.waitFor(async () => expect(await forum.app.data.readOnly()).toBe(readOnly === 'on'), { timeout: 10_000 });
 }
 
 test('while the database is read-only, everything can be read, by guests and members', async () => {
   const guest = forum.client();
-  for (const path of ['/', '/d/1-before', '/categories', '/search?q=before', '/api/discussions?limit=7', '/feed/rss', '/sitemap.xml']) {
+  for (const path of [
+    '/',
+    '/d/1-before',
+    '/categories',
+    '/search?q=before',
+    '/api/discussions?limit=7',
+    '/feed/rss',
+    '/sitemap.xml',
+  ]) {
     expect([path, (await guest.get(path, PAGE)).status, (await ada.get(path, PAGE)).status]).toEqual([path, 200, 200]);
   }
 });
@@ -59,6 +71,10 @@ test('the process stays ready and says what it cannot do; asked strictly, it is 
 
 test('it writes again by itself as soon as the database does', async () => {
   await become('off');
-  await expect.poll(async () => (await ada.post('/api/posts', { discussion_id: '1', content: 'A reply' })).status, { timeout: 10_000 }).toBe(201);
+  await expect
+    .poll(async () => (await ada.post('/api/posts', { discussion_id: '1', content: 'A reply' })).status, {
+      timeout: 10_000,
+    })
+    .toBe(201);
   expect((await forum.client().get('/readyz?strict')).status).toBe(200);
 });

@@ -27,36 +27,87 @@ async function raw(url: string, head: readonly string[]): Promise<string> {
 describe('a request', () => {
   test('with two Host headers, with none or with one that is no host is 400, wherever it is for', async () => {
     for (const path of ['/', '/api/version', '/healthz', '/assets/none.css']) {
-      for (const hosts of [['forum.test', 'evil.example'], ['forum.test', 'forum.test'], [], [''], ['a b'], ['evil.example/'], ['user@forum.test'], ['forum.test:port'], ['a,b']]) {
-        expect(await raw(forum.url, [`GET ${path} HTTP/1.1`, ...hosts.map((host) => `Host: ${host}`)]), `${path} ${hosts.join(' and ')}`).toContain(' 400 ');
+      for (const hosts of [
+        ['forum.test', 'evil.example'],
+        ['forum.test', 'forum.test'],
+        [],
+        [''],
+        ['a b'],
+        ['evil.example/'],
+        ['user@forum.test'],
+        ['forum.test:port'],
+        ['a,b'],
+      ]) {
+        expect(
+          await raw(forum.url, [`GET ${path} HTTP/1.1`, ...hosts.map((host) => `Host: ${host}`)]),
+          `${path} ${hosts.join(' and ')}`,
+        ).toContain(' 400 ');
       }
     }
-    for (const host of ['forum.test', 'forum.test:8080', '127.0.0.1', '[::1]:3000', 'xn--mnchen-3ya.example', 'my_service']) {
+    for (const host of [
+      'forum.test',
+      'forum.test:8080',
+      '127.0.0.1',
+      '[::1]:3000',
+      'xn--mnchen-3ya.example',
+      'my_service',
+    ]) {
       expect(await raw(forum.url, ['GET /healthz HTTP/1.1', `HOST: ${host}`]), host).toContain(' 200 ');
     }
     expect(await raw(forum.url, ['GET /healthz HTTP/1.0'])).toContain(' 200 ');
   });
 
   test('that says two lengths of its body, or a length and that it comes in pieces, is 400', async () => {
-    for (const lines of [['Content-Length: 1', 'Content-Length: 2'], ['Content-Length: 1', 'Transfer-Encoding: chunked'], ['Content-Length: 1, 2'], ['Content-Length: -1']]) {
-      expect(await raw(forum.url, ['POST /login HTTP/1.1', 'Host: forum.test', ...lines]), lines.join(' and ')).toContain(' 400 ');
+    for (const lines of [
+      ['Content-Length: 1', 'Content-Length: 2'],
+      ['Content-Length: 1', 'Transfer-Encoding: chunked'],
+      ['Content-Length: 1, 2'],
+      ['Content-Length: -1'],
+    ]) {
+      expect(
+        await raw(forum.url, ['POST /login HTTP/1.1', 'Host: forum.test', ...lines]),
+        lines.join(' and '),
+      ).toContain(' 400 ');
     }
   });
 
   test('with as many cookies, parameters and conditions as fit is answered at once', async () => {
     const many = (piece: string): string => piece.repeat(Math.floor(14_000 / piece.length));
     const headers: readonly Record<string, string>[] = [
-      { cookie: many('a=b; ') }, { cookie: many('parley.sid=x; ') }, { cookie: many('=;') }, { 'accept-language': many('a;q=0.1,') }, { 'accept-language': many('-') }, { 'accept-encoding': many('gzip ') },
-      { accept: many('a/b;q=0.1,') }, { accept: many('text/html;') }, { range: `bytes=${many('0-0,')}` }, { 'if-none-match': many('"a",') }, { 'if-none-match': many('W/') }, { 'idempotency-key': many('a') }, { 'user-agent': many('(') },
+      { cookie: many('a=b; ') },
+      { cookie: many('parley.sid=x; ') },
+      { cookie: many('=;') },
+      { 'accept-language': many('a;q=0.1,') },
+      { 'accept-language': many('-') },
+      { 'accept-encoding': many('gzip ') },
+      { accept: many('a/b;q=0.1,') },
+      { accept: many('text/html;') },
+      { range: `bytes=${many('0-0,')}` },
+      { 'if-none-match': many('"a",') },
+      { 'if-none-match': many('W/') },
+      { 'idempotency-key': many('a') },
+      { 'user-agent': many('(') },
     ];
-    const paths = ['/', '/login', '/api/discussions', '/feed/json', `/?${many('a&')}`, `/api/discussions?${many('a=&')}`, `/search?q=${many('%25')}`, `/${many('[0]')}`];
+    const paths = [
+      '/',
+      '/login',
+      '/api/discussions',
+      '/feed/json',
+      `/?${many('a&')}`,
+      `/api/discussions?${many('a=&')}`,
+      `/search?q=${many('%25')}`,
+      `/${many('[0]')}`,
+    ];
     for (const path of paths) {
       for (const own of path.length > 100 ? [{}] : headers) {
         const before = process.cpuUsage();
         const { status } = await forum.client().get(path, own);
         const { user, system } = process.cpuUsage(before);
         expect(status, path).toBeLessThan(500);
-        expect((user + system) / 1_000, `milliseconds of ${path.slice(0, 40)} ${JSON.stringify(own).slice(0, 60)}`).toBeLessThan(1_000);
+        expect(
+          (user + system) / 1_000,
+          `milliseconds of ${path.slice(0, 40)} ${JSON.stringify(own).slice(0, 60)}`,
+        ).toBeLessThan(1_000);
       }
     }
   }, 120_000);
@@ -67,7 +118,9 @@ describe('a request', () => {
     const ended = once(slow, 'close');
     let answer = '';
     slow.on('data', (data: Buffer) => (answer += data.toString()));
-    slow.write('POST /api/markdown/parse HTTP/1.1\r\nHost: forum.test\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{');
+    slow.write(
+      'POST /api/markdown/parse HTTP/1.1\r\nHost: forum.test\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{',
+    );
     await ended;
     expect(answer).toContain(' 408 ');
     const held = [await open(own.url), await open(own.url)];
@@ -81,22 +134,41 @@ describe('a form', () => {
   const statusOf = async (app: TestApp, headers: Record<string, string>): Promise<number> => {
     const client = app.client();
     await client.csrf();
-    return (await client.request('POST', '/appearance', { form: { _csrf: await client.csrf(), scheme: 'dark' }, headers })).status;
+    return (
+      await client.request('POST', '/appearance', { form: { _csrf: await client.csrf(), scheme: 'dark' }, headers })
+    ).status;
   };
 
   test('passes from the site’s own origin, and from no other, whatever its Host says', async () => {
     expect(await statusOf(forum, {})).toBe(303);
     expect(await statusOf(forum, { origin: 'http://forum.test' })).toBe(303);
     expect(await statusOf(forum, { origin: 'null', 'sec-fetch-site': 'same-origin' })).toBe(303);
-    for (const origin of ['http://evil.example', 'https://forum.test', 'http://forum.test:81', 'http://forum.test.evil.example', 'null', forum.url, 'nonsense']) {
+    for (const origin of [
+      'http://evil.example',
+      'https://forum.test',
+      'http://forum.test:81',
+      'http://forum.test.evil.example',
+      'null',
+      forum.url,
+      'nonsense',
+    ]) {
       expect(await statusOf(forum, { origin }), origin).toBe(403);
-      expect(await statusOf(forum, { origin, ...(origin !== 'null' && { 'sec-fetch-site': 'same-origin' }) }), origin).toBe(403);
+      expect(
+        await statusOf(forum, { origin, ...(origin !== 'null' && { 'sec-fetch-site': 'same-origin' }) }),
+        origin,
+      ).toBe(403);
     }
     // fetch sets Host by itself.
     const client = forum.client();
     const token = await client.csrf();
     const cookie = [...client.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-    const lines = ['POST /appearance HTTP/1.1', 'Host: evil.example', 'Origin: http://evil.example', `Cookie: ${cookie}`, `X-CSRF-Token: ${token}`];
+    const lines = [
+      'POST /appearance HTTP/1.1',
+      'Host: evil.example',
+      'Origin: http://evil.example',
+      `Cookie: ${cookie}`,
+      `X-CSRF-Token: ${token}`,
+    ];
     expect(await raw(forum.url, lines)).toContain(' 403 ');
     expect(forum.lines.filter(({ message }) => message.includes('is BASE_URL right?'))).toHaveLength(1);
   });
@@ -105,7 +177,8 @@ describe('a form', () => {
     await using own = await startApp({ environment: { baseUrl: 'http://localhost:3000' } });
     expect(await statusOf(own, { origin: 'http://localhost:3000' })).toBe(303);
     expect(await statusOf(own, { origin: own.url })).toBe(303);
-    for (const origin of ['http://127.0.0.1:1', 'http://evil.example', 'http://localhost.evil.example:3000']) expect(await statusOf(own, { origin }), origin).toBe(403);
+    for (const origin of ['http://127.0.0.1:1', 'http://evil.example', 'http://localhost.evil.example:3000'])
+      expect(await statusOf(own, { origin }), origin).toBe(403);
   });
 });
 
@@ -116,11 +189,21 @@ test('under https every cookie has the prefix and is Secure, also behind a proxy
   const note = (headers: Headers): void => void lines.push(...headers.getSetCookie());
   note((await client.get('/login')).headers);
   note((await client.submit('/appearance', { scheme: 'dark' })).headers);
-  note((await client.submit('/register', { username: 'hopper', email: 'hopper@example.org', password: 'Plain-Sailing-42' })).headers);
+  note(
+    (
+      await client.submit('/register', {
+        username: 'hopper',
+        email: 'hopper@example.org',
+        password: 'Plain-Sailing-42',
+      })
+    ).headers,
+  );
   expect((await client.get('/')).text).toContain('data-scheme="dark"');
   expect((await client.get('/')).text).not.toContain('Welcome, hopper');
   note((await client.submit('/logout')).headers);
-  expect(lines.map((line) => line.split('=', 1)[0])).toEqual(expect.arrayContaining(['__Host-parley.csrf', '__Host-parley.sid', '__Host-appearance', '__Host-notice']));
+  expect(lines.map((line) => line.split('=', 1)[0])).toEqual(
+    expect.arrayContaining(['__Host-parley.csrf', '__Host-parley.sid', '__Host-appearance', '__Host-notice']),
+  );
   for (const line of lines) {
     expect(line).toMatch(/^__Host-/);
     expect(line).toMatch(/; Secure/i);

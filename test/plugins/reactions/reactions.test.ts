@@ -7,24 +7,45 @@ import { expectStatus, install, useForum, type Happening } from '../discussions/
 
 const forum = useForum();
 const heard: Happening['payload'][] = [];
-const listener = definePlugin({ id: 'test-ear', setup: (_services, plugin) => plugin.on(reactionAdded, (payload) => void heard.push(payload)) });
+const listener = definePlugin({
+  id: 'test-ear',
+  setup: (_services, plugin) => plugin.on(reactionAdded, (payload) => void heard.push(payload)),
+});
 beforeAll(() => install(forum.app, listener));
 
-const toggle = (client: Client, postId: string, reaction: string) => client.post('/api/reactions/toggle', { post_id: postId, reaction });
-const reactionsOf = async (postId: string, client: Client = forum.guest): Promise<any> => expectStatus(await client.get(`/api/posts/${postId}`), 200).body.post.reactions;
-const page = async (number: number, slug: string, client: Client = forum.guest): Promise<string> => expectStatus(await client.get(`/d/${number}-${slug}`), 200).text;
+const toggle = (client: Client, postId: string, reaction: string) =>
+  client.post('/api/reactions/toggle', { post_id: postId, reaction });
+const reactionsOf = async (postId: string, client: Client = forum.guest): Promise<any> =>
+  expectStatus(await client.get(`/api/posts/${postId}`), 200).body.post.reactions;
+const page = async (number: number, slug: string, client: Client = forum.guest): Promise<string> =>
+  expectStatus(await client.get(`/d/${number}-${slug}`), 200).text;
 
 describe('a reaction', () => {
   test('is given and taken back, several of one member on one post', async () => {
     const { postId, id } = await forum.start('ada', 'Liked');
-    expect((await toggle(forum.as.bob, postId, 'like')).body).toEqual({ success: true, action: 'added', reactions: [{ reaction: 'like', count: 1, reacted: true }] });
+    expect((await toggle(forum.as.bob, postId, 'like')).body).toEqual({
+      success: true,
+      action: 'added',
+      reactions: [{ reaction: 'like', count: 1, reacted: true }],
+    });
     expect((await toggle(forum.as.bob, postId, 'thanks')).body.reactions).toHaveLength(2);
     await toggle(forum.as.mia, postId, 'like');
-    expect(await reactionsOf(postId)).toEqual([{ reaction: 'like', count: 2, reacted: false }, { reaction: 'thanks', count: 1, reacted: false }]);
-    expect(await reactionsOf(postId, forum.as.mia)).toEqual([{ reaction: 'like', count: 2, reacted: true }, { reaction: 'thanks', count: 1, reacted: false }]);
+    expect(await reactionsOf(postId)).toEqual([
+      { reaction: 'like', count: 2, reacted: false },
+      { reaction: 'thanks', count: 1, reacted: false },
+    ]);
+    expect(await reactionsOf(postId, forum.as.mia)).toEqual([
+      { reaction: 'like', count: 2, reacted: true },
+      { reaction: 'thanks', count: 1, reacted: false },
+    ]);
     expect((await forum.guest.get(`/api/discussions/${id}`)).body.posts[0].reactions).toHaveLength(2);
     expect((await toggle(forum.as.bob, postId, 'like')).body).toEqual({
-      success: true, action: 'removed', reactions: [{ reaction: 'like', count: 1, reacted: false }, { reaction: 'thanks', count: 1, reacted: true }],
+      success: true,
+      action: 'removed',
+      reactions: [
+        { reaction: 'like', count: 1, reacted: false },
+        { reaction: 'thanks', count: 1, reacted: true },
+      ],
     });
   });
 
@@ -46,7 +67,16 @@ describe('a reaction', () => {
     heard.length = 0;
     await toggle(forum.as.bob, postId, 'wow');
     await toggle(forum.as.bob, postId, 'wow');
-    expect(heard).toEqual([{ reaction: 'wow', emoji: '😮', post_id: postId, discussion_id: id, author_id: forum.ids.ada, actor: { id: forum.ids.bob, username: 'bob' } }]);
+    expect(heard).toEqual([
+      {
+        reaction: 'wow',
+        emoji: '😮',
+        post_id: postId,
+        discussion_id: id,
+        author_id: forum.ids.ada,
+        actor: { id: forum.ids.bob, username: 'bob' },
+      },
+    ]);
   });
 
   test('stays consistent when equal toggles come at once', async () => {
@@ -61,7 +91,10 @@ describe('a reaction', () => {
   });
 
   test.each([
-    ['unknown', { reaction: 'shrug' }, 400], ['empty', { reaction: '' }, 400], ['absent', {}, 400], ['on no post', { post_id: 'xyz', reaction: 'like' }, 404],
+    ['unknown', { reaction: 'shrug' }, 400],
+    ['empty', { reaction: '' }, 400],
+    ['absent', {}, 400],
+    ['on no post', { post_id: 'xyz', reaction: 'like' }, 404],
     ['on an unknown post', { post_id: '00000000-0000-7000-8000-000000000000', reaction: 'like' }, 404],
   ])('is refused when it is %s', async (_what, body, status) => {
     const { postId } = await forum.start('ada', 'Refused');
@@ -93,12 +126,22 @@ describe('GET /api/reactions/post/{post_id}', () => {
     const { body } = expectStatus(await forum.as.bob.get(`/api/reactions/post/${postId}`), 200);
     expect(body).toMatchObject({ success: true, count: 2, hasMore: false, next_cursor: null });
     expect(body.reactions[1]).toEqual({
-      reaction: 'laugh', emoji: '😄', label: 'Laugh', count: 2, reacted: true,
-      users: [{ id: forum.ids.mia, username: 'mia', avatar_url: null }, { id: forum.ids.bob, username: 'bob', avatar_url: null }],
+      reaction: 'laugh',
+      emoji: '😄',
+      label: 'Laugh',
+      count: 2,
+      reacted: true,
+      users: [
+        { id: forum.ids.mia, username: 'mia', avatar_url: null },
+        { id: forum.ids.bob, username: 'bob', avatar_url: null },
+      ],
     });
     const first = (await forum.guest.get(`/api/reactions/post/${postId}?limit=1`)).body;
     expect([first.count, first.hasMore]).toEqual([1, true]);
-    expect((await forum.guest.get(`/api/reactions/post/${postId}?limit=1&cursor=${first.next_cursor}`)).body.reactions[0].reaction).toBe('laugh');
+    expect(
+      (await forum.guest.get(`/api/reactions/post/${postId}?limit=1&cursor=${first.next_cursor}`)).body.reactions[0]
+        .reaction,
+    ).toBe('laugh');
   });
 
   test('has 404 for what the caller may not see', async () => {
@@ -110,7 +153,8 @@ describe('GET /api/reactions/post/{post_id}', () => {
 });
 
 describe('GET /api/users/reactions', () => {
-  const mine = async (client: Client, query = ''): Promise<any> => expectStatus(await client.get(`/api/users/reactions${query}`), 200).body;
+  const mine = async (client: Client, query = ''): Promise<any> =>
+    expectStatus(await client.get(`/api/users/reactions${query}`), 200).body;
 
   test('lists what a member gave, the newest first, in pages', async () => {
     const posts: string[] = [];
@@ -121,8 +165,13 @@ describe('GET /api/users/reactions', () => {
     expect(all.reactions[0]).toEqual({ post_id: posts[4], reaction: 'like', created_at: expect.stringMatching(/Z$/) });
     const first = await mine(forum.as.root, '?limit=2');
     expect([first.count, first.hasMore]).toEqual([2, true]);
-    expect((await mine(forum.as.root, `?limit=2&cursor=${first.next_cursor}`)).reactions.map(({ post_id }: any) => post_id)).toEqual([posts[2], posts[1]]);
-    expect((await mine(forum.as.root, '?limit=2&offset=2')).reactions.map(({ post_id }: any) => post_id)).toEqual([posts[2], posts[1]]);
+    expect(
+      (await mine(forum.as.root, `?limit=2&cursor=${first.next_cursor}`)).reactions.map(({ post_id }: any) => post_id),
+    ).toEqual([posts[2], posts[1]]);
+    expect((await mine(forum.as.root, '?limit=2&offset=2')).reactions.map(({ post_id }: any) => post_id)).toEqual([
+      posts[2],
+      posts[1],
+    ]);
     expect((await forum.as.root.get('/api/users/reactions?cursor=abc')).status).toBe(400);
   });
 
@@ -131,35 +180,47 @@ describe('GET /api/users/reactions', () => {
     const gone = await forum.start('mia', 'Deleted later');
     for (const { postId } of [open, hidden, gone]) await toggle(forum.as.mia, postId, 'thanks');
     await forum.as.mia.delete(`/api/discussions/${gone.id}`);
-    const ids = async (client: Client) => (await mine(client, `?user_id=${forum.ids.mia}&limit=3`)).reactions.map(({ post_id }: any) => post_id);
+    const ids = async (client: Client) =>
+      (await mine(client, `?user_id=${forum.ids.mia}&limit=3`)).reactions.map(({ post_id }: any) => post_id);
     expect((await ids(forum.as.mia)).slice(0, 3)).toContain(hidden.postId);
     for (const client of [forum.guest, forum.as.ada]) {
       const shown = await ids(client);
-      expect([shown[0], shown.includes(hidden.postId), shown.includes(gone.postId)]).toEqual([open.postId, false, false]);
+      expect([shown[0], shown.includes(hidden.postId), shown.includes(gone.postId)]).toEqual([
+        open.postId,
+        false,
+        false,
+      ]);
     }
   });
 
   test('needs to know whose', async () => {
-    expect((await forum.guest.get('/api/users/reactions')).body).toMatchObject({ success: false, details: [{ field: 'user_id' }] });
+    expect((await forum.guest.get('/api/users/reactions')).body).toMatchObject({
+      success: false,
+      details: [{ field: 'user_id' }],
+    });
     expect((await forum.guest.get('/api/users/reactions')).status).toBe(400);
-    for (const user of ['xyz', '00000000-0000-7000-8000-000000000000']) expect((await forum.guest.get(`/api/users/reactions?user_id=${user}`)).status).toBe(404);
+    for (const user of ['xyz', '00000000-0000-7000-8000-000000000000'])
+      expect((await forum.guest.get(`/api/users/reactions?user_id=${user}`)).status).toBe(404);
   });
 });
 
 describe('a page of posts', () => {
   test('asks the database once for all reactions, however many posts', async () => {
     const { id } = await forum.start('ada', 'Long');
-    for (let count = 0; count < 12; count++) await toggle(forum.as.bob, (await forum.reply('bob', id, `Reply ${count}`)).id, 'like');
-    const asked = (limit: number) => leastOf(async () => {
-      await forum.app.app.cache.purge(`discussion:${id}`);
-      return forum.app.statements(() => forum.as.ada.get(`/api/discussions/${id}?limit=${limit}`));
-    });
+    for (let count = 0; count < 12; count++)
+      await toggle(forum.as.bob, (await forum.reply('bob', id, `Reply ${count}`)).id, 'like');
+    const asked = (limit: number) =>
+      leastOf(async () => {
+        await forum.app.app.cache.purge(`discussion:${id}`);
+        return forum.app.statements(() => forum.as.ada.get(`/api/discussions/${id}?limit=${limit}`));
+      });
     expect(await asked(12)).toBe(await asked(3));
   });
 
   test('shows the reactions of now, to guests and members, from stored answers too', async () => {
     const { number, postId } = await forum.start('ada', 'Fresh');
-    for (let time = 0; time < 2; time++) for (const client of [forum.guest, forum.as.bob]) await page(number, 'fresh', client);
+    for (let time = 0; time < 2; time++)
+      for (const client of [forum.guest, forum.as.bob]) await page(number, 'fresh', client);
     expect(await page(number, 'fresh')).not.toContain('class="reactions"');
     await toggle(forum.as.mia, postId, 'thanks');
     expect(await page(number, 'fresh')).toMatch(/<li class="reaction" title="Thanks">.*thanks\.svg.*1/);
@@ -181,15 +242,24 @@ describe('a page of posts', () => {
 });
 
 describe('an admin', () => {
-  const save = (body: object, client: Client = forum.as.root) => client.post('/admin/reactions/save', body, { accept: 'application/json' });
+  const save = (body: object, client: Client = forum.as.root) =>
+    client.post('/admin/reactions/save', body, { accept: 'application/json' });
 
   test('adds a kind, renames it, and what is not said stays', async () => {
     const made = await save({ slug: 'rocket', emoji: '🚀', label: 'Rocket' });
-    expect([made.status, made.body]).toEqual([201, { success: true, reaction: { slug: 'rocket', emoji: '🚀', label: 'Rocket', position: 6, enabled: true } }]);
+    expect([made.status, made.body]).toEqual([
+      201,
+      { success: true, reaction: { slug: 'rocket', emoji: '🚀', label: 'Rocket', position: 6, enabled: true } },
+    ]);
     const changed = await save({ slug: 'rocket', label: 'To the moon' });
-    expect([changed.status, changed.body.reaction]).toEqual([200, { slug: 'rocket', emoji: '🚀', label: 'To the moon', position: 6, enabled: true }]);
+    expect([changed.status, changed.body.reaction]).toEqual([
+      200,
+      { slug: 'rocket', emoji: '🚀', label: 'To the moon', position: 6, enabled: true },
+    ]);
     const { postId } = await forum.start('ada', 'Flying');
-    expect((await toggle(forum.as.bob, postId, '🚀')).body.reactions).toEqual([{ reaction: 'rocket', count: 1, reacted: true }]);
+    expect((await toggle(forum.as.bob, postId, '🚀')).body.reactions).toEqual([
+      { reaction: 'rocket', count: 1, reacted: true },
+    ]);
   });
 
   test('switches a kind off: it stays where it was given and cannot be given any more', async () => {
@@ -203,8 +273,11 @@ describe('an admin', () => {
   });
 
   test.each([
-    [{ slug: 'No Spaces', emoji: '🎉', label: 'x' }, 'slug'], [{ slug: 'party', emoji: 'abc', label: 'x' }, 'emoji'], [{ slug: 'party', emoji: '👍', label: 'x' }, 'emoji'],
-    [{ slug: 'party', emoji: '🎉' }, 'label'], [{ slug: 'party', emoji: '🎉', label: 'x', position: -1 }, 'position'],
+    [{ slug: 'No Spaces', emoji: '🎉', label: 'x' }, 'slug'],
+    [{ slug: 'party', emoji: 'abc', label: 'x' }, 'emoji'],
+    [{ slug: 'party', emoji: '👍', label: 'x' }, 'emoji'],
+    [{ slug: 'party', emoji: '🎉' }, 'label'],
+    [{ slug: 'party', emoji: '🎉', label: 'x', position: -1 }, 'position'],
   ])('is told what is wrong with %j', async (body, field) => {
     const answer = await save(body);
     expect([answer.status, answer.body.details?.[0]?.field]).toEqual([400, field]);
@@ -214,8 +287,24 @@ describe('an admin', () => {
     expect((await save({ slug: 'like', label: 'Mine' }, forum.as.mia)).status).toBe(403);
     const text = expectStatus(await forum.as.root.get('/admin/reactions?slug=like'), 200).text;
     expect(text).toContain('value="Like"');
-    const refused = await forum.as.root.submit('/admin/reactions/save', { slug: 'joy', emoji: 'nothing', label: 'Joy', position: '9', enabled: 'true' });
+    const refused = await forum.as.root.submit('/admin/reactions/save', {
+      slug: 'joy',
+      emoji: 'nothing',
+      label: 'Joy',
+      position: '9',
+      enabled: 'true',
+    });
     expect([refused.status, refused.text.includes('value="Joy"')]).toEqual([400, true]);
-    expect((await forum.as.root.submit('/admin/reactions/save', { slug: 'joy', emoji: '🎉', label: 'Joy', position: '9', enabled: 'true' })).headers.get('location')).toBe('/admin/reactions');
+    expect(
+      (
+        await forum.as.root.submit('/admin/reactions/save', {
+          slug: 'joy',
+          emoji: '🎉',
+          label: 'Joy',
+          position: '9',
+          enabled: 'true',
+        })
+      ).headers.get('location'),
+    ).toBe('/admin/reactions');
   });
 });

@@ -12,7 +12,8 @@ let address = 0;
 let members = 0;
 const visitor = (from = `198.51.100.${++address}`): Client => forum.client({ 'x-forwarded-for': from });
 const accounts = (): Accounts => forum.app.service(Accounts);
-const switchOn = (on: boolean): Promise<void> => forum.app.service(Settings).set({ 'registration.email_verification': on });
+const switchOn = (on: boolean): Promise<void> =>
+  forum.app.service(Settings).set({ 'registration.email_verification': on });
 
 interface Member {
   readonly account: Account;
@@ -27,7 +28,8 @@ async function member(): Promise<Member> {
   await client.login(username, PASSWORD);
   return { account, client, wanted: `${username}@example.net` };
 }
-const addressOf = async ({ account }: Member): Promise<string | undefined> => (await accounts().find(account.id))?.email;
+const addressOf = async ({ account }: Member): Promise<string | undefined> =>
+  (await accounts().find(account.id))?.email;
 const want = ({ client }: Member, email: string): Promise<Answer> => client.post(EMAIL, { email }, asJson);
 async function linkFor(one: Member, email = one.wanted, before = 0): Promise<string> {
   expect((await want(one, email)).body).toEqual({ success: true, email_verification: true });
@@ -49,18 +51,26 @@ describe('another address, where addresses are confirmed', () => {
     const asked = await client.submit(EMAIL, { email: ` ${wanted} ` });
     expect([asked.status, asked.headers.get('location')]).toEqual([303, '/settings/security']);
     expect((await client.get('/settings/security')).text).toContain('A mail is on its way to the new address');
-    await expect.poll(async () => (await client.get('/settings/security')).text).toContain(`${wanted} becomes your address once you have followed the link`);
+    await expect
+      .poll(async () => (await client.get('/settings/security')).text)
+      .toContain(`${wanted} becomes your address once you have followed the link`);
     const link = linkIn(await nextMail(forum, wanted));
     expect(await addressOf(one)).toBe(account.email);
     expect(await mailCount(forum, account.email)).toBe(0);
 
     const page = await client.get(link);
     expect([page.status, page.text.includes(wanted), await addressOf(one)]).toEqual([200, true, account.email]);
-    expect([page.headers.get('referrer-policy'), page.headers.get('cache-control')]).toEqual(['no-referrer', expect.stringContaining('no-store')]);
+    expect([page.headers.get('referrer-policy'), page.headers.get('cache-control')]).toEqual([
+      'no-referrer',
+      expect.stringContaining('no-store'),
+    ]);
     const done = await client.submit(link);
     expect([done.status, done.headers.get('location')]).toEqual([303, '/settings/security']);
     const after = (await client.get('/settings/security')).text;
-    expect([after.includes('Your e-mail address is changed.'), after.includes('becomes your address')]).toEqual([true, false]);
+    expect([after.includes('Your e-mail address is changed.'), after.includes('becomes your address')]).toEqual([
+      true,
+      false,
+    ]);
     expect(await addressOf(one)).toBe(wanted);
     expect((await nextMail(forum, account.email)).headers['subject']).toContain('address was changed');
     await visitor().login(wanted, PASSWORD);
@@ -74,7 +84,11 @@ describe('another address, where addresses are confirmed', () => {
     const { status, headers } = await client.get(link);
     expect([status, headers.get('location')]).toEqual([303, `/login?return_to=${encodeURIComponent(link)}`]);
     await client.get(headers.get('location')!);
-    const entered = await client.submit('/login', { identifier: one.account.username, password: PASSWORD, return_to: link });
+    const entered = await client.submit('/login', {
+      identifier: one.account.username,
+      password: PASSWORD,
+      return_to: link,
+    });
     expect(entered.headers.get('location')).toBe(link);
     expect((await client.get(link)).text).toContain('Use this address');
     expect((await visitor().post(link, {}, asJson)).status).toBe(401);
@@ -85,7 +99,11 @@ describe('another address, where addresses are confirmed', () => {
     const [one, other] = [await member(), await member()];
     const link = await linkFor(one);
     const page = await other.client.get(link);
-    expect([page.status, page.text.includes('This link is not yours'), page.text.includes(one.wanted)]).toEqual([403, true, false]);
+    expect([page.status, page.text.includes('This link is not yours'), page.text.includes(one.wanted)]).toEqual([
+      403,
+      true,
+      false,
+    ]);
     const form = await other.client.submit(link);
     expect([form.status, form.text.includes('This link is not yours')]).toEqual([403, true]);
     expect((await follow(other, link)).body).toMatchObject({ success: false, code: 'forbidden' });
@@ -100,7 +118,13 @@ describe('another address, where addresses are confirmed', () => {
     const replaced = await linkFor(other, `first-${other.wanted}`);
     const newest = await linkFor(other);
     const old = await linkFor(late);
-    for (const [who, link] of [[one, used], [other, replaced], [other, used], [one, used.replace(/[a-f0-9]{64}/, 'a'.repeat(64))], [one, `${EMAIL}/confirm/x`]] as const) {
+    for (const [who, link] of [
+      [one, used],
+      [other, replaced],
+      [other, used],
+      [one, used.replace(/[a-f0-9]{64}/, 'a'.repeat(64))],
+      [one, `${EMAIL}/confirm/x`],
+    ] as const) {
       const { status, text } = await who.client.get(link);
       expect([status, text.includes('This link no longer works')]).toEqual([404, true]);
       expect((await follow(who, link)).body).toMatchObject({ code: 'not_found' });
@@ -129,7 +153,9 @@ describe('another address, where addresses are confirmed', () => {
     const [one, owner] = [await member(), await member()];
     const answer = await want(one, owner.account.email.toUpperCase());
     expect([answer.status, answer.body]).toEqual([200, { success: true, email_verification: true }]);
-    await expect.poll(async () => (await one.client.get('/settings/security')).text).toContain(`${owner.account.email.toUpperCase()} becomes your address`);
+    await expect
+      .poll(async () => (await one.client.get('/settings/security')).text)
+      .toContain(`${owner.account.email.toUpperCase()} becomes your address`);
     const mail = await nextMail(forum, owner.account.email);
     expect(mail.headers['subject']).toContain('Your address was asked for');
     expect(mail.body).not.toContain(one.account.username);
@@ -159,7 +185,10 @@ describe('another address, where addresses are confirmed', () => {
 
   it('that differs in case only is no other: no mail is needed', async () => {
     const one = await member();
-    expect((await want(one, one.account.email.toUpperCase())).body).toMatchObject({ success: true, email: one.account.email.toUpperCase() });
+    expect((await want(one, one.account.email.toUpperCase())).body).toMatchObject({
+      success: true,
+      email: one.account.email.toUpperCase(),
+    });
     expect(await addressOf(one)).toBe(one.account.email.toUpperCase());
   });
 
@@ -171,7 +200,9 @@ describe('another address, where addresses are confirmed', () => {
     await settled(forum);
     const data = forum.app.service(Data);
     const rows = await data.all(sql<{ text: string }>`select e::text as text from audit_entry e`);
-    expect(rows.some(({ text }) => text.includes('account.email-confirmed') && text.includes(one.account.id))).toBe(true);
+    expect(rows.some(({ text }) => text.includes('account.email-confirmed') && text.includes(one.account.id))).toBe(
+      true,
+    );
     expect(rows.some(({ text }) => text.includes(one.wanted) || text.includes(link.split('/').at(-1)!))).toBe(false);
     const archive = await other.client.post('/settings/privacy/export', undefined, asJson);
     expect([archive.status, archive.text.includes('new-address.json')]).toEqual([200, true]);
@@ -185,6 +216,9 @@ describe('another address, where addresses are not confirmed', () => {
     expect((await want(one, one.wanted)).body).toEqual({ success: true, email: one.wanted });
     expect(await addressOf(one)).toBe(one.wanted);
     expect((await nextMail(forum, one.account.email)).headers['subject']).toContain('address was changed');
-    expect((await want(other, one.wanted)).body.details[0]).toEqual({ field: 'email', message: 'is in use by another member' });
+    expect((await want(other, one.wanted)).body.details[0]).toEqual({
+      field: 'email',
+      message: 'is in use by another member',
+    });
   });
 });

@@ -8,7 +8,8 @@ let forum: TestApp;
 let address = 0;
 let members = 0;
 const visitor = (from = `198.51.100.${++address}`): Client => forum.client({ 'x-forwarded-for': from });
-const switchOn = (on: boolean): Promise<void> => forum.app.service(Settings).set({ 'registration.email_verification': on });
+const switchOn = (on: boolean): Promise<void> =>
+  forum.app.service(Settings).set({ 'registration.email_verification': on });
 const hasSession = (client: Client): boolean => [...client.cookies.keys()].some((name) => name.includes('sid'));
 
 interface SignUp {
@@ -60,7 +61,10 @@ describe('with addresses confirmed', () => {
     const link = linkIn(await nextMail(forum, form.email));
     const page = await client.get(link);
     expect(page.text).toContain(form.username);
-    expect([page.headers.get('referrer-policy'), page.headers.get('cache-control')]).toEqual(['no-referrer', expect.stringContaining('no-store')]);
+    expect([page.headers.get('referrer-policy'), page.headers.get('cache-control')]).toEqual([
+      'no-referrer',
+      expect.stringContaining('no-store'),
+    ]);
     expect((await client.submit(link)).headers.get('location')).toBe('/login');
     const entered = await client.submit('/login/verify');
     expect(entered.headers.get('location')).toBe('/');
@@ -135,7 +139,10 @@ describe('with addresses confirmed', () => {
     const answer = await register(form);
     expect([answer.status, answer.body.details]).toEqual([400, [{ field: 'username', message: 'is taken' }]]);
     const weak = await register({ ...form, password: 'Short-1' });
-    expect(weak.body.details).toEqual([{ field: 'password', message: 'must have at least 10 characters' }, { field: 'username', message: 'is taken' }]);
+    expect(weak.body.details).toEqual([
+      { field: 'password', message: 'must have at least 10 characters' },
+      { field: 'username', message: 'is taken' },
+    ]);
   });
 
   it('a new password by mail shows that the address is theirs, too', async () => {
@@ -145,7 +152,9 @@ describe('with addresses confirmed', () => {
     const client = visitor();
     await client.csrf('/password/forgot');
     await client.post('/password/forgot', { email: form.email }, asJson);
-    expect((await client.post(linkIn(await nextMail(forum, form.email, 1)), { password: NEW_PASSWORD }, asJson)).status).toBe(200);
+    expect(
+      (await client.post(linkIn(await nextMail(forum, form.email, 1)), { password: NEW_PASSWORD }, asJson)).status,
+    ).toBe(200);
     expect((await logIn(form, visitor(), NEW_PASSWORD)).body).toHaveProperty('user');
   });
 });
@@ -167,6 +176,8 @@ describe('without', () => {
     await switchOn(false);
     const form = newcomer();
     await register(form);
-    expect((await register({ ...form, username: 'Somebody-else' })).body.details).toEqual([{ field: 'email', message: 'is in use by another member' }]);
+    expect((await register({ ...form, username: 'Somebody-else' })).body.details).toEqual([
+      { field: 'email', message: 'is in use by another member' },
+    ]);
   });
 });

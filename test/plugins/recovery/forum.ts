@@ -7,7 +7,8 @@ export const NEW_PASSWORD = 'Louder-harbour-43';
 export const asJson = { accept: 'application/json' };
 const PATIENCE = { timeout: 20_000, interval: 50 };
 
-const sentTo = async (forum: TestApp, to: string): Promise<readonly SentMail[]> => (await mailsOf(forum)).filter(({ headers }) => headers['to'] === to);
+const sentTo = async (forum: TestApp, to: string): Promise<readonly SentMail[]> =>
+  (await mailsOf(forum)).filter(({ headers }) => headers['to'] === to);
 
 /** The mail that a member gets next, given how many they have. */
 export async function nextMail(forum: TestApp, to: string, before = 0): Promise<SentMail> {
@@ -25,4 +26,7 @@ export async function mailCount(forum: TestApp, to: string): Promise<number> {
 }
 
 /** The path of the link in a mail. */
-export const linkIn = (mail: SentMail): string => /http:\/\/(?:forum\.test|localhost)(\/(?:password\/reset|register\/confirm|settings\/security\/email\/confirm)\/[a-f0-9]{64})\b/.exec(mail.body)![1]!;
+export const linkIn = (mail: SentMail): string =>
+  /http:\/\/(?:forum\.test|localhost)(\/(?:password\/reset|register\/confirm|settings\/security\/email\/confirm)\/[a-f0-9]{64})\b/.exec(
+    mail.body,
+  )![1]!;

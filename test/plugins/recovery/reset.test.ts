@@ -55,7 +55,10 @@ describe('asking for a new password', () => {
   it('says the same for addresses that nobody has, and sends nothing', async () => {
     const { email } = await member();
     const answers = [await ask(email), await ask('nobody@example.org')];
-    expect(answers.map(({ status, body }) => [status, body])).toEqual([[200, { success: true }], [200, { success: true }]]);
+    expect(answers.map(({ status, body }) => [status, body])).toEqual([
+      [200, { success: true }],
+      [200, { success: true }],
+    ]);
     await nextMail(forum, email);
     expect(await mailCount(forum, 'nobody@example.org')).toBe(0);
   });
@@ -91,11 +94,17 @@ describe('asking for a new password', () => {
     const client = visitor();
     await client.csrf('/password/forgot');
     const answer = await client.submit('/password/forgot', { email: 'ada' });
-    expect([answer.status, answer.text.includes('is not an e-mail address'), answer.text.includes('pattern')]).toEqual([400, true, false]);
+    expect([answer.status, answer.text.includes('is not an e-mail address'), answer.text.includes('pattern')]).toEqual([
+      400,
+      true,
+      false,
+    ]);
   });
 
   it('needs the forgery token', async () => {
-    expect((await visitor().post('/password/forgot', { email: 'ada@example.org' }, asJson)).body.code).toBe('csrf_failed');
+    expect((await visitor().post('/password/forgot', { email: 'ada@example.org' }, asJson)).body.code).toBe(
+      'csrf_failed',
+    );
   });
 });
 
@@ -154,7 +163,9 @@ describe('the link', () => {
     const link = await linkFor(account);
     expect((await choose(link, { password: 'short' })).body.details[0]).toMatchObject({ field: 'password' });
     expect((await choose(link, { password: 'Password123!' })).body.details[0]).toMatchObject({ field: 'password' });
-    expect((await choose(link, { password: NEW_PASSWORD, password_confirmation: PASSWORD })).body.details[0]).toMatchObject({ field: 'password_confirmation' });
+    expect(
+      (await choose(link, { password: NEW_PASSWORD, password_confirmation: PASSWORD })).body.details[0],
+    ).toMatchObject({ field: 'password_confirmation' });
     const client = visitor();
     await client.get(link);
     const page = await client.submit(link, { password: 'short', password_confirmation: 'short' });
@@ -164,7 +175,15 @@ describe('the link', () => {
     expect((await choose(link)).status).toBe(200);
   });
 
-  const malformed = [['x'], ['A'.repeat(64)], ['g'.repeat(64)], ['a'.repeat(63)], ['a'.repeat(65)], ['%00'], ['..%2f..']];
+  const malformed = [
+    ['x'],
+    ['A'.repeat(64)],
+    ['g'.repeat(64)],
+    ['a'.repeat(63)],
+    ['a'.repeat(65)],
+    ['%00'],
+    ['..%2f..'],
+  ];
   it.each(malformed)('is looked up only when it can be one: %s', async (token) => {
     const client = visitor();
     await client.get('/password/forgot');
@@ -177,7 +196,11 @@ describe('the link', () => {
   it('tells no other page where it was opened, and is kept nowhere', async () => {
     const link = await linkFor(await member());
     const client = visitor();
-    const answers = [await client.get(link), await client.submit(link, { password: 'short' }), await client.get('/password/reset/x')];
+    const answers = [
+      await client.get(link),
+      await client.submit(link, { password: 'short' }),
+      await client.get('/password/reset/x'),
+    ];
     for (const { headers } of answers) {
       expect(headers.get('referrer-policy')).toBe('no-referrer');
       expect(headers.get('cache-control')).toContain('no-store');
@@ -199,13 +222,20 @@ describe('the link', () => {
     const account = await member();
     const link = await linkFor(account);
     await choose(link);
-    const root = await accounts().create({ username: 'Root', email: 'root@example.org', password: PASSWORD, groupId: 'admin' });
+    const root = await accounts().create({
+      username: 'Root',
+      email: 'root@example.org',
+      password: PASSWORD,
+      groupId: 'admin',
+    });
     const admin = visitor();
     await admin.login(root.username, PASSWORD);
     await settled(forum);
     const { entries } = (await admin.get('/admin/audit?limit=100', asJson)).body as { entries: readonly AuditRecord[] };
     const about = entries.filter(({ subject }) => subject?.id === account.id).map(({ action }) => action);
-    expect(about).toEqual(expect.arrayContaining(['account.reset-asked', 'account.password-reset', 'account.password-changed']));
+    expect(about).toEqual(
+      expect.arrayContaining(['account.reset-asked', 'account.password-reset', 'account.password-changed']),
+    );
     for (const word of [link.split('/').at(-1)!, account.email]) expect(JSON.stringify(entries)).not.toContain(word);
   });
 
@@ -226,7 +256,9 @@ describe('the link', () => {
     const browser = visitor();
     await browser.get(link);
     expect((await browser.submit(link, { password: NEW_PASSWORD })).headers.get('location')).toBe('/login');
-    expect((await browser.get('/login')).text).toContain('sessions, API token and feed addresses of before no longer work');
+    expect((await browser.get('/login')).text).toContain(
+      'sessions, API token and feed addresses of before no longer work',
+    );
     expect((await program.get('/api/notifications/count')).status).toBe(401);
     const mail = await nextMail(forum, account.email, 1);
     expect(mail.headers['subject']).toContain('Your password was changed');
@@ -236,7 +268,9 @@ describe('the link', () => {
     await accounts().create({ username: 'Warden', email: 'warden@example.org', password: PASSWORD, groupId: 'admin' });
     await root.login('Warden', PASSWORD);
     const { entries } = (await root.get('/admin/audit?limit=100', asJson)).body as { entries: readonly AuditRecord[] };
-    expect(entries.filter(({ subject }) => subject?.id === account.id).map(({ action }) => action)).toContain('account.token-revoked');
+    expect(entries.filter(({ subject }) => subject?.id === account.id).map(({ action }) => action)).toContain(
+      'account.token-revoked',
+    );
   });
 
   it('revokes every feed address, in the transaction that sets the password', async () => {
@@ -244,8 +278,10 @@ describe('the link', () => {
     const client = visitor();
     await forum.app.settings.set({ 'pro.enabled': true });
     await client.login(account.username, PASSWORD);
-    for (const name of ['Phone', 'Desk']) expect((await client.post('/settings/feeds', { name }, asJson)).status).toBe(201);
-    const kept = async (): Promise<number> => (await forum.app.service(Data).all(sql`select 1 from feed_token where account_id = ${account.id}`)).length;
+    for (const name of ['Phone', 'Desk'])
+      expect((await client.post('/settings/feeds', { name }, asJson)).status).toBe(201);
+    const kept = async (): Promise<number> =>
+      (await forum.app.service(Data).all(sql`select 1 from feed_token where account_id = ${account.id}`)).length;
     const link = await linkFor(account);
     expect([(await choose(link, { password: 'short' })).status, await kept()]).toEqual([400, 2]);
     const undone = forum.app.data.transaction(async () => {
@@ -257,7 +293,15 @@ describe('the link', () => {
     expect([(await choose(link)).status, await kept()]).toEqual([200, 0]);
     await client.login(account.username, NEW_PASSWORD);
     expect((await client.post('/settings/feeds', { name: 'Phone' }, asJson)).status).toBe(201);
-    expect((await client.post('/settings/security/password', { current_password: NEW_PASSWORD, password: PASSWORD, keep_tokens: true }, asJson)).status).toBe(200);
+    expect(
+      (
+        await client.post(
+          '/settings/security/password',
+          { current_password: NEW_PASSWORD, password: PASSWORD, keep_tokens: true },
+          asJson,
+        )
+      ).status,
+    ).toBe(200);
     expect(await kept()).toBe(1);
   });
 
@@ -266,9 +310,19 @@ describe('the link', () => {
     const client = visitor();
     await client.login(account.username, PASSWORD);
     const { token } = (await client.post('/settings/security/api-token', undefined, asJson)).body as { token: string };
-    expect((await client.post('/settings/security/password', { current_password: PASSWORD, password: NEW_PASSWORD, keep_tokens: true }, asJson)).status).toBe(200);
+    expect(
+      (
+        await client.post(
+          '/settings/security/password',
+          { current_password: PASSWORD, password: NEW_PASSWORD, keep_tokens: true },
+          asJson,
+        )
+      ).status,
+    ).toBe(200);
     expect((await forum.client({ authorization: `Bearer ${token}` }).get('/api/notifications/count')).status).toBe(200);
-    expect((await nextMail(forum, account.email)).body).toMatch(/API token and feed addresses that you have\s+still work/);
+    expect((await nextMail(forum, account.email)).body).toMatch(
+      /API token and feed addresses that you have\s+still work/,
+    );
   });
 
   it('gives a member without a password, who came from elsewhere, one', async () => {

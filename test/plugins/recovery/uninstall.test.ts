@@ -15,7 +15,10 @@ it('leaves nothing behind when it is uninstalled, and comes back', async () => {
   const before = await tables();
   expect(before).toEqual(['recovery_address', 'recovery_link', 'recovery_unconfirmed']);
   await kernel.disable('recovery');
-  await data.migrateDown('recovery', await loadMigrations(resolve(import.meta.dirname, '../../../migrations/recovery')));
+  await data.migrateDown(
+    'recovery',
+    await loadMigrations(resolve(import.meta.dirname, '../../../migrations/recovery')),
+  );
   expect(await tables()).toEqual([]);
   const client = forum.client();
   expect((await client.get('/login')).text).not.toContain('/password/forgot');

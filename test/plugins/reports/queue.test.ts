@@ -7,8 +7,10 @@ const forum = useForum({ 'reports.rate_limit': 1_000 });
 let postId: string;
 let id: string;
 
-const report = async (name: Name, target: string): Promise<string> => (await forum.as[name].post('/api/reports', { post_id: target, reason: 'abuse', note: 'See there' })).body.report.id;
-const post = (name: Name, path: string, form: Record<string, string> = {}, of = id) => forum.as[name].submit(`/mod/reports/${of}${path}`, form);
+const report = async (name: Name, target: string): Promise<string> =>
+  (await forum.as[name].post('/api/reports', { post_id: target, reason: 'abuse', note: 'See there' })).body.report.id;
+const post = (name: Name, path: string, form: Record<string, string> = {}, of = id) =>
+  forum.as[name].submit(`/mod/reports/${of}${path}`, form);
 const shown = async (name: Name = 'mia', of = id) => (await forum.as[name].get(`/mod/reports/${of}`)).text;
 const claimed = async () => (await forum.as.mia.get('/api/reports?limit=1')).body.reports[0].claimed_by?.username;
 
@@ -20,7 +22,15 @@ beforeEach(async () => {
 describe('a report', () => {
   test('has a page with the post, who said what about it, and what can be done', async () => {
     const text = await shown();
-    for (const words of ['About Storm', 'See there', `href="/p/${postId}/delete"`, `href="/p/${postId}/edit"`, 'value="lock"', '/mod/members/ada']) expect(text).toContain(words);
+    for (const words of [
+      'About Storm',
+      'See there',
+      `href="/p/${postId}/delete"`,
+      `href="/p/${postId}/edit"`,
+      'value="lock"',
+      '/mod/members/ada',
+    ])
+      expect(text).toContain(words);
     expect((await forum.as.mia.get('/mod/reports')).text).toContain(`href="/mod/reports/${id}"`);
     await forum.as.mia.delete(`/api/posts/${postId}`);
     expect(await shown()).toContain('The post is deleted');
@@ -49,7 +59,8 @@ describe('a report', () => {
   });
 
   test('takes notes, the oldest first, for moderators only', async () => {
-    for (const content of ['Asked <i>ada</i>', 'No answer yet']) expect((await post('mia', '/notes', { content })).status).toBe(303);
+    for (const content of ['Asked <i>ada</i>', 'No answer yet'])
+      expect((await post('mia', '/notes', { content })).status).toBe(303);
     const text = await shown('root');
     expect(text.indexOf('Asked &lt;i&gt;ada&lt;/i&gt;')).toBeLessThan(text.indexOf('No answer yet'));
     for (const content of [' ', 'x'.repeat(2_001)]) expect((await post('mia', '/notes', { content })).status).toBe(400);
@@ -58,21 +69,40 @@ describe('a report', () => {
 });
 
 describe('the reports of one post', () => {
-  const card = async (name: Name = 'mia') => (await forum.as[name].get('/mod/reports')).text.split('<article').filter((part) => part.includes('About Storm') && part.includes(id)).join('');
-  const told = async (name: Name) => (await forum.as[name].get('/api/notifications')).body.notifications.filter(({ type }: { type: string }) => type === 'report_handled').length;
+  const card = async (name: Name = 'mia') =>
+    (await forum.as[name].get('/mod/reports')).text
+      .split('<article')
+      .filter((part) => part.includes('About Storm') && part.includes(id))
+      .join('');
+  const told = async (name: Name) =>
+    (await forum.as[name].get('/api/notifications')).body.notifications.filter(
+      ({ type }: { type: string }) => type === 'report_handled',
+    ).length;
 
   test('are one card with all that was said, and end together with one line in the log, each reporter told', async () => {
     const counts = [await told('bob'), await told('root')];
     const other = await report('root', postId);
     const elsewhere = await report('bob', (await forum.start('ada', 'Calm')).postId);
     const text = await card();
-    expect([text.match(/The reporter says:/g)?.length, text.includes(other), text.includes('1 other report of this post')]).toEqual([2, true, true]);
-    expect((await forum.as.mia.get('/mod/reports')).text.match(new RegExp(`action="/mod/reports/(${id}|${other})"`, 'g'))).toHaveLength(1);
+    expect([
+      text.match(/The reporter says:/g)?.length,
+      text.includes(other),
+      text.includes('1 other report of this post'),
+    ]).toEqual([2, true, true]);
+    expect(
+      (await forum.as.mia.get('/mod/reports')).text.match(new RegExp(`action="/mod/reports/(${id}|${other})"`, 'g')),
+    ).toHaveLength(1);
     expect((await post('mia', '', { status: 'resolved', note: 'Taken down' })).status).toBe(303);
     const { reports } = (await forum.as.mia.get('/api/reports?limit=3')).body;
-    expect(reports.map((one: any) => [one.id, one.status, one.handled_note])).toEqual([[elsewhere, 'open', ''], [other, 'resolved', 'Taken down'], [id, 'resolved', 'Taken down']]);
+    expect(reports.map((one: any) => [one.id, one.status, one.handled_note])).toEqual([
+      [elsewhere, 'open', ''],
+      [other, 'resolved', 'Taken down'],
+      [id, 'resolved', 'Taken down'],
+    ]);
     expect((await post('mia', '', { status: 'dismissed' }, other)).status).toBe(409);
-    await vi.waitUntil(async () => (await told('bob')) === counts[0]! + 1 && (await told('root')) === counts[1]! + 1, { timeout: 20_000 });
+    await vi.waitUntil(async () => (await told('bob')) === counts[0]! + 1 && (await told('root')) === counts[1]! + 1, {
+      timeout: 20_000,
+    });
     await forum.app.calm();
     const log = (await forum.as.mia.get('/mod/log')).text;
     expect([log.split(id).length, log.split(other).length]).toEqual([2, 1]);
@@ -82,13 +112,20 @@ describe('the reports of one post', () => {
   test('end all or none', async () => {
     const other = await report('root', postId);
     const data = forum.app.app.service(Data);
-    await data.all(sql.raw(`create function refuse() returns trigger language plpgsql as 'begin if new.id = ''${other}'' then raise exception ''not this one''; end if; return new; end'`));
+    await data.all(
+      sql.raw(
+        `create function refuse() returns trigger language plpgsql as 'begin if new.id = ''${other}'' then raise exception ''not this one''; end if; return new; end'`,
+      ),
+    );
     await data.all(sql.raw('create trigger refuse before update on report for each row execute function refuse()'));
     expect((await post('mia', '', { status: 'resolved' })).status).toBe(500);
     expect((await post('mia', '/claim')).status).toBe(500);
     await data.all(sql.raw('drop trigger refuse on report'));
     const { reports } = (await forum.as.mia.get('/api/reports?limit=2')).body;
-    expect(reports.map((one: any) => [one.status, one.claimed_by])).toEqual([['open', null], ['open', null]]);
+    expect(reports.map((one: any) => [one.status, one.claimed_by])).toEqual([
+      ['open', null],
+      ['open', null],
+    ]);
   });
 
   test('are claimed and freed together, also those that come later', async () => {
@@ -96,11 +133,23 @@ describe('the reports of one post', () => {
     expect((await post('mia', '/claim')).status).toBe(303);
     const later = await forum.as.mia.post('/api/reports', { post_id: postId, reason: 'spam' });
     expect(later.body.report.claimed_by).toBeNull();
-    const claims = async () => (await forum.as.root.get('/api/reports?limit=3')).body.reports.map((one: any) => [one.id, one.claimed_by?.username]);
-    expect(await claims()).toEqual([[later.body.report.id, 'mia'], [earlier, 'mia'], [id, 'mia']]);
+    const claims = async () =>
+      (await forum.as.root.get('/api/reports?limit=3')).body.reports.map((one: any) => [
+        one.id,
+        one.claimed_by?.username,
+      ]);
+    expect(await claims()).toEqual([
+      [later.body.report.id, 'mia'],
+      [earlier, 'mia'],
+      [id, 'mia'],
+    ]);
     expect((await post('root', '/claim', {}, earlier)).status).toBe(409);
     expect((await post('root', '/release', {}, earlier)).status).toBe(303);
-    expect(await claims()).toEqual([[later.body.report.id, undefined], [earlier, undefined], [id, undefined]]);
+    expect(await claims()).toEqual([
+      [later.body.report.id, undefined],
+      [earlier, undefined],
+      [id, undefined],
+    ]);
   });
 
   test('say that the post was edited since, with the way to what it said', async () => {
@@ -108,7 +157,8 @@ describe('the reports of one post', () => {
     expect([(await card()).includes(history), (await shown()).includes(history)]).toEqual([false, false]);
     forum.app.clock.advance(60_000);
     await forum.as.ada.put(`/api/posts/${postId}`, { content: 'About Storm, but kindly' });
-    for (const text of [await card(), await shown()]) expect([text.includes('Edited after it was reported.'), text.includes(history)]).toEqual([true, true]);
+    for (const text of [await card(), await shown()])
+      expect([text.includes('Edited after it was reported.'), text.includes(history)]).toEqual([true, true]);
     expect((await forum.as.mia.get(`/p/${postId}/history`)).status).toBe(200);
   });
 });
@@ -116,11 +166,15 @@ describe('the reports of one post', () => {
 describe('what is refused', () => {
   test('members, guests and the banned do nothing with reports', async () => {
     for (const path of ['', '/claim', '/release', '/notes']) {
-      for (const name of ['bob', 'bad'] as const) expect((await post(name, path, { status: 'resolved', content: 'x' })).status).toBe(403);
-      expect((await forum.guest.submit(`/mod/reports/${id}${path}`, { status: 'resolved', content: 'x' })).status).toBe(401);
+      for (const name of ['bob', 'bad'] as const)
+        expect((await post(name, path, { status: 'resolved', content: 'x' })).status).toBe(403);
+      expect((await forum.guest.submit(`/mod/reports/${id}${path}`, { status: 'resolved', content: 'x' })).status).toBe(
+        401,
+      );
     }
     expect((await forum.as.bob.get(`/mod/reports/${id}`)).status).toBe(403);
-    for (const other of ['xyz', '00000000-0000-7000-8000-000000000000']) expect((await post('mia', '/claim', {}, other)).status).toBe(404);
+    for (const other of ['xyz', '00000000-0000-7000-8000-000000000000'])
+      expect((await post('mia', '/claim', {}, other)).status).toBe(404);
   });
 
   test('moderators do not judge what they wrote themselves, and do not see who reported it', async () => {
@@ -129,9 +183,12 @@ describe('what is refused', () => {
     expect((await forum.as.mia.get('/mod/reports')).text).not.toContain(own);
     expect((await forum.as.mia.get(`/mod/reports/${own}`)).status).toBe(404);
     expect((await forum.as.mia.put(`/api/reports/${own}`, { status: 'dismissed' })).status).toBe(404);
-    for (const path of ['', '/claim', '/notes']) expect((await post('mia', path, { status: 'dismissed', content: 'x' }, own)).status).toBe(404);
+    for (const path of ['', '/claim', '/notes'])
+      expect((await post('mia', path, { status: 'dismissed', content: 'x' }, own)).status).toBe(404);
     expect((await forum.as.root.put(`/api/reports/${own}`, { status: 'dismissed' })).status).toBe(200);
-    const another = await forum.app.app.service(Accounts).create({ username: 'max', email: 'max@forum.test', password: 'Plain-Sailing-42', groupId: 'moderator' });
+    const another = await forum.app.app
+      .service(Accounts)
+      .create({ username: 'max', email: 'max@forum.test', password: 'Plain-Sailing-42', groupId: 'moderator' });
     const client = forum.app.client();
     await client.login(another.username, 'Plain-Sailing-42');
     expect((await client.get('/api/reports?limit=100')).text).toContain(own);

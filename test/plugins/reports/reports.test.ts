@@ -11,19 +11,24 @@ const raised: { readonly action: string; readonly report: any }[] = [];
 let post: string;
 let hidden: string;
 
-const send = (name: Name, postId: string, more: object = {}) => forum.as[name].post('/api/reports', { post_id: postId, reason: 'spam', ...more });
-const handle = (name: Name, id: string, status: string, note?: string) => forum.as[name].put(`/api/reports/${id}`, { status, ...(note !== undefined && { note }) });
+const send = (name: Name, postId: string, more: object = {}) =>
+  forum.as[name].post('/api/reports', { post_id: postId, reason: 'spam', ...more });
+const handle = (name: Name, id: string, status: string, note?: string) =>
+  forum.as[name].put(`/api/reports/${id}`, { status, ...(note !== undefined && { note }) });
 const list = async (query = '', name: Name = 'mia') => (await forum.as[name].get(`/api/reports${query}`)).body;
 const fresh = async () => (await forum.start('ada', 'Somewhat off')).postId;
 
 beforeAll(async () => {
-  await install(forum.app, definePlugin({
-    id: 'test-reports',
-    setup(_services, plugin) {
-      plugin.on(reportCreated, ({ report }) => void raised.push({ action: reportCreated.id, report }));
-      plugin.on(reportHandled, ({ report }) => void raised.push({ action: reportHandled.id, report }));
-    },
-  }));
+  await install(
+    forum.app,
+    definePlugin({
+      id: 'test-reports',
+      setup(_services, plugin) {
+        plugin.on(reportCreated, ({ report }) => void raised.push({ action: reportCreated.id, report }));
+        plugin.on(reportHandled, ({ report }) => void raised.push({ action: reportHandled.id, report }));
+      },
+    }),
+  );
   post = await fresh();
   hidden = (await forum.start('mia', 'Among us', 'staff')).postId;
 });
@@ -34,9 +39,21 @@ describe('reporting a post', () => {
     expect(answer.status).toBe(201);
     const { report } = answer.body;
     expect(report).toMatchObject({
-      post_id: post, reason: 'off_topic', note: 'Look at this.', status: 'open', reporter: { id: forum.ids.bob, username: 'bob' }, handled_by: null, handled_at: null, handled_note: '',
+      post_id: post,
+      reason: 'off_topic',
+      note: 'Look at this.',
+      status: 'open',
+      reporter: { id: forum.ids.bob, username: 'bob' },
+      handled_by: null,
+      handled_at: null,
+      handled_note: '',
     });
-    expect(raised).toEqual([{ action: 'report.created', report: { id: report.id, post_id: post, reason: 'off_topic', created_at: report.created_at } }]);
+    expect(raised).toEqual([
+      {
+        action: 'report.created',
+        report: { id: report.id, post_id: post, reason: 'off_topic', created_at: report.created_at },
+      },
+    ]);
     const again = await send('bob', post, { reason: 'abuse' });
     expect(again.body).toEqual(answer.body);
     expect(raised).toHaveLength(1);
@@ -59,10 +76,18 @@ describe('reporting a post', () => {
       const { status, body } = await send('bob', id);
       expect([status, body.error]).toEqual([404, 'There is no such post']);
     }
-    for (const wrong of [{ reason: 'spam' }, { post_id: post }, { post_id: post, reason: 'ugly' }, { post_id: post, reason: 'spam', note: 'x'.repeat(2_001) }]) {
+    for (const wrong of [
+      { reason: 'spam' },
+      { post_id: post },
+      { post_id: post, reason: 'ugly' },
+      { post_id: post, reason: 'spam', note: 'x'.repeat(2_001) },
+    ]) {
       expect((await forum.as.bob.post('/api/reports', wrong)).status).toBe(400);
     }
-    const unprotected = await forum.as.bob.request('POST', '/api/reports', { json: { post_id: post, reason: 'spam' }, headers: { 'x-csrf-token': '' } });
+    const unprotected = await forum.as.bob.request('POST', '/api/reports', {
+      json: { post_id: post, reason: 'spam' },
+      headers: { 'x-csrf-token': '' },
+    });
     expect([unprotected.status, unprotected.body.code]).toEqual([403, 'csrf_failed']);
   });
 });
@@ -81,7 +106,8 @@ describe('the list', () => {
     expect((await list('?status=dismissed')).reports).toMatchObject([{ id: ids[1], status: 'dismissed' }]);
     expect((await list('?status=open')).reports.map(({ id }: { id: string }) => id)).not.toContain(ids[1]);
     expect(await list('?offset=100000')).toMatchObject({ reports: [], count: 0, hasMore: false, next_cursor: null });
-    for (const query of ['?status=lost', '?limit=0', '?cursor=nonsense', '?offset=-1']) expect((await forum.as.mia.get(`/api/reports${query}`)).status).toBe(400);
+    for (const query of ['?status=lost', '?limit=0', '?cursor=nonsense', '?offset=-1'])
+      expect((await forum.as.mia.get(`/api/reports${query}`)).status).toBe(400);
   });
 
   test('takes as many statements for many as for few', async () => {
@@ -91,7 +117,9 @@ describe('the list', () => {
 
   test('leaves out what a moderator may not see, also after a move', async () => {
     const group = await forum.app.app.service(Access).saveGroup({ name: 'Insiders', level: 'member' });
-    const secret = await forum.app.app.service(Categories).save({ name: 'Insiders', view: [group.id], create: 'staff', reply: 'staff' });
+    const secret = await forum.app.app
+      .service(Categories)
+      .save({ name: 'Insiders', view: [group.id], create: 'staff', reply: 'staff' });
     const { id, postId } = await forum.start('ada', 'Goes away');
     const { report } = (await send('bob', postId)).body;
     expect((await list()).reports[0].id).toBe(report.id);
@@ -116,15 +144,33 @@ describe('handling a report', () => {
     const { report } = (await send('bob', await fresh())).body;
     const before = raised.length;
     const answer = await handle('mia', report.id, 'resolved', 'Warned them.');
-    expect([answer.status, answer.body.report]).toEqual([200, {
-      ...report, status: 'resolved', handled_by: { id: forum.ids.mia, username: 'mia', avatar_url: null }, handled_at: expect.any(String), handled_note: 'Warned them.',
-    }]);
-    expect(raised.slice(before)).toEqual([{
-      action: 'report.handled', report: {
-        id: report.id, lead_id: report.id, post_id: report.post_id, discussion_id: report.discussion_id, reporter_id: forum.ids.bob, author_id: forum.ids.ada, outcome: 'resolved',
-        handler_id: forum.ids.mia, note: 'Warned them.', handled_at: expect.any(String),
+    expect([answer.status, answer.body.report]).toEqual([
+      200,
+      {
+        ...report,
+        status: 'resolved',
+        handled_by: { id: forum.ids.mia, username: 'mia', avatar_url: null },
+        handled_at: expect.any(String),
+        handled_note: 'Warned them.',
       },
-    }]);
+    ]);
+    expect(raised.slice(before)).toEqual([
+      {
+        action: 'report.handled',
+        report: {
+          id: report.id,
+          lead_id: report.id,
+          post_id: report.post_id,
+          discussion_id: report.discussion_id,
+          reporter_id: forum.ids.bob,
+          author_id: forum.ids.ada,
+          outcome: 'resolved',
+          handler_id: forum.ids.mia,
+          note: 'Warned them.',
+          handled_at: expect.any(String),
+        },
+      },
+    ]);
     expect((await handle('root', report.id, 'resolved')).body).toEqual(answer.body);
     expect((await handle('root', report.id, 'dismissed')).status).toBe(409);
     expect(raised.length).toBe(before + 1);
@@ -143,7 +189,8 @@ describe('handling a report', () => {
     await forum.guest.csrf();
     expect((await forum.guest.put(`/api/reports/${report.id}`, { status: 'resolved' })).status).toBe(401);
     expect((await handle('bob', report.id, 'resolved')).status).toBe(403);
-    for (const id of ['00000000-0000-7000-8000-000000000000', 'xyz']) expect((await handle('mia', id, 'resolved')).status).toBe(404);
+    for (const id of ['00000000-0000-7000-8000-000000000000', 'xyz'])
+      expect((await handle('mia', id, 'resolved')).status).toBe(404);
     for (const status of ['open', 'done', '']) expect((await handle('mia', report.id, status)).status).toBe(400);
   });
 });
@@ -173,7 +220,9 @@ describe('without script', () => {
     const done = await forum.as.mia.submit(`/mod/reports/${report.id}`, { status: 'resolved', note: 'Done' });
     expect([done.status, done.headers.get('location')]).toEqual([303, '/mod/reports']);
     expect((await forum.as.mia.get('/mod/reports?status=resolved')).text).toContain('Done');
-    expect((await forum.as.root.submit(`/mod/reports/${report.id}`, { status: 'dismissed' })).text).toContain('This report was resolved already');
+    expect((await forum.as.root.submit(`/mod/reports/${report.id}`, { status: 'dismissed' })).text).toContain(
+      'This report was resolved already',
+    );
     expect((await forum.as.bob.get('/mod/reports')).status).toBe(403);
     expect((await forum.as.mia.get('/')).text).toContain('href="/mod/reports"');
     expect((await forum.as.bob.get('/')).text).not.toContain('href="/mod/reports"');

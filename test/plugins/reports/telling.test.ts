@@ -7,21 +7,29 @@ import { useForum, type Name } from '../discussions/forum.ts';
 
 const forum = useForum({ 'reports.rate_limit': 1_000 });
 
-const report = async (name: Name, post: string): Promise<string> => (await forum.as[name].post('/api/reports', { post_id: post, reason: 'spam' })).body.report.id;
+const report = async (name: Name, post: string): Promise<string> =>
+  (await forum.as[name].post('/api/reports', { post_id: post, reason: 'spam' })).body.report.id;
 const handle = (name: Name, id: string) => forum.as[name].put(`/api/reports/${id}`, { status: 'resolved' });
-/** The number beside the way to the reports in the account menu: zero where there is none, undefined where the way is missing too. */
+/**
+ * The number beside the way to the reports in the account menu: zero where there is none, undefined where the way is
+ * missing too.
+ */
 const numberOn = async (client: Client, path = '/'): Promise<number | undefined> => {
   const [, item] = /<a class="menu-item" href="\/mod\/reports">(.*?)<\/a>/s.exec((await client.get(path)).text) ?? [];
   return item === undefined ? undefined : Number(/class="count">(\d+)/.exec(item)?.[1] ?? 0);
 };
 const number = (name: Name, path?: string) => numberOn(forum.as[name], path);
-const told = async (name: Name) => (await forum.as[name].get('/api/notifications?unread=true')).body.notifications.filter((one: { type: string }) => one.type === 'report');
+const told = async (name: Name) =>
+  (await forum.as[name].get('/api/notifications?unread=true')).body.notifications.filter(
+    (one: { type: string }) => one.type === 'report',
+  );
 /** Everything that was raised has been told. */
 const settled = async (): Promise<void> => void (await forum.app.calm());
 
 beforeEach(async () => {
   for (const name of ['mia', 'root'] as const) {
-    for (const { id } of (await forum.as.root.get('/api/reports?status=open&limit=100')).body.reports) await handle('root', id);
+    for (const { id } of (await forum.as.root.get('/api/reports?status=open&limit=100')).body.reports)
+      await handle('root', id);
     await settled();
     await forum.as[name].post('/api/notifications/mark-read', {});
   }
@@ -48,7 +56,9 @@ describe('the number of open reports', () => {
     await report('bob', (await forum.start('mia', 'By Mia')).postId);
     expect([await number('mia'), await number('root')]).toEqual([0, 1]);
     const group = await forum.app.app.service(Access).saveGroup({ name: 'Insiders', level: 'member' });
-    const secret = await forum.app.app.service(Categories).save({ name: 'Insiders', view: [group.id], create: 'staff', reply: 'staff' });
+    const secret = await forum.app.app
+      .service(Categories)
+      .save({ name: 'Insiders', view: [group.id], create: 'staff', reply: 'staff' });
     const { id, postId } = await forum.start('ada', 'Goes away');
     await report('bob', postId);
     expect([await number('mia'), await number('root')]).toEqual([1, 2]);
@@ -57,7 +67,10 @@ describe('the number of open reports', () => {
   });
 
   test('is shown to nobody else, and changes no page of theirs', async () => {
-    const pages = async () => [(await forum.guest.get('/categories')).headers.get('etag'), (await forum.as.bob.get('/categories')).headers.get('etag')];
+    const pages = async () => [
+      (await forum.guest.get('/categories')).headers.get('etag'),
+      (await forum.as.bob.get('/categories')).headers.get('etag'),
+    ];
     const { postId } = await forum.start('ada', 'Quiet');
     const before = await pages();
     await report('root', postId);
@@ -81,10 +94,14 @@ describe('whoever handles reports', () => {
   test('has one unread notification of many, without e-mail', async () => {
     for (const title of ['First', 'Second', 'Third']) await report('bob', (await forum.start('ada', title)).postId);
     await vi.waitUntil(async () => (await told('mia'))[0]?.count === 3, { timeout: 20_000 });
-    expect(await told('mia')).toMatchObject([{ title: 'see what was reported', actor: null, url: 'http://forum.test/mod/reports', count: 3 }]);
+    expect(await told('mia')).toMatchObject([
+      { title: 'see what was reported', actor: null, url: 'http://forum.test/mod/reports', count: 3 },
+    ]);
     expect((await forum.as.mia.get('/notifications')).text).toContain('Posts were reported, 3 times:');
     for (const name of ['ada', 'bob'] as const) expect(await told(name)).toEqual([]);
-    expect((await forum.as.mia.get('/settings/notifications')).text).toMatch(/name="channels\[report\]"><option value="off">[^<]*<\/option><option value="site" selected>/);
+    expect((await forum.as.mia.get('/settings/notifications')).text).toMatch(
+      /name="channels\[report\]"><option value="off">[^<]*<\/option><option value="site" selected>/,
+    );
     expect((await forum.as.bob.get('/settings/notifications')).text).not.toContain('channels[report]');
   });
 

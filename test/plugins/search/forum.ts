@@ -13,7 +13,12 @@ export interface Forum {
   readonly guest: Client;
   readonly as: Readonly<Record<Name, Client>>;
   readonly ids: Readonly<Record<Name, string>>;
-  start(name: Name, title: string, content: string, category?: string): Promise<{ readonly id: string; readonly number: number; readonly postId: string }>;
+  start(
+    name: Name,
+    title: string,
+    content: string,
+    category?: string,
+  ): Promise<{ readonly id: string; readonly number: number; readonly postId: string }>;
   reply(name: Name, discussionId: string, content: string): Promise<{ readonly id: string; readonly number: number }>;
   /** The results for a guest, or for `client`. */
   search(q: string, more?: string, client?: Client): Promise<any[]>;
@@ -35,16 +40,26 @@ async function open(settings: Readonly<Record<string, unknown>>): Promise<Forum>
   const accounts = app.app.service(Accounts);
   const [as, ids] = [{} as Record<Name, Client>, {} as Record<Name, string>];
   for (const [name, groupId] of Object.entries(GROUPS) as [Name, string][]) {
-    ids[name] = (await accounts.create({ username: name, email: `${name}@forum.test`, password: PASSWORD, groupId })).id;
+    ids[name] = (
+      await accounts.create({ username: name, email: `${name}@forum.test`, password: PASSWORD, groupId })
+    ).id;
     as[name] = app.client();
     await as[name].login(name, PASSWORD);
   }
   const guest = app.client();
-  const search = async (q: string, more = '', client = guest): Promise<any[]> => expectStatus(await client.get(`/api/search?q=${encodeURIComponent(q)}${more}`), 200).body.results;
+  const search = async (q: string, more = '', client = guest): Promise<any[]> =>
+    expectStatus(await client.get(`/api/search?q=${encodeURIComponent(q)}${more}`), 200).body.results;
   return {
-    app, as, ids, guest, search,
+    app,
+    as,
+    ids,
+    guest,
+    search,
     async start(name, title, content, category = 'general') {
-      const { discussion, post_id: postId } = expectStatus(await as[name].post('/api/discussions', { title, content, category_id: category }), 201).body;
+      const { discussion, post_id: postId } = expectStatus(
+        await as[name].post('/api/discussions', { title, content, category_id: category }),
+        201,
+      ).body;
       return { id: discussion.id, number: discussion.number, postId };
     },
     async reply(name, discussionId, content) {
@@ -60,6 +75,7 @@ async function open(settings: Readonly<Record<string, unknown>>): Promise<Forum>
 
 /** The answer, if it has this status; else an error that shows it. */
 export function expectStatus(answer: Answer, status: number): Answer {
-  if (answer.status !== status) throw new Error(`expected ${status}, got ${answer.status}: ${answer.text.slice(0, 500)}`);
+  if (answer.status !== status)
+    throw new Error(`expected ${status}, got ${answer.status}: ${answer.text.slice(0, 500)}`);
   return answer;
 }

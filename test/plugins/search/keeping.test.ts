@@ -14,15 +14,27 @@ async function without(work: () => Promise<unknown>): Promise<void> {
   await forum.settled();
 }
 const importOld = (count: number) => {
-  const general = forum.app.app.service(Categories).all().find(({ slug }) => slug === 'general')!;
+  const general = forum.app.app
+    .service(Categories)
+    .all()
+    .find(({ slug }) => slug === 'general')!;
   const createdAt = new Date(Date.UTC(2019, 0, 1));
-  const posts = Array.from({ length: count }, (_, at) => ({ authorId: forum.ids.ada, content: 'Sextant', html: `<p>Sextant ${at}</p>`, createdAt: new Date(createdAt.getTime() + at) }));
-  return forum.app.app.service(Importer).importDiscussions([{ title: 'Long ago', categoryId: general.id, authorId: forum.ids.ada, createdAt, posts }]);
+  const posts = Array.from({ length: count }, (_, at) => ({
+    authorId: forum.ids.ada,
+    content: 'Sextant',
+    html: `<p>Sextant ${at}</p>`,
+    createdAt: new Date(createdAt.getTime() + at),
+  }));
+  return forum.app.app
+    .service(Importer)
+    .importDiscussions([{ title: 'Long ago', categoryId: general.id, authorId: forum.ids.ada, createdAt, posts }]);
 };
 
 describe('a fresh forum', () => {
   test('has nothing to look through', async () => {
-    const state = await forum.app.app.data.one(sql<{ stale: boolean; complete: string | null }>`select stale, complete from search_state`);
+    const state = await forum.app.app.data.one(
+      sql<{ stale: boolean; complete: string | null }>`select stale, complete from search_state`,
+    );
     expect(state).toEqual({ stale: false, complete: expect.any(String) });
   });
 });
@@ -44,7 +56,11 @@ describe('switched off and on again', () => {
       await importOld(1_200);
     });
     expect((await forum.titles('anchor')).sort()).toEqual(['Fresh', 'Kept', 'New name']);
-    expect([await forum.titles('buoy'), await forum.titles('beacon'), await forum.titles('sextant')]).toEqual([[], ['Kept'], ['Long ago']]);
+    expect([await forum.titles('buoy'), await forum.titles('beacon'), await forum.titles('sextant')]).toEqual([
+      [],
+      ['Kept'],
+      ['Long ago'],
+    ]);
     expect(forum.app.lines.some(({ message, done }) => message.includes('looked through') && done === true)).toBe(true);
   });
 
@@ -60,12 +76,20 @@ describe('switched off and on again', () => {
   test('it goes on where a stop interrupted it, and finds what was written in between', async () => {
     const { app } = forum.app;
     await without(async () => {
-      const [middle] = await app.data.all(sql<{ id: string }>`select id from search_post order by id offset 600 limit 1`);
+      const [middle] = await app.data.all(
+        sql<{ id: string }>`select id from search_post order by id offset 600 limit 1`,
+      );
       await app.data.all(sql`delete from search_post where id > ${middle!.id}`);
-      await app.data.all(sql`update search_state set complete = null, walking = '0 2026-01-01T00:00:00.000Z', walked = ${middle!.id}`);
+      await app.data.all(
+        sql`update search_state set complete = null, walking = '0 2026-01-01T00:00:00.000Z', walked = ${middle!.id}`,
+      );
       forum.app.clock.advance(120_000);
     });
-    const [count] = await app.data.all(sql<{ missing: number }>`select ((select count(*) from post) - (select count(*) from search_post))::int as missing`);
+    const [count] = await app.data.all(
+      sql<{
+        missing: number;
+      }>`select ((select count(*) from post) - (select count(*) from search_post))::int as missing`,
+    );
     expect(count!.missing).toBe(0);
   });
 });

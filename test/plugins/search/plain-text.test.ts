@@ -2,7 +2,9 @@ import { expect, test } from 'vitest';
 import { plainText } from '../../../plugins/search/plain-text.ts';
 
 test('what one reads of HTML: blocks part words, marks within a word do not', () => {
-  expect(plainText('<p dir="auto">un<em>believ</em>able</p><ul><li>one</li><li>two</li></ul>')).toBe('unbelievable one two');
+  expect(plainText('<p dir="auto">un<em>believ</em>able</p><ul><li>one</li><li>two</li></ul>')).toBe(
+    'unbelievable one two',
+  );
 });
 
 test('entities are what they stand for, once', () => {

@@ -5,12 +5,20 @@ import { readQuery } from '../../../plugins/search/query.ts';
 describe('a query', () => {
   test('is words with filters among them', () => {
     expect(readQuery('stern author:ada gland Category:help tag:tools')).toEqual({
-      text: 'stern gland', authors: ['ada'], categories: ['help'], tags: ['tools'], before: undefined, after: undefined,
+      text: 'stern gland',
+      authors: ['ada'],
+      categories: ['help'],
+      tags: ['tools'],
+      before: undefined,
+      after: undefined,
     });
   });
 
   test('keeps phrases whole, whatever they look like', () => {
-    expect(readQuery('"author: ada said" -"not this" -pump')).toMatchObject({ text: '"author: ada said" -"not this" -pump', authors: [] });
+    expect(readQuery('"author: ada said" -"not this" -pump')).toMatchObject({
+      text: '"author: ada said" -"not this" -pump',
+      authors: [],
+    });
   });
 
   test('takes the narrowest dates, in UTC', () => {
@@ -18,7 +26,9 @@ describe('a query', () => {
     expect([before, after]).toEqual([new Date('2026-02-01T00:00:00Z'), new Date('2025-06-01T10:00:00Z')]);
   });
 
-  test.each(['before:yesterday', 'after:2026-13-40', 'after:1'])('refuses a date that is none: %s', (q) => expect(() => readQuery(q)).toThrow(InvalidInput));
+  test.each(['before:yesterday', 'after:2026-13-40', 'after:1'])('refuses a date that is none: %s', (q) =>
+    expect(() => readQuery(q)).toThrow(InvalidInput),
+  );
 
   test('has no half characters', () => {
     expect(readQuery('ab \ud800').text).toBe('ab \ufffd');

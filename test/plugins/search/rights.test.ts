@@ -11,7 +11,8 @@ describe('who finds what', () => {
     const { id } = await forum.start('mia', 'Secret plan', 'About the heron', 'staff');
     await forum.reply('root', id, 'More of the heron');
     for (const client of [forum.guest, forum.as.ada]) {
-      for (const q of ['heron', 'heron category:staff', 'category:staff', 'author:mia']) expect(await forum.titles(q, client)).toEqual([]);
+      for (const q of ['heron', 'heron category:staff', 'category:staff', 'author:mia'])
+        expect(await forum.titles(q, client)).toEqual([]);
       expect(await forum.search('heron', '&type=posts', client)).toEqual([]);
     }
     expect(await forum.titles('heron', forum.as.mia)).toEqual(['Secret plan']);
@@ -45,14 +46,23 @@ describe('what is written is found, or no longer found, once it was answered', (
     const { id } = await forum.start('ada', 'Gannets', 'Diving');
     await forum.reply('bob', id, 'Deep');
     expectStatus(await forum.as.ada.put(`/api/discussions/${id}`, { title: 'Kittiwakes', category_id: 'help' }), 200);
-    expect([await forum.titles('gannet'), await forum.titles('kittiwake'), await forum.titles('deep category:help')]).toEqual([[], ['Kittiwakes'], ['Kittiwakes']]);
+    expect([
+      await forum.titles('gannet'),
+      await forum.titles('kittiwake'),
+      await forum.titles('deep category:help'),
+    ]).toEqual([[], ['Kittiwakes'], ['Kittiwakes']]);
   });
 
   test('deleted posts and discussions stay hidden, from moderators too, until they are restored', async () => {
     const { id } = await forum.start('ada', 'Waders', 'Sandpiper');
     const gone = await forum.reply('bob', id, 'Turnstone');
     await forum.reply('bob', id, 'Redshank');
-    const found = async () => [await forum.titles('sandpiper', forum.as.mia), await forum.titles('turnstone', forum.as.mia), await forum.titles('redshank')].map((list) => list.length);
+    const found = async () =>
+      [
+        await forum.titles('sandpiper', forum.as.mia),
+        await forum.titles('turnstone', forum.as.mia),
+        await forum.titles('redshank'),
+      ].map((list) => list.length);
     expect(await found()).toEqual([1, 1, 1]);
     expectStatus(await forum.as.bob.delete(`/api/posts/${gone.id}`), 200);
     expect(await found()).toEqual([1, 0, 1]);
@@ -70,10 +80,11 @@ describe('what is written is found, or no longer found, once it was answered', (
     const viewer = { id: forum.ids.bob, username: 'bob', group: app.service(Access).groupOf('member') };
     // Within a transaction, since what happens after the commit is not what is measured.
     const reply = () => app.service(Discussions).reply(viewer, { discussionId: id, content: 'y' });
-    const cost = () => leastOf(async () => {
-      await forum.settled();
-      return app.data.transaction(() => forum.app.statements(reply));
-    });
+    const cost = () =>
+      leastOf(async () => {
+        await forum.settled();
+        return app.data.transaction(() => forum.app.statements(reply));
+      });
     const withSearch = await cost();
     await app.kernel.disable('search');
     expect(await cost()).toBe(withSearch - 1);

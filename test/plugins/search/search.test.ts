@@ -22,7 +22,12 @@ describe('what is searched', () => {
     const [first, second] = await forum.search('pumps');
     expect([first.title, second.title]).toEqual(['The forward bilge pump', 'A cracked frame']);
     expect(first).toMatchObject({
-      type: 'discussions', id: pump.id, discussion_id: pump.id, number: pump.number, url: `http://forum.test/d/${pump.number}-the-forward-bilge-pump`, author: { username: 'ada' },
+      type: 'discussions',
+      id: pump.id,
+      discussion_id: pump.id,
+      number: pump.number,
+      url: `http://forum.test/d/${pump.number}-the-forward-bilge-pump`,
+      author: { username: 'ada' },
     });
     expect(second.excerpt).toBe('Found while looking for the <mark>pump</mark>');
   });
@@ -34,7 +39,9 @@ describe('what is searched', () => {
       ['posts', 3, 'The forward bilge pump', 'ada', `http://forum.test/d/${pump.number}/3#post-3`],
       ['posts', 2, 'The forward bilge pump', 'bob', `http://forum.test/d/${pump.number}/2#post-2`],
     ]);
-    expect((await forum.search('hums', '&type=posts'))[0].url).toBe(`http://forum.test/d/${pump.number}-the-forward-bilge-pump`);
+    expect((await forum.search('hums', '&type=posts'))[0].url).toBe(
+      `http://forum.test/d/${pump.number}-the-forward-bilge-pump`,
+    );
   });
 
   test('understands phrases, exclusions and alternatives', async () => {
@@ -58,14 +65,16 @@ describe('what is searched', () => {
   test('understands filters by tag', async () => {
     const body = { title: 'Tagged', content: 'A pump of brass', category_id: 'general', tags: ['Brass Work'] };
     const made = expectStatus(await forum.as.ada.post('/api/discussions', body), 201).body.discussion;
-    for (const q of ['pump tag:brass-work', 'tag:brass-work', `tag:${made.tags[0].id}`]) expect(await forum.titles(q)).toEqual(['Tagged']);
+    for (const q of ['pump tag:brass-work', 'tag:brass-work', `tag:${made.tags[0].id}`])
+      expect(await forum.titles(q)).toEqual(['Tagged']);
     expect(await forum.titles('frame tag:brass-work')).toEqual([]);
     expectStatus(await forum.as.ada.delete(`/api/discussions/${made.id}`), 200);
     expect(await forum.titles('tag:brass-work')).toEqual([]);
   });
 
   test('is nothing for names that are unknown, and an address names nobody', async () => {
-    for (const filter of ['author:nobody', 'category:nowhere', 'tag:nothing', 'author:bob@forum.test']) expect(await forum.titles(`pump ${filter}`)).toEqual([]);
+    for (const filter of ['author:nobody', 'category:nowhere', 'tag:nothing', 'author:bob@forum.test'])
+      expect(await forum.titles(`pump ${filter}`)).toEqual([]);
   });
 
   test('finds nothing for words that are too common to be indexed', async () => {
@@ -74,14 +83,37 @@ describe('what is searched', () => {
   });
 
   test('takes whatever was typed', async () => {
-    for (const q of ['"', '-', "'; drop table post; --", '& | ! <-> :*', '((', '\\', '%', '💧', '"unfinished', ':::', 'a'.repeat(256)]) {
+    for (const q of [
+      '"',
+      '-',
+      "'; drop table post; --",
+      '& | ! <-> :*',
+      '((',
+      '\\',
+      '%',
+      '💧',
+      '"unfinished',
+      ':::',
+      'a'.repeat(256),
+    ]) {
       expect([q, (await forum.guest.get(`/api/search?q=${encodeURIComponent(q)}`)).status]).toEqual([q, 200]);
     }
   });
 });
 
 describe('what is refused', () => {
-  test.each(['', '?q=', '?q=%20%20', `?q=${'a'.repeat(257)}`, '?q=a%00b', '?q=x&type=cats', '?q=x&limit=0', '?q=x&offset=-1', '?q=x&cursor=nonsense', '?q=before:never'])('GET /api/search%s', async (query) => {
+  test.each([
+    '',
+    '?q=',
+    '?q=%20%20',
+    `?q=${'a'.repeat(257)}`,
+    '?q=a%00b',
+    '?q=x&type=cats',
+    '?q=x&limit=0',
+    '?q=x&offset=-1',
+    '?q=x&cursor=nonsense',
+    '?q=before:never',
+  ])('GET /api/search%s', async (query) => {
     const answer = expectStatus(await forum.guest.get(`/api/search${query}`), 400);
     expect(answer.body).toMatchObject({ success: false, code: 'validation_failed' });
     expect(answer.body.details[0].field).toMatch(/^(q|type|limit|offset|cursor)$/);
@@ -100,13 +132,21 @@ describe('excerpts', () => {
 
   test('show the title where the text does not say why it was found', async () => {
     await forum.start('ada', 'Zanzibar in winter', 'Nothing of it here, only monsoon.');
-    expect((await forum.search('zanzibar'))[0].excerpt).toMatch(/^<mark>Zanzibar<\/mark> in winter – Nothing of it here/);
-    expect((await forum.search('zanzibar monsoon'))[0].excerpt).toMatch(/<mark>Zanzibar<\/mark>.*<mark>monsoon<\/mark>/);
+    expect((await forum.search('zanzibar'))[0].excerpt).toMatch(
+      /^<mark>Zanzibar<\/mark> in winter – Nothing of it here/,
+    );
+    expect((await forum.search('zanzibar monsoon'))[0].excerpt).toMatch(
+      /<mark>Zanzibar<\/mark>.*<mark>monsoon<\/mark>/,
+    );
     expect((await forum.search('monsoon'))[0].excerpt).not.toContain('Zanzibar');
   });
 
   test('are escaped text, whatever was written', async () => {
-    await forum.start('ada', 'Hostile <b>title</b>', 'Before `<script>alert(1)</script>` <img src=x onerror=alert(2)> \u0002zebra\u0003 & "quotes" </mark> after');
+    await forum.start(
+      'ada',
+      'Hostile <b>title</b>',
+      'Before `<script>alert(1)</script>` <img src=x onerror=alert(2)> \u0002zebra\u0003 & "quotes" </mark> after',
+    );
     const [{ excerpt, title }] = await forum.search('zebra');
     expect(title).toBe('Hostile <b>title</b>');
     expect(excerpt).toContain('<mark>zebra</mark>');
@@ -122,7 +162,14 @@ describe('excerpts', () => {
 describe('members', () => {
   test('are found by a part of their name', async () => {
     const [found] = await forum.search('OOT', '&type=users');
-    expect(found).toMatchObject({ type: 'users', title: 'root', excerpt: 'r<mark>oot</mark>', url: 'http://forum.test/u/root', author: { username: 'root' }, discussion_id: null });
+    expect(found).toMatchObject({
+      type: 'users',
+      title: 'root',
+      excerpt: 'r<mark>oot</mark>',
+      url: 'http://forum.test/u/root',
+      author: { username: 'root' },
+      discussion_id: null,
+    });
     expect(found).not.toHaveProperty('email');
     expect(await forum.search('forum.test', '&type=users')).toEqual([]);
     expect(await forum.search('%', '&type=users')).toEqual([]);
@@ -134,22 +181,36 @@ describe('members', () => {
   });
 
   test('come in pages', async () => {
-    await forum.app.app.service(Accounts).create({ username: 'anna', email: 'anna@forum.test', password: 'Plain-Sailing-42', groupId: 'member' });
+    await forum.app.app
+      .service(Accounts)
+      .create({ username: 'anna', email: 'anna@forum.test', password: 'Plain-Sailing-42', groupId: 'member' });
     const first = (await forum.guest.get('/api/search?q=a&type=users&limit=1')).body;
     expect(first).toMatchObject({ type: 'users', count: 1, hasMore: true });
     const second = (await forum.guest.get(`/api/search?q=a&type=users&limit=10&cursor=${first.next_cursor}`)).body;
-    expect([first, second].flatMap(({ results }) => results.map(({ title }: { title: string }) => title))).toEqual(['ada', 'anna']);
+    expect([first, second].flatMap(({ results }) => results.map(({ title }: { title: string }) => title))).toEqual([
+      'ada',
+      'anna',
+    ]);
     expect(second).toMatchObject({ hasMore: false, next_cursor: null });
   });
 });
 
 describe('many results', () => {
   beforeAll(async () => {
-    const general = forum.app.app.service(Categories).all().find(({ slug }) => slug === 'general')!;
+    const general = forum.app.app
+      .service(Categories)
+      .all()
+      .find(({ slug }) => slug === 'general')!;
     const made = (index: number) => ({
-      title: `Wanderlust ${index}`, categoryId: general.id, authorId: forum.ids.ada, createdAt: new Date(Date.UTC(2024, 0, 1 + index)),
+      title: `Wanderlust ${index}`,
+      categoryId: general.id,
+      authorId: forum.ids.ada,
+      createdAt: new Date(Date.UTC(2024, 0, 1 + index)),
       posts: Array.from({ length: index === 0 ? 600 : 2 }, (_, post) => ({
-        authorId: forum.ids.bob, content: 'About wandering', html: '<p>About wandering</p>', createdAt: new Date(Date.UTC(2024, 0, 1 + index, 0, 0, post)),
+        authorId: forum.ids.bob,
+        content: 'About wandering',
+        html: '<p>About wandering</p>',
+        createdAt: new Date(Date.UTC(2024, 0, 1 + index, 0, 0, post)),
       })),
     });
     await forum.app.app.service(Importer).importDiscussions(Array.from({ length: 60 }, (_, index) => made(index)));
@@ -173,13 +234,22 @@ describe('many results', () => {
 
   test('of which only the newest are ranked end somewhere, and a far offset answers', async () => {
     expect((await walk('q=wandering&type=posts&limit=100', (body) => `&cursor=${body.next_cursor}`)).length).toBe(250);
-    expect((await forum.guest.get('/api/search?q=wandering&offset=10000')).body).toMatchObject({ count: 0, hasMore: false, next_cursor: null });
+    expect((await forum.guest.get('/api/search?q=wandering&offset=10000')).body).toMatchObject({
+      count: 0,
+      hasMore: false,
+      next_cursor: null,
+    });
     expectStatus(await forum.guest.get(`/api/search?q=wandering&offset=${Number.MAX_SAFE_INTEGER}`), 200);
   });
 
   test('cost the same number of statements as few', async () => {
     const { app } = forum.app;
-    const cost = async (limit: number) => leastOf(() => forum.app.statements(() => app.service(Search).search({ q: 'wandering', type: 'discussions', limit }, app.service(Access).guest)));
+    const cost = async (limit: number) =>
+      leastOf(() =>
+        forum.app.statements(() =>
+          app.service(Search).search({ q: 'wandering', type: 'discussions', limit }, app.service(Access).guest),
+        ),
+      );
     expect(await cost(50)).toBe(await cost(1));
     expect(await cost(50)).toBeLessThan(13);
   });

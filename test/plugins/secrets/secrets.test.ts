@@ -37,7 +37,14 @@ describe('what is sealed', () => {
     const bytes = Buffer.from(sealed.slice(3), 'base64url');
     const changed = Buffer.from(bytes);
     changed[30] = changed[30]! ^ 1;
-    const broken = [`v1.${changed.toString('base64url')}`, `v1.${bytes.subarray(0, 20).toString('base64url')}`, `v2${sealed.slice(2)}`, 'v1.', '', 'text'];
+    const broken = [
+      `v1.${changed.toString('base64url')}`,
+      `v1.${bytes.subarray(0, 20).toString('base64url')}`,
+      `v2${sealed.slice(2)}`,
+      'v1.',
+      '',
+      'text',
+    ];
     for (const text of broken) expect(() => secrets.open(text), text).toThrow(ConfigurationError);
   });
 });

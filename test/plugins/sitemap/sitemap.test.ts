@@ -9,12 +9,18 @@ import { expectStatus, useForum } from '../discussions/forum.ts';
 const BASE = 'http://forum.test';
 const forum = useForum();
 const get = async (path: string) => expectStatus(await forum.guest.get(path), 200);
-const locationsIn = (xml: string): readonly string[] => [...xml.matchAll(/<loc>([^<]*)<\/loc>/g)].map(([, location]) => location!.replace(BASE, ''));
+const locationsIn = (xml: string): readonly string[] =>
+  [...xml.matchAll(/<loc>([^<]*)<\/loc>/g)].map(([, location]) => location!.replace(BASE, ''));
 const listed = async (path = '/sitemap.xml') => locationsIn((await get(path)).text);
 const LISTS = ['/', '/categories', '/c/announcements', '/c/general', '/c/help', '/tags', '/t/ropes'];
 
 beforeAll(async () => {
-  const answer = await forum.as.ada.post('/api/discussions', { title: 'Knots & <bends>', content: 'x', category_id: 'general', tags: ['Ropes'] });
+  const answer = await forum.as.ada.post('/api/discussions', {
+    title: 'Knots & <bends>',
+    content: 'x',
+    category_id: 'general',
+    tags: ['Ropes'],
+  });
   expectStatus(answer, 201);
   forum.app.clock.advance(60_000);
   for (const title of ['Second', 'Third', 'Föurth']) await forum.start('bob', title);
@@ -25,7 +31,9 @@ describe('the sitemap', () => {
   test('has what guests see, and when discussions changed', async () => {
     expect(await listed()).toEqual([...LISTS, '/d/1-knots-bends', '/d/2-second', '/d/3-third', '/d/4-fourth']);
     const { text } = await get('/sitemap.xml');
-    expect(text).toMatch(/^<\?xml version="1.0" encoding="UTF-8"\?>\n<urlset xmlns="http:\/\/www.sitemaps.org\/schemas\/sitemap\/0.9">\n<url>[\s\S]*<\/urlset>\n$/);
+    expect(text).toMatch(
+      /^<\?xml version="1.0" encoding="UTF-8"\?>\n<urlset xmlns="http:\/\/www.sitemaps.org\/schemas\/sitemap\/0.9">\n<url>[\s\S]*<\/urlset>\n$/,
+    );
     expect(text).toContain(`<url><loc>${BASE}/d/1-knots-bends</loc><lastmod>2026-01-15T12:00:00.000Z</lastmod></url>`);
     for (const path of await listed()) expect((await forum.guest.get(path)).status).toBe(200);
   });
@@ -34,7 +42,12 @@ describe('the sitemap', () => {
     const plain = await get('/sitemap.xml');
     for (const client of [forum.guest, forum.as.mia, forum.as.root]) {
       const { headers, text } = await client.get('/sitemap.xml', { authorization: 'Bearer nonsense' });
-      expect([text, headers.get('cache-control'), headers.get('content-type'), headers.getSetCookie()]).toEqual([plain.text, 'public, max-age=3600', 'application/xml; charset=utf-8', []]);
+      expect([text, headers.get('cache-control'), headers.get('content-type'), headers.getSetCookie()]).toEqual([
+        plain.text,
+        'public, max-age=3600',
+        'application/xml; charset=utf-8',
+        [],
+      ]);
       expect([headers.get('x-content-type-options'), headers.get('vary')]).toEqual(['nosniff', 'Accept-Encoding']);
     }
   });
@@ -56,7 +69,9 @@ describe('the sitemap', () => {
     expect(await forum.app.statements(() => listed())).toBe(0);
     await forum.reply('ada', (await forum.guest.get('/api/discussions/2')).body.discussion.id, 'A reply');
     expect(await forum.app.statements(() => listed())).toBeLessThanOrEqual(3);
-    expect((await get('/sitemap.xml')).text).toContain(`<loc>${BASE}/d/2-second</loc><lastmod>${new Date(forum.app.clock.now()).toISOString()}</lastmod>`);
+    expect((await get('/sitemap.xml')).text).toContain(
+      `<loc>${BASE}/d/2-second</loc><lastmod>${new Date(forum.app.clock.now()).toISOString()}</lastmod>`,
+    );
   });
 
   test('loses at once what was deleted, and has what is new or was renamed', async () => {
@@ -84,25 +99,46 @@ describe('a large sitemap', () => {
   test('is an index of parts that together have everything once, none more than the limit', async () => {
     await limit(3);
     const { text, headers } = await get('/sitemap.xml');
-    expect([text.includes('<sitemapindex xmlns='), headers.get('cache-control')]).toEqual([true, 'public, max-age=3600']);
+    expect([text.includes('<sitemapindex xmlns='), headers.get('cache-control')]).toEqual([
+      true,
+      'public, max-age=3600',
+    ]);
     const parts = locationsIn(text);
-    expect(parts).toEqual(['/sitemaps/lists-1.xml', '/sitemaps/lists-2.xml', '/sitemaps/lists-3.xml', '/sitemaps/discussions-1.xml', '/sitemaps/discussions-2.xml']);
+    expect(parts).toEqual([
+      '/sitemaps/lists-1.xml',
+      '/sitemaps/lists-2.xml',
+      '/sitemaps/lists-3.xml',
+      '/sitemaps/discussions-1.xml',
+      '/sitemaps/discussions-2.xml',
+    ]);
     const pages = await Promise.all(parts.map((path) => listed(path)));
     expect(Math.max(...pages.map(({ length }) => length))).toBe(3);
     expect(pages.flat()).toEqual([...LISTS, '/d/1-knots-bends', '/d/2-second', '/d/3-third', '/d/4-fourth']);
   });
 
   test('keeps discussions in their parts, and names no empty part', async () => {
-    const { body: { discussion } } = await forum.guest.get('/api/discussions/4');
+    const {
+      body: { discussion },
+    } = await forum.guest.get('/api/discussions/4');
     await forum.as.bob.delete(`/api/discussions/${discussion.id}`);
     expect(await listed()).not.toContain('/sitemaps/discussions-2.xml');
     expect((await forum.guest.get('/sitemaps/discussions-2.xml')).status).toBe(404);
     expect(await listed('/sitemaps/discussions-1.xml')).toEqual(['/d/1-knots-bends', '/d/2-second', '/d/3-third']);
-    await forum.as.mia.request('POST', '/d/4/moderate', { form: { _csrf: await forum.as.mia.csrf('/'), action: 'restore' } });
+    await forum.as.mia.request('POST', '/d/4/moderate', {
+      form: { _csrf: await forum.as.mia.csrf('/'), action: 'restore' },
+    });
     expect(await listed('/sitemaps/discussions-2.xml')).toEqual(['/d/4-fourth']);
   });
 
-  test.each(['/sitemaps/discussions-3.xml', '/sitemaps/discussions-0.xml', '/sitemaps/lists-4.xml', '/sitemaps/users-1.xml', '/sitemaps/x', '/sitemaps', '/sitemap.xml/1'])('%s is nowhere', async (path) => {
+  test.each([
+    '/sitemaps/discussions-3.xml',
+    '/sitemaps/discussions-0.xml',
+    '/sitemaps/lists-4.xml',
+    '/sitemaps/users-1.xml',
+    '/sitemaps/x',
+    '/sitemaps',
+    '/sitemap.xml/1',
+  ])('%s is nowhere', async (path) => {
     const answer = await forum.guest.get(path);
     expect([answer.status, answer.headers.get('cache-control')]).toEqual([404, 'no-store']);
   });
@@ -119,12 +155,14 @@ test('robots.txt names the sitemap and what is not for crawlers', async () => {
   expect(headers.get('content-type')).toBe('text/plain; charset=utf-8');
   expect(text).toMatch(/^User-agent: \*\n(Disallow: \/\S+\n)+\nSitemap: http:\/\/forum\.test\/sitemap\.xml\n$/);
   expect(text).toContain('Disallow: /admin\n');
-  for (const path of await listed()) expect([...text.matchAll(/Disallow: (\S+)/g)].filter(([, closed]) => path.startsWith(closed!))).toEqual([]);
+  for (const path of await listed())
+    expect([...text.matchAll(/Disallow: (\S+)/g)].filter(([, closed]) => path.startsWith(closed!))).toEqual([]);
 });
 
 describe('its files', { timeout: 90_000 }, () => {
   const folder = (): string => join(forum.app.app.environment.dataDir, 'public');
-  const written = async (name: string): Promise<string> => (existsSync(join(folder(), name)) ? readFile(join(folder(), name), 'utf8') : '');
+  const written = async (name: string): Promise<string> =>
+    existsSync(join(folder(), name)) ? readFile(join(folder(), name), 'utf8') : '';
   /** What the file says once it is as wanted, or after a while. */
   async function soon(name: string, wanted: (text: string) => boolean): Promise<string> {
     for (const deadline = Date.now() + 25_000; Date.now() < deadline && !wanted(await written(name));) await sleep(100);
@@ -147,7 +185,10 @@ describe('its files', { timeout: 90_000 }, () => {
     for (const path of await listed()) expect(await written(path)).toBe((await get(path)).text);
     await forum.app.app.settings.set({ 'sitemap.addresses': 50_000 });
     expect(await soon('sitemap.xml', (now) => now.includes('<urlset'))).toBe((await get('/sitemap.xml')).text);
-    expect([await readdir(join(folder(), 'sitemaps')), await readdir(folder())]).toEqual([[], ['sitemap.xml', 'sitemaps']]);
+    expect([await readdir(join(folder(), 'sitemaps')), await readdir(folder())]).toEqual([
+      [],
+      ['sitemap.xml', 'sitemaps'],
+    ]);
   });
 
   test('are gone when nobody wants them', async () => {

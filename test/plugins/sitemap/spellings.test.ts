@@ -11,7 +11,12 @@ const cookies: string[] = [];
 
 async function start(): Promise<void> {
   const category = dice.once(3) ? 'staff' : 'general';
-  const body = { title: `Number ${made.length} & <more>`, content: 'Words', category_id: category, tags: [`Tag ${made.length % 3}`] };
+  const body = {
+    title: `Number ${made.length} & <more>`,
+    content: 'Words',
+    category_id: category,
+    tags: [`Tag ${made.length % 3}`],
+  };
   made.push(expectStatus(await forum.as.mia.post('/api/discussions', body), 201).body.discussion_id);
 }
 beforeAll(async () => {
@@ -19,22 +24,60 @@ beforeAll(async () => {
   cookies.push([...forum.as.mia.cookies].map((pair) => pair.join('=')).join('; '));
 });
 
-const change = (): Promise<unknown> => dice.of([
-  start,
-  () => forum.as.mia.put(`/api/discussions/${dice.of(made)}`, { title: `Renamed ${dice.int(1e9)}`, category_id: dice.of(['general', 'staff']) }),
-  () => forum.as.mia.delete(`/api/discussions/${dice.of(made)}`),
-  () => forum.app.app.settings.set({ 'sitemap.addresses': dice.of([3, 4, 50_000]) }),
-])();
-const wanted = () => ({ path: dice.of(['/sitemap.xml', '/robots.txt', '/sitemaps/lists-1.xml', '/sitemaps/lists-2.xml', '/sitemaps/discussions-1.xml', '/sitemaps/discussions-2.xml', '/sitemaps/discussions-9.xml', '/sitemaps/x']) });
+const change = (): Promise<unknown> =>
+  dice.of([
+    start,
+    () =>
+      forum.as.mia.put(`/api/discussions/${dice.of(made)}`, {
+        title: `Renamed ${dice.int(1e9)}`,
+        category_id: dice.of(['general', 'staff']),
+      }),
+    () => forum.as.mia.delete(`/api/discussions/${dice.of(made)}`),
+    () => forum.app.app.settings.set({ 'sitemap.addresses': dice.of([3, 4, 50_000]) }),
+  ])();
+const wanted = () => ({
+  path: dice.of([
+    '/sitemap.xml',
+    '/robots.txt',
+    '/sitemaps/lists-1.xml',
+    '/sitemaps/lists-2.xml',
+    '/sitemaps/discussions-1.xml',
+    '/sitemaps/discussions-2.xml',
+    '/sitemaps/discussions-9.xml',
+    '/sitemaps/x',
+  ]),
+});
 const headers = (): Record<string, string> => ({
-  ...(dice.once(4) && { cookie: dice.of(cookies) }), ...(dice.once(6) && { authorization: 'Bearer x' }), ...(dice.once(6) && { host: 'elsewhere.example' }), ...(dice.once(4) && { 'accept-language': 'de' }),
+  ...(dice.once(4) && { cookie: dice.of(cookies) }),
+  ...(dice.once(6) && { authorization: 'Bearer x' }),
+  ...(dice.once(6) && { host: 'elsewhere.example' }),
+  ...(dice.once(4) && { 'accept-language': 'de' }),
 });
 /** Where no sitemap answers, a page says so, which is not looked at here. */
-const shown = ({ status, headers: { etag, vary, ...rest }, body }: Got): unknown =>
-  [status, etag, vary, rest['content-type'], rest['cache-control'], rest['content-type']?.toString().startsWith('text/html') ? '' : plainBody(body)];
+const shown = ({ status, headers: { etag, vary, ...rest }, body }: Got): unknown => [
+  status,
+  etag,
+  vary,
+  rest['content-type'],
+  rest['cache-control'],
+  rest['content-type']?.toString().startsWith('text/html') ? '' : plainBody(body),
+];
 
-test('a sitemap that was kept is byte for byte the one made anew, however its address is spelled and whoever asks', { timeout: FULL ? 600_000 : 120_000 }, async () => {
-  const { wrong, succeeded } = await compareKept({ app: forum.app, dice, rounds: FULL ? 80 : 5, requests: 80, change, wanted, headers, shown });
-  expect(wrong, `with the seed ${SEED}`).toEqual([]);
-  expect(succeeded).toBeGreaterThan(FULL ? 1_500 : 80);
-});
+test(
+  'a sitemap that was kept is byte for byte the one made anew, however its address is spelled and whoever asks',
+  { timeout: FULL ? 600_000 : 120_000 },
+  async () => {
+    const { wrong, succeeded } = await compareKept({
+      app: forum.app,
+      dice,
+      rounds: FULL ? 80 : 5,
+      requests: 80,
+      change,
+      wanted,
+      headers,
+      shown,
+    });
+    expect(wrong, `with the seed ${SEED}`).toEqual([]);
+    expect(succeeded).toBeGreaterThan(FULL ? 1_500 : 80);
+  },
+);

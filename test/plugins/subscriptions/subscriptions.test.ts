@@ -6,9 +6,14 @@ import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
 
 const forum = useForum();
 const toggle = (name: Name, discussionId: unknown, level?: string) =>
-  forum.as[name].post('/api/subscriptions/toggle', { discussion_id: discussionId, ...(level !== undefined && { level }) });
-const followed = async (client: Client, query = ''): Promise<any[]> => expectStatus(await client.get(`/api/users/subscriptions${query}`), 200).body.subscriptions;
-const levelOf = async (name: Name, id: string): Promise<string | undefined> => (await followed(forum.as[name])).find((one) => one.discussion_id === id)?.level;
+  forum.as[name].post('/api/subscriptions/toggle', {
+    discussion_id: discussionId,
+    ...(level !== undefined && { level }),
+  });
+const followed = async (client: Client, query = ''): Promise<any[]> =>
+  expectStatus(await client.get(`/api/users/subscriptions${query}`), 200).body.subscriptions;
+const levelOf = async (name: Name, id: string): Promise<string | undefined> =>
+  (await followed(forum.as[name])).find((one) => one.discussion_id === id)?.level;
 
 describe('following', () => {
   test('is switched on and off, by id or by number', async () => {
@@ -18,7 +23,9 @@ describe('following', () => {
     expect((await toggle('bob', id, 'tracking')).body).toEqual({ success: true, subscribed: true, level: 'tracking' });
     expect((await toggle('bob', id)).body).toEqual({ success: true, subscribed: false, level: 'normal' });
     expect((await toggle('bob', id, 'muted')).body).toEqual({ success: true, subscribed: false, level: 'muted' });
-    expect(await followed(forum.as.bob)).toEqual([{ discussion_id: id, level: 'muted', created_at: '2026-01-15T12:00:00.000Z' }]);
+    expect(await followed(forum.as.bob)).toEqual([
+      { discussion_id: id, level: 'muted', created_at: '2026-01-15T12:00:00.000Z' },
+    ]);
     expect((await toggle('bob', id)).body).toEqual({ success: true, subscribed: true, level: 'watching' });
   });
 
@@ -57,7 +64,9 @@ describe('writing', () => {
   });
 
   test('follows nothing where the forum says so', async () => {
-    await forum.app.app.service(Settings).set({ 'subscriptions.when_starting': 'normal', 'subscriptions.when_replying': 'watching' });
+    await forum.app.app
+      .service(Settings)
+      .set({ 'subscriptions.when_starting': 'normal', 'subscriptions.when_replying': 'watching' });
     const { id } = await forum.start('ada', 'By setting');
     await forum.reply('bob', id, 'Hello');
     expect([await levelOf('ada', id), await levelOf('bob', id)]).toEqual([undefined, 'watching']);
@@ -75,15 +84,21 @@ describe('the list', () => {
 
   test('is paged, last activity first', async () => {
     const first = (await forum.as.root.get('/api/users/subscriptions?limit=3')).body;
-    expect([first.count, first.hasMore, first.subscriptions.map((one: any) => one.discussion_id)]).toEqual([3, true, ids.slice(0, 3)]);
+    expect([first.count, first.hasMore, first.subscriptions.map((one: any) => one.discussion_id)]).toEqual([
+      3,
+      true,
+      ids.slice(0, 3),
+    ]);
     const second = (await forum.as.root.get(`/api/users/subscriptions?limit=3&cursor=${first.next_cursor}`)).body;
     expect([second.hasMore, second.subscriptions.map((one: any) => one.discussion_id)]).toEqual([false, ids.slice(3)]);
     expect((await forum.as.root.get('/api/users/subscriptions?offset=4')).body.count).toBe(1);
-    for (const wrong of ['limit=0', 'offset=-1', 'cursor=x']) expect((await forum.as.root.get(`/api/users/subscriptions?${wrong}`)).status).toBe(400);
+    for (const wrong of ['limit=0', 'offset=-1', 'cursor=x'])
+      expect((await forum.as.root.get(`/api/users/subscriptions?${wrong}`)).status).toBe(400);
   });
 
   test('costs the same whatever its length', async () => {
-    const read = (limit: number) => forum.app.statements(() => forum.as.root.get(`/api/users/subscriptions?limit=${limit}`));
+    const read = (limit: number) =>
+      forum.app.statements(() => forum.as.root.get(`/api/users/subscriptions?limit=${limit}`));
     await read(5);
     expect(await read(5)).toBe(await read(1));
   });
@@ -135,5 +150,7 @@ test('other plugins read the watchers in pages', async () => {
   const first = await subscriptions.watchers(id, { limit: 2 });
   const second = await subscriptions.watchers(id, { limit: 2, after: first[1]! });
   expect([...first, ...second]).toEqual([forum.ids.ada, forum.ids.bob, forum.ids.root].sort());
-  expect(await subscriptions.levels(id, [forum.ids.mia, forum.ids.bad])).toEqual(new Map([[forum.ids.mia, 'tracking']]));
+  expect(await subscriptions.levels(id, [forum.ids.mia, forum.ids.bad])).toEqual(
+    new Map([[forum.ids.mia, 'tracking']]),
+  );
 });

@@ -3,18 +3,24 @@ import type { Client } from '#test';
 import { expectStatus, useForum } from '../discussions/forum.ts';
 
 const forum = useForum();
-const page = async (path: string, client: Client = forum.guest): Promise<string> => expectStatus(await client.get(path), 200).text.replaceAll('&#x3D;', '=');
+const page = async (path: string, client: Client = forum.guest): Promise<string> =>
+  expectStatus(await client.get(path), 200).text.replaceAll('&#x3D;', '=');
 const start = async (title: string, tags: readonly string[]): Promise<any> =>
-  expectStatus(await forum.as.ada.post('/api/discussions', { title, content: 'x', category_id: 'general', tags }), 201).body.discussion;
-const tagged = async (id: string): Promise<readonly string[]> => (await forum.guest.get(`/api/discussions/${id}`)).body.discussion.tags.map(({ name }: any) => name);
+  expectStatus(await forum.as.ada.post('/api/discussions', { title, content: 'x', category_id: 'general', tags }), 201)
+    .body.discussion;
+const tagged = async (id: string): Promise<readonly string[]> =>
+  (await forum.guest.get(`/api/discussions/${id}`)).body.discussion.tags.map(({ name }: any) => name);
 
 describe('reading without script', () => {
   beforeAll(async () => {
-    for (let count = 0; count < 23; count++) await start(`Knot ${count}`, ['Knots & bends', ...(count === 0 ? ['Rare'] : [])]);
+    for (let count = 0; count < 23; count++)
+      await start(`Knot ${count}`, ['Knots & bends', ...(count === 0 ? ['Rare'] : [])]);
   });
 
   test('all tags stand on one page, with how many discussions they have', async () => {
-    expect(await page('/tags')).toMatch(/href="\/t\/knots-bends"[^>]*>Knots &amp; bends<\/a>\s*<span class="meta">23 discussions<[\s\S]*Rare<\/a>\s*<span class="meta">1 discussion</);
+    expect(await page('/tags')).toMatch(
+      /href="\/t\/knots-bends"[^>]*>Knots &amp; bends<\/a>\s*<span class="meta">23 discussions<[\s\S]*Rare<\/a>\s*<span class="meta">1 discussion</,
+    );
     expect(await page('/')).toContain('href="/tags"');
   });
 
@@ -38,7 +44,8 @@ describe('reading without script', () => {
 
   test('what is kept is never older than the last change', async () => {
     const { id } = await start('Kept', ['before']);
-    for (let time = 0; time < 2; time++) for (const path of ['/tags', '/t/before', '/', '/api/tags', '/api/tags/before']) await forum.guest.get(path);
+    for (let time = 0; time < 2; time++)
+      for (const path of ['/tags', '/t/before', '/', '/api/tags', '/api/tags/before']) await forum.guest.get(path);
     await forum.as.ada.put(`/api/discussions/${id}`, { tags: ['after'] });
     expect(await page('/tags')).toMatch(/after<\/a>\s*<span class="meta">1 discussion</);
     expect(await page('/tags')).not.toContain('/t/before');
@@ -62,8 +69,11 @@ describe('writing without script', () => {
   test('the form of a discussion has its tags, the form of a reply has none', async () => {
     const { id, number, category_id } = await start('Edited', ['one', 'two']);
     expect(await page(`/d/${number}/edit`, forum.as.ada)).toContain('value="one, two"');
-    for (const path of [`/d/${number}/reply`, `/d/${number}-edited`]) expect(await page(path, forum.as.ada)).not.toContain('name="tags"');
-    expect((await forum.as.ada.submit(`/d/${number}/edit`, { title: 'Edited', category_id, tags: 'two,three' })).status).toBe(303);
+    for (const path of [`/d/${number}/reply`, `/d/${number}-edited`])
+      expect(await page(path, forum.as.ada)).not.toContain('name="tags"');
+    expect(
+      (await forum.as.ada.submit(`/d/${number}/edit`, { title: 'Edited', category_id, tags: 'two,three' })).status,
+    ).toBe(303);
     expect(await tagged(id)).toEqual(['two', 'three']);
     await forum.as.ada.submit(`/d/${number}/edit`, { title: 'Edited', category_id, tags: '' });
     expect(await tagged(id)).toEqual([]);
@@ -74,21 +84,39 @@ describe('an admin', () => {
   const JSON_ONLY = { accept: 'application/json' };
   const save = (body: object, client: Client = forum.as.root) => client.post('/admin/tags/save', body, JSON_ONLY);
   const remove = (body: object) => forum.as.root.post('/admin/tags/delete', body, JSON_ONLY);
-  const countOf = async (slug: string): Promise<number> => (await forum.guest.get(`/api/tags/${slug}`)).body.tag?.discussion_count;
+  const countOf = async (slug: string): Promise<number> =>
+    (await forum.guest.get(`/api/tags/${slug}`)).body.tag?.discussion_count;
 
   test('creates a tag and changes it, and what is not said stays', async () => {
     const made = await save({ name: 'Deck work', hue: 45 });
-    expect([made.status, made.body]).toEqual([201, { success: true, tag: { id: expect.any(String), slug: 'deck-work', name: 'Deck work', hue: 45, discussion_count: 0 } }]);
+    expect([made.status, made.body]).toEqual([
+      201,
+      {
+        success: true,
+        tag: { id: expect.any(String), slug: 'deck-work', name: 'Deck work', hue: 45, discussion_count: 0 },
+      },
+    ]);
     const { id } = made.body.tag;
     await start('On deck', ['deck work']);
-    expect((await save({ id, name: 'Work on deck' })).body.tag).toEqual({ id, slug: 'deck-work', name: 'Work on deck', hue: 45, discussion_count: 1 });
+    expect((await save({ id, name: 'Work on deck' })).body.tag).toEqual({
+      id,
+      slug: 'deck-work',
+      name: 'Work on deck',
+      hue: 45,
+      discussion_count: 1,
+    });
     expect(await page('/t/deck-work')).toContain('Work on deck</h1>');
     expect((await save({ id, name: 'Deck', slug: 'deck' })).body.tag.slug).toBe('deck');
     expect((await forum.guest.get('/t/deck-work')).status).toBe(404);
   });
 
   test.each([
-    [{ name: '' }, 'name'], [{ name: 'x'.repeat(31) }, 'name'], [{ name: 'RARE' }, 'name'], [{ name: 'x', slug: 'rare' }, 'slug'], [{ name: 'x', slug: 'no spaces' }, 'slug'], [{ name: 'x', hue: 360 }, 'hue'],
+    [{ name: '' }, 'name'],
+    [{ name: 'x'.repeat(31) }, 'name'],
+    [{ name: 'RARE' }, 'name'],
+    [{ name: 'x', slug: 'rare' }, 'slug'],
+    [{ name: 'x', slug: 'no spaces' }, 'slug'],
+    [{ name: 'x', hue: 360 }, 'hue'],
   ])('is told what is wrong with %j', async (body, field) => {
     const answer = await save(body);
     expect([answer.status, answer.body.details?.[0]?.field]).toEqual([400, field]);
@@ -96,17 +124,26 @@ describe('an admin', () => {
 
   test('merges a tag into another: every discussion has that one, once', async () => {
     const [only, both] = [await start('Only', ['sail', 'x1']), await start('Both', ['Sails', 'sail'])];
-    const { tags: [from] } = only;
+    const {
+      tags: [from],
+    } = only;
     expect((await remove({ id: from.id, merge_into: from.id })).status).toBe(400);
     expect((await remove({ id: from.id, merge_into: 'no such tag' })).status).toBe(400);
     expect((await remove({ id: from.id, merge_into: 'sails' })).body).toEqual({ success: true });
-    expect([await tagged(only.id), await tagged(both.id), await countOf('sails')]).toEqual([['Sails', 'x1'], ['Sails'], 2]);
+    expect([await tagged(only.id), await tagged(both.id), await countOf('sails')]).toEqual([
+      ['Sails', 'x1'],
+      ['Sails'],
+      2,
+    ]);
     expect((await forum.guest.get('/api/tags/sail')).status).toBe(404);
     expect((await remove({ id: from.id })).status).toBe(404);
   });
 
   test('deletes a tag: discussions lose it', async () => {
-    const { id, tags: [tag] } = await start('Loses', ['fleeting', 'stays']);
+    const {
+      id,
+      tags: [tag],
+    } = await start('Loses', ['fleeting', 'stays']);
     expect((await remove({ id: tag.id })).body).toEqual({ success: true });
     expect(await tagged(id)).toEqual(['stays']);
     expect(await page('/tags')).not.toContain('fleeting');
@@ -118,10 +155,21 @@ describe('an admin', () => {
     expect((await forum.as.mia.get('/admin/tags')).status).toBe(403);
     const { id } = (await forum.guest.get('/api/tags/rare')).body.tag;
     expect(await page(`/admin/tags?id=${id}`, forum.as.root)).toContain('value="Rare"');
-    expect((await forum.as.root.get('/admin/tags', JSON_ONLY)).body.tags).toContainEqual(expect.objectContaining({ slug: 'rare' }));
-    const refused = await forum.as.root.submit('/admin/tags/save', { id: '', name: 'By form', slug: 'not good', hue: '' });
+    expect((await forum.as.root.get('/admin/tags', JSON_ONLY)).body.tags).toContainEqual(
+      expect.objectContaining({ slug: 'rare' }),
+    );
+    const refused = await forum.as.root.submit('/admin/tags/save', {
+      id: '',
+      name: 'By form',
+      slug: 'not good',
+      hue: '',
+    });
     expect([refused.status, refused.text.includes('value="By form"')]).toEqual([400, true]);
-    expect((await forum.as.root.submit('/admin/tags/save', { id: '', name: 'By form', slug: '', hue: '15' })).headers.get('location')).toBe('/admin/tags');
+    expect(
+      (await forum.as.root.submit('/admin/tags/save', { id: '', name: 'By form', slug: '', hue: '15' })).headers.get(
+        'location',
+      ),
+    ).toBe('/admin/tags');
     expect((await forum.as.root.submit('/admin/tags/delete', { id, merge_into: '' })).status).toBe(303);
   });
 });

@@ -9,39 +9,70 @@ const forum = useForum();
 let made = 0;
 /** A new discussion of ada's, with these tags. */
 const start = async (tags: unknown, category = 'general', client: Client = forum.as.ada): Promise<any> =>
-  expectStatus(await client.post('/api/discussions', { title: `Tagged ${++made}`, content: 'x', category_id: category, tags }), 201).body.discussion;
-const namesOf = (discussion: { tags: readonly { name: string }[] }): readonly string[] => discussion.tags.map(({ name }) => name);
-const tagOf = async (slug: string, client: Client = forum.guest): Promise<any> => expectStatus(await client.get(`/api/tags/${encodeURIComponent(slug)}`), 200).body.tag;
+  expectStatus(
+    await client.post('/api/discussions', { title: `Tagged ${++made}`, content: 'x', category_id: category, tags }),
+    201,
+  ).body.discussion;
+const namesOf = (discussion: { tags: readonly { name: string }[] }): readonly string[] =>
+  discussion.tags.map(({ name }) => name);
+const tagOf = async (slug: string, client: Client = forum.guest): Promise<any> =>
+  expectStatus(await client.get(`/api/tags/${encodeURIComponent(slug)}`), 200).body.tag;
 /** 0 where the tag does not exist for whoever asks. */
-const countOf = async (slug: string, client: Client = forum.guest): Promise<number> => (await client.get(`/api/tags/${encodeURIComponent(slug)}`)).body.tag?.discussion_count ?? 0;
+const countOf = async (slug: string, client: Client = forum.guest): Promise<number> =>
+  (await client.get(`/api/tags/${encodeURIComponent(slug)}`)).body.tag?.discussion_count ?? 0;
 
 describe('a discussion', () => {
   test('gets its tags when it is started, and new names become tags', async () => {
     const discussion = await start(['Boats', 'Old engines']);
-    expect(discussion.tags).toEqual([{ id: expect.any(String), slug: 'boats', name: 'Boats' }, { id: expect.any(String), slug: 'old-engines', name: 'Old engines' }]);
-    expect(await tagOf('old-engines')).toEqual({ id: discussion.tags[1].id, slug: 'old-engines', name: 'Old engines', hue: expect.any(Number), discussion_count: 1 });
+    expect(discussion.tags).toEqual([
+      { id: expect.any(String), slug: 'boats', name: 'Boats' },
+      { id: expect.any(String), slug: 'old-engines', name: 'Old engines' },
+    ]);
+    expect(await tagOf('old-engines')).toEqual({
+      id: discussion.tags[1].id,
+      slug: 'old-engines',
+      name: 'Old engines',
+      hue: expect.any(Number),
+      discussion_count: 1,
+    });
     expect((await forum.guest.get('/api/discussions')).body.discussions[0].tags).toEqual(discussion.tags);
     expect((await forum.guest.get(`/api/discussions/${discussion.id}`)).body.discussion.tags).toEqual(discussion.tags);
   });
 
   test('names tags by name, in any case, by slug and by id; each counts once', async () => {
-    const { tags: [boats, engines] } = await start(['boats', 'old-engines']);
+    const {
+      tags: [boats, engines],
+    } = await start(['boats', 'old-engines']);
     expect(namesOf(await start([boats.id, 'BOATS', 'boats', engines.slug]))).toEqual(['Boats', 'Old engines']);
     expect((await start([])).tags).toEqual([]);
     expect((await start(undefined)).tags).toEqual([]);
   });
 
-  test.each([['ボート', 'ボート'], ['Ёлка и мачта', 'елка-и-мачта'], ['مركب', 'مركب'], ['⚓', 'tag'], ['🔥', 'tag-2'], ['C', 'c'], ['C++', 'c-2'], ['Śruba', 'sruba']])(
-    'takes names of every script: %s', async (name, slug) => {
-      const { tags: [tag] } = await start([name]);
-      expect([tag.name, tag.slug.normalize('NFKD').replace(/\p{M}/gu, '')]).toEqual([name, slug.normalize('NFKD').replace(/\p{M}/gu, '')]);
-      expect((await forum.guest.get(`/api/tags/${encodeURIComponent(tag.slug)}`)).body.tag.id).toBe(tag.id);
-      expect((await forum.guest.get(`/t/${encodeURIComponent(tag.slug)}`)).text).toContain(name);
-    });
+  test.each([
+    ['ボート', 'ボート'],
+    ['Ёлка и мачта', 'елка-и-мачта'],
+    ['مركب', 'مركب'],
+    ['⚓', 'tag'],
+    ['🔥', 'tag-2'],
+    ['C', 'c'],
+    ['C++', 'c-2'],
+    ['Śruba', 'sruba'],
+  ])('takes names of every script: %s', async (name, slug) => {
+    const {
+      tags: [tag],
+    } = await start([name]);
+    expect([tag.name, tag.slug.normalize('NFKD').replace(/\p{M}/gu, '')]).toEqual([
+      name,
+      slug.normalize('NFKD').replace(/\p{M}/gu, ''),
+    ]);
+    expect((await forum.guest.get(`/api/tags/${encodeURIComponent(tag.slug)}`)).body.tag.id).toBe(tag.id);
+    expect((await forum.guest.get(`/t/${encodeURIComponent(tag.slug)}`)).text).toContain(name);
+  });
 
   test('changes, keeps and loses its tags when it is edited, in the order given', async () => {
     const { id } = await start(['one', 'two']);
-    const edit = async (body: object) => expectStatus(await forum.as.ada.put(`/api/discussions/${id}`, body), 200).body.discussion;
+    const edit = async (body: object) =>
+      expectStatus(await forum.as.ada.put(`/api/discussions/${id}`, body), 200).body.discussion;
     expect(namesOf(await edit({ tags: ['three', 'one'] }))).toEqual(['three', 'one']);
     expect([await countOf('one'), await countOf('two'), await countOf('three')]).toEqual([1, 0, 1]);
     expect(namesOf(await edit({ title: 'Only renamed' }))).toEqual(['three', 'one']);
@@ -50,28 +81,46 @@ describe('a discussion', () => {
     expect((await forum.as.bob.put(`/api/discussions/${id}`, { tags: ['mine now'] })).status).toBe(403);
   });
 
-  test.each([
-    [['a', 'b', 'c', 'd', 'e', 'f']], [['x'.repeat(31)]], [['tab\u0007bell']], [[7]], [{ a: 1 }],
-  ])('is refused with %j, and nothing of it is kept', async (tags) => {
-    const before = (await forum.guest.get('/api/tags?limit=100')).body.tags;
-    const answer = await forum.as.ada.post('/api/discussions', { title: 'Refused', content: 'x', category_id: 'general', tags });
-    expect([answer.status, answer.body.details[0].field.split('.')[0]]).toEqual([400, 'tags']);
-    expect((await forum.guest.get('/api/tags?limit=100')).body.tags).toEqual(before);
-    expect((await forum.guest.get('/api/discussions?limit=100')).body.discussions.map(({ title }: any) => title)).not.toContain('Refused');
-  });
+  test.each([[['a', 'b', 'c', 'd', 'e', 'f']], [['x'.repeat(31)]], [['tab\u0007bell']], [[7]], [{ a: 1 }]])(
+    'is refused with %j, and nothing of it is kept',
+    async (tags) => {
+      const before = (await forum.guest.get('/api/tags?limit=100')).body.tags;
+      const answer = await forum.as.ada.post('/api/discussions', {
+        title: 'Refused',
+        content: 'x',
+        category_id: 'general',
+        tags,
+      });
+      expect([answer.status, answer.body.details[0].field.split('.')[0]]).toEqual([400, 'tags']);
+      expect((await forum.guest.get('/api/tags?limit=100')).body.tags).toEqual(before);
+      expect(
+        (await forum.guest.get('/api/discussions?limit=100')).body.discussions.map(({ title }: any) => title),
+      ).not.toContain('Refused');
+    },
+  );
 
   test('of a member who may not create tags takes those that exist', async () => {
     const access = forum.app.app.service(Access);
     await access.decide('member', createTags, false);
-    const answer = await forum.as.ada.post('/api/discussions', { title: 'x', content: 'x', category_id: 'general', tags: ['Boats', 'never heard of'] });
-    expect([answer.status, answer.body.details]).toEqual([400, [{ field: 'tags', message: expect.stringContaining('never heard of') }]]);
+    const answer = await forum.as.ada.post('/api/discussions', {
+      title: 'x',
+      content: 'x',
+      category_id: 'general',
+      tags: ['Boats', 'never heard of'],
+    });
+    expect([answer.status, answer.body.details]).toEqual([
+      400,
+      [{ field: 'tags', message: expect.stringContaining('never heard of') }],
+    ]);
     expect(namesOf(await start(['boats']))).toEqual(['Boats']);
     await access.decide('member', createTags, undefined);
   });
 
   test('comes by a form with commas between, and with one value too', async () => {
     const form = { title: 'By form', content: 'x', category_id: 'general', tags: 'rope, Boats ,, rope' };
-    const answer = await forum.as.ada.request('POST', '/api/discussions', { form: { ...form, _csrf: await forum.as.ada.csrf() } });
+    const answer = await forum.as.ada.request('POST', '/api/discussions', {
+      form: { ...form, _csrf: await forum.as.ada.csrf() },
+    });
     expect(namesOf(expectStatus(answer, 201).body.discussion)).toEqual(['rope', 'Boats']);
   });
 });
@@ -89,12 +138,18 @@ describe('the number of a tag’s discussions', () => {
     expect([await countOf('counted'), await countOf('while-away')]).toEqual([2, 1]);
     await forum.as.mia.put(`/api/discussions/${id}`, { category_id: 'staff', tags: ['counted', 'moved'] });
     expect([await countOf('counted'), await countOf('counted', forum.as.mia)]).toEqual([1, 2]);
-    expect([await countOf('moved'), await countOf('moved', forum.as.mia), await countOf('while-away', forum.as.mia)]).toEqual([0, 1, 0]);
+    expect([
+      await countOf('moved'),
+      await countOf('moved', forum.as.mia),
+      await countOf('while-away', forum.as.mia),
+    ]).toEqual([0, 1, 0]);
   });
 
   test('tells nobody of what they may not see', async () => {
     await start(['hush'], 'staff', forum.as.mia);
-    expect([await countOf('hush'), await countOf('hush', forum.as.ada), await countOf('hush', forum.as.mia)]).toEqual([0, 0, 1]);
+    expect([await countOf('hush'), await countOf('hush', forum.as.ada), await countOf('hush', forum.as.mia)]).toEqual([
+      0, 0, 1,
+    ]);
     expect((await forum.as.ada.get('/api/tags/hush/discussions')).status).toBe(404);
     expect((await forum.as.mia.get('/api/tags/hush/discussions')).body.count).toBe(1);
   });
@@ -110,10 +165,19 @@ describe('the number of a tag’s discussions', () => {
   });
 
   test('is right however many use a new tag at once', async () => {
-    const used = await Promise.all(Array.from({ length: 12 }, (_, index) => start(['rush hour', index % 2 ? 'Rush' : 'hour', 'RUSH HOUR'])));
+    const used = await Promise.all(
+      Array.from({ length: 12 }, (_, index) => start(['rush hour', index % 2 ? 'Rush' : 'hour', 'RUSH HOUR'])),
+    );
     expect(new Set(used.map(({ tags: [tag] }) => tag.id)).size).toBe(1);
     expect([await countOf('rush-hour'), await countOf('rush'), await countOf('hour')]).toEqual([12, 6, 6]);
-    await Promise.all(used.map(({ id }, index) => forum.as.mia.put(`/api/discussions/${id}`, { tags: index % 2 ? ['hour', 'rush'] : ['rush', 'hour'], category_id: index % 3 ? 'help' : 'general' })));
+    await Promise.all(
+      used.map(({ id }, index) =>
+        forum.as.mia.put(`/api/discussions/${id}`, {
+          tags: index % 2 ? ['hour', 'rush'] : ['rush', 'hour'],
+          category_id: index % 3 ? 'help' : 'general',
+        }),
+      ),
+    );
     expect([await countOf('rush-hour'), await countOf('rush'), await countOf('hour')]).toEqual([0, 12, 12]);
   });
 });
@@ -132,7 +196,12 @@ describe('GET /api/tags', () => {
   });
 
   test('has 404 for a tag that is not there, whatever is asked of it', async () => {
-    for (const path of ['/api/tags/nothing', '/api/tags/nothing/discussions', '/t/nothing', '/api/tags/00000000-0000-7000-8000-000000000000']) {
+    for (const path of [
+      '/api/tags/nothing',
+      '/api/tags/nothing/discussions',
+      '/t/nothing',
+      '/api/tags/00000000-0000-7000-8000-000000000000',
+    ]) {
       expect([path, (await forum.guest.get(path)).status]).toEqual([path, 404]);
     }
   });
@@ -142,27 +211,35 @@ describe('GET /api/tags', () => {
       forum.app.clock.advance(1_000);
       await start(['listed']);
     }
-    const list = async (query: string) => expectStatus(await forum.guest.get(`/api/tags/listed/discussions?${query}`), 200).body;
+    const list = async (query: string) =>
+      expectStatus(await forum.guest.get(`/api/tags/listed/discussions?${query}`), 200).body;
     const whole = await list('');
     expect([whole.count, whole.hasMore, whole.html.match(/<article/g).length]).toEqual([5, false, 5]);
-    expect((await list('sort=oldest')).discussions.map(({ id }: any) => id)).toEqual(whole.discussions.map(({ id }: any) => id).toReversed());
+    expect((await list('sort=oldest')).discussions.map(({ id }: any) => id)).toEqual(
+      whole.discussions.map(({ id }: any) => id).toReversed(),
+    );
     const first = await list('limit=2');
     const second = await list(`limit=2&cursor=${first.next_cursor}`);
-    expect([...first.discussions, ...second.discussions].map(({ id }: any) => id)).toEqual(whole.discussions.slice(0, 4).map(({ id }: any) => id));
+    expect([...first.discussions, ...second.discussions].map(({ id }: any) => id)).toEqual(
+      whole.discussions.slice(0, 4).map(({ id }: any) => id),
+    );
     expect((await forum.guest.get('/api/tags/listed/discussions?sort=loudest')).status).toBe(400);
     const { id } = await tagOf('listed');
     expect((await forum.guest.get(`/api/tags/${id}/discussions`)).body.count).toBe(5);
   });
 
-  test.each([(limit: number) => `/api/tags?limit=${limit}`, (limit: number) => `/api/tags/listed/discussions?limit=${limit}`, (limit: number) => `/api/discussions?limit=${limit}`])(
-    'asks the database equally often however long the page: %s', async (path) => {
-      const asked = async (limit: number): Promise<number> => {
-        await forum.app.app.cache.purge('tags', 'discussions', 'discussion-records');
-        return forum.app.statements(() => forum.as.ada.get(path(limit)));
-      };
-      await asked(9);
-      expect(await asked(5)).toBe(await asked(2));
-    });
+  test.each([
+    (limit: number) => `/api/tags?limit=${limit}`,
+    (limit: number) => `/api/tags/listed/discussions?limit=${limit}`,
+    (limit: number) => `/api/discussions?limit=${limit}`,
+  ])('asks the database equally often however long the page: %s', async (path) => {
+    const asked = async (limit: number): Promise<number> => {
+      await forum.app.app.cache.purge('tags', 'discussions', 'discussion-records');
+      return forum.app.statements(() => forum.as.ada.get(path(limit)));
+    };
+    await asked(9);
+    expect(await asked(5)).toBe(await asked(2));
+  });
 });
 
 describe('while the plugin is off', () => {
@@ -177,6 +254,9 @@ describe('while the plugin is off', () => {
     await kernel.enable('tags');
     await expect.poll(() => countOf('absent'), { timeout: 10_000 }).toBe(0);
     expect([await countOf('absent', forum.as.mia), await countOf('other', forum.as.mia)]).toEqual([1, 1]);
-    expect(namesOf((await forum.as.mia.get(`/api/discussions/${stays.id}`)).body.discussion)).toEqual(['absent', 'other']);
+    expect(namesOf((await forum.as.mia.get(`/api/discussions/${stays.id}`)).body.discussion)).toEqual([
+      'absent',
+      'other',
+    ]);
   });
 });

@@ -10,7 +10,8 @@ export const asJson = { accept: 'application/json' };
 export const STEP = 30_000;
 
 export const hasSession = (client: Client): boolean => [...client.cookies.keys()].some((name) => name.includes('sid'));
-export const give = (client: Client, code: string): Promise<Answer> => client.post('/login/two-factor', { code }, asJson);
+export const give = (client: Client, code: string): Promise<Answer> =>
+  client.post('/login/two-factor', { code }, asJson);
 
 export interface Enrolled {
   readonly account: Account;
@@ -43,7 +44,9 @@ export class Members {
 
   create(groupId = 'member'): Promise<Account> {
     const username = `Member-${++this.#count}`;
-    return this.forum.app.service(Accounts).create({ username, email: `${username}@example.org`, password: PASSWORD, groupId });
+    return this.forum.app
+      .service(Accounts)
+      .create({ username, email: `${username}@example.org`, password: PASSWORD, groupId });
   }
 
   async loggedIn(groupId?: string): Promise<{ readonly account: Account; readonly client: Client }> {
@@ -62,7 +65,10 @@ export class Members {
   }
 
   /** Gives the password. */
-  async begin({ username }: Account, client = this.visitor()): Promise<{ readonly client: Client; readonly answer: Answer }> {
+  async begin(
+    { username }: Account,
+    client = this.visitor(),
+  ): Promise<{ readonly client: Client; readonly answer: Answer }> {
     await client.csrf();
     return { client, answer: await client.post('/login', { identifier: username, password: PASSWORD }, asJson) };
   }

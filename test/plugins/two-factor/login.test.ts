@@ -21,7 +21,11 @@ describe('logging in', () => {
     const { account, secret } = await members.enrolled();
     const client = members.visitor();
     await client.csrf();
-    const answer = await client.submit('/login', { identifier: account.username, password: PASSWORD, return_to: '/notifications' });
+    const answer = await client.submit('/login', {
+      identifier: account.username,
+      password: PASSWORD,
+      return_to: '/notifications',
+    });
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/login/two-factor']);
     const asked = (await client.get('/login/two-factor')).text;
     expect(asked).toContain('autocomplete="one-time-code"');
@@ -29,7 +33,9 @@ describe('logging in', () => {
     const wrong = await client.submit('/login/two-factor', { code: members.wrongCode(secret) });
     expect(wrong.status).toBe(401);
     expect(wrong.text).toContain('The code is wrong or was used before');
-    const right = await client.submit('/login/two-factor', { code: ` ${members.code(secret).slice(0, 3)} ${members.code(secret).slice(3)}` });
+    const right = await client.submit('/login/two-factor', {
+      code: ` ${members.code(secret).slice(0, 3)} ${members.code(secret).slice(3)}`,
+    });
     expect([right.status, right.headers.get('location')]).toEqual([303, '/notifications']);
   });
 
@@ -56,7 +62,12 @@ describe('logging in', () => {
   it('bears clocks that are half a minute off, not more', async () => {
     const { account, secret } = await members.enrolled();
     members.forum.clock.advance(5 * STEP);
-    for (const [steps, status] of [[-2, 401], [2, 401], [-1, 200], [1, 200]] as const) {
+    for (const [steps, status] of [
+      [-2, 401],
+      [2, 401],
+      [-1, 200],
+      [1, 200],
+    ] as const) {
       const client = members.visitor();
       await members.begin(account, client);
       expect((await give(client, members.code(secret, steps))).status).toBe(status);
@@ -72,21 +83,30 @@ describe('logging in', () => {
     expect((await give(second, codes[0]!)).status).toBe(401);
     expect((await give(second, codes[1]!)).status).toBe(200);
     expect((await second.get(PAGE, asJson)).body).toMatchObject({ enabled: true, backup_codes_left: 8 });
-    expect((await nextMail(members.forum, account.email, 1)).headers['subject']).toBe('A backup code was used to confirm that it is you');
+    expect((await nextMail(members.forum, account.email, 1)).headers['subject']).toBe(
+      'A backup code was used to confirm that it is you',
+    );
   });
 
   it('says the same of every code that is not right', async () => {
     const [{ account, secret }, { codes: others }] = [await members.enrolled(), await members.enrolled()];
     const { client } = await members.begin(account);
-    const answers = [await give(client, members.wrongCode(secret)), await give(client, others[0]!), await give(client, 'no code at all')];
-    for (const { status, body } of answers) expect([status, body.code, body.error]).toEqual([401, 'wrong_code', answers[0]!.body.error]);
+    const answers = [
+      await give(client, members.wrongCode(secret)),
+      await give(client, others[0]!),
+      await give(client, 'no code at all'),
+    ];
+    for (const { status, body } of answers)
+      expect([status, body.code, body.error]).toEqual([401, 'wrong_code', answers[0]!.body.error]);
   });
 
   it('takes five wrong codes in a row for an account, from wherever they come, and then not even the right one', async () => {
     const [victim, other] = [await members.enrolled(), await members.enrolled()];
     const clients = [members.visitor(), members.visitor()];
     for (const client of clients) await members.begin(victim.account, client);
-    const tries = await Promise.all(Array.from({ length: 10 }, (_, at) => give(clients[at % 2]!, members.wrongCode(victim.secret))));
+    const tries = await Promise.all(
+      Array.from({ length: 10 }, (_, at) => give(clients[at % 2]!, members.wrongCode(victim.secret))),
+    );
     expect(tries.filter(({ status }) => status === 401)).toHaveLength(5);
     const refused = await give(clients[0]!, members.code(victim.secret));
     expect(refused.status).toBe(429);
@@ -124,7 +144,10 @@ describe('logging in', () => {
       expect((await guess()).status).toBe(401);
     }
     const mail = await nextMail(members.forum, account.email, before);
-    expect([mail.headers['subject'], mail.body.includes('5 wrong codes')]).toEqual(['Somebody knows your password', true]);
+    expect([mail.headers['subject'], mail.body.includes('5 wrong codes')]).toEqual([
+      'Somebody knows your password',
+      true,
+    ]);
     expect(await mailCount(members.forum, account.email)).toBe(before + 2);
     members.forum.clock.advance(720 * 60_000);
     const { client } = await members.begin(account);
@@ -139,7 +162,10 @@ describe('logging in', () => {
     for (let n = 0; n < 5; n++) await give(thief, members.wrongCode(secret));
     const { client } = await members.begin(account);
     const refused = await give(client, members.code(secret));
-    expect([refused.status, refused.body.error]).toEqual([429, 'Too many wrong codes were given. Try again in 60 seconds, or give a backup code now.']);
+    expect([refused.status, refused.body.error]).toEqual([
+      429,
+      'Too many wrong codes were given. Try again in 60 seconds, or give a backup code now.',
+    ]);
     expect((await give(client, codes[1]!.replace(/.$/, codes[1]!.endsWith('0') ? '1' : '0'))).status).toBe(401);
     expect((await give(client, codes[0]!)).status).toBe(200);
   });
@@ -152,11 +178,22 @@ describe('logging in', () => {
     await client.csrf('/password/forgot');
     const before = await mailCount(members.forum, account.email);
     await client.post('/password/forgot', { email: account.email }, asJson);
-    expect((await client.post(linkIn(await nextMail(members.forum, account.email, before)), { password: 'Louder-harbour-43' }, asJson)).status).toBe(200);
+    expect(
+      (
+        await client.post(
+          linkIn(await nextMail(members.forum, account.email, before)),
+          { password: 'Louder-harbour-43' },
+          asJson,
+        )
+      ).status,
+    ).toBe(200);
     expect((await give(thief, members.code(secret))).body.code).toBe('login_needed');
     await client.post('/login', { identifier: account.username, password: 'Louder-harbour-43' }, asJson);
     expect((await give(client, members.wrongCode(secret))).status).toBe(401);
-    expect([(await give(client, members.code(secret))).status, (await give(client, members.code(secret))).headers.get('retry-after')]).toEqual([429, '120']);
+    expect([
+      (await give(client, members.code(secret))).status,
+      (await give(client, members.code(secret))).headers.get('retry-after'),
+    ]).toEqual([429, '120']);
     members.forum.clock.advance(120_000);
     expect((await give(client, members.code(secret))).status).toBe(200);
   });

@@ -23,7 +23,9 @@ describe('setting it up', () => {
     expect(page.headers.get('cache-control')).toContain('no-store');
     expect(page.text).toContain('<svg xmlns="http://www.w3.org/2000/svg"');
     const secret = /<p class="secret" dir="ltr">([A-Z2-7 ]{39})<\/p>/.exec(page.text)![1]!.replaceAll(' ', '');
-    const link = /<a class="button" href="(otpauth:[^"]+)">Open in the authenticator app<\/a>/.exec(page.text)![1]!.replaceAll('&amp;', '&');
+    const link = /<a class="button" href="(otpauth:[^"]+)">Open in the authenticator app<\/a>/
+      .exec(page.text)![1]!
+      .replaceAll('&amp;', '&');
     expect(new URL(link).searchParams.get('secret')).toBe(secret);
     const done = await client.submit(`${PAGE}/confirm`, { code: members.code(secret) });
     expect(done.status).toBe(200);
@@ -40,8 +42,15 @@ describe('setting it up', () => {
     const { account, client } = await members.loggedIn();
     const { body } = await client.post(`${PAGE}/begin`, {}, asJson);
     expect(Secret.fromBase32(body.secret).bytes).toHaveLength(20);
-    expect(body.uri).toBe(`otpauth://totp/Test%20forum:${account.username}?issuer=Test%20forum&secret=${body.secret}&algorithm=SHA1&digits=6&period=30`);
-    expect((await client.get(PAGE, asJson)).body).toEqual({ success: true, enabled: false, waiting: true, backup_codes_left: 0 });
+    expect(body.uri).toBe(
+      `otpauth://totp/Test%20forum:${account.username}?issuer=Test%20forum&secret=${body.secret}&algorithm=SHA1&digits=6&period=30`,
+    );
+    expect((await client.get(PAGE, asJson)).body).toEqual({
+      success: true,
+      enabled: false,
+      waiting: true,
+      backup_codes_left: 0,
+    });
   });
 
   it('stays off with a wrong code, and asks nobody for one', async () => {
@@ -66,7 +75,10 @@ describe('setting it up', () => {
 
   it('forgets a key that waits when another one is made', async () => {
     const { client } = await members.loggedIn();
-    const [first, second] = [await client.post(`${PAGE}/begin`, {}, asJson), await client.post(`${PAGE}/begin`, {}, asJson)];
+    const [first, second] = [
+      await client.post(`${PAGE}/begin`, {}, asJson),
+      await client.post(`${PAGE}/begin`, {}, asJson),
+    ];
     expect((await client.post(`${PAGE}/confirm`, { code: members.code(first.body.secret) }, asJson)).status).toBe(400);
     expect((await client.post(`${PAGE}/confirm`, { code: members.code(second.body.secret) }, asJson)).status).toBe(200);
   });
@@ -96,8 +108,12 @@ describe('having it', () => {
     expect([needed.status, needed.body.details[0].field]).toEqual([400, 'code']);
     const shown = await client.get('/login/confirm');
     expect(shown.text).toMatch(/name="code"[^>]*autocomplete="one-time-code"/);
-    for (let tries = 0; tries < 4; tries++) expect((await confirm({ code: members.wrongCode(secret) })).body.details[0].field).toBe('code');
-    expect((await client.post('/login/confirm', { password: 'Wrong-harbour-1', code: members.code(secret) }, asJson)).body.details[0].field).toBe('password');
+    for (let tries = 0; tries < 4; tries++)
+      expect((await confirm({ code: members.wrongCode(secret) })).body.details[0].field).toBe('code');
+    expect(
+      (await client.post('/login/confirm', { password: 'Wrong-harbour-1', code: members.code(secret) }, asJson)).body
+        .details[0].field,
+    ).toBe('password');
     expect((await client.get(PAGE)).status).toBe(303);
     expect((await confirm({ code: members.code(secret) })).status).toBe(200);
     expect((await client.get(PAGE)).status).toBe(200);
@@ -120,10 +136,14 @@ describe('having it', () => {
     const { account, client, secret } = await members.enrolled();
     expect((await client.post(`${PAGE}/off`, { code: members.wrongCode(secret) }, asJson)).status).toBe(400);
     expect((await client.post(`${PAGE}/off`, {}, asJson)).status).toBe(400);
-    expect((await client.submit(`${PAGE}/off`, { code: members.code(secret) })).headers.get('location')).toBe('/settings/security');
+    expect((await client.submit(`${PAGE}/off`, { code: members.code(secret) })).headers.get('location')).toBe(
+      '/settings/security',
+    );
     expect((await members.begin(account)).answer.body).toHaveProperty('user');
     expect((await client.post(`${PAGE}/codes`, {}, asJson)).status).toBe(409);
-    expect((await members.forum.app.service(Data).all(sql`select 1 from two_factor where account_id = ${account.id}`))).toEqual([]);
+    expect(
+      await members.forum.app.service(Data).all(sql`select 1 from two_factor where account_id = ${account.id}`),
+    ).toEqual([]);
     expect((await nextMail(members.forum, account.email, 1)).headers['subject']).toBe('Two-factor login is off');
   });
 
@@ -132,9 +152,13 @@ describe('having it', () => {
     const { client } = await members.begin(account);
     await give(client, codes[0]!);
     const data = members.forum.app.service(Data);
-    const rows = [await data.all(sql`select t::text as text from two_factor t`), await data.all(sql`select c::text as text from two_factor_backup_code c`)];
+    const rows = [
+      await data.all(sql`select t::text as text from two_factor t`),
+      await data.all(sql`select c::text as text from two_factor_backup_code c`),
+    ];
     const kept = JSON.stringify([rows, members.forum.lines]);
-    for (const word of [secret, ...codes, ...codes.map((code) => code.replaceAll('-', ''))]) expect(kept).not.toContain(word);
+    for (const word of [secret, ...codes, ...codes.map((code) => code.replaceAll('-', ''))])
+      expect(kept).not.toContain(word);
   });
 });
 
@@ -142,15 +166,28 @@ describe('for members who have lost it', () => {
   it('the shell switches it off once, and they are told', async () => {
     const { account } = await members.enrolled();
     const printed: string[] = [];
-    const run = (name: string): Promise<void> | void => commands[0].run(
-      { accounts: members.forum.app.service(Accounts), twoFactor: members.forum.app.service(TwoFactor) }, { name },
-      { terminal: false, columns: 80, print: (line) => void printed.push(line), progress: () => undefined, secret: () => Promise.resolve(undefined) },
-    );
+    const run = (name: string): Promise<void> | void =>
+      commands[0].run(
+        { accounts: members.forum.app.service(Accounts), twoFactor: members.forum.app.service(TwoFactor) },
+        { name },
+        {
+          terminal: false,
+          columns: 80,
+          print: (line) => void printed.push(line),
+          progress: () => undefined,
+          secret: () => Promise.resolve(undefined),
+        },
+      );
     await run(account.username.toUpperCase());
     await run(account.username);
-    expect(printed).toEqual([`${account.username} logs in with the password alone now.`, `${account.username} has no second factor.`]);
+    expect(printed).toEqual([
+      `${account.username} logs in with the password alone now.`,
+      `${account.username} has no second factor.`,
+    ]);
     expect((await members.begin(account)).answer.body).toHaveProperty('user');
-    expect((await nextMail(members.forum, account.email, 1)).headers['subject']).toBe('Your two-factor login was switched off by an administrator');
+    expect((await nextMail(members.forum, account.email, 1)).headers['subject']).toBe(
+      'Your two-factor login was switched off by an administrator',
+    );
     await expect(run('nobody')).rejects.toThrow('There is no member "nobody"');
   });
 
@@ -168,28 +205,44 @@ describe('for members who have lost it', () => {
   });
 
   it('there are entries in the audit log, like all that is done with codes, and never a code', async () => {
-    const [{ account: root, client: admin }, { account, client, secret, codes }] = [await members.loggedIn('admin'), await members.enrolled()];
+    const [{ account: root, client: admin }, { account, client, secret, codes }] = [
+      await members.loggedIn('admin'),
+      await members.enrolled(),
+    ];
     await client.post(`${PAGE}/codes`, {}, asJson);
     const { client: guessing } = await members.begin(account);
     await give(guessing, members.wrongCode(secret));
     await admin.post('/admin/users/reset-two-factor', { id: account.id }, asJson);
     await settled(members.forum);
     const { entries } = (await admin.get('/admin/audit?limit=100', asJson)).body as { entries: readonly AuditRecord[] };
-    const about = entries.filter(({ action, subject }) => action.startsWith('two-factor.') && subject?.id === account.id).toReversed();
+    const about = entries
+      .filter(({ action, subject }) => action.startsWith('two-factor.') && subject?.id === account.id)
+      .toReversed();
     expect(about.map(({ action, actor }) => [action, actor?.id])).toEqual([
-      ['two-factor.enabled', account.id], ['two-factor.codes-renewed', account.id], ['two-factor.refused', undefined], ['two-factor.reset', root.id],
+      ['two-factor.enabled', account.id],
+      ['two-factor.codes-renewed', account.id],
+      ['two-factor.refused', undefined],
+      ['two-factor.reset', root.id],
     ]);
     for (const word of [secret, ...codes]) expect(JSON.stringify(entries)).not.toContain(word);
   });
 
   it('nobody else may, and no administrator for themselves', async () => {
     const { account, client } = await members.enrolled();
-    const [{ client: moderator }, { account: own, client: admin }] = [await members.loggedIn('moderator'), await members.loggedIn('admin')];
-    for (const caller of [client, moderator]) expect((await caller.post('/admin/users/reset-two-factor', { id: account.id }, asJson)).status).toBe(403);
-    expect((await members.visitor().post('/admin/users/reset-two-factor', { id: account.id }, asJson)).status).toBe(401);
+    const [{ client: moderator }, { account: own, client: admin }] = [
+      await members.loggedIn('moderator'),
+      await members.loggedIn('admin'),
+    ];
+    for (const caller of [client, moderator])
+      expect((await caller.post('/admin/users/reset-two-factor', { id: account.id }, asJson)).status).toBe(403);
+    expect((await members.visitor().post('/admin/users/reset-two-factor', { id: account.id }, asJson)).status).toBe(
+      401,
+    );
     expect((await admin.post('/admin/users/reset-two-factor', { id: own.id }, asJson)).status).toBe(400);
     members.forum.clock.advance(15 * 60_000);
-    expect((await admin.post('/admin/users/reset-two-factor', { id: account.id }, asJson)).body.code).toBe('confirmation_needed');
+    expect((await admin.post('/admin/users/reset-two-factor', { id: account.id }, asJson)).body.code).toBe(
+      'confirmation_needed',
+    );
     expect((await members.begin(account)).answer.body).toHaveProperty('two_factor');
   });
 });

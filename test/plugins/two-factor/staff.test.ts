@@ -28,7 +28,9 @@ describe('two-factor login of the staff', () => {
       const page = await client.get('/mod/reports');
       expect([group, page.status, page.headers.get('location')]).toEqual([group, 303, PAGE]);
       expect((await client.get('/mod/reports', asJson)).body).toMatchObject({ code: 'second_factor_needed' });
-      expect((await client.post('/admin/settings/save', { 'site.name': 'x' }, asJson)).body).toMatchObject({ code: 'second_factor_needed' });
+      expect((await client.post('/admin/settings/save', { 'site.name': 'x' }, asJson)).body).toMatchObject({
+        code: 'second_factor_needed',
+      });
       const { secret } = (await client.post(`${PAGE}/begin`, {}, asJson)).body;
       expect((await client.post(`${PAGE}/confirm`, { code: members.code(secret) }, asJson)).status).toBe(200);
       expect((await client.get('/mod/reports')).status).toBe(200);

@@ -19,7 +19,10 @@ it('leaves nothing behind when it is uninstalled; then the password is enough', 
   expect(before).toEqual(['two_factor', 'two_factor_backup_code']);
   expect((await members.begin(account)).answer.body).toHaveProperty('two_factor');
   await kernel.disable('two-factor');
-  await data.migrateDown('two-factor', await loadMigrations(resolve(import.meta.dirname, '../../../migrations/two-factor')));
+  await data.migrateDown(
+    'two-factor',
+    await loadMigrations(resolve(import.meta.dirname, '../../../migrations/two-factor')),
+  );
   expect(await tables()).toEqual([]);
   expect((await members.begin(account)).answer.body).toHaveProperty('user');
   await kernel.enable('two-factor');

@@ -7,9 +7,12 @@ const forum = useForum({ 'presence.rate_limit': 100_000 });
 let discussion: { id: string; number: number };
 let hidden: { id: string; number: number };
 
-const say = (what: 'typing' | 'stop', id: string, client: Client): Promise<Answer> => client.post(`/api/typing-indicator/${what}`, { discussion_id: id });
-const status = (id: string, client = forum.guest, query = ''): Promise<Answer> => client.get(`/api/typing-indicator/status?discussion_id=${id}${query}`);
-const names = async (id: string, client?: Client): Promise<string[]> => (await status(id, client)).body.typing.map(({ username }: { username: string }) => username);
+const say = (what: 'typing' | 'stop', id: string, client: Client): Promise<Answer> =>
+  client.post(`/api/typing-indicator/${what}`, { discussion_id: id });
+const status = (id: string, client = forum.guest, query = ''): Promise<Answer> =>
+  client.get(`/api/typing-indicator/status?discussion_id=${id}${query}`);
+const names = async (id: string, client?: Client): Promise<string[]> =>
+  (await status(id, client)).body.typing.map(({ username }: { username: string }) => username);
 
 beforeAll(async () => {
   discussion = await forum.start('ada', 'Busy place');
@@ -25,7 +28,14 @@ describe('whoever writes', () => {
     expect([answer.status, answer.body]).toEqual([200, { success: true }]);
     await say('typing', String(discussion.number), forum.as.ada);
     expect((await status(discussion.id)).body).toEqual({
-      success: true, typing: [{ id: forum.ids.ada, username: 'ada' }, { id: forum.ids.bob, username: 'bob' }], count: 2, hasMore: false, next_cursor: null,
+      success: true,
+      typing: [
+        { id: forum.ids.ada, username: 'ada' },
+        { id: forum.ids.bob, username: 'bob' },
+      ],
+      count: 2,
+      hasMore: false,
+      next_cursor: null,
     });
     expect((await say('stop', discussion.id, forum.as.bob)).status).toBe(200);
     expect(await names(String(discussion.number))).toEqual(['ada']);
@@ -52,7 +62,10 @@ describe('whoever writes', () => {
     for (const name of ['ada', 'bob', 'mia'] as const) await say('typing', discussion.id, forum.as[name]);
     const first = (await status(discussion.id, forum.guest, '&limit=2')).body;
     expect(first).toMatchObject({ count: 2, hasMore: true });
-    expect((await status(discussion.id, forum.guest, `&limit=2&cursor=${first.next_cursor}`)).body).toMatchObject({ typing: [{ username: 'mia' }], hasMore: false });
+    expect((await status(discussion.id, forum.guest, `&limit=2&cursor=${first.next_cursor}`)).body).toMatchObject({
+      typing: [{ username: 'mia' }],
+      hasMore: false,
+    });
     expect(await forum.app.statements(() => status(discussion.id))).toBeLessThanOrEqual(1);
     expect((await status(discussion.id, forum.guest, '&limit=0')).status).toBe(400);
   });
@@ -67,7 +80,10 @@ describe('what is refused', () => {
   });
 
   test('a request without forgery token', async () => {
-    const answer = await forum.as.ada.request('POST', '/api/typing-indicator/typing', { json: { discussion_id: discussion.id }, headers: { 'x-csrf-token': '' } });
+    const answer = await forum.as.ada.request('POST', '/api/typing-indicator/typing', {
+      json: { discussion_id: discussion.id },
+      headers: { 'x-csrf-token': '' },
+    });
     expect([answer.status, answer.body.code]).toEqual([403, 'csrf_failed']);
   });
 
@@ -79,7 +95,11 @@ describe('what is refused', () => {
     await say('typing', hidden.id, forum.as.mia);
     expect(await names(hidden.id, forum.as.root)).toEqual(['mia']);
     for (const id of [hidden.id, '00000000-0000-7000-8000-000000000000', '99999', 'xyz']) {
-      for (const answer of [await status(id), await say('typing', id, forum.as.ada), await say('stop', id, forum.as.ada)]) {
+      for (const answer of [
+        await status(id),
+        await say('typing', id, forum.as.ada),
+        await say('stop', id, forum.as.ada),
+      ]) {
         expect([answer.status, answer.body.error]).toEqual([404, 'There is no such discussion']);
       }
     }
@@ -96,6 +116,8 @@ describe('what is refused', () => {
 
 test('the writing field of a discussion has the line, and that of a new one has not', async () => {
   const { text } = await forum.as.ada.get(`/d/${discussion.number}-busy-place`);
-  expect(text).toContain(`<x-typing class="typing" data-discussion="${discussion.id}" data-self="${forum.ids.ada}" data-one="{first} is writing…"`);
+  expect(text).toContain(
+    `<x-typing class="typing" data-discussion="${discussion.id}" data-self="${forum.ids.ada}" data-one="{first} is writing…"`,
+  );
   expect((await forum.as.ada.get('/new')).text).not.toContain('<x-typing');
 });

@@ -11,8 +11,10 @@ const MOST = 200_000;
 const forum = useForum({ 'uploads.rate_limit': 10_000, 'uploads.max_size': MOST, 'uploads.max_pixels': 1_000_000 });
 const JPEG = 'image/jpeg';
 /** What lies on the disk, by folder. */
-const lying = (folder: string): Promise<readonly string[]> => readdir(join(forum.app.app.environment.dataDir, 'uploads', folder), { recursive: true }).catch(() => []);
-const stored = async (upload: { readonly url: string }): Promise<Buffer> => Buffer.from(await (await fetch(forum.app.url + new URL(upload.url).pathname)).arrayBuffer());
+const lying = (folder: string): Promise<readonly string[]> =>
+  readdir(join(forum.app.app.environment.dataDir, 'uploads', folder), { recursive: true }).catch(() => []);
+const stored = async (upload: { readonly url: string }): Promise<Buffer> =>
+  Buffer.from(await (await fetch(forum.app.url + new URL(upload.url).pathname)).arrayBuffer());
 
 /** A chunk of a PNG. */
 function chunk(type: string, data: Buffer): Buffer {
@@ -23,25 +25,43 @@ function chunk(type: string, data: Buffer): Buffer {
   return Buffer.concat([frame.subarray(0, 4), body, frame.subarray(4)]);
 }
 /** A PNG of one colour that is small as a file, whatever its dimensions. */
-function bomb(width: number, height: number, packed = deflateSync(Buffer.alloc(height * (Math.ceil(width / 8) + 1)), { level: 9 })): Buffer {
+function bomb(
+  width: number,
+  height: number,
+  packed = deflateSync(Buffer.alloc(height * (Math.ceil(width / 8) + 1)), { level: 9 }),
+): Buffer {
   const head = Buffer.alloc(13);
   head.writeUInt32BE(width, 0);
   head.writeUInt32BE(height, 4);
   head[8] = 1;
-  return Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'), chunk('IHDR', head), chunk('IDAT', packed), chunk('IEND', Buffer.alloc(0))]);
+  return Buffer.concat([
+    Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
+    chunk('IHDR', head),
+    chunk('IDAT', packed),
+    chunk('IEND', Buffer.alloc(0)),
+  ]);
 }
 
 describe('files that are two things at once', () => {
   test('a GIF that is a script keeps only its picture', async () => {
     const gif = await picture('gif');
-    const script = Buffer.concat([gif.subarray(0, -1), Buffer.from('!\xfe\x18*/=1;alert(document.domain)//\0;', 'latin1')]);
+    const script = Buffer.concat([
+      gif.subarray(0, -1),
+      Buffer.from('!\xfe\x18*/=1;alert(document.domain)//\0;', 'latin1'),
+    ]);
     const { upload } = expectStatus(await send(forum.as.ada, script, 'x.gif'), 201).body;
     expect((await stored(upload)).includes('alert')).toBe(false);
     expect((await send(forum.as.ada, 'GIF89a/*<svg/onload=1>*/=1;alert(1)', 'x.gif')).status).toBe(400);
   });
 
   test('a JPEG with a page inside loses it, and with it where the picture was taken', async () => {
-    const photo = await sharp(await picture('jpeg')).withExif({ IFD0: { Copyright: '<script>alert(1)</script>' }, IFD3: { GPSLatitudeRef: 'N', GPSLatitude: '51/1 30/1 0/1' } }).jpeg().toBuffer();
+    const photo = await sharp(await picture('jpeg'))
+      .withExif({
+        IFD0: { Copyright: '<script>alert(1)</script>' },
+        IFD3: { GPSLatitudeRef: 'N', GPSLatitude: '51/1 30/1 0/1' },
+      })
+      .jpeg()
+      .toBuffer();
     const both = Buffer.concat([photo, Buffer.from('<html><script>alert(2)</script></html>')]);
     const { upload } = expectStatus(await send(forum.as.ada, both, 'x.jpg'), 201).body;
     const bytes = await stored(upload);
@@ -52,19 +72,31 @@ describe('files that are two things at once', () => {
     const both = `%PDF-1.7\nWords\nPK\u0003\u0004${'\0'.repeat(30)}`;
     expect((await send(forum.as.ada, both, 'x.zip')).status).toBe(400);
     const { upload } = expectStatus(await send(forum.as.ada, both, 'x.pdf'), 201).body;
-    expect((await forum.guest.get(new URL(upload.url).pathname)).headers.get('content-disposition')).toMatch(/^attachment;/);
+    expect((await forum.guest.get(new URL(upload.url).pathname)).headers.get('content-disposition')).toMatch(
+      /^attachment;/,
+    );
   });
 
   test('a picture is turned as its camera meant it', async () => {
-    const turned = await sharp(await picture('jpeg', { width: 40, height: 30 })).withMetadata({ orientation: 6 }).jpeg().toBuffer();
-    expect(expectStatus(await send(forum.as.ada, turned, 'x.jpg'), 201).body.upload).toMatchObject({ width: 30, height: 40 });
+    const turned = await sharp(await picture('jpeg', { width: 40, height: 30 }))
+      .withMetadata({ orientation: 6 })
+      .jpeg()
+      .toBuffer();
+    expect(expectStatus(await send(forum.as.ada, turned, 'x.jpg'), 201).body.upload).toMatchObject({
+      width: 30,
+      height: 40,
+    });
   });
 });
 
 describe('what is refused', () => {
   test.each([
     ['a drawing with a script', '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>', 'x.svg'],
-    ['a drawing under another name', '<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>', 'x.png'],
+    [
+      'a drawing under another name',
+      '<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>',
+      'x.png',
+    ],
     ['a page', '<!doctype html><script>alert(1)</script>', 'x.html'],
     ['a page as a picture', '<!doctype html><script>alert(1)</script>', 'x.jpg'],
     ['a program', 'MZ\x90\0\x03', 'x.exe'],
@@ -83,21 +115,28 @@ describe('what is refused', () => {
   });
 
   test('bytes of another kind than the name, in both directions', async () => {
-    expect((await send(forum.as.ada, await picture('png'), 'x.jpg', { type: JPEG })).body.error).toContain('but image/png');
+    expect((await send(forum.as.ada, await picture('png'), 'x.jpg', { type: JPEG })).body.error).toContain(
+      'but image/png',
+    );
     expect((await send(forum.as.ada, await picture('jpeg'), 'x.png')).status).toBe(400);
     expectStatus(await send(forum.as.ada, await picture('png'), 'x.png', { type: 'text/html' }), 201);
   });
 
   test('pictures that are cut off', async () => {
     for (const format of ['png', 'jpeg', 'webp'] as const) {
-      const whole = await sharp(await picture(format, { width: 300, height: 200 })).blur(5).toFormat(format).toBuffer();
+      const whole = await sharp(await picture(format, { width: 300, height: 200 }))
+        .blur(5)
+        .toFormat(format)
+        .toBuffer();
       expect((await send(forum.as.ada, whole.subarray(0, whole.length * 0.6), `x.${format}`)).status, format).toBe(400);
     }
   });
 
   test('pictures that are small as files and enormous unpacked, by their header alone', async () => {
     expect((await send(forum.as.ada, bomb(1_001, 1_000), 'x.png')).body.error).toContain('pixels');
-    expect((await send(forum.as.ada, bomb(60_000, 60_000, deflateSync(Buffer.alloc(1_000))), 'x.png')).body.error).toContain('pixels');
+    expect(
+      (await send(forum.as.ada, bomb(60_000, 60_000, deflateSync(Buffer.alloc(1_000))), 'x.png')).body.error,
+    ).toContain('pixels');
     expectStatus(await send(forum.as.ada, bomb(1_000, 1_000), 'x.png'), 201);
   });
 
@@ -112,7 +151,11 @@ describe('what is refused', () => {
     expectStatus(await send(forum.as.ada, 'x'.repeat(MOST), 'x.txt'), 201);
     const answer = await send(forum.as.ada, 'x'.repeat(MOST + 1), 'x.txt');
     expect([answer.status, answer.body.error]).toEqual([413, 'A file may have at most 196 KiB']);
-    const far = await fetch(`${forum.app.url}/api/uploads`, { method: 'POST', body: '', headers: { 'content-type': 'multipart/form-data; boundary=x' } });
+    const far = await fetch(`${forum.app.url}/api/uploads`, {
+      method: 'POST',
+      body: '',
+      headers: { 'content-type': 'multipart/form-data; boundary=x' },
+    });
     expect(far.status).toBe(401);
   });
 });
@@ -129,10 +172,16 @@ describe('names', () => {
     ['船.PNG', '船.png', '船.png'],
   ])('%j is kept as %j', async (given, name, last) => {
     const body = Buffer.concat([
-      Buffer.from(`--b\r\nContent-Disposition: form-data; name="file"; filename="${given.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"\r\nContent-Type: image/png\r\n\r\n`),
-      await picture('png'), Buffer.from('\r\n--b--\r\n'),
+      Buffer.from(
+        `--b\r\nContent-Disposition: form-data; name="file"; filename="${given.replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"\r\nContent-Type: image/png\r\n\r\n`,
+      ),
+      await picture('png'),
+      Buffer.from('\r\n--b--\r\n'),
     ]);
-    const answer = await forum.as.ada.request('POST', '/api/uploads', { body, headers: { 'content-type': 'multipart/form-data; boundary=b' } });
+    const answer = await forum.as.ada.request('POST', '/api/uploads', {
+      body,
+      headers: { 'content-type': 'multipart/form-data; boundary=b' },
+    });
     const { upload } = expectStatus(answer, 201).body;
     expect([upload.name, decodeURIComponent(new URL(upload.url).pathname.split('/').at(-1)!)]).toEqual([name, last]);
     expect((await forum.guest.get(new URL(upload.url).pathname)).status).toBe(200);
@@ -140,12 +189,17 @@ describe('names', () => {
 });
 
 describe('bodies that are no form with a file', () => {
-  const post = (body: string, type: string) => forum.as.ada.request('POST', '/api/uploads', { body: Buffer.from(body), headers: { 'content-type': type } });
-  const part = (name: string, value: string, more = '') => `--b\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
+  const post = (body: string, type: string) =>
+    forum.as.ada.request('POST', '/api/uploads', { body: Buffer.from(body), headers: { 'content-type': type } });
+  const part = (name: string, value: string, more = '') =>
+    `--b\r\nContent-Disposition: form-data; name="${name}"${more}\r\n\r\n${value}\r\n`;
 
-  test.each(['application/json', 'text/plain', 'multipart/mixed; boundary=b', 'application/x-www-form-urlencoded'])('%s is 415', async (type) => {
-    expect((await post('{}', type)).status).toBe(415);
-  });
+  test.each(['application/json', 'text/plain', 'multipart/mixed; boundary=b', 'application/x-www-form-urlencoded'])(
+    '%s is 415',
+    async (type) => {
+      expect((await post('{}', type)).status).toBe(415);
+    },
+  );
 
   test.each([
     ['no boundary', '--b--\r\n', 'multipart/form-data'],
@@ -154,19 +208,41 @@ describe('bodies that are no form with a file', () => {
     ['nothing at all', '', 'multipart/form-data; boundary=b'],
     ['no file', `${part('file', 'x')}--b--\r\n`, 'multipart/form-data; boundary=b'],
     ['an empty field for a file', `${part('file', '', '; filename=""')}--b--\r\n`, 'multipart/form-data; boundary=b'],
-    ['a file under another name', `${part('picture', 'x', '; filename="x.txt"')}--b--\r\n`, 'multipart/form-data; boundary=b'],
+    [
+      'a file under another name',
+      `${part('picture', 'x', '; filename="x.txt"')}--b--\r\n`,
+      'multipart/form-data; boundary=b',
+    ],
     ['two files', `${part('file', 'x', '; filename="x.txt"').repeat(2)}--b--\r\n`, 'multipart/form-data; boundary=b'],
-    ['too many parts', `${part('x', 'y').repeat(100)}${part('file', 'x', '; filename="x.txt"')}--b--\r\n`, 'multipart/form-data; boundary=b'],
+    [
+      'too many parts',
+      `${part('x', 'y').repeat(100)}${part('file', 'x', '; filename="x.txt"')}--b--\r\n`,
+      'multipart/form-data; boundary=b',
+    ],
   ])('%s is 400', async (_what, body, type) => {
     expect((await post(body, type)).status).toBe(400);
   });
 
   test('a field of a megabyte is refused', async () => {
-    expect((await post(`${part('x', 'y'.repeat(100_000))}${part('file', 'x', '; filename="x.txt"')}--b--\r\n`, 'multipart/form-data; boundary=b')).status).toBe(413);
+    expect(
+      (
+        await post(
+          `${part('x', 'y'.repeat(100_000))}${part('file', 'x', '; filename="x.txt"')}--b--\r\n`,
+          'multipart/form-data; boundary=b',
+        )
+      ).status,
+    ).toBe(413);
   });
 
   test('a compressed one is 415', async () => {
-    expect((await forum.as.ada.request('POST', '/api/uploads', { body: formWith('x', 'x.txt'), headers: { 'content-encoding': 'gzip' } })).status).toBe(415);
+    expect(
+      (
+        await forum.as.ada.request('POST', '/api/uploads', {
+          body: formWith('x', 'x.txt'),
+          headers: { 'content-encoding': 'gzip' },
+        })
+      ).status,
+    ).toBe(415);
   });
 });
 
@@ -176,7 +252,9 @@ test('an upload that is broken off leaves nothing on the disk', async () => {
   const token = await forum.as.ada.csrf('/');
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   socket.on('error', () => undefined);
-  socket.write(`POST /api/uploads HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nX-CSRF-Token: ${token}\r\nUser-Agent: node\r\nAccept-Language: *\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 100000\r\n\r\n`);
+  socket.write(
+    `POST /api/uploads HTTP/1.1\r\nHost: x\r\nCookie: ${cookie}\r\nX-CSRF-Token: ${token}\r\nUser-Agent: node\r\nAccept-Language: *\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: 100000\r\n\r\n`,
+  );
   socket.write(`--b\r\nContent-Disposition: form-data; name="file"; filename="x.txt"\r\n\r\n${'x'.repeat(50_000)}`);
   await vi.waitUntil(async () => (await lying('incoming')).length > 0, { timeout: 10_000 });
   socket.destroy();
@@ -185,7 +263,9 @@ test('an upload that is broken off leaves nothing on the disk', async () => {
 
 test('nothing of all this stays where files come in, or is a fault of the server', async () => {
   await vi.waitUntil(async () => (await lying('incoming')).length === 0, { timeout: 10_000 });
-  expect(forum.app.lines.filter(({ level, plugin }) => level === 'error' && (plugin === 'uploads' || plugin === 'api'))).toEqual([]);
+  expect(
+    forum.app.lines.filter(({ level, plugin }) => level === 'error' && (plugin === 'uploads' || plugin === 'api')),
+  ).toEqual([]);
   // Two-letter folders with ids in them, and no other name.
   for (const name of await lying('files')) expect(name).toMatch(/^[0-9a-f]{2}(\/[0-9a-f-]{36})?$/);
 });

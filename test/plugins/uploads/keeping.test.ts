@@ -22,20 +22,29 @@ const upload = async (name: Name = 'ada'): Promise<Sent> => {
   return { id, url, path: new URL(url).pathname };
 };
 const start = async (content: string): Promise<{ readonly id: string; readonly postId: string }> => {
-  const body = expectStatus(await forum.as.ada.post('/api/discussions', { title: 'With files', content, category_id: 'general' }), 201).body;
+  const body = expectStatus(
+    await forum.as.ada.post('/api/discussions', { title: 'With files', content, category_id: 'general' }),
+    201,
+  ).body;
   return { id: body.discussion_id, postId: body.post_id };
 };
-const edit = async (post: string, content: string) => expectStatus(await forum.as.ada.put(`/api/posts/${post}`, { content }), 200);
-const there = async (...files: readonly Sent[]): Promise<readonly boolean[]> => Promise.all(files.map(async ({ path }) => (await forum.guest.get(path)).status === 200));
+const edit = async (post: string, content: string) =>
+  expectStatus(await forum.as.ada.put(`/api/posts/${post}`, { content }), 200);
+const there = async (...files: readonly Sent[]): Promise<readonly boolean[]> =>
+  Promise.all(files.map(async ({ path }) => (await forum.guest.get(path)).status === 200));
 const folder = (): string => join(forum.app.app.environment.dataDir, 'uploads');
-const onDisk = async (): Promise<readonly string[]> => (await readdir(join(folder(), 'files'), { recursive: true })).map((name) => name.split('/')[1] ?? '').filter(Boolean);
+const onDisk = async (): Promise<readonly string[]> =>
+  (await readdir(join(folder(), 'files'), { recursive: true })).map((name) => name.split('/')[1] ?? '').filter(Boolean);
 
 /** Lets the daily job run, so many days later. */
 async function tidied(days: number): Promise<void> {
   forum.app.clock.advance(days * DAY);
   await data().all(sql`insert into job (id, listener, payload) values (gen_random_uuid(), ${TIDY}, '{}')`);
   await forum.app.app.service(Jobs).retry(TIDY);
-  await vi.waitUntil(async () => !(await data().one(sql`select 1 from job where listener = ${TIDY} and cron is null`)), { timeout: 20_000 });
+  await vi.waitUntil(
+    async () => !(await data().one(sql`select 1 from job where listener = ${TIDY} and cron is null`)),
+    { timeout: 20_000 },
+  );
   for (const name of ['ada', 'mia', 'root'] as const) await forum.as[name].login(name, 'Plain-Sailing-42');
 }
 
@@ -81,7 +90,11 @@ describe('the daily job', () => {
 
   test('removes the files of accounts that are gone, used or not, and keeps pictures of those that are there', async () => {
     const accounts = forum.app.app.service(Accounts);
-    const gone = await accounts.create({ username: 'leaver', email: 'leaver@forum.test', password: 'Plain-Sailing-42' });
+    const gone = await accounts.create({
+      username: 'leaver',
+      email: 'leaver@forum.test',
+      password: 'Plain-Sailing-42',
+    });
     const client = forum.app.client();
     await client.login('leaver', 'Plain-Sailing-42');
     const { upload: sent } = expectStatus(await send(client, 'of the leaver', 'x.txt'), 201).body;
@@ -120,7 +133,12 @@ describe('posts', () => {
   test('show pictures of the own address, whole or as a path, and no others', async () => {
     const { upload: shown } = expectStatus(await send(forum.as.ada, await picture('png'), 'boat.png'), 201).body;
     const { pathname } = new URL(shown.url);
-    const { html } = expectStatus(await forum.as.ada.post('/api/markdown/parse', { content: `![a](${pathname}) ![b](${shown.url}) ![c](https://elsewhere.test${pathname})` }), 200).body;
+    const { html } = expectStatus(
+      await forum.as.ada.post('/api/markdown/parse', {
+        content: `![a](${pathname}) ![b](${shown.url}) ![c](https://elsewhere.test${pathname})`,
+      }),
+      200,
+    ).body;
     expect(html).toContain(`<img src="${pathname}" alt="a"`);
     expect(html.match(/<img /g)).toHaveLength(2);
   });
@@ -128,9 +146,13 @@ describe('posts', () => {
   test('take as many statements with many files as with one', async () => {
     const files = [await upload(), await upload(), await upload(), await upload()];
     const { id } = await start('Something');
-    const reply = (content: string) => forum.app.statements(async () => void expectStatus(await forum.as.ada.post('/api/posts', { discussion_id: id, content }), 201));
+    const reply = (content: string) =>
+      forum.app.statements(
+        async () => void expectStatus(await forum.as.ada.post('/api/posts', { discussion_id: id, content }), 201),
+      );
     await reply('Warm');
-    // What background work has changed is read anew by whichever comes first, so the least of several tries counts: of enough for both to have met a quiet moment.
+    // What background work has changed is read anew by whichever comes first, so the least of several tries counts: of
+    // enough for both to have met a quiet moment.
     const [one, many]: [number[], number[]] = [[], []];
     while (many.length < 8 || (Math.min(...many) > Math.min(...one) && many.length < 40)) {
       one.push(await reply(`[x](${files[0]!.path})`));
@@ -140,7 +162,9 @@ describe('posts', () => {
   });
 
   test('that name files nobody has are written all the same', async () => {
-    const { postId } = await start('[x](/uploads/019bc186-de00-7049-a145-dd30c67456c0/x.txt) and [y](/uploads/nonsense/y.txt)');
+    const { postId } = await start(
+      '[x](/uploads/019bc186-de00-7049-a145-dd30c67456c0/x.txt) and [y](/uploads/nonsense/y.txt)',
+    );
     expect((await forum.guest.get(`/api/posts/${postId}`)).status).toBe(200);
   });
 
@@ -150,7 +174,10 @@ describe('posts', () => {
     expect((await forum.guest.get(file.path)).status).toBe(404);
     await start(`[x](${file.path})`);
     await forum.app.app.kernel.enable('uploads');
-    await vi.waitUntil(async () => !(await data().one(sql`select 1 from job where listener = 'uploads/job:catch-up'`)), { timeout: 20_000 });
+    await vi.waitUntil(
+      async () => !(await data().one(sql`select 1 from job where listener = 'uploads/job:catch-up'`)),
+      { timeout: 20_000 },
+    );
     await tidied(30);
     expect(await there(file)).toEqual([true]);
   });

@@ -7,7 +7,8 @@ import { formWith, picture, send } from './forum.ts';
 
 const forum = useForum({ 'uploads.rate_limit': 1_000, 'uploads.max_size': 100_000 });
 const html = (text: string): string => text.replaceAll('&#x3D;', '=');
-const page = async (path: string, name: Name = 'ada'): Promise<string> => html(expectStatus(await forum.as[name].get(path), 200).text);
+const page = async (path: string, name: Name = 'ada'): Promise<string> =>
+  html(expectStatus(await forum.as[name].get(path), 200).text);
 
 /** Sends a form as a browser without script does. */
 async function submit(name: Name, path: string, bytes: Uint8Array | string, fileName: string, token?: string) {
@@ -16,12 +17,15 @@ async function submit(name: Name, path: string, bytes: Uint8Array | string, file
   for (const [key, value] of formWith(bytes, fileName)) body.append(key, value);
   return forum.as[name].request('POST', path, { body });
 }
-const avatarOf = async (name: Name): Promise<string | null> => (await forum.guest.get(`/api/users/${forum.ids[name]}`)).body.user.avatar_url;
+const avatarOf = async (name: Name): Promise<string | null> =>
+  (await forum.guest.get(`/api/users/${forum.ids[name]}`)).body.user.avatar_url;
 const incoming = () => readdir(join(forum.app.app.environment.dataDir, 'uploads/incoming')).catch(() => []);
 
 describe('the page of one’s files', () => {
   test('is for members, and among their settings', async () => {
-    expect((await forum.guest.get('/settings/uploads')).headers.get('location')).toBe('/login?return_to=%2Fsettings%2Fuploads');
+    expect((await forum.guest.get('/settings/uploads')).headers.get('location')).toBe(
+      '/login?return_to=%2Fsettings%2Fuploads',
+    );
     expect(await page('/settings/profile')).toContain('href="/settings/uploads"');
     expect(await page('/settings/profile', 'bad')).not.toContain('href="/settings/uploads"');
     expect(await page('/settings/uploads')).toContain('You have uploaded nothing yet.');
@@ -38,9 +42,17 @@ describe('the page of one’s files', () => {
   });
 
   test('comes back with what was wrong', async () => {
-    for (const [bytes, name, status, message] of [['MZ', 'x.exe', 400, 'must end in one of'], ['x'.repeat(100_001), 'x.txt', 413, 'at most 98 KiB'], ['', '', 400, 'choose a file']] as const) {
+    for (const [bytes, name, status, message] of [
+      ['MZ', 'x.exe', 400, 'must end in one of'],
+      ['x'.repeat(100_001), 'x.txt', 413, 'at most 98 KiB'],
+      ['', '', 400, 'choose a file'],
+    ] as const) {
       const answer = await submit('ada', '/settings/uploads', bytes, name);
-      expect([answer.status, html(answer.text).includes(message), html(answer.text).includes('enctype="multipart/form-data"')]).toEqual([status, true, true]);
+      expect([
+        answer.status,
+        html(answer.text).includes(message),
+        html(answer.text).includes('enctype="multipart/form-data"'),
+      ]).toEqual([status, true, true]);
     }
   });
 
@@ -62,7 +74,11 @@ describe('the page of one’s files', () => {
   test('has pages', async () => {
     for (let at = 0; at < 51; at++) expectStatus(await send(forum.as.mia, 'x', `${at}.txt`), 201);
     const [first, second] = [await page('/settings/uploads', 'mia'), await page('/settings/uploads?page=2', 'mia')];
-    expect([first.includes('50.txt'), first.includes('>0.txt'), second.includes('>0.txt')]).toEqual([true, false, true]);
+    expect([first.includes('50.txt'), first.includes('>0.txt'), second.includes('>0.txt')]).toEqual([
+      true,
+      false,
+      true,
+    ]);
   });
 });
 
@@ -70,15 +86,22 @@ describe('a member’s picture', () => {
   test('is the middle as a square, shown wherever they are', async () => {
     expect(await avatarOf('ada')).toBeNull();
     const wide = await sharp({ create: { width: 90, height: 30, channels: 3, background: '#0000ff' } })
-      .composite([{ input: { create: { width: 30, height: 30, channels: 3, background: '#ff0000' } }, left: 30, top: 0 }]).png().toBuffer();
+      .composite([
+        { input: { create: { width: 30, height: 30, channels: 3, background: '#ff0000' } }, left: 30, top: 0 },
+      ])
+      .png()
+      .toBuffer();
     const answer = await submit('ada', '/settings/avatar', wide, 'me.png');
     expect([answer.status, answer.headers.get('location')]).toEqual([303, '/settings/profile']);
     const url = (await avatarOf('ada'))!;
-    const { data, info } = await sharp(Buffer.from(await (await fetch(forum.app.url + url)).arrayBuffer())).raw().toBuffer({ resolveWithObject: true });
+    const { data, info } = await sharp(Buffer.from(await (await fetch(forum.app.url + url)).arrayBuffer()))
+      .raw()
+      .toBuffer({ resolveWithObject: true });
     expect([info.width, info.height]).toEqual([256, 256]);
     const edge = (128 * 256 + 3) * info.channels;
     expect([data[edge]! > 200, data[edge + 2]! < 60]).toEqual([true, true]);
-    for (const path of ['/u/ada', '/settings/profile']) expect(await page(path)).toContain(`src="${url}" alt="" width="40" height="40"`);
+    for (const path of ['/u/ada', '/settings/profile'])
+      expect(await page(path)).toContain(`src="${url}" alt="" width="40" height="40"`);
     expect(await page('/u/bob')).not.toContain(`avatar-xl" src`);
   });
 
@@ -86,16 +109,27 @@ describe('a member’s picture', () => {
     const before = (await avatarOf('ada'))!;
     expect((await submit('ada', '/settings/avatar', await picture('jpeg'), 'me.jpg')).status).toBe(303);
     const after = (await avatarOf('ada'))!;
-    expect([after === before, (await forum.guest.get(before)).status, (await forum.guest.get(after)).status]).toEqual([false, 404, 200]);
+    expect([after === before, (await forum.guest.get(before)).status, (await forum.guest.get(after)).status]).toEqual([
+      false,
+      404,
+      200,
+    ]);
   });
 
   test('set twice at once leaves one that is there', async () => {
-    await Promise.all([submit('bob', '/settings/avatar', await picture('png'), 'a.png'), submit('bob', '/settings/avatar', await picture('gif'), 'b.gif')]);
+    await Promise.all([
+      submit('bob', '/settings/avatar', await picture('png'), 'a.png'),
+      submit('bob', '/settings/avatar', await picture('gif'), 'b.gif'),
+    ]);
     expect((await forum.guest.get((await avatarOf('bob'))!)).status).toBe(200);
   });
 
   test('must be a picture', async () => {
-    for (const [bytes, name] of [['Words', 'me.txt'], ['%PDF-1.7', 'me.pdf'], ['not a picture', 'me.png']] as const) {
+    for (const [bytes, name] of [
+      ['Words', 'me.txt'],
+      ['%PDF-1.7', 'me.pdf'],
+      ['not a picture', 'me.png'],
+    ] as const) {
       const answer = await submit('ada', '/settings/avatar', bytes, name);
       expect([answer.status, html(answer.text).includes('id="f-file-problem"')]).toEqual([400, true]);
     }

@@ -5,12 +5,18 @@ import { expectStatus, useForum } from '../discussions/forum.ts';
 import { formWith, send } from './forum.ts';
 
 const forum = useForum({ 'uploads.rate_limit': 8, 'uploads.member_files': 3, 'uploads.member_bytes': 2_000 });
-const statuses = async (answers: readonly Promise<{ readonly status: number }>[]): Promise<readonly number[]> => (await Promise.all(answers)).map(({ status }) => status).toSorted((a, b) => a - b);
-const kept = async (): Promise<number> => (await readdir(join(forum.app.app.environment.dataDir, 'uploads/files'), { recursive: true }).catch(() => [])).filter((name) => name.includes('/')).length;
+const statuses = async (answers: readonly Promise<{ readonly status: number }>[]): Promise<readonly number[]> =>
+  (await Promise.all(answers)).map(({ status }) => status).toSorted((a, b) => a - b);
+const kept = async (): Promise<number> =>
+  (await readdir(join(forum.app.app.environment.dataDir, 'uploads/files'), { recursive: true }).catch(() => [])).filter(
+    (name) => name.includes('/'),
+  ).length;
 
 test('many uploads at once are not more than a member may have', async () => {
   const { ada } = forum.as;
-  expect(await statuses(Array.from({ length: 6 }, (_, at) => send(ada, `file ${at}`, `${at}.txt`)))).toEqual([201, 201, 201, 409, 409, 409]);
+  expect(await statuses(Array.from({ length: 6 }, (_, at) => send(ada, `file ${at}`, `${at}.txt`)))).toEqual([
+    201, 201, 201, 409, 409, 409,
+  ]);
   expect([(await ada.get('/api/uploads')).body.count, await kept()]).toEqual([3, 3]);
 });
 
@@ -24,8 +30,12 @@ test('deleting makes room again', async () => {
 
 test('bytes count as well as files, and say what to do', async () => {
   const { bob } = forum.as;
-  expect(await statuses([send(bob, 'x'.repeat(1_500), '1.txt'), send(bob, 'x'.repeat(1_500), '2.txt')])).toEqual([201, 409]);
-  expect((await send(bob, 'x'.repeat(501), '3.txt')).body.error).toBe('Your files may be 3, with 2 KiB together; delete some under Settings → Files first');
+  expect(await statuses([send(bob, 'x'.repeat(1_500), '1.txt'), send(bob, 'x'.repeat(1_500), '2.txt')])).toEqual([
+    201, 409,
+  ]);
+  expect((await send(bob, 'x'.repeat(501), '3.txt')).body.error).toBe(
+    'Your files may be 3, with 2 KiB together; delete some under Settings → Files first',
+  );
   expectStatus(await send(bob, 'x'.repeat(500), '4.txt'), 201);
 });
 

@@ -8,27 +8,50 @@ const pathOf = ({ url }: { readonly url: string }): string => new URL(url).pathn
 let shown: any;
 
 beforeAll(async () => {
-  shown = expectStatus(await send(forum.as.ada, await picture('png'), 'Boats at “Sète”.png', { type: 'image/png' }), 201).body.upload;
+  shown = expectStatus(
+    await send(forum.as.ada, await picture('png'), 'Boats at “Sète”.png', { type: 'image/png' }),
+    201,
+  ).body.upload;
 });
 
 describe('uploading', () => {
   test('answers with what is stored', () => {
-    expect(shown).toMatchObject({ name: 'Boats at “Sète”.png', type: 'image/png', width: 40, height: 30, created_at: '2026-01-15T12:00:00.000Z' });
+    expect(shown).toMatchObject({
+      name: 'Boats at “Sète”.png',
+      type: 'image/png',
+      width: 40,
+      height: 30,
+      created_at: '2026-01-15T12:00:00.000Z',
+    });
     expect(shown.url).toBe(`http://forum.test/uploads/${shown.id}/boats-at-sete.png`);
   });
 
-  test.each([['jpeg', 'jpg', 'image/jpeg'], ['gif', 'gif', 'image/gif'], ['webp', 'webp', 'image/webp'], ['avif', 'webp', 'image/webp']] as const)(
-    'takes %s', async (format, extension, type) => {
-      const { upload } = expectStatus(await send(forum.as.ada, await picture(format), `x.${format.toUpperCase()}`), 201).body;
-      expect(upload).toMatchObject({ name: `x.${extension}`, type, width: 40, height: 30 });
-      const bytes = Buffer.from(await (await fetch(forum.app.url + pathOf(upload))).arrayBuffer());
-      expect(await sharp(bytes).metadata()).toMatchObject({ format: type.split('/')[1], width: 40, height: 30 });
-    },
-  );
+  test.each([
+    ['jpeg', 'jpg', 'image/jpeg'],
+    ['gif', 'gif', 'image/gif'],
+    ['webp', 'webp', 'image/webp'],
+    ['avif', 'webp', 'image/webp'],
+  ] as const)('takes %s', async (format, extension, type) => {
+    const { upload } = expectStatus(
+      await send(forum.as.ada, await picture(format), `x.${format.toUpperCase()}`),
+      201,
+    ).body;
+    expect(upload).toMatchObject({ name: `x.${extension}`, type, width: 40, height: 30 });
+    const bytes = Buffer.from(await (await fetch(forum.app.url + pathOf(upload))).arrayBuffer());
+    expect(await sharp(bytes).metadata()).toMatchObject({ format: type.split('/')[1], width: 40, height: 30 });
+  });
 
   test('keeps what moves moving', async () => {
-    const frames = await Promise.all(['#ff0000', '#0000ff'].map((background) => sharp({ create: { width: 20, height: 10, channels: 3, background } }).png().toBuffer()));
-    const moving = await sharp(frames, { join: { animated: true } }).gif({ delay: [200, 300] }).toBuffer();
+    const frames = await Promise.all(
+      ['#ff0000', '#0000ff'].map((background) =>
+        sharp({ create: { width: 20, height: 10, channels: 3, background } })
+          .png()
+          .toBuffer(),
+      ),
+    );
+    const moving = await sharp(frames, { join: { animated: true } })
+      .gif({ delay: [200, 300] })
+      .toBuffer();
     const { upload } = expectStatus(await send(forum.as.ada, moving, 'moving.gif'), 201).body;
     expect(upload).toMatchObject({ width: 20, height: 10 });
     const bytes = Buffer.from(await (await fetch(forum.app.url + pathOf(upload))).arrayBuffer());
@@ -36,7 +59,11 @@ describe('uploading', () => {
   });
 
   test('takes documents and texts as they are', async () => {
-    for (const [name, bytes, type] of [['a.pdf', '%PDF-1.7\nWords', 'application/pdf'], ['b.txt', 'Grüße\n', 'text/plain'], ['c.zip', 'PK\u0005\u0006'.padEnd(22, '\0'), 'application/zip']] as const) {
+    for (const [name, bytes, type] of [
+      ['a.pdf', '%PDF-1.7\nWords', 'application/pdf'],
+      ['b.txt', 'Grüße\n', 'text/plain'],
+      ['c.zip', 'PK\u0005\u0006'.padEnd(22, '\0'), 'application/zip'],
+    ] as const) {
       const { upload } = expectStatus(await send(forum.as.ada, Buffer.from(bytes), name), 201).body;
       expect(upload).toMatchObject({ name, type, size: Buffer.byteLength(bytes), width: null, height: null });
       expect((await forum.guest.get(pathOf(upload))).text).toBe(bytes);
@@ -47,7 +74,9 @@ describe('uploading', () => {
     const { ada, bad } = forum.as;
     expect((await send(forum.guest, 'x', 'x.txt')).status).toBe(401);
     expect((await send(bad, 'x', 'x.txt')).status).toBe(403);
-    expect((await send(ada, 'x', 'x.txt', { headers: { 'x-csrf-token': 'wrong' } })).body).toMatchObject({ code: 'csrf_failed' });
+    expect((await send(ada, 'x', 'x.txt', { headers: { 'x-csrf-token': 'wrong' } })).body).toMatchObject({
+      code: 'csrf_failed',
+    });
   });
 
   test('with a key answers a repetition with the first file, and another file with 409', async () => {
@@ -61,7 +90,10 @@ describe('uploading', () => {
   test('is described as a form with a file', async () => {
     const { paths } = (await forum.guest.get('/api/openapi.json')).body;
     const { content } = paths['/api/uploads'].post.requestBody;
-    expect(content['multipart/form-data'].schema).toMatchObject({ properties: { file: { contentMediaType: 'application/octet-stream' } }, required: ['file'] });
+    expect(content['multipart/form-data'].schema).toMatchObject({
+      properties: { file: { contentMediaType: 'application/octet-stream' } },
+      required: ['file'],
+    });
   });
 });
 
@@ -70,7 +102,11 @@ describe('one’s list', () => {
     const { mia, bob } = forum.as;
     for (const name of ['1.txt', '2.txt', '3.txt']) expectStatus(await send(mia, name, name), 201);
     const first = expectStatus(await mia.get('/api/uploads?limit=2'), 200).body;
-    expect([first.uploads.map(({ name }: any) => name), first.count, first.hasMore]).toEqual([['3.txt', '2.txt'], 2, true]);
+    expect([first.uploads.map(({ name }: any) => name), first.count, first.hasMore]).toEqual([
+      ['3.txt', '2.txt'],
+      2,
+      true,
+    ]);
     const second = (await mia.get(`/api/uploads?limit=2&cursor=${first.next_cursor}`)).body;
     expect([second.uploads.map(({ name }: any) => name), second.hasMore]).toEqual([['1.txt'], false]);
     expect((await bob.get('/api/uploads')).body).toMatchObject({ uploads: [], count: 0 });
@@ -82,8 +118,14 @@ describe('one’s list', () => {
 describe('a file’s address', () => {
   test('sends a picture to be shown in place, kept by browsers for a day and by shared caches for minutes, and harmless', async () => {
     const { status, headers } = await forum.guest.get(pathOf(shown));
-    expect([status, headers.get('content-type'), headers.get('content-length')]).toEqual([200, 'image/png', String(shown.size)]);
-    expect(headers.get('content-disposition')).toBe(`inline; filename="Boats at _S_te_.png"; filename*=UTF-8''Boats%20at%20%E2%80%9CS%C3%A8te%E2%80%9D.png`);
+    expect([status, headers.get('content-type'), headers.get('content-length')]).toEqual([
+      200,
+      'image/png',
+      String(shown.size),
+    ]);
+    expect(headers.get('content-disposition')).toBe(
+      `inline; filename="Boats at _S_te_.png"; filename*=UTF-8''Boats%20at%20%E2%80%9CS%C3%A8te%E2%80%9D.png`,
+    );
     expect(headers.get('cache-control')).toBe('public, max-age=86400, s-maxage=300, immutable');
     expect(headers.get('x-content-type-options')).toBe('nosniff');
     expect(headers.get('content-security-policy')).toMatch(/(?=.*default-src 'none')(?=.*\bsandbox\b)/);
@@ -91,9 +133,15 @@ describe('a file’s address', () => {
   });
 
   test('offers everything else as a download', async () => {
-    const { upload } = expectStatus(await send(forum.as.ada, '<script>alert(1)</script>', 'page.txt', { type: 'text/html' }), 201).body;
+    const { upload } = expectStatus(
+      await send(forum.as.ada, '<script>alert(1)</script>', 'page.txt', { type: 'text/html' }),
+      201,
+    ).body;
     const { headers } = await forum.guest.get(pathOf(upload));
-    expect([headers.get('content-type'), headers.get('content-disposition')]).toEqual(['text/plain; charset=utf-8', `attachment; filename="page.txt"; filename*=UTF-8''page.txt`]);
+    expect([headers.get('content-type'), headers.get('content-disposition')]).toEqual([
+      'text/plain; charset=utf-8',
+      `attachment; filename="page.txt"; filename*=UTF-8''page.txt`,
+    ]);
     expect(headers.get('cross-origin-resource-policy')).toBe('same-origin');
   });
 
@@ -106,23 +154,33 @@ describe('a file’s address', () => {
     expect([head.status, head.text, head.headers.get('content-length')]).toEqual([200, '', String(shown.size)]);
   });
 
-  test.each(['/uploads', '/uploads/', '/uploads/x/y.png', '/uploads/00000000-0000-7000-8000-000000000000/x.png', '/uploads/..%2f..%2fetc%2fpasswd/x', '/uploads/x/%00'])(
-    '%s is not there', async (path) => {
-      const { status, headers } = await forum.guest.get(path);
-      expect([status, headers.get('cache-control')]).toEqual([404, 'no-store']);
-    },
-  );
+  test.each([
+    '/uploads',
+    '/uploads/',
+    '/uploads/x/y.png',
+    '/uploads/00000000-0000-7000-8000-000000000000/x.png',
+    '/uploads/..%2f..%2fetc%2fpasswd/x',
+    '/uploads/x/%00',
+  ])('%s is not there', async (path) => {
+    const { status, headers } = await forum.guest.get(path);
+    expect([status, headers.get('cache-control')]).toEqual([404, 'no-store']);
+  });
 
   test('what is not there is an ordinary page to a browser that opens it, as whoever asks', async () => {
     const asPage = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
     const dead = `/uploads/${shown.id}/invoice.png`;
     for (const path of ['/uploads/x', dead]) {
       const { status, text, headers } = await forum.as.ada.get(path, asPage);
-      expect([status, headers.get('content-type'), headers.get('cache-control')]).toEqual([404, 'text/html; charset=utf-8', 'private, no-store']);
+      expect([status, headers.get('content-type'), headers.get('cache-control')]).toEqual([
+        404,
+        'text/html; charset=utf-8',
+        'private, no-store',
+      ]);
       expect(text).toMatch(/<h1>Nothing is here<\/h1>/);
       expect(text).toContain('Account of ada');
       const page = (await forum.as.ada.get('/nowhere', asPage)).headers;
-      const named = (from: Headers): readonly string[] => [...from.keys()].filter((name) => !['date', 'content-length'].includes(name)).toSorted();
+      const named = (from: Headers): readonly string[] =>
+        [...from.keys()].filter((name) => !['date', 'content-length'].includes(name)).toSorted();
       expect(named(headers)).toEqual(named(page));
       expect(headers.get('content-security-policy')).toContain("default-src 'none'");
     }
@@ -130,7 +188,11 @@ describe('a file’s address', () => {
     // A picture that a page shows, and programs.
     for (const accept of ['image/avif,image/webp,*/*;q=0.8', '*/*', 'application/json']) {
       const answer = await forum.guest.get(dead, { accept });
-      expect([answer.status, answer.body.code, answer.headers.get('cache-control')]).toEqual([404, 'not_found', 'no-store']);
+      expect([answer.status, answer.body.code, answer.headers.get('cache-control')]).toEqual([
+        404,
+        'not_found',
+        'no-store',
+      ]);
     }
   });
 

@@ -6,16 +6,28 @@ const forum = useForum();
 test('all choices of how pages look are on one page, for guests too', async () => {
   const guest = forum.app.client();
   const before = await guest.get('/settings/appearance');
-  expect([before.status, before.text.match(/ checked/g)?.length, before.text.includes('/settings/security')]).toEqual([200, 4, false]);
-  const saved = await guest.submit('/appearance', { scheme: 'dark', contrast: 'more', density: 'compact', text: 'larger', return_to: '/settings/appearance' });
+  expect([before.status, before.text.match(/ checked/g)?.length, before.text.includes('/settings/security')]).toEqual([
+    200,
+    4,
+    false,
+  ]);
+  const saved = await guest.submit('/appearance', {
+    scheme: 'dark',
+    contrast: 'more',
+    density: 'compact',
+    text: 'larger',
+    return_to: '/settings/appearance',
+  });
   expect([saved.status, saved.headers.get('location')]).toEqual([303, '/settings/appearance']);
   const { text } = await guest.get('/settings/appearance');
   expect(text).toContain('data-scheme="dark" data-contrast="more" data-density="compact" data-text="larger"');
-  expect([...text.matchAll(/name="(\w+)" value="(\w+)" checked/g)].map(([, name, value]) => `${name} ${value}`)).toEqual([
-    'scheme dark', 'contrast more', 'density compact', 'text larger',
-  ]);
+  expect(
+    [...text.matchAll(/name="(\w+)" value="(\w+)" checked/g)].map(([, name, value]) => `${name} ${value}`),
+  ).toEqual(['scheme dark', 'contrast more', 'density compact', 'text larger']);
   await guest.submit('/appearance', { scheme: 'system', contrast: 'system', density: 'usual', text: 'usual' });
-  expect((await guest.get('/settings/appearance')).text).toContain('data-scheme="" data-contrast="" data-density="" data-text=""');
+  expect((await guest.get('/settings/appearance')).text).toContain(
+    'data-scheme="" data-contrast="" data-density="" data-text=""',
+  );
 });
 
 test('the page is among the settings of members', async () => {

@@ -48,8 +48,13 @@ describe('files for browsers', () => {
   });
   it('are not found under another hash, outside their tree, or without a hash for themes', async () => {
     const wrong = [
-      '/assets/t/default@AAAAAAAAAA/css/style.css', '/assets/t/default/css/style.css', '/assets/p/web@x/../plugin.ts',
-      '/assets/p/web/..%2fplugin.ts', '/assets/p/web/boot.ts', '/assets/x/y/z', '/assets/',
+      '/assets/t/default@AAAAAAAAAA/css/style.css',
+      '/assets/t/default/css/style.css',
+      '/assets/p/web@x/../plugin.ts',
+      '/assets/p/web/..%2fplugin.ts',
+      '/assets/p/web/boot.ts',
+      '/assets/x/y/z',
+      '/assets/',
     ];
     for (const path of wrong) {
       expect((await app.client().get(path)).status, path).toBe(404);
@@ -65,7 +70,10 @@ describe('building', () => {
   it('is done once: a later start reads what is there', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'assets-'));
     writeFileSync(join(folder, 'x.ts'), 'export const x: number = 1;');
-    const sources = [{ path: 'x.ts', file: join(folder, 'x.ts'), module: true }, { path: 'a.css', text: 'a { color: red; }\n' }];
+    const sources = [
+      { path: 'x.ts', file: join(folder, 'x.ts'), module: true },
+      { path: 'a.css', text: 'a { color: red; }\n' },
+    ];
     const cache = join(folder, 'tree@1');
     const [module, sheet] = await build(sources, cache);
     expect(module?.path).toBe('x.js');
@@ -78,13 +86,19 @@ describe('building', () => {
   it('of a module that does not compile fails with its name', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'assets-'));
     writeFileSync(join(folder, 'bad.ts'), 'export const = 1;');
-    await expect(build([{ path: 'bad.ts', file: join(folder, 'bad.ts'), module: true }], join(folder, 'tree@1'))).rejects.toThrow(/bad\.ts/);
+    await expect(
+      build([{ path: 'bad.ts', file: join(folder, 'bad.ts'), module: true }], join(folder, 'tree@1')),
+    ).rejects.toThrow(/bad\.ts/);
   });
   it('leaves the generation before, and what another process on the same folder may be making', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'assets-'));
     const ages = { 'tree@1': 72, 'tree@2': 48, 'tree@3': 24, 'tree@4': 0.5, 'tree@5.77.new': 0, 'tree@6': 0 };
     for (const name of Object.keys(ages)) mkdirSync(join(folder, name));
-    await sweep(folder, new Set(['tree@6']), Object.entries(ages).map(([name, hours]) => ({ name, time: Date.now() - hours * 3_600_000 })));
+    await sweep(
+      folder,
+      new Set(['tree@6']),
+      Object.entries(ages).map(([name, hours]) => ({ name, time: Date.now() - hours * 3_600_000 })),
+    );
     expect(readdirSync(folder).sort()).toEqual(['tree@3', 'tree@4', 'tree@5.77.new', 'tree@6']);
   });
 });

@@ -8,13 +8,25 @@ const texts = { secretSet: 'set', problem: 'Look at the fields' };
 describe('a form’s text', () => {
   it('may hold objects and lists', () => {
     expect(parseForm('a[b]=1&a[c]=2&tags[]=x&tags[]=y&r=1&r=2&items[1][n]=b&items[0][n]=a')).toEqual({
-      a: { b: '1', c: '2' }, tags: ['x', 'y'], r: ['1', '2'], items: [{ n: 'a' }, { n: 'b' }],
+      a: { b: '1', c: '2' },
+      tags: ['x', 'y'],
+      r: ['1', '2'],
+      items: [{ n: 'a' }, { n: 'b' }],
     });
   });
-  it('keeps dots in names, as settings have them', () => expect(parseForm('site.name=x')).toEqual({ 'site.name': 'x' }));
+  it('keeps dots in names, as settings have them', () =>
+    expect(parseForm('site.name=x')).toEqual({ 'site.name': 'x' }));
   it('can say that a list is empty', () => expect(parseForm('tags[]=&r=&r=1')).toEqual({ tags: [], r: ['1'] }));
   it('cannot reach what all objects share', () => {
-    for (const key of ['__proto__[x]', 'a[constructor]', 'prototype', '%5F_proto__', 'a[b][__proto__]', 'a%5Bconstructor%5D[prototype]']) expect(() => parseForm(`${key}=1`)).toThrow(/not a field name/);
+    for (const key of [
+      '__proto__[x]',
+      'a[constructor]',
+      'prototype',
+      '%5F_proto__',
+      'a[b][__proto__]',
+      'a%5Bconstructor%5D[prototype]',
+    ])
+      expect(() => parseForm(`${key}=1`)).toThrow(/not a field name/);
   });
   it('has a limit in depth and in number', () => {
     expect(() => parseForm('a[b][c][d][e][f]=1')).toThrow(/not a field name/);
@@ -38,17 +50,31 @@ describe('a form made from a schema', () => {
     key: Type.String({ 'x-secret': true, 'x-group': 'security' }),
     rules: Type.Object({}),
   });
-  const model = formModel(schema, { key: 'very secret', open: true, proxies: ['10.0.0.0/8'] }, [{ field: 'proxies.0', message: 'is no address' }], texts);
+  const model = formModel(
+    schema,
+    { key: 'very secret', open: true, proxies: ['10.0.0.0/8'] },
+    [{ field: 'proxies.0', message: 'is no address' }],
+    texts,
+  );
   const field = (name: string) => model.groups.flatMap(({ fields }) => fields).find((own) => own.name === name);
 
   it('chooses what each value is written into', () => {
     const kinds = model.groups.flatMap(({ fields }) => fields).map(({ name, kind }) => [name, kind]);
     expect(Object.fromEntries(kinds)).toMatchObject({
-      'site.name': 'input', about: 'textarea', sender: 'input', page_size: 'input', open: 'switch', few: 'choices', many: 'select', proxies: 'list', rules: 'textarea',
+      'site.name': 'input',
+      about: 'textarea',
+      sender: 'input',
+      page_size: 'input',
+      open: 'switch',
+      few: 'choices',
+      many: 'select',
+      proxies: 'list',
+      rules: 'textarea',
     });
   });
   it('names a field that has no title by its key', () => expect(field('page_size')?.label).toBe('Page size'));
-  it('shows defaults and keeps a lower limit of zero', () => expect(field('page_size')).toMatchObject({ value: 20, hasMin: true, min: 0, step: 1 }));
+  it('shows defaults and keeps a lower limit of zero', () =>
+    expect(field('page_size')).toMatchObject({ value: 20, hasMin: true, min: 0, step: 1 }));
   it('gives browsers only patterns that they can read', () => {
     expect([field('sender')?.['pattern'], field('word')?.['pattern']]).toEqual(['^[a-z]+@[a-z]+$', undefined]);
   });
@@ -56,7 +82,11 @@ describe('a form made from a schema', () => {
     expect(JSON.stringify(model)).not.toContain('very secret');
     expect(field('key')).toMatchObject({ type: 'password', value: '', help: 'set' });
   });
-  it('puts fields of a group together', () => expect(model.groups.map(({ title, fields }) => [title, fields.length])).toEqual([[undefined, 9], ['Security', 2]]));
+  it('puts fields of a group together', () =>
+    expect(model.groups.map(({ title, fields }) => [title, fields.length])).toEqual([
+      [undefined, 9],
+      ['Security', 2],
+    ]));
   it('lays a problem inside a list at the list’s door', () => {
     expect(field('proxies')?.['problem']).toBe('is no address');
     expect(model).toMatchObject({ message: 'Look at the fields', problems: [{ field: 'proxies', label: 'Proxies' }] });

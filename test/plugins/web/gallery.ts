@@ -2,8 +2,23 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Cache, definePermission, definePlugin, HttpError, Type } from '#core';
 import {
-  defineSlot, fill, html, navigation, negotiated, pagerOf, pages, pageWatchers, redirect, SafeHtml, sidebarSections, slotFillings, view, Web,
-  type PageHead, type Retry, type View,
+  defineSlot,
+  fill,
+  html,
+  navigation,
+  negotiated,
+  pagerOf,
+  pages,
+  pageWatchers,
+  redirect,
+  SafeHtml,
+  sidebarSections,
+  slotFillings,
+  view,
+  Web,
+  type PageHead,
+  type Retry,
+  type View,
 } from '#plugins/web';
 import sample from './gallery/sample.json' with { type: 'json' };
 
@@ -20,26 +35,52 @@ export interface GalleryLog {
 
 const { categories, titles, replies, ages } = sample;
 const people = sample.people.map((username) => ({ username, avatar_url: null }));
-const minutesAgo = (minutes: number): string => new Date(Date.parse('2026-01-15T12:00:00Z') - minutes * 60_000).toISOString();
+const minutesAgo = (minutes: number): string =>
+  new Date(Date.parse('2026-01-15T12:00:00Z') - minutes * 60_000).toISOString();
 const card = (title: string, index: number): object => ({
-  number: index + 1, title, url: `/d/${index + 1}-x`, author: people[index % people.length], category: categories[index % categories.length],
-  tags: index % 3 === 1 ? sample.tags : [], reply_count: replies[index], created_at: minutesAgo(90_000), last_post_at: minutesAgo(ages[index] ?? 5),
-  is_pinned: index === 0, is_locked: index === 7, unread: index === 1 || index === 3,
+  number: index + 1,
+  title,
+  url: `/d/${index + 1}-x`,
+  author: people[index % people.length],
+  category: categories[index % categories.length],
+  tags: index % 3 === 1 ? sample.tags : [],
+  reply_count: replies[index],
+  created_at: minutesAgo(90_000),
+  last_post_at: minutesAgo(ages[index] ?? 5),
+  is_pinned: index === 0,
+  is_locked: index === 7,
+  unread: index === 1 || index === 3,
 });
-const postHtml = [1, 2, 3].map((number) => readFileSync(join(import.meta.dirname, `gallery/posts/${number}.html`), 'utf8').trim());
+const postHtml = [1, 2, 3].map((number) =>
+  readFileSync(join(import.meta.dirname, `gallery/posts/${number}.html`), 'utf8').trim(),
+);
 const post = (content: string, index: number): object => ({
-  number: index + 1, url: `/d/2/${index + 1}`, html: new SafeHtml(content), by_author: index === 0,
+  number: index + 1,
+  url: `/d/2/${index + 1}`,
+  html: new SafeHtml(content),
+  by_author: index === 0,
   author: { ...people[[3, 1, 2][index] ?? 0], group: index === 2 ? 'Moderator' : undefined },
-  created_at: minutesAgo(5000 - index * 700), edited_at: index === 1 ? minutesAgo(3000) : undefined, is_deleted: false,
-  actions: { reply: `/d/2?reply=${index + 1}`, more: true, quote: `/d/2?quote=${index + 1}`, edit: '/edit', report: '/report', delete: '/delete' },
+  created_at: minutesAgo(5000 - index * 700),
+  edited_at: index === 1 ? minutesAgo(3000) : undefined,
+  is_deleted: false,
+  actions: {
+    reply: `/d/2?reply=${index + 1}`,
+    more: true,
+    quote: `/d/2?quote=${index + 1}`,
+    edit: '/edit',
+    report: '/report',
+    delete: '/delete',
+  },
 });
 const head = (name: string, title: string, more: Partial<PageHead> = {}): PageHead => ({ name, title, ...more });
 
 /** A plugin whose pages show every shared piece of the theme, with views and texts of its own. */
 export const createGallery = (log: GalleryLog = { batches: [], seen: [] }) =>
   definePlugin({
-    id: 'gallery', folder: join(import.meta.dirname, 'gallery'),
-    needs: { Web, Cache }, permissions: [restricted],
+    id: 'gallery',
+    folder: join(import.meta.dirname, 'gallery'),
+    needs: { Web, Cache },
+    permissions: [restricted],
     setup({ Web: web, Cache: cache }, plugin) {
       plugin.extend(navigation, { area: 'main', label: 'Discussions', href: '/', icon: 'discussions' });
       plugin.extend(navigation, { area: 'main', label: 'Categories', href: '/categories', icon: 'categories' });
@@ -48,59 +89,121 @@ export const createGallery = (log: GalleryLog = { batches: [], seen: [] }) =>
       plugin.extend(navigation, { area: 'footer', label: 'House rules', href: '/rules' });
       plugin.extend(sidebarSections, {
         title: 'Categories',
-        items: async () => categories.map(({ name, slug, hue, discussion_count: count }) => ({ label: name, href: `/c/${slug}`, hue, count })),
+        items: async () =>
+          categories.map(({ name, slug, hue, discussion_count: count }) => ({
+            label: name,
+            href: `/c/${slug}`,
+            hue,
+            count,
+          })),
       });
-      plugin.extend(slotFillings, fill(cardEnd, (contexts) => {
-        log.batches.push(contexts.length);
-        return contexts.map(({ number }) => (number === 2 ? html`<span>solved</span>` : undefined));
-      }));
-      const like = (number: number): SafeHtml => html`<button class="button small" aria-pressed="false">♥ ${number}<span class="hidden"> likes</span></button>`;
-      plugin.extend(slotFillings, fill(postEnd, (contexts) => contexts.map(({ number }) => like(number))));
-      plugin.extend(slotFillings, fill(rail, () => [html`<section><h2>Online now</h2><p>42 members, 310 guests</p></section>`]));
+      plugin.extend(
+        slotFillings,
+        fill(cardEnd, (contexts) => {
+          log.batches.push(contexts.length);
+          return contexts.map(({ number }) => (number === 2 ? html`<span>solved</span>` : undefined));
+        }),
+      );
+      const like = (number: number): SafeHtml =>
+        html`<button class="button small" aria-pressed="false">♥ ${number}<span class="hidden"> likes</span></button>`;
+      plugin.extend(
+        slotFillings,
+        fill(postEnd, (contexts) => contexts.map(({ number }) => like(number))),
+      );
+      plugin.extend(
+        slotFillings,
+        fill(rail, () => [
+          html`<section>
+            <h2>Online now</h2>
+            <p>42 members, 310 guests</p>
+          </section>`,
+        ]),
+      );
       plugin.extend(pageWatchers, { seen: ({ path }) => void log.seen.push(path) });
 
-      const sorts = ['Latest', 'Newest', 'Most replied', 'Most viewed', 'Oldest'].map((label, index) => ({ label, href: `/?sort=${index}`, current: index === 0 }));
+      const sorts = ['Latest', 'Newest', 'Most replied', 'Most viewed', 'Oldest'].map((label, index) => ({
+        label,
+        href: `/?sort=${index}`,
+        current: index === 0,
+      }));
       const Query = Type.Object({ sort: Type.Optional(Type.String()), page: Type.Optional(Type.Integer()) });
       const feeds = [{ title: 'RSS', href: '/feed/rss', type: 'application/rss+xml' }];
-      plugin.route(pages, { method: 'get', path: '/', can: 'public', query: Query, keep: () => ['gallery'] })(({ query }) => {
-        const pager = pagerOf(query.page ?? 3, 12, (page) => `/?page=${page}`);
-        const about = head('home', 'Test forum', { canonical: '/', description: 'A place for boats', feeds });
-        return view('@gallery/home', about, { discussions: titles.map(card), sorts, sort: query.sort, pager });
-      });
-      plugin.route(pages, { method: 'get', path: '/empty', can: 'public' })(() => view('@gallery/home', head('home', 'Empty'), { discussions: [], sorts }));
-      plugin.route(pages, { method: 'get', path: '/categories', can: 'public' })(() => view('@gallery/categories', head('categories', 'Categories'), { categories }));
+      plugin.route(pages, { method: 'get', path: '/', can: 'public', query: Query, keep: () => ['gallery'] })(
+        ({ query }) => {
+          const pager = pagerOf(query.page ?? 3, 12, (page) => `/?page=${page}`);
+          const about = head('home', 'Test forum', { canonical: '/', description: 'A place for boats', feeds });
+          return view('@gallery/home', about, { discussions: titles.map(card), sorts, sort: query.sort, pager });
+        },
+      );
+      plugin.route(pages, { method: 'get', path: '/empty', can: 'public' })(() =>
+        view('@gallery/home', head('home', 'Empty'), { discussions: [], sorts }),
+      );
+      plugin.route(pages, { method: 'get', path: '/categories', can: 'public' })(() =>
+        view('@gallery/categories', head('categories', 'Categories'), { categories }),
+      );
       plugin.route(pages, { method: 'get', path: '/d', can: 'public' })(() => {
         const data = { '@type': 'DiscussionForumPosting', headline: '</script><b>' };
         const posts = [...postHtml.map(post), { number: 4, is_deleted: true }];
-        return view('@gallery/discussion', head('discussion', titles[1] ?? '', { canonical: '/d/2-going', data }), { title: titles[1], category: categories[1], tags: sample.tags, posts });
+        return view('@gallery/discussion', head('discussion', titles[1] ?? '', { canonical: '/d/2-going', data }), {
+          title: titles[1],
+          category: categories[1],
+          tags: sample.tags,
+          posts,
+        });
       });
       const pieces = (retry?: Retry): View => {
         const typed = { values: retry?.body ?? {}, message: retry?.message, problems: retry?.problems };
         const { stats, confirm } = sample;
         const someone = { ...sample.member, joined_at: minutesAgo(900_000) };
-        return view('@gallery/pieces', head('pieces', 'Pieces'), { ...typed, stats, confirm, table, form: web.form(schema, {}), member: someone });
+        return view('@gallery/pieces', head('pieces', 'Pieces'), {
+          ...typed,
+          stats,
+          confirm,
+          table,
+          form: web.form(schema, {}),
+          member: someone,
+        });
       };
       plugin.route(pages, { method: 'get', path: '/pieces', can: 'public' })(() => pieces());
-      const Piece = Type.Object({ title: Type.String({ minLength: 3 }), list: Type.Optional(Type.Array(Type.Object({ name: Type.String() }))) });
-      plugin.route(pages, { method: 'post', path: '/pieces', can: 'public', body: Piece, options: { again: pieces } })(({ body }) =>
-        negotiated(redirect('/pieces', { notice: `Saved ${body.title}` }), { success: true, body }));
-      const again = ({ params, body, message }: Retry): View => view('@gallery/login', head('auth', 'Again'), { ...params, text: body['text'], message });
-      plugin.route(pages, { method: 'post', path: '/members/:name', can: 'public', options: { login: true, again } })(() => redirect('/'));
-      plugin.route(pages, { method: 'get', path: '/login', can: 'public' })(() => view('@gallery/login', head('auth', 'Log in', { hidden: true }), {}));
-      plugin.route(pages, { method: 'get', path: '/settings', can: 'public', options: { login: true } })(() => view('@gallery/login', head('auth', 'Settings'), {}));
-      plugin.route(pages, { method: 'get', path: '/closed', can: restricted })(() => view('@gallery/login', head('auth', 'Closed'), {}));
+      const Piece = Type.Object({
+        title: Type.String({ minLength: 3 }),
+        list: Type.Optional(Type.Array(Type.Object({ name: Type.String() }))),
+      });
+      plugin.route(pages, { method: 'post', path: '/pieces', can: 'public', body: Piece, options: { again: pieces } })(
+        ({ body }) => negotiated(redirect('/pieces', { notice: `Saved ${body.title}` }), { success: true, body }),
+      );
+      const again = ({ params, body, message }: Retry): View =>
+        view('@gallery/login', head('auth', 'Again'), { ...params, text: body['text'], message });
+      plugin.route(pages, { method: 'post', path: '/members/:name', can: 'public', options: { login: true, again } })(
+        () => redirect('/'),
+      );
+      plugin.route(pages, { method: 'get', path: '/login', can: 'public' })(() =>
+        view('@gallery/login', head('auth', 'Log in', { hidden: true }), {}),
+      );
+      plugin.route(pages, { method: 'get', path: '/settings', can: 'public', options: { login: true } })(() =>
+        view('@gallery/login', head('auth', 'Settings'), {}),
+      );
+      plugin.route(pages, { method: 'get', path: '/closed', can: restricted })(() =>
+        view('@gallery/login', head('auth', 'Closed'), {}),
+      );
       plugin.route(pages, { method: 'get', path: '/broken', can: 'public' })(() => {
         throw new Error('secret detail');
       });
       plugin.route(pages, { method: 'get', path: '/slow-down', can: 'public' })(() => {
         throw new HttpError(429, 'Too many tries', { headers: { 'Retry-After': '30' } });
       });
-      plugin.route(pages, { method: 'post', path: '/purge', can: 'public' })(async () => (await cache.purge('gallery'), redirect('/')));
+      plugin.route(pages, { method: 'post', path: '/purge', can: 'public' })(
+        async () => (await cache.purge('gallery'), redirect('/')),
+      );
     },
   });
 
 const columns = [{ label: 'When' }, { label: 'Event' }, { label: 'Status', numeric: true }];
-const table = { caption: 'Deliveries', columns, rows: sample.rows.map((cells) => ({ cells: cells.map((text, index) => ({ text, ...columns[index] })) })) };
+const table = {
+  caption: 'Deliveries',
+  columns,
+  rows: sample.rows.map((cells) => ({ cells: cells.map((text, index) => ({ text, ...columns[index] })) })),
+};
 const order = [Type.Literal('latest', { title: 'Latest first' }), Type.Literal('oldest', { title: 'Oldest first' })];
 const schema = Type.Object({
   'site.name': Type.String({ title: 'Name', maxLength: 60, default: 'Parley' }),

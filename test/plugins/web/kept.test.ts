@@ -18,7 +18,9 @@ const raw = (path: string, headers: Record<string, string> = {}, method = 'GET')
   new Promise((resolve, reject) => {
     const sent = request(app.url + path, { method, headers }, (res) => {
       const chunks: Buffer[] = [];
-      res.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => resolve({ status: res.statusCode ?? 0, headers: res.headers, body: Buffer.concat(chunks) }));
+      res
+        .on('data', (chunk: Buffer) => chunks.push(chunk))
+        .on('end', () => resolve({ status: res.statusCode ?? 0, headers: res.headers, body: Buffer.concat(chunks) }));
     });
     sent.on('error', reject).end();
   });
@@ -46,7 +48,11 @@ describe('a guest’s page that was kept', () => {
   });
 
   it('carries each visitor’s own forgery token, and gives a newcomer one', async () => {
-    const [known, other, fresh] = [await raw('/', { cookie }), await raw('/', { cookie: 'visitor=xyz' }), await raw('/')];
+    const [known, other, fresh] = [
+      await raw('/', { cookie }),
+      await raw('/', { cookie: 'visitor=xyz' }),
+      await raw('/'),
+    ];
     const token = ({ body }: Raw): string | undefined => /csrf-token" content="([^"]+)"/.exec(body.toString())?.[1];
     expect(renderings()).toBe(0);
     expect(new Set([token(known), token(other), token(fresh)]).size).toBe(3);
@@ -94,7 +100,9 @@ describe('a guest’s page that was kept', () => {
   });
 
   it('has a copy for each look, and none for made-up addresses', async () => {
-    expect((await raw('/', { cookie: `${cookie}; appearance=dark...` })).body.toString()).toContain('data-scheme="dark"');
+    expect((await raw('/', { cookie: `${cookie}; appearance=dark...` })).body.toString()).toContain(
+      'data-scheme="dark"',
+    );
     expect((await raw('/', { cookie })).body.toString()).toContain('data-scheme=""');
     app.log.batches.length = 0;
     await raw('/?utm=1', { cookie });

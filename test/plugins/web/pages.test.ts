@@ -18,8 +18,12 @@ describe('every page', () => {
     expect(status).toBe(200);
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
     const parts = [
-      '<html lang="en" dir="ltr"', '<title>Test forum</title>', '<link rel="canonical" href="http://forum.test/">', 'property="og:title"',
-      '<link rel="alternate" type="application/rss+xml" title="RSS" href="/feed/rss">', '<main id="main" tabindex="-1">',
+      '<html lang="en" dir="ltr"',
+      '<title>Test forum</title>',
+      '<link rel="canonical" href="http://forum.test/">',
+      'property="og:title"',
+      '<link rel="alternate" type="application/rss+xml" title="RSS" href="/feed/rss">',
+      '<main id="main" tabindex="-1">',
     ];
     for (const part of parts) expect(text).toContain(part);
     expect(text).toMatch(/<meta name="csrf-token" content="[\w-]{20,}">/);
@@ -30,11 +34,20 @@ describe('every page', () => {
     const [first, second] = [await guest.get('/d'), await guest.get('/d')];
     const policy = first.headers.get('content-security-policy') ?? '';
     expect(policy).toMatch(/^default-src 'none';script-src 'nonce-[\w+/]{22}==' 'strict-dynamic';style-src 'self';/);
-    const parts = ["require-trusted-types-for 'script'", 'trusted-types forum-html;', 'upgrade-insecure-requests', "frame-ancestors 'self'", "base-uri 'none'"];
+    const parts = [
+      "require-trusted-types-for 'script'",
+      'trusted-types forum-html;',
+      'upgrade-insecure-requests',
+      "frame-ancestors 'self'",
+      "base-uri 'none'",
+    ];
     for (const part of parts) expect(policy).toContain(part);
     expect(Object.fromEntries(first.headers)).toMatchObject({
-      'x-content-type-options': 'nosniff', 'x-frame-options': 'SAMEORIGIN', 'referrer-policy': 'strict-origin-when-cross-origin',
-      'x-xss-protection': '0', 'cross-origin-opener-policy': 'same-origin',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'SAMEORIGIN',
+      'referrer-policy': 'strict-origin-when-cross-origin',
+      'x-xss-protection': '0',
+      'cross-origin-opener-policy': 'same-origin',
     });
     expect(first.headers.get('strict-transport-security')).toBeNull();
     expect(first.headers.get('x-request-id')).not.toBe(second.headers.get('x-request-id'));
@@ -54,7 +67,9 @@ describe('every page', () => {
     const { text } = await guest.get('/?sort=x');
     expect(app.log.batches).toEqual([8]);
     expect(text).toContain('<span>solved</span>');
-    expect(text).toContain('<aside class="rail" aria-label="Beside the page"><section><h2>From the view</h2><p>Sort: x</p></section><section><h2>Online now</h2>');
+    expect(text).toContain(
+      '<aside class="rail" aria-label="Beside the page"><section><h2>From the view</h2><p>Sort: x</p></section><section><h2>Online now</h2>',
+    );
     expect(text).toContain('href="/c/engines"');
     expect(text).not.toMatch(/<!--s/);
   });
@@ -105,16 +120,32 @@ describe('a form', () => {
   it('answers programs with JSON, whichever way it was sent', async () => {
     const client = app.client({ accept: 'application/json' });
     await client.csrf('/pieces');
-    expect((await client.post('/pieces', { title: 'Hello', list: [{ name: 'a' }] })).body).toEqual({ success: true, body: { title: 'Hello', list: [{ name: 'a' }] } });
-    expect((await client.post('/pieces', { title: 'a' })).body).toMatchObject({ success: false, code: 'validation_failed', details: [{ field: 'title' }] });
-    expect((await client.post('/pieces', { title: 'abc' }, { 'x-csrf-token': 'x' })).body).toMatchObject({ success: false, code: 'csrf_failed' });
+    expect((await client.post('/pieces', { title: 'Hello', list: [{ name: 'a' }] })).body).toEqual({
+      success: true,
+      body: { title: 'Hello', list: [{ name: 'a' }] },
+    });
+    expect((await client.post('/pieces', { title: 'a' })).body).toMatchObject({
+      success: false,
+      code: 'validation_failed',
+      details: [{ field: 'title' }],
+    });
+    expect((await client.post('/pieces', { title: 'abc' }, { 'x-csrf-token': 'x' })).body).toMatchObject({
+      success: false,
+      code: 'csrf_failed',
+    });
   });
 
   it('refuses what is too large, of another kind or broken', async () => {
     const client = app.client({ accept: 'application/json' });
     const token = await client.csrf('/pieces');
-    const headers = (type: string) => ({ accept: 'application/json', 'content-type': type, 'x-csrf-token': token, cookie: 'visitor=fresh' });
-    const send = async (type: string, body: string) => (await fetch(`${app.url}/pieces`, { method: 'POST', body, headers: headers(type) })).status;
+    const headers = (type: string) => ({
+      accept: 'application/json',
+      'content-type': type,
+      'x-csrf-token': token,
+      cookie: 'visitor=fresh',
+    });
+    const send = async (type: string, body: string) =>
+      (await fetch(`${app.url}/pieces`, { method: 'POST', body, headers: headers(type) })).status;
     expect(await send('application/json', JSON.stringify({ title: 'x'.repeat(1024 * 1024) }))).toBe(413);
     expect(await send('text/csv', 'title')).toBe(415);
     expect(await send('application/json', '{"title"')).toBe(400);
@@ -125,7 +156,10 @@ describe('what only members may open', () => {
   it('sends guests to log in and back', async () => {
     const { status, headers } = await guest.get('/settings?tab=1');
     expect([status, headers.get('location')]).toEqual([303, '/login?return_to=%2Fsettings%3Ftab%3D1']);
-    expect((await guest.get('/settings', { accept: 'application/json' })).body).toMatchObject({ success: false, code: 'login_needed' });
+    expect((await guest.get('/settings', { accept: 'application/json' })).body).toMatchObject({
+      success: false,
+      code: 'login_needed',
+    });
     expect((await app.client(member).get('/settings')).status).toBe(200);
   });
   it('keeps the text of whose session ended', async () => {
@@ -149,7 +183,11 @@ describe('when something is wrong', () => {
     expect(status).toBe(404);
     expect(text).toContain('Nothing is here');
     expect(text).not.toContain('"><script>');
-    expect((await guest.get('/nowhere', { accept: 'application/json' })).body).toMatchObject({ success: false, code: 'not_found', request_id: expect.any(String) });
+    expect((await guest.get('/nowhere', { accept: 'application/json' })).body).toMatchObject({
+      success: false,
+      code: 'not_found',
+      request_id: expect.any(String),
+    });
   });
   it('a fault of ours tells nothing of the inside, and is logged', async () => {
     const { status, text } = await guest.get('/broken');
@@ -168,11 +206,15 @@ describe('the colours', () => {
   it('are chosen without script, and only from what there is', async () => {
     const client = app.client();
     await client.get('/d');
-    expect((await client.submit('/appearance', { scheme: 'dark', return_to: '/d' })).headers.get('location')).toBe('/d');
+    expect((await client.submit('/appearance', { scheme: 'dark', return_to: '/d' })).headers.get('location')).toBe(
+      '/d',
+    );
     const dark = await client.get('/d');
     expect(dark.text).toContain('data-scheme="dark"');
     expect(dark.text).toContain('<meta name="theme-color" content="#0f1014">');
-    await client.submit('/appearance', { scheme: '"><script>', return_to: '//evil.example' }).then(({ headers }) => expect(headers.get('location')).toBe('/'));
+    await client
+      .submit('/appearance', { scheme: '"><script>', return_to: '//evil.example' })
+      .then(({ headers }) => expect(headers.get('location')).toBe('/'));
     expect((await client.get('/d')).text).toContain('data-scheme=""');
   });
 });

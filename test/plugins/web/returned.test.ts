@@ -5,7 +5,11 @@ import { useForum, type Name } from '../discussions/forum.ts';
 
 const forum = useForum();
 const PAGES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  '/admin/users/save': {}, '/admin/users/end-sessions': {}, '/admin/settings/save': { _group: 'security' }, '/admin/webhooks/save': {}, '/admin/categories/save': {},
+  '/admin/users/save': {},
+  '/admin/users/end-sessions': {},
+  '/admin/settings/save': { _group: 'security' },
+  '/admin/webhooks/save': {},
+  '/admin/categories/save': {},
   '/admin/reactions/save': {},
 };
 
@@ -13,10 +17,18 @@ test('a form of staff that is refused shows nobody else the page it stands on', 
   for (const [path, form] of Object.entries(PAGES)) {
     for (const name of ['bob', 'mia', 'bad'] satisfies Name[]) {
       const answer = await forum.as[name].submit(path, { ...form, id: forum.ids.root });
-      expect([path, answer.status, /@forum\.test|<form[^>]*action="\/admin|name="login\./.test(answer.text)]).toEqual([path, 403, false]);
+      expect([path, answer.status, /@forum\.test|<form[^>]*action="\/admin|name="login\./.test(answer.text)]).toEqual([
+        path,
+        403,
+        false,
+      ]);
     }
     const answer = await forum.guest.submit(path, { ...form, id: forum.ids.root });
-    expect([path, answer.status, /@forum\.test|<form[^>]*action="\/admin|name="login\./.test(answer.text)]).toEqual([path, 401, false]);
+    expect([path, answer.status, /@forum\.test|<form[^>]*action="\/admin|name="login\./.test(answer.text)]).toEqual([
+      path,
+      401,
+      false,
+    ]);
   }
 });
 
@@ -32,22 +44,30 @@ test('moderators’ notes on a report are not for who made it, who knows its id'
   await forum.as.mia.submit(`/mod/reports/${id}/notes`, { content: 'Between us' });
   await forum.as.mia.submit(`/mod/reports/${id}/claim`);
   for (const path of ['', '/notes', '/claim']) {
-    for (const client of [forum.as.bob, forum.guest]) expect((await client.submit(`/mod/reports/${id}${path}`)).text).not.toMatch(/Between us|mia/);
+    for (const client of [forum.as.bob, forum.guest])
+      expect((await client.submit(`/mod/reports/${id}${path}`)).text).not.toMatch(/Between us|mia/);
   }
 });
 
 test('who was logged in a moment ago gets back what they typed', async () => {
-  const account = await forum.app.app.service(Accounts).create({ username: 'late', email: 'late@forum.test', password: 'Plain-Sailing-42' });
+  const account = await forum.app.app
+    .service(Accounts)
+    .create({ username: 'late', email: 'late@forum.test', password: 'Plain-Sailing-42' });
   const client = forum.app.client();
   await client.login('late', 'Plain-Sailing-42');
   await forum.app.app.service(Accounts).endSessions(account.id);
-  const answer = await client.submit('/new', { title: 'Not lost', content: 'All that I wrote', category_id: 'general' });
+  const answer = await client.submit('/new', {
+    title: 'Not lost',
+    content: 'All that I wrote',
+    category_id: 'general',
+  });
   expect(answer.status).toBe(401);
   expect(answer.text).toContain('All that I wrote');
 });
 
 test('a button that was pressed on too old a page says so, and leads back there', async () => {
-  const pressed = (referer: string) => forum.as.bob.request('POST', '/notifications/read', { form: { _csrf: 'wrong' }, headers: { referer } });
+  const pressed = (referer: string) =>
+    forum.as.bob.request('POST', '/notifications/read', { form: { _csrf: 'wrong' }, headers: { referer } });
   const answer = await pressed('http://forum.test/notifications');
   expect([answer.status, answer.text.includes('Your group')]).toEqual([403, false]);
   expect(answer.text).toMatch(/<h1>Please do that again<\/h1>[^]*href="\/notifications">Back to the page/);
@@ -55,7 +75,10 @@ test('a button that was pressed on too old a page says so, and leads back there'
 });
 
 test('colours chosen on a page that answered a form lead back to the page of that form', async () => {
-  const answer = await forum.as.bob.request('POST', '/settings/profile', { form: { _csrf: 'wrong', bio: 'x' }, headers: { referer: 'http://forum.test/settings' } });
+  const answer = await forum.as.bob.request('POST', '/settings/profile', {
+    form: { _csrf: 'wrong', bio: 'x' },
+    headers: { referer: 'http://forum.test/settings' },
+  });
   expect(answer.text).toMatch(/action="\/appearance"[^]*name="return_to" value="\/settings"/);
 });
 
@@ -65,17 +88,30 @@ const BUTTONS = /^(id|.*_id|key|listener|action|level|reaction|return_to|preview
 const PRESSED = ['/d/:address/moderate'];
 
 test('every form in which something is typed or chosen has a way to come back with it', () => {
-  const fieldsOf = ({ body }: RouteInfo): readonly string[] => Object.keys((body as { properties?: object } | undefined)?.properties ?? {});
+  const fieldsOf = ({ body }: RouteInfo): readonly string[] =>
+    Object.keys((body as { properties?: object } | undefined)?.properties ?? {});
   const typed = (route: RouteInfo): boolean => fieldsOf(route).some((name) => !BUTTONS.test(name));
-  const lost = forum.app.app.service(Routes).list().filter((route) => route.surface.id === 'pages' && route.method === 'post' && typed(route) && !route.options['again']);
+  const lost = forum.app.app
+    .service(Routes)
+    .list()
+    .filter(
+      (route) => route.surface.id === 'pages' && route.method === 'post' && typed(route) && !route.options['again'],
+    );
   expect(lost.map(({ path }) => path).filter((path) => !PRESSED.includes(path))).toEqual([]);
 });
 
 test('choices of notifications come back as they were made', async () => {
-  const { status, text } = await forum.as.bob.submit('/settings/notifications', { _csrf: 'wrong', 'channels[mention]': 'off', 'channels[none]': 'pigeon', digest: 'weekly' });
+  const { status, text } = await forum.as.bob.submit('/settings/notifications', {
+    _csrf: 'wrong',
+    'channels[mention]': 'off',
+    'channels[none]': 'pigeon',
+    digest: 'weekly',
+  });
   expect(status).toBe(403);
   expect(text).toContain('Nothing is lost: please send it again.');
-  expect(text).toMatch(/name="channels\[mention\]">(?:<option value="(?!off)[^>]*>[^<]*<\/option>)*<option value="off" selected/);
+  expect(text).toMatch(
+    /name="channels\[mention\]">(?:<option value="(?!off)[^>]*>[^<]*<\/option>)*<option value="off" selected/,
+  );
   expect(text).toMatch(/<option value="weekly" selected/);
   const stored = (await forum.as.bob.get('/settings/notifications', { accept: 'application/json' })).body;
   expect([stored.channels.mention, stored.digest]).not.toContain('off');
@@ -83,20 +119,34 @@ test('choices of notifications come back as they were made', async () => {
 
 test('looks that were chosen come back, and why a moderator deletes', async () => {
   const looks = await forum.guest.submit('/appearance', { _csrf: 'wrong', scheme: 'dark', density: 'compact' });
-  expect([looks.status, looks.headers.getSetCookie().some((line) => line.startsWith('appearance='))]).toEqual([403, false]);
+  expect([looks.status, looks.headers.getSetCookie().some((line) => line.startsWith('appearance='))]).toEqual([
+    403,
+    false,
+  ]);
   expect(looks.text).toMatch(/value="dark" checked[^]*value="compact" checked/);
   const { number, postId } = await forum.start('ada', 'Fog');
   for (const path of [`/p/${postId}/delete`, `/d/${number}/delete`]) {
     const answer = await forum.as.mia.submit(path, { _csrf: 'wrong', reason: 'It says nothing' });
     expect([path, answer.status, answer.text.includes('value="It says nothing"')]).toEqual([path, 403, true]);
-    expect((await forum.as.bob.submit(path, { _csrf: 'wrong', reason: 'Mine' })).text).toContain('Please send it again'.toLowerCase());
+    expect((await forum.as.bob.submit(path, { _csrf: 'wrong', reason: 'Mine' })).text).toContain(
+      'Please send it again'.toLowerCase(),
+    );
   }
   expect((await forum.guest.get(`/d/${number}`)).status).not.toBe(404);
 });
 
 test('times between which deliveries are sent again come back', async () => {
-  const { status, text } = await forum.as.root.submit('/admin/webhooks/redeliver', { _csrf: 'wrong', webhook_id: '', from: '2026-01-01T10:00', to: '2026-01-02T10:00' });
-  expect([status, text.includes('value="2026-01-01T10:00"'), text.includes('value="2026-01-02T10:00"')]).toEqual([403, true, true]);
+  const { status, text } = await forum.as.root.submit('/admin/webhooks/redeliver', {
+    _csrf: 'wrong',
+    webhook_id: '',
+    from: '2026-01-01T10:00',
+    to: '2026-01-02T10:00',
+  });
+  expect([status, text.includes('value="2026-01-01T10:00"'), text.includes('value="2026-01-02T10:00"')]).toEqual([
+    403,
+    true,
+    true,
+  ]);
 });
 
 const asBrowser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
@@ -104,14 +154,24 @@ const asBrowser = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
 test('loading the address of a form again leads to the page that it belongs to', async () => {
   const { postId } = await forum.start('ada', 'Calm');
   const places: Readonly<Record<string, string>> = {
-    '/settings/security/two-factor/confirm': '/settings/security/two-factor', '/settings/security/api-token/revoke': '/settings/security',
-    '/settings/security/api-token': '/settings/security', '/admin/users/save': '/admin/users', '/mod/members/ada/warn': '/mod/members/ada', '/logout': '/',
-    '//settings//security/api-token/': '/settings/security', [`/p/${postId}/react`]: `/p/${postId}`,
+    '/settings/security/two-factor/confirm': '/settings/security/two-factor',
+    '/settings/security/api-token/revoke': '/settings/security',
+    '/settings/security/api-token': '/settings/security',
+    '/admin/users/save': '/admin/users',
+    '/mod/members/ada/warn': '/mod/members/ada',
+    '/logout': '/',
+    '//settings//security/api-token/': '/settings/security',
+    [`/p/${postId}/react`]: `/p/${postId}`,
   };
   for (const [path, place] of Object.entries(places)) {
     for (const method of ['GET', 'HEAD']) {
       const { status, headers } = await forum.as.bob.request(method, path, { headers: asBrowser });
-      expect([path, status, headers.get('location'), headers.get('cache-control')]).toEqual([path, 303, place, 'no-store']);
+      expect([path, status, headers.get('location'), headers.get('cache-control')]).toEqual([
+        path,
+        303,
+        place,
+        'no-store',
+      ]);
     }
   }
   expect((await forum.as.bob.get('/')).text).toContain('Account of bob');
@@ -119,8 +179,11 @@ test('loading the address of a form again leads to the page that it belongs to',
 
 test('programs, other methods and the API are told which methods there are', async () => {
   const asked = [
-    await forum.as.bob.get('/logout'), await forum.as.bob.get('/logout', { accept: 'application/json' }), await forum.as.bob.request('PUT', '/login', { headers: asBrowser }),
-    await forum.as.bob.get('/api/posts', asBrowser), await forum.as.bob.get('/api/subscriptions/toggle', asBrowser),
+    await forum.as.bob.get('/logout'),
+    await forum.as.bob.get('/logout', { accept: 'application/json' }),
+    await forum.as.bob.request('PUT', '/login', { headers: asBrowser }),
+    await forum.as.bob.get('/api/posts', asBrowser),
+    await forum.as.bob.get('/api/subscriptions/toggle', asBrowser),
   ];
   expect(asked.map(({ status }) => status)).toEqual([405, 405, 405, 405, 405]);
   for (const { headers } of asked) expect(headers.get('allow')).toContain('OPTIONS');

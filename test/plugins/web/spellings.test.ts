@@ -10,50 +10,100 @@ const made: { readonly id: string; readonly path: string }[] = [];
 const cookies: string[] = [];
 
 async function start(): Promise<void> {
-  const [who, category] = made.length % 3 === 2 ? (['mia', 'staff'] as const) : ([dice.of(['ada', 'bob'] as const), 'general'] as const);
-  const body = { title: `Number ${made.length} & <more>`, content: 'Words', category_id: category, tags: [`Tag ${made.length % 4}`] };
+  const [who, category] =
+    made.length % 3 === 2 ? (['mia', 'staff'] as const) : ([dice.of(['ada', 'bob'] as const), 'general'] as const);
+  const body = {
+    title: `Number ${made.length} & <more>`,
+    content: 'Words',
+    category_id: category,
+    tags: [`Tag ${made.length % 4}`],
+  };
   const { discussion } = expectStatus(await forum.as[who].post('/api/discussions', body), 201).body;
   made.push({ id: discussion.id, path: new URL(discussion.url).pathname });
 }
 beforeAll(async () => {
   for (let count = 0; count < 8; count++) await start();
-  for (const name of ['ada', 'bob', 'mia', 'root'] as const) cookies.push([...forum.as[name].cookies].map((pair) => pair.join('=')).join('; '));
+  for (const name of ['ada', 'bob', 'mia', 'root'] as const)
+    cookies.push([...forum.as[name].cookies].map((pair) => pair.join('=')).join('; '));
 });
 
-const change = (): Promise<unknown> => dice.of([
-  start,
-  () => forum.as.root.post('/api/posts', { discussion_id: dice.of(made).id, content: `A reply ${dice.int(1e9)}` }),
-  () => forum.as.mia.put(`/api/discussions/${dice.of(made).id}`, { category_id: dice.of(['general', 'staff']) }),
-  () => forum.as.mia.delete(`/api/discussions/${dice.of(made).id}`),
-  () => forum.app.app.settings.set({ 'site.name': `Forum ${dice.int(1e9)}` }),
-])();
+const change = (): Promise<unknown> =>
+  dice.of([
+    start,
+    () => forum.as.root.post('/api/posts', { discussion_id: dice.of(made).id, content: `A reply ${dice.int(1e9)}` }),
+    () => forum.as.mia.put(`/api/discussions/${dice.of(made).id}`, { category_id: dice.of(['general', 'staff']) }),
+    () => forum.as.mia.delete(`/api/discussions/${dice.of(made).id}`),
+    () => forum.app.app.settings.set({ 'site.name': `Forum ${dice.int(1e9)}` }),
+  ])();
 const wanted = (): Wanted => {
   const query: (readonly [string, string])[] = [];
   if (dice.once(2)) query.push(['page', dice.of(['1', '2', '01', '-1', 'x', ''])]);
   if (dice.once(2)) query.push(['sort', dice.of(['latest', 'newest', 'oldest', 'no'])]);
-  const path = dice.of(['/', '/categories', '/c/general', '/c/staff', '/tags', '/t/tag-1', '/t/tag-2', '/login', '/notifications', dice.of(made).path, dice.of(made).path]);
+  const path = dice.of([
+    '/',
+    '/categories',
+    '/c/general',
+    '/c/staff',
+    '/tags',
+    '/t/tag-1',
+    '/t/tag-2',
+    '/login',
+    '/notifications',
+    dice.of(made).path,
+    dice.of(made).path,
+  ]);
   return { path, query };
 };
 /** A robot's visits are no views, which would be counted meanwhile. */
 const ROBOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)';
 const headers = (): Record<string, string> => {
-  const appearance = dice.of(['', '', '; appearance=dark...', '; appearance=light.more.compact.large', '; appearance=x']);
+  const appearance = dice.of([
+    '',
+    '',
+    '; appearance=dark...',
+    '; appearance=light.more.compact.large',
+    '; appearance=x',
+  ]);
   return {
     'user-agent': ROBOT,
     ...(dice.once(2) && { 'accept-language': dice.of(['de', 'en', 'fr;q=0.5, de;q=0.4']) }),
-    ...dice.of<Record<string, string>>([{}, {}, { cookie: `visitor=1${appearance}` }, { ...SAME_PROGRAM, cookie: `${dice.of(cookies)}${appearance}` }, { authorization: 'Bearer x' }]),
+    ...dice.of<Record<string, string>>([
+      {},
+      {},
+      { cookie: `visitor=1${appearance}` },
+      { ...SAME_PROGRAM, cookie: `${dice.of(cookies)}${appearance}` },
+      { authorization: 'Bearer x' },
+    ]),
     ...(dice.once(4) && { accept: dice.of(['text/html', 'application/json', '*/*']) }),
-    ...(dice.once(10) && { host: 'elsewhere.example' }), ...(dice.once(10) && { 'x-forwarded-proto': 'https' }),
+    ...(dice.once(10) && { host: 'elsewhere.example' }),
+    ...(dice.once(10) && { 'x-forwarded-proto': 'https' }),
   };
 };
 /** Without nonces, tokens and what is made of them. */
 const shown = ({ status, headers: { vary, location, ...rest }, body }: Got): unknown => [
-  status, vary, location, rest['content-type'], rest['cache-control'],
+  status,
+  vary,
+  location,
+  rest['content-type'],
+  rest['cache-control'],
   plainBody(body),
 ];
 
-test('a page that was kept is byte for byte the one made anew, however its address is spelled and whoever asks', { timeout: FULL ? 1_200_000 : 180_000 }, async () => {
-  const { wrong, succeeded } = await compareKept({ app: forum.app, dice, rounds: FULL ? 60 : 5, requests: 80, change, wanted, headers, shown });
-  expect(wrong, `with the seed ${SEED}`).toEqual([]);
-  expect(succeeded).toBeGreaterThan(FULL ? 1_500 : 100);
-});
+test(
+  'a page that was kept is byte for byte the one made anew, however its address is spelled and whoever asks',
+  { timeout: FULL ? 1_200_000 : 180_000 },
+  async () => {
+    const { wrong, succeeded } = await compareKept({
+      app: forum.app,
+      dice,
+      rounds: FULL ? 60 : 5,
+      requests: 80,
+      change,
+      wanted,
+      headers,
+      shown,
+    });
+    expect(wrong, `with the seed ${SEED}`).toEqual([]);
+    expect(succeeded).toBeGreaterThan(FULL ? 1_500 : 100);
+  },
+);

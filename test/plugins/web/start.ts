@@ -15,7 +15,15 @@ export interface Gallery extends TestApp {
 /** The page surface with stand-ins for whoever knows visitors, and a plugin that shows every piece. */
 export async function startGallery(options: TestAppOptions = {}): Promise<Gallery> {
   const log: GalleryLog = { batches: [], seen: [] };
-  const plugins = [cache, limits, protection, secrets, visitors, { ...web, folder: join(resolve(import.meta.dirname, '../../..'), 'plugins/web') }, createGallery(log)];
+  const plugins = [
+    cache,
+    limits,
+    protection,
+    secrets,
+    visitors,
+    { ...web, folder: join(resolve(import.meta.dirname, '../../..'), 'plugins/web') },
+    createGallery(log),
+  ];
   const app = await startApp({ ...options, plugins, settings: { 'site.name': 'Test forum', ...options.settings } });
   return Object.assign(app, { log });
 }

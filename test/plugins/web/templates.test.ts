@@ -12,10 +12,19 @@ import { chainTokens, loadChain } from '../../../plugins/web/themes.ts';
 const ROOT = resolve(import.meta.dirname, '../../..');
 const FOLDERS = [join(ROOT, 'themes'), join(import.meta.dirname, 'themes')];
 
-const locales = new Locales((owner) => (owner === 'theme' ? [join(ROOT, 'themes/default'), join(import.meta.dirname, 'themes/child')] : []), 'theme');
+const locales = new Locales(
+  (owner) => (owner === 'theme' ? [join(ROOT, 'themes/default'), join(import.meta.dirname, 'themes/child')] : []),
+  'theme',
+);
 const scope: Scope = {
-  locale: locales.get('en'), now: Date.parse('2026-01-15T12:00:00Z'), regions: new Map(),
-  asset: (name) => `/assets/${name}`, icon: () => undefined, slot: (id) => new SafeHtml(`[${id}]`), head: () => new SafeHtml(''), foot: () => new SafeHtml(''),
+  locale: locales.get('en'),
+  now: Date.parse('2026-01-15T12:00:00Z'),
+  regions: new Map(),
+  asset: (name) => `/assets/${name}`,
+  icon: () => undefined,
+  slot: (id) => new SafeHtml(`[${id}]`),
+  head: () => new SafeHtml(''),
+  foot: () => new SafeHtml(''),
 };
 
 /** An engine over one plugin whose only view is `source`. */
@@ -23,27 +32,39 @@ function engine(source: string, theme = 'default'): Templates {
   const folder = mkdtempSync(join(tmpdir(), 'views-'));
   mkdirSync(join(folder, 'views'));
   writeFileSync(join(folder, 'views/page.hbs'), source);
-  return new Templates(loadChain(theme, FOLDERS), createHelpers(() => scope), () => folder);
+  return new Templates(
+    loadChain(theme, FOLDERS),
+    createHelpers(() => scope),
+    () => folder,
+  );
 }
-const render = (source: string, model: object = {}, theme?: string): string => engine(source, theme).get('@boats/page')(model, { data: {} }).trim();
+const render = (source: string, model: object = {}, theme?: string): string =>
+  engine(source, theme).get('@boats/page')(model, { data: {} }).trim();
 const refusal = (source: string) => () => render(source);
 
 describe('a template is refused, with file and line, when it', () => {
-  it('prints without escaping', () => expect(refusal('<p>\n{{{name}}}')).toThrow(/views\/page\.hbs:2: prints without escaping/));
-  it('prints without escaping by the other sign', () => expect(refusal('{{&name}}')).toThrow(/:1: prints without escaping/));
-  it('calls a helper that does not exist', () => expect(refusal('<p>\n\n{{shout name}}')).toThrow(/:3: unknown helper "shout"/));
+  it('prints without escaping', () =>
+    expect(refusal('<p>\n{{{name}}}')).toThrow(/views\/page\.hbs:2: prints without escaping/));
+  it('prints without escaping by the other sign', () =>
+    expect(refusal('{{&name}}')).toThrow(/:1: prints without escaping/));
+  it('calls a helper that does not exist', () =>
+    expect(refusal('<p>\n\n{{shout name}}')).toThrow(/:3: unknown helper "shout"/));
   it('calls one inside another call', () => expect(refusal('{{t (shout name)}}')).toThrow(/unknown helper "shout"/));
   it('opens a block that is none', () => expect(refusal('{{#name}}x{{/name}}')).toThrow(/unknown block/));
-  it('leaves an attribute without quotes', () => expect(refusal('<p class={{name}}>')).toThrow(/value of class in quotes/));
+  it('leaves an attribute without quotes', () =>
+    expect(refusal('<p class={{name}}>')).toThrow(/value of class in quotes/));
   it('prints an attribute as a whole', () => expect(refusal('<p {{name}}>')).toThrow(/as a whole/));
   it('writes into a script', () => expect(refusal('<script>let x = "{{name}}"</script>')).toThrow(/inside <script>/));
   it('writes into a style', () => expect(refusal('<p style="color: {{name}}">')).toThrow(/inside style/));
   it('writes into a handler', () => expect(refusal('<p onclick="{{name}}">')).toThrow(/inside onclick/));
-  it('prints an address that nothing has looked at', () => expect(refusal('<a href="{{name}}">')).toThrow(/one {{url …}}/));
+  it('prints an address that nothing has looked at', () =>
+    expect(refusal('<a href="{{name}}">')).toThrow(/one {{url …}}/));
   it('prints the end of an address', () => expect(refusal('<a href="/u/{{name}}">')).toThrow(/one {{url …}}/));
-  it('sees this also after a block', () => expect(refusal('<a {{#if a}}class="b" {{/if}}href="{{name}}">')).toThrow(/one {{url …}}/));
+  it('sees this also after a block', () =>
+    expect(refusal('<a {{#if a}}class="b" {{/if}}href="{{name}}">')).toThrow(/one {{url …}}/));
   it('includes itself', () => expect(refusal('{{> "@boats/page"}}')).toThrow(/includes itself/));
-  it('includes what is not there', () => expect(refusal('{{> partials/nothing}}')).toThrow(/no template "partials\/nothing"/));
+  it('includes what is not there', () =>
+    expect(refusal('{{> partials/nothing}}')).toThrow(/no template "partials\/nothing"/));
   it('chooses a partial at run time', () => expect(refusal('{{> (lookup . "name")}}')).toThrow(/must be written out/));
   it('is not well formed', () => expect(refusal('<p>\n{{#if a}}')).toThrow(/page\.hbs:\d/));
 });
@@ -58,14 +79,22 @@ describe('what a template prints', () => {
     expect(render('{{a}}', { a: new SafeHtml('<b>x</b>') })).toBe('<b>x</b>');
   });
   it('never leads to a script or to another site by accident', () => {
-    for (const address of ['javascript:alert(1)', 'data:text/html,x', '//evil.example', '/\\evil.example', ' javascript:alert(1)']) {
+    for (const address of [
+      'javascript:alert(1)',
+      'data:text/html,x',
+      '//evil.example',
+      '/\\evil.example',
+      ' javascript:alert(1)',
+    ]) {
       expect(render('<a href="{{url a}}">', { a: address })).toBe('<a href="#">');
     }
     expect(render('<a href="{{url "/u/" a}}">', { a: '../x y' })).toBe('<a href="/u/..%2Fx%20y">');
     expect(render('<a href="{{url "/s" q=a page=b}}">', { a: 'x&y', b: undefined })).toBe('<a href="/s?q&#x3D;x%26y">');
   });
   it('cannot end the data block it stands in', () => {
-    expect(render('<script type="application/json">{{json a}}</script>', { a: { b: hostile } })).not.toContain('</script><');
+    expect(render('<script type="application/json">{{json a}}</script>', { a: { b: hostile } })).not.toContain(
+      '</script><',
+    );
   });
   it('reaches nothing but what it was given', () => {
     expect(render('{{constructor.name}}{{a.constructor.name}}{{a.__proto__}}', { a: {} })).toBe('');
@@ -75,7 +104,9 @@ describe('what a template prints', () => {
     expect(render('{{rel a}}', { a: 'nonsense' })).toBe('');
   });
   it('carries the forgery token in every form', () => {
-    expect(render('{{#form "/x" class="y"}}z{{/form}}')).toMatch(/^<form method="post" action="\/x" class="y"><input type="hidden" name="_csrf" value="[^"]+">z<\/form>$/);
+    expect(render('{{#form "/x" class="y"}}z{{/form}}')).toMatch(
+      /^<form method="post" action="\/x" class="y"><input type="hidden" name="_csrf" value="[^"]+">z<\/form>$/,
+    );
   });
 });
 
@@ -104,10 +135,19 @@ describe('themes', () => {
 });
 
 it('every view and partial that ships keeps the rules', async () => {
-  const templates = new Templates(loadChain('default', FOLDERS), createHelpers(() => scope), (id) => join(ROOT, 'plugins', id));
+  const templates = new Templates(
+    loadChain('default', FOLDERS),
+    createHelpers(() => scope),
+    (id) => join(ROOT, 'plugins', id),
+  );
   const own = await readdir(join(ROOT, 'themes/default/templates'), { recursive: true });
-  const views = (await readdir(join(ROOT, 'plugins'), { recursive: true })).map((file) => /^([a-z-]+)\/views\/(.+)\.hbs$/.exec(file)).filter((found) => found !== null);
-  const names = [...own.filter((file) => file.endsWith('.hbs')).map((file) => file.slice(0, -4)), ...views.map(([, id, name]) => `@${id}/${name}`)];
+  const views = (await readdir(join(ROOT, 'plugins'), { recursive: true }))
+    .map((file) => /^([a-z-]+)\/views\/(.+)\.hbs$/.exec(file))
+    .filter((found) => found !== null);
+  const names = [
+    ...own.filter((file) => file.endsWith('.hbs')).map((file) => file.slice(0, -4)),
+    ...views.map(([, id, name]) => `@${id}/${name}`),
+  ];
   expect(names.length).toBeGreaterThan(30);
   for (const name of names) expect(() => templates.get(name), name).not.toThrow();
 });

@@ -7,19 +7,26 @@ const group = (level: Level): Group => ({ id: level, name: level, level, builtIn
 const guest: Viewer = { id: undefined, username: undefined, group: group('guest') };
 const member: Viewer = { id: 'm1', username: 'mira.k', group: group('moderator') };
 
-const cookie = (header: string | undefined, name: string): string | undefined => new RegExp(`(?:^|;\\s*)${name}=([^;]*)`).exec(header ?? '')?.[1];
+const cookie = (header: string | undefined, name: string): string | undefined =>
+  new RegExp(`(?:^|;\\s*)${name}=([^;]*)`).exec(header ?? '')?.[1];
 const key = createSecretKey(Buffer.from('fixture'));
 const seal = (text: string): string => createHmac('sha256', key).update(text).digest('base64url');
 
-/** Stands in for access and accounts: whoever sends `session=mira` is a member, everyone's token is the seal of their cookie. */
+/**
+ * Stands in for access and accounts: whoever sends `session=mira` is a member, everyone's token is the seal of their
+ * cookie.
+ */
 export const visitors = definePlugin({
   id: 'accounts',
   provides: { Access, Accounts, Authorizer, Csrf, Sessions },
   setup() {
-    const secretOf = (header: string | undefined): string | undefined => (cookie(header, 'session') ? `s${cookie(header, 'session')}` : cookie(header, 'visitor'));
+    const secretOf = (header: string | undefined): string | undefined =>
+      cookie(header, 'session') ? `s${cookie(header, 'session')}` : cookie(header, 'visitor');
     const token = (header: string | undefined): { token: string; setCookie: string | undefined } => {
       const known = secretOf(header);
-      return known === undefined ? { token: seal('fresh'), setCookie: 'visitor=fresh; Path=/; HttpOnly; SameSite=Lax' } : { token: seal(known), setCookie: undefined };
+      return known === undefined
+        ? { token: seal('fresh'), setCookie: 'visitor=fresh; Path=/; HttpOnly; SameSite=Lax' }
+        : { token: seal(known), setCookie: undefined };
     };
     return {
       Access: { guest, allows: (viewer: Viewer) => viewer !== guest } as unknown as Access,
@@ -42,7 +49,8 @@ export const visitors = definePlugin({
         again: async () => undefined,
         bearer: async () => undefined,
         hasCookie: (header) => header?.includes('session=') ?? false,
-        confirmed: () => true, confirmedUntil: () => undefined,
+        confirmed: () => true,
+        confirmedUntil: () => undefined,
         waiting: async () => undefined,
         enter: async () => ({ success: true as const }),
       },

@@ -11,12 +11,19 @@ const POSTS = ['save', 'test', 'redeliver', 'delete', 'rotate-secret'];
 
 describe('the pages of webhooks', () => {
   test.each(WHERE)('/admin/webhooks%s is for administrators, as a page and as JSON', async (path) => {
-    for (const [client, status] of [[forum.guest, 401], [forum.ada, 403], [forum.mia, 403], [forum.root, 200]] as const) {
+    for (const [client, status] of [
+      [forum.guest, 401],
+      [forum.ada, 403],
+      [forum.mia, 403],
+      [forum.root, 200],
+    ] as const) {
       expect((await client.get(`/admin/webhooks${path}`, JSON_ONLY)).status).toBe(status);
     }
     const page = await forum.root.get(`/admin/webhooks${path}`, { accept: 'text/html' });
     expect([page.status, page.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/html')]);
-    expect((await forum.guest.get(`/admin/webhooks${path}`, { accept: 'text/html' })).headers.get('location')).toMatch(/^\/login/);
+    expect((await forum.guest.get(`/admin/webhooks${path}`, { accept: 'text/html' })).headers.get('location')).toMatch(
+      /^\/login/,
+    );
   });
 
   test.each(POSTS)('POST /admin/webhooks/%s needs an administrator and a forgery token', async (what) => {
@@ -25,17 +32,34 @@ describe('the pages of webhooks', () => {
     await forum.guest.csrf();
     expect((await forum.guest.post(url, {}, JSON_ONLY)).status).toBe(401);
     expect((await forum.mia.post(url, { id: 'x' }, JSON_ONLY)).status).toBe(403);
-    expect((await forum.root.post(url, { id: 'x' }, { ...JSON_ONLY, 'x-csrf-token': 'wrong' })).body.code).toBe('csrf_failed');
+    expect((await forum.root.post(url, { id: 'x' }, { ...JSON_ONLY, 'x-csrf-token': 'wrong' })).body.code).toBe(
+      'csrf_failed',
+    );
   });
 });
 
 describe('saving a webhook', () => {
   test('makes one and says its secret once; the database does not know it in plain', async () => {
     const receiver = await forum.receiver();
-    const body = await forum.save({ name: 'First', url: receiver.url, events: ['post.created', 'discussion.created'], active: true });
+    const body = await forum.save({
+      name: 'First',
+      url: receiver.url,
+      events: ['post.created', 'discussion.created'],
+      active: true,
+    });
     expect(body).toEqual({
-      success: true, secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
-      webhook: { id: expect.any(String), name: 'First', url: receiver.url, events: ['post.created', 'discussion.created'], active: true, categories: [], last_status: null, last_delivery_at: null },
+      success: true,
+      secret: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
+      webhook: {
+        id: expect.any(String),
+        name: 'First',
+        url: receiver.url,
+        events: ['post.created', 'discussion.created'],
+        active: true,
+        categories: [],
+        last_status: null,
+        last_delivery_at: null,
+      },
     });
     const list = (await forum.root.get('/admin/webhooks', JSON_ONLY)).body;
     expect(list).toMatchObject({ success: true, count: list.webhooks.length, hasMore: false });
@@ -47,13 +71,32 @@ describe('saving a webhook', () => {
   });
 
   test('takes one event as a word, forms, and what is left out stays as it was', async () => {
-    const { webhook } = await forum.save({ name: 'By a word', url: 'https://203.0.114.7/hook', event: 'user.registered', active: false });
+    const { webhook } = await forum.save({
+      name: 'By a word',
+      url: 'https://203.0.114.7/hook',
+      event: 'user.registered',
+      active: false,
+    });
     expect(webhook).toMatchObject({ events: ['user.registered'], active: false });
-    expect(await forum.do('save', { id: webhook.id, name: 'Renamed' })).toEqual({ success: true, webhook: { ...webhook, name: 'Renamed' } });
-    const answer = await forum.root.submit('/admin/webhooks/save', { id: webhook.id, name: 'By a form', url: webhook.url, 'events[]': 'post.created', active: 'false', 'categories[]': '' });
+    expect(await forum.do('save', { id: webhook.id, name: 'Renamed' })).toEqual({
+      success: true,
+      webhook: { ...webhook, name: 'Renamed' },
+    });
+    const answer = await forum.root.submit('/admin/webhooks/save', {
+      id: webhook.id,
+      name: 'By a form',
+      url: webhook.url,
+      'events[]': 'post.created',
+      active: 'false',
+      'categories[]': '',
+    });
     expect([answer.status, answer.headers.get('location')]).toEqual([303, `/admin/webhooks?id=${webhook.id}`]);
     const { webhooks } = (await forum.root.get('/admin/webhooks', JSON_ONLY)).body;
-    expect(webhooks.find(({ id }: any) => id === webhook.id)).toEqual({ ...webhook, name: 'By a form', events: ['post.created'] });
+    expect(webhooks.find(({ id }: any) => id === webhook.id)).toEqual({
+      ...webhook,
+      name: 'By a form',
+      events: ['post.created'],
+    });
   });
 
   test.each<[string, object, string]>([
@@ -62,7 +105,11 @@ describe('saving a webhook', () => {
     ['an empty list of events', { name: 'x', url: 'https://203.0.114.7/', events: [] }, 'events'],
     ['an unknown event', { name: 'x', url: 'https://203.0.114.7/', events: ['no.such'] }, 'events'],
     ['an event that stays inside', { name: 'x', url: 'https://203.0.114.7/', events: ['plugin.changed'] }, 'events'],
-    ['an unknown category', { name: 'x', url: 'https://203.0.114.7/', events: ['post.created'], categories: ['nowhere'] }, 'categories'],
+    [
+      'an unknown category',
+      { name: 'x', url: 'https://203.0.114.7/', events: ['post.created'], categories: ['nowhere'] },
+      'categories',
+    ],
     ['no address at all', { name: 'x', url: 'hook', events: ['post.created'] }, 'url'],
     ['a private address', { name: 'x', url: 'http://10.0.0.1/', events: ['post.created'] }, 'url'],
     ['the address of cloud metadata', { name: 'x', url: 'http://169.254.169.254/', events: ['post.created'] }, 'url'],
@@ -76,7 +123,12 @@ describe('saving a webhook', () => {
   });
 
   test('that is refused gives the form back with what was typed', async () => {
-    const answer = await forum.root.submit('/admin/webhooks/save', { id: '', name: 'Typed name', url: 'http://10.0.0.1/secret-path', 'events[]': 'post.updated' });
+    const answer = await forum.root.submit('/admin/webhooks/save', {
+      id: '',
+      name: 'Typed name',
+      url: 'http://10.0.0.1/secret-path',
+      'events[]': 'post.updated',
+    });
     expect(answer.status).toBe(400);
     expect(answer.text).toMatch(/value="Typed name"/);
     expect(answer.text).toContain('http://10.0.0.1/secret-path');
@@ -86,22 +138,42 @@ describe('saving a webhook', () => {
 
   test('by a form shows the secret once', async () => {
     const receiver = await forum.receiver();
-    const answer = await forum.root.submit('/admin/webhooks/save', { id: '', name: 'From a page', url: receiver.url, 'events[]': 'post.created', active: 'true' });
+    const answer = await forum.root.submit('/admin/webhooks/save', {
+      id: '',
+      name: 'From a page',
+      url: receiver.url,
+      'events[]': 'post.created',
+      active: 'true',
+    });
     expect([answer.status, answer.headers.get('cache-control')]).toEqual([200, 'private, no-store']);
     expect(answer.text).toMatch(/whsec_/);
   });
 
   test.each(['test', 'delete', 'rotate-secret'])('of what is not there: %s answers 404', async (what) => {
-    for (const id of ['xyz', '01990000-0000-7000-8000-000000000000']) expect((await forum.root.post(`/admin/webhooks/${what}`, { id }, JSON_ONLY)).status).toBe(404);
+    for (const id of ['xyz', '01990000-0000-7000-8000-000000000000'])
+      expect((await forum.root.post(`/admin/webhooks/${what}`, { id }, JSON_ONLY)).status).toBe(404);
     expect((await forum.root.post('/admin/webhooks/save', { id: 'xyz', name: 'x' }, JSON_ONLY)).status).toBe(404);
   });
 
   test('offers what plugins raise that come later', async () => {
-    const spoken = defineAction<{ word: string; secret: string }>('parrot.spoken', { public: Type.Object({ word: Type.String() }) });
+    const spoken = defineAction<{ word: string; secret: string }>('parrot.spoken', {
+      public: Type.Object({ word: Type.String() }),
+    });
     let parrot: PluginHandle;
     const receiver = await forum.receiver();
-    expect((await forum.root.post('/admin/webhooks/save', { name: 'x', url: receiver.url, events: ['parrot.spoken'] }, JSON_ONLY)).status).toBe(400);
-    await install(forum.app, definePlugin({ id: 'parrot', hooks: [spoken], setup: (_services, plugin) => void (parrot = plugin) }));
+    expect(
+      (
+        await forum.root.post(
+          '/admin/webhooks/save',
+          { name: 'x', url: receiver.url, events: ['parrot.spoken'] },
+          JSON_ONLY,
+        )
+      ).status,
+    ).toBe(400);
+    await install(
+      forum.app,
+      definePlugin({ id: 'parrot', hooks: [spoken], setup: (_services, plugin) => void (parrot = plugin) }),
+    );
     await forum.add(receiver.url, { events: ['parrot.spoken'] });
     await parrot!.emit(spoken, { word: 'Polly', secret: 'cracker' });
     await until(() => expect(receiver.received.map(({ body }) => body.data)).toEqual([{ word: 'Polly' }]));
@@ -114,16 +186,40 @@ describe('what administrators do to a webhook', () => {
     const receiver = await forum.receiver({ status: 200, body: 'thanks' });
     const webhook = await forum.add(receiver.url, { active: false });
     const { delivery, success } = await forum.do('test', { id: webhook.id });
-    expect([success, delivery]).toMatchObject([true, { webhook_id: webhook.id, event: 'webhook.test', status: 'delivered', attempt: 1, attempts: 1, response_status: 200 }]);
+    expect([success, delivery]).toMatchObject([
+      true,
+      {
+        webhook_id: webhook.id,
+        event: 'webhook.test',
+        status: 'delivered',
+        attempt: 1,
+        attempts: 1,
+        response_status: 200,
+      },
+    ]);
     const [request] = receiver.received;
-    expect(verify(webhook.secret, request!)).toEqual({ id: delivery.event_id, event: 'webhook.test', timestamp: expect.any(String), data: { webhook: { id: webhook.id, name: 'A service' } } });
+    expect(verify(webhook.secret, request!)).toEqual({
+      id: delivery.event_id,
+      event: 'webhook.test',
+      timestamp: expect.any(String),
+      data: { webhook: { id: webhook.id, name: 'A service' } },
+    });
     receiver.reply = { status: 500 };
-    expect((await forum.do('test', { id: webhook.id })).delivery).toMatchObject({ status: 'failed', error: 'Answered 500' });
+    expect((await forum.do('test', { id: webhook.id })).delivery).toMatchObject({
+      status: 'failed',
+      error: 'Answered 500',
+    });
     const page = await forum.root.submit('/admin/webhooks/test', { id: webhook.id });
-    expect([page.status, page.headers.get('location')]).toEqual([303, expect.stringMatching(/^\/admin\/webhooks\/history\?delivery_id=/)]);
+    expect([page.status, page.headers.get('location')]).toEqual([
+      303,
+      expect.stringMatching(/^\/admin\/webhooks\/history\?delivery_id=/),
+    ]);
     expect((await forum.root.get(page.headers.get('location')!)).text).toContain('Answered 500');
     const { webhooks } = (await forum.root.get('/admin/webhooks', JSON_ONLY)).body;
-    expect(webhooks.find(({ id }: any) => id === webhook.id)).toMatchObject({ last_status: 'failed', last_delivery_at: expect.stringMatching(/Z$/) });
+    expect(webhooks.find(({ id }: any) => id === webhook.id)).toMatchObject({
+      last_status: 'failed',
+      last_delivery_at: expect.stringMatching(/Z$/),
+    });
   });
 
   test('a new secret signs beside the old one for 24 hours', async () => {
@@ -133,11 +229,15 @@ describe('what administrators do to a webhook', () => {
     expect([success, secret === old]).toEqual([true, false]);
     await forum.do('test', { id });
     for (const one of [old, secret]) verify(one, receiver.received[0]!);
-    expect(receiver.received[0]!.headers['x-forum-signature']!.split(',')).toEqual([secret, old].map((one) => bodySignature(keyOf(one), receiver.received[0]!.text)));
+    expect(receiver.received[0]!.headers['x-forum-signature']!.split(',')).toEqual(
+      [secret, old].map((one) => bodySignature(keyOf(one), receiver.received[0]!.text)),
+    );
     await forum.later(24 * 3_600_000 + 1_000);
     await forum.do('test', { id });
     const { headers } = receiver.received[1]!;
-    expect([headers['webhook-signature']!.split(' ').length, headers['x-forum-signature']!.split(',').length]).toEqual([1, 1]);
+    expect([headers['webhook-signature']!.split(' ').length, headers['x-forum-signature']!.split(',').length]).toEqual([
+      1, 1,
+    ]);
   });
 
   test('secrets go with the root key to another one', async () => {
@@ -149,7 +249,9 @@ describe('what administrators do to a webhook', () => {
       for (const { value } of stores) await value.reseal((sealed) => secrets.seal(secrets.open(sealed)));
     });
     await forum.do('test', { id });
-    expect(receiver.received[0]!.headers['x-forum-signature']).toBe(bodySignature(keyOf(secret), receiver.received[0]!.text));
+    expect(receiver.received[0]!.headers['x-forum-signature']).toBe(
+      bodySignature(keyOf(secret), receiver.received[0]!.text),
+    );
   });
 
   test('what failed is sent again: one, or all of a time', async () => {
@@ -164,7 +266,9 @@ describe('what administrators do to a webhook', () => {
     await until(async () => expect(await forum.history(`webhook_id=${id}&status=delivered`)).toHaveLength(1));
     expect(receiver.received.at(-1)!.headers['webhook-id']).toBe(three!.event_id);
     await settled(forum.app);
-    expect(await forum.do('redeliver', { webhook_id: id, from, to: new Date(forum.app.clock.now() + 60_000).toISOString() })).toEqual({ success: true, count: 2 });
+    expect(
+      await forum.do('redeliver', { webhook_id: id, from, to: new Date(forum.app.clock.now() + 60_000).toISOString() }),
+    ).toEqual({ success: true, count: 2 });
     await until(async () => expect(await forum.history(`webhook_id=${id}&status=delivered`)).toHaveLength(3));
     await settled(forum.app);
     expect((await forum.do('redeliver', { webhook_id: id, from })).count).toBe(0);
@@ -175,7 +279,11 @@ describe('what administrators do to a webhook', () => {
     await forum.do('redeliver', { delivery_id: 'xyz' }, 404);
     await forum.do('redeliver', {}, 400);
     await forum.do('redeliver', { from: 'yesterday' }, 400);
-    const form = await forum.root.submit('/admin/webhooks/redeliver', { webhook_id: '', from: '2026-01-01T00:00', to: '2026-01-02T00:00' });
+    const form = await forum.root.submit('/admin/webhooks/redeliver', {
+      webhook_id: '',
+      from: '2026-01-01T00:00',
+      to: '2026-01-02T00:00',
+    });
     expect(form.status).toBe(303);
   });
 
@@ -200,21 +308,31 @@ describe('the history', () => {
     const { id } = await forum.add(receiver.url, { events: ['discussion.created', 'post.created'] });
     const { id: discussion } = await forum.start('Numbers');
     for (let n = 1; n < 6; n++) await forum.reply(discussion, `number ${n}`);
-    await until(async () => expect((await forum.history(`webhook_id=${id}`)).filter(({ status }) => status !== 'pending')).toHaveLength(6));
+    await until(async () =>
+      expect((await forum.history(`webhook_id=${id}`)).filter(({ status }) => status !== 'pending')).toHaveLength(6),
+    );
     const all = await forum.history(`webhook_id=${id}`);
     expect(new Set(all.map(({ status }) => status))).toEqual(new Set(['delivered', 'retrying']));
-    expect((await forum.history(`webhook_id=${id}&event=discussion.created`)).map(({ event }) => event)).toEqual(['discussion.created']);
+    expect((await forum.history(`webhook_id=${id}&event=discussion.created`)).map(({ event }) => event)).toEqual([
+      'discussion.created',
+    ]);
     const seen: string[] = [];
     for (let query = 'limit=4'; query !== '';) {
       const page = (await forum.root.get(`/admin/webhooks/history?webhook_id=${id}&${query}`, JSON_ONLY)).body;
-      expect([page.success, page.count, page.hasMore]).toEqual([true, page.deliveries.length, page.next_cursor !== null]);
+      expect([page.success, page.count, page.hasMore]).toEqual([
+        true,
+        page.deliveries.length,
+        page.next_cursor !== null,
+      ]);
       seen.push(...page.deliveries.map((delivery: any) => delivery.id));
       query = page.next_cursor === null ? '' : `limit=4&cursor=${page.next_cursor}`;
     }
     expect(seen).toEqual(all.map((delivery) => delivery.id));
     const second = (await forum.root.get(`/admin/webhooks/history?webhook_id=${id}&limit=2&offset=4`, JSON_ONLY)).body;
     expect([second.deliveries.map((delivery: any) => delivery.id), second.hasMore]).toEqual([seen.slice(4), false]);
-    expect((await forum.root.get(`/admin/webhooks/history?webhook_id=${id}&status=&event=`)).text).toContain('post.created');
+    expect((await forum.root.get(`/admin/webhooks/history?webhook_id=${id}&status=&event=`)).text).toContain(
+      'post.created',
+    );
     await forum.do('delete', { id });
   });
 
@@ -224,7 +342,8 @@ describe('the history', () => {
 
   test('of what is not there is empty, and one that is not there is 404', async () => {
     expect(await forum.history('webhook_id=xyz')).toEqual([]);
-    for (const id of ['xyz', '01990000-0000-7000-8000-000000000000']) expect((await forum.root.get(`/admin/webhooks/history?delivery_id=${id}`, JSON_ONLY)).status).toBe(404);
+    for (const id of ['xyz', '01990000-0000-7000-8000-000000000000'])
+      expect((await forum.root.get(`/admin/webhooks/history?delivery_id=${id}`, JSON_ONLY)).status).toBe(404);
   });
 
   test('and the statistics take the same number of statements whatever there is to tell', async () => {
@@ -234,7 +353,10 @@ describe('the history', () => {
     const asked = async (path: string): Promise<number> => {
       await settled(forum.app);
       const counts: number[] = [];
-      for (let n = 0; n < 3; n++) counts.push(await forum.app.statements(() => forum.root.get(`/admin/webhooks${path}`, { accept: 'text/html' })));
+      for (let n = 0; n < 3; n++)
+        counts.push(
+          await forum.app.statements(() => forum.root.get(`/admin/webhooks${path}`, { accept: 'text/html' })),
+        );
       return Math.min(...counts);
     };
     const paths = ['', `?id=${id}`, `/history?webhook_id=${id}&limit=50`, '/stats'];
@@ -255,14 +377,21 @@ describe('the history', () => {
     await until(async () => expect(await forum.history(`webhook_id=${id}&status=delivered`)).toHaveLength(1));
     const { data } = forum.app.app;
     const tidy = async (): Promise<void> => {
-      await data.all(sql`insert into job (id, listener, payload) values (gen_random_uuid(), 'webhooks/job:tidy', '{}')`);
+      await data.all(
+        sql`insert into job (id, listener, payload) values (gen_random_uuid(), 'webhooks/job:tidy', '{}')`,
+      );
       await settled(forum.app);
     };
-    const kept = async (): Promise<number> => (await data.one(sql<{ n: number }>`select count(*)::integer as n from webhook_event where body like '%Old news%'`))!.n;
+    const kept = async (): Promise<number> =>
+      (await data.one(
+        sql<{ n: number }>`select count(*)::integer as n from webhook_event where body like '%Old news%'`,
+      ))!.n;
     await tidy();
     expect([await kept(), (await forum.history(`webhook_id=${id}`)).length]).toEqual([1, 1]);
     const long = new Date(forum.app.clock.now() - 31 * 24 * 3_600_000);
-    await data.all(sql`update webhook_delivery set created_at = ${long} where event_id in (select id from webhook_event where body like '%Old news%')`);
+    await data.all(
+      sql`update webhook_delivery set created_at = ${long} where event_id in (select id from webhook_event where body like '%Old news%')`,
+    );
     await data.all(sql`update webhook_event set created_at = ${long} where body like '%Old news%'`);
     await tidy();
     expect([await kept(), (await forum.history(`webhook_id=${id}`)).length]).toEqual([0, 0]);
@@ -275,15 +404,37 @@ describe('the statistics', () => {
     const { id } = await forum.add(receiver.url);
     for (let n = 0; n < 4; n++) {
       await forum.start(`Counted ${n}`);
-      await until(async () => expect((await forum.history(`webhook_id=${id}`)).filter(({ status }) => status !== 'pending')).toHaveLength(n + 1));
+      await until(async () =>
+        expect((await forum.history(`webhook_id=${id}`)).filter(({ status }) => status !== 'pending')).toHaveLength(
+          n + 1,
+        ),
+      );
     }
     const stats = (await forum.root.get(`/admin/webhooks/stats?webhook_id=${id}`, JSON_ONLY)).body;
     expect(stats).toEqual({
-      success: true, deliveries: 4, delivered: 3, failed: 1, pending: 1, success_rate: 0.75, p50_ms: expect.any(Number), p95_ms: expect.any(Number), per_hour: expect.any(Array),
+      success: true,
+      deliveries: 4,
+      delivered: 3,
+      failed: 1,
+      pending: 1,
+      success_rate: 0.75,
+      p50_ms: expect.any(Number),
+      p95_ms: expect.any(Number),
+      per_hour: expect.any(Array),
     });
     expect([stats.p50_ms >= 20, stats.p95_ms >= stats.p50_ms, stats.per_hour.length]).toEqual([true, true, 24]);
-    expect(stats.per_hour.at(-1)).toMatchObject({ hour: expect.stringMatching(/:00:00\.000Z$/), delivered: 3, failed: 1 });
-    expect(stats.per_hour[0]).toEqual({ hour: expect.any(String), delivered: 0, failed: 0, p50_ms: null, p95_ms: null });
+    expect(stats.per_hour.at(-1)).toMatchObject({
+      hour: expect.stringMatching(/:00:00\.000Z$/),
+      delivered: 3,
+      failed: 1,
+    });
+    expect(stats.per_hour[0]).toEqual({
+      hour: expect.any(String),
+      delivered: 0,
+      failed: 0,
+      p50_ms: null,
+      p95_ms: null,
+    });
     expect((await forum.root.get(`/admin/webhooks/stats?period=7d`, JSON_ONLY)).body.per_hour).toHaveLength(168);
     const nothing = (await forum.root.get('/admin/webhooks/stats?webhook_id=xyz', JSON_ONLY)).body;
     expect(nothing).toMatchObject({ deliveries: 0, success_rate: null, p50_ms: null });

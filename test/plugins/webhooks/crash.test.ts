@@ -25,13 +25,30 @@ const answered: string[] = [];
 beforeAll(async () => {
   place = await makeTestPlace();
   receiver = await startReceiver();
-  await parley(place, 'install', '--admin-username', 'root', '--admin-email', 'root@forum.test', '--admin-password', PASSWORD);
+  await parley(
+    place,
+    'install',
+    '--admin-username',
+    'root',
+    '--admin-email',
+    'root@forum.test',
+    '--admin-password',
+    PASSWORD,
+  );
   server = await startServer(place);
   const client = createClient(server.url);
   await client.login('root', PASSWORD);
-  await client.post('/admin/settings/save', { 'discussions.rate_limit': 1_000_000, 'api.rate_limit_user': 1_000_000, 'webhooks.retry_delays': [1, 1, 1, 1] }, JSON_ONLY);
+  await client.post(
+    '/admin/settings/save',
+    { 'discussions.rate_limit': 1_000_000, 'api.rate_limit_user': 1_000_000, 'webhooks.retry_delays': [1, 1, 1, 1] },
+    JSON_ONLY,
+  );
   token = (await client.post('/settings/security/api-token', undefined, JSON_ONLY)).body.token;
-  const { body, status, text } = await client.post('/admin/webhooks/save', { name: 'Witness', url: receiver.url, events: ['discussion.created'] }, JSON_ONLY);
+  const { body, status, text } = await client.post(
+    '/admin/webhooks/save',
+    { name: 'Witness', url: receiver.url, events: ['discussion.created'] },
+    JSON_ONLY,
+  );
   if (status !== 201) throw new Error(text);
   secret = body.secret;
 }, 120_000);
@@ -46,7 +63,10 @@ async function start(): Promise<void> {
   const title = `Event ${++count}`;
   const body = JSON.stringify({ title, content: 'Something happened', category_id: 'general' });
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-  const answer = await fetch(`${server.url}/api/discussions`, { method: 'POST', headers, body }).then(({ status }) => status, () => undefined);
+  const answer = await fetch(`${server.url}/api/discussions`, { method: 'POST', headers, body }).then(
+    ({ status }) => status,
+    () => undefined,
+  );
   if (answer === 201) answered.push(title);
 }
 const titles = (): ReadonlySet<string> => new Set(receiver.received.map(({ body }) => body.data.discussion.title));
@@ -56,7 +76,9 @@ function expectTrue(): void {
   // Each soon after it came: what is older than five minutes counts as forged.
   for (const request of receiver.received.slice(verified)) verify(secret, request);
   verified = receiver.received.length;
-  const pairs = new Set(receiver.received.map(({ headers, body }) => `${headers['webhook-id']} ${body.data.discussion.title}`));
+  const pairs = new Set(
+    receiver.received.map(({ headers, body }) => `${headers['webhook-id']} ${body.data.discussion.title}`),
+  );
   expect(pairs.size).toBe(titles().size);
 }
 
@@ -76,12 +98,19 @@ async function whileWriting(): Promise<void> {
 }
 
 describe('a server that is killed', () => {
-  test.each(Array.from({ length: ROUNDS }, (_, at) => at + 1))('has sent everything soon after restart %i', async (round) => {
-    await (round % 2 === 0 ? whileSending() : whileWriting());
-    await server.end('SIGKILL');
-    receiver.reply = { status: 200 };
-    server = await startServer(place);
-    await vi.waitFor(() => expect(answered.filter((title) => !titles().has(title))).toEqual([]), { timeout: AGAIN, interval: 20 });
-    expectTrue();
-  }, 150_000);
+  test.each(Array.from({ length: ROUNDS }, (_, at) => at + 1))(
+    'has sent everything soon after restart %i',
+    async (round) => {
+      await (round % 2 === 0 ? whileSending() : whileWriting());
+      await server.end('SIGKILL');
+      receiver.reply = { status: 200 };
+      server = await startServer(place);
+      await vi.waitFor(() => expect(answered.filter((title) => !titles().has(title))).toEqual([]), {
+        timeout: AGAIN,
+        interval: 20,
+      });
+      expectTrue();
+    },
+    150_000,
+  );
 });

@@ -4,7 +4,8 @@ import { settled, until, useWebhooks } from './forum.ts';
 import { verify, type Receiver } from './receiver.ts';
 
 const forum = useWebhooks({ 'webhooks.retry_delays': [1, 1], 'webhooks.retry_jitter': 0 });
-const arrived = (receiver: Receiver, count: number): Promise<unknown> => until(() => expect(receiver.received).toHaveLength(count));
+const arrived = (receiver: Receiver, count: number): Promise<unknown> =>
+  until(() => expect(receiver.received).toHaveLength(count));
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 describe('an event', () => {
@@ -19,14 +20,26 @@ describe('an event', () => {
       expect(verify(webhooks[at]!.secret, request!)).toEqual(request!.body);
       expect(() => verify(webhooks[1 - at]!.secret, request!)).toThrow(/No matching signature/);
       expect(request!.body).toEqual({
-        id: request!.headers['webhook-id'], event: 'discussion.created', timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
-        data: { discussion: {
-          id, number: expect.any(Number), title: 'Told at once', slug: 'told-at-once', url: expect.stringMatching(/^http:\/\/forum\.test\/d\/\d+-told-at-once$/),
-          category_id: expect.stringMatching(UUID), author: { id: forum.ids['root'], username: 'root' }, created_at: expect.any(String),
-        } },
+        id: request!.headers['webhook-id'],
+        event: 'discussion.created',
+        timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+        data: {
+          discussion: {
+            id,
+            number: expect.any(Number),
+            title: 'Told at once',
+            slug: 'told-at-once',
+            url: expect.stringMatching(/^http:\/\/forum\.test\/d\/\d+-told-at-once$/),
+            category_id: expect.stringMatching(UUID),
+            author: { id: forum.ids['root'], username: 'root' },
+            created_at: expect.any(String),
+          },
+        },
       });
       expect(request!.headers).toMatchObject({
-        'x-forum-event': 'discussion.created', 'x-forum-delivery': expect.stringMatching(UUID), 'x-forum-signature': expect.stringMatching(/^sha256=[0-9a-f]{64}$/),
+        'x-forum-event': 'discussion.created',
+        'x-forum-delivery': expect.stringMatching(UUID),
+        'x-forum-signature': expect.stringMatching(/^sha256=[0-9a-f]{64}$/),
         'content-type': 'application/json',
       });
     }
@@ -37,26 +50,57 @@ describe('an event', () => {
 
   test('of each kind says what integrators may know, and nothing more', async () => {
     const receiver = await forum.receiver();
-    await forum.add(receiver.url, { events: ['post.created', 'user.registered', 'report.created', 'discussion.created'] });
+    await forum.add(receiver.url, {
+      events: ['post.created', 'user.registered', 'report.created', 'discussion.created'],
+    });
     const { id } = await forum.start('Four kinds');
     const post = await forum.reply(id, 'A **reply**');
-    const { body: { report } } = await forum.mia.post('/api/reports', { post_id: post.id, reason: 'spam', note: 'between us' });
-    const user = await forum.app.app.service(Accounts).create({ username: 'newcomer', email: 'new@secret.test', password: 'Plain-Sailing-42', ip: '203.0.113.9' });
+    const {
+      body: { report },
+    } = await forum.mia.post('/api/reports', { post_id: post.id, reason: 'spam', note: 'between us' });
+    const user = await forum.app.app
+      .service(Accounts)
+      .create({ username: 'newcomer', email: 'new@secret.test', password: 'Plain-Sailing-42', ip: '203.0.113.9' });
     await arrived(receiver, 4);
     const data = new Map(receiver.received.map(({ body }) => [body.event, body.data]));
-    expect([...data.keys()].map(String).toSorted((a, b) => a.localeCompare(b))).toEqual(['discussion.created', 'post.created', 'report.created', 'user.registered']);
-    expect(data.get('post.created')).toEqual({ post: {
-      id: post.id, discussion_id: id, number: 2, content: 'A **reply**', html: post.html, url: expect.stringMatching(/^http:\/\/forum\.test\/d\/\d+\/2/),
-      author: { id: forum.ids['ada'], username: 'ada' }, created_at: post.created_at,
-    } });
-    expect(data.get('user.registered')).toEqual({ user: { id: user.id, username: 'newcomer', joined_at: expect.any(String) } });
-    expect(data.get('report.created')).toEqual({ report: { id: report.id, post_id: post.id, reason: 'spam', created_at: report.created_at } });
-    expect(receiver.received.map(({ text }) => text).join()).not.toMatch(/secret\.test|203\.0\.113|between us|\$2[aby]\$/);
+    expect([...data.keys()].map(String).toSorted((a, b) => a.localeCompare(b))).toEqual([
+      'discussion.created',
+      'post.created',
+      'report.created',
+      'user.registered',
+    ]);
+    expect(data.get('post.created')).toEqual({
+      post: {
+        id: post.id,
+        discussion_id: id,
+        number: 2,
+        content: 'A **reply**',
+        html: post.html,
+        url: expect.stringMatching(/^http:\/\/forum\.test\/d\/\d+\/2/),
+        author: { id: forum.ids['ada'], username: 'ada' },
+        created_at: post.created_at,
+      },
+    });
+    expect(data.get('user.registered')).toEqual({
+      user: { id: user.id, username: 'newcomer', joined_at: expect.any(String) },
+    });
+    expect(data.get('report.created')).toEqual({
+      report: { id: report.id, post_id: post.id, reason: 'spam', created_at: report.created_at },
+    });
+    expect(receiver.received.map(({ text }) => text).join()).not.toMatch(
+      /secret\.test|203\.0\.113|between us|\$2[aby]\$/,
+    );
   });
 
   test('of a category goes to the webhooks of that category, of none to all of them', async () => {
     const receiver = await forum.receiver();
-    const { categories } = await forum.save({ name: 'Help only', url: receiver.url, events: ['discussion.created', 'post.created', 'report.created', 'user.registered'], categories: ['help'] })
+    const { categories } = await forum
+      .save({
+        name: 'Help only',
+        url: receiver.url,
+        events: ['discussion.created', 'post.created', 'report.created', 'user.registered'],
+        categories: ['help'],
+      })
       .then(({ webhook }) => webhook);
     expect(categories).toEqual([expect.stringMatching(UUID)]);
     const elsewhere = await forum.start('Elsewhere', 'general');
@@ -65,20 +109,31 @@ describe('an event', () => {
     const helped = await forum.start('Help wanted', 'help');
     const reply = await forum.reply(helped.id, 'heard');
     await forum.mia.post('/api/reports', { post_id: reply.id, reason: 'abuse' });
-    await forum.app.app.service(Accounts).create({ username: 'everywhere', email: 'everywhere@forum.test', password: 'Plain-Sailing-42' });
+    await forum.app.app
+      .service(Accounts)
+      .create({ username: 'everywhere', email: 'everywhere@forum.test', password: 'Plain-Sailing-42' });
     await arrived(receiver, 4);
     await settled(forum.app);
-    expect(receiver.received.map(({ body }) => String(body.event)).toSorted((a, b) => a.localeCompare(b))).toEqual(['discussion.created', 'post.created', 'report.created', 'user.registered']);
+    expect(receiver.received.map(({ body }) => String(body.event)).toSorted((a, b) => a.localeCompare(b))).toEqual([
+      'discussion.created',
+      'post.created',
+      'report.created',
+      'user.registered',
+    ]);
     expect(receiver.received.map(({ text }) => text).join()).not.toMatch(/Elsewhere|not heard/);
   });
 
   test('that is undone goes nowhere, and one that comes while a webhook is off neither', async () => {
     const receiver = await forum.receiver();
     const { id } = await forum.add(receiver.url, { events: ['discussion.created', 'user.registered'] });
-    await expect(forum.app.app.data.transaction(async () => {
-      await forum.app.app.service(Accounts).create({ username: 'never', email: 'never@forum.test', password: 'Plain-Sailing-42' });
-      throw new Error('undone');
-    })).rejects.toThrow('undone');
+    await expect(
+      forum.app.app.data.transaction(async () => {
+        await forum.app.app
+          .service(Accounts)
+          .create({ username: 'never', email: 'never@forum.test', password: 'Plain-Sailing-42' });
+        throw new Error('undone');
+      }),
+    ).rejects.toThrow('undone');
     await forum.do('save', { id, active: false });
     await forum.start('While it is off');
     await settled(forum.app);
@@ -101,14 +156,23 @@ describe('a receiver', () => {
     expect(new Set(receiver.received.map(({ text }) => text)).size).toBe(1);
     for (const request of receiver.received) verify(webhook.secret, request);
     const history = await forum.history(`webhook_id=${webhook.id}`);
-    expect(history.map(({ attempt, attempts, status, response_status: code }) => [attempt, attempts, status, code])).toEqual([[3, 3, 'delivered', 202], [2, 3, 'retrying', 500], [1, 3, 'retrying', 500]]);
-    expect(history.map(({ id }) => id)).toEqual(receiver.received.map(({ headers }) => headers['x-forum-delivery']).toReversed());
+    expect(
+      history.map(({ attempt, attempts, status, response_status: code }) => [attempt, attempts, status, code]),
+    ).toEqual([
+      [3, 3, 'delivered', 202],
+      [2, 3, 'retrying', 500],
+      [1, 3, 'retrying', 500],
+    ]);
+    expect(history.map(({ id }) => id)).toEqual(
+      receiver.received.map(({ headers }) => headers['x-forum-delivery']).toReversed(),
+    );
     const [last, , first] = history;
     expect([last!.next_attempt_at, last!.error, first!.error]).toEqual([null, null, 'Answered 500']);
     const waited = Date.parse(first!.next_attempt_at!) - Date.parse(first!.created_at);
     expect(waited).toBeGreaterThanOrEqual(1_000);
     expect(waited).toBeLessThan(1_500);
-    for (const [at, { at: time }] of receiver.received.slice(1).entries()) expect(time - receiver.received[at]!.at).toBeGreaterThan(950);
+    for (const [at, { at: time }] of receiver.received.slice(1).entries())
+      expect(time - receiver.received[at]!.at).toBeGreaterThan(950);
   });
 
   test('that never takes it has failed after the last attempt, and the next event goes to it all the same', async () => {
@@ -117,14 +181,23 @@ describe('a receiver', () => {
     await forum.start('Refused');
     await arrived(receiver, 3);
     await settled(forum.app);
-    expect((await forum.history(`webhook_id=${webhook.id}`)).map(({ status }) => status)).toEqual(['failed', 'retrying', 'retrying']);
+    expect((await forum.history(`webhook_id=${webhook.id}`)).map(({ status }) => status)).toEqual([
+      'failed',
+      'retrying',
+      'retrying',
+    ]);
     receiver.reply = { status: 200 };
     await forum.start('Taken');
     await arrived(receiver, 4);
   });
 
-  test.each([[{ 'retry-after': '3' }, 3_000], [{ 'retry-after': new Date(Date.now() + 40_000).toUTCString() }, undefined]])('that names a time to come back (%o) is left alone until then', async (headers, wait) => {
-    const receiver = await forum.receiver((_request, count) => (count === 1 ? { status: 429, headers } : { status: 200 }));
+  test.each([
+    [{ 'retry-after': '3' }, 3_000],
+    [{ 'retry-after': new Date(Date.now() + 40_000).toUTCString() }, undefined],
+  ])('that names a time to come back (%o) is left alone until then', async (headers, wait) => {
+    const receiver = await forum.receiver((_request, count) =>
+      count === 1 ? { status: 429, headers } : { status: 200 },
+    );
     const webhook = await forum.add(receiver.url);
     await forum.start('Later');
     await arrived(receiver, 1);
@@ -145,7 +218,11 @@ describe('a receiver', () => {
     await arrived(receiver, 3);
     await settled(forum.app);
     expect(target.received).toEqual([]);
-    expect((await forum.history(`webhook_id=${webhook.id}`))[0]).toMatchObject({ status: 'failed', response_status: 302, error: expect.stringContaining('redirects are not followed') });
+    expect((await forum.history(`webhook_id=${webhook.id}`))[0]).toMatchObject({
+      status: 'failed',
+      response_status: 302,
+      error: expect.stringContaining('redirects are not followed'),
+    });
   });
 
   test('that is dead is told of as such', async () => {
@@ -153,8 +230,11 @@ describe('a receiver', () => {
     await gone[Symbol.asyncDispose]();
     const webhook = await forum.add(gone.url);
     await forum.start('Nobody there');
-    await until(async () => expect((await forum.history(`webhook_id=${webhook.id}&status=failed`))).toHaveLength(1));
-    expect((await forum.history(`webhook_id=${webhook.id}`))[0]).toMatchObject({ response_status: null, error: expect.stringContaining('ECONNREFUSED') });
+    await until(async () => expect(await forum.history(`webhook_id=${webhook.id}&status=failed`)).toHaveLength(1));
+    expect((await forum.history(`webhook_id=${webhook.id}`))[0]).toMatchObject({
+      response_status: null,
+      error: expect.stringContaining('ECONNREFUSED'),
+    });
   });
 
   test('that is gone for good (410) is switched off at once, what waits for it is not sent, and administrators are told', async () => {
@@ -164,7 +244,13 @@ describe('a receiver', () => {
     await arrived(receiver, 1);
     receiver.reply = { status: 410 };
     await forum.start('The last');
-    await until(async () => expect((await forum.root.get('/admin/webhooks', { accept: 'application/json' })).body.webhooks.find(({ id }: any) => id === webhook.id).active).toBe(false));
+    await until(async () =>
+      expect(
+        (await forum.root.get('/admin/webhooks', { accept: 'application/json' })).body.webhooks.find(
+          ({ id }: any) => id === webhook.id,
+        ).active,
+      ).toBe(false),
+    );
     await settled(forum.app);
     const before = receiver.received.length;
     await forum.start('Not for it any more');
@@ -172,19 +258,31 @@ describe('a receiver', () => {
     expect(receiver.received).toHaveLength(before);
     expect((await forum.history(`webhook_id=${webhook.id}&status=disabled`)).length).toBeGreaterThan(0);
     expect(await forum.history(`webhook_id=${webhook.id}&status=pending`)).toEqual([]);
-    await until(async () => expect((await forum.root.get('/api/notifications')).body.notifications)
-      .toContainEqual(expect.objectContaining({ type: 'webhook_disabled', title: 'Gone for good', url: `http://forum.test/admin/webhooks?id=${webhook.id}` })));
+    await until(async () =>
+      expect((await forum.root.get('/api/notifications')).body.notifications).toContainEqual(
+        expect.objectContaining({
+          type: 'webhook_disabled',
+          title: 'Gone for good',
+          url: `http://forum.test/admin/webhooks?id=${webhook.id}`,
+        }),
+      ),
+    );
     for (const client of [forum.ada, forum.mia]) {
       expect((await client.get('/api/notifications')).text).not.toContain('webhook_disabled');
       // It is no choice of theirs either.
       expect((await client.get('/settings/notifications')).text).not.toContain('webhook_disabled');
-      expect((await client.submit('/settings/notifications', { 'channels[webhook_disabled]': 'off' })).status).toBe(303);
+      expect((await client.submit('/settings/notifications', { 'channels[webhook_disabled]': 'off' })).status).toBe(
+        303,
+      );
     }
     expect((await forum.root.get('/settings/notifications')).text).toContain('webhook_disabled');
   });
 
   test('that has not taken anything for five days is switched off, one that took something in between is not', async () => {
-    const [bad, mixed] = [await forum.receiver({ status: 500 }), await forum.receiver((_request, count) => ({ status: count % 4 === 0 ? 200 : 500 }))];
+    const [bad, mixed] = [
+      await forum.receiver({ status: 500 }),
+      await forum.receiver((_request, count) => ({ status: count % 4 === 0 ? 200 : 500 })),
+    ];
     const [first, second] = [await forum.add(bad.url), await forum.add(mixed.url)];
     const activity = async (): Promise<readonly boolean[]> => {
       const { webhooks } = (await forum.root.get('/admin/webhooks', { accept: 'application/json' })).body;
@@ -192,7 +290,9 @@ describe('a receiver', () => {
     };
     for (let day = 0; day < 5; day++) {
       await forum.start(`Day ${day}`);
-      await until(async () => expect((await forum.history(`webhook_id=${first.id}`)).length).toBeGreaterThanOrEqual(3 * (day + 1)));
+      await until(async () =>
+        expect((await forum.history(`webhook_id=${first.id}`)).length).toBeGreaterThanOrEqual(3 * (day + 1)),
+      );
       await settled(forum.app);
       expect(await activity()).toEqual([true, true]);
       await forum.later(24 * 3_600_000 + 1_000);
@@ -211,7 +311,9 @@ describe('a receiver', () => {
     await forum.start('Talkative');
     await until(async () => expect((await forum.history(`webhook_id=${webhook.id}`))[0]?.status).toBe('delivered'));
     const { id } = (await forum.history(`webhook_id=${webhook.id}`))[0]!;
-    const { delivery } = (await forum.root.get(`/admin/webhooks/history?delivery_id=${id}`, { accept: 'application/json' })).body;
+    const { delivery } = (
+      await forum.root.get(`/admin/webhooks/history?delivery_id=${id}`, { accept: 'application/json' })
+    ).body;
     expect(delivery.response.startsWith('beginxxx')).toBe(true);
     expect(delivery.response.length).toBe(65_535);
   });
@@ -220,7 +322,10 @@ describe('a receiver', () => {
     const receiver = await forum.receiver({});
     const webhook = await forum.add(receiver.url);
     await forum.start('Waiting for an answer');
-    await until(async () => expect((await forum.history(`webhook_id=${webhook.id}`))[0]?.status).toBe('retrying'), 20_000);
+    await until(
+      async () => expect((await forum.history(`webhook_id=${webhook.id}`))[0]?.status).toBe('retrying'),
+      20_000,
+    );
     const attempt = (await forum.history(`webhook_id=${webhook.id}`)).at(-1)!;
     expect(attempt.error).toBe('No answer within 15 s');
     expect(attempt.duration_ms).toBeGreaterThan(14_900);

@@ -38,12 +38,23 @@ export function useWebhooks(settings: Readonly<Record<string, unknown>> = {}): W
     const app = await startApp({ realClock: true, environment: { allowedHosts: ['127.0.0.1'] }, settings });
     const ids: Record<string, string> = {};
     const enter = async (name: string, groupId: string): Promise<Client> => {
-      ids[name] = (await app.app.service(Accounts).create({ username: name, email: `${name}@forum.test`, password: PASSWORD, groupId })).id;
+      ids[name] = (
+        await app.app
+          .service(Accounts)
+          .create({ username: name, email: `${name}@forum.test`, password: PASSWORD, groupId })
+      ).id;
       const client = app.client();
       await client.login(name, PASSWORD);
       return client;
     };
-    Object.assign(forum, { app, ids, guest: app.client(), root: await enter('root', 'admin'), mia: await enter('mia', 'moderator'), ada: await enter('ada', 'member') });
+    Object.assign(forum, {
+      app,
+      ids,
+      guest: app.client(),
+      root: await enter('root', 'admin'),
+      mia: await enter('mia', 'moderator'),
+      ada: await enter('ada', 'member'),
+    });
   });
   afterAll(async () => {
     for (const receiver of receivers) await receiver[Symbol.asyncDispose]();
@@ -54,18 +65,30 @@ export function useWebhooks(settings: Readonly<Record<string, unknown>> = {}): W
     receivers.push(receiver);
     return receiver;
   };
-  forum.do = async (what, body, status = 200) => expectStatus(await forum.root.post(`/admin/webhooks/${what}`, body, JSON_ONLY), status).body;
+  forum.do = async (what, body, status = 200) =>
+    expectStatus(await forum.root.post(`/admin/webhooks/${what}`, body, JSON_ONLY), status).body;
   forum.save = (body) => forum.do('save', body, 201);
   forum.add = async (url, more = {}) => {
-    const { webhook, secret } = await forum.save({ name: 'A service', url, events: ['discussion.created'], active: true, ...more });
+    const { webhook, secret } = await forum.save({
+      name: 'A service',
+      url,
+      events: ['discussion.created'],
+      active: true,
+      ...more,
+    });
     return { ...webhook, secret };
   };
-  forum.history = async (query = '') => expectStatus(await forum.root.get(`/admin/webhooks/history?limit=100&${query}`, JSON_ONLY), 200).body.deliveries;
+  forum.history = async (query = '') =>
+    expectStatus(await forum.root.get(`/admin/webhooks/history?limit=100&${query}`, JSON_ONLY), 200).body.deliveries;
   forum.start = async (title, category = 'general') => {
-    const { body } = expectStatus(await forum.root.post('/api/discussions', { title, content: `About ${title}`, category_id: category }), 201);
+    const { body } = expectStatus(
+      await forum.root.post('/api/discussions', { title, content: `About ${title}`, category_id: category }),
+      201,
+    );
     return { id: body.discussion_id, postId: body.post_id };
   };
-  forum.reply = async (discussionId, content) => expectStatus(await forum.ada.post('/api/posts', { discussion_id: discussionId, content }), 201).body.post;
+  forum.reply = async (discussionId, content) =>
+    expectStatus(await forum.ada.post('/api/posts', { discussion_id: discussionId, content }), 201).body.post;
   forum.later = async (milliseconds) => {
     forum.app.clock.advance(milliseconds);
     for (const name of ['root', 'mia', 'ada'] as const) await forum[name].login(name, PASSWORD);
@@ -74,10 +97,20 @@ export function useWebhooks(settings: Readonly<Record<string, unknown>> = {}): W
 }
 
 /** Until something is so, on a machine that may be busy. */
-export const until = (look: () => unknown, timeout = 15_000): Promise<unknown> => vi.waitFor(look, { timeout, interval: 10 });
+export const until = (look: () => unknown, timeout = 15_000): Promise<unknown> =>
+  vi.waitFor(look, { timeout, interval: 10 });
 
 /** Resolves when nothing is under way or due. */
-export const settled = ({ app }: TestApp): Promise<void> => vi.waitFor(async () => {
-  expect((await app.jobs.report()).filter(({ listener, oldest, running }) => listener.startsWith('webhooks/') && (running > 0 || (oldest && oldest.getTime() <= Date.now())))).toEqual([]);
-  expect(await app.data.one(sql`select 1 from webhook_delivery where due_at <= now() limit 1`)).toBeUndefined();
-}, { timeout: 20_000, interval: 10 });
+export const settled = ({ app }: TestApp): Promise<void> =>
+  vi.waitFor(
+    async () => {
+      expect(
+        (await app.jobs.report()).filter(
+          ({ listener, oldest, running }) =>
+            listener.startsWith('webhooks/') && (running > 0 || (oldest && oldest.getTime() <= Date.now())),
+        ),
+      ).toEqual([]);
+      expect(await app.data.one(sql`select 1 from webhook_delivery where due_at <= now() limit 1`)).toBeUndefined();
+    },
+    { timeout: 20_000, interval: 10 },
+  );

@@ -7,7 +7,8 @@ const HANGING = 20;
 const EVENTS = 30;
 
 const forum = useWebhooks();
-const arrived = (receiver: Receiver, count: number): Promise<unknown> => until(() => expect(receiver.received).toHaveLength(count));
+const arrived = (receiver: Receiver, count: number): Promise<unknown> =>
+  until(() => expect(receiver.received).toHaveLength(count));
 
 describe('what many webhooks have to send', () => {
   test('is all sent, a few at a time to each, and every event once', async () => {
@@ -35,7 +36,9 @@ describe('what many webhooks have to send', () => {
     const start = performance.now();
     for (let n = 0; n < 10; n++) await forum.start(`Meanwhile ${n}`);
     await arrived(healthy, 11);
-    await until(async () => expect((await forum.root.get('/api/events?limit=1&event=discussion.created&after=40')).body.count).toBe(1));
+    await until(async () =>
+      expect((await forum.root.get('/api/events?limit=1&event=discussion.created&after=40')).body.count).toBe(1),
+    );
     expect(performance.now() - start).toBeLessThan(6_000);
     for (const { open } of hanging) expect(open.most).toBeLessThanOrEqual(4);
     await forum.app.app.data.all(sql`delete from webhook`);
@@ -52,9 +55,15 @@ describe('what many webhooks have to send', () => {
     receiver.reply = { status: 200 };
     const first = receiver.received.length;
     await forum.app.app.kernel.enable('webhooks');
-    await until(async () => expect(await forum.history(`webhook_id=${webhook.id}&status=delivered`)).toHaveLength(3), 20_000);
+    await until(
+      async () => expect(await forum.history(`webhook_id=${webhook.id}&status=delivered`)).toHaveLength(3),
+      20_000,
+    );
     expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(3);
-    for (const { headers } of receiver.received.slice(0, first)) expect(receiver.received.slice(first).map((later) => later.headers['webhook-id'])).toContain(headers['webhook-id']);
+    for (const { headers } of receiver.received.slice(0, first))
+      expect(receiver.received.slice(first).map((later) => later.headers['webhook-id'])).toContain(
+        headers['webhook-id'],
+      );
     await forum.do('delete', { id: webhook.id });
   }, 60_000);
 
@@ -67,7 +76,9 @@ describe('what many webhooks have to send', () => {
     await settled(forum.app);
     await data.all(sql`update webhook_delivery set status = 'pending', due_at = now() - interval '11 minutes'`);
     await data.all(sql`update webhook set held_until = now() - interval '11 minutes'`);
-    await data.all(sql`insert into job (id, listener, payload) values (gen_random_uuid(), 'webhooks/job:revive', '{}')`);
+    await data.all(
+      sql`insert into job (id, listener, payload) values (gen_random_uuid(), 'webhooks/job:revive', '{}')`,
+    );
     await arrived(receiver, 2);
     expect(receiver.received[1]!.headers['webhook-id']).toBe(receiver.received[0]!.headers['webhook-id']);
     await settled(forum.app);

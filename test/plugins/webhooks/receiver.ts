@@ -28,7 +28,8 @@ export interface Receiver extends AsyncDisposable {
   readonly open: { now: number; most: number };
 }
 
-const flat = (headers: IncomingHttpHeaders): Record<string, string> => Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+const flat = (headers: IncomingHttpHeaders): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 
 export async function startReceiver(reply: Receiver['reply'] = { status: 204 }): Promise<Receiver> {
   const received: Received[] = [];
@@ -38,16 +39,30 @@ export async function startReceiver(reply: Receiver['reply'] = { status: 204 }):
     res.on('close', () => void open.now--);
     let text = '';
     for await (const chunk of req) text += String(chunk);
-    const request: Received = { path: req.url ?? '', headers: flat(req.headers), text, body: JSON.parse(text), at: performance.now() };
+    const request: Received = {
+      path: req.url ?? '',
+      headers: flat(req.headers),
+      text,
+      body: JSON.parse(text),
+      at: performance.now(),
+    };
     received.push(request);
-    const { status, headers = {}, body = '', after = 0 } = typeof receiver.reply === 'function' ? receiver.reply(request, received.length) : receiver.reply;
+    const {
+      status,
+      headers = {},
+      body = '',
+      after = 0,
+    } = typeof receiver.reply === 'function' ? receiver.reply(request, received.length) : receiver.reply;
     if (after > 0) await new Promise((resolve) => setTimeout(resolve, after));
     if (status !== undefined) res.writeHead(status, headers).end(body);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const receiver: Receiver = {
-    url: `http://127.0.0.1:${(server.address() as { port: number }).port}/hook`, received, reply, open,
+    url: `http://127.0.0.1:${(server.address() as { port: number }).port}/hook`,
+    received,
+    reply,
+    open,
     async [Symbol.asyncDispose]() {
       server.close();
       server.closeAllConnections();
@@ -58,4 +73,5 @@ export async function startReceiver(reply: Receiver['reply'] = { status: 204 }):
 }
 
 /** Throws unless the published library accepts the request. */
-export const verify = (secret: string, { text, headers }: Received): unknown => new Webhook(secret).verify(text, headers as Record<string, string>);
+export const verify = (secret: string, { text, headers }: Received): unknown =>
+  new Webhook(secret).verify(text, headers as Record<string, string>);

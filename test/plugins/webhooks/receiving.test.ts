@@ -16,39 +16,73 @@ let app: TestApp;
 const heard: ReceivedWebhook[] = [];
 beforeAll(async () => {
   app = await startApp({ realClock: true });
-  await install(app, definePlugin({ id: 'test-listener', setup: (_services, plugin) => plugin.on(webhookReceived, (received) => void heard.push(received)) }));
+  await install(
+    app,
+    definePlugin({
+      id: 'test-listener',
+      setup: (_services, plugin) => plugin.on(webhookReceived, (received) => void heard.push(received)),
+    }),
+  );
 });
 afterAll(() => app[Symbol.asyncDispose]());
 beforeEach(() => void heard.splice(0));
 
 const post = (body: string | Buffer, headers: Readonly<Record<string, string>> = {}): Promise<Response> =>
-  fetch(`${app.url}/api/webhooks`, { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, body });
-const hex = (body: string | Buffer, key = KEY): string => `sha256=${createHmac('sha256', key).update(body).digest('hex')}`;
+  fetch(`${app.url}/api/webhooks`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body,
+  });
+const hex = (body: string | Buffer, key = KEY): string =>
+  `sha256=${createHmac('sha256', key).update(body).digest('hex')}`;
 const TEXT = JSON.stringify({ action: 'opened', number: 7 });
 
 let count = 0;
 /** What the published library sends. */
-function standard(body = TEXT, { id = `msg_${++count}`, at = new Date(app.clock.now()), secret = SECRET } = {}): Record<string, string> {
-  return { 'webhook-id': id, 'webhook-timestamp': String(Math.floor(at.getTime() / 1_000)), 'webhook-signature': new Webhook(secret).sign(id, at, body) };
+function standard(
+  body = TEXT,
+  { id = `msg_${++count}`, at = new Date(app.clock.now()), secret = SECRET } = {},
+): Record<string, string> {
+  return {
+    'webhook-id': id,
+    'webhook-timestamp': String(Math.floor(at.getTime() / 1_000)),
+    'webhook-signature': new Webhook(secret).sign(id, at, body),
+  };
 }
 
 describe('POST /api/webhooks without a configured secret', () => {
-  test.each([{}, { 'x-forum-signature': 'sha256=' }, { 'x-forum-signature': hex(TEXT, Buffer.alloc(0)) }])('refuses everything (%o)', async (headers) => {
-    const answer = await post(TEXT, headers);
-    expect([answer.status, await answer.json()]).toEqual([401, expect.objectContaining({ success: false, error: expect.any(String) })]);
-    expect(heard).toEqual([]);
-  });
+  test.each([{}, { 'x-forum-signature': 'sha256=' }, { 'x-forum-signature': hex(TEXT, Buffer.alloc(0)) }])(
+    'refuses everything (%o)',
+    async (headers) => {
+      const answer = await post(TEXT, headers);
+      expect([answer.status, await answer.json()]).toEqual([
+        401,
+        expect.objectContaining({ success: false, error: expect.any(String) }),
+      ]);
+      expect(heard).toEqual([]);
+    },
+  );
 });
 
 describe('POST /api/webhooks', () => {
   beforeAll(() => app.app.settings.set({ 'webhooks.inbound_secret': SECRET }));
 
-  test.each(['x-forum-signature', 'x-hub-signature-256', 'X-Forum-Signature'])('takes what is signed in %s, without a forgery token', async (name) => {
-    const answer = await post(TEXT, { [name]: hex(TEXT), 'x-github-event': 'issues', cookie: 'a=b' });
-    expect([answer.status, await answer.json()]).toEqual([200, { success: true }]);
-    expect(heard).toEqual([{ id: expect.stringMatching(/^[0-9a-f-]{36}$/), payload: { action: 'opened', number: 7 }, headers: expect.objectContaining({ 'x-github-event': 'issues' }), receivedAt: expect.stringMatching(/Z$/) }]);
-    expect(heard[0]!.headers).not.toHaveProperty('cookie');
-  });
+  test.each(['x-forum-signature', 'x-hub-signature-256', 'X-Forum-Signature'])(
+    'takes what is signed in %s, without a forgery token',
+    async (name) => {
+      const answer = await post(TEXT, { [name]: hex(TEXT), 'x-github-event': 'issues', cookie: 'a=b' });
+      expect([answer.status, await answer.json()]).toEqual([200, { success: true }]);
+      expect(heard).toEqual([
+        {
+          id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+          payload: { action: 'opened', number: 7 },
+          headers: expect.objectContaining({ 'x-github-event': 'issues' }),
+          receivedAt: expect.stringMatching(/Z$/),
+        },
+      ]);
+      expect(heard[0]!.headers).not.toHaveProperty('cookie');
+    },
+  );
 
   test('takes what the published library signs, under its id', async () => {
     const headers = standard();
@@ -63,7 +97,11 @@ describe('POST /api/webhooks', () => {
 
   test('reads the bytes that were sent, whatever they are called', async () => {
     const body = ' {"a" :\t"\\u00e9 é"}\n';
-    const answer = await fetch(`${app.url}/api/webhooks`, { method: 'POST', headers: { 'content-type': 'text/plain', 'x-forum-signature': hex(body) }, body });
+    const answer = await fetch(`${app.url}/api/webhooks`, {
+      method: 'POST',
+      headers: { 'content-type': 'text/plain', 'x-forum-signature': hex(body) },
+      body,
+    });
     expect(answer.status).toBe(200);
     expect(heard[0]!.payload).toEqual({ a: 'é é' });
   });
@@ -78,10 +116,22 @@ describe('POST /api/webhooks', () => {
     ['another id', () => ({ ...standard(), 'webhook-id': 'msg_other' })],
     ['another time', () => ({ ...standard(), 'webhook-timestamp': String(Math.floor(app.clock.now() / 1_000) - 1) })],
     ['no id', () => ({ ...standard(), 'webhook-id': undefined as unknown as string })],
-    ['a bad one beside a good one of the body alone', () => ({ ...standard(TEXT, { secret: `whsec_${randomBytes(32).toString('base64')}` }), 'x-forum-signature': hex(TEXT) })],
+    [
+      'a bad one beside a good one of the body alone',
+      () => ({
+        ...standard(TEXT, { secret: `whsec_${randomBytes(32).toString('base64')}` }),
+        'x-forum-signature': hex(TEXT),
+      }),
+    ],
     ['a time too long ago', () => standard(TEXT, { at: new Date(app.clock.now() - 302_000) })],
     ['a time too far ahead', () => standard(TEXT, { at: new Date(app.clock.now() + 302_000) })],
-    ['an old time beside a signature of the body', () => ({ 'x-forum-signature': hex(TEXT), 'webhook-timestamp': String(Math.floor(app.clock.now() / 1_000) - 302) })],
+    [
+      'an old time beside a signature of the body',
+      () => ({
+        'x-forum-signature': hex(TEXT),
+        'webhook-timestamp': String(Math.floor(app.clock.now() / 1_000) - 302),
+      }),
+    ],
     ['no time at all', () => ({ 'x-forum-signature': hex(TEXT), 'webhook-timestamp': 'now' })],
   ])('refuses %s', async (_what, headers) => {
     const given = Object.fromEntries(Object.entries(headers()).filter(([, value]) => value !== undefined));
@@ -94,11 +144,14 @@ describe('POST /api/webhooks', () => {
     expect((await post(TEXT, standard(TEXT, { at: new Date(app.clock.now() + seconds * 1_000) }))).status).toBe(200);
   });
 
-  test.each(['', '{', 'plain text', '\uFEFFnot', Buffer.from([0x22, 0xff, 0x22])])('says what is wrong with a signed body that is not JSON (%j)', async (body) => {
-    const answer = await post(body, { 'x-forum-signature': hex(body) });
-    expect([answer.status, ((await answer.json()) as any).code]).toEqual([400, 'validation_failed']);
-    expect(heard).toEqual([]);
-  });
+  test.each(['', '{', 'plain text', '\uFEFFnot', Buffer.from([0x22, 0xff, 0x22])])(
+    'says what is wrong with a signed body that is not JSON (%j)',
+    async (body) => {
+      const answer = await post(body, { 'x-forum-signature': hex(body) });
+      expect([answer.status, ((await answer.json()) as any).code]).toEqual([400, 'validation_failed']);
+      expect(heard).toEqual([]);
+    },
+  );
 
   test('refuses what is too large without reading it', async () => {
     const body = `"${'x'.repeat(1_100_000)}"`;
@@ -121,44 +174,84 @@ describe('POST /api/webhooks', () => {
   });
 
   test('takes what GitHub sends with the secret as it is shown, and each delivery once', async () => {
-    const headers = { 'x-hub-signature-256': await sign(SECRET, TEXT), 'x-github-event': 'issues', 'x-github-delivery': '72d3162e-cc78-11e3-81ab-4c9367dc0958' };
+    const headers = {
+      'x-hub-signature-256': await sign(SECRET, TEXT),
+      'x-github-event': 'issues',
+      'x-github-delivery': '72d3162e-cc78-11e3-81ab-4c9367dc0958',
+    };
     for (let time = 0; time < 3; time++) {
       const answer = await post(TEXT, headers);
       expect([answer.status, await answer.json()]).toEqual([200, { success: true }]);
     }
-    expect(heard.map(({ id, headers: { 'x-github-event': event } }) => [id, event])).toEqual([[headers['x-github-delivery'], 'issues']]);
+    expect(heard.map(({ id, headers: { 'x-github-event': event } }) => [id, event])).toEqual([
+      [headers['x-github-delivery'], 'issues'],
+    ]);
     expect((await post(`${TEXT} `, headers)).status).toBe(401);
-    expect((await post(TEXT, { ...headers, 'x-hub-signature-256': await sign(SECRET.slice(6), TEXT) })).status).toBe(401);
+    expect((await post(TEXT, { ...headers, 'x-hub-signature-256': await sign(SECRET.slice(6), TEXT) })).status).toBe(
+      401,
+    );
     expect((await post(TEXT, { ...headers, 'x-github-delivery': 'x'.repeat(256) })).status).toBe(400);
   });
 
-  test.each(['x-forum-signature', 'x-hub-signature-256'])('takes the secret’s text or its bytes in %s, and one good value among several', async (name) => {
-    const [wrong, text, bytes] = [hex(TEXT, randomBytes(32)), hex(TEXT, Buffer.from(SECRET)), hex(TEXT)];
-    for (const value of [text, bytes, `${wrong},${bytes}`, `${text}, ${wrong}`, `,${bytes},`]) expect([value, (await post(TEXT, { [name]: value })).status]).toEqual([value, 200]);
-    for (const value of [`${wrong},${wrong}`, ',', bytes.replace('=', ','), `${bytes}${wrong}`]) expect([value, (await post(TEXT, { [name]: value })).status]).toEqual([value, 401]);
-  });
+  test.each(['x-forum-signature', 'x-hub-signature-256'])(
+    'takes the secret’s text or its bytes in %s, and one good value among several',
+    async (name) => {
+      const [wrong, text, bytes] = [hex(TEXT, randomBytes(32)), hex(TEXT, Buffer.from(SECRET)), hex(TEXT)];
+      for (const value of [text, bytes, `${wrong},${bytes}`, `${text}, ${wrong}`, `,${bytes},`])
+        expect([value, (await post(TEXT, { [name]: value })).status]).toEqual([value, 200]);
+      for (const value of [`${wrong},${wrong}`, ',', bytes.replace('=', ','), `${bytes}${wrong}`])
+        expect([value, (await post(TEXT, { [name]: value })).status]).toEqual([value, 401]);
+    },
+  );
 
   test('is known to the description of the API', async () => {
     const { paths } = (await app.client().get('/api/openapi.json')).body;
-    expect(paths['/api/webhooks'].post).toMatchObject({ security: [{}], requestBody: { content: { 'application/json': {} } } });
+    expect(paths['/api/webhooks'].post).toMatchObject({
+      security: [{}],
+      requestBody: { content: { 'application/json': {} } },
+    });
   });
 
   test('hears what this forum itself sends, while its secret changes too', async () => {
     const keys = [randomBytes(32), KEY];
-    const headers = signedHeaders({ service: 'Forum', keys, eventId: 'own', deliveryId: 'own-1', event: 'x', body: TEXT, at: app.clock.now() });
+    const headers = signedHeaders({
+      service: 'Forum',
+      keys,
+      eventId: 'own',
+      deliveryId: 'own-1',
+      event: 'x',
+      body: TEXT,
+      at: app.clock.now(),
+    });
     expect((await post(TEXT, headers)).status).toBe(200);
     expect(heard.map(({ id }) => id)).toEqual(['own']);
-    const { 'X-Forum-Signature': signatures, 'webhook-id': _id, 'webhook-timestamp': _at, 'webhook-signature': _standard, ...others } = headers;
+    const {
+      'X-Forum-Signature': signatures,
+      'webhook-id': _id,
+      'webhook-timestamp': _at,
+      'webhook-signature': _standard,
+      ...others
+    } = headers;
     expect((await post(TEXT, { ...others, 'X-Forum-Signature': signatures! })).status).toBe(200);
   });
 
   test('sends one value that published libraries verify, and while its secret changes also that of the old one', async () => {
-    const outgoing = { service: 'Forum', eventId: 'own', deliveryId: 'own-1', event: 'x', body: TEXT, at: app.clock.now() };
+    const outgoing = {
+      service: 'Forum',
+      eventId: 'own',
+      deliveryId: 'own-1',
+      event: 'x',
+      body: TEXT,
+      at: app.clock.now(),
+    };
     const signature = signedHeaders({ ...outgoing, keys: [KEY] })['X-Forum-Signature']!;
     // The library takes a secret as text only; these bytes are text.
     const ascii = signedHeaders({ ...outgoing, keys: [Buffer.from('0123456789abcdef01234567')] })['X-Forum-Signature']!;
     expect([signature, await verify('0123456789abcdef01234567', TEXT, ascii)]).toEqual([hex(TEXT), true]);
     const old = randomBytes(32);
-    expect(signedHeaders({ ...outgoing, keys: [KEY, old] })['X-Forum-Signature']!.split(',')).toEqual([hex(TEXT), hex(TEXT, old)]);
+    expect(signedHeaders({ ...outgoing, keys: [KEY, old] })['X-Forum-Signature']!.split(',')).toEqual([
+      hex(TEXT),
+      hex(TEXT, old),
+    ]);
   });
 });

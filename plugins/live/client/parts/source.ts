@@ -11,7 +11,10 @@ interface Told {
   readonly id: string;
 }
 
-/** What happens, heard over one stream for all tabs of a browser: the tab that holds the lock has it open and passes on what comes. */
+/**
+ * What happens, heard over one stream for all tabs of a browser: the tab that holds the lock has it open and passes on
+ * what comes.
+ */
 export class Source {
   readonly #names: readonly string[];
   readonly #hear: Hear;
@@ -31,12 +34,14 @@ export class Source {
     signal.addEventListener('abort', () => channel.close());
     channel.addEventListener('message', ({ data }: MessageEvent<Told>) => this.#pass(data));
     // The lock is held until this tab stops; the next one in line then opens its own stream.
-    const lead = (): Promise<void> => new Promise((resolve) => {
-      signal.addEventListener('abort', () => resolve());
-      this.#open(channel, signal, FIRST);
-    });
+    const lead = (): Promise<void> =>
+      new Promise((resolve) => {
+        signal.addEventListener('abort', () => resolve());
+        this.#open(channel, signal, FIRST);
+      });
     // Over plain http browsers have no locks: then each tab has a stream of its own.
-    if (navigator.locks as LockManager | undefined) navigator.locks.request(NAME, { signal }, lead).catch(() => undefined);
+    if (navigator.locks as LockManager | undefined)
+      navigator.locks.request(NAME, { signal }, lead).catch(() => undefined);
     else void lead();
   }
 

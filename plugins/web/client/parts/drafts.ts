@@ -10,14 +10,19 @@ interface Draft {
 
 /** What is no choice of the writer's, must not be stored, or cannot be put back. */
 const LEFT_OUT = new Set(['hidden', 'password', 'file', 'submit', 'button', 'reset', 'image']);
-/** A picture at nothing but a fragment holds the place of a file on its way, which nobody will put there once the page is gone. */
+/**
+ * A picture at nothing but a fragment holds the place of a file on its way, which nobody will put there once the page
+ * is gone.
+ */
 const ON_ITS_WAY = /!\[[^\]\n]*\]\(#[\da-f]{8}\)\n?/g;
 
 const checkable = (control: Control): control is HTMLInputElement => ['checkbox', 'radio'].includes(control.type);
 const keyOf = (control: Control): string => (checkable(control) ? `${control.name}=${control.value}` : control.name);
-const valueOf = (control: Control): string | boolean => (checkable(control) ? control.checked : control.value.replace(ON_ITS_WAY, ''));
+const valueOf = (control: Control): string | boolean =>
+  checkable(control) ? control.checked : control.value.replace(ON_ITS_WAY, '');
 /** A choice that was not made, or is no longer offered, would leave nothing chosen where the page comes with one. */
-const offers = ({ options }: HTMLSelectElement, value: string): boolean => value !== '' && [...options].some((one) => one.value === value);
+const offers = ({ options }: HTMLSelectElement, value: string): boolean =>
+  value !== '' && [...options].some((one) => one.value === value);
 
 /** All that somebody filled into a form, kept on this device under a name until it is sent or discarded. */
 export class FormDraft {
@@ -31,7 +36,9 @@ export class FormDraft {
 
   get #controls(): readonly Control[] {
     const all = [...this.#form.elements] as Control[];
-    return all.filter(({ name, type, localName }) => name && ['input', 'textarea', 'select'].includes(localName) && !LEFT_OUT.has(type));
+    return all.filter(
+      ({ name, type, localName }) => name && ['input', 'textarea', 'select'].includes(localName) && !LEFT_OUT.has(type),
+    );
   }
 
   #values(): Values {
@@ -48,7 +55,9 @@ export class FormDraft {
 
   /** Keeps the form as it is; false where nothing is written in it, and nothing is kept then. */
   keep(): boolean {
-    const written = this.#controls.some((control) => control.localName !== 'select' && !checkable(control) && control.value.trim() !== '');
+    const written = this.#controls.some(
+      (control) => control.localName !== 'select' && !checkable(control) && control.value.trim() !== '',
+    );
     store.set(this.#key, written ? JSON.stringify({ values: this.#values(), time: Date.now() }) : undefined);
     return written;
   }

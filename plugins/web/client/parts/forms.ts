@@ -2,11 +2,19 @@ import { announce, refreshCsrf, request, t, toDocument } from '@forum/client';
 
 type Submitter = HTMLButtonElement | HTMLInputElement | null;
 
-/** Forms with `data-enhance` are sent without leaving the page, so that nothing typed is lost when something is in the way. */
+/**
+ * Forms with `data-enhance` are sent without leaving the page, so that nothing typed is lost when something is in the
+ * way.
+ */
 export function enhanceForms(): void {
   document.addEventListener('submit', (event) => {
     const form = event.target as HTMLFormElement;
-    if (!('enhance' in form.dataset) || event.defaultPrevented || (event.submitter as HTMLButtonElement | null)?.name === 'preview') return;
+    if (
+      !('enhance' in form.dataset) ||
+      event.defaultPrevented ||
+      (event.submitter as HTMLButtonElement | null)?.name === 'preview'
+    )
+      return;
     event.preventDefault();
     if (form.ariaBusy !== 'true') void send(form, event.submitter as Submitter);
   });
@@ -34,7 +42,9 @@ async function settle(form: HTMLFormElement, submitter: Submitter, response: Res
   if (response.status === 403 && !again && refreshCsrf(answer)) return send(form, submitter, true);
   refreshCsrf(answer);
   if (response.status === 401) return say(form, t('session'));
-  const refused = form.id ? answer.getElementById(form.id) : answer.querySelector(`form[action="${CSS.escape(new URL(form.action).pathname)}"]`);
+  const refused = form.id
+    ? answer.getElementById(form.id)
+    : answer.querySelector(`form[action="${CSS.escape(new URL(form.action).pathname)}"]`);
   const shown = answer.querySelector('main');
   const main = document.querySelector('main');
   if (response.status < 500 && (refused ?? shown?.querySelector('[role="alert"]')) && shown && main) {

@@ -24,8 +24,8 @@ function read(text: string): Line {
 }
 
 /**
- * Enter inside a list or a quotation begins the next item, with what stood behind the caret. On an empty item it leaves the list, or the inner
- * one of two. False: an ordinary line.
+ * Enter inside a list or a quotation begins the next item, with what stood behind the caret. On an empty item it leaves
+ * the list, or the inner one of two. False: an ordinary line.
  */
 export function continueList(area: HTMLTextAreaElement): boolean {
   const { value, selectionStart: from, selectionEnd: to } = area;
@@ -40,7 +40,12 @@ export function continueList(area: HTMLTextAreaElement): boolean {
     const begin = `\n${line.quote}${line.indent}${line.next}`;
     const moved = rest.trimStart();
     const later = renumbered(line, below);
-    insert(area, [begin + moved, ...later].join('\n'), from, to + [rest, ...below.slice(0, later.length)].join('\n').length);
+    insert(
+      area,
+      [begin + moved, ...later].join('\n'),
+      from,
+      to + [rest, ...below.slice(0, later.length)].join('\n').length,
+    );
     area.setSelectionRange(from + begin.length, from + begin.length);
   }
   return true;
@@ -69,7 +74,10 @@ interface Around {
   readonly below: string;
 }
 
-/** What is written next belongs to the list around, or is a paragraph: without an empty line before it, it would still be the last item's. */
+/**
+ * What is written next belongs to the list around, or is a paragraph: without an empty line before it, it would still
+ * be the last item's.
+ */
 function leave(area: HTMLTextAreaElement, line: Line, { start, end, above, below }: Around): void {
   const outer = line.next === '' ? undefined : itemAround(line, above);
   const quote = line.next === '' ? line.quote.replace(/>[^>]*$/, '') : line.quote;

@@ -1,4 +1,11 @@
-const UNITS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [['year', 31_556_952], ['month', 2_629_746], ['week', 604_800], ['day', 86_400], ['hour', 3_600], ['minute', 60]];
+const UNITS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
+  ['year', 31_556_952],
+  ['month', 2_629_746],
+  ['week', 604_800],
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+];
 /** The server changes to weeks at two of them, as here. */
 const LEAST: Readonly<Record<string, number>> = { week: 1_209_600 };
 
@@ -10,7 +17,10 @@ export function keepTimes(): void {
   const show = (): void => {
     for (const element of document.querySelectorAll<HTMLTimeElement>('time[data-relative]')) {
       const seconds = (Date.parse(element.dateTime) - Date.now()) / 1000;
-      const [unit, size] = UNITS.find(([name, length]) => Math.abs(seconds) >= (LEAST[name] ?? length)) ?? ['second', 0];
+      const [unit, size] = UNITS.find(([name, length]) => Math.abs(seconds) >= (LEAST[name] ?? length)) ?? [
+        'second',
+        0,
+      ];
       const text = relative.format(size ? Math.trunc(seconds / size) : 0, unit);
       if (element.textContent !== text) element.textContent = text;
       element.title = absolute.format(Date.parse(element.dateTime));

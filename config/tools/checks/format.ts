@@ -1,0 +1,15 @@
+import type { Check } from './check.ts';
+import { runTool } from './command.ts';
+
+/** Every file is as oxfmt writes it, with the options of .oxfmtrc.json. */
+export const format: Check = {
+  name: 'format',
+  async run(root) {
+    const { code, output, errors } = await runTool('oxfmt/bin/oxfmt', ['--list-different', '.'], root);
+    if (code === 0) return [];
+    const files = output.split('\n').filter((line) => line !== '');
+    return files.length > 0
+      ? files.map((file) => `${file}: is not formatted; run npm run format`)
+      : [`oxfmt ended with code ${code}: ${errors.trim()}`];
+  },
+};
