@@ -23,7 +23,7 @@ const wrapped = Object.entries(WRAPPED)
   .map(([library, names]) => [library, names.map((name) => (name.startsWith('plugins/') ? name : `core/${name}`))])
   .map(([library, files]) => ({
     name: `one-file-knows-${library.replace(/^@?([a-z-]+).*/, '$1')}`,
-    comment: `Only ${files.join('.ts, ')}.ts may import this library; use what #core offers of it.`,
+    comment: `Only ${files.join('.ts, ')}.ts may import this library; use what parley-forum offers of it.`,
     severity: 'error',
     from: {
       path: '^(core|plugins|themes|migrations|config)/',
@@ -43,14 +43,14 @@ export default {
     },
     {
       name: 'one-door-to-the-kernel',
-      comment: 'Plugins and themes import #core, never a file behind it.',
+      comment: 'Plugins and themes import parley-forum, never a file behind it.',
       severity: 'error',
       from: { path: '^(plugins|themes)/' },
       to: { path: '^core/', pathNot: '^core/index[.]ts$' },
     },
     {
       name: 'plugins-meet-in-api',
-      comment: 'Of another plugin only its api.ts may be imported, as #plugins/<id>.',
+      comment: 'Of another plugin only its api.ts may be imported, as parley-forum/plugins/<id>.',
       severity: 'error',
       from: { path: '^plugins/([^/]+)/' },
       to: { path: '^plugins/([^/]+)/', pathNot: ['^plugins/$1/', '^plugins/[^/]+/api[.]ts$'] },
@@ -64,14 +64,15 @@ export default {
     },
     {
       name: 'api-is-light',
-      comment: 'An api.ts imports only #core and other api.ts, so that naming a contract loads no implementation.',
+      comment:
+        'An api.ts imports only parley-forum and other api.ts, so that naming a contract loads no implementation.',
       severity: 'error',
       from: { path: '^plugins/[^/]+/api[.]ts$' },
       to: { pathNot: ['^core/index[.]ts$', '^plugins/[^/]+/api[.]ts$'] },
     },
     {
       name: 'migrations-see-the-kernel-only',
-      comment: 'A migration outlives the code around it: it imports #core and nothing else.',
+      comment: 'A migration outlives the code around it: it imports parley-forum and nothing else.',
       severity: 'error',
       from: { path: '^migrations/' },
       to: { pathNot: '^core/index[.]ts$' },

@@ -61,7 +61,7 @@ describe('each check catches what it is for', () => {
   test('snippets: an example that does not compile, at its line in the document', async () => {
     const door = 'export const defineToken = <T>(id: string): { id: string; value?: T } => ({ id });\n';
     const guide =
-      "# Guide\n\n```ts\n// plugins/polls/api.ts\nimport { defineToken } from '#core';\nexport const Polls = defineToken<number>(1);\n```\n\n```ts\nimport { Polls } from '#plugins/polls';\nPolls.id.toFixed();\n```\n";
+      "# Guide\n\n```ts\n// plugins/polls/api.ts\nimport { defineToken } from 'parley-forum';\nexport const Polls = defineToken<number>(1);\n```\n\n```ts\nimport { Polls } from 'parley-forum/plugins/polls';\nPolls.id.toFixed();\n```\n";
     const found = await findings(snippets, { 'core/index.ts': door, 'docs/guide/polls.md': guide });
     expect(found).toEqual([
       expect.stringMatching(/^docs\/guide\/polls\.md:6: error TS2345/),
@@ -113,7 +113,7 @@ describe('each check catches what it is for', () => {
   test('bound types: values and lists of a type that a migration made, and lists of no type', async () => {
     const found = await findings(boundTypes, {
       'plugins/a/service.ts': [
-        "import { sql } from '#core';",
+        "import { sql } from 'parley-forum';",
         'export const one = (name: string) => sql`select 1 where ${name}::citext = x`;',
         'export const many = (names: string[]) => sql`select 1 where x = any(${names.map((name) => name)}::citext[])`;',
         'export const bare = (ids: string[]) => sql`select 1 where id = any(${ids})`;',

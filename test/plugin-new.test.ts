@@ -36,7 +36,9 @@ function tool(file: string, ...words: string[]): Promise<{ code: number; output:
 
 describe('a plugin made by the command', () => {
   test('is in the configuration, after the others', async () => {
-    expect(await readFile(join(copy, 'config/forum.ts'), 'utf8')).toMatch(/plugins: \[[^\]]*, 'star-charts'\]/);
+    expect(await readFile(join(copy, 'config/forum.ts'), 'utf8')).toMatch(
+      /plugins: \[[^\]]*,\n    'star-charts',\n  \]/,
+    );
     expect(written).toContain("added 'star-charts' to config/forum.ts");
   });
 

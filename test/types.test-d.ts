@@ -1,7 +1,7 @@
 import {
   defineAction, defineCommand, defineExtensionPoint, defineFilter, definePermission, definePlugin, defineQuery, defineSurface, defineToken, Type,
   type PluginHandle, type Static,
-} from '#core';
+} from 'parley-forum';
 
 /**
  * What must not compile. `npm run check` compiles this file and nothing runs it: an expectation of an error that does

@@ -1,4 +1,4 @@
-import { Migration } from '#core';
+import { Migration } from 'parley-forum';
 
 export default class Access0002Suspensions extends Migration {
   override up(): void {

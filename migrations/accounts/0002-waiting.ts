@@ -1,4 +1,4 @@
-import { Migration } from '#core';
+import { Migration } from 'parley-forum';
 
 export default class Accounts0002Waiting extends Migration {
   override up(): void {

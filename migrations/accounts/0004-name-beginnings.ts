@@ -1,4 +1,4 @@
-import { Migration } from '#core';
+import { Migration } from 'parley-forum';
 
 /** Finds names by how they begin, in the order in which they are listed. */
 export default class Accounts0004NameBeginnings extends Migration {

@@ -1,4 +1,4 @@
-import { Migration } from '#core';
+import { Migration } from 'parley-forum';
 
 /**
  * Answers to requests that carried an Idempotency-Key; status and answer are set in the transaction that makes the row.

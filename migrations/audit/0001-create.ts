@@ -1,4 +1,4 @@
-import { Migration } from '#core';
+import { Migration } from 'parley-forum';
 
 /** Entries are added and, once they are old, forgotten; nothing changes one. */
 export default class Audit0001Create extends Migration {

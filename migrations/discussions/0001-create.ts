@@ -1,4 +1,4 @@
-import { Migration } from '#core';
+import { Migration } from 'parley-forum';
 
 /** Times carry milliseconds and no more, so that a cursor made from one finds its row again. */
 export default class Discussions0001Create extends Migration {

@@ -1,4 +1,4 @@
-import { Migration } from '#core';
+import { Migration } from 'parley-forum';
 
 /** Each row is a change: who made it, and what stood there before. A title and a category belong to the first post. */
 export default class Discussions0002Revisions extends Migration {

@@ -1,4 +1,4 @@
-import { Migration } from '#core';
+import { Migration } from 'parley-forum';
 
 /**
  * What has changed since a moment is found without reading all there is: whoever was switched off meanwhile asks for it

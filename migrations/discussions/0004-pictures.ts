@@ -1,4 +1,4 @@
-import { Migration } from '#core';
+import { Migration } from 'parley-forum';
 
 /** Under which rules for pictures every stored text was judged; null until that has been done once. */
 export default class Discussions0004Pictures extends Migration {

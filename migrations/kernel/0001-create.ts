@@ -1,4 +1,4 @@
-import { Migration } from '#core';
+import { Migration } from 'parley-forum';
 
 /**
  * What the kernel keeps: settings, which plugins are switched off, durable work, and an identity to tell databases

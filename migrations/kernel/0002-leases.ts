@@ -1,4 +1,4 @@
-import { Migration } from '#core';
+import { Migration } from 'parley-forum';
 
 /**
  * What runs leaves the index of what is due: a claim then never meets the rows of works that have run, which stay in an

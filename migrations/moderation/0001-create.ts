@@ -1,4 +1,4 @@
-import { Migration } from '#core';
+import { Migration } from 'parley-forum';
 
 /** Nothing is ever deleted from the log. */
 export default class Moderation0001Create extends Migration {

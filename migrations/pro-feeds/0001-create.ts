@@ -1,4 +1,4 @@
-import { Migration } from '#core';
+import { Migration } from 'parley-forum';
 
 export default class ProFeeds0001Create extends Migration {
   override up(): void {

@@ -1,4 +1,4 @@
-import { Migration } from '#core';
+import { Migration } from 'parley-forum';
 
 /** Ids grow with time, so they order the lists. */
 export default class Reports0001Create extends Migration {

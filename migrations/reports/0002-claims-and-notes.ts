@@ -1,4 +1,4 @@
-import { Migration } from '#core';
+import { Migration } from 'parley-forum';
 
 /** Who works on a report, what moderators note beside it, and whose post it is about. */
 export default class Reports0002ClaimsAndNotes extends Migration {

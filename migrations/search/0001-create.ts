@@ -1,4 +1,4 @@
-import { Migration } from '#core';
+import { Migration } from 'parley-forum';
 
 /** A copy of every post with what decides who may find it, and how far the copy has come. */
 export default class Search0001Create extends Migration {

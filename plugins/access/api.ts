@@ -1,4 +1,4 @@
-import { defineAction, defineToken, type Permission } from '#core';
+import { defineAction, defineToken, type Permission } from 'parley-forum';
 
 /** The ladder of rights; a group stands on one of its steps. Banned members see what guests see and may do nothing. */
 export type Level = 'banned' | 'guest' | 'member' | 'moderator' | 'admin';

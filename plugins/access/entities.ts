@@ -1,5 +1,5 @@
-import { defineEntity, p } from '#core';
-import type { Level } from '#plugins/access';
+import { defineEntity, p } from 'parley-forum';
+import type { Level } from 'parley-forum/plugins/access';
 
 export const GroupEntity = defineEntity({
   name: 'AccessGroup',

@@ -9,7 +9,7 @@ import {
   type Permission,
   type PluginHandle,
   type RawBuilder,
-} from '#core';
+} from 'parley-forum';
 import {
   accessTag,
   groupSaved,
@@ -20,7 +20,7 @@ import {
   type Level,
   type Suspension,
   type Viewer,
-} from '#plugins/access';
+} from 'parley-forum/plugins/access';
 import { DecisionEntity, GroupEntity } from './entities.ts';
 
 /** The ladder, lowest first. */

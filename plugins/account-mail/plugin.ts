@@ -1,7 +1,7 @@
-import { Clock, definePlugin, Environment } from '#core';
-import { accountNotices, type AccountChange } from '#plugins/accounts';
-import { letter, Mail } from '#plugins/mail';
-import { Web } from '#plugins/web';
+import { Clock, definePlugin, Environment } from 'parley-forum';
+import { accountNotices, type AccountChange } from 'parley-forum/plugins/accounts';
+import { letter, Mail } from 'parley-forum/plugins/mail';
+import { Web } from 'parley-forum/plugins/web';
 
 /** Where a member looks after what was changed. */
 const PATHS: Readonly<Record<AccountChange, string>> = {

@@ -9,9 +9,9 @@ import {
   type RequestHandler,
   type Response,
   type TSchema,
-} from '#core';
-import type { Demand, Viewer } from '#plugins/access';
-import type { SafeHtml } from '#plugins/web';
+} from 'parley-forum';
+import type { Demand, Viewer } from 'parley-forum/plugins/access';
+import type { SafeHtml } from 'parley-forum/plugins/web';
 
 /** `disabled` accounts cannot log in, and their sessions and tokens count for nothing. */
 export type AccountStatus = 'active' | 'disabled';

@@ -1,4 +1,4 @@
-import type { PluginHandle } from '#core';
+import type { PluginHandle } from 'parley-forum';
 import {
   addressesViewed,
   emailChanged,
@@ -14,8 +14,8 @@ import {
   tokenIssued,
   tokenRevoked,
   userRegistered,
-} from '#plugins/accounts';
-import { auditRules, audited, type AuditEntry } from '#plugins/audit';
+} from 'parley-forum/plugins/accounts';
+import { auditRules, audited, type AuditEntry } from 'parley-forum/plugins/audit';
 
 const member = (id: string): NonNullable<AuditEntry['subject']> => ({ type: 'account', id });
 /** What one did about an account, perhaps one's own. */

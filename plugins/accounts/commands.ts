@@ -1,6 +1,6 @@
-import { commandLine, ConfigurationError, defineCommand, InvalidInput, secretOption, Type } from '#core';
-import { Access } from '#plugins/access';
-import { Accounts } from '#plugins/accounts';
+import { commandLine, ConfigurationError, defineCommand, InvalidInput, secretOption, Type } from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
+import { Accounts } from 'parley-forum/plugins/accounts';
 
 const name = Type.String({ title: 'Username' });
 const group = Type.String({ title: 'Id or name of a group' });

@@ -1,6 +1,6 @@
-import { HttpError, InvalidInput, type Environment, type Http, type PluginHandle } from '#core';
-import { identityConfirmed, type Account, type LoginStep } from '#plugins/accounts';
-import { negotiated, pages, redirect, resumed, type Retry, type View } from '#plugins/web';
+import { HttpError, InvalidInput, type Environment, type Http, type PluginHandle } from 'parley-forum';
+import { identityConfirmed, type Account, type LoginStep } from 'parley-forum/plugins/accounts';
+import { negotiated, pages, redirect, resumed, type Retry, type View } from 'parley-forum/plugins/web';
 import { ConfirmForm, ReturnForm, type Forms } from './forms.ts';
 import type { Logins } from './login.ts';
 import { ownPath } from './own-path.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import type { Http, Response } from '#core';
-import { cookieName, cookieOf } from '#plugins/protection';
+import type { Http, Response } from 'parley-forum';
+import { cookieName, cookieOf } from 'parley-forum/plugins/protection';
 
 /** Names the session of whoever is logged in. */
 export const SESSION = 'parley.sid';

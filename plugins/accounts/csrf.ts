@@ -1,8 +1,8 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { Logger, Request, Response, Secrets } from '#core';
-import type { Csrf } from '#plugins/accounts';
-import { randomText } from '#plugins/api';
+import type { Logger, Request, Response, Secrets } from 'parley-forum';
+import type { Csrf } from 'parley-forum/plugins/accounts';
+import { randomText } from 'parley-forum/plugins/api';
 import type { Cookies } from './cookies.ts';
 import { loginOf } from './session-rules.ts';
 

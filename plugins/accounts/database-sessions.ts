@@ -1,5 +1,5 @@
 import { Store } from 'express-session';
-import { sql, type Cache, type Clock, type Data } from '#core';
+import { sql, type Cache, type Clock, type Data } from 'parley-forum';
 import { digest } from './identifier.ts';
 import {
   endOf,

@@ -1,5 +1,5 @@
-import { defineEntity, p } from '#core';
-import type { AccountStatus } from '#plugins/accounts';
+import { defineEntity, p } from 'parley-forum';
+import type { AccountStatus } from 'parley-forum/plugins/accounts';
 
 export const AccountEntity = defineEntity({
   name: 'Account',

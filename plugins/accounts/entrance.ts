@@ -1,6 +1,13 @@
-import { HttpError, type Http, type PluginHandle, type Request, type Response } from '#core';
-import type { Viewer } from '#plugins/access';
-import { loggedIn, type Account, type Entered, type LoginStep, type Sessions, type Waiting } from '#plugins/accounts';
+import { HttpError, type Http, type PluginHandle, type Request, type Response } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import {
+  loggedIn,
+  type Account,
+  type Entered,
+  type LoginStep,
+  type Sessions,
+  type Waiting,
+} from 'parley-forum/plugins/accounts';
 import type { CsrfService } from './csrf.ts';
 import type { UserRecords } from './records.ts';
 import type { AccountsService } from './service.ts';

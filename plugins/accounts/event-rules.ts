@@ -1,6 +1,6 @@
-import { sql, type Data } from '#core';
-import { accountsTag, userRegistered } from '#plugins/accounts';
-import type { EventRule } from '#plugins/events';
+import { sql, type Data } from 'parley-forum';
+import { accountsTag, userRegistered } from 'parley-forum/plugins/accounts';
+import type { EventRule } from 'parley-forum/plugins/events';
 
 interface AboutUser {
   readonly user: { readonly id: string };

@@ -1,5 +1,5 @@
-import { Type, type Static } from '#core';
-import { troubleOf, view, type Retry, type View } from '#plugins/web';
+import { Type, type Static } from 'parley-forum';
+import { troubleOf, view, type Retry, type View } from 'parley-forum/plugins/web';
 import { HONEYPOT, type Honeypot } from './honeypot.ts';
 import type { OwnSession } from './own-sessions.ts';
 import type { Passwords } from './passwords.ts';

@@ -1,4 +1,4 @@
-import type { Environment, Logger } from '#core';
+import type { Environment, Logger } from 'parley-forum';
 import type { PasswordSettings } from './passwords.ts';
 
 /** The least cost of bcrypt at which a stolen table of hashes still takes its time. */

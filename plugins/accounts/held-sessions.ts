@@ -1,4 +1,4 @@
-import type { Clock, Fleet } from '#core';
+import type { Clock, Fleet } from 'parley-forum';
 import type { Stored } from './session-store.ts';
 
 /** Sessions held in this process at most, each of less than a kilobyte. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { HttpError, type Clock, type Secrets } from '#core';
+import { HttpError, type Clock, type Secrets } from 'parley-forum';
 
 /** The name of a field that people do not see and programs like to fill in. */
 export const HONEYPOT = 'website';

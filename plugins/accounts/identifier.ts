@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 
-export { createId as newId, isId } from '#plugins/api';
+export { createId as newId, isId } from 'parley-forum/plugins/api';
 
 /** How secrets that are random themselves (session ids, tokens) are kept: hex SHA-256. */
 export const digest = (secret: string): string => hash('sha256', secret);

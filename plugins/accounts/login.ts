@@ -1,6 +1,6 @@
-import { HttpError, type Logger, type PluginHandle } from '#core';
-import { loginRefused, type Account } from '#plugins/accounts';
-import { demand, type Bucket, type Limits } from '#plugins/limits';
+import { HttpError, type Logger, type PluginHandle } from 'parley-forum';
+import { loginRefused, type Account } from 'parley-forum/plugins/accounts';
+import { demand, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 import { digest } from './identifier.ts';
 import type { Passwords } from './passwords.ts';
 import type { Credentials } from './reader.ts';

@@ -1,6 +1,6 @@
 import { Resolver } from 'node:dns/promises';
 import { domainToASCII } from 'node:url';
-import { messageOf, type Logger } from '#core';
+import { messageOf, type Logger } from 'parley-forum';
 
 /** Milliseconds after which a resolver counts as out of reach. */
 const PATIENCE = 3_000;

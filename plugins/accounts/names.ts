@@ -1,4 +1,4 @@
-import { sql, type RawBuilder } from '#core';
+import { sql, type RawBuilder } from 'parley-forum';
 
 /** What the index of parts of names can find: it knows letters and digits by threes. */
 const FINDABLE = /[\p{L}\p{N}]{3}/u;

@@ -1,5 +1,5 @@
-import type { Cache } from '#core';
-import { accountTag, type Account } from '#plugins/accounts';
+import type { Cache } from 'parley-forum';
+import { accountTag, type Account } from 'parley-forum/plugins/accounts';
 import { digest } from './identifier.ts';
 import type { SessionRules } from './session-rules.ts';
 import type { Login, SessionStore } from './session-store.ts';

@@ -1,7 +1,7 @@
-import type { Environment, Http, PluginHandle } from '#core';
-import { isGuest } from '#plugins/access';
-import { loggedOut } from '#plugins/accounts';
-import { negotiated, pages, redirect, type Retry } from '#plugins/web';
+import type { Environment, Http, PluginHandle } from 'parley-forum';
+import { isGuest } from 'parley-forum/plugins/access';
+import { loggedOut } from 'parley-forum/plugins/accounts';
+import { negotiated, pages, redirect, type Retry } from 'parley-forum/plugins/web';
 import type { CsrfService } from './csrf.ts';
 import type { Entrance } from './entrance.ts';
 import { LoginForm, RegisterForm, ticked, type Forms } from './forms.ts';

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import { HttpError } from '#core';
+import { HttpError } from 'parley-forum';
 import type { HashResult, HashTask } from './hash-worker.ts';
 
 /** One processor is left for everything else, and more than four threads would only serve a flood. */

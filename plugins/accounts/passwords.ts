@@ -1,7 +1,7 @@
 import bcrypt from 'bcrypt';
 import { readFileSync } from 'node:fs';
-import { sql, type Clock, type Data, type FieldProblem } from '#core';
-import type { PasswordPolicy } from '#plugins/accounts';
+import { sql, type Clock, type Data, type FieldProblem } from 'parley-forum';
+import type { PasswordPolicy } from 'parley-forum/plugins/accounts';
 import type { PasswordHasher } from './password-hasher.ts';
 
 /** bcrypt reads no further; longer passwords are refused rather than cut. UTF-8 bytes. */

@@ -1,5 +1,5 @@
-import { sql, type Data } from '#core';
-import type { PersonalData } from '#plugins/privacy';
+import { sql, type Data } from 'parley-forum';
+import type { PersonalData } from 'parley-forum/plugins/privacy';
 import type { OwnSessions } from './own-sessions.ts';
 import type { AccountsService } from './service.ts';
 

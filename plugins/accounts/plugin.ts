@@ -1,5 +1,5 @@
-import { Cache, Clock, Data, definePlugin, Environment, Fleet, Http, Secrets, Type } from '#core';
-import { Access } from '#plugins/access';
+import { Cache, Clock, Data, definePlugin, Environment, Fleet, Http, Secrets, Type } from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
 import {
   accountNotices,
   Accounts,
@@ -21,10 +21,10 @@ import {
   userChanged,
   userFields,
   userRegistered,
-} from '#plugins/accounts';
-import { eventRules } from '#plugins/events';
-import { Limits } from '#plugins/limits';
-import { personalData } from '#plugins/privacy';
+} from 'parley-forum/plugins/accounts';
+import { eventRules } from 'parley-forum/plugins/events';
+import { Limits } from 'parley-forum/plugins/limits';
+import { personalData } from 'parley-forum/plugins/privacy';
 import { addAuditRules, auditedHooks } from './audit-rules.ts';
 import { commands } from './commands.ts';
 import { addConfirmPages } from './confirm-pages.ts';

@@ -1,7 +1,7 @@
-import { HttpError, notFound, Type, type PluginHandle } from '#core';
-import { accountsTag, profileTabs, type Accounts, type Author } from '#plugins/accounts';
-import { places } from '#plugins/presence';
-import { pages, redirect, view } from '#plugins/web';
+import { HttpError, notFound, Type, type PluginHandle } from 'parley-forum';
+import { accountsTag, profileTabs, type Accounts, type Author } from 'parley-forum/plugins/accounts';
+import { places } from 'parley-forum/plugins/presence';
+import { pages, redirect, view } from 'parley-forum/plugins/web';
 import type { User, UserRecords } from './records.ts';
 
 /** Milliseconds a tab may take before the page is shown without it. */

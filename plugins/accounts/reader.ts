@@ -1,6 +1,6 @@
-import { sql, type Cache, type Data } from '#core';
-import type { Access, Viewer } from '#plugins/access';
-import { accountTag, type Account, type Accounts, type Author } from '#plugins/accounts';
+import { sql, type Cache, type Data } from 'parley-forum';
+import type { Access, Viewer } from 'parley-forum/plugins/access';
+import { accountTag, type Account, type Accounts, type Author } from 'parley-forum/plugins/accounts';
 import { isId } from './identifier.ts';
 import { namesLike } from './names.ts';
 

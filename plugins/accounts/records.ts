@@ -1,7 +1,7 @@
-import { sql, Type, type Data, type Extension, type Static } from '#core';
-import { nullable, Time } from '#plugins/api';
-import { seeAddresses, type LastSeenRule, type UserField } from '#plugins/accounts';
-import type { Access, Viewer } from '#plugins/access';
+import { sql, Type, type Data, type Extension, type Static } from 'parley-forum';
+import { nullable, Time } from 'parley-forum/plugins/api';
+import { seeAddresses, type LastSeenRule, type UserField } from 'parley-forum/plugins/accounts';
+import type { Access, Viewer } from 'parley-forum/plugins/access';
 import { isId } from './identifier.ts';
 import { namesLike } from './names.ts';
 

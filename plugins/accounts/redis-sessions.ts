@@ -1,5 +1,5 @@
 import { RedisStore } from 'connect-redis';
-import type { Cache, Clock } from '#core';
+import type { Cache, Clock } from 'parley-forum';
 import type { HeldSessions } from './held-sessions.ts';
 import { digest } from './identifier.ts';
 import {

@@ -1,6 +1,6 @@
-import { InvalidInput, type FieldProblem } from '#core';
-import type { Account, NewAccount, EmailConfirmation } from '#plugins/accounts';
-import { demand, type Bucket, type Limits } from '#plugins/limits';
+import { InvalidInput, type FieldProblem } from 'parley-forum';
+import type { Account, NewAccount, EmailConfirmation } from 'parley-forum/plugins/accounts';
+import { demand, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 import { HONEYPOT, type Honeypot } from './honeypot.ts';
 import type { AccountsService } from './service.ts';
 import { tooOften } from './throttle.ts';

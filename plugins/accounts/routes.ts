@@ -1,7 +1,16 @@
-import { Type, type Clock, type PluginHandle } from '#core';
-import type { Viewer } from '#plugins/access';
-import { api, decodePosition, encodeCursor, holdsUntil, IdParams, listOf, Paging, tagsOf } from '#plugins/api';
-import { accountsTag, addressesViewed, userFields } from '#plugins/accounts';
+import { Type, type Clock, type PluginHandle } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import {
+  api,
+  decodePosition,
+  encodeCursor,
+  holdsUntil,
+  IdParams,
+  listOf,
+  Paging,
+  tagsOf,
+} from 'parley-forum/plugins/api';
+import { accountsTag, addressesViewed, userFields } from 'parley-forum/plugins/accounts';
 import { userSchema, type User as Shown, type UserRecords } from './records.ts';
 
 /** The most users a search answers. */

@@ -7,7 +7,7 @@ import {
   type EntityManager,
   type FieldProblem,
   type PluginHandle,
-} from '#core';
+} from 'parley-forum';
 import {
   accountsTag,
   addressesViewed,
@@ -29,7 +29,7 @@ import {
   type PasswordPolicy,
   type EmailConfirmation,
   type TokenStore,
-} from '#plugins/accounts';
+} from 'parley-forum/plugins/accounts';
 import { AccountEntity } from './entities.ts';
 import { isId, newId } from './identifier.ts';
 import type { Passwords } from './passwords.ts';

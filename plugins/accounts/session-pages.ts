@@ -1,6 +1,6 @@
-import { notFound, type PluginHandle } from '#core';
-import { sessionsRevoked } from '#plugins/accounts';
-import { negotiated, pages, redirect } from '#plugins/web';
+import { notFound, type PluginHandle } from 'parley-forum';
+import { sessionsRevoked } from 'parley-forum/plugins/accounts';
+import { negotiated, pages, redirect } from 'parley-forum/plugins/web';
 import { SECURITY, SessionForm, type Forms } from './forms.ts';
 import type { OwnSession, OwnSessions } from './own-sessions.ts';
 import type { AccountsService } from './service.ts';

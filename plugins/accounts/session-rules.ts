@@ -1,5 +1,5 @@
-import type { Clock, Http, Request } from '#core';
-import type { Account } from '#plugins/accounts';
+import type { Clock, Http, Request } from 'parley-forum';
+import type { Account } from 'parley-forum/plugins/accounts';
 import { digest } from './identifier.ts';
 import { endOf, IDLE_TIMEOUT, type Login, type Stored } from './session-store.ts';
 

@@ -9,9 +9,15 @@ import {
   type RequestHandler,
   type Response,
   type Secrets,
-} from '#core';
-import { isStaff, type Access, type Viewer } from '#plugins/access';
-import { sessionEnded, type Account, type SessionNotice, type Sessions, type StaffDemand } from '#plugins/accounts';
+} from 'parley-forum';
+import { isStaff, type Access, type Viewer } from 'parley-forum/plugins/access';
+import {
+  sessionEnded,
+  type Account,
+  type SessionNotice,
+  type Sessions,
+  type StaffDemand,
+} from 'parley-forum/plugins/accounts';
 import { SESSION, type Cookies } from './cookies.ts';
 import { deviceOf } from './device.ts';
 import { digest, randomToken } from './identifier.ts';

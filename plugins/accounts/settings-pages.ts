@@ -1,7 +1,7 @@
-import { InvalidInput, type Http, type PluginHandle } from '#core';
-import type { Access, Viewer } from '#plugins/access';
-import { editProfile, type Account, type EmailConfirmation } from '#plugins/accounts';
-import { navigation, negotiated, pages, redirect, type Retry, type View } from '#plugins/web';
+import { InvalidInput, type Http, type PluginHandle } from 'parley-forum';
+import type { Access, Viewer } from 'parley-forum/plugins/access';
+import { editProfile, type Account, type EmailConfirmation } from 'parley-forum/plugins/accounts';
+import { navigation, negotiated, pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
 import { giveAgain } from './confirm-pages.ts';
 import { EmailForm, PasswordForm, ProfileForm, SECURITY, ticked, type Forms } from './forms.ts';
 import type { Logins } from './login.ts';

@@ -1,4 +1,4 @@
-import { Type } from '#core';
+import { Type } from 'parley-forum';
 import { LEAST_COST } from './hash-cost.ts';
 
 export const accountSettings = Type.Object({

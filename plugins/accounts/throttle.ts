@@ -1,4 +1,4 @@
-import { demand, type Allowance, type Bucket, type Limits } from '#plugins/limits';
+import { demand, type Allowance, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 
 /**
  * Counts only failures, and yet never lets more attempts run at once than failures are left: otherwise a thousand

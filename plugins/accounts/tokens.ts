@@ -1,5 +1,12 @@
-import { sql, type Cache, type Clock, type Data, type PluginHandle } from '#core';
-import { accountTag, tokenIssued, tokenRevoked, userChanged, type Account, type TokenStore } from '#plugins/accounts';
+import { sql, type Cache, type Clock, type Data, type PluginHandle } from 'parley-forum';
+import {
+  accountTag,
+  tokenIssued,
+  tokenRevoked,
+  userChanged,
+  type Account,
+  type TokenStore,
+} from 'parley-forum/plugins/accounts';
 import { digest, randomToken } from './identifier.ts';
 import type { AccountsService } from './service.ts';
 

@@ -1,5 +1,5 @@
-import { sql, type Clock, type Data, type Request, type Response } from '#core';
-import type { Account } from '#plugins/accounts';
+import { sql, type Clock, type Data, type Request, type Response } from 'parley-forum';
+import type { Account } from 'parley-forum/plugins/accounts';
 import type { Cookies } from './cookies.ts';
 import { digest, randomToken } from './identifier.ts';
 import { fingerprintOf } from './session-rules.ts';

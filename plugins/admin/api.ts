@@ -5,8 +5,8 @@ import {
   definePermission,
   defineToken,
   type FieldProblem,
-} from '#core';
-import type { PageHead, View } from '#plugins/web';
+} from 'parley-forum';
+import type { PageHead, View } from 'parley-forum/plugins/web';
 
 /** May open the admin panel at all. */
 export const administer = definePermission('admin.open', { label: 'open the admin panel', default: 'admin' });

@@ -1,6 +1,6 @@
-import type { Data, Environment, Jobs, PluginInfo, Plugins } from '#core';
-import { administer, adminSections, adminTiles } from '#plugins/admin';
-import { negotiated, pages, type Web } from '#plugins/web';
+import type { Data, Environment, Jobs, PluginInfo, Plugins } from 'parley-forum';
+import { administer, adminSections, adminTiles } from 'parley-forum/plugins/admin';
+import { negotiated, pages, type Web } from 'parley-forum/plugins/web';
 import type { Parts } from './parts.ts';
 
 /** Milliseconds a tile may take before the dashboard goes on without its value. */

@@ -1,6 +1,6 @@
-import { Type, type Data, type Jobs } from '#core';
-import { administer, adminSections, workRetried } from '#plugins/admin';
-import { negotiated, pages, redirect } from '#plugins/web';
+import { Type, type Data, type Jobs } from 'parley-forum';
+import { administer, adminSections, workRetried } from 'parley-forum/plugins/admin';
+import { negotiated, pages, redirect } from 'parley-forum/plugins/web';
 import { by, type Parts } from './parts.ts';
 
 /** `/admin/jobs`: durable work by listener, and another chance for what failed. */

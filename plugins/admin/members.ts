@@ -1,8 +1,8 @@
-import { InvalidInput, notFound, Type, type Http } from '#core';
-import type { Access } from '#plugins/access';
-import { manageAccounts, type Account, type Accounts } from '#plugins/accounts';
-import { adminSections } from '#plugins/admin';
-import { negotiated, pagerOf, pages, redirect, type Retry, type View } from '#plugins/web';
+import { InvalidInput, notFound, Type, type Http } from 'parley-forum';
+import type { Access } from 'parley-forum/plugins/access';
+import { manageAccounts, type Account, type Accounts } from 'parley-forum/plugins/accounts';
+import { adminSections } from 'parley-forum/plugins/admin';
+import { negotiated, pagerOf, pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
 import { by, queryText, type Parts } from './parts.ts';
 
 const PAGE = 50;

@@ -1,6 +1,6 @@
-import type { Extension } from '#core';
-import type { Admin, AdminSection } from '#plugins/admin';
-import { view, type PageHead, type View } from '#plugins/web';
+import type { Extension } from 'parley-forum';
+import type { Admin, AdminSection } from 'parley-forum/plugins/admin';
+import { view, type PageHead, type View } from 'parley-forum/plugins/web';
 
 const GROUPS: readonly AdminSection['group'][] = ['overview', 'people', 'content', 'integrations', 'system'];
 

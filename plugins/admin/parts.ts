@@ -1,5 +1,5 @@
-import type { PluginHandle, Request } from '#core';
-import type { Viewer } from '#plugins/access';
+import type { PluginHandle, Request } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
 import type { Panel } from './panel.ts';
 
 /** What every page of the panel is made with. */

@@ -1,6 +1,6 @@
-import { Clock, Data, definePlugin, Environment, Http, Jobs, Plugins, Settings } from '#core';
-import { Access } from '#plugins/access';
-import { Accounts } from '#plugins/accounts';
+import { Clock, Data, definePlugin, Environment, Http, Jobs, Plugins, Settings } from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
+import { Accounts } from 'parley-forum/plugins/accounts';
 import {
   Admin,
   administer,
@@ -12,9 +12,9 @@ import {
   settingsChanged,
   settingsSaving,
   workRetried,
-} from '#plugins/admin';
-import { Mail } from '#plugins/mail';
-import { navigation, Web } from '#plugins/web';
+} from 'parley-forum/plugins/admin';
+import { Mail } from 'parley-forum/plugins/mail';
+import { navigation, Web } from 'parley-forum/plugins/web';
 import { addAuditRules } from './audit-rules.ts';
 import { addDashboard } from './dashboard.ts';
 import { addJobs } from './jobs.ts';

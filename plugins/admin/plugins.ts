@@ -1,7 +1,7 @@
-import { notFound, Type, type PluginInfo, type Plugins } from '#core';
-import type { Viewer } from '#plugins/access';
-import { administer, adminSections, pluginReleased, pluginStayed, pluginSwitched } from '#plugins/admin';
-import { negotiated, pages, redirect } from '#plugins/web';
+import { notFound, Type, type PluginInfo, type Plugins } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { administer, adminSections, pluginReleased, pluginStayed, pluginSwitched } from 'parley-forum/plugins/admin';
+import { negotiated, pages, redirect } from 'parley-forum/plugins/web';
 import { by, type Parts } from './parts.ts';
 import type { Warnings } from './warnings.ts';
 

@@ -1,4 +1,4 @@
-import { check, InvalidInput, Type, type FieldProblem, type SettingInfo, type TSchema } from '#core';
+import { check, InvalidInput, Type, type FieldProblem, type SettingInfo, type TSchema } from 'parley-forum';
 
 interface Known {
   readonly type?: string;

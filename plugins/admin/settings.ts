@@ -7,9 +7,9 @@ import {
   type Plugins,
   type SettingInfo,
   type Settings,
-} from '#core';
-import { administer, adminSections, settingsChanged, settingsSaving } from '#plugins/admin';
-import { negotiated, pages, redirect, type Retry, type View, type Web } from '#plugins/web';
+} from 'parley-forum';
+import { administer, adminSections, settingsChanged, settingsSaving } from 'parley-forum/plugins/admin';
+import { negotiated, pages, redirect, type Retry, type View, type Web } from 'parley-forum/plugins/web';
 import { by, type Parts } from './parts.ts';
 import { fromForm, groupOf, isSecret, isShown } from './setting-values.ts';
 import type { Doer, Warnings } from './warnings.ts';

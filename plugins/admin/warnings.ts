@@ -1,8 +1,8 @@
-import { commandLine, type Clock, type Environment, type Http, type PluginHandle, type Request } from '#core';
-import type { Access, Viewer } from '#plugins/access';
-import { groupChanged, type Accounts } from '#plugins/accounts';
-import { letter, type Mail } from '#plugins/mail';
-import type { Web } from '#plugins/web';
+import { commandLine, type Clock, type Environment, type Http, type PluginHandle, type Request } from 'parley-forum';
+import type { Access, Viewer } from 'parley-forum/plugins/access';
+import { groupChanged, type Accounts } from 'parley-forum/plugins/accounts';
+import { letter, type Mail } from 'parley-forum/plugins/mail';
+import type { Web } from 'parley-forum/plugins/web';
 
 /** Members that are read at a time. */
 const PAGE = 100;

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { isFresh } from '#plugins/api';
+import { isFresh } from 'parley-forum/plugins/api';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 /** Who asks decides what is answered, so nobody may reuse an answer without asking again. */

@@ -8,8 +8,8 @@ import {
   type RouteInfo,
   type Settings,
   type TSchema,
-} from '#core';
-import type { Viewer } from '#plugins/access';
+} from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
 
 /**
  * The JSON surface. Handlers return the answer's named keys; `success: true` is added. Reads of `options`:

@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises';
-import { defineCommand, Environment, Routes, Settings, Type } from '#core';
+import { defineCommand, Environment, Routes, Settings, Type } from 'parley-forum';
 import { openApi } from './documents.ts';
 
 /** For generators of clients, which want a file rather than a running server. */

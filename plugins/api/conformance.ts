@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { check, type FieldProblem, type Logger, type RouteInfo, type TSchema } from '#core';
+import { check, type FieldProblem, type Logger, type RouteInfo, type TSchema } from 'parley-forum';
 import { failuresOf } from './openapi.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { html, type SafeHtml } from '#plugins/web';
+import { html, type SafeHtml } from 'parley-forum/plugins/web';
 import { components } from './components.ts';
 import type { JsonSchema, OpenApi, Operation, Parameter } from './openapi.ts';
 

@@ -1,7 +1,14 @@
 import { readFile } from 'node:fs/promises';
-import { type Environment, type PluginHandle, type Request, type Response, type Routes, type Settings } from '#core';
-import { api } from '#plugins/api';
-import { DATA_POLICY, type Protection } from '#plugins/protection';
+import {
+  type Environment,
+  type PluginHandle,
+  type Request,
+  type Response,
+  type Routes,
+  type Settings,
+} from 'parley-forum';
+import { api } from 'parley-forum/plugins/api';
+import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
 import { send } from './answers.ts';
 import { docsPage } from './docs.ts';
 import { describe, type OpenApi } from './openapi.ts';

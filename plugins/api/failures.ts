@@ -1,6 +1,6 @@
-import type { HttpError } from '#core';
+import type { HttpError } from 'parley-forum';
 
-export { presentable } from '#plugins/protection';
+export { presentable } from 'parley-forum/plugins/protection';
 
 /** The failure envelope; staff are told what those who run the site should know. */
 export const envelope = (

@@ -1,8 +1,8 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { Addressed, Cache, Clock, Request, Response, RouteInfo } from '#core';
-import { answersTag, isFresh, takesGzip } from '#plugins/api';
-import type { HeaderPair } from '#plugins/protection';
+import type { Addressed, Cache, Clock, Request, Response, RouteInfo } from 'parley-forum';
+import { answersTag, isFresh, takesGzip } from 'parley-forum/plugins/api';
+import type { HeaderPair } from 'parley-forum/plugins/protection';
 import { etagOf, JSON_TYPE, PRIVATE } from './answers.ts';
 import type { OwnBucket } from './rates.ts';
 

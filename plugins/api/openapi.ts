@@ -1,5 +1,5 @@
-import { MAX_PAGE, multipartOf } from '#plugins/api';
-import type { RouteInfo, TSchema } from '#core';
+import { MAX_PAGE, multipartOf } from 'parley-forum/plugins/api';
+import type { RouteInfo, TSchema } from 'parley-forum';
 import { components, FAILURES, headersOf } from './components.ts';
 import { creates } from './repeats.ts';
 

@@ -1,5 +1,5 @@
-import { sql, type Data } from '#core';
-import type { PersonalData } from '#plugins/privacy';
+import { sql, type Data } from 'parley-forum';
+import type { PersonalData } from 'parley-forum/plugins/privacy';
 
 /** Answers that are kept for requests which may come again. */
 export const answersData = (data: Data): PersonalData => ({

@@ -1,10 +1,21 @@
-import { Cache, Clock, Data, definePlugin, Environment, Http, pluginChanged, Routes, Settings, Type } from '#core';
-import { Access } from '#plugins/access';
-import { Csrf, Sessions } from '#plugins/accounts';
-import { answersTag, api } from '#plugins/api';
-import { Limits } from '#plugins/limits';
-import { LAST, personalData } from '#plugins/privacy';
-import { Protection } from '#plugins/protection';
+import {
+  Cache,
+  Clock,
+  Data,
+  definePlugin,
+  Environment,
+  Http,
+  pluginChanged,
+  Routes,
+  Settings,
+  Type,
+} from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
+import { Csrf, Sessions } from 'parley-forum/plugins/accounts';
+import { answersTag, api } from 'parley-forum/plugins/api';
+import { Limits } from 'parley-forum/plugins/limits';
+import { LAST, personalData } from 'parley-forum/plugins/privacy';
+import { Protection } from 'parley-forum/plugins/protection';
 import { printOpenApi } from './commands.ts';
 import { addDocuments } from './documents.ts';
 import { answersData } from './personal-data.ts';

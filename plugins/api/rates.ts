@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { HttpError, Http, RouteInfo, Settings } from '#core';
-import { isStaff, type Viewer } from '#plugins/access';
-import { tooMany, type Allowance, type Bucket, type Limits } from '#plugins/limits';
+import type { HttpError, Http, RouteInfo, Settings } from 'parley-forum';
+import { isStaff, type Viewer } from 'parley-forum/plugins/access';
+import { tooMany, type Allowance, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 
 /** One bucket for the whole prefix, per member or per address. */
 const GENERAL: Bucket = { name: 'api', window: 60 };

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
-import { HttpError, InvalidInput, sql, type Clock, type Data, type Exchange, type RouteInfo } from '#core';
-import type { Viewer } from '#plugins/access';
+import { HttpError, InvalidInput, sql, type Clock, type Data, type Exchange, type RouteInfo } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
 import { JSON_TYPE, send, successBytes } from './answers.ts';
 
 /** The header by which a caller names a request, so that sending it again does not create twice. */

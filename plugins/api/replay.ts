@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Http } from '#core';
-import type { Sessions } from '#plugins/accounts';
-import { isFresh, takesGzip } from '#plugins/api';
-import type { Allowance } from '#plugins/limits';
+import type { Http } from 'parley-forum';
+import type { Sessions } from 'parley-forum/plugins/accounts';
+import { isFresh, takesGzip } from 'parley-forum/plugins/api';
+import type { Allowance } from 'parley-forum/plugins/limits';
 import type { KeptAnswer, KeptAnswers } from './kept.ts';
 import { rateHeaders, type Rates } from './rates.ts';
 

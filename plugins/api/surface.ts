@@ -14,12 +14,12 @@ import {
   type RouteInfo,
   type Settings,
   type SurfaceBehaviour,
-} from '#core';
-import { accessTag, isGuest, isStaff, type Access, type Viewer } from '#plugins/access';
-import { accountTag, type Csrf, type Sessions } from '#plugins/accounts';
-import { allowOrigin, bearerOf, loginNeeded, multipartOf, varyOf } from '#plugins/api';
-import type { Allowance } from '#plugins/limits';
-import { DATA_POLICY, type Protection } from '#plugins/protection';
+} from 'parley-forum';
+import { accessTag, isGuest, isStaff, type Access, type Viewer } from 'parley-forum/plugins/access';
+import { accountTag, type Csrf, type Sessions } from 'parley-forum/plugins/accounts';
+import { allowOrigin, bearerOf, loginNeeded, multipartOf, varyOf } from 'parley-forum/plugins/api';
+import type { Allowance } from 'parley-forum/plugins/limits';
+import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
 import { JSON_TYPE, send, successBytes } from './answers.ts';
 import { Conformance } from './conformance.ts';
 import { envelope, presentable } from './failures.ts';

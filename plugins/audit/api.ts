@@ -1,4 +1,4 @@
-import { defineExtensionPoint, definePermission, defineToken, type Action } from '#core';
+import { defineExtensionPoint, definePermission, defineToken, type Action } from 'parley-forum';
 
 /** What somebody did, as it is kept. Never with secrets, tokens, passwords, e-mail addresses or what members wrote. */
 export interface AuditEntry<A extends string = string> {

@@ -1,5 +1,5 @@
-import { pluginChanged, type Extension, type PluginHandle } from '#core';
-import { auditRules, type AuditEntry, type AuditRule } from '#plugins/audit';
+import { pluginChanged, type Extension, type PluginHandle } from 'parley-forum';
+import { auditRules, type AuditEntry, type AuditRule } from 'parley-forum/plugins/audit';
 
 /** How many entries of one action may gather in a batch. */
 const TOGETHER = 16;

@@ -1,5 +1,5 @@
-import { ConfigurationError, defineCommand, Type } from '#core';
-import { AuditLog } from '#plugins/audit';
+import { ConfigurationError, defineCommand, Type } from 'parley-forum';
+import { AuditLog } from 'parley-forum/plugins/audit';
 
 /** `audit verify`. */
 export const verifyCommand = defineCommand({

@@ -1,5 +1,5 @@
-import { sql, type Clock, type Data } from '#core';
-import { createId } from '#plugins/api';
+import { sql, type Clock, type Data } from 'parley-forum';
+import { createId } from 'parley-forum/plugins/api';
 import type { Writing } from './writing.ts';
 
 const DAY = 86_400_000;

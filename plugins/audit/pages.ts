@@ -1,8 +1,8 @@
-import { InvalidInput, Type, type PluginHandle, type Settings } from '#core';
-import { adminSections, type Admin } from '#plugins/admin';
-import { limitOf, pageFields, Paging } from '#plugins/api';
-import { auditRules, readAudit, type AuditRecord } from '#plugins/audit';
-import { negotiated, pages } from '#plugins/web';
+import { InvalidInput, Type, type PluginHandle, type Settings } from 'parley-forum';
+import { adminSections, type Admin } from 'parley-forum/plugins/admin';
+import { limitOf, pageFields, Paging } from 'parley-forum/plugins/api';
+import { auditRules, readAudit, type AuditRecord } from 'parley-forum/plugins/audit';
+import { negotiated, pages } from 'parley-forum/plugins/web';
 import { FORGOTTEN } from './forgetting.ts';
 import type { Reading } from './reading.ts';
 

@@ -1,7 +1,7 @@
-import { Clock, Data, definePlugin, sealedStores, Secrets, Settings, Type } from '#core';
-import { Accounts } from '#plugins/accounts';
-import { Admin } from '#plugins/admin';
-import { AuditLog, auditRules, readAudit } from '#plugins/audit';
+import { Clock, Data, definePlugin, sealedStores, Secrets, Settings, Type } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { Admin } from 'parley-forum/plugins/admin';
+import { AuditLog, auditRules, readAudit } from 'parley-forum/plugins/audit';
 import { collect } from './collecting.ts';
 import { verifyCommand } from './commands.ts';
 import { forget } from './forgetting.ts';

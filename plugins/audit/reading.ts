@@ -1,7 +1,7 @@
-import { sql, type Data } from '#core';
-import type { Accounts } from '#plugins/accounts';
-import { decodePosition, encodeCursor, isId, type Page } from '#plugins/api';
-import type { AuditRecord } from '#plugins/audit';
+import { sql, type Data } from 'parley-forum';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import { decodePosition, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
+import type { AuditRecord } from 'parley-forum/plugins/audit';
 
 /** The type of subjects that have names. */
 const ACCOUNT = 'account';

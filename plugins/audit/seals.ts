@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { sql, type Data, type SealedStore, type Secrets } from '#core';
+import { sql, type Data, type SealedStore, type Secrets } from 'parley-forum';
 
 /** An entry as it is kept, before it has a seal. */
 export interface Unsealed {

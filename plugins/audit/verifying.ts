@@ -1,5 +1,5 @@
-import { sql, type Data } from '#core';
-import type { Verdict } from '#plugins/audit';
+import { sql, type Data } from 'parley-forum';
+import type { Verdict } from 'parley-forum/plugins/audit';
 import { FORGOTTEN } from './forgetting.ts';
 import { BEGINNING, type Seals, type Unsealed } from './seals.ts';
 

@@ -1,4 +1,4 @@
-import { defineToken } from '#core';
+import { defineToken } from 'parley-forum';
 
 /** Looks whether a Redis can be used, before anything depends on it. */
 export interface RedisProbe {

@@ -1,4 +1,4 @@
-import type { Fleet, Logger } from '#core';
+import type { Fleet, Logger } from 'parley-forum';
 import { Processes } from './processes.ts';
 import { connect } from './redis.ts';
 import { TaggedCache } from './tagged-cache.ts';

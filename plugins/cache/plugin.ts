@@ -1,5 +1,5 @@
-import { Cache, Data, definePlugin, Environment, Fleet } from '#core';
-import { RedisProbe } from '#plugins/cache';
+import { Cache, Data, definePlugin, Environment, Fleet } from 'parley-forum';
+import { RedisProbe } from 'parley-forum/plugins/cache';
 import { openCache } from './open.ts';
 import { probe } from './redis.ts';
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chainOf, type Fleet, type Logger, type Redis } from '#core';
+import { chainOf, type Fleet, type Logger, type Redis } from 'parley-forum';
 import { subscribe } from './redis.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import type * as Library from 'ioredis';
-import { chainOf, ConfigurationError, type Logger, type Redis } from '#core';
+import { chainOf, ConfigurationError, type Logger, type Redis } from 'parley-forum';
 
 /**
  * Milliseconds. A connection on which nothing is answered is given up, so that only what comes in the first two seconds

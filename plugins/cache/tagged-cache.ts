@@ -1,6 +1,6 @@
 import { serialize } from 'node:v8';
 import { LRUCache } from 'lru-cache';
-import type { Cache, Fleet, KeepOptions, Redis } from '#core';
+import type { Cache, Fleet, KeepOptions, Redis } from 'parley-forum';
 
 interface Entry {
   readonly value: unknown;

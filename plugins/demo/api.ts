@@ -1,4 +1,4 @@
-import { defineAction, defineToken, type Console } from '#core';
+import { defineAction, defineToken, type Console } from 'parley-forum';
 
 export interface Amounts {
   readonly discussions: number;

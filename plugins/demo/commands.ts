@@ -1,7 +1,7 @@
-import { commandLine, defineCommand, Environment, Secrets, Type } from '#core';
-import { Accounts } from '#plugins/accounts';
-import { Seeder } from '#plugins/demo';
-import { Installer } from '#plugins/installer';
+import { commandLine, defineCommand, Environment, Secrets, Type } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { Seeder } from 'parley-forum/plugins/demo';
+import { Installer } from 'parley-forum/plugins/installer';
 import { readContent } from './content.ts';
 import { createLogins, loginNames, memberEmail } from './logins.ts';
 

@@ -1,9 +1,9 @@
-import type { Clock } from '#core';
-import type { Access } from '#plugins/access';
-import type { Accounts } from '#plugins/accounts';
-import type { Categories, Discussions, ImportedDiscussion, Importer } from '#plugins/discussions';
-import type { DemoContent, Progress } from '#plugins/installer';
-import type { Markdown } from '#plugins/markdown';
+import type { Clock } from 'parley-forum';
+import type { Access } from 'parley-forum/plugins/access';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import type { Categories, Discussions, ImportedDiscussion, Importer } from 'parley-forum/plugins/discussions';
+import type { DemoContent, Progress } from 'parley-forum/plugins/installer';
+import type { Markdown } from 'parley-forum/plugins/markdown';
 import { Audience } from './applause.ts';
 import { readContent, type Content, type DemoDiscussion } from './content.ts';
 import { loginNames, memberEmail, type Logins } from './logins.ts';

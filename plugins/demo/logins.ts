@@ -1,4 +1,4 @@
-import type { Secrets } from '#core';
+import type { Secrets } from 'parley-forum';
 
 /** An administrator, a moderator and a member of the content, to look around with. */
 export const loginNames: readonly string[] = ['ingrid', 'mira.k', 'nadia.r'];

@@ -1,8 +1,8 @@
-import { ConfigurationError, type Console } from '#core';
-import type { Accounts } from '#plugins/accounts';
-import type { Amounts } from '#plugins/demo';
-import type { Categories, ImportedDiscussion, Importer } from '#plugins/discussions';
-import type { Markdown } from '#plugins/markdown';
+import { ConfigurationError, type Console } from 'parley-forum';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import type { Amounts } from 'parley-forum/plugins/demo';
+import type { Categories, ImportedDiscussion, Importer } from 'parley-forum/plugins/discussions';
+import type { Markdown } from 'parley-forum/plugins/markdown';
 import { Random } from './random.ts';
 import { endings, names, openings, paragraphs, subjects } from './words.ts';
 

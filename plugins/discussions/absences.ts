@@ -1,5 +1,5 @@
-import { sql, Type, type Data, type PluginHandle } from '#core';
-import type { Mirror } from '#plugins/discussions';
+import { sql, Type, type Data, type PluginHandle } from 'parley-forum';
+import type { Mirror } from 'parley-forum/plugins/discussions';
 import type { Mirroring } from './mirroring.ts';
 
 /** Posts looked through in one transaction: their discussions cannot be changed meanwhile, so it must be short. */

@@ -1,6 +1,6 @@
-import { sql, type Data } from '#core';
-import type { Viewer } from '#plugins/access';
-import type { DiscussionAddress } from '#plugins/discussions';
+import { sql, type Data } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import type { DiscussionAddress } from 'parley-forum/plugins/discussions';
 import type { CategoryService } from './categories.ts';
 import { discussionPath } from './identifiers.ts';
 

@@ -10,12 +10,12 @@ import {
   type RawBuilder,
   type Static,
   type TSchema,
-} from '#core';
-import type { Audience, Viewer } from '#plugins/access';
-import { Author } from '#plugins/accounts';
-import { nullable, Time, type Page } from '#plugins/api';
-import type { ModerationEntry } from '#plugins/moderation';
-import { defineSlot } from '#plugins/web';
+} from 'parley-forum';
+import type { Audience, Viewer } from 'parley-forum/plugins/access';
+import { Author } from 'parley-forum/plugins/accounts';
+import { nullable, Time, type Page } from 'parley-forum/plugins/api';
+import type { ModerationEntry } from 'parley-forum/plugins/moderation';
+import { defineSlot } from 'parley-forum/plugins/web';
 
 /** What an event says of a discussion and a post; also what integrators receive. */
 export const DiscussionEvent = Type.Object({

@@ -1,4 +1,4 @@
-import type { Category, DiscussionRecord } from '#plugins/discussions';
+import type { Category, DiscussionRecord } from 'parley-forum/plugins/discussions';
 import { discussionPath } from './identifiers.ts';
 
 /** A row of a list as templates take it. */

@@ -1,5 +1,5 @@
-import { InvalidInput, notFound, sql, type Cache, type Clock, type Data } from '#core';
-import type { Access, Audience, Viewer } from '#plugins/access';
+import { InvalidInput, notFound, sql, type Cache, type Clock, type Data } from 'parley-forum';
+import type { Access, Audience, Viewer } from 'parley-forum/plugins/access';
 import {
   moderate,
   startDiscussion,
@@ -8,7 +8,7 @@ import {
   type Categories,
   type Category,
   type CategoryRights,
-} from '#plugins/discussions';
+} from 'parley-forum/plugins/discussions';
 import { CategoryEntity } from './entities.ts';
 import { createId, isId, slugOf } from './identifiers.ts';
 import type { Mirroring } from './mirroring.ts';

@@ -1,4 +1,4 @@
-import { sql, type Data } from '#core';
+import { sql, type Data } from 'parley-forum';
 
 /*
  * The one order in which rows are locked, by every write of this plugin and of those that keep a copy or a count of it.

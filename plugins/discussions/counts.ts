@@ -1,7 +1,7 @@
-import { sql, Type, type Data } from '#core';
-import type { Viewer } from '#plugins/access';
-import type { UserField } from '#plugins/accounts';
-import { tags } from '#plugins/discussions';
+import { sql, Type, type Data } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import type { UserField } from 'parley-forum/plugins/accounts';
+import { tags } from 'parley-forum/plugins/discussions';
 import type { CategoryService } from './categories.ts';
 
 export interface Written {

@@ -1,8 +1,8 @@
-import type { Clock, PluginHandle } from '#core';
-import type { Viewer } from '#plugins/access';
-import { createId } from '#plugins/api';
-import { moderated } from '#plugins/discussions';
-import type { ActionName } from '#plugins/moderation';
+import type { Clock, PluginHandle } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { createId } from 'parley-forum/plugins/api';
+import { moderated } from 'parley-forum/plugins/discussions';
+import type { ActionName } from 'parley-forum/plugins/moderation';
 
 /** Who changes something, and what they say of it. */
 export interface By {

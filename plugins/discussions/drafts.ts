@@ -6,10 +6,10 @@ import {
   type FieldProblem,
   type PluginHandle,
   type TSchema,
-} from '#core';
-import type { Viewer } from '#plugins/access';
-import { discussionFields, draftAccepted, type Field } from '#plugins/discussions';
-import type { Markdown } from '#plugins/markdown';
+} from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { discussionFields, draftAccepted, type Field } from 'parley-forum/plugins/discussions';
+import type { Markdown } from 'parley-forum/plugins/markdown';
 
 /** Characters of a title, the same for forms, the API and the database's index of titles. */
 export const TITLE = { minLength: 1, maxLength: 200 } as const;

@@ -8,8 +8,8 @@ import {
   type EntityManager,
   type Environment,
   type PluginHandle,
-} from '#core';
-import type { Accounts } from '#plugins/accounts';
+} from 'parley-forum';
+import type { Accounts } from 'parley-forum/plugins/accounts';
 import {
   discussionDeleted,
   discussionUpdated,
@@ -17,7 +17,7 @@ import {
   postUpdated,
   tags,
   type DiscussionHead,
-} from '#plugins/discussions';
+} from 'parley-forum/plugins/discussions';
 import type { CategoryService } from './categories.ts';
 import { addPosts, addWhole, leave, rejoin } from './counters.ts';
 import { deedsBetween, type By, type Deeds, type State } from './deeds.ts';

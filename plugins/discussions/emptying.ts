@@ -1,5 +1,13 @@
-import { sql, type Cache, type Clock, type Data, type EntityManager, type Environment, type PluginHandle } from '#core';
-import { postDeleted, tags } from '#plugins/discussions';
+import {
+  sql,
+  type Cache,
+  type Clock,
+  type Data,
+  type EntityManager,
+  type Environment,
+  type PluginHandle,
+} from 'parley-forum';
+import { postDeleted, tags } from 'parley-forum/plugins/discussions';
 import { addPosts, leave, type Step } from './counters.ts';
 import { postEvent } from './events.ts';
 import type { Mirroring } from './mirroring.ts';

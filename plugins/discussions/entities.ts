@@ -1,5 +1,5 @@
-import { defineEntity, p } from '#core';
-import type { Audience } from '#plugins/access';
+import { defineEntity, p } from 'parley-forum';
+import type { Audience } from 'parley-forum/plugins/access';
 
 /** For rare writes; the lists and the counting are SQL. */
 export const CategoryEntity = defineEntity({

@@ -1,8 +1,8 @@
-import { sql, type Cache, type Clock, type Data, type RawBuilder } from '#core';
-import type { Access, Viewer } from '#plugins/access';
-import type { Accounts } from '#plugins/accounts';
-import { tags, type DiscussionHead } from '#plugins/discussions';
-import { inBatches } from '#plugins/privacy';
+import { sql, type Cache, type Clock, type Data, type RawBuilder } from 'parley-forum';
+import type { Access, Viewer } from 'parley-forum/plugins/access';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import { tags, type DiscussionHead } from 'parley-forum/plugins/discussions';
+import { inBatches } from 'parley-forum/plugins/privacy';
 import type { Editing } from './editing.ts';
 import { addPosts, leave } from './counters.ts';
 import type { Emptying } from './emptying.ts';

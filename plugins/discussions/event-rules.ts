@@ -1,5 +1,5 @@
-import { sql, type Data, type Environment, type RawBuilder, type Static } from '#core';
-import type { Viewer } from '#plugins/access';
+import { sql, type Data, type Environment, type RawBuilder, type Static } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
 import {
   discussionCreated,
   discussionDeleted,
@@ -10,8 +10,8 @@ import {
   tags,
   type DiscussionEvent,
   type PostEvent,
-} from '#plugins/discussions';
-import type { EventRule } from '#plugins/events';
+} from 'parley-forum/plugins/discussions';
+import type { EventRule } from 'parley-forum/plugins/events';
 import type { CategoryService } from './categories.ts';
 import { discussionPath } from './identifiers.ts';
 

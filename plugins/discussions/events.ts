@@ -1,5 +1,5 @@
-import type { Static } from '#core';
-import type { DiscussionEvent, PostEvent } from '#plugins/discussions';
+import type { Static } from 'parley-forum';
+import type { DiscussionEvent, PostEvent } from 'parley-forum/plugins/discussions';
 import { discussionPath, postPath } from './identifiers.ts';
 
 interface Writer {

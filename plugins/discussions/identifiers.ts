@@ -1,4 +1,4 @@
-export { createId, isId, slugOf } from '#plugins/api';
+export { createId, isId, slugOf } from 'parley-forum/plugins/api';
 
 /** The largest number an `integer` column holds. */
 const LARGEST = 2_147_483_647;

@@ -6,7 +6,7 @@ import {
   type EntityManager,
   type ExtensionPoint,
   type PluginHandle,
-} from '#core';
+} from 'parley-forum';
 import {
   discussionFields,
   postFields,
@@ -14,8 +14,8 @@ import {
   type Field,
   type ImportedDiscussion,
   type Importer,
-} from '#plugins/discussions';
-import { LARGEST_HTML } from '#plugins/markdown';
+} from 'parley-forum/plugins/discussions';
+import { LARGEST_HTML } from 'parley-forum/plugins/markdown';
 import { addToCategories } from './counters.ts';
 import { checkedValue } from './drafts.ts';
 import { createId, slugOf } from './identifiers.ts';

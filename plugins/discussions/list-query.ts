@@ -1,5 +1,5 @@
-import { sql, type RawBuilder } from '#core';
-import type { ListRequest } from '#plugins/discussions';
+import { sql, type RawBuilder } from 'parley-forum';
+import type { ListRequest } from 'parley-forum/plugins/discussions';
 import { after, columnsOf, orderBy, type OrderName } from './orders.ts';
 import { discussionColumns, type DiscussionRow } from './rows.ts';
 

@@ -1,5 +1,5 @@
-import { sql, type Clock, type Data, type EntityManager, type PluginHandle, type RawBuilder } from '#core';
-import { mirrors, type MirroredPost } from '#plugins/discussions';
+import { sql, type Clock, type Data, type EntityManager, type PluginHandle, type RawBuilder } from 'parley-forum';
+import { mirrors, type MirroredPost } from 'parley-forum/plugins/discussions';
 
 /**
  * Milliseconds that a mark reaches back: other processes may have written without a mirror for a moment, and their

@@ -1,6 +1,6 @@
-import { sql, type RawBuilder } from '#core';
-import { badCursor, decodeCursor, encodeCursor } from '#plugins/api';
-import type { Sort } from '#plugins/discussions';
+import { sql, type RawBuilder } from 'parley-forum';
+import { badCursor, decodeCursor, encodeCursor } from 'parley-forum/plugins/api';
+import type { Sort } from 'parley-forum/plugins/discussions';
 import { isId } from './identifiers.ts';
 import type { DiscussionRow } from './rows.ts';
 

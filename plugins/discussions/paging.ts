@@ -1,4 +1,4 @@
-import { decodePosition, encodeCursor } from '#plugins/api';
+import { decodePosition, encodeCursor } from 'parley-forum/plugins/api';
 
 /** What a page of posts may be asked for. */
 export interface PostsRequest {

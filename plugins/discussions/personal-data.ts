@@ -1,5 +1,5 @@
-import { sql, type Data, type RawBuilder } from '#core';
-import { inParts, jsonList, type PersonalData, type PersonalFile } from '#plugins/privacy';
+import { sql, type Data, type RawBuilder } from 'parley-forum';
+import { inParts, jsonList, type PersonalData, type PersonalFile } from 'parley-forum/plugins/privacy';
 import type { Erasing } from './erasing.ts';
 
 interface OwnDiscussion {

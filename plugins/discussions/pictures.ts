@@ -1,6 +1,6 @@
-import { sql, Type, type Cache, type Data, type PluginHandle } from '#core';
-import { tags } from '#plugins/discussions';
-import type { Markdown } from '#plugins/markdown';
+import { sql, Type, type Cache, type Data, type PluginHandle } from 'parley-forum';
+import { tags } from 'parley-forum/plugins/discussions';
+import type { Markdown } from 'parley-forum/plugins/markdown';
 
 /** Posts looked through in one transaction. */
 const BATCH = 1_000;

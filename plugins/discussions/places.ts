@@ -1,7 +1,7 @@
-import { sql, type Data } from '#core';
-import type { Access } from '#plugins/access';
-import { moderate, tags } from '#plugins/discussions';
-import type { Place } from '#plugins/presence';
+import { sql, type Data } from 'parley-forum';
+import type { Access } from 'parley-forum/plugins/access';
+import { moderate, tags } from 'parley-forum/plugins/discussions';
+import type { Place } from 'parley-forum/plugins/presence';
 import type { CategoryService } from './categories.ts';
 import { discussionPath, numberOf } from './identifiers.ts';
 

@@ -1,7 +1,7 @@
-import { Cache, Clock, counters, Data, definePlugin, Environment, pluginChanged, Settings, Type } from '#core';
-import { Access } from '#plugins/access';
-import { Accounts, userChanged } from '#plugins/accounts';
-import { Admin } from '#plugins/admin';
+import { Cache, Clock, counters, Data, definePlugin, Environment, pluginChanged, Settings, Type } from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
+import { Accounts, userChanged } from 'parley-forum/plugins/accounts';
+import { Admin } from 'parley-forum/plugins/admin';
 import {
   Categories,
   categoryDeleted,
@@ -26,13 +26,13 @@ import {
   startDiscussion,
   tags,
   writeReply,
-} from '#plugins/discussions';
-import { eventRules } from '#plugins/events';
-import { Limits } from '#plugins/limits';
-import { Markdown } from '#plugins/markdown';
-import { places } from '#plugins/presence';
-import { personalData } from '#plugins/privacy';
-import { Web } from '#plugins/web';
+} from 'parley-forum/plugins/discussions';
+import { eventRules } from 'parley-forum/plugins/events';
+import { Limits } from 'parley-forum/plugins/limits';
+import { Markdown } from 'parley-forum/plugins/markdown';
+import { places } from 'parley-forum/plugins/presence';
+import { personalData } from 'parley-forum/plugins/privacy';
+import { Web } from 'parley-forum/plugins/web';
 import { Absences } from './absences.ts';
 import { Addresses } from './addresses.ts';
 import { CategoryService } from './categories.ts';

@@ -1,6 +1,6 @@
-import { sql, type Cache, type Data, type RawBuilder } from '#core';
-import { accessTag, type Access, type Viewer } from '#plugins/access';
-import { encodeCursor, type Page } from '#plugins/api';
+import { sql, type Cache, type Data, type RawBuilder } from 'parley-forum';
+import { accessTag, type Access, type Viewer } from 'parley-forum/plugins/access';
+import { encodeCursor, type Page } from 'parley-forum/plugins/api';
 import {
   moderate,
   tags,
@@ -9,7 +9,7 @@ import {
   type PostRecord,
   type PostStub,
   type DiscussionRecord,
-} from '#plugins/discussions';
+} from 'parley-forum/plugins/discussions';
 import type { CategoryService } from './categories.ts';
 import { isId, numberOf } from './identifiers.ts';
 import { listQuery } from './list-query.ts';

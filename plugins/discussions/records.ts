@@ -1,6 +1,6 @@
-import type { Environment, ExtensionPoint, PluginHandle, Static } from '#core';
-import type { Viewer } from '#plugins/access';
-import type { Accounts, Author } from '#plugins/accounts';
+import type { Environment, ExtensionPoint, PluginHandle, Static } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import type { Accounts, Author } from 'parley-forum/plugins/accounts';
 import {
   categoryFields,
   discussionFields,
@@ -10,9 +10,9 @@ import {
   type Field,
   type PostRecord,
   type PostStub,
-} from '#plugins/discussions';
-import type { Markdown } from '#plugins/markdown';
-import { escapeHtml } from '#plugins/web';
+} from 'parley-forum/plugins/discussions';
+import type { Markdown } from 'parley-forum/plugins/markdown';
+import { escapeHtml } from 'parley-forum/plugins/web';
 import type { CategoryService } from './categories.ts';
 import { discussionPath } from './identifiers.ts';
 import type { DiscussionRow, PostRow } from './rows.ts';

@@ -1,5 +1,5 @@
-import { sql, type Cache, type Counter, type Data, type RawBuilder } from '#core';
-import { tags } from '#plugins/discussions';
+import { sql, type Cache, type Counter, type Data, type RawBuilder } from 'parley-forum';
+import { tags } from 'parley-forum/plugins/discussions';
 
 interface Parts {
   readonly data: Data;

@@ -1,7 +1,16 @@
-import { sql, Type, type Data, type RawBuilder, type Static } from '#core';
-import type { Viewer } from '#plugins/access';
-import { Author, type Accounts } from '#plugins/accounts';
-import { badCursor, createId, decodeCursor, encodeCursor, isId, nullable, Time, type Page } from '#plugins/api';
+import { sql, Type, type Data, type RawBuilder, type Static } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { Author, type Accounts } from 'parley-forum/plugins/accounts';
+import {
+  badCursor,
+  createId,
+  decodeCursor,
+  encodeCursor,
+  isId,
+  nullable,
+  Time,
+  type Page,
+} from 'parley-forum/plugins/api';
 import type { CategoryService } from './categories.ts';
 import type { By } from './deeds.ts';
 import { MOST_TEXT } from './rows.ts';

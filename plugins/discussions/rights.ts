@@ -1,7 +1,13 @@
-import { HttpError } from '#core';
-import { isStaff, type Access, type Viewer } from '#plugins/access';
-import { editPost, moderate, startDiscussion, type CategoryRights, type DiscussionHead } from '#plugins/discussions';
-import { demand, type Bucket, type Limits } from '#plugins/limits';
+import { HttpError } from 'parley-forum';
+import { isStaff, type Access, type Viewer } from 'parley-forum/plugins/access';
+import {
+  editPost,
+  moderate,
+  startDiscussion,
+  type CategoryRights,
+  type DiscussionHead,
+} from 'parley-forum/plugins/discussions';
+import { demand, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 import type { CategoryService } from './categories.ts';
 
 /** Settings of this plugin. */

@@ -1,5 +1,5 @@
-import { sql, type RawBuilder } from '#core';
-import { LARGEST_HTML } from '#plugins/markdown';
+import { sql, type RawBuilder } from 'parley-forum';
+import { LARGEST_HTML } from 'parley-forum/plugins/markdown';
 
 /** A discussion with what its first post says, as the database gives it. */
 export interface DiscussionRow {

@@ -1,6 +1,6 @@
-import { Type, type Extension, type ExtensionPoint, type PluginHandle, type TObject } from '#core';
-import { nullable, Paging } from '#plugins/api';
-import { type Category, type Field } from '#plugins/discussions';
+import { Type, type Extension, type ExtensionPoint, type PluginHandle, type TObject } from 'parley-forum';
+import { nullable, Paging } from 'parley-forum/plugins/api';
+import { type Category, type Field } from 'parley-forum/plugins/discussions';
 
 /**
  * An object schema with the fields that other plugins add: read anew each time, so that OpenAPI follows plugins that

@@ -1,5 +1,5 @@
-import type { PluginHandle } from '#core';
-import { discussionFields, DiscussionRecord, type Discussions } from '#plugins/discussions';
+import type { PluginHandle } from 'parley-forum';
+import { discussionFields, DiscussionRecord, type Discussions } from 'parley-forum/plugins/discussions';
 import type { Absences } from './absences.ts';
 import type { Addresses } from './addresses.ts';
 import { cards } from './cards.ts';

@@ -1,6 +1,6 @@
-import { messageOf, sql, type Cache, type Clock, type Data, type Logger } from '#core';
-import { tags } from '#plugins/discussions';
-import type { PageWatcher } from '#plugins/web';
+import { messageOf, sql, type Cache, type Clock, type Data, type Logger } from 'parley-forum';
+import { tags } from 'parley-forum/plugins/discussions';
+import type { PageWatcher } from 'parley-forum/plugins/web';
 
 /** Milliseconds between writes: views are visible well within ten seconds. */
 const EVERY = 5_000;

@@ -9,8 +9,8 @@ import {
   type Environment,
   type PluginHandle,
   type RawBuilder,
-} from '#core';
-import type { Viewer } from '#plugins/access';
+} from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
 import {
   discussionCreated,
   postCreated,
@@ -19,7 +19,7 @@ import {
   type NewDiscussion,
   type Replied,
   type Started,
-} from '#plugins/discussions';
+} from 'parley-forum/plugins/discussions';
 import type { CategoryService } from './categories.ts';
 import type { Drafts } from './drafts.ts';
 import { discussionEvent, postEvent } from './events.ts';

@@ -1,5 +1,5 @@
-import { defineExtensionPoint, defineToken, Type, type Action, type Awaitable } from '#core';
-import type { Viewer } from '#plugins/access';
+import { defineExtensionPoint, defineToken, Type, type Action, type Awaitable } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
 
 /** An entry of the event log: something an integrator may be told, in the order in which it may be told. */
 export interface LoggedEvent {

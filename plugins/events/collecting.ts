@@ -1,4 +1,4 @@
-import { check, pluginChanged, type Action, type Hooks, type PluginHandle } from '#core';
+import { check, pluginChanged, type Action, type Hooks, type PluginHandle } from 'parley-forum';
 import type { Writing } from './writing.ts';
 
 /** How many entries of one action may gather in a batch. */

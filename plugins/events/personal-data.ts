@@ -1,6 +1,6 @@
-import { sql, type Cache, type Data } from '#core';
-import { eventsTag } from '#plugins/events';
-import type { PersonalData } from '#plugins/privacy';
+import { sql, type Cache, type Data } from 'parley-forum';
+import { eventsTag } from 'parley-forum/plugins/events';
+import type { PersonalData } from 'parley-forum/plugins/privacy';
 
 /** Entries that name a member leave the log: that something of theirs was deleted names nobody, and stays. */
 export const eventsData = (data: Data, cache: Cache): PersonalData => ({

@@ -1,6 +1,6 @@
-import { Cache, Clock, Data, definePlugin, Fleet, Hooks, Settings, sql, Type } from '#core';
-import { EventLog, eventRules, eventsTag } from '#plugins/events';
-import { inBatches, LAST, personalData } from '#plugins/privacy';
+import { Cache, Clock, Data, definePlugin, Fleet, Hooks, Settings, sql, Type } from 'parley-forum';
+import { EventLog, eventRules, eventsTag } from 'parley-forum/plugins/events';
+import { inBatches, LAST, personalData } from 'parley-forum/plugins/privacy';
 import { collect } from './collecting.ts';
 import { eventsData } from './personal-data.ts';
 import { Reading } from './reading.ts';

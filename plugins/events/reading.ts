@@ -1,6 +1,6 @@
-import { HttpError, sql, type Data, type Extension, type PluginHandle } from '#core';
-import { isAdmin, type Viewer } from '#plugins/access';
-import type { EventPage, EventRule, LoggedEvent } from '#plugins/events';
+import { HttpError, sql, type Data, type Extension, type PluginHandle } from 'parley-forum';
+import { isAdmin, type Viewer } from 'parley-forum/plugins/access';
+import type { EventPage, EventRule, LoggedEvent } from 'parley-forum/plugins/events';
 
 interface Row {
   readonly position: number;

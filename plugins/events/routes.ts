@@ -1,4 +1,4 @@
-import { Type, type PluginHandle, type Settings } from '#core';
+import { Type, type PluginHandle, type Settings } from 'parley-forum';
 import {
   api,
   decodePosition,
@@ -9,8 +9,8 @@ import {
   pagingResult,
   tagsOf,
   Time,
-} from '#plugins/api';
-import { After, EventNames, eventRules, eventsTag, type EventLog } from '#plugins/events';
+} from 'parley-forum/plugins/api';
+import { After, EventNames, eventRules, eventsTag, type EventLog } from 'parley-forum/plugins/events';
 
 const Position = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 const Event = Type.Object({

@@ -1,5 +1,5 @@
-import { messageOf, type Fleet, type Logger } from '#core';
-import type { LoggedEvent } from '#plugins/events';
+import { messageOf, type Fleet, type Logger } from 'parley-forum';
+import type { LoggedEvent } from 'parley-forum/plugins/events';
 import type { Reading } from './reading.ts';
 
 /** Entries read at once. */

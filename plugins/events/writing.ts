@@ -1,4 +1,4 @@
-import { sql, type Data } from '#core';
+import { sql, type Data } from 'parley-forum';
 
 /** What is to be added: an action as integrators may know it, under the id under which it was raised. */
 export interface Entry {

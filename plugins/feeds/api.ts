@@ -1,5 +1,5 @@
-import { defineExtensionPoint, type Request } from '#core';
-import type { Viewer } from '#plugins/access';
+import { defineExtensionPoint, type Request } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
 
 export const FORMATS = ['rss', 'atom', 'json'] as const;
 export type FeedFormat = (typeof FORMATS)[number];

@@ -1,8 +1,8 @@
-import { HttpError, type PluginHandle, type Request, type RequestHandler, type Response } from '#core';
-import { isGuest } from '#plugins/access';
-import type { Sessions } from '#plugins/accounts';
-import { bearerOf } from '#plugins/api';
-import { feedIdentities, type FeedReader } from '#plugins/feeds';
+import { HttpError, type PluginHandle, type Request, type RequestHandler, type Response } from 'parley-forum';
+import { isGuest } from 'parley-forum/plugins/access';
+import type { Sessions } from 'parley-forum/plugins/accounts';
+import { bearerOf } from 'parley-forum/plugins/api';
+import { feedIdentities, type FeedReader } from 'parley-forum/plugins/feeds';
 
 export interface Caller extends FeedReader {
   /** The answer is for nobody else, even where it says what everybody may read. */

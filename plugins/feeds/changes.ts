@@ -1,4 +1,4 @@
-import type { Clock } from '#core';
+import type { Clock } from 'parley-forum';
 
 /** Feeds remembered at most; then the memory of them begins anew. */
 const MOST = 10_000;

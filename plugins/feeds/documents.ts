@@ -1,8 +1,8 @@
-import type { Environment, Settings } from '#core';
-import type { DiscussionRecord, Discussions } from '#plugins/discussions';
-import { feedPath, type FeedFormat } from '#plugins/feeds';
-import type { Markdown } from '#plugins/markdown';
-import type { TagReference } from '#plugins/tags';
+import type { Environment, Settings } from 'parley-forum';
+import type { DiscussionRecord, Discussions } from 'parley-forum/plugins/discussions';
+import { feedPath, type FeedFormat } from 'parley-forum/plugins/feeds';
+import type { Markdown } from 'parley-forum/plugins/markdown';
+import type { TagReference } from 'parley-forum/plugins/tags';
 import { atom, json, rss, type Entry, type FeedContent } from './formats.ts';
 import type { Topic } from './topics.ts';
 

@@ -1,5 +1,5 @@
 import type { FeedOptions, Feed } from 'feed';
-import { escapeHtml } from '#plugins/web';
+import { escapeHtml } from 'parley-forum/plugins/web';
 
 /** A discussion in a feed. All addresses are full ones. */
 export interface Entry {

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { Cache, Clock } from '#core';
+import type { Cache, Clock } from 'parley-forum';
 import { Changes } from './changes.ts';
 import type { FeedDocument } from './documents.ts';
 

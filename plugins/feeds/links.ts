@@ -1,8 +1,8 @@
-import type { Settings } from '#core';
-import type { Categories } from '#plugins/discussions';
-import { feedPath, FORMATS, XML_FORMATS, type FeedFormat, type FeedTopic } from '#plugins/feeds';
-import type { Tags } from '#plugins/tags';
-import type { PageFeed, PageHead, Web } from '#plugins/web';
+import type { Settings } from 'parley-forum';
+import type { Categories } from 'parley-forum/plugins/discussions';
+import { feedPath, FORMATS, XML_FORMATS, type FeedFormat, type FeedTopic } from 'parley-forum/plugins/feeds';
+import type { Tags } from 'parley-forum/plugins/tags';
+import type { PageFeed, PageHead, Web } from 'parley-forum/plugins/web';
 import { TYPES } from './documents.ts';
 
 interface LinkParts {

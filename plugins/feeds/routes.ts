@@ -1,9 +1,9 @@
-import type { PluginHandle } from '#core';
-import { accessTag } from '#plugins/access';
-import { tags as discussionTags } from '#plugins/discussions';
-import { feedsTag, FORMATS, XML_FORMATS, type FeedFormat } from '#plugins/feeds';
-import { tagsTag, type Tags } from '#plugins/tags';
-import { renderedTag } from '#plugins/web';
+import type { PluginHandle } from 'parley-forum';
+import { accessTag } from 'parley-forum/plugins/access';
+import { tags as discussionTags } from 'parley-forum/plugins/discussions';
+import { feedsTag, FORMATS, XML_FORMATS, type FeedFormat } from 'parley-forum/plugins/feeds';
+import { tagsTag, type Tags } from 'parley-forum/plugins/tags';
+import { renderedTag } from 'parley-forum/plugins/web';
 import type { Caller } from './callers.ts';
 import type { Documents } from './documents.ts';
 import { surfaces } from './surface.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Clock, Http, HttpError, Settings } from '#core';
-import { isFresh, takesGzip, varyOf } from '#plugins/api';
-import { DATA_POLICY, type HeaderPair, type Protection } from '#plugins/protection';
+import type { Clock, Http, HttpError, Settings } from 'parley-forum';
+import { isFresh, takesGzip, varyOf } from 'parley-forum/plugins/api';
+import { DATA_POLICY, type HeaderPair, type Protection } from 'parley-forum/plugins/protection';
 import type { FeedDocument } from './documents.ts';
 import type { KeptFeed } from './kept.ts';
 

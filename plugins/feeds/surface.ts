@@ -11,9 +11,9 @@ import {
   type Response,
   type Settings,
   type SurfaceBehaviour,
-} from '#core';
-import { presentable } from '#plugins/protection';
-import { allowOrigin } from '#plugins/api';
+} from 'parley-forum';
+import { presentable } from 'parley-forum/plugins/protection';
+import { allowOrigin } from 'parley-forum/plugins/api';
 import type { Caller, Callers } from './callers.ts';
 import type { FeedDocument } from './documents.ts';
 import { etagOf, type KeptFeeds } from './kept.ts';

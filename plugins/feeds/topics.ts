@@ -1,10 +1,10 @@
-import type { Settings } from '#core';
-import type { Access } from '#plugins/access';
-import type { Accounts } from '#plugins/accounts';
-import type { Categories, ListRequest } from '#plugins/discussions';
-import type { FeedReader, FeedTopic } from '#plugins/feeds';
-import type { Tags } from '#plugins/tags';
-import type { Web } from '#plugins/web';
+import type { Settings } from 'parley-forum';
+import type { Access } from 'parley-forum/plugins/access';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import type { Categories, ListRequest } from 'parley-forum/plugins/discussions';
+import type { FeedReader, FeedTopic } from 'parley-forum/plugins/feeds';
+import type { Tags } from 'parley-forum/plugins/tags';
+import type { Web } from 'parley-forum/plugins/web';
 
 /** A feed that its reader may see. */
 export interface Topic {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { HttpError, sql, type Data } from '#core';
+import { HttpError, sql, type Data } from 'parley-forum';
 
 /** The advisory lock of whoever installs; the number has no meaning. */
 const INSTALLING = 7_216_020;

@@ -1,4 +1,4 @@
-import { defineAction, defineToken } from '#core';
+import { defineAction, defineToken } from 'parley-forum';
 
 /** Called with one short line whenever there is something new to show. */
 export type Progress = (line: string) => void;

@@ -1,4 +1,4 @@
-import type { Progress } from '#plugins/installer';
+import type { Progress } from 'parley-forum/plugins/installer';
 
 /** One installation on its way. Whoever waits for it asks how far it is. */
 export class Attempt {

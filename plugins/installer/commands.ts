@@ -1,5 +1,5 @@
-import { commandLine, defineCommand, Environment, secretOption, Type } from '#core';
-import { Installer } from '#plugins/installer';
+import { commandLine, defineCommand, Environment, secretOption, Type } from 'parley-forum';
+import { Installer } from 'parley-forum/plugins/installer';
 
 /** Installs without a browser. */
 export const install = defineCommand({

@@ -1,6 +1,6 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { KeptPlace } from '#plugins/installer';
+import type { KeptPlace } from 'parley-forum/plugins/installer';
 
 interface Kept extends KeptPlace {
   /** ISO 8601; what makes the file a forum's rather than one of an attempt that broke off. */

@@ -1,5 +1,5 @@
-import type { FieldProblem } from '#core';
-import { html, type SafeHtml } from '#plugins/web';
+import type { FieldProblem } from 'parley-forum';
+import { html, type SafeHtml } from 'parley-forum/plugins/web';
 import type { Finding } from './probes.ts';
 
 export interface FieldOptions {

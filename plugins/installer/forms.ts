@@ -1,6 +1,6 @@
-import type { Environment, FieldProblem } from '#core';
-import type { PasswordPolicy } from '#plugins/accounts';
-import { html, wrongIn, type SafeHtml } from '#plugins/web';
+import type { Environment, FieldProblem } from 'parley-forum';
+import type { PasswordPolicy } from 'parley-forum/plugins/accounts';
+import { html, wrongIn, type SafeHtml } from 'parley-forum/plugins/web';
 import { choice, field, found, masked, problems, select } from './fields.ts';
 import { pathOf, sheet, STEPS, type Sheet, type Step } from './pages.ts';
 import type { Finding, Text } from './probes.ts';

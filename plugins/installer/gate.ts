@@ -1,5 +1,5 @@
-import type { Http, Request, RequestHandler, Response } from '#core';
-import { DATA_POLICY, type Protection } from '#plugins/protection';
+import type { Http, Request, RequestHandler, Response } from 'parley-forum';
+import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
 
 export interface GateOptions {
   readonly protection: Protection;

@@ -1,4 +1,4 @@
-import type { Http, RequestHandler } from '#core';
+import type { Http, RequestHandler } from 'parley-forum';
 import { unavailable } from './gate.ts';
 import { framed, meanwhileSheet, STYLE } from './pages.ts';
 import type { Text } from './probes.ts';

@@ -1,4 +1,4 @@
-import { html, type SafeHtml } from '#plugins/web';
+import { html, type SafeHtml } from 'parley-forum/plugins/web';
 import type { Text } from './probes.ts';
 
 /** A page of the installer, before it is framed. */

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises';
-import { Clock, Data, definePlugin, Environment, Http, Settings, Setup, type RequestHandler } from '#core';
-import { Accounts } from '#plugins/accounts';
-import { audited, auditRules } from '#plugins/audit';
-import { RedisProbe } from '#plugins/cache';
-import { DemoContent, forumInstalled, Installer } from '#plugins/installer';
-import { Protection } from '#plugins/protection';
-import { Web } from '#plugins/web';
+import { Clock, Data, definePlugin, Environment, Http, Settings, Setup, type RequestHandler } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { audited, auditRules } from 'parley-forum/plugins/audit';
+import { RedisProbe } from 'parley-forum/plugins/cache';
+import { DemoContent, forumInstalled, Installer } from 'parley-forum/plugins/installer';
+import { Protection } from 'parley-forum/plugins/protection';
+import { Web } from 'parley-forum/plugins/web';
 import { install } from './commands.ts';
 import { Configuration } from './configuration.ts';
 import { Forms, ownTimezone } from './forms.ts';

@@ -1,4 +1,4 @@
-import type { DatabaseReport } from '#core';
+import type { DatabaseReport } from 'parley-forum';
 
 /** What a look at a database or a Redis found, in words for whoever typed its address. */
 export interface Finding {

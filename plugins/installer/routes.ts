@@ -8,8 +8,8 @@ import {
   type Place,
   type PluginHandle,
   type Static,
-} from '#core';
-import { redirect, type Redirect } from '#plugins/web';
+} from 'parley-forum';
+import { redirect, type Redirect } from 'parley-forum/plugins/web';
 import type { Attempt } from './attempt.ts';
 import { unmasked } from './fields.ts';
 import { knownTimezone, type Forms, type Shown } from './forms.ts';

@@ -1,6 +1,6 @@
-import { HttpError, sql, type Clock, type Data, type Settings } from '#core';
-import type { Accounts } from '#plugins/accounts';
-import type { DemoContent, Installation, Installer, Progress } from '#plugins/installer';
+import { HttpError, sql, type Clock, type Data, type Settings } from 'parley-forum';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import type { DemoContent, Installation, Installer, Progress } from 'parley-forum/plugins/installer';
 import { alone, busy } from './alone.ts';
 import type { Configuration } from './configuration.ts';
 

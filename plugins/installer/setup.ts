@@ -9,9 +9,9 @@ import {
   type RequestHandler,
   type Setup,
   type Site,
-} from '#core';
-import { Installer, type Installation } from '#plugins/installer';
-import type { Protection } from '#plugins/protection';
+} from 'parley-forum';
+import { Installer, type Installation } from 'parley-forum/plugins/installer';
+import type { Protection } from 'parley-forum/plugins/protection';
 import { Attempt } from './attempt.ts';
 import { busy } from './alone.ts';
 import { createGate } from './gate.ts';

@@ -9,9 +9,9 @@ import {
   type Response,
   type RouteInfo,
   type SurfaceBehaviour,
-} from '#core';
-import { DATA_POLICY, type Protection } from '#plugins/protection';
-import { html, type Redirect, type Web } from '#plugins/web';
+} from 'parley-forum';
+import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
+import { html, type Redirect, type Web } from 'parley-forum/plugins/web';
 import { closedSheet, framed, linkSheet, sheet, usedSheet, type Sheet } from './pages.ts';
 import type { Text } from './probes.ts';
 import type { SetupService } from './setup.ts';

@@ -1,4 +1,4 @@
-import { defineToken, HttpError } from '#core';
+import { defineToken, HttpError } from 'parley-forum';
 
 export interface Allowance {
   readonly limit: number;

@@ -1,5 +1,5 @@
-import { Cache, definePlugin } from '#core';
-import { Limits } from '#plugins/limits';
+import { Cache, definePlugin } from 'parley-forum';
+import { Limits } from 'parley-forum/plugins/limits';
 import { LimitsService } from './service.ts';
 
 export default definePlugin({

@@ -4,8 +4,8 @@ import {
   type RateLimiterAbstract,
   type RateLimiterRes,
 } from 'rate-limiter-flexible';
-import { HttpError, messageOf, type Cache, type Logger } from '#core';
-import type { Allowance, Bucket, Limits } from '#plugins/limits';
+import { HttpError, messageOf, type Cache, type Logger } from 'parley-forum';
+import type { Allowance, Bucket, Limits } from 'parley-forum/plugins/limits';
 import { addressKey } from './address-key.ts';
 
 /** Seconds after which to ask a bucket again that fails closed and cannot count. */

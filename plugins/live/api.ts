@@ -1,5 +1,5 @@
-import { defineExtensionPoint, defineToken, type Awaitable } from '#core';
-import type { Viewer } from '#plugins/access';
+import { defineExtensionPoint, defineToken, type Awaitable } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
 
 /** A kind of message on the streams of /api/live that is told now or never, unlike the events of the log. */
 export interface Signal<D extends object = any> {

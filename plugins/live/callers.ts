@@ -1,7 +1,7 @@
-import type { Cache, Logger } from '#core';
-import { isGuest, type Access, type Viewer } from '#plugins/access';
-import { accountTag, type Sessions } from '#plugins/accounts';
-import { bearerOf } from '#plugins/api';
+import type { Cache, Logger } from 'parley-forum';
+import { isGuest, type Access, type Viewer } from 'parley-forum/plugins/access';
+import { accountTag, type Sessions } from 'parley-forum/plugins/accounts';
+import { bearerOf } from 'parley-forum/plugins/api';
 import type { Stream } from './stream.ts';
 
 /** Milliseconds after which the reader of a stream that was ended comes back, as whoever it is then. */

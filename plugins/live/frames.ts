@@ -1,4 +1,4 @@
-import type { LoggedEvent } from '#plugins/events';
+import type { LoggedEvent } from 'parley-forum/plugins/events';
 
 /**
  * An event of the log, under its position: what a reader names to go on from there. Its data is what webhooks send,

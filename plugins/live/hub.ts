@@ -1,6 +1,6 @@
-import { messageOf, type Logger } from '#core';
-import { isGuest, type Viewer } from '#plugins/access';
-import type { EventLog, LoggedEvent } from '#plugins/events';
+import { messageOf, type Logger } from 'parley-forum';
+import { isGuest, type Viewer } from 'parley-forum/plugins/access';
+import type { EventLog, LoggedEvent } from 'parley-forum/plugins/events';
 import type { Callers } from './callers.ts';
 import { eventFrame, heartbeatFrame, openingFrame, resetFrame, signalFrame } from './frames.ts';
 import type { Message, Stream } from './stream.ts';

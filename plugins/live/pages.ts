@@ -1,7 +1,7 @@
-import { type Cache, type Hooks, type PluginHandle } from '#core';
-import { isGuest } from '#plugins/access';
-import { signals } from '#plugins/live';
-import { html, renderedTag, slotFillings } from '#plugins/web';
+import { type Cache, type Hooks, type PluginHandle } from 'parley-forum';
+import { isGuest } from 'parley-forum/plugins/access';
+import { signals } from 'parley-forum/plugins/live';
+import { html, renderedTag, slotFillings } from 'parley-forum/plugins/web';
 
 interface Parts {
   readonly cache: Cache;

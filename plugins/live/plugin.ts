@@ -1,10 +1,10 @@
-import { Cache, definePlugin, Fleet, Hooks, Http, Type } from '#core';
-import { Access } from '#plugins/access';
-import { Sessions } from '#plugins/accounts';
-import { Discussions } from '#plugins/discussions';
-import { EventLog } from '#plugins/events';
-import { Limits } from '#plugins/limits';
-import { Live, signals } from '#plugins/live';
+import { Cache, definePlugin, Fleet, Hooks, Http, Type } from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
+import { Sessions } from 'parley-forum/plugins/accounts';
+import { Discussions } from 'parley-forum/plugins/discussions';
+import { EventLog } from 'parley-forum/plugins/events';
+import { Limits } from 'parley-forum/plugins/limits';
+import { Live, signals } from 'parley-forum/plugins/live';
 import { Callers } from './callers.ts';
 import { Hub } from './hub.ts';
 import { addPages } from './pages.ts';

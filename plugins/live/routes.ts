@@ -1,8 +1,8 @@
-import { HttpError, notFound, Type, type Http, type PluginHandle } from '#core';
-import { api, Id } from '#plugins/api';
-import type { Discussions } from '#plugins/discussions';
-import { After, EventNames } from '#plugins/events';
-import type { Limits } from '#plugins/limits';
+import { HttpError, notFound, Type, type Http, type PluginHandle } from 'parley-forum';
+import { api, Id } from 'parley-forum/plugins/api';
+import type { Discussions } from 'parley-forum/plugins/discussions';
+import { After, EventNames } from 'parley-forum/plugins/events';
+import type { Limits } from 'parley-forum/plugins/limits';
 import type { Callers } from './callers.ts';
 import { callerKey, type Hub } from './hub.ts';
 import { Stream } from './stream.ts';

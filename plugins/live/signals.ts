@@ -1,6 +1,6 @@
-import { messageOf, type Fleet, type PluginHandle } from '#core';
-import type { Viewer } from '#plugins/access';
-import { signals, type Live } from '#plugins/live';
+import { messageOf, type Fleet, type PluginHandle } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { signals, type Live } from 'parley-forum/plugins/live';
 import type { Message } from './stream.ts';
 
 /** The subject under which processes tell each other of signals. */

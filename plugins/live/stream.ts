@@ -1,5 +1,5 @@
-import type { Request, Response } from '#core';
-import type { Viewer } from '#plugins/access';
+import type { Request, Response } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
 
 /**
  * Bytes that may wait for a slow reader before the next message: many messages of ordinary length, or one of a long

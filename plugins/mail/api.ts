@@ -1,5 +1,5 @@
-import { defineToken } from '#core';
-import { html } from '#plugins/web';
+import { defineToken } from 'parley-forum';
+import { html } from 'parley-forum/plugins/web';
 
 export interface Message {
   readonly to: string;

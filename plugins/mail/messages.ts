@@ -1,6 +1,6 @@
 import { randomUUIDv7 } from 'node:crypto';
-import { sql, type Clock, type Data, type SealedStore, type Secrets } from '#core';
-import type { Message } from '#plugins/mail';
+import { sql, type Clock, type Data, type SealedStore, type Secrets } from 'parley-forum';
+import type { Message } from 'parley-forum/plugins/mail';
 
 /** Days that a key is remembered, and what could not be sent is kept. */
 const KEPT = 30;

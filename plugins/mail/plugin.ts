@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { Clock, Data, definePlugin, Environment, sealedStores, Secrets, Settings, Type } from '#core';
-import { Mail } from '#plugins/mail';
+import { Clock, Data, definePlugin, Environment, sealedStores, Secrets, Settings, Type } from 'parley-forum';
+import { Mail } from 'parley-forum/plugins/mail';
 import { Messages } from './messages.ts';
 import { Post } from './post.ts';
 import { cleanFolder, folderTransport, smtpTransport, type Transport } from './transport.ts';

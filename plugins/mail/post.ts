@@ -1,5 +1,5 @@
-import type { Clock, Environment, Logger, Settings } from '#core';
-import type { Message } from '#plugins/mail';
+import type { Clock, Environment, Logger, Settings } from 'parley-forum';
+import type { Message } from 'parley-forum/plugins/mail';
 import type { Messages } from './messages.ts';
 import { Refused, type Transport } from './transport.ts';
 

@@ -1,4 +1,4 @@
-import { defineFilter, defineToken } from '#core';
+import { defineFilter, defineToken } from 'parley-forum';
 
 /** Turns members' Markdown into the only HTML of theirs that pages show. The one place where HTML is sanitised. */
 export interface Markdown {

@@ -1,9 +1,9 @@
-import { definePlugin, Environment, Http, Type } from '#core';
-import { isGuest } from '#plugins/access';
-import { api } from '#plugins/api';
-import { Limits } from '#plugins/limits';
-import { Markdown, markdownHtml } from '#plugins/markdown';
-import { foreignSources, Protection } from '#plugins/protection';
+import { definePlugin, Environment, Http, Type } from 'parley-forum';
+import { isGuest } from 'parley-forum/plugins/access';
+import { api } from 'parley-forum/plugins/api';
+import { Limits } from 'parley-forum/plugins/limits';
+import { Markdown, markdownHtml } from 'parley-forum/plugins/markdown';
+import { foreignSources, Protection } from 'parley-forum/plugins/protection';
 import { permittedPictures } from './pictures.ts';
 import { GuestPreviews } from './previews.ts';
 import { Renderer } from './service.ts';

@@ -1,4 +1,4 @@
-import { HttpError } from '#core';
+import { HttpError } from 'parley-forum';
 
 /**
  * Guests' previews under way together, of all addresses: whoever comes last waits this many times the time of one at

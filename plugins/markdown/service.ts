@@ -1,5 +1,5 @@
-import { InvalidInput } from '#core';
-import { LARGEST_HTML } from '#plugins/markdown';
+import { InvalidInput } from 'parley-forum';
+import { LARGEST_HTML } from 'parley-forum/plugins/markdown';
 import type { Rules } from './links.ts';
 import { createParser } from './parser.ts';
 import { createSanitiser } from './sanitise.ts';

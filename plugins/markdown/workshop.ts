@@ -1,4 +1,4 @@
-import { HttpError, InvalidInput } from '#core';
+import { HttpError, InvalidInput } from 'parley-forum';
 import { Worker } from 'node:worker_threads';
 import type { Rules } from './links.ts';
 import type { Order, Reply } from './worker.ts';

@@ -1,4 +1,4 @@
-import { defineAction, definePermission } from '#core';
+import { defineAction, definePermission } from 'parley-forum';
 
 /** What moderators do, as their log names it. */
 export const ACTIONS = [

@@ -1,6 +1,6 @@
-import { commandLine, sql, type Clock, type Data, type PluginHandle } from '#core';
-import type { Access } from '#plugins/access';
-import { groupChanged, type Accounts } from '#plugins/accounts';
+import { commandLine, sql, type Clock, type Data, type PluginHandle } from 'parley-forum';
+import type { Access } from 'parley-forum/plugins/access';
+import { groupChanged, type Accounts } from 'parley-forum/plugins/accounts';
 import type { Log } from './log.ts';
 
 /** As whose part the changes of group are raised that a ban from here makes: those are in the log already. */

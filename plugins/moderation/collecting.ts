@@ -1,9 +1,9 @@
-import type { PluginHandle } from '#core';
-import type { Access, Viewer } from '#plugins/access';
-import { audited, auditRules } from '#plugins/audit';
-import { moderated, type Discussions } from '#plugins/discussions';
-import { acted, ACTIONS, memberNoted, type ModerationEntry } from '#plugins/moderation';
-import { reportHandled } from '#plugins/reports';
+import type { PluginHandle } from 'parley-forum';
+import type { Access, Viewer } from 'parley-forum/plugins/access';
+import { audited, auditRules } from 'parley-forum/plugins/audit';
+import { moderated, type Discussions } from 'parley-forum/plugins/discussions';
+import { acted, ACTIONS, memberNoted, type ModerationEntry } from 'parley-forum/plugins/moderation';
+import { reportHandled } from 'parley-forum/plugins/reports';
 import type { Log } from './log.ts';
 
 interface CollectingParts {

@@ -1,8 +1,8 @@
-import { sql, type Data, type PluginHandle, type RawBuilder } from '#core';
-import type { Viewer } from '#plugins/access';
-import type { Accounts, Author } from '#plugins/accounts';
-import type { Discussions } from '#plugins/discussions';
-import { acted, type ActionName, type ModerationEntry } from '#plugins/moderation';
+import { sql, type Data, type PluginHandle, type RawBuilder } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import type { Accounts, Author } from 'parley-forum/plugins/accounts';
+import type { Discussions } from 'parley-forum/plugins/discussions';
+import { acted, type ActionName, type ModerationEntry } from 'parley-forum/plugins/moderation';
 
 interface EntryRow {
   readonly id: string;

@@ -1,9 +1,9 @@
-import type { PluginHandle } from '#core';
-import type { Access, Viewer } from '#plugins/access';
-import type { Accounts } from '#plugins/accounts';
-import type { Categories, Discussions } from '#plugins/discussions';
-import { acted, type ActionName, type ModerationEntry } from '#plugins/moderation';
-import { notificationTypes, type Notifications } from '#plugins/notifications';
+import type { PluginHandle } from 'parley-forum';
+import type { Access, Viewer } from 'parley-forum/plugins/access';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import type { Categories, Discussions } from 'parley-forum/plugins/discussions';
+import { acted, type ActionName, type ModerationEntry } from 'parley-forum/plugins/moderation';
+import { notificationTypes, type Notifications } from 'parley-forum/plugins/notifications';
 
 /** Where members read what was done to them. */
 export const STANDING = '/settings/standing';

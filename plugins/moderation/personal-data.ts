@@ -1,6 +1,6 @@
-import { sql, type Data } from '#core';
-import type { Access } from '#plugins/access';
-import { inParts, jsonList, type PersonalData } from '#plugins/privacy';
+import { sql, type Data } from 'parley-forum';
+import type { Access } from 'parley-forum/plugins/access';
+import { inParts, jsonList, type PersonalData } from 'parley-forum/plugins/privacy';
 
 interface Row {
   readonly id: string;

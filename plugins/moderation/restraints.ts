@@ -1,8 +1,8 @@
-import { HttpError, notFound, sql, type Clock, type Data } from '#core';
-import type { Access, Viewer } from '#plugins/access';
-import type { Account, Accounts } from '#plugins/accounts';
-import { createId } from '#plugins/api';
-import type { ActionName } from '#plugins/moderation';
+import { HttpError, notFound, sql, type Clock, type Data } from 'parley-forum';
+import type { Access, Viewer } from 'parley-forum/plugins/access';
+import type { Account, Accounts } from 'parley-forum/plugins/accounts';
+import { createId } from 'parley-forum/plugins/api';
+import type { ActionName } from 'parley-forum/plugins/moderation';
 import { OWN } from './bans-elsewhere.ts';
 import type { Log } from './log.ts';
 

@@ -1,9 +1,9 @@
-import type { PluginHandle } from '#core';
-import type { Access } from '#plugins/access';
-import type { Accounts, Author } from '#plugins/accounts';
-import { openModeration, restrainMembers } from '#plugins/moderation';
-import { reportActions } from '#plugins/reports';
-import { defineSlot, fill, slotFillings, type Web } from '#plugins/web';
+import type { PluginHandle } from 'parley-forum';
+import type { Access } from 'parley-forum/plugins/access';
+import type { Accounts, Author } from 'parley-forum/plugins/accounts';
+import { openModeration, restrainMembers } from 'parley-forum/plugins/moderation';
+import { reportActions } from 'parley-forum/plugins/reports';
+import { defineSlot, fill, slotFillings, type Web } from 'parley-forum/plugins/web';
 import { STANDING } from './notices.ts';
 import { memberPath } from './pages/parts.ts';
 

@@ -1,7 +1,7 @@
-import { defineAction, defineExtensionPoint, defineToken, Type, type Static } from '#core';
-import type { Viewer } from '#plugins/access';
-import { Author } from '#plugins/accounts';
-import { nullable, Time } from '#plugins/api';
+import { defineAction, defineExtensionPoint, defineToken, Type, type Static } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { Author } from 'parley-forum/plugins/accounts';
+import { nullable, Time } from 'parley-forum/plugins/api';
 
 /**
  * A notification as the API shows it. Those of one type about one thing are one while unread: `count` says how many,

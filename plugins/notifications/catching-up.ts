@@ -1,5 +1,5 @@
-import { Type, type Data, type PluginHandle, type Settings } from '#core';
-import type { Discussions } from '#plugins/discussions';
+import { Type, type Data, type PluginHandle, type Settings } from 'parley-forum';
+import type { Discussions } from 'parley-forum/plugins/discussions';
 import type { Follower } from './mirror.ts';
 
 export interface CatchingUpParts {

@@ -1,8 +1,8 @@
-import type { Environment, Secrets } from '#core';
-import type { Author } from '#plugins/accounts';
-import { letter, type Message } from '#plugins/mail';
-import type { NotificationType } from '#plugins/notifications';
-import type { Web } from '#plugins/web';
+import type { Environment, Secrets } from 'parley-forum';
+import type { Author } from 'parley-forum/plugins/accounts';
+import { letter, type Message } from 'parley-forum/plugins/mail';
+import type { NotificationType } from 'parley-forum/plugins/notifications';
+import type { Web } from 'parley-forum/plugins/web';
 import type { NotificationRow } from './store.ts';
 
 const PURPOSE = 'notifications.unsubscribe';

@@ -1,6 +1,6 @@
-import { Type, type Clock, type Data, type PluginHandle } from '#core';
-import type { Accounts } from '#plugins/accounts';
-import type { Mail, Message } from '#plugins/mail';
+import { Type, type Clock, type Data, type PluginHandle } from 'parley-forum';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import type { Mail, Message } from 'parley-forum/plugins/mail';
 import type { Letters } from './letters.ts';
 import type { PreferenceStore, Reader } from './preferences.ts';
 import type { Sight } from './sight.ts';

@@ -1,5 +1,5 @@
-import { sql, type Clock, type Data, type EntityManager, type RawBuilder } from '#core';
-import type { Mirror, MirroredPost } from '#plugins/discussions';
+import { sql, type Clock, type Data, type EntityManager, type RawBuilder } from 'parley-forum';
+import type { Mirror, MirroredPost } from 'parley-forum/plugins/discussions';
 import { NONE } from './store.ts';
 
 /**

@@ -1,9 +1,9 @@
-import { Type, type Cache, type PluginHandle } from '#core';
-import { accessTag, isGuest, type Viewer } from '#plugins/access';
-import { accountTag } from '#plugins/accounts';
-import { Id } from '#plugins/api';
-import type { Discussions } from '#plugins/discussions';
-import type { NotificationType } from '#plugins/notifications';
+import { Type, type Cache, type PluginHandle } from 'parley-forum';
+import { accessTag, isGuest, type Viewer } from 'parley-forum/plugins/access';
+import { accountTag } from 'parley-forum/plugins/accounts';
+import { Id } from 'parley-forum/plugins/api';
+import type { Discussions } from 'parley-forum/plugins/discussions';
+import type { NotificationType } from 'parley-forum/plugins/notifications';
 import {
   defineSlot,
   fill,
@@ -16,7 +16,7 @@ import {
   slotFillings,
   view,
   type Web,
-} from '#plugins/web';
+} from 'parley-forum/plugins/web';
 import type { Reading } from './reading.ts';
 import { readTags } from './routes.ts';
 

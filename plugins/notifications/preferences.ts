@@ -1,5 +1,5 @@
-import { sql, type Clock, type Data } from '#core';
-import type { Channel, Digest, NotificationType } from '#plugins/notifications';
+import { sql, type Clock, type Data } from 'parley-forum';
+import type { Channel, Digest, NotificationType } from 'parley-forum/plugins/notifications';
 
 export interface Preferences {
   /** What was chosen, by type. */

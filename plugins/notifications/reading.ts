@@ -1,8 +1,8 @@
-import type { Data, Environment } from '#core';
-import type { Viewer } from '#plugins/access';
-import type { Accounts } from '#plugins/accounts';
-import type { Page } from '#plugins/api';
-import type { NotificationRecord } from '#plugins/notifications';
+import type { Data, Environment } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import type { Page } from 'parley-forum/plugins/api';
+import type { NotificationRecord } from 'parley-forum/plugins/notifications';
 import type { Sight } from './sight.ts';
 import type { NotificationRow, Store } from './store.ts';
 

@@ -1,4 +1,4 @@
-import { sql, type Counter, type Data } from '#core';
+import { sql, type Counter, type Data } from 'parley-forum';
 
 /** How many unread notifications a member has, by category. `changed` tells whose numbers were corrected. */
 export const unreadCounter = ({

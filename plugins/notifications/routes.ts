@@ -1,7 +1,7 @@
-import { Type, type PluginHandle, type Settings } from '#core';
-import { api, Id, limitOf, listOf, pageFields, Paging } from '#plugins/api';
-import { tags } from '#plugins/discussions';
-import { NotificationRecord } from '#plugins/notifications';
+import { Type, type PluginHandle, type Settings } from 'parley-forum';
+import { api, Id, limitOf, listOf, pageFields, Paging } from 'parley-forum/plugins/api';
+import { tags } from 'parley-forum/plugins/discussions';
+import { NotificationRecord } from 'parley-forum/plugins/notifications';
 import type { Reading } from './reading.ts';
 
 /**

@@ -1,9 +1,9 @@
-import type { Data } from '#core';
-import type { Viewer } from '#plugins/access';
-import type { Accounts } from '#plugins/accounts';
-import type { DiscussionHead } from '#plugins/discussions';
-import type { NewNotification, Notifications } from '#plugins/notifications';
-import type { Subscriptions } from '#plugins/subscriptions';
+import type { Data } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import type { DiscussionHead } from 'parley-forum/plugins/discussions';
+import type { NewNotification, Notifications } from 'parley-forum/plugins/notifications';
+import type { Subscriptions } from 'parley-forum/plugins/subscriptions';
 import { batches } from './batches.ts';
 import type { Follower } from './mirror.ts';
 import type { PreferenceStore } from './preferences.ts';

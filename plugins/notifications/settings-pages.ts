@@ -1,7 +1,22 @@
-import { notFound, Type, type PluginHandle, type Static } from '#core';
-import type { Viewer } from '#plugins/access';
-import { CHANNELS, DIGESTS, type Channel, type Digest, type NotificationType } from '#plugins/notifications';
-import { navigation, negotiated, pages, redirect, troubleOf, view, type Retry, type View } from '#plugins/web';
+import { notFound, Type, type PluginHandle, type Static } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import {
+  CHANNELS,
+  DIGESTS,
+  type Channel,
+  type Digest,
+  type NotificationType,
+} from 'parley-forum/plugins/notifications';
+import {
+  navigation,
+  negotiated,
+  pages,
+  redirect,
+  troubleOf,
+  view,
+  type Retry,
+  type View,
+} from 'parley-forum/plugins/web';
 import { DIGEST, type Letters } from './letters.ts';
 import type { Preferences, PreferenceStore } from './preferences.ts';
 

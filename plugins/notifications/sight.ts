@@ -1,6 +1,6 @@
-import type { Access, Viewer } from '#plugins/access';
-import type { Accounts } from '#plugins/accounts';
-import type { Categories, DiscussionHead, Discussions } from '#plugins/discussions';
+import type { Access, Viewer } from 'parley-forum/plugins/access';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import type { Categories, DiscussionHead, Discussions } from 'parley-forum/plugins/discussions';
 import { NONE, type Store } from './store.ts';
 
 interface SightParts {

@@ -1,10 +1,10 @@
-import type { Environment, PluginHandle } from '#core';
-import type { Accounts } from '#plugins/accounts';
-import { discussionCreated, postCreated, type Discussions } from '#plugins/discussions';
-import { notificationTypes, type NewNotification, type Notifications } from '#plugins/notifications';
-import { reactionAdded } from '#plugins/reactions';
-import { reportHandled } from '#plugins/reports';
-import type { Subscriptions } from '#plugins/subscriptions';
+import type { Environment, PluginHandle } from 'parley-forum';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import { discussionCreated, postCreated, type Discussions } from 'parley-forum/plugins/discussions';
+import { notificationTypes, type NewNotification, type Notifications } from 'parley-forum/plugins/notifications';
+import { reactionAdded } from 'parley-forum/plugins/reactions';
+import { reportHandled } from 'parley-forum/plugins/reports';
+import type { Subscriptions } from 'parley-forum/plugins/subscriptions';
 import { addressed } from './addressed.ts';
 import type { Sight } from './sight.ts';
 

@@ -1,4 +1,4 @@
-import { messageOf, sql, type Clock, type Data, type Logger } from '#core';
+import { messageOf, sql, type Clock, type Data, type Logger } from 'parley-forum';
 import type { Violation } from './violations.ts';
 
 const DAY = 86_400_000;

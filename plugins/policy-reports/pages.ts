@@ -1,6 +1,6 @@
-import type { PluginHandle } from '#core';
-import { administer, adminSections, adminTiles, type Admin } from '#plugins/admin';
-import { negotiated, pages } from '#plugins/web';
+import type { PluginHandle } from 'parley-forum';
+import { administer, adminSections, adminTiles, type Admin } from 'parley-forum/plugins/admin';
+import { negotiated, pages } from 'parley-forum/plugins/web';
 import type { Counts } from './counts.ts';
 
 const PATH = '/admin/policy-reports';

@@ -1,7 +1,7 @@
-import { Clock, Data, definePlugin, Http, Type } from '#core';
-import { Admin } from '#plugins/admin';
-import { Limits } from '#plugins/limits';
-import { Protection, reportPaths } from '#plugins/protection';
+import { Clock, Data, definePlugin, Http, Type } from 'parley-forum';
+import { Admin } from 'parley-forum/plugins/admin';
+import { Limits } from 'parley-forum/plugins/limits';
+import { Protection, reportPaths } from 'parley-forum/plugins/protection';
 import { Counts } from './counts.ts';
 import { addPages } from './pages.ts';
 import { Receiving, reportSurface } from './receiving.ts';

@@ -8,9 +8,9 @@ import {
   type Request,
   type Response,
   type SurfaceBehaviour,
-} from '#core';
-import { demand, type Bucket, type Limits } from '#plugins/limits';
-import { DATA_POLICY, type Protection } from '#plugins/protection';
+} from 'parley-forum';
+import { demand, type Bucket, type Limits } from 'parley-forum/plugins/limits';
+import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
 import { violationsIn, type Violation } from './violations.ts';
 
 /** Without sessions or forgery tokens: browsers send reports by themselves. */

@@ -1,6 +1,6 @@
-import { messageOf, type Logger } from '#core';
-import type { Live } from '#plugins/live';
-import type { Presence } from '#plugins/presence';
+import { messageOf, type Logger } from 'parley-forum';
+import type { Live } from 'parley-forum/plugins/live';
+import type { Presence } from 'parley-forum/plugins/presence';
 import type { Visits } from './visits.ts';
 
 /** Milliseconds between two looks at the numbers. */

@@ -1,8 +1,8 @@
-import { defineExtensionPoint, defineToken, Type, type Awaitable, type Static } from '#core';
-import type { Viewer } from '#plugins/access';
-import { Author } from '#plugins/accounts';
-import { nullable, Time, type Page } from '#plugins/api';
-import type { Bucket } from '#plugins/limits';
+import { defineExtensionPoint, defineToken, Type, type Awaitable, type Static } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { Author } from 'parley-forum/plugins/accounts';
+import { nullable, Time, type Page } from 'parley-forum/plugins/api';
+import type { Bucket } from 'parley-forum/plugins/limits';
 
 /** `total` is the sum of the others. */
 export const PresenceStatistics = Type.Object({

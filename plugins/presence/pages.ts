@@ -1,8 +1,8 @@
-import type { PluginHandle } from '#core';
-import { isGuest } from '#plugins/access';
-import { MAX_PAGE } from '#plugins/api';
-import type { Presence } from '#plugins/presence';
-import { defineSlot, fill, html, navigation, pages, slotFillings, view, type Web } from '#plugins/web';
+import type { PluginHandle } from 'parley-forum';
+import { isGuest } from 'parley-forum/plugins/access';
+import { MAX_PAGE } from 'parley-forum/plugins/api';
+import type { Presence } from 'parley-forum/plugins/presence';
+import { defineSlot, fill, html, navigation, pages, slotFillings, view, type Web } from 'parley-forum/plugins/web';
 import type { PresenceSettings } from './settings.ts';
 
 /** /online, the card that leads there, and the element with which members' open pages say that they are still there. */

@@ -1,8 +1,8 @@
-import { Cache, Clock, definePlugin, Http, pluginChanged, Routes, Secrets, Settings } from '#core';
-import { Accounts } from '#plugins/accounts';
-import { Live, signals } from '#plugins/live';
-import { discretions, places, Presence, presenceTag } from '#plugins/presence';
-import { pageWatchers, Web } from '#plugins/web';
+import { Cache, Clock, definePlugin, Http, pluginChanged, Routes, Secrets, Settings } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { Live, signals } from 'parley-forum/plugins/live';
+import { discretions, places, Presence, presenceTag } from 'parley-forum/plugins/presence';
+import { pageWatchers, Web } from 'parley-forum/plugins/web';
 import { announce, SIGNAL } from './announcer.ts';
 import { presencePages } from './pages.ts';
 import { RedisVisits } from './redis-visits.ts';

@@ -1,4 +1,4 @@
-import type { Cache } from '#core';
+import type { Cache } from 'parley-forum';
 import { MOST, WINDOW, type Kind, type Visit, type Visitor, type Visits } from './visits.ts';
 
 type Redis = NonNullable<Cache['redis']>;

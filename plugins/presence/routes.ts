@@ -1,7 +1,7 @@
-import { Type, type Http, type PluginHandle, type Request, type Response, type Settings } from '#core';
-import { isGuest, type Viewer } from '#plugins/access';
-import { accountsTag } from '#plugins/accounts';
-import { api, holdsUntil, limitOf, listOf, loginNeeded, pageFields, Paging, tagsOf } from '#plugins/api';
+import { Type, type Http, type PluginHandle, type Request, type Response, type Settings } from 'parley-forum';
+import { isGuest, type Viewer } from 'parley-forum/plugins/access';
+import { accountsTag } from 'parley-forum/plugins/accounts';
+import { api, holdsUntil, limitOf, listOf, loginNeeded, pageFields, Paging, tagsOf } from 'parley-forum/plugins/api';
 import {
   BotRecord,
   places,
@@ -11,7 +11,7 @@ import {
   VisitorRecord,
   type PlaceShown,
   type Presence,
-} from '#plugins/presence';
+} from 'parley-forum/plugins/presence';
 import type { PresenceSettings } from './settings.ts';
 import type { Sightings } from './sightings.ts';
 import type { Visits } from './visits.ts';

@@ -1,7 +1,7 @@
-import { HttpError } from '#core';
-import type { Viewer } from '#plugins/access';
-import type { Accounts } from '#plugins/accounts';
-import { decodePosition, encodeCursor, type Page } from '#plugins/api';
+import { HttpError } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import { decodePosition, encodeCursor, type Page } from 'parley-forum/plugins/api';
 import type {
   Discretion,
   Part,
@@ -10,7 +10,7 @@ import type {
   PresenceStatistics,
   ShownBot,
   ShownVisitor,
-} from '#plugins/presence';
+} from 'parley-forum/plugins/presence';
 import type { Sightings } from './sightings.ts';
 import type { Kind, Visitor, Visits } from './visits.ts';
 import type { Whereabouts } from './whereabouts.ts';

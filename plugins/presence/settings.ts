@@ -1,4 +1,4 @@
-import { Type, type Static } from '#core';
+import { Type, type Static } from 'parley-forum';
 
 export const presenceSettings = Type.Object({
   'presence.public': Type.Boolean({

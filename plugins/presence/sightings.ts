@@ -1,5 +1,5 @@
-import { messageOf, type Logger, type Secrets } from '#core';
-import type { PageWatcher } from '#plugins/web';
+import { messageOf, type Logger, type Secrets } from 'parley-forum';
+import type { PageWatcher } from 'parley-forum/plugins/web';
 import { crawlerOf } from './crawlers.ts';
 import type { Visit, Visits } from './visits.ts';
 import type { Whereabouts } from './whereabouts.ts';

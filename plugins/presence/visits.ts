@@ -1,4 +1,4 @@
-import type { Clock } from '#core';
+import type { Clock } from 'parley-forum';
 
 /** Milliseconds after which somebody who was seen counts as gone. */
 export const WINDOW = 5 * 60_000;

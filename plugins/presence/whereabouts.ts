@@ -1,7 +1,7 @@
-import type { PluginHandle, RouteInfo, Routes } from '#core';
-import type { Viewer } from '#plugins/access';
-import { places, type Place, type PlaceShown } from '#plugins/presence';
-import { pages } from '#plugins/web';
+import type { PluginHandle, RouteInfo, Routes } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { places, type Place, type PlaceShown } from 'parley-forum/plugins/presence';
+import { pages } from 'parley-forum/plugins/web';
 
 /** Characters of a page's path at most. */
 export const LONGEST = 512;

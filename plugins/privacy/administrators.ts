@@ -1,6 +1,6 @@
-import { sql, type Data } from '#core';
-import type { Access } from '#plugins/access';
-import type { Account, Accounts } from '#plugins/accounts';
+import { sql, type Data } from 'parley-forum';
+import type { Access } from 'parley-forum/plugins/access';
+import type { Account, Accounts } from 'parley-forum/plugins/accounts';
 
 /** Accounts in one question. */
 const TOGETHER = 100;

@@ -1,4 +1,4 @@
-import { defineAction, defineExtensionPoint, defineToken } from '#core';
+import { defineAction, defineExtensionPoint, defineToken } from 'parley-forum';
 
 /** `anonymise`: what a member wrote stays, without their name. `remove`: it goes as well. */
 export const MODES = ['anonymise', 'remove'] as const;

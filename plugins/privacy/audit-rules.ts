@@ -1,6 +1,6 @@
-import type { PluginHandle } from '#core';
-import { audited, auditRules } from '#plugins/audit';
-import { accountErased, deletionCancelled, deletionRequested, exportRequested } from '#plugins/privacy';
+import type { PluginHandle } from 'parley-forum';
+import { audited, auditRules } from 'parley-forum/plugins/audit';
+import { accountErased, deletionCancelled, deletionRequested, exportRequested } from 'parley-forum/plugins/privacy';
 
 /** What is kept for administrators: ids, which outlive the names. */
 export function addAuditRules(plugin: PluginHandle): void {

@@ -1,4 +1,4 @@
-import { sql, type Data } from '#core';
+import { sql, type Data } from 'parley-forum';
 
 /** What a member keeps out of others' sight. */
 export interface Choices {

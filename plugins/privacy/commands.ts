@@ -1,6 +1,6 @@
-import { commandLine, ConfigurationError, defineCommand, HttpError, Type } from '#core';
-import { Accounts } from '#plugins/accounts';
-import { Deletions } from '#plugins/privacy';
+import { commandLine, ConfigurationError, defineCommand, HttpError, Type } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { Deletions } from 'parley-forum/plugins/privacy';
 
 const deleteUser = defineCommand({
   name: 'user delete',

@@ -1,5 +1,5 @@
-import { HttpError, notFound, sql, type Clock, type Data, type Job, type PluginHandle } from '#core';
-import type { Account, Accounts } from '#plugins/accounts';
+import { HttpError, notFound, sql, type Clock, type Data, type Job, type PluginHandle } from 'parley-forum';
+import type { Account, Accounts } from 'parley-forum/plugins/accounts';
 import {
   accountErased,
   deletionCancelled,
@@ -7,7 +7,7 @@ import {
   personalData,
   type Deletions,
   type Mode,
-} from '#plugins/privacy';
+} from 'parley-forum/plugins/privacy';
 import type { Administrators } from './administrators.ts';
 import type { ChoiceStore } from './choices.ts';
 import type { Letters } from './letters.ts';

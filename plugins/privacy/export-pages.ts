@@ -1,8 +1,8 @@
-import { type Clock, type Http, type PluginHandle, type Response } from '#core';
-import { demand, type Bucket, type Limits } from '#plugins/limits';
-import { exportRequested, personalData, type PersonalFile } from '#plugins/privacy';
-import { DATA_POLICY, type Protection } from '#plugins/protection';
-import { pages, redirect, type Retry, type View } from '#plugins/web';
+import { type Clock, type Http, type PluginHandle, type Response } from 'parley-forum';
+import { demand, type Bucket, type Limits } from 'parley-forum/plugins/limits';
+import { exportRequested, personalData, type PersonalFile } from 'parley-forum/plugins/privacy';
+import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
+import { pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
 import { PRIVACY } from './forms.ts';
 import type { PrivacySettings } from './settings.ts';
 

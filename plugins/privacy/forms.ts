@@ -1,6 +1,6 @@
-import { InvalidInput, Type } from '#core';
-import { MODES } from '#plugins/privacy';
-import { troubleOf, view, type PageHead, type Retry, type View } from '#plugins/web';
+import { InvalidInput, Type } from 'parley-forum';
+import { MODES } from 'parley-forum/plugins/privacy';
+import { troubleOf, view, type PageHead, type Retry, type View } from 'parley-forum/plugins/web';
 import type { Choices } from './choices.ts';
 
 /** The page of settings that all of this belongs to. */

@@ -1,8 +1,8 @@
-import type { Environment } from '#core';
-import type { Account } from '#plugins/accounts';
-import { letter, type Mail } from '#plugins/mail';
-import type { Mode } from '#plugins/privacy';
-import type { Web } from '#plugins/web';
+import type { Environment } from 'parley-forum';
+import type { Account } from 'parley-forum/plugins/accounts';
+import { letter, type Mail } from 'parley-forum/plugins/mail';
+import type { Mode } from 'parley-forum/plugins/privacy';
+import type { Web } from 'parley-forum/plugins/web';
 
 export interface LetterParts {
   readonly environment: Environment;

@@ -1,7 +1,7 @@
-import type { Cache, PluginHandle } from '#core';
-import { accountsTag, accountTag, type Accounts } from '#plugins/accounts';
-import { presenceTag } from '#plugins/presence';
-import { navigation, negotiated, pages, redirect, type Retry, type View } from '#plugins/web';
+import type { Cache, PluginHandle } from 'parley-forum';
+import { accountsTag, accountTag, type Accounts } from 'parley-forum/plugins/accounts';
+import { presenceTag } from 'parley-forum/plugins/presence';
+import { navigation, negotiated, pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
 import type { ChoiceStore } from './choices.ts';
 import type { AccountDeletions } from './deletions.ts';
 import { ChoiceForm, DeletionForm, demandName, farewell, overview, PRIVACY } from './forms.ts';

@@ -1,9 +1,9 @@
-import { Cache, Clock, Data, definePlugin, Environment, Http, Type, type Job } from '#core';
-import { Access } from '#plugins/access';
-import { Accounts, lastSeenRules, loggedIn } from '#plugins/accounts';
-import { Limits } from '#plugins/limits';
-import { Mail } from '#plugins/mail';
-import { discretions } from '#plugins/presence';
+import { Cache, Clock, Data, definePlugin, Environment, Http, Type, type Job } from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
+import { Accounts, lastSeenRules, loggedIn } from 'parley-forum/plugins/accounts';
+import { Limits } from 'parley-forum/plugins/limits';
+import { Mail } from 'parley-forum/plugins/mail';
+import { discretions } from 'parley-forum/plugins/presence';
 import {
   accountErased,
   deletionCancelled,
@@ -11,9 +11,9 @@ import {
   Deletions,
   exportRequested,
   personalData,
-} from '#plugins/privacy';
-import { Protection } from '#plugins/protection';
-import { Web } from '#plugins/web';
+} from 'parley-forum/plugins/privacy';
+import { Protection } from 'parley-forum/plugins/protection';
+import { Web } from 'parley-forum/plugins/web';
 import { Administrators } from './administrators.ts';
 import { addAuditRules } from './audit-rules.ts';
 import { ChoiceStore } from './choices.ts';

@@ -1,4 +1,4 @@
-import { Type, type Static } from '#core';
+import { Type, type Static } from 'parley-forum';
 
 export const privacySettings = Type.Object({
   'privacy.export_rate_limit': Type.Integer({

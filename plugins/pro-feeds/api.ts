@@ -1,5 +1,5 @@
-import { defineAction, Type, type Static } from '#core';
-import { nullable, Time } from '#plugins/api';
+import { defineAction, Type, type Static } from 'parley-forum';
+import { nullable, Time } from 'parley-forum/plugins/api';
 
 /**
  * A token that opens feeds and nothing else, as its member sees it. The token itself is shown once, when it is made.

@@ -1,5 +1,5 @@
-import type { Accounts, Sessions } from '#plugins/accounts';
-import type { FeedIdentity } from '#plugins/feeds';
+import type { Accounts, Sessions } from 'parley-forum/plugins/accounts';
+import type { FeedIdentity } from 'parley-forum/plugins/feeds';
 import type { FeedTokens } from './tokens.ts';
 
 interface IdentityParts {

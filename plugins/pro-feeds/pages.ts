@@ -1,9 +1,18 @@
-import { InvalidInput, notFound, Type, type Environment, type PluginHandle } from '#core';
-import type { Viewer } from '#plugins/access';
-import { Id } from '#plugins/api';
-import type { Categories } from '#plugins/discussions';
-import { feedPath, FORMATS } from '#plugins/feeds';
-import { navigation, negotiated, pages, redirect, troubleOf, view, type Retry, type View } from '#plugins/web';
+import { InvalidInput, notFound, Type, type Environment, type PluginHandle } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { Id } from 'parley-forum/plugins/api';
+import type { Categories } from 'parley-forum/plugins/discussions';
+import { feedPath, FORMATS } from 'parley-forum/plugins/feeds';
+import {
+  navigation,
+  negotiated,
+  pages,
+  redirect,
+  troubleOf,
+  view,
+  type Retry,
+  type View,
+} from 'parley-forum/plugins/web';
 import type { FeedTokens } from './tokens.ts';
 
 export interface PageParts {

@@ -1,5 +1,5 @@
-import { sql, type Data } from '#core';
-import type { PersonalData } from '#plugins/privacy';
+import { sql, type Data } from 'parley-forum';
+import type { PersonalData } from 'parley-forum/plugins/privacy';
 import type { FeedTokens } from './tokens.ts';
 
 /** What a member called the addresses of their feeds; the tokens in them are known to nobody. */

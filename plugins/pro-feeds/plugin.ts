@@ -1,10 +1,10 @@
-import { Clock, Data, definePlugin, Environment, Type } from '#core';
-import { Accounts, Sessions, tokenStores } from '#plugins/accounts';
-import { audited, auditRules } from '#plugins/audit';
-import { Categories } from '#plugins/discussions';
-import { feedIdentities } from '#plugins/feeds';
-import { personalData } from '#plugins/privacy';
-import { feedTokenMade, feedTokenRevoked } from '#plugins/pro-feeds';
+import { Clock, Data, definePlugin, Environment, Type } from 'parley-forum';
+import { Accounts, Sessions, tokenStores } from 'parley-forum/plugins/accounts';
+import { audited, auditRules } from 'parley-forum/plugins/audit';
+import { Categories } from 'parley-forum/plugins/discussions';
+import { feedIdentities } from 'parley-forum/plugins/feeds';
+import { personalData } from 'parley-forum/plugins/privacy';
+import { feedTokenMade, feedTokenRevoked } from 'parley-forum/plugins/pro-feeds';
 import { tokenIdentity } from './identity.ts';
 import { addPages } from './pages.ts';
 import { feedTokensData } from './personal-data.ts';

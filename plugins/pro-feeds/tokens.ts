@@ -1,8 +1,8 @@
 import { hash, randomBytes } from 'node:crypto';
-import { HttpError, sql, type Clock, type Data, type PluginHandle } from '#core';
-import type { TokenStore } from '#plugins/accounts';
-import { createId, isId } from '#plugins/api';
-import { feedTokenMade, feedTokenRevoked, type FeedTokenRecord } from '#plugins/pro-feeds';
+import { HttpError, sql, type Clock, type Data, type PluginHandle } from 'parley-forum';
+import type { TokenStore } from 'parley-forum/plugins/accounts';
+import { createId, isId } from 'parley-forum/plugins/api';
+import { feedTokenMade, feedTokenRevoked, type FeedTokenRecord } from 'parley-forum/plugins/pro-feeds';
 
 /** Tokens one member may have. */
 const MOST = 20;

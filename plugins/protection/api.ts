@@ -1,4 +1,4 @@
-import { defineExtensionPoint, defineToken, HttpError, type Request } from '#core';
+import { defineExtensionPoint, defineToken, HttpError, type Request } from 'parley-forum';
 
 /** A header's name and value. */
 export type HeaderPair = readonly [name: string, value: string];

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { HttpError, InvalidInput, type Request } from '#core';
+import { HttpError, InvalidInput, type Request } from 'parley-forum';
 import { parseForm } from './form.ts';
 
 /**

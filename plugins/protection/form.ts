@@ -1,5 +1,5 @@
 import qs from 'qs';
-import { HttpError, InvalidInput } from '#core';
+import { HttpError, InvalidInput } from 'parley-forum';
 
 type Fields = { [key: string]: unknown };
 

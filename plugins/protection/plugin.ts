@@ -1,4 +1,4 @@
-import { definePlugin, Environment, Http, pluginChanged, Routes, Type, type Request } from '#core';
+import { definePlugin, Environment, Http, pluginChanged, Routes, Type, type Request } from 'parley-forum';
 import { DATA_POLICY, foreignSources, Protection, reportPaths, type HeaderPair, type Policy } from './api.ts';
 import { readBody, readBytes, readJson } from './body.ts';
 import { collectHeaders, reportingTo, type HeaderOptions } from './headers.ts';

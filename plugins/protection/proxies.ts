@@ -1,7 +1,7 @@
 import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js';
 import type { IncomingMessage } from 'node:http';
 import { isIP, type Socket } from 'node:net';
-import { ConfigurationError, type Http } from '#core';
+import { ConfigurationError, type Http } from 'parley-forum';
 
 type Address = IPv4 | IPv6;
 

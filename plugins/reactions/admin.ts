@@ -1,8 +1,8 @@
-import { Type } from '#core';
-import { adminSections, type Admin } from '#plugins/admin';
-import { audited, auditRules } from '#plugins/audit';
-import { manageReactions, reactionTypeSaved, type ReactionType } from '#plugins/reactions';
-import { negotiated, pages, redirect, troubleOf, type Retry, type View } from '#plugins/web';
+import { Type } from 'parley-forum';
+import { adminSections, type Admin } from 'parley-forum/plugins/admin';
+import { audited, auditRules } from 'parley-forum/plugins/audit';
+import { manageReactions, reactionTypeSaved, type ReactionType } from 'parley-forum/plugins/reactions';
+import { negotiated, pages, redirect, troubleOf, type Retry, type View } from 'parley-forum/plugins/web';
 import type { RouteServices } from './routes.ts';
 import type { ReactionTypes } from './types.ts';
 

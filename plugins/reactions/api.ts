@@ -1,5 +1,5 @@
-import { defineAction, definePermission, defineToken, Type, type Static } from '#core';
-import type { Viewer } from '#plugins/access';
+import { defineAction, definePermission, defineToken, Type, type Static } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
 
 /**
  * What all reacted to one post, by the order of the types; the field `reactions` of a post. `reaction` is the type's

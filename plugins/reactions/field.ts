@@ -1,7 +1,7 @@
-import { sql, Type, type Data, type Static } from '#core';
-import { Time } from '#plugins/api';
-import type { Field } from '#plugins/discussions';
-import { ReactionCounts } from '#plugins/reactions';
+import { sql, Type, type Data, type Static } from 'parley-forum';
+import { Time } from 'parley-forum/plugins/api';
+import type { Field } from 'parley-forum/plugins/discussions';
+import { ReactionCounts } from 'parley-forum/plugins/reactions';
 import type { ReactionService } from './service.ts';
 
 /** What an import brings for a post; nobody may react twice in one way. */

@@ -1,8 +1,8 @@
-import { notFound, Type } from '#core';
-import type { Access, Viewer } from '#plugins/access';
-import { postFooter, type PostHead, type PostRecord } from '#plugins/discussions';
-import { react, type ReactionCounts } from '#plugins/reactions';
-import { fill, pages, redirect, slotFillings, type SafeHtml, type Web } from '#plugins/web';
+import { notFound, Type } from 'parley-forum';
+import type { Access, Viewer } from 'parley-forum/plugins/access';
+import { postFooter, type PostHead, type PostRecord } from 'parley-forum/plugins/discussions';
+import { react, type ReactionCounts } from 'parley-forum/plugins/reactions';
+import { fill, pages, redirect, slotFillings, type SafeHtml, type Web } from 'parley-forum/plugins/web';
 import { drawingOf } from './pictures.ts';
 import type { RouteServices } from './routes.ts';
 

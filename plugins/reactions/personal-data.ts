@@ -1,6 +1,6 @@
-import { sql, type Cache, type Data } from '#core';
-import { tags } from '#plugins/discussions';
-import { inBatches, inParts, jsonList, type PersonalData } from '#plugins/privacy';
+import { sql, type Cache, type Data } from 'parley-forum';
+import { tags } from 'parley-forum/plugins/discussions';
+import { inBatches, inParts, jsonList, type PersonalData } from 'parley-forum/plugins/privacy';
 
 interface Row {
   readonly id: number;

@@ -1,5 +1,5 @@
-import { sql, type Cache, type Counter, type Data } from '#core';
-import { tags } from '#plugins/discussions';
+import { sql, type Cache, type Counter, type Data } from 'parley-forum';
+import { tags } from 'parley-forum/plugins/discussions';
 
 /** How many reactions of each type a post has. */
 export const reactionCounter = ({ data, cache }: { readonly data: Data; readonly cache: Cache }): Counter => {

@@ -1,6 +1,6 @@
-import { InvalidInput, notFound, Type, type PluginHandle, type Settings } from '#core';
-import { accessTag, type Viewer } from '#plugins/access';
-import { Author, type Accounts } from '#plugins/accounts';
+import { InvalidInput, notFound, Type, type PluginHandle, type Settings } from 'parley-forum';
+import { accessTag, type Viewer } from 'parley-forum/plugins/access';
+import { Author, type Accounts } from 'parley-forum/plugins/accounts';
 import {
   api,
   badCursor,
@@ -13,9 +13,9 @@ import {
   pageOf,
   Paging,
   Time,
-} from '#plugins/api';
-import { tags as discussionTags, type Discussions, type PostHead } from '#plugins/discussions';
-import { react, ReactionCounts, reactionsTag } from '#plugins/reactions';
+} from 'parley-forum/plugins/api';
+import { tags as discussionTags, type Discussions, type PostHead } from 'parley-forum/plugins/discussions';
+import { react, ReactionCounts, reactionsTag } from 'parley-forum/plugins/reactions';
 import type { ReactionService } from './service.ts';
 
 export interface RouteServices {

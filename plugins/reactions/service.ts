@@ -1,7 +1,22 @@
-import { HttpError, InvalidInput, notFound, sql, type Cache, type Clock, type Data, type PluginHandle } from '#core';
-import type { Access, Viewer } from '#plugins/access';
-import { tags as discussionTags, type Discussions, type PostHead } from '#plugins/discussions';
-import { react, reactionAdded, type ReactionCounts, type Reactions, type ReactionType } from '#plugins/reactions';
+import {
+  HttpError,
+  InvalidInput,
+  notFound,
+  sql,
+  type Cache,
+  type Clock,
+  type Data,
+  type PluginHandle,
+} from 'parley-forum';
+import type { Access, Viewer } from 'parley-forum/plugins/access';
+import { tags as discussionTags, type Discussions, type PostHead } from 'parley-forum/plugins/discussions';
+import {
+  react,
+  reactionAdded,
+  type ReactionCounts,
+  type Reactions,
+  type ReactionType,
+} from 'parley-forum/plugins/reactions';
 import type { ReactionTypes } from './types.ts';
 
 export interface ReactionServices {

@@ -1,6 +1,6 @@
-import { InvalidInput, sql, type Cache, type Data } from '#core';
-import { tags as discussionTags } from '#plugins/discussions';
-import { reactionsTag, type ReactionType } from '#plugins/reactions';
+import { InvalidInput, sql, type Cache, type Data } from 'parley-forum';
+import { tags as discussionTags } from 'parley-forum/plugins/discussions';
+import { reactionsTag, type ReactionType } from 'parley-forum/plugins/reactions';
 
 const KEY = 'reactions.types';
 /** What a fresh forum begins with. */

@@ -1,8 +1,8 @@
-import { sql, type Clock, type Data, type PluginHandle } from '#core';
-import type { Account, Accounts } from '#plugins/accounts';
-import type { Limits } from '#plugins/limits';
-import type { Mail } from '#plugins/mail';
-import { emailConfirmed } from '#plugins/recovery';
+import { sql, type Clock, type Data, type PluginHandle } from 'parley-forum';
+import type { Account, Accounts } from 'parley-forum/plugins/accounts';
+import type { Limits } from 'parley-forum/plugins/limits';
+import type { Mail } from 'parley-forum/plugins/mail';
+import { emailConfirmed } from 'parley-forum/plugins/recovery';
 import type { Letters } from './letters.ts';
 import { CONFIRMATION_LIFETIME, Links } from './links.ts';
 import { CONFIRMATIONS, take } from './rates.ts';

@@ -1,5 +1,5 @@
-import type { Http, PluginHandle } from '#core';
-import type { Account, Accounts } from '#plugins/accounts';
+import type { Http, PluginHandle } from 'parley-forum';
+import type { Account, Accounts } from 'parley-forum/plugins/accounts';
 import {
   defineSlot,
   fill,
@@ -13,7 +13,7 @@ import {
   type Retry,
   type View,
   type Web,
-} from '#plugins/web';
+} from 'parley-forum/plugins/web';
 import type { AddressChanges } from './address-changes.ts';
 import { goneLink, guarded, Token } from './reset-pages.ts';
 

@@ -1,4 +1,4 @@
-import { defineAction } from '#core';
+import { defineAction } from 'parley-forum';
 
 /** What happened to `account`, asked for from this network address. */
 interface AboutAccount {

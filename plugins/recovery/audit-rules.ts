@@ -1,6 +1,6 @@
-import type { PluginHandle } from '#core';
-import { audited, auditRules } from '#plugins/audit';
-import { emailConfirmed, passwordReset, resetAsked } from '#plugins/recovery';
+import type { PluginHandle } from 'parley-forum';
+import { audited, auditRules } from 'parley-forum/plugins/audit';
+import { emailConfirmed, passwordReset, resetAsked } from 'parley-forum/plugins/recovery';
 
 /** What is kept for administrators. Who asked for a link is not known: the account is what it is about. */
 export function addAuditRules(plugin: PluginHandle): void {

@@ -1,6 +1,6 @@
-import { sql } from '#core';
-import type { Account, EmailConfirmation } from '#plugins/accounts';
-import { emailConfirmed } from '#plugins/recovery';
+import { sql } from 'parley-forum';
+import type { Account, EmailConfirmation } from 'parley-forum/plugins/accounts';
+import { emailConfirmed } from 'parley-forum/plugins/recovery';
 import type { AddressChanges, AddressParts } from './address-changes.ts';
 import { CONFIRMATION_LIFETIME, Links } from './links.ts';
 import { CONFIRMATIONS, take } from './rates.ts';

@@ -1,6 +1,6 @@
-import type { Environment } from '#core';
-import { letter, type MailLink, type Message } from '#plugins/mail';
-import type { Web } from '#plugins/web';
+import type { Environment } from 'parley-forum';
+import { letter, type MailLink, type Message } from 'parley-forum/plugins/mail';
+import type { Web } from 'parley-forum/plugins/web';
 
 export interface LetterParts {
   readonly environment: Environment;

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
-import { sql, type Clock, type Data } from '#core';
-import type { Account, Accounts } from '#plugins/accounts';
+import { sql, type Clock, type Data } from 'parley-forum';
+import type { Account, Accounts } from 'parley-forum/plugins/accounts';
 
 /** Seconds for which a link that confirms an address works: a mail may be read only the next day. */
 export const CONFIRMATION_LIFETIME = 86_400;

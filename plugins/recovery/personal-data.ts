@@ -1,5 +1,5 @@
-import { sql, type Data } from '#core';
-import type { PersonalData } from '#plugins/privacy';
+import { sql, type Data } from 'parley-forum';
+import type { PersonalData } from 'parley-forum/plugins/privacy';
 
 /** Links that are on their way to a member, and the address that a member wants. */
 export const linksData = (data: Data): PersonalData => ({

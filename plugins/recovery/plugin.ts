@@ -1,10 +1,10 @@
-import { Clock, Data, definePlugin, Environment, Http, Secrets, Type } from '#core';
-import { Accounts, Sessions } from '#plugins/accounts';
-import { Limits } from '#plugins/limits';
-import { Mail } from '#plugins/mail';
-import { personalData } from '#plugins/privacy';
-import { emailConfirmed, passwordReset, resetAsked } from '#plugins/recovery';
-import { Web } from '#plugins/web';
+import { Clock, Data, definePlugin, Environment, Http, Secrets, Type } from 'parley-forum';
+import { Accounts, Sessions } from 'parley-forum/plugins/accounts';
+import { Limits } from 'parley-forum/plugins/limits';
+import { Mail } from 'parley-forum/plugins/mail';
+import { personalData } from 'parley-forum/plugins/privacy';
+import { emailConfirmed, passwordReset, resetAsked } from 'parley-forum/plugins/recovery';
+import { Web } from 'parley-forum/plugins/web';
 import { AddressChanges } from './address-changes.ts';
 import { addAddressPages } from './address-pages.ts';
 import { addAuditRules } from './audit-rules.ts';

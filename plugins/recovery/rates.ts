@@ -1,4 +1,4 @@
-import { demand, type Bucket, type Limits } from '#plugins/limits';
+import { demand, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 
 /** Seconds. */
 const HOUR = 3_600;

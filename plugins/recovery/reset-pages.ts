@@ -1,5 +1,5 @@
-import { InvalidInput, Type, type Http, type PluginHandle, type Response } from '#core';
-import type { Accounts } from '#plugins/accounts';
+import { InvalidInput, Type, type Http, type PluginHandle, type Response } from 'parley-forum';
+import type { Accounts } from 'parley-forum/plugins/accounts';
 import {
   defineSlot,
   fill,
@@ -14,7 +14,7 @@ import {
   type Retry,
   type View,
   type Web,
-} from '#plugins/web';
+} from 'parley-forum/plugins/web';
 import type { Resets } from './resets.ts';
 
 export interface ResetPageParts {

@@ -1,8 +1,8 @@
-import { Type, type Clock, type Data, type Job, type PluginHandle, type Secrets } from '#core';
-import type { Account, Accounts } from '#plugins/accounts';
-import type { Limits } from '#plugins/limits';
-import type { Mail } from '#plugins/mail';
-import { passwordReset, resetAsked } from '#plugins/recovery';
+import { Type, type Clock, type Data, type Job, type PluginHandle, type Secrets } from 'parley-forum';
+import type { Account, Accounts } from 'parley-forum/plugins/accounts';
+import type { Limits } from 'parley-forum/plugins/limits';
+import type { Mail } from 'parley-forum/plugins/mail';
+import { passwordReset, resetAsked } from 'parley-forum/plugins/recovery';
 import type { Letters } from './letters.ts';
 import { Links } from './links.ts';
 import { PER_ACCOUNT, PER_ADDRESS, take } from './rates.ts';

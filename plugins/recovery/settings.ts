@@ -1,4 +1,4 @@
-import { Type, type Static } from '#core';
+import { Type, type Static } from 'parley-forum';
 
 export const recoverySettings = Type.Object({
   'password_reset.rate_limit': Type.Integer({

@@ -1,8 +1,8 @@
-import { defineAction, definePermission, defineToken, Type, type Static } from '#core';
-import type { Viewer } from '#plugins/access';
-import { Author } from '#plugins/accounts';
-import { nullable, Time, type Page } from '#plugins/api';
-import { defineSlot } from '#plugins/web';
+import { defineAction, definePermission, defineToken, Type, type Static } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { Author } from 'parley-forum/plugins/accounts';
+import { nullable, Time, type Page } from 'parley-forum/plugins/api';
+import { defineSlot } from 'parley-forum/plugins/web';
 
 export const REASONS = ['spam', 'abuse', 'off_topic', 'illegal', 'other'] as const;
 export type Reason = (typeof REASONS)[number];

@@ -1,8 +1,8 @@
-import { HttpError, sql, type Clock, type Data, type PluginHandle } from '#core';
-import type { Viewer } from '#plugins/access';
-import type { Accounts, Author } from '#plugins/accounts';
-import { createId } from '#plugins/api';
-import { reportWorkedOn } from '#plugins/reports';
+import { HttpError, sql, type Clock, type Data, type PluginHandle } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import type { Accounts, Author } from 'parley-forum/plugins/accounts';
+import { createId } from 'parley-forum/plugins/api';
+import { reportWorkedOn } from 'parley-forum/plugins/reports';
 import { lockOpen, type ReportRow } from './rows.ts';
 
 /** What a moderator noted beside a report. */

@@ -1,8 +1,8 @@
-import type { Access } from '#plugins/access';
-import { tags } from '#plugins/discussions';
-import type { EventRule } from '#plugins/events';
-import { handleReports, reportCreated, type ReportEvent } from '#plugins/reports';
-import type { Static } from '#core';
+import type { Access } from 'parley-forum/plugins/access';
+import { tags } from 'parley-forum/plugins/discussions';
+import type { EventRule } from 'parley-forum/plugins/events';
+import { handleReports, reportCreated, type ReportEvent } from 'parley-forum/plugins/reports';
+import type { Static } from 'parley-forum';
 import type { Reading } from './reading.ts';
 
 /** Reports are for those who handle them, of what they may see themselves. */

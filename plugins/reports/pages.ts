@@ -1,9 +1,19 @@
-import { notFound, Type, type Cache } from '#core';
-import type { Access, Viewer } from '#plugins/access';
-import { postMenu, type Discussions, type PostHead } from '#plugins/discussions';
-import type { Markdown } from '#plugins/markdown';
-import { REASONS, report } from '#plugins/reports';
-import { fill, pages, redirect, slotFillings, view, wrongIn, type Retry, type View, type Web } from '#plugins/web';
+import { notFound, Type, type Cache } from 'parley-forum';
+import type { Access, Viewer } from 'parley-forum/plugins/access';
+import { postMenu, type Discussions, type PostHead } from 'parley-forum/plugins/discussions';
+import type { Markdown } from 'parley-forum/plugins/markdown';
+import { REASONS, report } from 'parley-forum/plugins/reports';
+import {
+  fill,
+  pages,
+  redirect,
+  slotFillings,
+  view,
+  wrongIn,
+  type Retry,
+  type View,
+  type Web,
+} from 'parley-forum/plugins/web';
 import type { Claims } from './claims.ts';
 import { Note, type RouteServices } from './routes.ts';
 

@@ -1,5 +1,5 @@
-import { sql, type Data } from '#core';
-import { inParts, jsonList, type PersonalData } from '#plugins/privacy';
+import { sql, type Data } from 'parley-forum';
+import { inParts, jsonList, type PersonalData } from 'parley-forum/plugins/privacy';
 
 interface Row {
   readonly id: string;

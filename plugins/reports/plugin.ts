@@ -1,15 +1,22 @@
-import { Cache, Clock, Data, definePlugin, Settings, Type } from '#core';
-import { Access } from '#plugins/access';
-import { Accounts } from '#plugins/accounts';
-import { audited, auditRules } from '#plugins/audit';
-import { Discussions } from '#plugins/discussions';
-import { eventRules } from '#plugins/events';
-import { Limits } from '#plugins/limits';
-import { Markdown } from '#plugins/markdown';
-import { Notifications } from '#plugins/notifications';
-import { personalData } from '#plugins/privacy';
-import { handleReports, report, reportCreated, reportHandled, Reports, reportWorkedOn } from '#plugins/reports';
-import { Web } from '#plugins/web';
+import { Cache, Clock, Data, definePlugin, Settings, Type } from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { audited, auditRules } from 'parley-forum/plugins/audit';
+import { Discussions } from 'parley-forum/plugins/discussions';
+import { eventRules } from 'parley-forum/plugins/events';
+import { Limits } from 'parley-forum/plugins/limits';
+import { Markdown } from 'parley-forum/plugins/markdown';
+import { Notifications } from 'parley-forum/plugins/notifications';
+import { personalData } from 'parley-forum/plugins/privacy';
+import {
+  handleReports,
+  report,
+  reportCreated,
+  reportHandled,
+  Reports,
+  reportWorkedOn,
+} from 'parley-forum/plugins/reports';
+import { Web } from 'parley-forum/plugins/web';
 import { Claims } from './claims.ts';
 import { reportPages } from './pages.ts';
 import { reportsData } from './personal-data.ts';

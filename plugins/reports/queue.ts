@@ -1,9 +1,9 @@
-import { notFound, Type } from '#core';
-import { accessTag, isGuest, type Viewer } from '#plugins/access';
-import { accountTag } from '#plugins/accounts';
-import { tags } from '#plugins/discussions';
-import { handleReports, OUTCOMES, STATUSES, type ReportRecord, type Status } from '#plugins/reports';
-import { navigation, pagerOf, pages, redirect, SafeHtml, view, type Retry, type View } from '#plugins/web';
+import { notFound, Type } from 'parley-forum';
+import { accessTag, isGuest, type Viewer } from 'parley-forum/plugins/access';
+import { accountTag } from 'parley-forum/plugins/accounts';
+import { tags } from 'parley-forum/plugins/discussions';
+import { handleReports, OUTCOMES, STATUSES, type ReportRecord, type Status } from 'parley-forum/plugins/reports';
+import { navigation, pagerOf, pages, redirect, SafeHtml, view, type Retry, type View } from 'parley-forum/plugins/web';
 import type { PageServices } from './pages.ts';
 import { Note } from './routes.ts';
 import type { ReportRow } from './rows.ts';

@@ -1,9 +1,9 @@
-import { sql, type Data, type RawBuilder } from '#core';
-import { isAdmin, type Viewer } from '#plugins/access';
-import type { Accounts } from '#plugins/accounts';
-import { badCursor, decodeCursor, encodeCursor, isId, type Page } from '#plugins/api';
-import type { Discussions } from '#plugins/discussions';
-import type { ReportRecord, Reports, Status } from '#plugins/reports';
+import { sql, type Data, type RawBuilder } from 'parley-forum';
+import { isAdmin, type Viewer } from 'parley-forum/plugins/access';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import { badCursor, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
+import type { Discussions } from 'parley-forum/plugins/discussions';
+import type { ReportRecord, Reports, Status } from 'parley-forum/plugins/reports';
 import { columns, type ReportRow } from './rows.ts';
 
 export interface ReportList {

@@ -1,9 +1,9 @@
-import { HttpError, notFound, sql, type Clock, type Data, type PluginHandle, type RawBuilder } from '#core';
-import { isStaff, type Viewer } from '#plugins/access';
-import { createId } from '#plugins/api';
-import type { Discussions } from '#plugins/discussions';
-import { demand, type Bucket, type Limits } from '#plugins/limits';
-import { reportCreated, reportHandled, type Outcome, type Reason } from '#plugins/reports';
+import { HttpError, notFound, sql, type Clock, type Data, type PluginHandle, type RawBuilder } from 'parley-forum';
+import { isStaff, type Viewer } from 'parley-forum/plugins/access';
+import { createId } from 'parley-forum/plugins/api';
+import type { Discussions } from 'parley-forum/plugins/discussions';
+import { demand, type Bucket, type Limits } from 'parley-forum/plugins/limits';
+import { reportCreated, reportHandled, type Outcome, type Reason } from 'parley-forum/plugins/reports';
 import { columns, lockOpen, type ReportRow } from './rows.ts';
 
 /** Settings of this plugin. */

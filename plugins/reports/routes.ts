@@ -1,6 +1,6 @@
-import { Type, type PluginHandle, type Settings } from '#core';
-import { api, Id, IdParams, limitOf, listOf, pageFields, Paging } from '#plugins/api';
-import { handleReports, OUTCOMES, REASONS, report, ReportRecord, STATUSES } from '#plugins/reports';
+import { Type, type PluginHandle, type Settings } from 'parley-forum';
+import { api, Id, IdParams, limitOf, listOf, pageFields, Paging } from 'parley-forum/plugins/api';
+import { handleReports, OUTCOMES, REASONS, report, ReportRecord, STATUSES } from 'parley-forum/plugins/reports';
 import type { Reading } from './reading.ts';
 import type { Reporting } from './reporting.ts';
 

@@ -1,5 +1,5 @@
-import { sql, type Data } from '#core';
-import type { Reason, Status } from '#plugins/reports';
+import { sql, type Data } from 'parley-forum';
+import type { Reason, Status } from 'parley-forum/plugins/reports';
 
 /** A report as it is stored. */
 export interface ReportRow {

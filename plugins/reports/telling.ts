@@ -1,8 +1,8 @@
-import type { PluginHandle } from '#core';
-import type { Access, Viewer } from '#plugins/access';
-import type { Accounts } from '#plugins/accounts';
-import { notificationTypes, type Notifications } from '#plugins/notifications';
-import { handleReports, reportCreated } from '#plugins/reports';
+import type { PluginHandle } from 'parley-forum';
+import type { Access, Viewer } from 'parley-forum/plugins/access';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import { notificationTypes, type Notifications } from 'parley-forum/plugins/notifications';
+import { handleReports, reportCreated } from 'parley-forum/plugins/reports';
 import type { Reading } from './reading.ts';
 
 interface TellingParts {

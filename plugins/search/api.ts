@@ -1,7 +1,7 @@
-import { defineToken, Type, type Static } from '#core';
-import type { Viewer } from '#plugins/access';
-import { Author, type Author as AuthorRecord } from '#plugins/accounts';
-import { nullable, Time, type Page } from '#plugins/api';
+import { defineToken, Type, type Static } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { Author, type Author as AuthorRecord } from 'parley-forum/plugins/accounts';
+import { nullable, Time, type Page } from 'parley-forum/plugins/api';
 
 export const SEARCH_TYPES = ['discussions', 'posts', 'users'] as const;
 export type SearchType = (typeof SEARCH_TYPES)[number];

@@ -1,8 +1,8 @@
-import { sql, type RawBuilder } from '#core';
-import type { Viewer } from '#plugins/access';
-import type { Accounts } from '#plugins/accounts';
-import type { Categories } from '#plugins/discussions';
-import type { Tags } from '#plugins/tags';
+import { sql, type RawBuilder } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import type { Categories } from 'parley-forum/plugins/discussions';
+import type { Tags } from 'parley-forum/plugins/tags';
 import type { Query } from './query.ts';
 
 interface Sources {

@@ -1,5 +1,5 @@
-import { sql, type Data, type Logger } from '#core';
-import type { Discussions } from '#plugins/discussions';
+import { sql, type Data, type Logger } from 'parley-forum';
+import type { Discussions } from 'parley-forum/plugins/discussions';
 import { vectorOf, type Language } from './languages.ts';
 import type { PostMirror } from './mirror.ts';
 

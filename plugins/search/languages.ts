@@ -1,4 +1,4 @@
-import { sql, type RawBuilder } from '#core';
+import { sql, type RawBuilder } from 'parley-forum';
 import { spanWords } from './spans.ts';
 
 /** Whose words PostgreSQL can reduce to their stems; `simple` takes every word as it is. */

@@ -1,5 +1,5 @@
-import { sql, type Data, type EntityManager } from '#core';
-import type { Mirror, MirroredPost } from '#plugins/discussions';
+import { sql, type Data, type EntityManager } from 'parley-forum';
+import type { Mirror, MirroredPost } from 'parley-forum/plugins/discussions';
 import { vectorOf, type Language } from './languages.ts';
 import { plainText } from './plain-text.ts';
 

@@ -1,8 +1,8 @@
-import { HttpError, Type, type Http, type PluginHandle, type Request } from '#core';
-import { isStaff, type Viewer } from '#plugins/access';
-import { demand, type Limits } from '#plugins/limits';
-import { SEARCH_TYPES, type Search, type SearchResult, type SearchType } from '#plugins/search';
-import { defineSlot, fill, pagerOf, pages, SafeHtml, slotFillings, view, type Web } from '#plugins/web';
+import { HttpError, Type, type Http, type PluginHandle, type Request } from 'parley-forum';
+import { isStaff, type Viewer } from 'parley-forum/plugins/access';
+import { demand, type Limits } from 'parley-forum/plugins/limits';
+import { SEARCH_TYPES, type Search, type SearchResult, type SearchType } from 'parley-forum/plugins/search';
+import { defineSlot, fill, pagerOf, pages, SafeHtml, slotFillings, view, type Web } from 'parley-forum/plugins/web';
 import { LONGEST, readQuery } from './query.ts';
 import { BUCKET } from './routes.ts';
 

@@ -1,10 +1,10 @@
-import { Cache, Clock, Data, definePlugin, Environment, Http, Settings, Type } from '#core';
-import { Accounts } from '#plugins/accounts';
-import { Categories, Discussions, mirrors } from '#plugins/discussions';
-import { Limits } from '#plugins/limits';
-import { Search, searchTag } from '#plugins/search';
-import { Tags } from '#plugins/tags';
-import { Web } from '#plugins/web';
+import { Cache, Clock, Data, definePlugin, Environment, Http, Settings, Type } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { Categories, Discussions, mirrors } from 'parley-forum/plugins/discussions';
+import { Limits } from 'parley-forum/plugins/limits';
+import { Search, searchTag } from 'parley-forum/plugins/search';
+import { Tags } from 'parley-forum/plugins/tags';
+import { Web } from 'parley-forum/plugins/web';
 import { Keeper } from './keeper.ts';
 import { LANGUAGES } from './languages.ts';
 import { PostMirror } from './mirror.ts';

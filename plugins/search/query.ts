@@ -1,4 +1,4 @@
-import { InvalidInput } from '#core';
+import { InvalidInput } from 'parley-forum';
 
 /** What somebody asked for, taken apart. All of it must hold. */
 export interface Query {

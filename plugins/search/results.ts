@@ -1,8 +1,8 @@
-import type { Environment } from '#core';
-import type { Account, Accounts } from '#plugins/accounts';
-import type { DiscussionRecord } from '#plugins/discussions';
-import type { SearchResult } from '#plugins/search';
-import { escapeHtml } from '#plugins/web';
+import type { Environment } from 'parley-forum';
+import type { Account, Accounts } from 'parley-forum/plugins/accounts';
+import type { DiscussionRecord } from 'parley-forum/plugins/discussions';
+import type { SearchResult } from 'parley-forum/plugins/search';
+import { escapeHtml } from 'parley-forum/plugins/web';
 import { FOUND, type FoundRow } from './statements.ts';
 
 /** Text of members escaped first, then what was found marked. */

@@ -1,10 +1,10 @@
-import { Type, type Clock, type PluginHandle, type Settings } from '#core';
-import { accountsTag } from '#plugins/accounts';
-import { api, holdsUntil, limitOf, pageFields, Paging, pagingResult } from '#plugins/api';
-import { tags } from '#plugins/discussions';
-import type { Bucket } from '#plugins/limits';
-import { SEARCH_TYPES, SearchResult, searchTag, type Search } from '#plugins/search';
-import { tagsTag } from '#plugins/tags';
+import { Type, type Clock, type PluginHandle, type Settings } from 'parley-forum';
+import { accountsTag } from 'parley-forum/plugins/accounts';
+import { api, holdsUntil, limitOf, pageFields, Paging, pagingResult } from 'parley-forum/plugins/api';
+import { tags } from 'parley-forum/plugins/discussions';
+import type { Bucket } from 'parley-forum/plugins/limits';
+import { SEARCH_TYPES, SearchResult, searchTag, type Search } from 'parley-forum/plugins/search';
+import { tagsTag } from 'parley-forum/plugins/tags';
 import { LONGEST } from './query.ts';
 
 export const BUCKET: Bucket & { readonly limit: string } = { name: 'search', window: 60, limit: 'search.rate_limit' };

@@ -1,10 +1,10 @@
-import { HttpError, InvalidInput, sql, type Data, type Environment } from '#core';
-import type { Viewer } from '#plugins/access';
-import type { Accounts } from '#plugins/accounts';
-import { badCursor, decodeCursor, decodePosition, encodeCursor, isId, type Page } from '#plugins/api';
-import type { Categories, Discussions } from '#plugins/discussions';
-import type { Search, SearchRequest, SearchResult } from '#plugins/search';
-import type { Tags } from '#plugins/tags';
+import { HttpError, InvalidInput, sql, type Data, type Environment } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import { badCursor, decodeCursor, decodePosition, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
+import type { Categories, Discussions } from 'parley-forum/plugins/discussions';
+import type { Search, SearchRequest, SearchResult } from 'parley-forum/plugins/search';
+import type { Tags } from 'parley-forum/plugins/tags';
 import { conditionsOf } from './conditions.ts';
 import type { Language } from './languages.ts';
 import { LONGEST, readQuery, type Query } from './query.ts';

@@ -1,4 +1,4 @@
-import { sql, type RawBuilder } from '#core';
+import { sql, type RawBuilder } from 'parley-forum';
 
 /**
  * Each post is also indexed under words for the time it was written in: its week, its four weeks, its sixteen, and so

@@ -1,4 +1,4 @@
-import { sql, type RawBuilder } from '#core';
+import { sql, type RawBuilder } from 'parley-forum';
 import type { Language } from './languages.ts';
 
 /** Around what was found in an excerpt; the copy of a post holds no control characters. */

@@ -1,4 +1,4 @@
-import { defineAction, defineToken } from '#core';
+import { defineAction, defineToken } from 'parley-forum';
 
 /** The root key behind the kernel's `Secrets`. */
 export interface RootKey {

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
-import { ConfigurationError, type Secrets } from '#core';
+import { ConfigurationError, type Secrets } from 'parley-forum';
 import { createHmacSha256 } from './hmac.ts';
 
 /** The root can be replaced while everything runs. Each purpose has a key of its own (HKDF-SHA256). */

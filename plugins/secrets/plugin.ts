@@ -10,9 +10,9 @@ import {
   Secrets,
   Settings,
   Type,
-} from '#core';
-import { audited, auditRules } from '#plugins/audit';
-import { RootKey, rootKeyRotated } from '#plugins/secrets';
+} from 'parley-forum';
+import { audited, auditRules } from 'parley-forum/plugins/audit';
+import { RootKey, rootKeyRotated } from 'parley-forum/plugins/secrets';
 import { loadKeyring } from './root-key.ts';
 import { rotate } from './rotation.ts';
 

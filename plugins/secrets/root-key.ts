@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { link, mkdir, readFile, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ConfigurationError } from '#core';
+import { ConfigurationError } from 'parley-forum';
 import { createKeyring, type Keyring } from './keyring.ts';
 
 /** Under DATA_DIR. */

@@ -8,7 +8,7 @@ import {
   type Extension,
   type SealedStore,
   type Settings,
-} from '#core';
+} from 'parley-forum';
 import type { Keyring } from './keyring.ts';
 import { KEY_FILE, NEXT_KEY_FILE } from './root-key.ts';
 

@@ -5,7 +5,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
-import { messageOf, type Cache, type Logger } from '#core';
+import { messageOf, type Cache, type Logger } from 'parley-forum';
 import { SHOWN, WHOLE, type Sitemap } from './sitemap.ts';
 
 interface FileParts {

@@ -1,9 +1,9 @@
 import { join } from 'node:path';
-import { Cache, definePlugin, Environment, Http, Type } from '#core';
-import { Access } from '#plugins/access';
-import { Categories, Discussions } from '#plugins/discussions';
-import { Protection } from '#plugins/protection';
-import { Tags } from '#plugins/tags';
+import { Cache, definePlugin, Environment, Http, Type } from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
+import { Categories, Discussions } from 'parley-forum/plugins/discussions';
+import { Protection } from 'parley-forum/plugins/protection';
+import { Tags } from 'parley-forum/plugins/tags';
 import { Addresses } from './addresses.ts';
 import { SitemapFiles } from './files.ts';
 import { addRoutes } from './routes.ts';

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
-import { notFound, type PluginHandle } from '#core';
-import { SITEMAP } from '#plugins/sitemap';
+import { notFound, type PluginHandle } from 'parley-forum';
+import { SITEMAP } from 'parley-forum/plugins/sitemap';
 import { WHOLE, type Sitemap } from './sitemap.ts';
 import { surfaces, type CrawlerDocument } from './surface.ts';
 

@@ -2,11 +2,11 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { notFound, type Cache } from '#core';
-import { accessTag } from '#plugins/access';
-import { tags as discussionTags } from '#plugins/discussions';
-import { tagsTag } from '#plugins/tags';
-import { escapeHtml } from '#plugins/web';
+import { notFound, type Cache } from 'parley-forum';
+import { accessTag } from 'parley-forum/plugins/access';
+import { tags as discussionTags } from 'parley-forum/plugins/discussions';
+import { tagsTag } from 'parley-forum/plugins/tags';
+import { escapeHtml } from 'parley-forum/plugins/web';
 import type { Address, Addresses } from './addresses.ts';
 
 interface SitemapParts {

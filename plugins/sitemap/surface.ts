@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { defineSurface, HttpError, type Exchange, type Http, type Logger, type SurfaceBehaviour } from '#core';
-import { isFresh, takesGzip } from '#plugins/api';
-import { DATA_POLICY, presentable, type Protection } from '#plugins/protection';
+import { defineSurface, HttpError, type Exchange, type Http, type Logger, type SurfaceBehaviour } from 'parley-forum';
+import { isFresh, takesGzip } from 'parley-forum/plugins/api';
+import { DATA_POLICY, presentable, type Protection } from 'parley-forum/plugins/protection';
 
 /** What crawlers are sent. */
 export interface CrawlerDocument {

@@ -1,5 +1,5 @@
-import { definePermission, defineToken, Type } from '#core';
-import { Time } from '#plugins/api';
+import { definePermission, defineToken, Type } from 'parley-forum';
+import { Time } from 'parley-forum/plugins/api';
 
 /**
  * How closely a member follows a discussion. `watching`: told of every reply. `tracking`: sees what is new, is told

@@ -1,9 +1,9 @@
-import { notFound, Type, type PluginHandle } from '#core';
-import { isGuest, type Access, type Viewer } from '#plugins/access';
-import { Id } from '#plugins/api';
-import { headActions, type DiscussionRecord, type Discussions } from '#plugins/discussions';
-import { follow, LEVELS } from '#plugins/subscriptions';
-import { fill, negotiated, pages, redirect, slotFillings, type SafeHtml, type Web } from '#plugins/web';
+import { notFound, Type, type PluginHandle } from 'parley-forum';
+import { isGuest, type Access, type Viewer } from 'parley-forum/plugins/access';
+import { Id } from 'parley-forum/plugins/api';
+import { headActions, type DiscussionRecord, type Discussions } from 'parley-forum/plugins/discussions';
+import { follow, LEVELS } from 'parley-forum/plugins/subscriptions';
+import { fill, negotiated, pages, redirect, slotFillings, type SafeHtml, type Web } from 'parley-forum/plugins/web';
 import type { SubscriptionService } from './service.ts';
 
 export interface PageParts {

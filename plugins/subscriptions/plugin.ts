@@ -1,10 +1,10 @@
-import { Cache, Clock, Data, definePlugin, Settings, Type } from '#core';
-import { Access } from '#plugins/access';
-import { Accounts } from '#plugins/accounts';
-import { discussionCreated, Discussions, postCreated } from '#plugins/discussions';
-import { personalData } from '#plugins/privacy';
-import { follow, LEVELS, Subscriptions, type Level } from '#plugins/subscriptions';
-import { Web } from '#plugins/web';
+import { Cache, Clock, Data, definePlugin, Settings, Type } from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { discussionCreated, Discussions, postCreated } from 'parley-forum/plugins/discussions';
+import { personalData } from 'parley-forum/plugins/privacy';
+import { follow, LEVELS, Subscriptions, type Level } from 'parley-forum/plugins/subscriptions';
+import { Web } from 'parley-forum/plugins/web';
 import { addPages } from './pages.ts';
 import { subscriptionsData } from './personal-data.ts';
 import { addRoutes } from './routes.ts';

@@ -1,9 +1,9 @@
-import { HttpError, InvalidInput, notFound, Type, type PluginHandle, type Settings } from '#core';
-import { isAdmin, isGuest, type Viewer } from '#plugins/access';
-import type { Accounts } from '#plugins/accounts';
-import { api, Id, limitOf, listOf, loginNeeded, pageFields, Paging } from '#plugins/api';
-import type { Discussions } from '#plugins/discussions';
-import { follow, LEVELS, SubscriptionRecord, type Level } from '#plugins/subscriptions';
+import { HttpError, InvalidInput, notFound, Type, type PluginHandle, type Settings } from 'parley-forum';
+import { isAdmin, isGuest, type Viewer } from 'parley-forum/plugins/access';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import { api, Id, limitOf, listOf, loginNeeded, pageFields, Paging } from 'parley-forum/plugins/api';
+import type { Discussions } from 'parley-forum/plugins/discussions';
+import { follow, LEVELS, SubscriptionRecord, type Level } from 'parley-forum/plugins/subscriptions';
 import { followedBy, type SubscriptionService } from './service.ts';
 
 export interface RouteParts {

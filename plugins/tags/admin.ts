@@ -1,8 +1,8 @@
-import { Type } from '#core';
-import { adminSections, type Admin } from '#plugins/admin';
-import { audited, auditRules } from '#plugins/audit';
-import { manageTags, tagDeleted, tagSaved, type Tag } from '#plugins/tags';
-import { negotiated, pagerOf, pages, redirect, troubleOf, type Retry, type View } from '#plugins/web';
+import { Type } from 'parley-forum';
+import { adminSections, type Admin } from 'parley-forum/plugins/admin';
+import { audited, auditRules } from 'parley-forum/plugins/audit';
+import { manageTags, tagDeleted, tagSaved, type Tag } from 'parley-forum/plugins/tags';
+import { negotiated, pagerOf, pages, redirect, troubleOf, type Retry, type View } from 'parley-forum/plugins/web';
 import type { TagServices } from './routes.ts';
 
 const PAGE = 50;

@@ -1,5 +1,5 @@
-import { defineAction, definePermission, defineToken, Type, type RawBuilder, type Static } from '#core';
-import type { Viewer } from '#plugins/access';
+import { defineAction, definePermission, defineToken, Type, type RawBuilder, type Static } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
 
 /** A tag as the API shows it. `discussion_count` counts what the caller may see. */
 export const TagRecord = Type.Object({

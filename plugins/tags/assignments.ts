@@ -1,7 +1,7 @@
-import { InvalidInput, sql, Type, type Cache, type Data } from '#core';
-import type { Access } from '#plugins/access';
-import { tags as discussionTags, type Field, type Mirror } from '#plugins/discussions';
-import { createTags, TagReference, tagsTag } from '#plugins/tags';
+import { InvalidInput, sql, Type, type Cache, type Data } from 'parley-forum';
+import type { Access } from 'parley-forum/plugins/access';
+import { tags as discussionTags, type Field, type Mirror } from 'parley-forum/plugins/discussions';
+import { createTags, TagReference, tagsTag } from 'parley-forum/plugins/tags';
 import type { TagCounts } from './counts.ts';
 import { wordsOf } from './names.ts';
 import type { TagService } from './service.ts';

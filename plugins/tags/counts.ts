@@ -1,7 +1,7 @@
-import { sql, type Cache, type Data } from '#core';
-import type { Viewer } from '#plugins/access';
-import { tags as discussionTags, type Categories } from '#plugins/discussions';
-import { tagsTag, type Tag, type TagRecord } from '#plugins/tags';
+import { sql, type Cache, type Data } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { tags as discussionTags, type Categories } from 'parley-forum/plugins/discussions';
+import { tagsTag, type Tag, type TagRecord } from 'parley-forum/plugins/tags';
 
 /** A discussion, and the category that has it; none while it is deleted. */
 export interface Counted {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { InvalidInput } from '#core';
+import { InvalidInput } from 'parley-forum';
 
 /** Characters of a name. */
 export const LONGEST = 30;

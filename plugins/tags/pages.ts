@@ -1,8 +1,24 @@
-import { Type } from '#core';
-import { composerFields, headAfterTitle, SORTS, type ComposerSlot, type DiscussionRecord } from '#plugins/discussions';
-import { places } from '#plugins/presence';
-import type { TagReference } from '#plugins/tags';
-import { fill, html, navigation, pagerOf, pages, slotFillings, view, type SafeHtml, type Web } from '#plugins/web';
+import { Type } from 'parley-forum';
+import {
+  composerFields,
+  headAfterTitle,
+  SORTS,
+  type ComposerSlot,
+  type DiscussionRecord,
+} from 'parley-forum/plugins/discussions';
+import { places } from 'parley-forum/plugins/presence';
+import type { TagReference } from 'parley-forum/plugins/tags';
+import {
+  fill,
+  html,
+  navigation,
+  pagerOf,
+  pages,
+  slotFillings,
+  view,
+  type SafeHtml,
+  type Web,
+} from 'parley-forum/plugins/web';
 import type { Assignments } from './assignments.ts';
 import { byUse, findTag, shownTags, type TagServices } from './routes.ts';
 

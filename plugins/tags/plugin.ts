@@ -1,10 +1,10 @@
-import { Cache, Clock, counters, Data, definePlugin, Settings, Type } from '#core';
-import { Access } from '#plugins/access';
-import { Admin } from '#plugins/admin';
-import { Categories, discussionFields, Discussions, mirrors } from '#plugins/discussions';
-import { personalData } from '#plugins/privacy';
-import { createTags, manageTags, tagDeleted, Tags, tagSaved } from '#plugins/tags';
-import { Web } from '#plugins/web';
+import { Cache, Clock, counters, Data, definePlugin, Settings, Type } from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
+import { Admin } from 'parley-forum/plugins/admin';
+import { Categories, discussionFields, Discussions, mirrors } from 'parley-forum/plugins/discussions';
+import { personalData } from 'parley-forum/plugins/privacy';
+import { createTags, manageTags, tagDeleted, Tags, tagSaved } from 'parley-forum/plugins/tags';
+import { Web } from 'parley-forum/plugins/web';
 import { adminPages } from './admin.ts';
 import { Assignments } from './assignments.ts';
 import { TagCounts } from './counts.ts';

@@ -1,6 +1,6 @@
-import { sql, type Cache, type Counter, type Data } from '#core';
-import { tags as discussionTags } from '#plugins/discussions';
-import { tagsTag } from '#plugins/tags';
+import { sql, type Cache, type Counter, type Data } from 'parley-forum';
+import { tags as discussionTags } from 'parley-forum/plugins/discussions';
+import { tagsTag } from 'parley-forum/plugins/tags';
 import type { TagCounts } from './counts.ts';
 
 interface Parts {

@@ -1,9 +1,9 @@
-import { Type, type Clock, type PluginHandle, type Settings } from '#core';
-import { accessTag, type Viewer } from '#plugins/access';
-import { api, holdsUntil, limitOf, listOf, pageFields, pageOf, Paging, pagingResult } from '#plugins/api';
-import { SORTS, tags as discussionTags, type Discussions } from '#plugins/discussions';
-import { TagRecord, tagsTag } from '#plugins/tags';
-import { RENDERED_HOLDS, renderedTag, type Web } from '#plugins/web';
+import { Type, type Clock, type PluginHandle, type Settings } from 'parley-forum';
+import { accessTag, type Viewer } from 'parley-forum/plugins/access';
+import { api, holdsUntil, limitOf, listOf, pageFields, pageOf, Paging, pagingResult } from 'parley-forum/plugins/api';
+import { SORTS, tags as discussionTags, type Discussions } from 'parley-forum/plugins/discussions';
+import { TagRecord, tagsTag } from 'parley-forum/plugins/tags';
+import { RENDERED_HOLDS, renderedTag, type Web } from 'parley-forum/plugins/web';
 import type { TagCounts } from './counts.ts';
 import type { TagService } from './service.ts';
 import type { VisibleTags } from './visible.ts';

@@ -1,7 +1,7 @@
-import { InvalidInput, notFound, sql, type Cache, type Data } from '#core';
-import { isId, slugOf } from '#plugins/api';
-import { tags as discussionTags } from '#plugins/discussions';
-import { tagsTag, type Tag } from '#plugins/tags';
+import { InvalidInput, notFound, sql, type Cache, type Data } from 'parley-forum';
+import { isId, slugOf } from 'parley-forum/plugins/api';
+import { tags as discussionTags } from 'parley-forum/plugins/discussions';
+import { tagsTag, type Tag } from 'parley-forum/plugins/tags';
 import { hueOf, keyOf, nameOf } from './names.ts';
 
 const KEY = 'tags.all';

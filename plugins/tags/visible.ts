@@ -1,6 +1,6 @@
-import { sql, type RawBuilder } from '#core';
-import type { Viewer } from '#plugins/access';
-import type { TagRecord, Tags } from '#plugins/tags';
+import { sql, type RawBuilder } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import type { TagRecord, Tags } from 'parley-forum/plugins/tags';
 import type { TagCounts } from './counts.ts';
 import type { TagService } from './service.ts';
 

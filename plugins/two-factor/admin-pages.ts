@@ -1,6 +1,6 @@
-import { InvalidInput, notFound, type PluginHandle, Type } from '#core';
-import { manageAccounts, type Account, type Accounts } from '#plugins/accounts';
-import { defineSlot, fill, negotiated, pages, redirect, slotFillings, type Web } from '#plugins/web';
+import { InvalidInput, notFound, type PluginHandle, Type } from 'parley-forum';
+import { manageAccounts, type Account, type Accounts } from 'parley-forum/plugins/accounts';
+import { defineSlot, fill, negotiated, pages, redirect, slotFillings, type Web } from 'parley-forum/plugins/web';
 import type { TwoFactorService } from './service.ts';
 
 export interface AdminPageParts {

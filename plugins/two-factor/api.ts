@@ -1,4 +1,4 @@
-import { defineAction, defineToken } from '#core';
+import { defineAction, defineToken } from 'parley-forum';
 
 /**
  * `code-used`: a backup code was. `reset`: somebody else switched it off, an administrator or an operator at the shell.

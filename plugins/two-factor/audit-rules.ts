@@ -1,6 +1,6 @@
-import type { PluginHandle } from '#core';
-import { audited, auditRules } from '#plugins/audit';
-import { twoFactorChanged, twoFactorRefused, type TwoFactorEvent } from '#plugins/two-factor';
+import type { PluginHandle } from 'parley-forum';
+import { audited, auditRules } from 'parley-forum/plugins/audit';
+import { twoFactorChanged, twoFactorRefused, type TwoFactorEvent } from 'parley-forum/plugins/two-factor';
 
 const CHANGES = [
   'enabled',

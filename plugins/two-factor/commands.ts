@@ -1,6 +1,6 @@
-import { commandLine, ConfigurationError, defineCommand, Type } from '#core';
-import { Accounts } from '#plugins/accounts';
-import { TwoFactor } from '#plugins/two-factor';
+import { commandLine, ConfigurationError, defineCommand, Type } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { TwoFactor } from 'parley-forum/plugins/two-factor';
 
 const resetTwoFactor = defineCommand({
   name: 'user reset-two-factor',

@@ -1,5 +1,5 @@
-import { HttpError } from '#core';
-import { demand, type Bucket, type Limits } from '#plugins/limits';
+import { HttpError } from 'parley-forum';
+import { demand, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 import { readCode } from './codes.ts';
 import type { Member, TwoFactorService } from './service.ts';
 

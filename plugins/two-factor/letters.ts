@@ -1,8 +1,8 @@
-import type { Environment } from '#core';
-import type { Accounts } from '#plugins/accounts';
-import { letter, type Mail } from '#plugins/mail';
-import type { TwoFactorEvent } from '#plugins/two-factor';
-import type { Web } from '#plugins/web';
+import type { Environment } from 'parley-forum';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import { letter, type Mail } from 'parley-forum/plugins/mail';
+import type { TwoFactorEvent } from 'parley-forum/plugins/two-factor';
+import type { Web } from 'parley-forum/plugins/web';
 
 export interface LetterParts {
   readonly accounts: Pick<Accounts, 'addresses'>;

@@ -1,6 +1,6 @@
-import type { Http, PluginHandle } from '#core';
-import { loginSteps, type Sessions, type Waiting } from '#plugins/accounts';
-import { negotiated, pages, redirect, troubleOf, view, type Retry, type View } from '#plugins/web';
+import type { Http, PluginHandle } from 'parley-forum';
+import { loginSteps, type Sessions, type Waiting } from 'parley-forum/plugins/accounts';
+import { negotiated, pages, redirect, troubleOf, view, type Retry, type View } from 'parley-forum/plugins/web';
 import type { Guard } from './guard.ts';
 import type { TwoFactorService } from './service.ts';
 import { Code, fieldProblem } from './settings-pages.ts';

@@ -1,5 +1,5 @@
-import { sql, type Data } from '#core';
-import type { PersonalData } from '#plugins/privacy';
+import { sql, type Data } from 'parley-forum';
+import type { PersonalData } from 'parley-forum/plugins/privacy';
 import type { TwoFactorService } from './service.ts';
 
 /** Whether a member has a second factor; its secret and the codes are no data to take along. */

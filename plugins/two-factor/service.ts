@@ -1,5 +1,5 @@
-import { HttpError, sql, type Clock, type Data, type SealedStore, type Secrets } from '#core';
-import type { TwoFactor, TwoFactorChange } from '#plugins/two-factor';
+import { HttpError, sql, type Clock, type Data, type SealedStore, type Secrets } from 'parley-forum';
+import type { TwoFactor, TwoFactorChange } from 'parley-forum/plugins/two-factor';
 import { digestOf, newBackupCodes, readCode } from './codes.ts';
 
 /** With its library, which is loaded when somebody first needs it. */

@@ -7,8 +7,8 @@ import {
   type Request,
   type Response,
   type Settings,
-} from '#core';
-import type { Viewer } from '#plugins/access';
+} from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
 import {
   defineSlot,
   fill,
@@ -24,7 +24,7 @@ import {
   type Retry,
   type View,
   type Web,
-} from '#plugins/web';
+} from 'parley-forum/plugins/web';
 import type { Guard } from './guard.ts';
 import type { Member, State, TwoFactorService } from './service.ts';
 

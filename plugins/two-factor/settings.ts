@@ -1,4 +1,4 @@
-import { Type } from '#core';
+import { Type } from 'parley-forum';
 
 export const twoFactorSettings = Type.Object({
   'two_factor.required_for_staff': Type.Boolean({

@@ -1,4 +1,4 @@
-import { defineToken, Type, type Static } from '#core';
+import { defineToken, Type, type Static } from 'parley-forum';
 
 export const Typist = Type.Object({ id: Type.String(), username: Type.String() });
 export type Typist = Static<typeof Typist>;

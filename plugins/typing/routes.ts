@@ -1,10 +1,10 @@
-import { HttpError, notFound, Type, type PluginHandle, type Settings } from '#core';
-import type { Viewer } from '#plugins/access';
-import { accountsTag } from '#plugins/accounts';
-import { api, holdsUntil, Id, limitOf, listOf, pageFields, pageOf, Paging } from '#plugins/api';
-import { tags, writeReply, type DiscussionHead, type Discussions } from '#plugins/discussions';
-import { presenceBucket } from '#plugins/presence';
-import { Typist, typingTag } from '#plugins/typing';
+import { HttpError, notFound, Type, type PluginHandle, type Settings } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { accountsTag } from 'parley-forum/plugins/accounts';
+import { api, holdsUntil, Id, limitOf, listOf, pageFields, pageOf, Paging } from 'parley-forum/plugins/api';
+import { tags, writeReply, type DiscussionHead, type Discussions } from 'parley-forum/plugins/discussions';
+import { presenceBucket } from 'parley-forum/plugins/presence';
+import { Typist, typingTag } from 'parley-forum/plugins/typing';
 import type { TypingService } from './service.ts';
 
 export interface RouteParts {

@@ -1,7 +1,7 @@
-import { messageOf, type Cache, type Logger } from '#core';
-import type { Accounts } from '#plugins/accounts';
-import type { Live } from '#plugins/live';
-import { typingTag, type TypingSignal, type Typing, type Typist } from '#plugins/typing';
+import { messageOf, type Cache, type Logger } from 'parley-forum';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import type { Live } from 'parley-forum/plugins/live';
+import { typingTag, type TypingSignal, type Typing, type Typist } from 'parley-forum/plugins/typing';
 import type { Writers } from './writers.ts';
 
 /** The name of the signal on the streams. */

@@ -1,4 +1,4 @@
-import type { Cache, Clock } from '#core';
+import type { Cache, Clock } from 'parley-forum';
 
 /** Milliseconds after which somebody who gave no further sign counts as having stopped. */
 export const EXPIRY = 8_000;

@@ -1,5 +1,5 @@
-import { defineAction, definePermission, Type, type Static } from '#core';
-import { nullable, Time } from '#plugins/api';
+import { defineAction, definePermission, Type, type Static } from 'parley-forum';
+import { nullable, Time } from 'parley-forum/plugins/api';
 
 /** An upload as its owner sees it. `url` is the whole address; whoever knows it may fetch the file. */
 export const UploadRecord = Type.Object({

@@ -1,6 +1,16 @@
-import { uploadFiles } from '#plugins/uploads';
-import { defineSlot, fill, pages, redirect, slotFillings, troubleOf, view, type Retry, type View } from '#plugins/web';
-import type { Viewer } from '#plugins/access';
+import { uploadFiles } from 'parley-forum/plugins/uploads';
+import {
+  defineSlot,
+  fill,
+  pages,
+  redirect,
+  slotFillings,
+  troubleOf,
+  view,
+  type Retry,
+  type View,
+} from 'parley-forum/plugins/web';
+import type { Viewer } from 'parley-forum/plugins/access';
 import { formOf, type PageServices } from './files-page.ts';
 import { extensionsOf, picturesOf } from './formats.ts';
 import { megabytes } from './intake.ts';

@@ -1,10 +1,10 @@
-import { Type, type PluginHandle, type Request } from '#core';
-import { isGuest, type Access, type Viewer } from '#plugins/access';
-import type { Accounts } from '#plugins/accounts';
-import { Id } from '#plugins/api';
-import { composerFields } from '#plugins/discussions';
-import type { Limits } from '#plugins/limits';
-import { uploadFiles } from '#plugins/uploads';
+import { Type, type PluginHandle, type Request } from 'parley-forum';
+import { isGuest, type Access, type Viewer } from 'parley-forum/plugins/access';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import { Id } from 'parley-forum/plugins/api';
+import { composerFields } from 'parley-forum/plugins/discussions';
+import type { Limits } from 'parley-forum/plugins/limits';
+import { uploadFiles } from 'parley-forum/plugins/uploads';
 import {
   fill,
   navigation,
@@ -17,7 +17,7 @@ import {
   type Retry,
   type View,
   type Web,
-} from '#plugins/web';
+} from 'parley-forum/plugins/web';
 import { extensionsOf } from './formats.ts';
 import { megabytes, type Intake } from './intake.ts';
 import type { Preparing } from './preparing.ts';

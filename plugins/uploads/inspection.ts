@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { InvalidInput } from '#core';
+import { InvalidInput } from 'parley-forum';
 import type { Format } from './formats.ts';
 
 /** What a text may not hold: characters that steer devices. Tabs, line and page breaks are text. */

@@ -3,7 +3,7 @@ import { createHash, type Hash } from 'node:crypto';
 import { mkdir, open, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { HttpError, InvalidInput, type Request } from '#core';
+import { HttpError, InvalidInput, type Request } from 'parley-forum';
 
 /** A file that came in. It lies at `path` until it is moved away or its request ends. */
 export interface Received {

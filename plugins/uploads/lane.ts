@@ -1,4 +1,4 @@
-import { HttpError } from '#core';
+import { HttpError } from 'parley-forum';
 
 /** How many may wait. */
 const QUEUE = 16;

@@ -1,4 +1,4 @@
-import { slugOf } from '#plugins/api';
+import { slugOf } from 'parley-forum/plugins/api';
 
 /** Characters of a name before its ending. */
 const LONGEST = 100;

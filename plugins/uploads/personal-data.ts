@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { sql, type Data } from '#core';
-import { inParts, jsonList, type PersonalData } from '#plugins/privacy';
+import { sql, type Data } from 'parley-forum';
+import { inParts, jsonList, type PersonalData } from 'parley-forum/plugins/privacy';
 import type { UploadFiles } from './files.ts';
 import { pathName } from './names.ts';
 import type { Uploads } from './uploads.ts';

@@ -1,6 +1,6 @@
 import type SharpLibrary from 'sharp';
 import type { Sharp, SharpOptions } from 'sharp';
-import { messageOf, type Logger } from '#core';
+import { messageOf, type Logger } from 'parley-forum';
 import { pictureFormat, type Format } from './formats.ts';
 import { refusal } from './inspection.ts';
 import { Lane } from './lane.ts';

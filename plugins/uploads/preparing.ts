@@ -1,5 +1,5 @@
 import { rm } from 'node:fs/promises';
-import type { Request } from '#core';
+import type { Request } from 'parley-forum';
 import { extensionsOf, formatOf, picturesOf, type Format } from './formats.ts';
 import { inspect, refusal } from './inspection.ts';
 import type { Intake, Received } from './intake.ts';

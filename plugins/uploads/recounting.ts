@@ -1,4 +1,4 @@
-import { sql, type Clock, type Counter, type Data } from '#core';
+import { sql, type Clock, type Counter, type Data } from 'parley-forum';
 
 /** Whether a file of posts counts as shown by one: what nothing shows is removed after a while. */
 export const usageCounter = ({ data, clock }: { readonly data: Data; readonly clock: Clock }): Counter => {

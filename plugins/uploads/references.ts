@@ -1,5 +1,5 @@
-import { sql, type Clock, type Data, type EntityManager } from '#core';
-import type { Mirror, MirroredPost } from '#plugins/discussions';
+import { sql, type Clock, type Data, type EntityManager } from 'parley-forum';
+import type { Mirror, MirroredPost } from 'parley-forum/plugins/discussions';
 
 const ADDRESS = /\/uploads\/([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})\//gi;
 

@@ -1,7 +1,7 @@
-import { Type, type PluginHandle, type Request, type Settings } from '#core';
-import type { Access } from '#plugins/access';
-import { api, IdParams, limitOf, listOf, pageFields, Paging } from '#plugins/api';
-import { manageUploads, uploadFiles, UploadRecord } from '#plugins/uploads';
+import { Type, type PluginHandle, type Request, type Settings } from 'parley-forum';
+import type { Access } from 'parley-forum/plugins/access';
+import { api, IdParams, limitOf, listOf, pageFields, Paging } from 'parley-forum/plugins/api';
+import { manageUploads, uploadFiles, UploadRecord } from 'parley-forum/plugins/uploads';
 import type { Intake } from './intake.ts';
 import type { Prepared, Preparing } from './preparing.ts';
 import { UPLOADS } from './share.ts';

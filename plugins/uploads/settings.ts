@@ -1,4 +1,4 @@
-import { Type, type Static } from '#core';
+import { Type, type Static } from 'parley-forum';
 import { KINDS } from './formats.ts';
 
 const group = { 'x-group': 'uploads' };

@@ -1,5 +1,5 @@
-import { isStaff, type Viewer } from '#plugins/access';
-import { demand, type Bucket, type Limits } from '#plugins/limits';
+import { isStaff, type Viewer } from 'parley-forum/plugins/access';
+import { demand, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 
 /** What API and pages count together. */
 export const UPLOADS: Bucket = { name: 'uploads', window: 600 };

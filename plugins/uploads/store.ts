@@ -1,6 +1,6 @@
-import { HttpError, notFound, sql, type Cache, type Clock, type Data, type RawBuilder } from '#core';
-import { badCursor, createId, decodeCursor, encodeCursor, isId, type Page } from '#plugins/api';
-import type { Purpose } from '#plugins/uploads';
+import { HttpError, notFound, sql, type Cache, type Clock, type Data, type RawBuilder } from 'parley-forum';
+import { badCursor, createId, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
+import type { Purpose } from 'parley-forum/plugins/uploads';
 import type { UploadFiles } from './files.ts';
 import { megabytes } from './intake.ts';
 import type { Prepared } from './preparing.ts';

@@ -12,10 +12,10 @@ import {
   type Request,
   type Response,
   type SurfaceBehaviour,
-} from '#core';
-import { isFresh } from '#plugins/api';
-import { DATA_POLICY, presentable, type Policy, type Protection } from '#plugins/protection';
-import type { Web } from '#plugins/web';
+} from 'parley-forum';
+import { isFresh } from 'parley-forum/plugins/api';
+import { DATA_POLICY, presentable, type Policy, type Protection } from 'parley-forum/plugins/protection';
+import type { Web } from 'parley-forum/plugins/web';
 import type { UploadFiles } from './files.ts';
 import { disposition, pathName } from './names.ts';
 import type { Upload, UploadStore } from './store.ts';

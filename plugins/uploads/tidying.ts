@@ -1,5 +1,5 @@
-import { sql, type Clock, type Data } from '#core';
-import type { Accounts } from '#plugins/accounts';
+import { sql, type Clock, type Data } from 'parley-forum';
+import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { UploadFiles } from './files.ts';
 import type { UploadStore } from './store.ts';
 

@@ -1,7 +1,7 @@
-import { sql, type Data, type Environment, type PluginHandle } from '#core';
-import type { Viewer } from '#plugins/access';
-import type { Accounts } from '#plugins/accounts';
-import { uploadDeleted, type UploadRecord } from '#plugins/uploads';
+import { sql, type Data, type Environment, type PluginHandle } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import { uploadDeleted, type UploadRecord } from 'parley-forum/plugins/uploads';
 import { pathName } from './names.ts';
 import type { Prepared } from './preparing.ts';
 import type { Upload, UploadStore } from './store.ts';

@@ -1,4 +1,4 @@
-import type { Request, RouteInfo } from '#core';
+import type { Request, RouteInfo } from 'parley-forum';
 import { pages } from './api.ts';
 
 export const READS = new Set(['GET', 'HEAD', 'OPTIONS']);

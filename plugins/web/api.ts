@@ -7,8 +7,8 @@ import {
   type Request,
   type Response,
   type Surface,
-} from '#core';
-import type { Viewer } from '#plugins/access';
+} from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
 
 /** HTML that may be sent as it is: made by the `html` tag, a template, or the sanitiser; never from text. */
 export class SafeHtml {

@@ -1,5 +1,5 @@
-import { Type, type Http, type PluginHandle, type Request } from '#core';
-import { isGuest, type Viewer } from '#plugins/access';
+import { Type, type Http, type PluginHandle, type Request } from 'parley-forum';
+import { isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { navigation, pages, redirect, troubleOf, view, type Retry, type View } from './api.ts';
 import { safeUrl } from './helpers.ts';
 import { readPreferences, toPreferences, writePreferences, type Preferences } from './preferences.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
-import type { Logger } from '#core';
+import type { Logger } from 'parley-forum';
 import { build, BUILDER, extensionOf, servedPath, sweep, TYPES, type Asset, type Source } from './build.ts';
 
 /** `t` a theme's files, `p` a plugin's, `s` sheets the server makes. */

@@ -1,4 +1,4 @@
-import { messageOf, type Logger, type PluginHandle } from '#core';
+import { messageOf, type Logger, type PluginHandle } from 'parley-forum';
 import type { Assets } from './assets.ts';
 import { createLook, readTheme, type Look, type LookOptions } from './look.ts';
 import type { Pages } from './page.ts';

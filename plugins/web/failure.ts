@@ -1,6 +1,6 @@
-import type { FieldProblem, Request } from '#core';
-import { isGuest, isStaff, type Viewer } from '#plugins/access';
-import { presentable } from '#plugins/protection';
+import type { FieldProblem, Request } from 'parley-forum';
+import { isGuest, isStaff, type Viewer } from 'parley-forum/plugins/access';
+import { presentable } from 'parley-forum/plugins/protection';
 import { escapeHtml, view, type View } from './api.ts';
 import type { Locale } from './locales.ts';
 

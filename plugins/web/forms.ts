@@ -1,4 +1,4 @@
-import type { FieldProblem } from '#core';
+import type { FieldProblem } from 'parley-forum';
 
 interface Schema {
   readonly type?: string;

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import { randomText } from '#plugins/api';
-import { DATA_POLICY, type Policy, type Protection } from '#plugins/protection';
+import { randomText } from 'parley-forum/plugins/api';
+import { DATA_POLICY, type Policy, type Protection } from 'parley-forum/plugins/protection';
 import { NONCE_MARK } from './marks.ts';
 
 const SELF = ["'self'"];

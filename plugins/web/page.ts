@@ -1,5 +1,5 @@
-import type { Awaitable, Extension } from '#core';
-import { isAdmin, isGuest, isStaff, type Viewer } from '#plugins/access';
+import type { Awaitable, Extension } from 'parley-forum';
+import { isAdmin, isGuest, isStaff, type Viewer } from 'parley-forum/plugins/access';
 import {
   SafeHtml,
   type NavigationItem,

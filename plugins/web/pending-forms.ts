@@ -1,5 +1,5 @@
-import type { Clock, RouteInfo, Secrets, Settings } from '#core';
-import type { Viewer } from '#plugins/access';
+import type { Clock, RouteInfo, Secrets, Settings } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
 
 /** A form that was sent and not acted on, because its sender had to confirm first who they are. */
 export interface PendingForm {

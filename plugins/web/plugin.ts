@@ -11,11 +11,11 @@ import {
   Routes,
   Secrets,
   Settings,
-} from '#core';
-import { Access, type Viewer } from '#plugins/access';
-import { Accounts, Csrf, sessionNotices, Sessions } from '#plugins/accounts';
-import { Limits } from '#plugins/limits';
-import { Protection } from '#plugins/protection';
+} from 'parley-forum';
+import { Access, type Viewer } from 'parley-forum/plugins/access';
+import { Accounts, Csrf, sessionNotices, Sessions } from 'parley-forum/plugins/accounts';
+import { Limits } from 'parley-forum/plugins/limits';
+import { Protection } from 'parley-forum/plugins/protection';
 import {
   navigation,
   pageFeeds,

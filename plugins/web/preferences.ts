@@ -1,5 +1,5 @@
-import type { Response } from '#core';
-import { cookieName, cookieOf } from '#plugins/protection';
+import type { Response } from 'parley-forum';
+import { cookieName, cookieOf } from 'parley-forum/plugins/protection';
 
 /** How a visitor wants pages to look, on this device; empty: as the system says. */
 export interface Preferences {

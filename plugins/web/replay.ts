@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { crc32 } from 'node:zlib';
-import type { Cache, Http, Request, Response } from '#core';
-import { accessTag, type Viewer } from '#plugins/access';
-import { accountTag, type Csrf, type Sessions } from '#plugins/accounts';
+import type { Cache, Http, Request, Response } from 'parley-forum';
+import { accessTag, type Viewer } from 'parley-forum/plugins/access';
+import { accountTag, type Csrf, type Sessions } from 'parley-forum/plugins/accounts';
 import { renderedTag } from './api.ts';
 import { hasNotice } from './cookies.ts';
 import { createNonce, type PageHeaders } from './headers.ts';

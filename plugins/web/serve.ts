@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { defineSurface, HttpError, notFound, type Request, type Response, type SurfaceBehaviour } from '#core';
-import type { Policy, Protection } from '#plugins/protection';
+import { defineSurface, HttpError, notFound, type Request, type Response, type SurfaceBehaviour } from 'parley-forum';
+import type { Policy, Protection } from 'parley-forum/plugins/protection';
 import type { Assets, Tree } from './assets.ts';
 import type { Asset } from './build.ts';
 

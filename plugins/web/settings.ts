@@ -1,4 +1,4 @@
-import { Type } from '#core';
+import { Type } from 'parley-forum';
 import { ROOT_THEME } from './themes.ts';
 
 /** What the site is called and looks like; read live. */

@@ -1,5 +1,5 @@
-import type { Extension } from '#core';
-import type { Viewer } from '#plugins/access';
+import type { Extension } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
 import { SafeHtml, type SlotFilling } from './api.ts';
 import { fillSlotMarks, slotMark } from './marks.ts';
 

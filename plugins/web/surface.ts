@@ -12,12 +12,12 @@ import {
   type RouteInfo,
   type Routes,
   type SurfaceBehaviour,
-} from '#core';
-import { isGuest, isStaff, type Access, type Viewer } from '#plugins/access';
-import type { Csrf, Sessions } from '#plugins/accounts';
-import { multipartOf } from '#plugins/api';
-import { demand, type Bucket, type Limits } from '#plugins/limits';
-import type { Protection } from '#plugins/protection';
+} from 'parley-forum';
+import { isGuest, isStaff, type Access, type Viewer } from 'parley-forum/plugins/access';
+import type { Csrf, Sessions } from 'parley-forum/plugins/accounts';
+import { multipartOf } from 'parley-forum/plugins/api';
+import { demand, type Bucket, type Limits } from 'parley-forum/plugins/limits';
+import type { Protection } from 'parley-forum/plugins/protection';
 import { belowAdmin, formRoute, pageAbove, pageOf, pathParams, READS } from './addresses.ts';
 import {
   pages,

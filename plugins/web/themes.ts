@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { check, ConfigurationError, Type, type Static, type TSchema } from '#core';
+import { check, ConfigurationError, Type, type Static, type TSchema } from 'parley-forum';
 import { mergeTokens, TokensFile, type Tokens } from './tokens.ts';
 
 const Manifest = Type.Object({

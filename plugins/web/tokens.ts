@@ -1,4 +1,4 @@
-import { ConfigurationError, Type } from '#core';
+import { ConfigurationError, Type } from 'parley-forum';
 import { contrast, cssColour, fit, hexColour, parseColour, type Colour } from './colour.ts';
 
 interface Pair {

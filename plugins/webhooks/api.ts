@@ -1,4 +1,4 @@
-import { defineAction, definePermission } from '#core';
+import { defineAction, definePermission } from 'parley-forum';
 
 /** What somebody sent to POST /api/webhooks under a good signature. */
 export interface ReceivedWebhook {

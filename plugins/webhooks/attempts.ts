@@ -1,4 +1,4 @@
-import type { Clock, Secrets } from '#core';
+import type { Clock, Secrets } from 'parley-forum';
 import type { Outcome } from './outcomes.ts';
 import type { Attempt, Endpoint } from './queue.ts';
 import type { Sender, Sent } from './sending.ts';

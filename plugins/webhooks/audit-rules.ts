@@ -1,5 +1,5 @@
-import type { PluginHandle } from '#core';
-import { audited, auditRules } from '#plugins/audit';
+import type { PluginHandle } from 'parley-forum';
+import { audited, auditRules } from 'parley-forum/plugins/audit';
 import {
   webhookDeleted,
   webhookDisabled,
@@ -7,7 +7,7 @@ import {
   webhookSaved,
   webhookSecretRotated,
   webhookTested,
-} from '#plugins/webhooks';
+} from 'parley-forum/plugins/webhooks';
 
 const subject = (id: string): { readonly type: string; readonly id: string } => ({ type: 'webhook', id });
 

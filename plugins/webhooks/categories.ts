@@ -1,5 +1,5 @@
-import type { Access, Viewer } from '#plugins/access';
-import type { Discussions } from '#plugins/discussions';
+import type { Access, Viewer } from 'parley-forum/plugins/access';
+import type { Discussions } from 'parley-forum/plugins/discussions';
 import type { Raised } from './fan-out.ts';
 
 /** What events say, or are raised with, about where they happened. */

@@ -1,4 +1,4 @@
-import { html, type SafeHtml } from '#plugins/web';
+import { html, type SafeHtml } from 'parley-forum/plugins/web';
 
 /** Units of the picture; it scales to the width there is. */
 const [WIDTH, HEIGHT] = [720, 120];

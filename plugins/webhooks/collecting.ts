@@ -1,4 +1,4 @@
-import { check, pluginChanged, type Action, type Hooks, type PluginHandle } from '#core';
+import { check, pluginChanged, type Action, type Hooks, type PluginHandle } from 'parley-forum';
 import type { Raised } from './fan-out.ts';
 
 /** How many events of one kind may gather in a batch. */

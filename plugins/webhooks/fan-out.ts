@@ -1,4 +1,4 @@
-import { sql, type Data } from '#core';
+import { sql, type Data } from 'parley-forum';
 import { Gathering } from './gathering.ts';
 import type { Queue } from './queue.ts';
 

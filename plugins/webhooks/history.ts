@@ -1,6 +1,6 @@
-import { HttpError, notFound, sql, type Clock, type Data, type RawBuilder } from '#core';
-import { badCursor, createId, decodeCursor, encodeCursor, isId, type Page } from '#plugins/api';
-import type { DeliveryRecord, Status } from '#plugins/webhooks';
+import { HttpError, notFound, sql, type Clock, type Data, type RawBuilder } from 'parley-forum';
+import { badCursor, createId, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
+import type { DeliveryRecord, Status } from 'parley-forum/plugins/webhooks';
 import type { Attempts } from './attempts.ts';
 import { record } from './outcomes.ts';
 import type { Queue } from './queue.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { messageOf, type Clock, type Data, type Job, type Logger } from '#core';
+import { messageOf, type Clock, type Data, type Job, type Logger } from 'parley-forum';
 import type { Attempts } from './attempts.ts';
 import { Gathering } from './gathering.ts';
 import { record, type Outcome } from './outcomes.ts';

@@ -1,5 +1,5 @@
-import { sql, type Clock, type Data } from '#core';
-import type { Status } from '#plugins/webhooks';
+import { sql, type Clock, type Data } from 'parley-forum';
+import type { Status } from 'parley-forum/plugins/webhooks';
 
 /** How an attempt ended, as it is written down. */
 export interface Outcome {

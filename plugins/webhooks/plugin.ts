@@ -1,11 +1,11 @@
-import { Clock, Data, definePlugin, Environment, Hooks, sealedStores, Secrets, Settings, Type } from '#core';
-import { Access } from '#plugins/access';
-import { Accounts } from '#plugins/accounts';
-import { Admin } from '#plugins/admin';
-import { Categories, Discussions } from '#plugins/discussions';
-import { Notifications } from '#plugins/notifications';
-import { LAST, personalData } from '#plugins/privacy';
-import { Protection } from '#plugins/protection';
+import { Clock, Data, definePlugin, Environment, Hooks, sealedStores, Secrets, Settings, Type } from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { Admin } from 'parley-forum/plugins/admin';
+import { Categories, Discussions } from 'parley-forum/plugins/discussions';
+import { Notifications } from 'parley-forum/plugins/notifications';
+import { LAST, personalData } from 'parley-forum/plugins/privacy';
+import { Protection } from 'parley-forum/plugins/protection';
 import {
   manageWebhooks,
   webhookDeleted,
@@ -15,7 +15,7 @@ import {
   webhookSaved,
   webhookSecretRotated,
   webhookTested,
-} from '#plugins/webhooks';
+} from 'parley-forum/plugins/webhooks';
 import { Attempts } from './attempts.ts';
 import { addAuditRules } from './audit-rules.ts';
 import { categoryFinder } from './categories.ts';

@@ -1,5 +1,5 @@
-import { sql, type Clock, type Data, type Job } from '#core';
-import { createId } from '#plugins/api';
+import { sql, type Clock, type Data, type Job } from 'parley-forum';
+import { createId } from 'parley-forum/plugins/api';
 
 /** Seconds for which a process that sends keeps others away; renewed before each round, which takes 15 at most. */
 const HOLD = 20;

@@ -1,7 +1,16 @@
-import { HttpError, InvalidInput, sql, Type, type Clock, type Data, type PluginHandle, type Request } from '#core';
-import { api, createId } from '#plugins/api';
-import type { Protection } from '#plugins/protection';
-import { webhookReceived } from '#plugins/webhooks';
+import {
+  HttpError,
+  InvalidInput,
+  sql,
+  Type,
+  type Clock,
+  type Data,
+  type PluginHandle,
+  type Request,
+} from 'parley-forum';
+import { api, createId } from 'parley-forum/plugins/api';
+import type { Protection } from 'parley-forum/plugins/protection';
+import { webhookReceived } from 'parley-forum/plugins/webhooks';
 import { bodySignature, keyOf, sameText, standardSignature, textKeyOf } from './signing.ts';
 
 /** Seconds by which a sender's clock may differ from ours. */

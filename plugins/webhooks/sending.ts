@@ -3,7 +3,7 @@ import { request as plainRequest, type ClientRequest, type IncomingMessage } fro
 import { request as secureRequest } from 'node:https';
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
-import { messageOf } from '#core';
+import { messageOf } from 'parley-forum';
 import { Blocked, type Guard } from './guard.ts';
 
 /** Milliseconds from looking up the name to the end of the answer. */

@@ -1,4 +1,4 @@
-import { Type } from '#core';
+import { Type } from 'parley-forum';
 import { SECRET_PATTERN } from './signing.ts';
 
 const HOUR = 3_600;

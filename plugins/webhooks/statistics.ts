@@ -1,6 +1,6 @@
-import { sql, type Clock, type Data, type RawBuilder } from '#core';
-import { isId } from '#plugins/api';
-import type { HourRecord, StatisticsRecord } from '#plugins/webhooks';
+import { sql, type Clock, type Data, type RawBuilder } from 'parley-forum';
+import { isId } from 'parley-forum/plugins/api';
+import type { HourRecord, StatisticsRecord } from 'parley-forum/plugins/webhooks';
 
 const HOUR = 3_600_000;
 /** Hours that may be looked at together. */

@@ -1,8 +1,8 @@
-import type { PluginHandle } from '#core';
-import type { Access, Viewer } from '#plugins/access';
-import type { Accounts } from '#plugins/accounts';
-import { notificationTypes, type Notifications } from '#plugins/notifications';
-import { manageWebhooks, webhookDisabled } from '#plugins/webhooks';
+import type { PluginHandle } from 'parley-forum';
+import type { Access, Viewer } from 'parley-forum/plugins/access';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import { notificationTypes, type Notifications } from 'parley-forum/plugins/notifications';
+import { manageWebhooks, webhookDisabled } from 'parley-forum/plugins/webhooks';
 
 /** How many are told at a time. */
 const TOGETHER = 100;

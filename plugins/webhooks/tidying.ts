@@ -1,4 +1,4 @@
-import { sql, type Clock, type Data } from '#core';
+import { sql, type Clock, type Data } from 'parley-forum';
 
 const DAY = 86_400_000;
 /** Rows that are deleted by one statement. */

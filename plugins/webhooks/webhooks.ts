@@ -1,6 +1,6 @@
-import { notFound, sql, type Clock, type Data, type PluginHandle, type SealedStore, type Secrets } from '#core';
-import { createId, isId } from '#plugins/api';
-import { webhookDisabled, type DisabledReason, type Status, type WebhookRecord } from '#plugins/webhooks';
+import { notFound, sql, type Clock, type Data, type PluginHandle, type SealedStore, type Secrets } from 'parley-forum';
+import { createId, isId } from 'parley-forum/plugins/api';
+import { webhookDisabled, type DisabledReason, type Status, type WebhookRecord } from 'parley-forum/plugins/webhooks';
 import type { Queue } from './queue.ts';
 import { createSecret } from './signing.ts';
 

@@ -1,8 +1,8 @@
 import type { App } from '../../core/cli/app.ts';
 import { runCommand } from '../../core/cli/run.ts';
-import { sql } from '#core';
-import { Accounts } from '#plugins/accounts';
-import { Categories, Importer } from '#plugins/discussions';
+import { sql } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { Categories, Importer } from 'parley-forum/plugins/discussions';
 
 export interface Amounts {
   readonly discussions: number;

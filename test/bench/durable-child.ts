@@ -1,4 +1,4 @@
-import { defineAction, definePlugin, defineToken, Migration, sql, Data } from '#core';
+import { defineAction, definePlugin, defineToken, Migration, sql, Data } from 'parley-forum';
 import { createApp } from '../../core/cli/app.ts';
 import { readOptions } from '../../core/cli/serve.ts';
 import { createLogger } from '../../core/cli/logger.ts';

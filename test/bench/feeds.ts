@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { Agent, get } from 'node:http';
 import type { App } from '../../core/cli/app.ts';
-import { sql } from '#core';
-import { Access } from '#plugins/access';
-import { Discussions, tags } from '#plugins/discussions';
+import { sql } from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
+import { Discussions, tags } from 'parley-forum/plugins/discussions';
 import type { Child } from './child.ts';
 import { median } from './median.ts';
 import { AGENT, besideBare } from './reads.ts';

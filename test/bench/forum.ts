@@ -7,7 +7,7 @@ import pg from 'pg';
 import { createApp } from '../../core/cli/app.ts';
 import { readOptions } from '../../core/cli/serve.ts';
 import { createLogger } from '../../core/cli/logger.ts';
-import { tags } from '#plugins/discussions';
+import { tags } from 'parley-forum/plugins/discussions';
 import { prepare } from './data.ts';
 import { feedCosts } from './feeds.ts';
 import { searchCosts } from './search.ts';

@@ -1,8 +1,8 @@
 import type { App } from '../../core/cli/app.ts';
-import { sql } from '#core';
-import { Access } from '#plugins/access';
-import { Discussions } from '#plugins/discussions';
-import { Search, type SearchType } from '#plugins/search';
+import { sql } from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
+import { Discussions } from 'parley-forum/plugins/discussions';
+import { Search, type SearchType } from 'parley-forum/plugins/search';
 
 /**
  * What is asked of the machine-made texts: rare words, which stand in titles; common ones, in every fifteenth post and

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { createId } from '#plugins/api';
+import { createId } from 'parley-forum/plugins/api';
 import type { Child } from './child.ts';
 import type { Prepared } from './data.ts';
 import type { Statement } from './forum.ts';

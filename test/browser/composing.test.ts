@@ -1,6 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
 import { describe, expect, test } from 'vitest';
-import { Accounts } from '#plugins/accounts';
+import { Accounts } from 'parley-forum/plugins/accounts';
 import { listen, movesSideways } from './checks.ts';
 import { logIn, PASSWORD, useForum } from './forum.ts';
 import { judge } from './look.ts';

@@ -1,10 +1,10 @@
 import type { Browser, BrowserContextOptions, LaunchOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
-import { Accounts, type Account } from '#plugins/accounts';
-import { Categories, Importer } from '#plugins/discussions';
-import { Markdown } from '#plugins/markdown';
-import { Notifications } from '#plugins/notifications';
-import { startApp, type TestApp } from '#test';
+import { Accounts, type Account } from 'parley-forum/plugins/accounts';
+import { Categories, Importer } from 'parley-forum/plugins/discussions';
+import { Markdown } from 'parley-forum/plugins/markdown';
+import { Notifications } from 'parley-forum/plugins/notifications';
+import { startApp, type TestApp } from 'parley-forum/testing';
 import { LONG, SHORT, TAGS, TITLES } from './content.ts';
 import { openBrowser } from './look.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { Accounts } from '#plugins/accounts';
-import { Discussions } from '#plugins/discussions';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { Discussions } from 'parley-forum/plugins/discussions';
 import { useForum, type Person } from './forum.ts';
 
 const forum = useForum();

@@ -1,10 +1,10 @@
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { Secrets, Settings, type RouteInfo } from '#core';
-import { Discussions } from '#plugins/discussions';
-import { Access } from '#plugins/access';
-import { Reports } from '#plugins/reports';
-import { Tags } from '#plugins/tags';
+import { Secrets, Settings, type RouteInfo } from 'parley-forum';
+import { Discussions } from 'parley-forum/plugins/discussions';
+import { Access } from 'parley-forum/plugins/access';
+import { Reports } from 'parley-forum/plugins/reports';
+import { Tags } from 'parley-forum/plugins/tags';
 import { linkIn, nextMail } from '../plugins/recovery/forum.ts';
 import { listen, lostMarks, movesSideways, moving, settle, shownThoughHidden, spaceText, walkFocus } from './checks.ts';
 import { PASSWORD, useForum, type Visitor } from './forum.ts';

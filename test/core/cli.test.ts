@@ -14,8 +14,8 @@ import {
   Secrets,
   Type,
   type Console,
-} from '#core';
-import { startApp, type TestApp } from '#test';
+} from 'parley-forum';
+import { startApp, type TestApp } from 'parley-forum/testing';
 import { terminalConsole } from '../../core/cli/console.ts';
 import { runCommand } from '../../core/cli/run.ts';
 import { delegate, serveCommands } from '../../core/cli/socket.ts';

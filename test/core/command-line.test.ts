@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { defineCommand, Type } from '#core';
+import { defineCommand, Type } from 'parley-forum';
 import { parseCall } from '../../core/cli/parse.ts';
 import { suggest } from '../../core/cli/suggest.ts';
 

@@ -8,7 +8,7 @@ import { listen } from '../../core/cli/listen.ts';
 import { sql, type Database } from '../../core/data.ts';
 import { ConfigurationError, messageOf } from '../../core/errors.ts';
 import { RouteRegistry } from '../../core/routes.ts';
-import { presentable } from '#plugins/protection';
+import { presentable } from 'parley-forum/plugins/protection';
 import { makeTestPlace, onServer, openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts';
 import { openLine, type RedisLine } from '../plugins/cache/redis-line.ts';
 

@@ -3,7 +3,7 @@ import { request, type ClientRequest, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createClient } from '#test';
+import { createClient } from 'parley-forum/testing';
 import { makeTestPlace, type TestPlace } from '../kit/database.ts';
 import { parley, startServer, type ServerProcess } from './fixtures/server-process.ts';
 

@@ -4,7 +4,7 @@ import { openDatabase } from '../../core/cli/database/open.ts';
 import { defineEntity, Migration, p, sql, UniqueConstraintViolationException, type Database } from '../../core/data.ts';
 import { defineAction, HookBus, type Batch } from '../../core/hooks.ts';
 import { Supervisor } from '../../core/supervise.ts';
-import { presentable } from '#plugins/protection';
+import { presentable } from 'parley-forum/plugins/protection';
 import { onServer, openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts';
 
 class CreateNote extends Migration {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { definePlugin, defineToken, type Plugin } from '#core';
+import { definePlugin, defineToken, type Plugin } from 'parley-forum';
 import { Graph } from '../../core/graph.ts';
 
 const Paper = defineToken<number>('Paper');

@@ -8,8 +8,8 @@ import {
   HttpError,
   type Plugin,
   type PluginHandle,
-} from '#core';
-import { startApp, type TestApp } from '#test';
+} from 'parley-forum';
+import { startApp, type TestApp } from 'parley-forum/testing';
 
 const rang = defineAction<{ readonly times: number }>('bell.rang');
 const tuned = defineFilter<string>('bell.tuned');

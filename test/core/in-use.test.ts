@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { Data, definePlugin, sql, type Plugin } from '#core';
-import { cardEnd, cardMeta, postBadges, type DiscussionRecord } from '#plugins/discussions';
-import { fill, html, navigation, slotFillings } from '#plugins/web';
+import { Data, definePlugin, sql, type Plugin } from 'parley-forum';
+import { cardEnd, cardMeta, postBadges, type DiscussionRecord } from 'parley-forum/plugins/discussions';
+import { fill, html, navigation, slotFillings } from 'parley-forum/plugins/web';
 import { useForum } from '../plugins/discussions/forum.ts';
 import { failed, readAll } from './fixtures/readers.ts';
 

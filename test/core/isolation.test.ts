@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createClient, type Client } from '#test';
+import { createClient, type Client } from 'parley-forum/testing';
 import { makeTestPlace, type TestPlace } from '../kit/database.ts';
 import { copyProgram, type CopiedProgram } from './fixtures/copied-program.ts';
 import { failed, readAll } from './fixtures/readers.ts';

@@ -13,8 +13,8 @@ import {
   p,
   pluginChanged,
   sql,
-} from '#core';
-import { startApp, type TestApp } from '#test';
+} from 'parley-forum';
+import { startApp, type TestApp } from 'parley-forum/testing';
 import { handleException, logStray } from '../../core/cli/stray.ts';
 import { plain, plainPlugin, Source } from './fixtures/plain.ts';
 

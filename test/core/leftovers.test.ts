@@ -1,8 +1,8 @@
 import { createHook } from 'node:async_hooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { definePlugin } from '#core';
+import { definePlugin } from 'parley-forum';
 import configuration from '../../config/forum.ts';
-import { startApp, type TestApp } from '#test';
+import { startApp, type TestApp } from 'parley-forum/testing';
 
 const TIMES = 3;
 

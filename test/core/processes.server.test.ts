@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { definePlugin, Type, type Plugin } from '#core';
-import { startApp, type TestApp } from '#test';
+import { definePlugin, Type, type Plugin } from 'parley-forum';
+import { startApp, type TestApp } from 'parley-forum/testing';
 import cache from '../../plugins/cache/plugin.ts';
 import { plain, plainPlugin } from './fixtures/plain.ts';
 

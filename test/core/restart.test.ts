@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { definePlugin, Type } from '#core';
-import { startApp, type TestApp } from '#test';
+import { definePlugin, Type } from 'parley-forum';
+import { startApp, type TestApp } from 'parley-forum/testing';
 import { plain, plainPlugin, Source } from './fixtures/plain.ts';
 
 /** Something a test lets happen when it is ready for it. */

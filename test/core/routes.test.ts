@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { definePermission, definePlugin, HttpError, Type, type PluginHandle } from '#core';
-import { startApp, type Client, type TestApp } from '#test';
+import { definePermission, definePlugin, HttpError, Type, type PluginHandle } from 'parley-forum';
+import { startApp, type Client, type TestApp } from 'parley-forum/testing';
 import { plain, plainPlugin } from './fixtures/plain.ts';
 
 const keep = definePermission('books.keep', { label: 'keep books', default: 'keeper' });

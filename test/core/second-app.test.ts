@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sql } from '#core';
-import { startApp, type Client, type TestApp } from '#test';
+import { sql } from 'parley-forum';
+import { startApp, type Client, type TestApp } from 'parley-forum/testing';
 import { lists } from './fixtures/todo/lists.ts';
 import { reminders, Reminders } from './fixtures/todo/reminders.ts';
 

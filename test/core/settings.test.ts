@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { definePlugin, defineToken, sql, Type } from '#core';
-import { startApp, type TestApp } from '#test';
+import { definePlugin, defineToken, sql, Type } from 'parley-forum';
+import { startApp, type TestApp } from 'parley-forum/testing';
 import secrets from '../../plugins/secrets/plugin.ts';
 
 interface Lamp {

@@ -1,5 +1,5 @@
 import { Agent, request } from 'node:http';
-import { Fleet } from '#core';
+import { Fleet } from 'parley-forum';
 import type { TestApp } from './index.ts';
 
 /** Draws the same from the same seed. */

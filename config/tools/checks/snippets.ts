@@ -74,9 +74,9 @@ const project = (root: string, all: readonly Snippet[]): object => ({
   compilerOptions: {
     noUnusedLocals: false,
     paths: {
-      '#core': [resolve(root, 'core/index.ts')],
-      '#test': [resolve(root, 'test/kit/index.ts')],
-      '#plugins/*': ['./plugins/*/api.ts', resolve(root, 'plugins/*/api.ts')],
+      'parley-forum': [resolve(root, 'core/index.ts')],
+      'parley-forum/testing': [resolve(root, 'test/kit/index.ts')],
+      'parley-forum/plugins/*': ['./plugins/*/api.ts', resolve(root, 'plugins/*/api.ts')],
     },
   },
   include: [],

@@ -7,8 +7,8 @@ const WORDS = [
   /\b(?:(?:a|an|the|this|that|each|every|one|new) post|posts)\b(?!:)/g,
 ];
 
-/** The one file whose name may be told to an operator. */
-const CONFIGURATION = /\bconfig\/forum\.ts\b/g;
+/** Names that hold such a word: the configuration that an operator is told of, and the package that plugins import. */
+const NAMES = /\bconfig\/forum\.ts\b|\bparley-forum\b/g;
 
 /**
  * The kernel does not know what it is used for: it would boot a to-do list as well. Names, texts, comments and
@@ -33,7 +33,7 @@ export const vocabulary: Check = {
 /** Words in camelCase names are words too: `replyCount` is taken apart first. */
 function wordsOf(line: string): readonly string[] {
   const prose = line
-    .replace(CONFIGURATION, '')
+    .replace(NAMES, '')
     .replace(/([a-z])([A-Z])/g, '$1 $2')
     .replaceAll('_', ' ');
   return WORDS.flatMap((pattern) => [...prose.matchAll(pattern)].map(([word]) => word));

@@ -15,7 +15,7 @@ export interface Description {
 export function describedRefs(root: string): ReadonlyMap<string, Description> {
   const found = new Map<string, Description>();
   for (const file of readFiles(root, ['core', 'plugins'], /^(core\/[^/]+|plugins\/[^/]+\/api)\.ts$/)) {
-    const from = file.path.startsWith('core/') ? '#core' : `#plugins/${file.path.split('/')[1]}`;
+    const from = file.path.startsWith('core/') ? 'parley-forum' : `parley-forum/plugins/${file.path.split('/')[1]}`;
     for (const node of nodesOf(parseSource(file))) {
       if (!ts.isVariableStatement(node)) continue;
       const declaration = node.declarationList.declarations[0];

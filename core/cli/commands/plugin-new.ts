@@ -46,8 +46,10 @@ export async function scaffold(root: string, id: string, console: Pick<Console, 
   const configuration = join(root, 'config/forum.ts');
   const before = await readFile(configuration, 'utf8');
   const after = before.replace(
-    /(plugins:\s*\[[^\]]*?)(,?)(\s*)\]/,
-    (_all, list: string, _comma: string, space: string) => `${list}, '${id}'${space}]`,
+    /(plugins:\s*\[)([^\]]*?),?(\s*)\]/,
+    (_all, open: string, list: string, space: string) =>
+      // A list of lines gets a line, as deep as its first one.
+      `${open}${list},${space === '' ? ' ' : (/^\s+/.exec(list)?.[0] ?? ' ')}'${id}'${space === '' ? '' : ','}${space}]`,
   );
   if (after === before)
     throw new ConfigurationError(`config/forum.ts has no list \`plugins: [ … ]\` to add "${id}" to; add one`);

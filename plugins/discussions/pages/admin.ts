@@ -1,9 +1,9 @@
-import { Type } from '#core';
-import type { Access, Audience } from '#plugins/access';
-import { adminSections, type Admin } from '#plugins/admin';
-import { audited, auditRules } from '#plugins/audit';
-import { categoryDeleted, categorySaved, manageCategories, type Category } from '#plugins/discussions';
-import { negotiated, pages, redirect, type Retry, type View } from '#plugins/web';
+import { Type } from 'parley-forum';
+import type { Access, Audience } from 'parley-forum/plugins/access';
+import { adminSections, type Admin } from 'parley-forum/plugins/admin';
+import { audited, auditRules } from 'parley-forum/plugins/audit';
+import { categoryDeleted, categorySaved, manageCategories, type Category } from 'parley-forum/plugins/discussions';
+import { negotiated, pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
 import { CategoryBody, plainCategory } from '../schemas.ts';
 import { queryOf, retyped, wrongs, type PageServices, type Typed } from './parts.ts';
 

@@ -1,8 +1,8 @@
-import { notFound, Type } from '#core';
-import { isGuest, type Viewer } from '#plugins/access';
-import type { DiscussionHead, DiscussionRecord, PostRecord, PostStub } from '#plugins/discussions';
-import type { Markdown } from '#plugins/markdown';
-import { pagerOf, pages, redirect, view, type PagePicture } from '#plugins/web';
+import { notFound, Type } from 'parley-forum';
+import { isGuest, type Viewer } from 'parley-forum/plugins/access';
+import type { DiscussionHead, DiscussionRecord, PostRecord, PostStub } from 'parley-forum/plugins/discussions';
+import type { Markdown } from 'parley-forum/plugins/markdown';
+import { pagerOf, pages, redirect, view, type PagePicture } from 'parley-forum/plugins/web';
 import { discussionPath, numberOf, postPath } from '../identifiers.ts';
 import { oneTags } from '../routes/discussions.ts';
 import { MOST_TEXT } from '../rows.ts';

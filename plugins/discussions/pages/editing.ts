@@ -1,7 +1,7 @@
-import { HttpError, notFound, Type } from '#core';
-import type { Viewer } from '#plugins/access';
-import { discussionFields, moderate, type ComposerSlot, type DiscussionHead } from '#plugins/discussions';
-import { pages, redirect, view, type Retry, type View } from '#plugins/web';
+import { HttpError, notFound, Type } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { discussionFields, moderate, type ComposerSlot, type DiscussionHead } from 'parley-forum/plugins/discussions';
+import { pages, redirect, view, type Retry, type View } from 'parley-forum/plugins/web';
 import { discussionPath, postPath } from '../identifiers.ts';
 import type { FoundPost } from '../reading.ts';
 import { oneTags } from '../routes/discussions.ts';

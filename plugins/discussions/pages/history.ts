@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import { Type } from '#core';
-import type { Viewer } from '#plugins/access';
-import { pagerOf, pages, view } from '#plugins/web';
+import { Type } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { pagerOf, pages, view } from 'parley-forum/plugins/web';
 import type { Row } from '../difference.ts';
 import { postPath } from '../identifiers.ts';
 import type { FoundPost } from '../reading.ts';

@@ -1,7 +1,7 @@
-import type { Access } from '#plugins/access';
-import { profileTabs, userFields } from '#plugins/accounts';
-import type { Admin } from '#plugins/admin';
-import { navigation, pageWatchers, sidebarSections, type Web } from '#plugins/web';
+import type { Access } from 'parley-forum/plugins/access';
+import { profileTabs, userFields } from 'parley-forum/plugins/accounts';
+import type { Admin } from 'parley-forum/plugins/admin';
+import { navigation, pageWatchers, sidebarSections, type Web } from 'parley-forum/plugins/web';
 import type { Counts } from '../counts.ts';
 import type { ViewCounts } from '../view-counts.ts';
 import { adminPages } from './admin.ts';

@@ -1,7 +1,7 @@
-import { notFound } from '#core';
-import type { Viewer } from '#plugins/access';
-import type { ListModel, ListPage, Sort } from '#plugins/discussions';
-import { pagerOf } from '#plugins/web';
+import { notFound } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import type { ListModel, ListPage, Sort } from 'parley-forum/plugins/discussions';
+import { pagerOf } from 'parley-forum/plugins/web';
 import { cards } from '../cards.ts';
 import type { CategoryService } from '../categories.ts';
 import type { Reading } from '../reading.ts';

@@ -1,7 +1,7 @@
-import { Type } from '#core';
-import { isAdmin } from '#plugins/access';
-import { SORTS, type Category } from '#plugins/discussions';
-import { pages, view } from '#plugins/web';
+import { Type } from 'parley-forum';
+import { isAdmin } from 'parley-forum/plugins/access';
+import { SORTS, type Category } from 'parley-forum/plugins/discussions';
+import { pages, view } from 'parley-forum/plugins/web';
 import { listModel } from './list.ts';
 import { listTags } from '../routes/discussions.ts';
 import type { PageServices } from './parts.ts';

@@ -1,8 +1,8 @@
-import type { Request } from '#core';
-import { isGuest, type Viewer } from '#plugins/access';
-import type { ComposerSlot, DiscussionHead, PostRecord, PostStub } from '#plugins/discussions';
-import type { Markdown } from '#plugins/markdown';
-import { SafeHtml, wrongIn, type Retry } from '#plugins/web';
+import type { Request } from 'parley-forum';
+import { isGuest, type Viewer } from 'parley-forum/plugins/access';
+import type { ComposerSlot, DiscussionHead, PostRecord, PostStub } from 'parley-forum/plugins/discussions';
+import type { Markdown } from 'parley-forum/plugins/markdown';
+import { SafeHtml, wrongIn, type Retry } from 'parley-forum/plugins/web';
 import { numberOf, postPath } from '../identifiers.ts';
 import type { RouteServices } from '../routes/discussions.ts';
 

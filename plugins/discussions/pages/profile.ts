@@ -1,6 +1,6 @@
-import type { Author, ProfileTab } from '#plugins/accounts';
-import type { Viewer } from '#plugins/access';
-import { pagerOf, type SafeHtml, type Web } from '#plugins/web';
+import type { Author, ProfileTab } from 'parley-forum/plugins/accounts';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { pagerOf, type SafeHtml, type Web } from 'parley-forum/plugins/web';
 import type { Counts } from '../counts.ts';
 import { postPath } from '../identifiers.ts';
 import { cards } from '../cards.ts';

@@ -1,7 +1,7 @@
-import { HttpError, Type } from '#core';
-import { isGuest, type Viewer } from '#plugins/access';
-import { discussionFields, type DiscussionHead } from '#plugins/discussions';
-import { pages, redirect, view, type Retry, type View } from '#plugins/web';
+import { HttpError, Type } from 'parley-forum';
+import { isGuest, type Viewer } from 'parley-forum/plugins/access';
+import { discussionFields, type DiscussionHead } from 'parley-forum/plugins/discussions';
+import { pages, redirect, view, type Retry, type View } from 'parley-forum/plugins/web';
 import { discussionPath, postPath } from '../identifiers.ts';
 import { withFields } from '../schemas.ts';
 import {

@@ -1,7 +1,7 @@
-import { Type } from '#core';
-import { accessTag } from '#plugins/access';
-import { api, pageFields, pageOf, Paging, pagingResult } from '#plugins/api';
-import { categoryFields, tags } from '#plugins/discussions';
+import { Type } from 'parley-forum';
+import { accessTag } from 'parley-forum/plugins/access';
+import { api, pageFields, pageOf, Paging, pagingResult } from 'parley-forum/plugins/api';
+import { categoryFields, tags } from 'parley-forum/plugins/discussions';
 import { CategoryRecord, withFields } from '../schemas.ts';
 import type { RouteServices } from './discussions.ts';
 

@@ -1,6 +1,6 @@
-import { notFound, Type, type Clock, type PluginHandle, type Settings } from '#core';
-import { accessTag } from '#plugins/access';
-import { api, holdsUntil, IdParams, limitOf, pageFields, Paging, pagingResult } from '#plugins/api';
+import { notFound, Type, type Clock, type PluginHandle, type Settings } from 'parley-forum';
+import { accessTag } from 'parley-forum/plugins/access';
+import { api, holdsUntil, IdParams, limitOf, pageFields, Paging, pagingResult } from 'parley-forum/plugins/api';
 import {
   categoryFields,
   discussionFields,
@@ -14,8 +14,8 @@ import {
   startDiscussion,
   tags,
   type DiscussionHead,
-} from '#plugins/discussions';
-import { RENDERED_HOLDS, renderedTag, type Web } from '#plugins/web';
+} from 'parley-forum/plugins/discussions';
+import { RENDERED_HOLDS, renderedTag, type Web } from 'parley-forum/plugins/web';
 import type { CategoryService } from '../categories.ts';
 import type { Editing } from '../editing.ts';
 import { cards } from '../cards.ts';

@@ -1,7 +1,7 @@
-import { Type } from '#core';
-import type { Viewer } from '#plugins/access';
-import { api, IdParams, limitOf, listOf, pageFields, Paging } from '#plugins/api';
-import { editPost, moderate, postFields, PostRecord, PostStub, writeReply } from '#plugins/discussions';
+import { Type } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { api, IdParams, limitOf, listOf, pageFields, Paging } from 'parley-forum/plugins/api';
+import { editPost, moderate, postFields, PostRecord, PostStub, writeReply } from 'parley-forum/plugins/discussions';
 import type { FoundPost } from '../reading.ts';
 import { RevisionRecord } from '../revisions.ts';
 import { ReasonField, withFields } from '../schemas.ts';

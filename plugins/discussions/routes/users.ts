@@ -1,8 +1,17 @@
-import { HttpError, notFound, Type } from '#core';
-import { isAdmin, type Viewer } from '#plugins/access';
-import type { Accounts } from '#plugins/accounts';
-import { api, badCursor, decodeCursor, encodeCursor, limitOf, pageFields, Paging, pagingResult } from '#plugins/api';
-import { discussionFields, DiscussionRecord, postFields, PostRecord } from '#plugins/discussions';
+import { HttpError, notFound, Type } from 'parley-forum';
+import { isAdmin, type Viewer } from 'parley-forum/plugins/access';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import {
+  api,
+  badCursor,
+  decodeCursor,
+  encodeCursor,
+  limitOf,
+  pageFields,
+  Paging,
+  pagingResult,
+} from 'parley-forum/plugins/api';
+import { discussionFields, DiscussionRecord, postFields, PostRecord } from 'parley-forum/plugins/discussions';
 import { isId } from '../identifiers.ts';
 import { withFields } from '../schemas.ts';
 import type { RouteServices } from './discussions.ts';

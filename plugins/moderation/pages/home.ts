@@ -1,5 +1,5 @@
-import { openModeration } from '#plugins/moderation';
-import { navigation, pages, view } from '#plugins/web';
+import { openModeration } from 'parley-forum/plugins/moderation';
+import { navigation, pages, view } from 'parley-forum/plugins/web';
 import { HOME, lineModel, LOG, memberPath, type PageServices } from './parts.ts';
 
 /** Reports, members and lines that are shown of each. */

@@ -1,7 +1,7 @@
-import { Type } from '#core';
-import type { Viewer } from '#plugins/access';
-import { ACTIONS, openModeration } from '#plugins/moderation';
-import { pagerOf, pages, view } from '#plugins/web';
+import { Type } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { ACTIONS, openModeration } from 'parley-forum/plugins/moderation';
+import { pagerOf, pages, view } from 'parley-forum/plugins/web';
 import { HOME, lineModel, LOG, type PageServices } from './parts.ts';
 
 const PAGE = 30;

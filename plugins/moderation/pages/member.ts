@@ -1,9 +1,9 @@
-import { HttpError, notFound, Type, type Static } from '#core';
-import type { Viewer } from '#plugins/access';
-import { seeAddresses, type Account, type NetworkAddresses } from '#plugins/accounts';
-import { openModeration, restrainMembers } from '#plugins/moderation';
-import { handleReports } from '#plugins/reports';
-import { pages, redirect, troubleOf, view, type Retry, type View } from '#plugins/web';
+import { HttpError, notFound, Type, type Static } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { seeAddresses, type Account, type NetworkAddresses } from 'parley-forum/plugins/accounts';
+import { openModeration, restrainMembers } from 'parley-forum/plugins/moderation';
+import { handleReports } from 'parley-forum/plugins/reports';
+import { pages, redirect, troubleOf, view, type Retry, type View } from 'parley-forum/plugins/web';
 import { HOME, lineModel, LOG, memberPath, type PageServices } from './parts.ts';
 
 /** Days that a suspension can last. */

@@ -1,8 +1,8 @@
-import type { PluginHandle } from '#core';
-import type { Access } from '#plugins/access';
-import type { Accounts } from '#plugins/accounts';
-import type { Discussions } from '#plugins/discussions';
-import type { Reports } from '#plugins/reports';
+import type { PluginHandle } from 'parley-forum';
+import type { Access } from 'parley-forum/plugins/access';
+import type { Accounts } from 'parley-forum/plugins/accounts';
+import type { Discussions } from 'parley-forum/plugins/discussions';
+import type { Reports } from 'parley-forum/plugins/reports';
 import type { Line, Log } from '../log.ts';
 import type { StaffNotes } from '../notes.ts';
 import type { Restraints } from '../restraints.ts';

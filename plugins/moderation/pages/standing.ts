@@ -1,6 +1,6 @@
-import { Type } from '#core';
-import type { Viewer } from '#plugins/access';
-import { navigation, pagerOf, pages, view } from '#plugins/web';
+import { Type } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { navigation, pagerOf, pages, view } from 'parley-forum/plugins/web';
 import type { Line } from '../log.ts';
 import { STANDING, TOLD_ACTIONS } from '../notices.ts';
 import type { PageServices } from './parts.ts';

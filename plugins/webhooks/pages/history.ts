@@ -1,7 +1,7 @@
-import { InvalidInput, notFound, Type } from '#core';
-import { limitOf, pageFields, Paging, type Page } from '#plugins/api';
-import { manageWebhooks, STATUSES, webhookRedelivered, type DeliveryRecord } from '#plugins/webhooks';
-import { negotiated, pages, redirect, troubleOf, type Retry, type View } from '#plugins/web';
+import { InvalidInput, notFound, Type } from 'parley-forum';
+import { limitOf, pageFields, Paging, type Page } from 'parley-forum/plugins/api';
+import { manageWebhooks, STATUSES, webhookRedelivered, type DeliveryRecord } from 'parley-forum/plugins/webhooks';
+import { negotiated, pages, redirect, troubleOf, type Retry, type View } from 'parley-forum/plugins/web';
 import { subscribable } from '../collecting.ts';
 import type { DeliveryDetails } from '../history.ts';
 import { badgeOf, by, ROOT, tabs, type PageServices } from './parts.ts';

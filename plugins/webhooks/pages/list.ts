@@ -1,8 +1,14 @@
-import { InvalidInput, notFound, Type } from '#core';
-import { pageFields, pageOf } from '#plugins/api';
-import { adminSections } from '#plugins/admin';
-import { manageWebhooks, webhookDeleted, webhookSaved, webhookSecretRotated, webhookTested } from '#plugins/webhooks';
-import { negotiated, pages, redirect, type Retry, type View } from '#plugins/web';
+import { InvalidInput, notFound, Type } from 'parley-forum';
+import { pageFields, pageOf } from 'parley-forum/plugins/api';
+import { adminSections } from 'parley-forum/plugins/admin';
+import {
+  manageWebhooks,
+  webhookDeleted,
+  webhookSaved,
+  webhookSecretRotated,
+  webhookTested,
+} from 'parley-forum/plugins/webhooks';
+import { negotiated, pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
 import { seeingAll } from '../categories.ts';
 import { subscribable } from '../collecting.ts';
 import { Blocked } from '../guard.ts';

@@ -1,7 +1,7 @@
-import type { Data, Hooks, PluginHandle, Request, Settings } from '#core';
-import type { Access } from '#plugins/access';
-import type { Admin } from '#plugins/admin';
-import type { Categories } from '#plugins/discussions';
+import type { Data, Hooks, PluginHandle, Request, Settings } from 'parley-forum';
+import type { Access } from 'parley-forum/plugins/access';
+import type { Admin } from 'parley-forum/plugins/admin';
+import type { Categories } from 'parley-forum/plugins/discussions';
 import type { Guard } from '../guard.ts';
 import type { History } from '../history.ts';
 import type { Statistics } from '../statistics.ts';

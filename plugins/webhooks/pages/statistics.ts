@@ -1,6 +1,6 @@
-import { Type } from '#core';
-import { manageWebhooks, type HourRecord, type StatisticsRecord } from '#plugins/webhooks';
-import { negotiated, pages, type SafeHtml } from '#plugins/web';
+import { Type } from 'parley-forum';
+import { manageWebhooks, type HourRecord, type StatisticsRecord } from 'parley-forum/plugins/webhooks';
+import { negotiated, pages, type SafeHtml } from 'parley-forum/plugins/web';
 import { lines, stackedBars } from '../charts.ts';
 import { PERIODS, type Endpoint, type Period } from '../statistics.ts';
 import { ROOT, tabs, type PageServices } from './parts.ts';

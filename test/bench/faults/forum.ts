@@ -1,4 +1,4 @@
-import { createClient, type Client } from '#test';
+import { createClient, type Client } from 'parley-forum/testing';
 import { startServer, type ServerProcess } from '../../core/fixtures/server-process.ts';
 import { PASSWORD, type Prepared } from './prepared.ts';
 

@@ -1,6 +1,6 @@
 import { cpSync, rmSync } from 'node:fs';
 import pg from 'pg';
-import { createClient } from '#test';
+import { createClient } from 'parley-forum/testing';
 import { parley, startServer } from '../../core/fixtures/server-process.ts';
 import type { TestPlace } from '../../kit/database.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { definePermission } from '#core';
-import { Access, type Level, type Viewer } from '#plugins/access';
-import type { TestApp } from '#test';
+import { definePermission } from 'parley-forum';
+import { Access, type Level, type Viewer } from 'parley-forum/plugins/access';
+import type { TestApp } from 'parley-forum/testing';
 import { startForum } from '../accounts/forum.ts';
 
 const LEVELS: readonly Level[] = ['banned', 'guest', 'member', 'moderator', 'admin'];

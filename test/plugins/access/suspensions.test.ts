@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { definePermission } from '#core';
-import { Access, type Viewer } from '#plugins/access';
-import type { TestApp } from '#test';
+import { definePermission } from 'parley-forum';
+import { Access, type Viewer } from 'parley-forum/plugins/access';
+import type { TestApp } from 'parley-forum/testing';
 import { startForum } from '../accounts/forum.ts';
 
 const read = definePermission('test.read', { label: 'read', default: 'everyone' });

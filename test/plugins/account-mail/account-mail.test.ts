@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Accounts } from '#plugins/accounts';
-import { startApp, type Client, type TestApp } from '#test';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { startApp, type Client, type TestApp } from 'parley-forum/testing';
 import { mailsOf, type SentMail } from '../mail/forum.ts';
 
 const PASSWORD = 'Quiet-harbour-42';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Accounts } from '#plugins/accounts';
-import type { Answer, Client, TestApp } from '#test';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import type { Answer, Client, TestApp } from 'parley-forum/testing';
 import { startForum } from './forum.ts';
 
 const PASSWORD = 'Quiet-harbour-42';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Accounts, Csrf } from '#plugins/accounts';
-import type { TestApp } from '#test';
+import { Accounts, Csrf } from 'parley-forum/plugins/accounts';
+import type { TestApp } from 'parley-forum/testing';
 import { startForum } from './forum.ts';
 
 const PASSWORD = 'Quiet-harbour-42';

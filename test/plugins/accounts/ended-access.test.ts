@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Accounts, type Account } from '#plugins/accounts';
-import { startApp, type Client, type TestApp } from '#test';
+import { Accounts, type Account } from 'parley-forum/plugins/accounts';
+import { startApp, type Client, type TestApp } from 'parley-forum/testing';
 import { listen } from '../live/listen.ts';
 import { asJson, mailCount, NEW_PASSWORD, nextMail, PASSWORD } from '../recovery/forum.ts';
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Data, definePlugin, sql } from '#core';
-import { Accounts, loginSteps, Sessions } from '#plugins/accounts';
-import { negotiated, pages, redirect } from '#plugins/web';
-import type { Answer, Client, TestApp } from '#test';
+import { Data, definePlugin, sql } from 'parley-forum';
+import { Accounts, loginSteps, Sessions } from 'parley-forum/plugins/accounts';
+import { negotiated, pages, redirect } from 'parley-forum/plugins/web';
+import type { Answer, Client, TestApp } from 'parley-forum/testing';
 import { startForum } from './forum.ts';
 
 const PASSWORD = 'Quiet-harbour-42';

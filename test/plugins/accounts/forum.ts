@@ -2,8 +2,8 @@ import { resolve } from 'node:path';
 import configuration from '../../../config/forum.ts';
 import { createLogger } from '../../../core/cli/logger.ts';
 import { loadPlugins } from '../../../core/cli/loader.ts';
-import type { Plugin } from '#core';
-import { startApp, type TestApp, type TestAppOptions } from '#test';
+import type { Plugin } from 'parley-forum';
+import { startApp, type TestApp, type TestAppOptions } from 'parley-forum/testing';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 

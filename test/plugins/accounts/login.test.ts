@@ -1,8 +1,8 @@
 import bcrypt from 'bcrypt';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { Data, Settings, sql } from '#core';
-import { Accounts } from '#plugins/accounts';
-import type { Answer, Client, TestApp } from '#test';
+import { Data, Settings, sql } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import type { Answer, Client, TestApp } from 'parley-forum/testing';
 import { PasswordHasher } from '../../../plugins/accounts/password-hasher.ts';
 import type { AccountsService } from '../../../plugins/accounts/service.ts';
 import { startForum } from './forum.ts';

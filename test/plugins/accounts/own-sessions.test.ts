@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Accounts, type Account } from '#plugins/accounts';
-import type { Client, TestApp } from '#test';
+import { Accounts, type Account } from 'parley-forum/plugins/accounts';
+import type { Client, TestApp } from 'parley-forum/testing';
 import { listen } from '../live/listen.ts';
 import { startForum } from './forum.ts';
 

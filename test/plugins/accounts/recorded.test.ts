@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { definePlugin, type Action } from '#core';
+import { definePlugin, type Action } from 'parley-forum';
 import {
   Accounts,
   addressesViewed,
@@ -16,9 +16,9 @@ import {
   tokenIssued,
   tokenRevoked,
   type Account,
-} from '#plugins/accounts';
-import type { AuditRecord } from '#plugins/audit';
-import type { Client, TestApp } from '#test';
+} from 'parley-forum/plugins/accounts';
+import type { AuditRecord } from 'parley-forum/plugins/audit';
+import type { Client, TestApp } from 'parley-forum/testing';
 import { settled } from '../audit/settled.ts';
 import { startForum } from './forum.ts';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Accounts } from '#plugins/accounts';
-import { startApp, type Client, type TestApp } from '#test';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { startApp, type Client, type TestApp } from 'parley-forum/testing';
 import { openLine, type RedisLine } from '../cache/redis-line.ts';
 
 const PASSWORD = 'Plain-Sailing-42';

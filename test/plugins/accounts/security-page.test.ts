@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Accounts, type Account } from '#plugins/accounts';
-import type { Answer, Client, TestApp } from '#test';
+import { Accounts, type Account } from 'parley-forum/plugins/accounts';
+import type { Answer, Client, TestApp } from 'parley-forum/testing';
 import { startForum } from './forum.ts';
 
 const PASSWORD = 'Quiet-harbour-42';

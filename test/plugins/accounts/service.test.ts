@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Data } from '#core';
-import { Access } from '#plugins/access';
-import { Accounts } from '#plugins/accounts';
-import type { TestApp } from '#test';
+import { Data } from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import type { TestApp } from 'parley-forum/testing';
 import { commands } from '../../../plugins/accounts/commands.ts';
 import { startForum } from './forum.ts';
 

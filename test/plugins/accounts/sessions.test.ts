@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Data, Settings, sql } from '#core';
-import { Accounts, type Account } from '#plugins/accounts';
-import type { Client, TestApp } from '#test';
+import { Data, Settings, sql } from 'parley-forum';
+import { Accounts, type Account } from 'parley-forum/plugins/accounts';
+import type { Client, TestApp } from 'parley-forum/testing';
 import { startForum } from './forum.ts';
 
 const PASSWORD = 'Quiet-harbour-42';

@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { Allowance, Bucket } from '#plugins/limits';
+import type { Allowance, Bucket } from 'parley-forum/plugins/limits';
 import { Logins, type LoginOptions } from '../../../plugins/accounts/login.ts';
 
 /** What several processes count together. */

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
-import { sql } from '#core';
+import { sql } from 'parley-forum';
 import { loadMigrations } from '../../../core/cli/loader.ts';
 import { startForum } from './forum.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { definePlugin, Type } from '#core';
-import { Accounts, userFields, type Account } from '#plugins/accounts';
-import type { TestApp } from '#test';
+import { definePlugin, Type } from 'parley-forum';
+import { Accounts, userFields, type Account } from 'parley-forum/plugins/accounts';
+import type { TestApp } from 'parley-forum/testing';
 import { startForum } from './forum.ts';
 
 const PASSWORD = 'Quiet-harbour-42';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { defineAction, definePlugin } from '#core';
-import { pages, redirect } from '#plugins/web';
+import { defineAction, definePlugin } from 'parley-forum';
+import { pages, redirect } from 'parley-forum/plugins/web';
 import { startPanel, type PanelForum } from './forum.ts';
 
 const BLOCK = 200;

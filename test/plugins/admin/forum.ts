@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
-import type { Plugin } from '#core';
-import { Access } from '#plugins/access';
-import { Accounts, type Account } from '#plugins/accounts';
-import { startApp, type Client, type TestApp } from '#test';
+import type { Plugin } from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
+import { Accounts, type Account } from 'parley-forum/plugins/accounts';
+import { startApp, type Client, type TestApp } from 'parley-forum/testing';
 import { loadPlugins } from '../../../core/cli/loader.ts';
 import { testLog } from '../../kit/database.ts';
 

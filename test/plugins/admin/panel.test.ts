@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { defineFilter, definePlugin } from '#core';
-import { Admin, adminSections, administer, adminTiles } from '#plugins/admin';
-import { pages, redirect } from '#plugins/web';
+import { defineFilter, definePlugin } from 'parley-forum';
+import { Admin, adminSections, administer, adminTiles } from 'parley-forum/plugins/admin';
+import { pages, redirect } from 'parley-forum/plugins/web';
 import { startPanel, type PanelForum } from './forum.ts';
 
 const floats = defineFilter<string>('boats.floats', 'abort');

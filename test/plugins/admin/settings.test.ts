@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { definePlugin, Settings, Type } from '#core';
-import type { Client } from '#test';
+import { definePlugin, Settings, Type } from 'parley-forum';
+import type { Client } from 'parley-forum/testing';
 import { startPanel, type PanelForum } from './forum.ts';
 
 const boats = definePlugin({

@@ -1,8 +1,8 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { definePlugin, Plugins, Settings } from '#core';
-import type { Client } from '#test';
+import { definePlugin, Plugins, Settings } from 'parley-forum';
+import type { Client } from 'parley-forum/testing';
 import { runCommand } from '../../../core/cli/run.ts';
 import { startPanel, type PanelForum } from './forum.ts';
 

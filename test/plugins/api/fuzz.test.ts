@@ -2,7 +2,7 @@ import { Agent, request, type IncomingHttpHeaders } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import { brotliDecompressSync, unzipSync, zstdDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import type { RouteInfo } from '#core';
+import type { RouteInfo } from 'parley-forum';
 import { createHostile, randomFrom, type Hostile } from './hostile.ts';
 import { nameOf, useWorld, type Name } from './world.ts';
 

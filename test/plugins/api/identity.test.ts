@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Accounts } from '#plugins/accounts';
+import { Accounts } from 'parley-forum/plugins/accounts';
 import { startApi, type ApiForum } from './probe.ts';
 
 let forum: ApiForum;

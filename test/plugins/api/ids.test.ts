@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createId, isId, randomText } from '#plugins/api';
+import { createId, isId, randomText } from 'parley-forum/plugins/api';
 
 describe('ids', () => {
   test('sort in the order they were made, however many in one millisecond', () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Access } from '#plugins/access';
-import { Cache, definePermission } from '#core';
+import { Access } from 'parley-forum/plugins/access';
+import { Cache, definePermission } from 'parley-forum';
 import { createSender } from '../../kit/spellings.ts';
 import { startApi, type ApiForum } from './probe.ts';
 

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import type { RouteInfo } from '#core';
-import { leastOf } from '#test';
+import type { RouteInfo } from 'parley-forum';
+import { leastOf } from 'parley-forum/testing';
 import { isStream, nameOf, useWorld, type Ask, type Name } from './world.ts';
 
 const world = useWorld();

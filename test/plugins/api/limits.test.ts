@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Settings } from '#core';
-import type { Client } from '#test';
+import { Settings } from 'parley-forum';
+import type { Client } from 'parley-forum/testing';
 import { startApi, type ApiForum } from './probe.ts';
 
 let forum: ApiForum;

@@ -2,10 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { definePlugin, Plugins, Type } from '#core';
-import { api } from '#plugins/api';
+import { definePlugin, Plugins, Type } from 'parley-forum';
+import { api } from 'parley-forum/plugins/api';
 import { runCommand } from '../../../core/cli/run.ts';
-import { startApp } from '#test';
+import { startApp } from 'parley-forum/testing';
 import { startApi, type ApiForum } from './probe.ts';
 
 let forum: ApiForum;

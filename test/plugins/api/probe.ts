@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
-import { definePermission, definePlugin, HttpError, Type, type Plugin } from '#core';
-import { Accounts, type Account } from '#plugins/accounts';
-import { api } from '#plugins/api';
-import { startApp, type Client, type TestApp } from '#test';
+import { definePermission, definePlugin, HttpError, Type, type Plugin } from 'parley-forum';
+import { Accounts, type Account } from 'parley-forum/plugins/accounts';
+import { api } from 'parley-forum/plugins/api';
+import { startApp, type Client, type TestApp } from 'parley-forum/testing';
 import { loadPlugins } from '../../../core/cli/loader.ts';
 import { testLog } from '../../kit/database.ts';
 
@@ -148,7 +148,7 @@ export async function startApi({
       ...settings,
     },
   });
-  const { Access } = await import('#plugins/access');
+  const { Access } = await import('parley-forum/plugins/access');
   const accounts = forum.app.service(Accounts);
   const session = async (username: string): Promise<Client> => {
     const client = forum.client();

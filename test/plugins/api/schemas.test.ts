@@ -1,6 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, it } from 'vitest';
-import { startApp } from '#test';
+import { startApp } from 'parley-forum/testing';
 
 // A start does not look at the schemas themselves: this does, for all that the forum comes with.
 it('checks every setting and route of the forum by a schema that obeys JSON Schema 2020-12', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from 'vitest';
-import type { RouteInfo } from '#core';
-import { Accounts } from '#plugins/accounts';
-import { startApp, type Answer, type TestApp } from '#test';
+import type { RouteInfo } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { startApp, type Answer, type TestApp } from 'parley-forum/testing';
 
 const PASSWORD = 'Plain-Sailing-42';
 /** Members of the forum with their groups; `ada` owns what the tests ask for. */

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sql, type Console } from '#core';
-import { AuditLog } from '#plugins/audit';
-import { startApp, type TestApp } from '#test';
+import { sql, type Console } from 'parley-forum';
+import { AuditLog } from 'parley-forum/plugins/audit';
+import { startApp, type TestApp } from 'parley-forum/testing';
 import configuration from '../../../config/forum.ts';
 import { createApp, type App } from '../../../core/cli/app.ts';
 import { catalogue } from '../../../core/cli/catalogue.ts';

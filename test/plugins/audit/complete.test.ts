@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { sql, type Permission } from '#core';
-import type { AuditRecord } from '#plugins/audit';
+import { sql, type Permission } from 'parley-forum';
+import type { AuditRecord } from 'parley-forum/plugins/audit';
 import { useForum, type Name } from '../discussions/forum.ts';
 import { settled } from './settled.ts';
 

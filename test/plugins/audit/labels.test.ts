@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { auditRules } from '#plugins/audit';
-import { Web } from '#plugins/web';
+import { auditRules } from 'parley-forum/plugins/audit';
+import { Web } from 'parley-forum/plugins/web';
 import { useForum } from '../discussions/forum.ts';
 import { settled } from './settled.ts';
 

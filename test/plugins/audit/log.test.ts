@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { defineAction, definePlugin, sql, type PluginHandle } from '#core';
-import { AuditLog, audited, auditRules, type AuditRecord } from '#plugins/audit';
-import { RootKey } from '#plugins/secrets';
-import { startApp, type Client } from '#test';
+import { defineAction, definePlugin, sql, type PluginHandle } from 'parley-forum';
+import { AuditLog, audited, auditRules, type AuditRecord } from 'parley-forum/plugins/audit';
+import { RootKey } from 'parley-forum/plugins/secrets';
+import { startApp, type Client } from 'parley-forum/testing';
 import { install, useForum } from '../discussions/forum.ts';
 import { settled } from './settled.ts';
 

@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from 'vitest';
-import { commandLine, sql } from '#core';
-import { Access } from '#plugins/access';
-import type { AuditRecord } from '#plugins/audit';
-import { uploadFiles } from '#plugins/uploads';
+import { commandLine, sql } from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
+import type { AuditRecord } from 'parley-forum/plugins/audit';
+import { uploadFiles } from 'parley-forum/plugins/uploads';
 import { useForum } from '../discussions/forum.ts';
 import { settled } from './settled.ts';
 

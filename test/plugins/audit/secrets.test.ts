@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sql, type Console } from '#core';
-import { Accounts } from '#plugins/accounts';
-import { startApp, type Client, type TestApp } from '#test';
+import { sql, type Console } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { startApp, type Client, type TestApp } from 'parley-forum/testing';
 import { runCommand } from '../../../core/cli/run.ts';
 import { linkIn, nextMail } from '../recovery/forum.ts';
 import { Members } from '../two-factor/forum.ts';

@@ -1,5 +1,5 @@
 import { expect, vi } from 'vitest';
-import type { TestApp } from '#test';
+import type { TestApp } from 'parley-forum/testing';
 
 /** Resolves when all that was raised is in the audit log, by way of the moderators' log too. */
 export const settled = ({ app }: TestApp): Promise<void> =>

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sql, type Console } from '#core';
+import { sql, type Console } from 'parley-forum';
 import { runCommand } from '../../../core/cli/run.ts';
 import { useForum } from '../discussions/forum.ts';
 import { settled } from './settled.ts';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach } from 'vitest';
-import type { Fleet, Logger } from '#core';
+import type { Fleet, Logger } from 'parley-forum';
 import { createFleet } from '../../../core/fleet.ts';
 import { createLogger } from '../../../core/cli/logger.ts';
 import { openCache } from '../../../plugins/cache/open.ts';

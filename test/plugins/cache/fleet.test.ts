@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
-import { ConfigurationError, type Fleet, type Redis } from '#core';
+import { ConfigurationError, type Fleet, type Redis } from 'parley-forum';
 import { createFleet } from '../../../core/fleet.ts';
 import { openCache } from '../../../plugins/cache/open.ts';
 import { Processes } from '../../../plugins/cache/processes.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Console } from '#core';
-import { Accounts } from '#plugins/accounts';
-import { startApp, type TestApp } from '#test';
+import type { Console } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { startApp, type TestApp } from 'parley-forum/testing';
 import { runCommand } from '../../../core/cli/run.ts';
 import { readContent, type Content } from '../../../plugins/demo/content.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Access } from '#plugins/access';
+import { Access } from 'parley-forum/plugins/access';
 import { useForum } from './forum.ts';
 
 const forum = useForum();

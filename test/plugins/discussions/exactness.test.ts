@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { sql } from '#core';
-import { Accounts, userChanged } from '#plugins/accounts';
-import { Categories } from '#plugins/discussions';
+import { sql } from 'parley-forum';
+import { Accounts, userChanged } from 'parley-forum/plugins/accounts';
+import { Categories } from 'parley-forum/plugins/discussions';
 import { useForum } from './forum.ts';
 
 const forum = useForum();

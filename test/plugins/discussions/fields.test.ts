@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { definePlugin, Type } from '#core';
-import { discussionFields, postFields, tags } from '#plugins/discussions';
+import { definePlugin, Type } from 'parley-forum';
+import { discussionFields, postFields, tags } from 'parley-forum/plugins/discussions';
 import { install, useForum } from './forum.ts';
 
 const forum = useForum();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect } from 'vitest';
-import { definePlugin, type Environment, type Plugin } from '#core';
-import { Accounts } from '#plugins/accounts';
+import { definePlugin, type Environment, type Plugin } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
 import {
   discussionCreated,
   discussionDeleted,
@@ -8,8 +8,8 @@ import {
   postCreated,
   postDeleted,
   postUpdated,
-} from '#plugins/discussions';
-import { miscounted, startApp, type Answer, type Client, type TestApp } from '#test';
+} from 'parley-forum/plugins/discussions';
+import { miscounted, startApp, type Answer, type Client, type TestApp } from 'parley-forum/testing';
 
 const PASSWORD = 'Plain-Sailing-42';
 const GROUPS = { ada: 'member', bob: 'member', mia: 'moderator', root: 'admin', bad: 'banned' } as const;

@@ -1,7 +1,7 @@
 import sharp from 'sharp';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { Access } from '#plugins/access';
-import { Categories, type Category } from '#plugins/discussions';
+import { Access } from 'parley-forum/plugins/access';
+import { Categories, type Category } from 'parley-forum/plugins/discussions';
 import { useForum } from './forum.ts';
 
 const forum = useForum({ 'site.name': 'The Slipway' });

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { sql } from '#core';
-import { Categories, SORTS } from '#plugins/discussions';
+import { sql } from 'parley-forum';
+import { Categories, SORTS } from 'parley-forum/plugins/discussions';
 import { listQuery } from '../../../plugins/discussions/list-query.ts';
 import type { OrderName } from '../../../plugins/discussions/orders.ts';
 import { useForum } from './forum.ts';

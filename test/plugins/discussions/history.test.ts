@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Settings } from '#core';
+import { Settings } from 'parley-forum';
 import { useForum, type Name } from './forum.ts';
 
 const forum = useForum();

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Categories, Importer } from '#plugins/discussions';
+import { Categories, Importer } from 'parley-forum/plugins/discussions';
 import { useForum } from './forum.ts';
 
 const forum = useForum();

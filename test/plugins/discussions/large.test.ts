@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { sql } from '#core';
-import { Categories, Importer, tags } from '#plugins/discussions';
+import { sql } from 'parley-forum';
+import { Categories, Importer, tags } from 'parley-forum/plugins/discussions';
 import { useForum } from './forum.ts';
 
 const forum = useForum({ 'posts.rate_limit': 1_000, 'discussions.rate_limit': 1_000 });

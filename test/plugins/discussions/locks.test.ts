@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sql, type RawBuilder } from '#core';
+import { sql, type RawBuilder } from 'parley-forum';
 import { openDatabase } from '../../../core/cli/database/open.ts';
 import type { Database } from '../../../core/data.ts';
-import { Categories, Importer } from '#plugins/discussions';
+import { Categories, Importer } from 'parley-forum/plugins/discussions';
 import { onServer, testLog } from '../../kit/database.ts';
 import { expectStatus, useForum } from './forum.ts';
 

@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { definePlugin, HttpError, Migration } from '#core';
-import { Categories, Discussions, Importer, mirrors, type MirroredPost } from '#plugins/discussions';
+import { definePlugin, HttpError, Migration } from 'parley-forum';
+import { Categories, Discussions, Importer, mirrors, type MirroredPost } from 'parley-forum/plugins/discussions';
 import { expectStatus, install, useForum } from './forum.ts';
 
 const forum = useForum();

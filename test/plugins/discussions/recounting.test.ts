@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { sql } from '#core';
-import { Accounts } from '#plugins/accounts';
-import { Categories } from '#plugins/discussions';
-import { miscounted } from '#test';
+import { sql } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { Categories } from 'parley-forum/plugins/discussions';
+import { miscounted } from 'parley-forum/testing';
 import { runCommand } from '../../../core/cli/run.ts';
 import { expectStatus, useForum } from './forum.ts';
 

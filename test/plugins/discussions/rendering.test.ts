@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest';
-import { sql } from '#core';
-import type { Client } from '#test';
+import { sql } from 'parley-forum';
+import type { Client } from 'parley-forum/testing';
 import { SWELLING } from '../markdown/hostile.ts';
 import { useForum } from './forum.ts';
 

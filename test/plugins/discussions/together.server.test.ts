@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Accounts } from '#plugins/accounts';
-import { miscounted, startApp, type Client, type TestApp } from '#test';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { miscounted, startApp, type Client, type TestApp } from 'parley-forum/testing';
 
 const PASSWORD = 'Plain-Sailing-42';
 const CLIENTS = 16;

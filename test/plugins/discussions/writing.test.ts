@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { definePlugin, HttpError } from '#core';
-import { draftAccepted } from '#plugins/discussions';
+import { definePlugin, HttpError } from 'parley-forum';
+import { draftAccepted } from 'parley-forum/plugins/discussions';
 import { install, useForum } from './forum.ts';
 
 const forum = useForum();

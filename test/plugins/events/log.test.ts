@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { answersTag } from '#plugins/api';
-import { defineAction, definePlugin, sql, Type, type PluginHandle } from '#core';
-import { Accounts } from '#plugins/accounts';
-import { EventLog, type LoggedEvent } from '#plugins/events';
-import type { Client } from '#test';
+import { answersTag } from 'parley-forum/plugins/api';
+import { defineAction, definePlugin, sql, Type, type PluginHandle } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { EventLog, type LoggedEvent } from 'parley-forum/plugins/events';
+import type { Client } from 'parley-forum/testing';
 import { install, useForum } from '../discussions/forum.ts';
 import { settled } from './settled.ts';
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { defineAction, definePlugin, Type, type Data, type PluginHandle } from '#core';
-import { Access, type Viewer } from '#plugins/access';
-import { EventLog, type LoggedEvent } from '#plugins/events';
-import { startApp, type TestApp } from '#test';
+import { defineAction, definePlugin, Type, type Data, type PluginHandle } from 'parley-forum';
+import { Access, type Viewer } from 'parley-forum/plugins/access';
+import { EventLog, type LoggedEvent } from 'parley-forum/plugins/events';
+import { startApp, type TestApp } from 'parley-forum/testing';
 import { Writing } from '../../../plugins/events/writing.ts';
 import { install } from '../discussions/forum.ts';
 

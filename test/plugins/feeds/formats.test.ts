@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { Categories } from '#plugins/discussions';
+import { Categories } from 'parley-forum/plugins/discussions';
 import { expectStatus, useForum } from '../discussions/forum.ts';
 import { all, one, parsed, plainOf, textOf } from './parsed.ts';
 

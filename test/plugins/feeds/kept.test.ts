@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { gunzipSync } from 'node:zlib';
-import { Categories, tags } from '#plugins/discussions';
+import { Categories, tags } from 'parley-forum/plugins/discussions';
 import { useForum } from '../discussions/forum.ts';
 
 const forum = useForum();

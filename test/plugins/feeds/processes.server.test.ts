@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Accounts } from '#plugins/accounts';
-import { startApp, type Client, type TestApp } from '#test';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { startApp, type Client, type TestApp } from 'parley-forum/testing';
 
 const PASSWORD = 'Plain-Sailing-42';
 const PATHS = ['/feed/rss', '/feed/atom', '/feed/json', '/feed/rss/category/general', '/sitemap.xml'];

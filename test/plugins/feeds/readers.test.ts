@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Client } from '#test';
+import type { Client } from 'parley-forum/testing';
 import { expectStatus, useForum } from '../discussions/forum.ts';
 
 const forum = useForum();

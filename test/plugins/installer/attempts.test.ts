@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Progress } from '#plugins/installer';
+import type { Progress } from 'parley-forum/plugins/installer';
 import { readEnvironment } from '../../../config/environment.ts';
 import { Probes } from '../../../plugins/installer/probes.ts';
 import { openSite, PASSWORD, type Site } from './site.ts';

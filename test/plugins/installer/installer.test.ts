@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Console } from '#core';
-import { Accounts } from '#plugins/accounts';
-import { Installer } from '#plugins/installer';
-import { startApp, type TestApp } from '#test';
+import type { Console } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { Installer } from 'parley-forum/plugins/installer';
+import { startApp, type TestApp } from 'parley-forum/testing';
 import { runCommand } from '../../../core/cli/run.ts';
 
 const PASSWORD = 'Slow-boat 7 to Oban';

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Accounts } from '#plugins/accounts';
+import { Accounts } from 'parley-forum/plugins/accounts';
 import { makeTestPlace } from '../../kit/database.ts';
 import { migrated } from '../../kit/migrated.ts';
 import { openSite, PASSWORD, ROOT } from './site.ts';

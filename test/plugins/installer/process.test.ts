@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createClient } from '#test';
+import { createClient } from 'parley-forum/testing';
 import { startServer, type ServerProcess } from '../../core/fixtures/server-process.ts';
 import { makeTestPlace, type TestPlace } from '../../kit/database.ts';
 import { migrated } from '../../kit/migrated.ts';

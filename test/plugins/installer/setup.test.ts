@@ -1,8 +1,8 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Accounts } from '#plugins/accounts';
-import type { Answer } from '#test';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import type { Answer } from 'parley-forum/testing';
 import { runCommand } from '../../../core/cli/run.ts';
 import { makeTestPlace } from '../../kit/database.ts';
 import { migrated } from '../../kit/migrated.ts';

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { HttpError, Logger } from '#core';
-import { demand, type Bucket } from '#plugins/limits';
+import type { HttpError, Logger } from 'parley-forum';
+import { demand, type Bucket } from 'parley-forum/plugins/limits';
 import { LimitsService } from '../../../plugins/limits/service.ts';
 
 const log: Logger = {

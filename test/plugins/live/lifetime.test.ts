@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Access } from '#plugins/access';
-import { Accounts } from '#plugins/accounts';
-import { Categories } from '#plugins/discussions';
-import { startApp, type Client, type TestApp } from '#test';
+import { Access } from 'parley-forum/plugins/access';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { Categories } from 'parley-forum/plugins/discussions';
+import { startApp, type Client, type TestApp } from 'parley-forum/testing';
 import { settled } from '../events/settled.ts';
 import { listen } from './listen.ts';
 

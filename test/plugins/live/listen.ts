@@ -1,5 +1,5 @@
 import { expect, vi } from 'vitest';
-import type { Client, TestApp } from '#test';
+import type { Client, TestApp } from 'parley-forum/testing';
 
 export interface Heard {
   /** `message` where the stream names none. */

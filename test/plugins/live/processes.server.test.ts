@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { definePlugin } from '#core';
-import { Accounts } from '#plugins/accounts';
-import { Live, signals } from '#plugins/live';
-import { startApp, type Client, type TestApp } from '#test';
+import { definePlugin } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { Live, signals } from 'parley-forum/plugins/live';
+import { startApp, type Client, type TestApp } from 'parley-forum/testing';
 import { install } from '../discussions/forum.ts';
 import { settled } from '../events/settled.ts';
 import { listen } from './listen.ts';

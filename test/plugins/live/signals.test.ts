@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { definePlugin } from '#core';
-import { isStaff, type Viewer } from '#plugins/access';
-import { Accounts } from '#plugins/accounts';
-import { Live, signals } from '#plugins/live';
+import { definePlugin } from 'parley-forum';
+import { isStaff, type Viewer } from 'parley-forum/plugins/access';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { Live, signals } from 'parley-forum/plugins/live';
 import { install, useForum } from '../discussions/forum.ts';
 import { listen } from './listen.ts';
 

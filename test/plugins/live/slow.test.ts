@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { expect, test } from 'vitest';
-import { definePlugin } from '#core';
-import { Live, signals } from '#plugins/live';
-import { startApp } from '#test';
+import { definePlugin } from 'parley-forum';
+import { Live, signals } from 'parley-forum/plugins/live';
+import { startApp } from 'parley-forum/testing';
 import { install } from '../discussions/forum.ts';
 import { listen } from './listen.ts';
 

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { sql } from '#core';
-import { EventLog } from '#plugins/events';
+import { sql } from 'parley-forum';
+import { EventLog } from 'parley-forum/plugins/events';
 import { expectStatus, useForum } from '../discussions/forum.ts';
 import { settled } from '../events/settled.ts';
 import { listen } from './listen.ts';

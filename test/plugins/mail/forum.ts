@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { TestApp } from '#test';
+import type { TestApp } from 'parley-forum/testing';
 
 /**
  * A mail as it left: the lines before the first empty one by lower-case name, and what follows, transfer encoding

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { Data, sealedStores, Secrets, sql } from '#core';
-import { Accounts } from '#plugins/accounts';
-import { letter, Mail } from '#plugins/mail';
-import { startApp, type TestApp } from '#test';
+import { Data, sealedStores, Secrets, sql } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { letter, Mail } from 'parley-forum/plugins/mail';
+import { startApp, type TestApp } from 'parley-forum/testing';
 import { runCommand } from '../../../core/cli/run.ts';
 import { mailsOf, startMailServer, type MailServer } from './forum.ts';
 

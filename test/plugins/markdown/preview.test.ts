@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { definePlugin, Settings } from '#core';
-import { Markdown, markdownHtml } from '#plugins/markdown';
-import type { Answer } from '#test';
+import { definePlugin, Settings } from 'parley-forum';
+import { Markdown, markdownHtml } from 'parley-forum/plugins/markdown';
+import type { Answer } from 'parley-forum/testing';
 import { startApi, type ApiForum } from '../api/probe.ts';
 import { SWELLING } from './hostile.ts';
 

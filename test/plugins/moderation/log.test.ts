@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { definePlugin } from '#core';
-import { Access } from '#plugins/access';
-import { Categories } from '#plugins/discussions';
-import { acted, type ModerationEntry } from '#plugins/moderation';
+import { definePlugin } from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
+import { Categories } from 'parley-forum/plugins/discussions';
+import { acted, type ModerationEntry } from 'parley-forum/plugins/moderation';
 import { install, useForum, type Name } from '../discussions/forum.ts';
 
 const forum = useForum();

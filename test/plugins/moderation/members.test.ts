@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { sql } from '#core';
-import { Access } from '#plugins/access';
-import { Accounts } from '#plugins/accounts';
+import { sql } from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
+import { Accounts } from 'parley-forum/plugins/accounts';
 import { settled } from '../audit/settled.ts';
 import { useForum, type Name } from '../discussions/forum.ts';
 

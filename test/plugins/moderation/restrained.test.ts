@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { Access } from '#plugins/access';
-import { Accounts } from '#plugins/accounts';
-import type { Answer, Client } from '#test';
+import { Access } from 'parley-forum/plugins/access';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import type { Answer, Client } from 'parley-forum/testing';
 import { useForum } from '../discussions/forum.ts';
 import { formWith, picture } from '../uploads/forum.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { sql } from '#core';
-import { miscounted } from '#test';
+import { sql } from 'parley-forum';
+import { miscounted } from 'parley-forum/testing';
 import { useForum } from '../discussions/forum.ts';
 
 const forum = useForum({ 'notifications.most': 100, 'notifications.days': 90 });

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { Live } from '#plugins/live';
-import { leastOf } from '#test';
-import { Notifications } from '#plugins/notifications';
+import { Live } from 'parley-forum/plugins/live';
+import { leastOf } from 'parley-forum/testing';
+import { Notifications } from 'parley-forum/plugins/notifications';
 import { expectStatus, useForum } from '../discussions/forum.ts';
 import { countOf, listOf, PATIENCE, readAll, settled } from './told.ts';
 

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { definePlugin, Plugins } from '#core';
-import { reactionAdded } from '#plugins/reactions';
-import { reportHandled } from '#plugins/reports';
+import { definePlugin, Plugins } from 'parley-forum';
+import { reactionAdded } from 'parley-forum/plugins/reactions';
+import { reportHandled } from 'parley-forum/plugins/reports';
 import { expectStatus, install, useForum, type Name } from '../discussions/forum.ts';
 import { listOf, readAll, settled, shortly } from './told.ts';
 

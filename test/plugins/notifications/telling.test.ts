@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { sql, Data } from '#core';
-import { Notifications } from '#plugins/notifications';
-import { Subscriptions } from '#plugins/subscriptions';
+import { sql, Data } from 'parley-forum';
+import { Notifications } from 'parley-forum/plugins/notifications';
+import { Subscriptions } from 'parley-forum/plugins/subscriptions';
 import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
 import { countOf, listOf, PATIENCE, readAll, settled, shortly } from './told.ts';
 

@@ -1,6 +1,6 @@
 import { expect, vi } from 'vitest';
-import { Data, sql } from '#core';
-import type { Client } from '#test';
+import { Data, sql } from 'parley-forum';
+import type { Client } from 'parley-forum/testing';
 import { expectStatus, type Forum } from '../discussions/forum.ts';
 
 export const PATIENCE = { timeout: 15_000, interval: 25 };

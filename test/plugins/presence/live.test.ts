@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { PresenceStatistics } from '#plugins/presence';
+import type { PresenceStatistics } from 'parley-forum/plugins/presence';
 import { announce } from '../../../plugins/presence/announcer.ts';
 import { MemoryVisits } from '../../../plugins/presence/visits.ts';
 import { testLog } from '../../kit/database.ts';

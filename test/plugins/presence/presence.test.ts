@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { answersTag } from '#plugins/api';
-import { leastOf, type Client } from '#test';
+import { answersTag } from 'parley-forum/plugins/api';
+import { leastOf, type Client } from 'parley-forum/testing';
 import { onServer } from '../../kit/database.ts';
 import { useForum } from '../discussions/forum.ts';
 

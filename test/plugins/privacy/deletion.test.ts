@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Data, sql } from '#core';
-import { Access } from '#plugins/access';
-import { Accounts } from '#plugins/accounts';
+import { Data, sql } from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
+import { Accounts } from 'parley-forum/plugins/accounts';
 import { expectStatus, useForum, type Forum } from '../discussions/forum.ts';
 import { picture, send } from '../uploads/forum.ts';
 import { confirm, exported, looked, PASSWORD, places } from './forum.ts';

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { Data, sql } from '#core';
-import { Importer } from '#plugins/discussions';
+import { Data, sql } from 'parley-forum';
+import { Importer } from 'parley-forum/plugins/discussions';
 import { expectStatus, useForum } from '../discussions/forum.ts';
 import { picture, send } from '../uploads/forum.ts';
 import { exported } from './forum.ts';

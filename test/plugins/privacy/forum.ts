@@ -4,8 +4,8 @@ import { text } from 'node:stream/consumers';
 import { promisify } from 'node:util';
 import { expect, vi } from 'vitest';
 import { fromBuffer, type Entry, type Options, type ZipFile } from 'yauzl';
-import { Data, Jobs, sql } from '#core';
-import type { Client, TestApp } from '#test';
+import { Data, Jobs, sql } from 'parley-forum';
+import type { Client, TestApp } from 'parley-forum/testing';
 
 export const PASSWORD = 'Plain-Sailing-42';
 

@@ -1,8 +1,8 @@
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { Data, definePlugin, sql } from '#core';
-import { Accounts } from '#plugins/accounts';
-import { accountErased, Deletions, personalData } from '#plugins/privacy';
+import { Data, definePlugin, sql } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { accountErased, Deletions, personalData } from 'parley-forum/plugins/privacy';
 import { loadMigrations } from '../../../core/cli/loader.ts';
 import { commands } from '../../../plugins/privacy/commands.ts';
 import { expectStatus, install, useForum, type Name } from '../discussions/forum.ts';

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { sql } from '#core';
-import { Accounts } from '#plugins/accounts';
-import { Categories } from '#plugins/discussions';
-import type { Client } from '#test';
+import { sql } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { Categories } from 'parley-forum/plugins/discussions';
+import type { Client } from 'parley-forum/testing';
 import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
 
 const JSON_ONLY = { accept: 'application/json' };

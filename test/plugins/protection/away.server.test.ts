@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { Data, sql } from '#core';
-import { presentable } from '#plugins/protection';
-import { startApp } from '#test';
+import { Data, sql } from 'parley-forum';
+import { presentable } from 'parley-forum/plugins/protection';
+import { startApp } from 'parley-forum/testing';
 
 test('a statement on a connection that broke before it was sent is told as out of reach, like those that were on their way', async () => {
   await using forum = await startApp();

@@ -1,9 +1,9 @@
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Request } from '#core';
-import { Accounts } from '#plugins/accounts';
-import { startApp, type Client, type TestApp } from '#test';
+import type { Request } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { startApp, type Client, type TestApp } from 'parley-forum/testing';
 import { readBody } from '../../../plugins/protection/body.ts';
 
 const PASSWORD = 'Correct-horse-7';

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { definePlugin, HttpError } from '#core';
-import { Accounts } from '#plugins/accounts';
-import { api } from '#plugins/api';
-import { pages } from '#plugins/web';
-import type { Answer, Client } from '#test';
-import { startApp, type TestApp } from '#test';
+import { definePlugin, HttpError } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { api } from 'parley-forum/plugins/api';
+import { pages } from 'parley-forum/plugins/web';
+import type { Answer, Client } from 'parley-forum/testing';
+import { startApp, type TestApp } from 'parley-forum/testing';
 import { install } from '../discussions/forum.ts';
 import { picture, send } from '../uploads/forum.ts';
 

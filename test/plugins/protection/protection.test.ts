@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Accounts } from '#plugins/accounts';
-import { startApp, type TestApp } from '#test';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { startApp, type TestApp } from 'parley-forum/testing';
 
 let running: TestApp;
 beforeAll(async () => void (running = await startApp()));

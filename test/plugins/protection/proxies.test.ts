@@ -1,7 +1,7 @@
 import { createServer, request, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ConfigurationError } from '#core';
+import { ConfigurationError } from 'parley-forum';
 import { TrustedProxies } from '../../../plugins/protection/proxies.ts';
 
 interface Seen {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { Accounts } from '#plugins/accounts';
-import { Data, sql } from '#core';
-import { startApp, type Client, type TestApp } from '#test';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { Data, sql } from 'parley-forum';
+import { startApp, type Client, type TestApp } from 'parley-forum/testing';
 
 const PASSWORD = 'Plain-Sailing-42';
 const PAGE = { accept: 'text/html' };

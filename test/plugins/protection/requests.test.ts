@@ -3,7 +3,7 @@ import { stat } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startApp, type TestApp } from '#test';
+import { startApp, type TestApp } from 'parley-forum/testing';
 
 let forum: TestApp;
 beforeAll(async () => void (forum = await startApp()));

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { definePlugin } from '#core';
-import { Access } from '#plugins/access';
-import { react, reactionAdded } from '#plugins/reactions';
-import { leastOf, type Client } from '#test';
+import { definePlugin } from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
+import { react, reactionAdded } from 'parley-forum/plugins/reactions';
+import { leastOf, type Client } from 'parley-forum/testing';
 import { expectStatus, install, useForum, type Happening } from '../discussions/forum.ts';
 
 const forum = useForum();

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Data, Settings, sql } from '#core';
-import { Accounts, type Account } from '#plugins/accounts';
-import { startApp, type Answer, type Client, type TestApp } from '#test';
+import { Data, Settings, sql } from 'parley-forum';
+import { Accounts, type Account } from 'parley-forum/plugins/accounts';
+import { startApp, type Answer, type Client, type TestApp } from 'parley-forum/testing';
 import { settled } from '../audit/settled.ts';
 import { asJson, linkIn, mailCount, NEW_PASSWORD, nextMail, PASSWORD } from './forum.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Settings } from '#core';
-import { Accounts } from '#plugins/accounts';
-import { startApp, type Answer, type Client, type TestApp } from '#test';
+import { Settings } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { startApp, type Answer, type Client, type TestApp } from 'parley-forum/testing';
 import { asJson, linkIn, mailCount, NEW_PASSWORD, nextMail, PASSWORD } from './forum.ts';
 
 let forum: TestApp;

@@ -1,5 +1,5 @@
 import { vi } from 'vitest';
-import type { TestApp } from '#test';
+import type { TestApp } from 'parley-forum/testing';
 import { mailsOf, type SentMail } from '../mail/forum.ts';
 
 export const PASSWORD = 'Quiet-harbour-42';

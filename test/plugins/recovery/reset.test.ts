@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Data, sql } from '#core';
-import { Accounts, type Account } from '#plugins/accounts';
-import type { AuditRecord } from '#plugins/audit';
-import { startApp, type Answer, type Client, type TestApp } from '#test';
+import { Data, sql } from 'parley-forum';
+import { Accounts, type Account } from 'parley-forum/plugins/accounts';
+import type { AuditRecord } from 'parley-forum/plugins/audit';
+import { startApp, type Answer, type Client, type TestApp } from 'parley-forum/testing';
 import { settled } from '../audit/settled.ts';
 import { asJson, linkIn, mailCount, NEW_PASSWORD, nextMail, PASSWORD } from './forum.ts';
 

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
-import { sql } from '#core';
-import { startApp } from '#test';
+import { sql } from 'parley-forum';
+import { startApp } from 'parley-forum/testing';
 import { loadMigrations } from '../../../core/cli/loader.ts';
 
 it('leaves nothing behind when it is uninstalled, and comes back', async () => {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { Data, sql } from '#core';
-import { Accounts } from '#plugins/accounts';
+import { Data, sql } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
 import { useForum, type Name } from '../discussions/forum.ts';
 
 const forum = useForum({ 'reports.rate_limit': 1_000 });

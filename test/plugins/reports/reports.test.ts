@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { definePlugin } from '#core';
-import { Access } from '#plugins/access';
-import { Categories } from '#plugins/discussions';
-import { reportCreated, reportHandled } from '#plugins/reports';
-import { leastOf } from '#test';
+import { definePlugin } from 'parley-forum';
+import { Access } from 'parley-forum/plugins/access';
+import { Categories } from 'parley-forum/plugins/discussions';
+import { reportCreated, reportHandled } from 'parley-forum/plugins/reports';
+import { leastOf } from 'parley-forum/testing';
 import { install, useForum, type Name } from '../discussions/forum.ts';
 
 const forum = useForum();

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import { Accounts } from '#plugins/accounts';
-import { Categories } from '#plugins/discussions';
-import { Access } from '#plugins/access';
-import type { Client } from '#test';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { Categories } from 'parley-forum/plugins/discussions';
+import { Access } from 'parley-forum/plugins/access';
+import type { Client } from 'parley-forum/testing';
 import { useForum, type Name } from '../discussions/forum.ts';
 
 const forum = useForum({ 'reports.rate_limit': 1_000 });

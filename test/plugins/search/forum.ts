@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from 'vitest';
-import { sql } from '#core';
-import { Accounts } from '#plugins/accounts';
-import { startApp, type Answer, type Client, type TestApp } from '#test';
+import { sql } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { startApp, type Answer, type Client, type TestApp } from 'parley-forum/testing';
 
 const PASSWORD = 'Plain-Sailing-42';
 const GROUPS = { ada: 'member', bob: 'member', mia: 'moderator', root: 'admin' } as const;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { sql } from '#core';
-import { Categories, Importer } from '#plugins/discussions';
+import { sql } from 'parley-forum';
+import { Categories, Importer } from 'parley-forum/plugins/discussions';
 import { expectStatus, useForum } from './forum.ts';
 
 const forum = useForum();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { sql } from '#core';
+import { sql } from 'parley-forum';
 import { expectStatus, useForum } from './forum.ts';
 
 const forum = useForum({ 'search.rate_limit': 15 });

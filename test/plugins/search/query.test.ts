@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { InvalidInput } from '#core';
+import { InvalidInput } from 'parley-forum';
 import { readQuery } from '../../../plugins/search/query.ts';
 
 describe('a query', () => {

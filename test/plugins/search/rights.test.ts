@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { Access } from '#plugins/access';
-import { Categories, Discussions } from '#plugins/discussions';
-import { leastOf } from '#test';
+import { Access } from 'parley-forum/plugins/access';
+import { Categories, Discussions } from 'parley-forum/plugins/discussions';
+import { leastOf } from 'parley-forum/testing';
 import { expectStatus, useForum } from './forum.ts';
 
 const forum = useForum();

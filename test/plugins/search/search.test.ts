@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { Accounts } from '#plugins/accounts';
-import { Access } from '#plugins/access';
-import { Categories, Importer } from '#plugins/discussions';
-import { Search } from '#plugins/search';
-import { leastOf } from '#test';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import { Access } from 'parley-forum/plugins/access';
+import { Categories, Importer } from 'parley-forum/plugins/discussions';
+import { Search } from 'parley-forum/plugins/search';
+import { leastOf } from 'parley-forum/testing';
 import { expectStatus, useForum } from './forum.ts';
 
 const forum = useForum();

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ConfigurationError } from '#core';
+import { ConfigurationError } from 'parley-forum';
 import { createHmacSha256 } from '../../../plugins/secrets/hmac.ts';
 import { createKeyring } from '../../../plugins/secrets/keyring.ts';
 import { loadKeyring } from '../../../plugins/secrets/root-key.ts';

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { Categories } from '#plugins/discussions';
+import { Categories } from 'parley-forum/plugins/discussions';
 import { expectStatus, useForum } from '../discussions/forum.ts';
 
 const BASE = 'http://forum.test';

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { Settings } from '#core';
-import { Subscriptions } from '#plugins/subscriptions';
-import type { Client } from '#test';
+import { Settings } from 'parley-forum';
+import { Subscriptions } from 'parley-forum/plugins/subscriptions';
+import type { Client } from 'parley-forum/testing';
 import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
 
 const forum = useForum();

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { Access } from '#plugins/access';
-import { Categories } from '#plugins/discussions';
-import { createTags } from '#plugins/tags';
-import type { Client } from '#test';
+import { Access } from 'parley-forum/plugins/access';
+import { Categories } from 'parley-forum/plugins/discussions';
+import { createTags } from 'parley-forum/plugins/tags';
+import type { Client } from 'parley-forum/testing';
 import { expectStatus, useForum } from '../discussions/forum.ts';
 
 const forum = useForum();

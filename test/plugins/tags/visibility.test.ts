@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { Access } from '#plugins/access';
-import { createTags } from '#plugins/tags';
-import type { Client } from '#test';
+import { Access } from 'parley-forum/plugins/access';
+import { createTags } from 'parley-forum/plugins/tags';
+import type { Client } from 'parley-forum/testing';
 import { expectStatus, useForum } from '../discussions/forum.ts';
 
 const forum = useForum();

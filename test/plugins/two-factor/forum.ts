@@ -1,7 +1,7 @@
 import { Secret, TOTP } from 'otpauth';
 import { afterAll, beforeAll } from 'vitest';
-import { Accounts, type Account } from '#plugins/accounts';
-import { startApp, type Answer, type Client, type TestApp } from '#test';
+import { Accounts, type Account } from 'parley-forum/plugins/accounts';
+import { startApp, type Answer, type Client, type TestApp } from 'parley-forum/testing';
 
 export const PASSWORD = 'Quiet-harbour-42';
 export const PAGE = '/settings/security/two-factor';

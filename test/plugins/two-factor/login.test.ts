@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Answer } from '#test';
+import type { Answer } from 'parley-forum/testing';
 import { linkIn, mailCount, nextMail } from '../recovery/forum.ts';
 import { asJson, give, hasSession, PAGE, PASSWORD, STEP, useMembers } from './forum.ts';
 

@@ -1,11 +1,11 @@
 import { Secret } from 'otpauth';
 import { describe, expect, it } from 'vitest';
-import { Data, sql } from '#core';
-import { Accounts } from '#plugins/accounts';
-import type { AuditRecord } from '#plugins/audit';
-import { RootKey } from '#plugins/secrets';
-import { TwoFactor } from '#plugins/two-factor';
-import { startApp } from '#test';
+import { Data, sql } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import type { AuditRecord } from 'parley-forum/plugins/audit';
+import { RootKey } from 'parley-forum/plugins/secrets';
+import { TwoFactor } from 'parley-forum/plugins/two-factor';
+import { startApp } from 'parley-forum/testing';
 import { commands } from '../../../plugins/two-factor/commands.ts';
 import { settled } from '../audit/settled.ts';
 import { nextMail } from '../recovery/forum.ts';

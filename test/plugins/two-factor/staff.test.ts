@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Settings } from '#core';
+import { Settings } from 'parley-forum';
 import { asJson, PAGE, useMembers } from './forum.ts';
 
 const members = useMembers();

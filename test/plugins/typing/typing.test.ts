@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Answer, Client } from '#test';
+import type { Answer, Client } from 'parley-forum/testing';
 import { onServer } from '../../kit/database.ts';
 import { useForum } from '../discussions/forum.ts';
 

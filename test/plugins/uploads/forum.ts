@@ -1,5 +1,5 @@
 import sharp from 'sharp';
-import type { Answer, Client } from '#test';
+import type { Answer, Client } from 'parley-forum/testing';
 
 /** A picture of one colour; `metadata` is what cameras write into it. */
 export const picture = (

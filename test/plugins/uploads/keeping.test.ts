@@ -1,8 +1,8 @@
 import { mkdir, readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
-import { Data, Jobs, sql } from '#core';
-import { Accounts } from '#plugins/accounts';
+import { Data, Jobs, sql } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
 import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
 import { picture, send } from './forum.ts';
 

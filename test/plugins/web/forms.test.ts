@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Type } from '#core';
+import { Type } from 'parley-forum';
 import { parseForm } from '../../../plugins/protection/form.ts';
 import { formModel } from '../../../plugins/web/forms.ts';
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Cache, definePermission, definePlugin, HttpError, Type } from '#core';
+import { Cache, definePermission, definePlugin, HttpError, Type } from 'parley-forum';
 import {
   defineSlot,
   fill,
@@ -19,7 +19,7 @@ import {
   type PageHead,
   type Retry,
   type View,
-} from '#plugins/web';
+} from 'parley-forum/plugins/web';
 import sample from './gallery/sample.json' with { type: 'json' };
 
 const restricted = definePermission('gallery.enter', { label: 'enter the closed room', default: 'member' });

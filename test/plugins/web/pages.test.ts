@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Client } from '#test';
+import type { Client } from 'parley-forum/testing';
 import { member, startGallery, type Gallery } from './start.ts';
 
 let app: Gallery;

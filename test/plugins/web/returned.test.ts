@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { Routes, type RouteInfo } from '#core';
-import { Accounts } from '#plugins/accounts';
+import { Routes, type RouteInfo } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
 import { useForum, type Name } from '../discussions/forum.ts';
 
 const forum = useForum();

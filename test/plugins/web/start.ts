@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import { startApp, type TestApp, type TestAppOptions } from '#test';
+import { startApp, type TestApp, type TestAppOptions } from 'parley-forum/testing';
 import cache from '../../../plugins/cache/plugin.ts';
 import limits from '../../../plugins/limits/plugin.ts';
 import protection from '../../../plugins/protection/plugin.ts';

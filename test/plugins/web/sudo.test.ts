@@ -1,8 +1,8 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { definePlugin, definePermission, Routes, sql, Type, type RouteInfo } from '#core';
-import { pages, negotiated, redirect } from '#plugins/web';
+import { definePlugin, definePermission, Routes, sql, Type, type RouteInfo } from 'parley-forum';
+import { pages, negotiated, redirect } from 'parley-forum/plugins/web';
 import { expectStatus, install, useForum, type Name } from '../discussions/forum.ts';
-import type { Client } from '#test';
+import type { Client } from 'parley-forum/testing';
 
 const PASSWORD = 'Plain-Sailing-42';
 const forum = useForum({ 'login.rate_limit': 100_000, 'login.account_rate_limit': 100_000 });

@@ -3,7 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { SafeHtml } from '#plugins/web';
+import { SafeHtml } from 'parley-forum/plugins/web';
 import { createHelpers, type Scope } from '../../../plugins/web/helpers.ts';
 import { Locales } from '../../../plugins/web/locales.ts';
 import { Templates } from '../../../plugins/web/templates.ts';

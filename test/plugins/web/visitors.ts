@@ -1,7 +1,7 @@
 import { createHmac, createSecretKey } from 'node:crypto';
-import { Authorizer, definePlugin, type Request } from '#core';
-import { Access, type Group, type Level, type Viewer } from '#plugins/access';
-import { Accounts, Csrf, Sessions } from '#plugins/accounts';
+import { Authorizer, definePlugin, type Request } from 'parley-forum';
+import { Access, type Group, type Level, type Viewer } from 'parley-forum/plugins/access';
+import { Accounts, Csrf, Sessions } from 'parley-forum/plugins/accounts';
 
 const group = (level: Level): Group => ({ id: level, name: level, level, builtIn: true });
 const guest: Viewer = { id: undefined, username: undefined, group: group('guest') };

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { createClient } from '#test';
+import { createClient } from 'parley-forum/testing';
 import { parley, startServer, type ServerProcess } from '../../core/fixtures/server-process.ts';
 import { makeTestPlace, type TestPlace } from '../../kit/database.ts';
 import { JSON_ONLY } from './forum.ts';

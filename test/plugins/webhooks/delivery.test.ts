@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Accounts } from '#plugins/accounts';
+import { Accounts } from 'parley-forum/plugins/accounts';
 import { settled, until, useWebhooks } from './forum.ts';
 import { verify, type Receiver } from './receiver.ts';
 

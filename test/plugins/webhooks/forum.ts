@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, vi } from 'vitest';
-import { sql } from '#core';
-import { Accounts } from '#plugins/accounts';
-import type { DeliveryRecord, WebhookRecord } from '#plugins/webhooks';
-import { startApp, type Client, type TestApp } from '#test';
+import { sql } from 'parley-forum';
+import { Accounts } from 'parley-forum/plugins/accounts';
+import type { DeliveryRecord, WebhookRecord } from 'parley-forum/plugins/webhooks';
+import { startApp, type Client, type TestApp } from 'parley-forum/testing';
 import { expectStatus } from '../discussions/forum.ts';
 import { startReceiver, type Receiver } from './receiver.ts';
 

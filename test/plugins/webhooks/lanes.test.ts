@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { sql } from '#core';
+import { sql } from 'parley-forum';
 import { settled, until, useWebhooks } from './forum.ts';
 import type { Receiver } from './receiver.ts';
 

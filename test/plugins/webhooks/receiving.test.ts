@@ -2,9 +2,9 @@ import { createHmac, randomBytes } from 'node:crypto';
 import { sign, verify } from '@octokit/webhooks-methods';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { definePlugin } from '#core';
-import { webhookReceived, type ReceivedWebhook } from '#plugins/webhooks';
-import { startApp, type TestApp } from '#test';
+import { definePlugin } from 'parley-forum';
+import { webhookReceived, type ReceivedWebhook } from 'parley-forum/plugins/webhooks';
+import { startApp, type TestApp } from 'parley-forum/testing';
 import { signedHeaders } from '../../../plugins/webhooks/signing.ts';
 import { install } from '../discussions/forum.ts';
 
