@@ -29,6 +29,11 @@ export interface Scope {
    * plugin lets go of what it works with.
    */
   readonly offers: DisposableStack;
+  /**
+   * What the plugin's setup adds to lists of others. It is seen there from when the plugin has started, because what
+   * belongs to it, such as its views, is there only then. Undefined from then on.
+   */
+  additions: Array<() => void> | undefined;
   readonly abort: AbortController;
   readonly mount: Mount;
 }
@@ -36,10 +41,11 @@ export interface Scope {
 /** The handle is the only way to register anything, so whatever a plugin registers is undone with its scope. */
 export function createHandle(
   plugin: Plugin,
-  { undo, offers, abort, mount }: Scope,
+  scope: Scope,
   { log, hooks, extensions, settings, jobs, supervisor }: Parts,
 ): PluginHandle {
   const { id } = plugin;
+  const { undo, offers, abort, mount } = scope;
   const points = new Set(plugin.extensionPoints?.map((point) => point.id));
   const listen = (
     hook: Hook,
@@ -89,7 +95,9 @@ export function createHandle(
       }),
     extend: (point, value, order) => {
       running();
-      offers.defer(extensions.add(id, point, value, order));
+      const add = (): void => offers.defer(extensions.add(id, point, value, order));
+      if (scope.additions) scope.additions.push(add);
+      else add();
     },
     extensions: (point) => {
       if (!points.has(point.id))

@@ -138,6 +138,7 @@ export class Kernel {
     const scope: Scope = {
       undo: new AsyncDisposableStack(),
       offers: new DisposableStack(),
+      additions: [],
       abort: new AbortController(),
       mount,
     };
@@ -153,6 +154,9 @@ export class Kernel {
       this.#publish(plugin, (returned ?? {}) as Record<string, unknown>, scope.undo);
       routes.publish(mount, replaced);
       this.#running.set(id, scope);
+      const { additions } = scope;
+      scope.additions = undefined;
+      for (const add of additions ?? []) add();
       this.#failures.delete(id);
     } catch (error) {
       if (replaced) routes.withdraw(replaced);

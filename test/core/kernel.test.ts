@@ -336,6 +336,34 @@ describe('stopping', () => {
     expect(await rows()).toEqual([{ id: 1 }]);
   });
 
+  test('what a starting plugin adds to a list is there from when it has started, with all that belongs to it', async () => {
+    const point = defineExtensionPoint<string>('menu.dishes');
+    const gate = Promise.withResolvers<void>();
+    let served: () => readonly string[] = () => [];
+    const menu = definePlugin({
+      id: 'menu',
+      extensionPoints: [point],
+      setup: (_services, plugin) => void (served = () => plugin.extensions(point).map(({ value }) => value)),
+    });
+    const cook = definePlugin({
+      id: 'cook',
+      async setup(_services, plugin) {
+        plugin.extend(point, 'soup');
+        await gate.promise;
+      },
+    });
+    for (const plugin of [menu, cook]) kernel().install(plugin);
+    await kernel().enable('menu');
+    const starting = kernel().enable('cook');
+    await kernel()
+      .service(Data)!
+      .one(sql`select 1`);
+    expect(served()).toEqual([]);
+    gate.resolve();
+    await starting;
+    expect(served()).toEqual(['soup']);
+  });
+
   test('whoever listens hears of plugins that come and go', async () => {
     const heard: string[] = [];
     kernel().install(
