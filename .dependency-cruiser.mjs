@@ -5,22 +5,22 @@
 
 /** Each wrapped library and the only files that know it, below core/ where nothing else is said. */
 const WRAPPED = {
-  tsyringe: ['container'],
-  'reflect-metadata': ['container'],
+  tsyringe: ['plugins/container'],
+  'reflect-metadata': ['plugins/container'],
   emittery: ['hooks'],
   'ajv|ajv-formats': ['schema'],
-  'express|@types/express': ['routes', 'cli/application'],
-  'find-my-way': ['paths'],
-  'lru-cache': ['plugins/cache/tagged-cache'],
-  '@mikro-orm/[^/]+|kysely': ['data', 'cli/database/[a-z]+'],
-  '@electric-sql/pglite': ['cli/database/embedded'],
-  'pg|@types/pg': ['cli/database/postgres'],
-  ioredis: ['cache', 'plugins/cache/redis'],
-  'pino|pino-pretty': ['cli/logger'],
+  'express|@types/express': ['http/routes', 'host/express-app'],
+  'find-my-way': ['http/path-matcher'],
+  'lru-cache': ['../plugins/cache/tagged-cache'],
+  '@mikro-orm/[^/]+|kysely': ['data/database', 'host/databases/[a-z-]+'],
+  '@electric-sql/pglite': ['host/databases/embedded'],
+  'pg|@types/pg': ['host/databases/postgres'],
+  ioredis: ['cache', '../plugins/cache/redis'],
+  'pino|pino-pretty': ['host/logger'],
 };
 
 const wrapped = Object.entries(WRAPPED)
-  .map(([library, names]) => [library, names.map((name) => (name.startsWith('plugins/') ? name : `core/${name}`))])
+  .map(([library, names]) => [library, names.map((name) => (name.startsWith('../') ? name.slice(3) : `core/${name}`))])
   .map(([library, files]) => ({
     name: `one-file-knows-${library.replace(/^@?([a-z-]+).*/, '$1')}`,
     comment: `Only ${files.join('.ts, ')}.ts may import this library; use what parley-forum offers of it.`,

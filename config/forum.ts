@@ -1,4 +1,4 @@
-import type { AppConfiguration } from '../core/cli/loader.ts';
+import type { AppConfiguration } from '../core/host/loader.ts';
 
 /** What this forum is made of. The database wins over `settings` once a value has been stored there. */
 const forum: AppConfiguration = {

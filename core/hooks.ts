@@ -2,7 +2,7 @@ import Emittery from 'emittery';
 import type { TSchema } from 'typebox';
 import { chainOf, HttpError, PluginError } from './errors.ts';
 import { createRef, defineToken, type Awaitable, type Ref } from './ref.ts';
-import type { Supervisor, Task } from './supervise.ts';
+import type { Supervisor, Task } from './plugins/supervisor.ts';
 
 /**
  * Something happened. Listeners run in parallel after the commit, and only those that ask for it are waited for; what

@@ -6,7 +6,7 @@ export {
   type JobDelivery,
   type Plugin,
   type PluginHandle,
-} from './plugin.ts';
+} from './plugins/definition.ts';
 export {
   defineToken,
   defineExtensionPoint,
@@ -28,7 +28,7 @@ export {
   type Query,
 } from './hooks.ts';
 export { commandLine, defineCommand, operated, secretOption, type Command, type Console } from './cli/command.ts';
-export { Setup, type Beginning, type DatabaseReport, type Place, type Site } from './cli/setup.ts';
+export { Setup, type Beginning, type DatabaseReport, type Place, type Site } from './host/setup.ts';
 export type { Extension } from './extensions.ts';
 export {
   Authorizer,
@@ -44,7 +44,7 @@ export {
   type RouteInfo,
   type Surface,
   type SurfaceBehaviour,
-} from './routes.ts';
+} from './http/routes.ts';
 export { check, parse, Type, type Checked, type Static, type TObject, type TSchema } from './schema.ts';
 export {
   chainOf,
@@ -66,14 +66,14 @@ export {
   type EntityManager,
   type MigrationClass,
   type RawBuilder,
-} from './data.ts';
+} from './data/database.ts';
 export { Cache, type KeepOptions, type Redis } from './cache.ts';
-export { Fleet } from './fleet.ts';
+export { Fleet } from './cluster.ts';
 export { Settings, type SettingInfo } from './settings.ts';
-export { Plugins, type PluginInfo } from './plugins.ts';
-export { pluginChanged } from './kernel.ts';
+export { Plugins, type PluginInfo } from './plugins/desired-state.ts';
+export { pluginChanged } from './plugins/kernel.ts';
 export { sealedStores, Secrets, type SealedStore } from './secrets.ts';
-export { Http } from './http.ts';
-export { Jobs } from './jobs.ts';
+export { Http } from './http/http.ts';
+export { Jobs } from './jobs/queue.ts';
 export { Clock, Environment } from './environment.ts';
 export type { Logger } from './logger.ts';

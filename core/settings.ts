@@ -1,6 +1,6 @@
-import { sql, type Data } from './data.ts';
+import { sql, type Data } from './data/database.ts';
 import { InvalidInput, PluginError, type FieldProblem } from './errors.ts';
-import type { Fleet } from './fleet.ts';
+import type { Fleet } from './cluster.ts';
 import { defineToken, type Awaitable } from './ref.ts';
 import { check, type Static, type TObject, type TSchema } from './schema.ts';
 import type { Secrets } from './secrets.ts';

@@ -1,5 +1,5 @@
 import type { Command } from './command.ts';
-import type { Plugin } from '../plugin.ts';
+import type { Plugin } from '../plugins/definition.ts';
 import { doctor } from './commands/doctor.ts';
 import { migrate } from './commands/migrate.ts';
 import { pluginCommands } from './commands/plugin.ts';

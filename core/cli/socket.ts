@@ -3,10 +3,10 @@ import { chmodSync, lstatSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { App } from './app.ts';
+import type { App } from '../host/app.ts';
 import type { Console } from './command.ts';
 import { ConfigurationError, messageOf } from '../errors.ts';
-import { runCommand } from './run.ts';
+import { runCommand } from './run-command.ts';
 
 /** What a caller asks for: one line of JSON. */
 export interface Request {

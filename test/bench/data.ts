@@ -1,5 +1,5 @@
-import type { App } from '../../core/cli/app.ts';
-import { runCommand } from '../../core/cli/run.ts';
+import type { App } from '../../core/host/app.ts';
+import { runCommand } from '../../core/cli/run-command.ts';
 import { sql } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Categories, Importer } from 'parley-forum/plugins/discussions';

@@ -1,7 +1,7 @@
 import { defineAction, definePlugin, defineToken, Migration, sql, Data } from 'parley-forum';
-import { createApp } from '../../core/cli/app.ts';
-import { readOptions } from '../../core/cli/serve.ts';
-import { createLogger } from '../../core/cli/logger.ts';
+import { createApp } from '../../core/host/app.ts';
+import { readOptions } from '../../core/host/serve.ts';
+import { createLogger } from '../../core/host/logger.ts';
 import type { DurableFigures } from './durable.ts';
 import { median } from './median.ts';
 

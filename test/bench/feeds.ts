@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { Agent, get } from 'node:http';
-import type { App } from '../../core/cli/app.ts';
+import type { App } from '../../core/host/app.ts';
 import { sql } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Discussions, tags } from 'parley-forum/plugins/discussions';

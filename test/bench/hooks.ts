@@ -1,6 +1,6 @@
 import { defineAction, defineFilter, HookBus } from '../../core/hooks.ts';
-import { createLogger } from '../../core/cli/logger.ts';
-import { Supervisor } from '../../core/supervise.ts';
+import { createLogger } from '../../core/host/logger.ts';
+import { Supervisor } from '../../core/plugins/supervisor.ts';
 import type { Result } from './report.ts';
 
 const CALLS = 2_000;

@@ -1,4 +1,4 @@
-import type { App } from '../../core/cli/app.ts';
+import type { App } from '../../core/host/app.ts';
 import { sql } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Discussions } from 'parley-forum/plugins/discussions';

@@ -17,7 +17,7 @@ import {
 } from 'parley-forum';
 import { startApp, type TestApp } from 'parley-forum/testing';
 import { terminalConsole } from '../../core/cli/console.ts';
-import { runCommand } from '../../core/cli/run.ts';
+import { runCommand } from '../../core/cli/run-command.ts';
 import { delegate, serveCommands } from '../../core/cli/socket.ts';
 import { createKeyring } from '../../plugins/secrets/keyring.ts';
 import secrets from '../../plugins/secrets/plugin.ts';

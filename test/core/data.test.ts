@@ -1,9 +1,16 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openDatabase } from '../../core/cli/database/open.ts';
-import { defineEntity, Migration, p, sql, UniqueConstraintViolationException, type Database } from '../../core/data.ts';
+import { openDatabase } from '../../core/host/databases/open.ts';
+import {
+  defineEntity,
+  Migration,
+  p,
+  sql,
+  UniqueConstraintViolationException,
+  type Database,
+} from '../../core/data/database.ts';
 import { defineAction, HookBus, type Batch } from '../../core/hooks.ts';
-import { Supervisor } from '../../core/supervise.ts';
+import { Supervisor } from '../../core/plugins/supervisor.ts';
 import { presentable } from 'parley-forum/plugins/protection';
 import { onServer, openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts';
 

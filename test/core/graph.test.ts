@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { definePlugin, defineToken, type Plugin } from 'parley-forum';
-import { Graph } from '../../core/graph.ts';
+import { Graph } from '../../core/plugins/graph.ts';
 
 const Paper = defineToken<number>('Paper');
 const Ink = defineToken<number>('Ink');

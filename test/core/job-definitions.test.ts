@@ -1,11 +1,11 @@
 import { once } from 'node:events';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { sql, type Database } from '../../core/data.ts';
+import { sql, type Database } from '../../core/data/database.ts';
 import type { Delivery } from '../../core/hooks.ts';
-import { JobQueue } from '../../core/jobs.ts';
-import type { JobDelivery } from '../../core/plugin.ts';
+import { JobQueue } from '../../core/jobs/queue.ts';
+import type { JobDelivery } from '../../core/plugins/definition.ts';
 import { Type } from '../../core/schema.ts';
-import { Supervisor } from '../../core/supervise.ts';
+import { Supervisor } from '../../core/plugins/supervisor.ts';
 import { openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts';
 
 const PATIENT = { timeout: 15_000, interval: 5 };

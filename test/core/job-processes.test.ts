@@ -2,12 +2,12 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
-import { openDatabase } from '../../core/cli/database/open.ts';
-import { sql } from '../../core/data.ts';
-import { createFleet } from '../../core/fleet.ts';
+import { openDatabase } from '../../core/host/databases/open.ts';
+import { sql } from '../../core/data/database.ts';
+import { createFleet } from '../../core/cluster.ts';
 import type { Delivery } from '../../core/hooks.ts';
-import { JobQueue } from '../../core/jobs.ts';
-import { Supervisor } from '../../core/supervise.ts';
+import { JobQueue } from '../../core/jobs/queue.ts';
+import { Supervisor } from '../../core/plugins/supervisor.ts';
 import { makeTestPlace, migrateKernel, onServer, testLog } from '../kit/database.ts';
 
 const supervisor = new Supervisor(testLog);

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { sql, type Database } from '../../core/data.ts';
+import { sql, type Database } from '../../core/data/database.ts';
 import { defineAction, HookBus, type Delivery, type Durability } from '../../core/hooks.ts';
-import { JobQueue } from '../../core/jobs.ts';
+import { JobQueue } from '../../core/jobs/queue.ts';
 import { Type } from '../../core/schema.ts';
-import { Supervisor } from '../../core/supervise.ts';
-import type { WorkerParts } from '../../core/worker.ts';
+import { Supervisor } from '../../core/plugins/supervisor.ts';
+import type { WorkerParts } from '../../core/jobs/worker.ts';
 import { onServer, openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts';
 
 let test: TestDatabase;

@@ -15,7 +15,7 @@ import {
   sql,
 } from 'parley-forum';
 import { startApp, type TestApp } from 'parley-forum/testing';
-import { handleException, logStray } from '../../core/cli/stray.ts';
+import { handleException, logStray } from '../../core/host/unhandled-errors.ts';
 import { plain, plainPlugin, Source } from './fixtures/plain.ts';
 
 let running: TestApp;

@@ -7,7 +7,7 @@ const run = promisify(execFile);
 
 /** The line that a process of its own writes of what `expression` gives. */
 async function line(expression: string): Promise<Record<string, any>> {
-  const logger = resolve(import.meta.dirname, '../../core/cli/logger.ts');
+  const logger = resolve(import.meta.dirname, '../../core/host/logger.ts');
   const program = `import { createLogger } from ${JSON.stringify(logger)}; createLogger({ terminal: false }).error(${expression}, 'it failed');`;
   const { stdout } = await run(process.execPath, ['--input-type=module', '-e', program]);
   return JSON.parse(stdout) as Record<string, any>;

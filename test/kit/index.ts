@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
 import configuration from '../../config/forum.ts';
-import { createApp, type App } from '../../core/cli/app.ts';
+import { createApp, type App } from '../../core/host/app.ts';
 import { counters, differences } from '../../core/counters.ts';
 import type { Clock, Environment } from '../../core/environment.ts';
-import type { AppConfiguration } from '../../core/cli/loader.ts';
+import type { AppConfiguration } from '../../core/host/loader.ts';
 import type { Logger } from '../../core/logger.ts';
-import type { Plugin } from '../../core/plugin.ts';
+import type { Plugin } from '../../core/plugins/definition.ts';
 import { keepAssets, lendAssets } from './assets.ts';
 import { createClient, type Client } from './client.ts';
 import { makeTestPlace, onServer } from './database.ts';

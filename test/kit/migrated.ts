@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import configuration from '../../config/forum.ts';
-import { loadPlugins } from '../../core/cli/loader.ts';
+import { loadPlugins } from '../../core/host/loader.ts';
 import { migrateKernel } from './database.ts';
 import { testLog, type Template } from './template.ts';
 

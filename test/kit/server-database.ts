@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pg from 'pg';
-import { openDatabase } from '../../core/cli/database/open.ts';
+import { openDatabase } from '../../core/host/databases/open.ts';
 import { testLog, type Template } from './template.ts';
 
 export interface ServerDatabase {

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { subscribe } from 'node:diagnostics_channel';
-import type { App } from '../../core/cli/app.ts';
+import type { App } from '../../core/host/app.ts';
 
 interface Tally {
   count: number;

@@ -3,9 +3,9 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openDatabase } from '../../core/cli/database/open.ts';
-import { createLogger } from '../../core/cli/logger.ts';
-import type { Database } from '../../core/data.ts';
+import { openDatabase } from '../../core/host/databases/open.ts';
+import { createLogger } from '../../core/host/logger.ts';
+import type { Database } from '../../core/data/database.ts';
 import type { Logger } from '../../core/logger.ts';
 
 /** Silent unless TEST_LOG names a level. */

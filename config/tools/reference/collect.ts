@@ -1,14 +1,14 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createApp, type App } from '../../../core/cli/app.ts';
+import { createApp, type App } from '../../../core/host/app.ts';
 import { catalogue } from '../../../core/cli/catalogue.ts';
 import type { Command } from '../../../core/cli/command.ts';
 import type { Hook } from '../../../core/hooks.ts';
-import { createLogger } from '../../../core/cli/logger.ts';
-import type { Plugin } from '../../../core/plugin.ts';
+import { createLogger } from '../../../core/host/logger.ts';
+import type { Plugin } from '../../../core/plugins/definition.ts';
 import type { ExtensionPoint } from '../../../core/ref.ts';
-import type { RouteInfo } from '../../../core/routes.ts';
+import type { RouteInfo } from '../../../core/http/routes.ts';
 import type { SettingInfo } from '../../../core/settings.ts';
 import { readEnvironment } from '../../environment.ts';
 import configuration from '../../forum.ts';

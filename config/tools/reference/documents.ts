@@ -1,6 +1,6 @@
 import { commandHelp } from '../../../core/cli/help.ts';
 import type { ExtensionPoint, Tokens } from '../../../core/ref.ts';
-import type { Permission, RouteInfo } from '../../../core/routes.ts';
+import type { Permission, RouteInfo } from '../../../core/http/routes.ts';
 import { compare, type Collected } from './collect.ts';
 import type { Description } from './described.ts';
 import { code, codes, table } from './markdown.ts';

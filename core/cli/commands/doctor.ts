@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { App, AppOptions } from '../app.ts';
+import type { App, AppOptions } from '../../host/app.ts';
 import { Cache } from '../../cache.ts';
 import { defineCommand, type Console } from '../command.ts';
 import { counters } from '../../counters.ts';
-import { sql } from '../../data.ts';
+import { sql } from '../../data/database.ts';
 import type { Environment } from '../../environment.ts';
 import { chainOf, ConfigurationError, messageOf } from '../../errors.ts';
 import { Type } from '../../schema.ts';

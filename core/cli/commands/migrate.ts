@@ -1,7 +1,7 @@
 import { defineCommand } from '../command.ts';
 import { ConfigurationError } from '../../errors.ts';
 import { Type } from '../../schema.ts';
-import { sql } from '../../data.ts';
+import { sql } from '../../data/database.ts';
 import { Program } from '../program.ts';
 
 /** Starting migrates whatever is switched on; this also reaches what failed then, and says what is in force. */

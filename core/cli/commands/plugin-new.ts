@@ -7,7 +7,7 @@ import { defineCommand, type Console } from '../command.ts';
 import { ConfigurationError } from '../../errors.ts';
 import { Type } from '../../schema.ts';
 import { RUN } from '../help.ts';
-import { ROOT } from '../root.ts';
+import { ROOT } from '../../host/root.ts';
 
 /** A real plugin about polls. Its files end in `.txt` so that no tool takes them for code of this program. */
 const TEMPLATE = join(import.meta.dirname, '../template');

@@ -1,6 +1,6 @@
-import type { App } from '../app.ts';
+import type { App } from '../../host/app.ts';
 import { defineCommand, operated, type Command } from '../command.ts';
-import { Plugins, type PluginInfo } from '../../plugins.ts';
+import { Plugins, type PluginInfo } from '../../plugins/desired-state.ts';
 import { Type } from '../../schema.ts';
 import { Program } from '../program.ts';
 import { pluginNew } from './plugin-new.ts';

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import configuration from '../../../config/forum.ts';
-import { createLogger } from '../../../core/cli/logger.ts';
-import { loadPlugins } from '../../../core/cli/loader.ts';
+import { createLogger } from '../../../core/host/logger.ts';
+import { loadPlugins } from '../../../core/host/loader.ts';
 import type { Plugin } from 'parley-forum';
 import { startApp, type TestApp, type TestAppOptions } from 'parley-forum/testing';
 

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { sql } from 'parley-forum';
-import { loadMigrations } from '../../../core/cli/loader.ts';
+import { loadMigrations } from '../../../core/host/loader.ts';
 import { startForum } from './forum.ts';
 
 it.each(['accounts', 'access'])('%s leaves nothing behind when it is uninstalled, and comes back', async (plugin) => {

@@ -3,7 +3,7 @@ import type { Plugin } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Accounts, type Account } from 'parley-forum/plugins/accounts';
 import { startApp, type Client, type TestApp } from 'parley-forum/testing';
-import { loadPlugins } from '../../../core/cli/loader.ts';
+import { loadPlugins } from '../../../core/host/loader.ts';
 import { testLog } from '../../kit/database.ts';
 
 const PASSWORD = 'Correct-horse-7';

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { definePlugin, Plugins, Settings } from 'parley-forum';
 import type { Client } from 'parley-forum/testing';
-import { runCommand } from '../../../core/cli/run.ts';
+import { runCommand } from '../../../core/cli/run-command.ts';
 import { startPanel, type PanelForum } from './forum.ts';
 
 let forum: PanelForum;

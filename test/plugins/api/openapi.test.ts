@@ -4,7 +4,7 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { definePlugin, Plugins, Type } from 'parley-forum';
 import { api } from 'parley-forum/plugins/api';
-import { runCommand } from '../../../core/cli/run.ts';
+import { runCommand } from '../../../core/cli/run-command.ts';
 import { startApp } from 'parley-forum/testing';
 import { startApi, type ApiForum } from './probe.ts';
 

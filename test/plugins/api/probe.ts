@@ -3,7 +3,7 @@ import { definePermission, definePlugin, HttpError, Type, type Plugin } from 'pa
 import { Accounts, type Account } from 'parley-forum/plugins/accounts';
 import { api } from 'parley-forum/plugins/api';
 import { startApp, type Client, type TestApp } from 'parley-forum/testing';
-import { loadPlugins } from '../../../core/cli/loader.ts';
+import { loadPlugins } from '../../../core/host/loader.ts';
 import { testLog } from '../../kit/database.ts';
 
 export const PASSWORD = 'Correct-horse-7';

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sql, type Console } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { startApp, type Client, type TestApp } from 'parley-forum/testing';
-import { runCommand } from '../../../core/cli/run.ts';
+import { runCommand } from '../../../core/cli/run-command.ts';
 import { linkIn, nextMail } from '../recovery/forum.ts';
 import { Members } from '../two-factor/forum.ts';
 import { settled } from './settled.ts';

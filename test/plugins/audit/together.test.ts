@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sql, type Console } from 'parley-forum';
-import { runCommand } from '../../../core/cli/run.ts';
+import { runCommand } from '../../../core/cli/run-command.ts';
 import { useForum } from '../discussions/forum.ts';
 import { settled } from './settled.ts';
 

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createFleet } from '../../../core/fleet.ts';
+import { createFleet } from '../../../core/cluster.ts';
 import { TaggedCache } from '../../../plugins/cache/tagged-cache.ts';
 import { quiet } from './caches.ts';
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach } from 'vitest';
 import type { Fleet, Logger } from 'parley-forum';
-import { createFleet } from '../../../core/fleet.ts';
-import { createLogger } from '../../../core/cli/logger.ts';
+import { createFleet } from '../../../core/cluster.ts';
+import { createLogger } from '../../../core/host/logger.ts';
 import { openCache } from '../../../plugins/cache/open.ts';
 import type { TaggedCache } from '../../../plugins/cache/tagged-cache.ts';
 

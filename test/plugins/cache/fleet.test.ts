@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
 import { ConfigurationError, type Fleet, type Redis } from 'parley-forum';
-import { createFleet } from '../../../core/fleet.ts';
+import { createFleet } from '../../../core/cluster.ts';
 import { openCache } from '../../../plugins/cache/open.ts';
 import { Processes } from '../../../plugins/cache/processes.ts';
 import { quiet as log, redisUrl, useCaches } from './caches.ts';

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Console } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { startApp, type TestApp } from 'parley-forum/testing';
-import { runCommand } from '../../../core/cli/run.ts';
+import { runCommand } from '../../../core/cli/run-command.ts';
 import { readContent, type Content } from '../../../plugins/demo/content.ts';
 
 let site: TestApp;

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sql, type RawBuilder } from 'parley-forum';
-import { openDatabase } from '../../../core/cli/database/open.ts';
-import type { Database } from '../../../core/data.ts';
+import { openDatabase } from '../../../core/host/databases/open.ts';
+import type { Database } from '../../../core/data/database.ts';
 import { Categories, Importer } from 'parley-forum/plugins/discussions';
 import { onServer, testLog } from '../../kit/database.ts';
 import { expectStatus, useForum } from './forum.ts';

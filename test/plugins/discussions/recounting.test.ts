@@ -3,7 +3,7 @@ import { sql } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Categories } from 'parley-forum/plugins/discussions';
 import { miscounted } from 'parley-forum/testing';
-import { runCommand } from '../../../core/cli/run.ts';
+import { runCommand } from '../../../core/cli/run-command.ts';
 import { expectStatus, useForum } from './forum.ts';
 
 const forum = useForum();

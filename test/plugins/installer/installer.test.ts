@@ -3,7 +3,7 @@ import type { Console } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Installer } from 'parley-forum/plugins/installer';
 import { startApp, type TestApp } from 'parley-forum/testing';
-import { runCommand } from '../../../core/cli/run.ts';
+import { runCommand } from '../../../core/cli/run-command.ts';
 
 const PASSWORD = 'Slow-boat 7 to Oban';
 

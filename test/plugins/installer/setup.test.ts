@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import type { Answer } from 'parley-forum/testing';
-import { runCommand } from '../../../core/cli/run.ts';
+import { runCommand } from '../../../core/cli/run-command.ts';
 import { makeTestPlace } from '../../kit/database.ts';
 import { migrated } from '../../kit/migrated.ts';
 import { openSite, PASSWORD, ROOT, type Site } from './site.ts';

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import configuration from '../../../config/forum.ts';
 import { readEnvironment } from '../../../config/environment.ts';
-import type { AppOptions } from '../../../core/cli/app.ts';
-import { loadPlugins } from '../../../core/cli/loader.ts';
-import { Running } from '../../../core/cli/running.ts';
+import type { AppOptions } from '../../../core/host/app.ts';
+import { loadPlugins } from '../../../core/host/loader.ts';
+import { Running } from '../../../core/host/process.ts';
 import { definePlugin, type Plugin } from 'parley-forum';
 import { DemoContent, type Progress } from 'parley-forum/plugins/installer';
 import { createClient, type Client } from 'parley-forum/testing';

@@ -3,7 +3,7 @@ import { Data, sealedStores, Secrets, sql } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { letter, Mail } from 'parley-forum/plugins/mail';
 import { startApp, type TestApp } from 'parley-forum/testing';
-import { runCommand } from '../../../core/cli/run.ts';
+import { runCommand } from '../../../core/cli/run-command.ts';
 import { mailsOf, startMailServer, type MailServer } from './forum.ts';
 
 const PATIENCE = { timeout: 20_000, interval: 50 };

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { Data, definePlugin, sql } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { accountErased, Deletions, personalData } from 'parley-forum/plugins/privacy';
-import { loadMigrations } from '../../../core/cli/loader.ts';
+import { loadMigrations } from '../../../core/host/loader.ts';
 import { commands } from '../../../plugins/privacy/commands.ts';
 import { expectStatus, install, useForum, type Name } from '../discussions/forum.ts';
 import { exported, looked } from './forum.ts';

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { sql } from 'parley-forum';
 import { startApp } from 'parley-forum/testing';
-import { loadMigrations } from '../../../core/cli/loader.ts';
+import { loadMigrations } from '../../../core/host/loader.ts';
 import { Members } from './forum.ts';
 
 it('leaves nothing behind when it is uninstalled; then the password is enough', async () => {

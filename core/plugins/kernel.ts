@@ -1,13 +1,13 @@
 import { openContainer } from './container.ts';
-import type { Database } from './data.ts';
-import { chainOf, PluginError } from './errors.ts';
+import type { Database } from '../data/database.ts';
+import { chainOf, PluginError } from '../errors.ts';
 import { Graph } from './graph.ts';
 import { createHandle, type Parts, type Scope } from './handle.ts';
-import { defineAction } from './hooks.ts';
-import { unusable, type Plugin } from './plugin.ts';
-import type { Token, Tokens } from './ref.ts';
-import type { Mount } from './routes.ts';
-import { inTime } from './supervise.ts';
+import { defineAction } from '../hooks.ts';
+import { unusable, type Plugin } from './definition.ts';
+import type { Token, Tokens } from '../ref.ts';
+import type { Mount } from '../http/routes.ts';
+import { inTime } from './supervisor.ts';
 
 export type State = 'off' | 'active' | 'failed';
 

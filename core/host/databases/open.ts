@@ -1,4 +1,4 @@
-import { Database, sql } from '../../data.ts';
+import { Database, sql } from '../../data/database.ts';
 import type { Logger } from '../../logger.ts';
 
 export interface DatabaseOptions {

@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Static, TSchema } from 'typebox';
-import { HttpError, InvalidInput, notFound, PluginError } from './errors.ts';
+import { HttpError, InvalidInput, notFound, PluginError } from '../errors.ts';
 import { Http } from './http.ts';
-import { Paths, type Match } from './paths.ts';
-import { createRef, defineToken, type Awaitable, type Ref, type Token } from './ref.ts';
-import { check, parse } from './schema.ts';
+import { Paths, type Match } from './path-matcher.ts';
+import { createRef, defineToken, type Awaitable, type Ref, type Token } from '../ref.ts';
+import { check, parse } from '../schema.ts';
 
 export type { Request, RequestHandler, Response } from 'express';
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';

@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import type { Environment } from '../environment.ts';
 import { ConfigurationError, messageOf } from '../errors.ts';
-import { Http } from '../http.ts';
-import type { RouteRegistry } from '../routes.ts';
+import { Http } from '../http/http.ts';
+import type { RouteRegistry } from '../http/routes.ts';
 
 type Where = Pick<Environment, 'host' | 'port' | 'requestSeconds' | 'maxConnections'>;
 

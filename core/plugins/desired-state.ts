@@ -1,10 +1,10 @@
-import { sql, type Database } from './data.ts';
-import { chainOf, HttpError, PluginError } from './errors.ts';
-import type { Fleet } from './fleet.ts';
+import { sql, type Database } from '../data/database.ts';
+import { chainOf, HttpError, PluginError } from '../errors.ts';
+import type { Fleet } from '../cluster.ts';
 import type { Parts } from './handle.ts';
 import type { Kernel, State } from './kernel.ts';
-import { defineToken } from './ref.ts';
-import type { BlockReport, TaskReport } from './supervise.ts';
+import { defineToken } from '../ref.ts';
+import type { BlockReport, TaskReport } from './supervisor.ts';
 
 export interface PluginInfo {
   readonly id: string;

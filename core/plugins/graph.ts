@@ -1,6 +1,6 @@
-import { PluginError } from './errors.ts';
-import { faultOf, type Plugin } from './plugin.ts';
-import type { Token, Tokens } from './ref.ts';
+import { PluginError } from '../errors.ts';
+import { faultOf, type Plugin } from './definition.ts';
+import type { Token, Tokens } from '../ref.ts';
 
 const KERNEL = 'the kernel';
 const ids = (tokens: Tokens | undefined): string[] =>

@@ -8,12 +8,12 @@ import { citext } from '@electric-sql/pglite/contrib/citext';
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 import { unaccent } from '@electric-sql/pglite/contrib/unaccent';
 import { MikroORM } from '@mikro-orm/pglite';
-import { ORM_OPTIONS, READERS } from './readers.ts';
-import { watchRoom } from './room.ts';
+import { ORM_OPTIONS, READERS } from './type-parsers.ts';
+import { watchRoom } from './disk-space.ts';
 import { statementSent } from './statement-channel.ts';
-import { keepUp } from './upkeep.ts';
+import { keepUp } from './vacuum.ts';
 import { ConfigurationError } from '../../errors.ts';
-import type { Backend } from '../../data.ts';
+import type { Backend } from '../../data/database.ts';
 import type { Logger } from '../../logger.ts';
 
 /** Milliseconds of statements after which the event loop gets a turn. */

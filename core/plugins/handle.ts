@@ -1,14 +1,14 @@
-import { messageOf, PluginError } from './errors.ts';
-import type { Extensions } from './extensions.ts';
-import type { Durability, Hook, HookBus, ListenOptions } from './hooks.ts';
-import type { JobQueue } from './jobs.ts';
-import type { Logger } from './logger.ts';
-import type { Plugin, PluginHandle } from './plugin.ts';
-import type { Awaitable } from './ref.ts';
-import type { Mount, RouteRegistry } from './routes.ts';
-import { Type } from './schema.ts';
-import type { SettingsStore } from './settings.ts';
-import { inTime, type Supervisor } from './supervise.ts';
+import { messageOf, PluginError } from '../errors.ts';
+import type { Extensions } from '../extensions.ts';
+import type { Durability, Hook, HookBus, ListenOptions } from '../hooks.ts';
+import type { JobQueue } from '../jobs/queue.ts';
+import type { Logger } from '../logger.ts';
+import type { Plugin, PluginHandle } from './definition.ts';
+import type { Awaitable } from '../ref.ts';
+import type { Mount, RouteRegistry } from '../http/routes.ts';
+import { Type } from '../schema.ts';
+import type { SettingsStore } from '../settings.ts';
+import { inTime, type Supervisor } from './supervisor.ts';
 
 /** What the kernel is made of; one of each per process. */
 export interface Parts {

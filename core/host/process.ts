@@ -1,13 +1,13 @@
 import type { Server } from 'node:http';
 import { createApp, type App, type AppOptions } from './app.ts';
-import { createApplication } from './application.ts';
-import { inspectDatabase } from './database/inspect.ts';
-import { closeServer, listen } from './listen.ts';
+import { createApplication } from './express-app.ts';
+import { inspectDatabase } from './databases/inspect.ts';
+import { closeServer, listen } from './server.ts';
 import { Setup, type DatabaseReport, type Place, type Site } from './setup.ts';
-import { serveCommands } from './socket.ts';
+import { serveCommands } from '../cli/socket.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import { RouteRegistry, type RequestHandler } from '../routes.ts';
+import { RouteRegistry, type RequestHandler } from '../http/routes.ts';
 import type { Token } from '../ref.ts';
 
 export interface RunningOptions {

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { App, AppOptions } from './app.ts';
-import { Running } from './running.ts';
-import { FAULT, watchStrays, type Core } from './stray.ts';
+import { Running } from './process.ts';
+import { FAULT, watchStrays, type Core } from './unhandled-errors.ts';
 import { ConfigurationError, messageOf } from '../errors.ts';
 import type { Environment } from '../environment.ts';
 import type { AppConfiguration } from './loader.ts';
@@ -60,7 +60,7 @@ function failed(error: unknown): void {
 }
 
 async function demo(app: App): Promise<void> {
-  const { runCommand } = await import('./run.ts');
+  const { runCommand } = await import('../cli/run-command.ts');
   await runCommand(app, ['demo']);
 }
 

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Cron } from 'croner';
-import { sql } from './data.ts';
-import { messageOf, PluginError } from './errors.ts';
-import type { Batch } from './hooks.ts';
-import type { Job, JobDefinition } from './plugin.ts';
-import { defineToken } from './ref.ts';
-import { check } from './schema.ts';
+import { sql } from '../data/database.ts';
+import { messageOf, PluginError } from '../errors.ts';
+import type { Batch } from '../hooks.ts';
+import type { Job, JobDefinition } from '../plugins/definition.ts';
+import { defineToken } from '../ref.ts';
+import { check } from '../schema.ts';
 import { Worker, type Listener, type WorkerParts } from './worker.ts';
 
 export interface JobReport {

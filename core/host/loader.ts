@@ -1,11 +1,11 @@
 import { readdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { MigrationClass } from '../data.ts';
+import type { MigrationClass } from '../data/database.ts';
 import { PluginError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import { faultOf, unusable, type Plugin } from '../plugin.ts';
-import { inTime } from '../supervise.ts';
+import { faultOf, unusable, type Plugin } from '../plugins/definition.ts';
+import { inTime } from '../plugins/supervisor.ts';
 
 /** What config/forum.ts exports. */
 export interface AppConfiguration {

@@ -1,6 +1,6 @@
-import { HttpError, messageOf } from './errors.ts';
-import type { Logger } from './logger.ts';
-import type { Awaitable } from './ref.ts';
+import { HttpError, messageOf } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import type { Awaitable } from '../ref.ts';
 
 /** Limits of one plugin's listener, slot or job before it is cut off or quarantined. */
 export interface SupervisionLimits {

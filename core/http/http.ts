@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { defineToken } from './ref.ts';
+import { defineToken } from '../ref.ts';
 
 /**
  * What is known of a request before anything of it is read. A plugin provides it, which knows the proxies in between.

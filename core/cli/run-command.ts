@@ -1,4 +1,4 @@
-import type { App } from './app.ts';
+import type { App } from '../host/app.ts';
 import type { Command, Console } from './command.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { Token, Tokens } from '../ref.ts';

@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { sql } from '../../core/data.ts';
+import { sql } from '../../core/data/database.ts';
 import { onServer, openTestDatabase, type TestDatabase } from '../kit/database.ts';
 
 let test: TestDatabase;

@@ -4,10 +4,10 @@ import type { EntitySchema, MikroORM } from '@mikro-orm/core';
 import type { Migration } from '@mikro-orm/migrations';
 import type { AbstractSqlDriver, SqlEntityManager } from '@mikro-orm/sql';
 import { sql, type ControlledTransaction, type Kysely, type RawBuilder } from 'kysely';
-import { PluginError, chainOf, messageOf } from './errors.ts';
-import type { Batch } from './hooks.ts';
-import type { Logger } from './logger.ts';
-import { defineToken } from './ref.ts';
+import { PluginError, chainOf, messageOf } from '../errors.ts';
+import type { Batch } from '../hooks.ts';
+import type { Logger } from '../logger.ts';
+import { defineToken } from '../ref.ts';
 
 export { defineEntity, p, UniqueConstraintViolationException } from '@mikro-orm/core';
 export { Migration } from '@mikro-orm/migrations';

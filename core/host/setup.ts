@@ -1,5 +1,5 @@
 import { defineToken, type Token } from '../ref.ts';
-import type { RequestHandler } from '../routes.ts';
+import type { RequestHandler } from '../http/routes.ts';
 
 /** Where a site keeps its data; undefined: in this process. */
 export interface Place {

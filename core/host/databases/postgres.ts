@@ -1,10 +1,10 @@
 import { MikroORM } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
-import { ORM_OPTIONS, READERS } from './readers.ts';
+import { ORM_OPTIONS, READERS } from './type-parsers.ts';
 import { statementSent } from './statement-channel.ts';
-import { inTime, Silence, type Connection, type Takeable } from './silence.ts';
+import { inTime, Silence, type Connection, type Takeable } from './watchdog.ts';
 import { ConfigurationError, messageOf } from '../../errors.ts';
-import type { Backend } from '../../data.ts';
+import type { Backend } from '../../data/database.ts';
 import type { Logger } from '../../logger.ts';
 
 /** How many different statements are prepared on each connection; those beyond are sent as they are. */

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import compression from 'compression';
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
-import { Http } from '../http.ts';
+import { Http } from '../http/http.ts';
 import type { Logger } from '../logger.ts';
-import type { RequestHandler, RouteRegistry } from '../routes.ts';
+import type { RequestHandler, RouteRegistry } from '../http/routes.ts';
 
 /** How GET /readyz asks one dependency. */
 export interface Check {

@@ -1,6 +1,6 @@
 import { PGlite } from '@electric-sql/pglite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { tend } from '../../core/cli/database/upkeep.ts';
+import { tend } from '../../core/host/databases/vacuum.ts';
 
 let database: PGlite;
 const run = async (statement: string) => (await database.exec(statement)).at(-1)!;

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cron } from 'croner';
-import { sql, type Database, type RawBuilder } from './data.ts';
-import { messageOf } from './errors.ts';
-import type { Fleet } from './fleet.ts';
-import type { Delivery, Durability } from './hooks.ts';
-import type { Logger } from './logger.ts';
-import type { Supervisor, Task } from './supervise.ts';
+import { sql, type Database, type RawBuilder } from '../data/database.ts';
+import { messageOf } from '../errors.ts';
+import type { Fleet } from '../cluster.ts';
+import type { Delivery, Durability } from '../hooks.ts';
+import type { Logger } from '../logger.ts';
+import type { Supervisor, Task } from '../plugins/supervisor.ts';
 
 /** How many of one listener run at a time in one process, where it does not say. */
 const DEFAULT_LIMIT = 4;

@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import type { App } from './app.ts';
-import type { Kernel } from '../kernel.ts';
+import type { Kernel } from '../plugins/kernel.ts';
 
 /** `EX_SOFTWARE` of sysexits.h: the program itself is at fault, so a service manager should start it anew. */
 export const FAULT = 70;

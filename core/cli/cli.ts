@@ -1,16 +1,16 @@
-import { createApp, type AppOptions } from './app.ts';
+import { createApp, type AppOptions } from '../host/app.ts';
 import type { Command } from './command.ts';
 import { messageOf } from '../errors.ts';
-import { loadPlugins } from './loader.ts';
-import { readOptions } from './serve.ts';
+import { loadPlugins } from '../host/loader.ts';
+import { readOptions } from '../host/serve.ts';
 import { catalogue } from './catalogue.ts';
 import { unopened } from './commands/doctor.ts';
 import { terminalConsole, type OpenConsole } from './console.ts';
-import { errorLines } from './log.ts';
+import { errorLines } from './error-lines.ts';
 import { parseCall } from './parse.ts';
-import { runCommand, standsAlone } from './run.ts';
+import { runCommand, standsAlone } from './run-command.ts';
 import { delegate } from './socket.ts';
-import { watchStrays, type Core } from './stray.ts';
+import { watchStrays, type Core } from '../host/unhandled-errors.ts';
 
 /**
  * One command from a shell; resolves to the process's exit code. A server that runs on the same data carries it out,

@@ -1,13 +1,13 @@
-import type { Command } from './cli/command.ts';
-import type { EntityDefinition, MigrationClass } from './data.ts';
-import { PluginError } from './errors.ts';
-import type { Action, Durability, Delivery, Filter, Hook, Listen, Query } from './hooks.ts';
-import type { Logger } from './logger.ts';
-import type { Awaitable, ExtensionPoint, Services, Tokens } from './ref.ts';
-import type { Handler, Permission, RouteDefinition, Surface, SurfaceBehaviour } from './routes.ts';
-import type { Static, TObject, TSchema } from './schema.ts';
-import type { Extension } from './extensions.ts';
-import type { SettingsCheck } from './settings.ts';
+import type { Command } from '../cli/command.ts';
+import type { EntityDefinition, MigrationClass } from '../data/database.ts';
+import { PluginError } from '../errors.ts';
+import type { Action, Durability, Delivery, Filter, Hook, Listen, Query } from '../hooks.ts';
+import type { Logger } from '../logger.ts';
+import type { Awaitable, ExtensionPoint, Services, Tokens } from '../ref.ts';
+import type { Handler, Permission, RouteDefinition, Surface, SurfaceBehaviour } from '../http/routes.ts';
+import type { Static, TObject, TSchema } from '../schema.ts';
+import type { Extension } from '../extensions.ts';
+import type { SettingsCheck } from '../settings.ts';
 
 /** Background work of one plugin, kept in the database until it has run. */
 export interface JobDefinition<P> extends Durability<P> {
