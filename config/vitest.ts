@@ -11,7 +11,7 @@ const PROXIED = 'test/**/*.proxy.test.ts';
 /** Tests that open no database: once is enough, with those on the embedded one. */
 const WITHOUT = [
   'test/core/{command-line,graph}.test.ts',
-  'test/plugins/cache/{cache,exactness,fleet}.test.ts',
+  'test/plugins/cache/{cache,exactness,cluster}.test.ts',
   'test/plugins/limits/address-key.test.ts',
   'test/plugins/protection/proxies.test.ts',
   'test/plugins/secrets/secrets.test.ts',

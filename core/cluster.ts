@@ -6,42 +6,45 @@ import { defineToken } from './ref.ts';
 type Listener = (payload: object | undefined) => unknown;
 type Send = (subject: string, payload?: object) => Promise<void>;
 
-/** The processes that share one database. A process is alone until a plugin carries what is said to the others. */
-export interface Fleet {
+/** The processes that share one database. A process is alone until a plugin provides a transport. */
+export interface Cluster {
   /** Calls the listeners of `subject` (a word) in every other process; resolves when they have run. Never rejects. */
-  announce: Send;
+  publish: Send;
   /** What `run` throws is logged. The sender waits for its promise. Returns how to stop. */
-  listen(subject: string, run: Listener): () => void;
+  subscribe(subject: string, run: Listener): () => void;
   /**
-   * For the carrier: calls this process's listeners, of one subject or, where something may have been missed, of all.
+   * For the transport: calls this process's listeners, of one subject or, where something may have been missed, of all.
    * They start before this returns, so what they drop at once is gone before anything else is served.
    */
-  follow(subject?: string, payload?: object): Promise<void>;
-  /** From here on `send` carries announcements. Returns how to stop. */
-  carry(send: Send): () => void;
+  deliver(subject?: string, payload?: object): Promise<void>;
+  /** From here on messages are sent with `send`. Returns how to stop. */
+  useTransport(send: Send): () => void;
 }
-export const Fleet = defineToken<Fleet>('Fleet');
+export const Cluster = defineToken<Cluster>('Cluster');
 
-export function createFleet(log: Logger): Fleet {
+export function createCluster(log: Logger): Cluster {
   const listeners = new Map<Listener, string>();
-  let carrier: Send | undefined;
+  let transport: Send | undefined;
   return {
-    announce: async (subject, payload) => carrier?.(subject, payload),
-    listen(subject, run) {
+    publish: async (subject, payload) => transport?.(subject, payload),
+    subscribe(subject, run) {
       const own: Listener = (payload) => run(payload);
       listeners.set(own, subject);
       return () => void listeners.delete(own);
     },
-    async follow(subject, payload) {
+    async deliver(subject, payload) {
       const called = [...listeners].filter(([, other]) => subject === undefined || other === subject);
       for (const result of await Promise.allSettled(called.map(async ([run]) => run(payload)))) {
         if (result.status === 'rejected')
-          log.error({ subject, error: chainOf(result.reason) }, 'could not follow an announcement');
+          log.error(
+            { subject, error: chainOf(result.reason) },
+            'a message from another process could not be delivered',
+          );
       }
     },
-    carry(send) {
-      carrier = send;
-      return () => void (carrier = undefined);
+    useTransport(send) {
+      transport = send;
+      return () => void (transport = undefined);
     },
   };
 }

@@ -28,15 +28,21 @@ export {
   type Query,
 } from './hooks.ts';
 export { commandLine, defineCommand, operated, secretOption, type Command, type Console } from './cli/command.ts';
-export { Setup, type Beginning, type DatabaseReport, type Place, type Site } from './host/setup.ts';
+export {
+  Setup,
+  type OpenSetup as Beginning,
+  type DatabaseReport,
+  type DataLocation as Place,
+  type Site,
+} from './host/setup.ts';
 export type { Extension } from './extensions.ts';
 export {
   Authorizer,
   definePermission,
   defineSurface,
   Routes,
-  type Addressed,
-  type Exchange,
+  type CheckedAddress as Addressed,
+  type RequestContext as Exchange,
   type Permission,
   type Request,
   type RequestHandler,
@@ -68,7 +74,7 @@ export {
   type RawBuilder,
 } from './data/database.ts';
 export { Cache, type KeepOptions, type Redis } from './cache.ts';
-export { Fleet } from './cluster.ts';
+export { Cluster } from './cluster.ts';
 export { Settings, type SettingInfo } from './settings.ts';
 export { Plugins, type PluginInfo } from './plugins/desired-state.ts';
 export { pluginChanged } from './plugins/kernel.ts';

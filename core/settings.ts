@@ -1,6 +1,6 @@
 import { sql, type Data } from './data/database.ts';
 import { InvalidInput, PluginError, type FieldProblem } from './errors.ts';
-import type { Fleet } from './cluster.ts';
+import type { Cluster } from './cluster.ts';
 import { defineToken, type Awaitable } from './ref.ts';
 import { check, type Static, type TObject, type TSchema } from './schema.ts';
 import type { Secrets } from './secrets.ts';
@@ -33,10 +33,10 @@ export interface Settings {
 }
 export const Settings = defineToken<Settings>('Settings');
 
-export interface SettingsParts {
+export interface SettingsDeps {
   readonly data: Data;
   secrets(): Secrets;
-  readonly fleet: Fleet;
+  readonly cluster: Cluster;
   /** The first defaults, from the configuration file; the database wins over them. */
   readonly configured?: Readonly<Record<string, unknown>> | undefined;
 }
@@ -63,12 +63,12 @@ export class SettingsStore implements Settings {
   readonly #watchers = new Set<Watcher>();
   readonly #moved = new Map<string, string>();
   readonly #checkers = new Set<Checker>();
-  readonly #parts: SettingsParts;
+  readonly #parts: SettingsDeps;
   #stored = new Map<string, unknown>();
 
-  constructor(parts: SettingsParts) {
+  constructor(parts: SettingsDeps) {
     this.#parts = parts;
-    parts.fleet.listen('settings', () => this.load());
+    parts.cluster.subscribe('settings', () => this.load());
   }
 
   /** Reads the database and tells the watchers of whatever differs from before. */
@@ -185,12 +185,12 @@ export class SettingsStore implements Settings {
 
   /** Nobody sees it before the commit of the transaction under way. */
   async #change(statement: Parameters<Data['all']>[0]): Promise<void> {
-    const { data, fleet } = this.#parts;
+    const { data, cluster } = this.#parts;
     await data.transaction(() =>
       data.all(statement).then(() =>
         data.batch()!.push(
           () => this.load(),
-          () => fleet.announce('settings'),
+          () => cluster.publish('settings'),
         ),
       ),
     );

@@ -98,7 +98,7 @@ function routes(plugin: PluginHandle): void {
   plugin.route(surface, { method: 'get', path: '/:id', params: Type.Object({ id: Type.Integer() }), can: 'public' })(({ params, actor }) => ({ id: params.id.toFixed(), name: actor.name }));
   plugin.route(surface, { method: 'get', path: '/', query: Type.Object({ page: Type.Optional(Type.Integer()) }), can: write, result })(({ query }) => ({ size: query.page ?? 1 }));
   plugin.route(surface, { method: 'post', path: '/', body: Type.Object({ title: Type.String() }), can: write })(({ body }) => ({ title: body.title.trim() }));
-  plugin.route(surface, { method: 'get', path: '/found/:id', can: 'public', find: ({ params }) => ({ owner: params['id'] }) })(({ target }) => ({ owner: target.owner }));
+  plugin.route(surface, { method: 'get', path: '/found/:id', can: 'public', load: ({ params }) => ({ owner: params['id'] }) })(({ target }) => ({ owner: target.owner }));
   // @ts-expect-error a route must say who may call it
   plugin.route(surface, { method: 'get', path: '/open' })(() => ({}));
   // @ts-expect-error a permission is a ref, not its name

@@ -10,7 +10,7 @@ import { errorLines } from './error-lines.ts';
 import { parseCall } from './parse.ts';
 import { runCommand, standsAlone } from './run-command.ts';
 import { delegate } from './socket.ts';
-import { watchStrays, type Core } from '../host/unhandled-errors.ts';
+import { watchUnhandledErrors, type Core } from '../host/unhandled-errors.ts';
 
 /**
  * One command from a shell; resolves to the process's exit code. A server that runs on the same data carries it out,
@@ -55,7 +55,7 @@ async function alone(
   console: OpenConsole,
 ): Promise<void> {
   let core: Core | undefined;
-  watchStrays({ core: () => core, drain: () => Promise.resolve() });
+  watchUnhandledErrors({ core: () => core, drain: () => Promise.resolve() });
   const app = await createApp({ ...options, starting: (opened) => (core = opened) }).catch((error: unknown) => {
     if (command.name === 'doctor') unopened(options, error, console);
     throw error;

@@ -59,7 +59,7 @@ export interface Data {
 export const Data = defineToken<Data>('Data');
 
 /** A database that somebody opened, and what is different between the embedded one and a server. */
-export interface Backend {
+export interface DatabaseDriver {
   readonly embedded: boolean;
   readonly orm: MikroORM<AbstractSqlDriver>;
   /** Counts every statement since the start, the ORM's included. */
@@ -103,7 +103,7 @@ const REMEDY = {
 /** Holds the one ambient thing there is: the transaction under way and the actions raised in it. */
 export class Database implements Data {
   readonly embedded: boolean;
-  readonly #backend: Backend;
+  readonly #backend: DatabaseDriver;
   readonly #client: Kysely<unknown>;
   readonly #log: Logger;
   #underWay = 0;
@@ -115,7 +115,7 @@ export class Database implements Data {
    */
   onCommit: ((batch: Batch) => Promise<(() => void) | undefined>) | undefined;
 
-  constructor(backend: Backend, log: Logger) {
+  constructor(backend: DatabaseDriver, log: Logger) {
     this.embedded = backend.embedded;
     this.#backend = backend;
     this.#client = backend.orm.em.getConnection().getClient();

@@ -6,7 +6,7 @@ import { Data, type Database } from '../data/database.ts';
 import { ConfigurationError } from '../errors.ts';
 import { Clock, Environment } from '../environment.ts';
 import { Extensions } from '../extensions.ts';
-import { createFleet, Fleet } from '../cluster.ts';
+import { createCluster, Cluster } from '../cluster.ts';
 import { HookBus, Hooks } from '../hooks.ts';
 import { JobQueue, Jobs } from '../jobs/queue.ts';
 import { Kernel } from '../plugins/kernel.ts';
@@ -19,7 +19,7 @@ import { Type } from '../schema.ts';
 import { Secrets } from '../secrets.ts';
 import { Settings, SettingsStore } from '../settings.ts';
 import { Supervisor } from '../plugins/supervisor.ts';
-import { createApplication } from './express-app.ts';
+import { createExpressApp } from './express-app.ts';
 import { openDatabase } from './databases/open.ts';
 import { closeServer, drainServer, listen } from './server.ts';
 import { loadMigrations, loadPlugins, type AppConfiguration } from './loader.ts';
@@ -136,18 +136,18 @@ export async function createApp({
   }
   await data.migrate('kernel', await loadMigrations(KERNEL_MIGRATIONS));
 
-  const fleet = createFleet(log);
+  const cluster = createCluster(log);
   const settings = new SettingsStore({
     data,
     secrets: () => service(Secrets),
-    fleet,
+    cluster,
     configured: configuration.settings,
   });
   settings.define('kernel', kernelSettings);
   const supervisor = new Supervisor(log);
   undo.defer(() => supervisor.close());
   supervisor.load = () => data.underWay;
-  const jobs = new JobQueue({ data, supervisor, log, fleet });
+  const jobs = new JobQueue({ data, supervisor, log, cluster });
   const hooks = new HookBus(supervisor, {
     batch: () => data.batch(),
     store: (action, payload, batch) => jobs.store(action, payload, batch),
@@ -160,7 +160,7 @@ export async function createApp({
 
   const services = new Map<Token<any>, unknown>([
     [Data, data],
-    [Fleet, fleet],
+    [Cluster, cluster],
     [Settings, settings],
     [Routes, routes],
     [Hooks, hooks],
@@ -183,7 +183,7 @@ export async function createApp({
     data,
     jobs,
     settings,
-    fleet,
+    cluster,
     supervisor,
     log,
     required: configuration.required,
@@ -258,7 +258,7 @@ export async function createApp({
       await jobs.start();
       supervisor.watch();
       server = await listen(
-        createApplication({ routes, log, checks, draining: () => draining, gate }),
+        createExpressApp({ routes, log, checks, draining: () => draining, gate }),
         routes,
         environment,
         open,

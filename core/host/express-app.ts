@@ -19,7 +19,7 @@ export interface Check {
 const READY = 2_000;
 const UNREACHABLE = 'unreachable';
 
-interface Parts {
+interface ExpressAppDeps {
   readonly routes: RouteRegistry;
   readonly log: Logger;
   /** By name. */
@@ -31,7 +31,7 @@ interface Parts {
 }
 
 /** The Express application: health, then the plugins' surfaces, then a last answer that depends on nothing. */
-export function createApplication({ routes, log, checks, draining = () => false, gate }: Parts): Express {
+export function createExpressApp({ routes, log, checks, draining = () => false, gate }: ExpressAppDeps): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -67,7 +67,7 @@ export function createApplication({ routes, log, checks, draining = () => false,
 
 /** Ready while it serves; with `strict`, while nothing at all is missing. */
 async function readiness(
-  checks: Parts['checks'],
+  checks: ExpressAppDeps['checks'],
   strict: boolean,
 ): Promise<{ success: boolean; checks: Record<string, string> }> {
   const silent = new Promise<never>(

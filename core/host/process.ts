@@ -1,16 +1,16 @@
 import type { Server } from 'node:http';
 import { createApp, type App, type AppOptions } from './app.ts';
-import { createApplication } from './express-app.ts';
+import { createExpressApp } from './express-app.ts';
 import { inspectDatabase } from './databases/inspect.ts';
 import { closeServer, listen } from './server.ts';
-import { Setup, type DatabaseReport, type Place, type Site } from './setup.ts';
+import { Setup, type DatabaseReport, type DataLocation, type Site } from './setup.ts';
 import { serveCommands } from '../cli/socket.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { RouteRegistry, type RequestHandler } from '../http/routes.ts';
 import type { Token } from '../ref.ts';
 
-export interface RunningOptions {
+export interface ServerProcessOptions {
   /** What the program is opened with; asked again at each opening. */
   read(): Promise<AppOptions>;
   /** Runs before the port is opened. */
@@ -22,8 +22,8 @@ export interface RunningOptions {
 }
 
 /** The program behind one port. It can be exchanged for another opening of itself without the port being given up. */
-export class Running implements Site {
-  readonly #options: RunningOptions;
+export class ServerProcess implements Site {
+  readonly #options: ServerProcessOptions;
   #log: Logger | undefined;
   #creating: Promise<App> | undefined;
   #app: App | undefined;
@@ -32,7 +32,7 @@ export class Running implements Site {
   #commands: { close(): void } | undefined;
   #closed: Promise<void> | undefined;
 
-  constructor(options: RunningOptions) {
+  constructor(options: ServerProcessOptions) {
     this.#options = options;
   }
 
@@ -69,7 +69,7 @@ export class Running implements Site {
     return inspectDatabase(databaseUrl, (await this.#read()).log);
   }
 
-  async elsewhere<T>(place: Place, work: (service: <S>(token: Token<S>) => S) => Promise<T>): Promise<T> {
+  async openAt<T>(place: DataLocation, work: (service: <S>(token: Token<S>) => S) => Promise<T>): Promise<T> {
     const { environment, ...options } = await this.#read();
     const app = await createApp({ ...options, environment: { ...environment, ...place } });
     try {
@@ -123,7 +123,7 @@ async function hold(app: App, gate: RequestHandler): Promise<Server | undefined>
   const open = app.release();
   const routes = new RouteRegistry();
   const checks = { program: { needed: true, ask: () => Promise.reject(new Error('being opened')) } };
-  return open && listen(createApplication({ routes, log, checks, gate }), routes, environment, open);
+  return open && listen(createExpressApp({ routes, log, checks, gate }), routes, environment, open);
 }
 
 const NOT_INSTALLED = `Nothing is installed here yet. Install with

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { App, AppOptions } from './app.ts';
-import { Running } from './process.ts';
-import { FAULT, watchStrays, type Core } from './unhandled-errors.ts';
+import { ServerProcess } from './process.ts';
+import { FAULT, watchUnhandledErrors, type Core } from './unhandled-errors.ts';
 import { ConfigurationError, messageOf } from '../errors.ts';
 import type { Environment } from '../environment.ts';
 import type { AppConfiguration } from './loader.ts';
@@ -26,14 +26,14 @@ export async function readOptions(
 /** Starts the server and keeps it until a signal ends it. `npm start`, and `npm run demo` with the argument `demo`. */
 export async function serve(): Promise<void> {
   let core: Core | undefined;
-  const running = new Running({
+  const running = new ServerProcess({
     read: async () => ({ ...(await readOptions()), starting: (opened) => (core = opened) }),
     ...(process.argv[2] === 'demo' && { prepare: demo }),
     print: (text) => void process.stdout.write(`\n${text}\n\n`),
     failed,
   });
   stopOnSignals(running);
-  watchStrays({
+  watchUnhandledErrors({
     core: () => core,
     drain: () => {
       setTimeout(() => process.exit(FAULT), drainTime(running) + STOP_LIMIT).unref();
@@ -64,7 +64,7 @@ async function demo(app: App): Promise<void> {
   await runCommand(app, ['demo']);
 }
 
-function stopOnSignals(running: Running): void {
+function stopOnSignals(running: ServerProcess): void {
   let stopping = false;
   const stop = (signal: string): void => {
     if (stopping) return;
@@ -84,4 +84,4 @@ function stopOnSignals(running: Running): void {
   process.on('SIGINT', stop);
 }
 
-const drainTime = ({ app }: Running): number => (app?.environment.drainSeconds ?? 0) * 1_000;
+const drainTime = ({ app }: ServerProcess): number => (app?.environment.drainSeconds ?? 0) * 1_000;

@@ -31,7 +31,7 @@ export async function listen(
 ): Promise<Server> {
   const answer: RequestListener = (req, res) => {
     if (!hasOneHost(req)) refuseHost(routes, res);
-    else if (!routes.replay(req, res)) app(req, res);
+    else if (!routes.fastPath(req, res)) app(req, res);
   };
   if (open) return open.removeAllListeners('request').on('request', answer);
   const server = createServer({ connectionsCheckingInterval: LOOK }, answer);

@@ -2,7 +2,7 @@ import { defineToken, type Token } from '../ref.ts';
 import type { RequestHandler } from '../http/routes.ts';
 
 /** Where a site keeps its data; undefined: in this process. */
-export interface Place {
+export interface DataLocation {
   readonly databaseUrl: string | undefined;
   readonly redisUrl: string | undefined;
 }
@@ -27,7 +27,7 @@ export interface Site {
    * Opens the program a second time, on other data, for as long as `work` takes. Throws `ConfigurationError` when that
    * data cannot be used.
    */
-  elsewhere<T>(place: Place, work: (service: <S>(token: Token<S>) => S) => Promise<T>): Promise<T>;
+  openAt<T>(place: DataLocation, work: (service: <S>(token: Token<S>) => S) => Promise<T>): Promise<T>;
   /**
    * Closes the program and opens it anew as the environment is by now; the port stays open and `meanwhile` answers on
    * it. What fails ends the process.
@@ -35,7 +35,7 @@ export interface Site {
   reopen(meanwhile: RequestHandler): Promise<void>;
 }
 
-export interface Beginning {
+export interface OpenSetup {
   /** For the operator, on the console. */
   readonly notice: string;
   /** Stands in front of everything but the health checks; lets through what it calls `next` for. */
@@ -45,6 +45,6 @@ export interface Beginning {
 /** Sets up a site on which nothing is installed yet. A plugin provides it; without one the server does not start. */
 export interface Setup {
   /** Called once, before the port is opened. */
-  begin(site: Site): Beginning;
+  begin(site: Site): OpenSetup;
 }
 export const Setup = defineToken<Setup>('Setup');

@@ -8,7 +8,7 @@ export const FAULT = 70;
 
 export type Core = Pick<App, 'kernel' | 'log' | 'plugins' | 'supervisor'>;
 
-export interface StrayParts {
+export interface UnhandledErrorsDeps {
   /** Undefined before the first plugin starts. */
   core(): Core | undefined;
   /** Lets what is under way finish. */
@@ -16,7 +16,7 @@ export interface StrayParts {
 }
 
 /** Hears of what was thrown where nobody could catch it, for as long as the process lives. */
-export function watchStrays({ core, drain }: StrayParts): void {
+export function watchUnhandledErrors({ core, drain }: UnhandledErrorsDeps): void {
   let ending = false;
   const end = async (): Promise<void> => {
     if (ending) return;
@@ -40,7 +40,7 @@ export function watchStrays({ core, drain }: StrayParts): void {
   process.on('unhandledRejection', (reason) => {
     const known = core();
     if (!known) throw reason;
-    logStray(known, reason);
+    logUnhandledRejection(known, reason);
   });
   process.on('uncaughtException', (error) => {
     const known = core();
@@ -56,7 +56,7 @@ export function watchStrays({ core, drain }: StrayParts): void {
  * A rejection that nobody awaited leaves only its own task undone: it is logged and counted with the plugin its stack
  * points to, and the process goes on.
  */
-export function logStray({ kernel, plugins, supervisor, log }: Core, error: unknown): void {
+export function logUnhandledRejection({ kernel, plugins, supervisor, log }: Core, error: unknown): void {
   const plugin = culprit(kernel, plugins, error);
   if (plugin !== undefined) supervisor.note(plugin, 'promises that nobody awaits', error);
   log.error(

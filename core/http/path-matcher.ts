@@ -17,7 +17,7 @@ const LONGEST = 16_384;
  * One surface's routes. A literal segment wins over a parameter whatever the order of registration, as `/users/search`
  * must over `/users/:id`.
  */
-export class Paths<T> {
+export class PathMatcher<T> {
   readonly #routes = new Map<string, { readonly method: HTTPMethod; readonly pattern: string; readonly value: T }>();
   #router: Instance<HTTPVersion.V1> | undefined;
 

@@ -3,7 +3,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { Static, TSchema } from 'typebox';
 import { HttpError, InvalidInput, notFound, PluginError } from '../errors.ts';
 import { Http } from './http.ts';
-import { Paths, type Match } from './path-matcher.ts';
+import { PathMatcher, type Match } from './path-matcher.ts';
 import { createRef, defineToken, type Awaitable, type Ref, type Token } from '../ref.ts';
 import { check, parse } from '../schema.ts';
 
@@ -40,17 +40,17 @@ export const defineSurface = <Actor, Out = unknown>(id: string, { prefix }: { pr
   Object.freeze({ ...createRef<'surface', (actor: Actor) => Out>('surface', id), prefix });
 
 /** A request under way on a surface. */
-export interface Exchange<Actor> {
+export interface RequestContext<Actor> {
   readonly req: Request;
   readonly res: Response;
-  /** Undefined while `enter` has not answered. */
+  /** Undefined until `authenticate` has answered. */
   readonly actor: Actor;
 }
 
 /**
  * What the handler sees of a request's address: the values that were checked, and nothing that was left out of them.
  */
-export interface Addressed {
+export interface CheckedAddress {
   readonly params: unknown;
   readonly query: unknown;
 }
@@ -58,48 +58,48 @@ export interface Addressed {
 /** How a surface behaves; its owner sets it with `plugin.surface(ref, behaviour)`. Called in the order written here. */
 export interface SurfaceBehaviour<Actor, Out = unknown> {
   /** Synchronous short cut before everything else: true when it has answered from stored bytes. */
-  replay?(req: IncomingMessage, res: ServerResponse): boolean;
+  fastPath?(req: IncomingMessage, res: ServerResponse): boolean;
   readonly middleware?: readonly RequestHandler[];
   /** Who calls, and may they go on. Also for paths and methods without a route, which is then undefined. */
-  enter(req: Request, res: Response, route: RouteInfo | undefined): Awaitable<Actor>;
+  authenticate(req: Request, res: Response, route: RouteInfo | undefined): Awaitable<Actor>;
   /** Login and forgery checks, before anything is looked up. */
-  guard?(exchange: Exchange<Actor>, route: RouteInfo): Awaitable<void>;
+  protect?(exchange: RequestContext<Actor>, route: RouteInfo): Awaitable<void>;
   /**
-   * Reads of routes with `keep` that are public: true when it has answered with what it kept for this very caller under
+   * Reads of public routes with `cacheTags`: true when it has answered from its cache for this very caller under
    * what the handler would see.
    */
-  recall?(call: Exchange<Actor> & Addressed, route: RouteInfo): boolean;
+  fromCache?(call: RequestContext<Actor> & CheckedAddress, route: RouteInfo): boolean;
   /** The request body as a value; called once, when a route wants one. */
-  body?(req: Request, res: Response): Awaitable<unknown>;
+  parseBody?(req: Request, res: Response): Awaitable<unknown>;
   /** True when bodies are forms, whose values arrive as text. */
   readonly coerce?: boolean;
   /**
    * Around the handler, when all checks have passed: its result, or undefined to let it simply run. Once an answer was
-   * sent, `succeed` is left out.
+   * sent, `respond` is left out.
    */
-  around?(
-    call: Exchange<Actor> & { readonly body: unknown },
+  wrap?(
+    call: RequestContext<Actor> & { readonly body: unknown },
     route: RouteInfo,
     handler: () => Promise<Out>,
   ): Promise<Out> | undefined;
-  /** `tags`: what the route's `keep` said; undefined when the answer must not be kept. */
-  succeed(
-    call: Exchange<Actor> & Addressed,
+  /** `tags`: what the route's `cacheTags` said; undefined when the answer must not be cached. */
+  respond(
+    call: RequestContext<Actor> & CheckedAddress,
     result: Out,
     route: RouteInfo,
     tags: readonly string[] | undefined,
   ): Awaitable<void>;
-  fail(exchange: Exchange<Actor | undefined>, error: unknown): Awaitable<void>;
+  fail(exchange: RequestContext<Actor | undefined>, error: unknown): Awaitable<void>;
 }
 
 type Infer<S> = S extends TSchema ? Static<S> : undefined;
 type Inputs<S> = S extends TSchema ? Static<S> : Readonly<Record<string, string>>;
 
-export interface Call<Actor, P, Q, B, T> extends Exchange<Actor> {
+export interface Call<Actor, P, Q, B, T> extends RequestContext<Actor> {
   readonly params: P;
   readonly query: Q;
   readonly body: B;
-  /** What `find` returned. */
+  /** What `load` returned. */
   readonly target: T;
 }
 
@@ -121,14 +121,14 @@ export interface RouteDefinition<Actor, P, Q, B, R, T> {
   /** A permission the caller must hold, or `public`. There is no default: leaving it out does not compile. */
   readonly can: Permission | 'public';
   /** The thing the path names, if the caller may see it; `undefined`: 404. */
-  find?(call: { readonly actor: Actor; readonly params: Inputs<P>; readonly req: Request }): Awaitable<T | undefined>;
+  load?(call: { readonly actor: Actor; readonly params: Inputs<P>; readonly req: Request }): Awaitable<T | undefined>;
   /** Beyond `can`: whether this caller may do this to this target; false: 403. */
-  allow?(call: { readonly actor: Actor; readonly params: Inputs<P>; readonly target: T }): Awaitable<boolean>;
+  authorize?(call: { readonly actor: Actor; readonly params: Inputs<P>; readonly target: T }): Awaitable<boolean>;
   /**
-   * Reads only: the tags under which the surface may keep the answer for callers who are all alike, until one is
+   * Reads only: the tags under which the surface may cache the answer for callers who are all alike, until one is
    * purged; undefined: not this one.
    */
-  keep?(call: { readonly params: Inputs<P>; readonly target: T }): readonly string[] | undefined;
+  cacheTags?(call: { readonly params: Inputs<P>; readonly target: T }): readonly string[] | undefined;
   /** Notes for the surface, such as `{ csrf: false }`; each surface says which it reads. */
   readonly options?: Readonly<Record<string, unknown>>;
 }
@@ -184,7 +184,7 @@ export interface Mount {
 }
 
 /** The longest prefix first. */
-type Table = ReadonlyArray<Mounted & { readonly mount: Mount; readonly paths: Paths<Entry> }>;
+type Table = ReadonlyArray<Mounted & { readonly mount: Mount; readonly paths: PathMatcher<Entry> }>;
 
 /** One Express handler over an immutable table of routes that is swapped in one step. */
 export class RouteRegistry implements Routes {
@@ -221,10 +221,10 @@ export class RouteRegistry implements Routes {
   }
 
   /** Answers from stored bytes before Express is entered; false: go on. */
-  replay(req: IncomingMessage, res: ServerResponse): boolean {
+  fastPath(req: IncomingMessage, res: ServerResponse): boolean {
     if (req.method !== 'GET') return false;
     const at = this.#surfaceOf(req.url ?? '/');
-    return at?.behaviour.replay !== undefined && !at.mount.pause && at.behaviour.replay(req, res);
+    return at?.behaviour.fastPath !== undefined && !at.mount.pause && at.behaviour.fastPath(req, res);
   }
 
   readonly middleware: RequestHandler = (req, res, next) => {
@@ -255,12 +255,12 @@ export class RouteRegistry implements Routes {
     try {
       for (const middleware of behaviour.middleware ?? []) await through(middleware, req, res);
       if (res.headersSent) return true;
-      exchange.actor = await behaviour.enter(req, res, found?.info);
+      exchange.actor = await behaviour.authenticate(req, res, found?.info);
       if (!found) this.#unmatched(res, allowed, req.method);
       else if (!(again = found.mount.withdrawn ? Promise.resolve() : found.mount.pause))
         await this.#call(found, params, exchange, behaviour);
     } catch (error) {
-      await behaviour.fail(exchange as Exchange<unknown>, error);
+      await behaviour.fail(exchange as RequestContext<unknown>, error);
     } finally {
       mount.pending--;
     }
@@ -278,36 +278,43 @@ export class RouteRegistry implements Routes {
   async #call(
     { info, handler, mount }: Entry,
     raw: Match<Entry>['params'],
-    exchange: Exchange<unknown>,
+    exchange: RequestContext<unknown>,
     behaviour: SurfaceBehaviour<any, any>,
   ): Promise<void> {
     mount.pending++;
     try {
-      await behaviour.guard?.(exchange, info);
+      await behaviour.protect?.(exchange, info);
       const params = info.params ? check(info.params, raw, { coerce: true }) : ({ ok: true, value: raw } as const);
       if (!params.ok || Object.values(raw).some((text) => text?.includes('\0'))) throw notFound();
       const query = info.query
         ? check(info.query, { ...exchange.req.query }, { coerce: true })
         : ({ ok: true, value: undefined } as const);
-      const addressed: Addressed = { params: params.value, query: query.ok ? query.value : undefined };
-      if (info.keep && info.can === 'public' && query.ok && behaviour.recall?.({ ...exchange, ...addressed }, info))
+      const addressed: CheckedAddress = { params: params.value, query: query.ok ? query.value : undefined };
+      if (
+        info.cacheTags &&
+        info.can === 'public' &&
+        query.ok &&
+        behaviour.fromCache?.({ ...exchange, ...addressed }, info)
+      )
         return;
       const call = { ...exchange, ...addressed, body: undefined as unknown, target: undefined as unknown };
-      if (info.find) {
-        call.target = await info.find(call);
+      if (info.load) {
+        call.target = await info.load(call);
         if (call.target === undefined) throw notFound();
       }
       const what = info.can === 'public' ? 'do this' : info.can.label;
       if (info.can !== 'public' && !(await this.service(Authorizer)?.allows(call.actor, info.can, call.target)))
         throw new HttpError(403, `You may not ${what}`);
-      if (info.allow && !(await info.allow(call)))
+      if (info.authorize && !(await info.authorize(call)))
         throw new HttpError(403, `You may not ${what}${info.can === 'public' ? '' : ' here'}`);
       if (!query.ok) throw new InvalidInput(query.problems);
       if (info.body)
-        call.body = parse(info.body, await behaviour.body?.(call.req, call.res), { coerce: behaviour.coerce === true });
+        call.body = parse(info.body, await behaviour.parseBody?.(call.req, call.res), {
+          coerce: behaviour.coerce === true,
+        });
       const handle = (): unknown => this.stretch(info.plugin, `${info.method} ${info.path}`, () => handler(call));
-      const result = await (behaviour.around?.(call, info, async () => handle()) ?? handle());
-      if (!call.res.headersSent) await behaviour.succeed(call, result, info, info.keep?.(call));
+      const result = await (behaviour.wrap?.(call, info, async () => handle()) ?? handle());
+      if (!call.res.headersSent) await behaviour.respond(call, result, info, info.cacheTags?.(call));
     } finally {
       mount.pending--;
     }
@@ -316,7 +323,7 @@ export class RouteRegistry implements Routes {
 
 function compile(mounts: readonly Mount[]): Table {
   const table: Table = mounts.flatMap((mount) =>
-    mount.surfaces.map((own) => ({ ...own, mount, paths: new Paths<Entry>() })),
+    mount.surfaces.map((own) => ({ ...own, mount, paths: new PathMatcher<Entry>() })),
   );
   for (const [at, { surface, mount }] of table.entries()) {
     const other = table

@@ -6,7 +6,7 @@ import type { Batch } from '../hooks.ts';
 import type { Job, JobDefinition } from '../plugins/definition.ts';
 import { defineToken } from '../ref.ts';
 import { check } from '../schema.ts';
-import { Worker, type Listener, type WorkerParts } from './worker.ts';
+import { Worker, type Listener, type WorkerDeps } from './worker.ts';
 
 export interface JobReport {
   /** `<plugin>/<action>` or `<plugin>/job:<name>`. */
@@ -46,13 +46,13 @@ const TOGETHER = 5_000;
  * has room.
  */
 export class JobQueue implements Jobs {
-  readonly #parts: WorkerParts;
+  readonly #parts: WorkerDeps;
   readonly #worker: Worker;
   readonly #listeners = new Map<string, Listener>();
   /** The work of transactions under way. */
   readonly #collected = new WeakMap<Batch, Work[]>();
 
-  constructor(parts: WorkerParts) {
+  constructor(parts: WorkerDeps) {
     this.#parts = parts;
     this.#worker = new Worker(parts, this.#listeners);
     parts.data.onCommit = async (batch) => {

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Cron } from 'croner';
 import { sql, type Database, type RawBuilder } from '../data/database.ts';
 import { messageOf } from '../errors.ts';
-import type { Fleet } from '../cluster.ts';
+import type { Cluster } from '../cluster.ts';
 import type { Delivery, Durability } from '../hooks.ts';
 import type { Logger } from '../logger.ts';
 import type { Supervisor, Task } from '../plugins/supervisor.ts';
@@ -43,12 +43,12 @@ const TELL_EVERY = 50;
 /** The advisory lock under which limits per key are counted; the number has no meaning. */
 const CLAIMING = 7_216_003;
 
-export interface WorkerParts {
+export interface WorkerDeps {
   readonly data: Database;
   readonly supervisor: Supervisor;
   readonly log: Logger;
   /** Carries word of new work to the other processes; what it loses is found by their next look. */
-  readonly fleet: Pick<Fleet, 'announce' | 'listen'>;
+  readonly cluster: Pick<Cluster, 'publish' | 'subscribe'>;
 }
 
 /** One run of what was taken. */
@@ -104,7 +104,7 @@ interface Pace {
 
 /** Takes what is due and has a listener here, runs it, and writes down how it ended. */
 export class Worker {
-  readonly #parts: WorkerParts;
+  readonly #parts: WorkerDeps;
   readonly #listeners: ReadonlyMap<string, Listener>;
   /** Marks the rows of this process. */
   readonly #owner = randomUUID();
@@ -126,7 +126,7 @@ export class Worker {
   #renewals = 0;
   #telling = false;
 
-  constructor(parts: WorkerParts, listeners: ReadonlyMap<string, Listener>) {
+  constructor(parts: WorkerDeps, listeners: ReadonlyMap<string, Listener>) {
     this.#parts = parts;
     this.#listeners = listeners;
   }
@@ -138,7 +138,7 @@ export class Worker {
         sql`update job set owner = null, leased_until = null, run_at = now() where owner is not null`,
       );
     this.#state = 'started';
-    this.#parts.fleet.listen('jobs', () => void this.#pump());
+    this.#parts.cluster.subscribe('jobs', () => void this.#pump());
     this.#renewal = setInterval(() => void this.#renew(), (LEASE * 1_000) / 3).unref();
     void this.#pump();
   }
@@ -163,7 +163,7 @@ export class Worker {
     this.#telling = true;
     void delay(TELL_EVERY, undefined, { ref: false }).then(() => {
       this.#telling = false;
-      return this.#parts.fleet.announce('jobs');
+      return this.#parts.cluster.publish('jobs');
     });
   }
 

@@ -1,8 +1,8 @@
 import { sql, type Database } from '../data/database.ts';
 import { chainOf, HttpError, PluginError } from '../errors.ts';
-import type { Fleet } from '../cluster.ts';
-import type { Parts } from './handle.ts';
-import type { Kernel, State } from './kernel.ts';
+import type { Cluster } from '../cluster.ts';
+import type { KernelDeps } from './handle.ts';
+import type { Kernel, PluginState } from './kernel.ts';
 import { defineToken } from '../ref.ts';
 import type { BlockReport, TaskReport } from './supervisor.ts';
 
@@ -13,7 +13,7 @@ export interface PluginInfo {
   readonly description: string;
   /** Whether it should run; `state` says whether it does. */
   readonly wanted: boolean;
-  readonly state: State;
+  readonly state: PluginState;
   /** Why it failed, or what it waits for. */
   readonly problem: string | undefined;
   /** May not be switched off from the panel. */
@@ -42,10 +42,10 @@ export interface Plugins {
 }
 export const Plugins = defineToken<Plugins>('Plugins');
 
-export interface PluginControlOptions extends Pick<Parts, 'jobs' | 'settings' | 'supervisor' | 'log'> {
+export interface PluginControlDeps extends Pick<KernelDeps, 'jobs' | 'settings' | 'supervisor' | 'log'> {
   readonly kernel: Kernel;
   readonly data: Database;
-  readonly fleet: Fleet;
+  readonly cluster: Cluster;
   /** Ids that stay on, with whatever they need. */
   readonly required: readonly string[];
   /** Only the required ones run. */
@@ -54,19 +54,19 @@ export interface PluginControlOptions extends Pick<Parts, 'jobs' | 'settings' | 
 
 /** Keeps what runs equal to what should run; the database holds the exceptions to "everything installed is on". */
 export class PluginControl implements Plugins {
-  readonly #options: PluginControlOptions;
+  readonly #options: PluginControlDeps;
   readonly #required: ReadonlySet<string>;
   #off = new Set<string>();
 
-  constructor(options: PluginControlOptions) {
+  constructor(options: PluginControlDeps) {
     const {
-      fleet,
+      cluster,
       required,
       kernel: { graph },
     } = options;
     this.#options = options;
     this.#required = new Set(graph.all().flatMap(({ id }) => (required.includes(id) ? [...this.#needs(id), id] : [])));
-    fleet.listen('plugins', () => this.reconcile());
+    cluster.subscribe('plugins', () => this.reconcile());
   }
 
   list(): readonly PluginInfo[] {
@@ -95,7 +95,7 @@ export class PluginControl implements Plugins {
   }
 
   async enable(id: string): Promise<void> {
-    const { kernel, fleet } = this.#options;
+    const { kernel, cluster } = this.#options;
     const order = kernel.graph.startOrder(id);
     const before = order.filter((step) => this.#off.has(step));
     await this.#keep(order, true);
@@ -104,20 +104,20 @@ export class PluginControl implements Plugins {
       (error: unknown) => kernel.failure(id) ?? error,
     );
     await this.reconcile();
-    if (kernel.state(id) === 'active') return fleet.announce('plugins');
+    if (kernel.state(id) === 'active') return cluster.publish('plugins');
     await this.#keep(before, false);
     await this.reconcile();
     throw new HttpError(409, `"${id}" could not be switched on and stays off: ${chainOf(failure)}`, { cause: failure });
   }
 
   async disable(id: string): Promise<readonly string[]> {
-    const { kernel, fleet } = this.#options;
+    const { kernel, cluster } = this.#options;
     kernel.graph.get(id);
     if (this.#required.has(id)) throw new HttpError(409, `"${id}" cannot be switched off: the admin panel needs it`);
     const running = kernel.active();
     await this.#keep([id], false);
     await this.reconcile();
-    await fleet.announce('plugins');
+    await cluster.publish('plugins');
     return running.filter((step) => !kernel.active().includes(step)).toReversed();
   }
 

@@ -11,7 +11,7 @@ import type { SettingsStore } from '../settings.ts';
 import { inTime, type Supervisor } from './supervisor.ts';
 
 /** What the kernel is made of; one of each per process. */
-export interface Parts {
+export interface KernelDeps {
   readonly log: Logger;
   readonly supervisor: Supervisor;
   readonly hooks: HookBus;
@@ -42,7 +42,7 @@ export interface Scope {
 export function createHandle(
   plugin: Plugin,
   scope: Scope,
-  { log, hooks, extensions, settings, jobs, supervisor }: Parts,
+  { log, hooks, extensions, settings, jobs, supervisor }: KernelDeps,
 ): PluginHandle {
   const { id } = plugin;
   const { undo, offers, abort, mount } = scope;

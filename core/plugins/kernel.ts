@@ -2,19 +2,19 @@ import { openContainer } from './container.ts';
 import type { Database } from '../data/database.ts';
 import { chainOf, PluginError } from '../errors.ts';
 import { Graph } from './graph.ts';
-import { createHandle, type Parts, type Scope } from './handle.ts';
+import { createHandle, type KernelDeps, type Scope } from './handle.ts';
 import { defineAction } from '../hooks.ts';
 import { unusable, type Plugin } from './definition.ts';
 import type { Token, Tokens } from '../ref.ts';
 import type { Mount } from '../http/routes.ts';
 import { inTime } from './supervisor.ts';
 
-export type State = 'off' | 'active' | 'failed';
+export type PluginState = 'off' | 'active' | 'failed';
 
 /** The kernel's only own action: a plugin started, stopped or failed in this process. */
-export const pluginChanged = defineAction<{ readonly id: string; readonly state: State }>('plugin.changed');
+export const pluginChanged = defineAction<{ readonly id: string; readonly state: PluginState }>('plugin.changed');
 
-export interface KernelOptions extends Parts {
+export interface KernelAndServices extends KernelDeps {
   readonly data: Database;
   /**
    * Services of the kernel itself, which plugins may need like any other. One that is made from the kernel is undefined
@@ -26,7 +26,7 @@ export interface KernelOptions extends Parts {
 /** Starts and stops plugins; one change at a time. What should run is decided elsewhere (plugins.ts). */
 export class Kernel {
   readonly graph: Graph;
-  readonly #parts: KernelOptions;
+  readonly #parts: KernelAndServices;
   /** In the order in which they started. */
   readonly #running = new Map<string, Scope>();
   /** Stopped, and on their way back. */
@@ -35,7 +35,7 @@ export class Kernel {
   readonly #provided = new Map<string, unknown>();
   #queue: Promise<unknown> = Promise.resolve();
 
-  constructor(options: KernelOptions) {
+  constructor(options: KernelAndServices) {
     this.#parts = options;
     this.graph = new Graph([...options.services.keys()]);
     for (const [token, service] of options.services) this.provide(token, service);
@@ -67,7 +67,7 @@ export class Kernel {
     });
   }
 
-  state(id: string): State {
+  state(id: string): PluginState {
     if (this.#running.has(id) || this.#returning.has(id)) return 'active';
     return this.#failures.has(id) ? 'failed' : 'off';
   }

@@ -1,4 +1,4 @@
-import type { Clock, Fleet } from 'parley-forum';
+import type { Clock, Cluster } from 'parley-forum';
 import type { Stored } from './session-store.ts';
 
 /** Sessions held in this process at most, each of less than a kilobyte. */
@@ -18,16 +18,16 @@ interface Held {
  */
 export class HeldSessions {
   readonly #clock: Clock;
-  readonly #fleet: Fleet;
+  readonly #cluster: Cluster;
   /** The one that was confirmed longest ago comes first. */
   readonly #sessions = new Map<string, Held>();
   /** To be called when nothing asks any more. */
   readonly stop: () => void;
 
-  constructor(clock: Clock, fleet: Fleet) {
+  constructor(clock: Clock, cluster: Cluster) {
     this.#clock = clock;
-    this.#fleet = fleet;
-    this.stop = fleet.listen(ENDED, (keys) => this.#drop(keys as readonly string[] | undefined));
+    this.#cluster = cluster;
+    this.stop = cluster.subscribe(ENDED, (keys) => this.#drop(keys as readonly string[] | undefined));
   }
 
   /** `session` undefined: there is none. */
@@ -47,7 +47,7 @@ export class HeldSessions {
 
   async end(keys: readonly string[]): Promise<void> {
     this.#drop(keys);
-    await this.#fleet.announce(ENDED, keys);
+    await this.#cluster.publish(ENDED, keys);
   }
 
   /** Undefined: something may have been missed, so all. */

@@ -1,4 +1,4 @@
-import { Cache, Clock, Data, definePlugin, Environment, Fleet, Http, Secrets, Type } from 'parley-forum';
+import { Cache, Clock, Data, definePlugin, Environment, Cluster, Http, Secrets, Type } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import {
   accountNotices,
@@ -66,7 +66,7 @@ export default definePlugin({
   needs: {
     data: Data,
     cache: Cache,
-    fleet: Fleet,
+    cluster: Cluster,
     clock: Clock,
     http: Http,
     secrets: Secrets,
@@ -91,7 +91,7 @@ export default definePlugin({
   settings: accountSettings,
   entities: [AccountEntity],
   commands,
-  setup({ data, cache, fleet, clock, http, secrets, environment, access, limits }, plugin) {
+  setup({ data, cache, cluster, clock, http, secrets, environment, access, limits }, plugin) {
     const { settings, log, emit } = plugin;
     const { baseUrl } = environment;
     const hasher = new PasswordHasher();
@@ -113,7 +113,7 @@ export default definePlugin({
     plugin.extend(eventRules, registrationRule(data));
     addAuditRules(plugin);
 
-    const held = new HeldSessions(clock, fleet);
+    const held = new HeldSessions(clock, cluster);
     plugin.defer(held.stop);
     const store = cache.redis
       ? new RedisSessions({ redis: cache.redis, clock, held })

@@ -35,7 +35,7 @@ export function addProfile(
       path,
       can: 'public',
       params: Address,
-      find: ({ actor, params }) => users.named(params.username, actor),
+      load: ({ actor, params }) => users.named(params.username, actor),
     })(async ({ actor, params, req, target: user }) => {
       const address = pathOf(user);
       if (params.username !== user.username)

@@ -39,7 +39,7 @@ export function addRoutes(plugin: PluginHandle, users: UserRecords, clock: Clock
       ...Paging,
     }),
     result: listOf('users', User),
-    keep: () => tagsOf([accountsTag], plugin.extensions(userFields)),
+    cacheTags: () => tagsOf([accountsTag], plugin.extensions(userFields)),
   })(async ({ actor, query, res }) => {
     const limit = Math.min(query.limit ?? MOST, MOST);
     const offset = query.cursor === undefined ? (query.offset ?? 0) : decodePosition(query.cursor);
@@ -59,7 +59,7 @@ export function addRoutes(plugin: PluginHandle, users: UserRecords, clock: Clock
     can: 'public',
     params: IdParams,
     result: Type.Object({ user: User }),
-    find: ({ actor, params }) => users.find(params.id, actor),
+    load: ({ actor, params }) => users.find(params.id, actor),
   })(async ({ actor, target }) => {
     await note([target], actor);
     return { user: target };

@@ -133,7 +133,7 @@ export function addSettings(
     can,
     options: { login: true },
     params: Type.Object({ group: Type.String({ maxLength: 64 }) }),
-    find: ({ params }) => (shown().some((setting) => groupOf(setting) === params.group) ? params.group : undefined),
+    load: ({ params }) => (shown().some((setting) => groupOf(setting) === params.group) ? params.group : undefined),
   })(({ target }) =>
     negotiated(groupView(target), {
       success: true,

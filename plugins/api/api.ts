@@ -72,7 +72,7 @@ export function allowOrigin(
 }
 
 /**
- * For a handler whose answer changes by itself: it is kept, where its route has `keep`, until this moment (epoch
+ * For a handler whose answer changes by itself: it is kept, where its route has `cacheTags`, until this moment (epoch
  * milliseconds) at most.
  */
 export function holdsUntil(res: Response, moment: number): void {
@@ -80,7 +80,7 @@ export function holdsUntil(res: Response, moment: number): void {
 }
 
 /**
- * For `keep` of a route whose answer other plugins have a part in: the tags of all; undefined where one does not say
+ * For `cacheTags` of a route whose answer other plugins have a part in: the tags of all; undefined where one does not say
  * when its part changes.
  */
 export const tagsOf = (

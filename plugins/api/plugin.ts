@@ -109,7 +109,7 @@ export default definePlugin({
       summary: 'The version of the service',
       can: 'public',
       result: Type.Object({ version: Type.String() }),
-      keep: () => ['api.version'],
+      cacheTags: () => ['api.version'],
     })(() => ({ version: environment.version }));
 
     const documents = addDocuments(plugin, { routes, settings, environment, protection });

@@ -98,11 +98,11 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     ];
   }
 
-  replay(req: IncomingMessage, res: ServerResponse): boolean {
+  fastPath(req: IncomingMessage, res: ServerResponse): boolean {
     return this.#replay.answer(req, res);
   }
 
-  async enter(req: Request, res: Response, route: RouteInfo | undefined): Promise<Viewer> {
+  async authenticate(req: Request, res: Response, route: RouteInfo | undefined): Promise<Viewer> {
     const { sessions, rates, cache } = this.#parts;
     const token = bearerOf(req);
     this.#under.set(req, { bearer: token !== undefined, route, mark: cache.mark() });
@@ -121,7 +121,7 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     return viewer;
   }
 
-  async guard({ req, actor }: Exchange<Viewer>, { options, can }: RouteInfo): Promise<void> {
+  async protect({ req, actor }: Exchange<Viewer>, { options, can }: RouteInfo): Promise<void> {
     const { access, sessions, csrf } = this.#parts;
     const write = !READS.has(req.method);
     const closed =
@@ -130,14 +130,14 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     if (!write || options['csrf'] === false || this.#under.get(req)?.bearer || csrf.valid(req)) return;
     const given =
       options['form'] === true && csrf.possible(req) && req.is('urlencoded')
-        ? ((await this.body(req)) as { readonly _csrf?: unknown })._csrf
+        ? ((await this.parseBody(req)) as { readonly _csrf?: unknown })._csrf
         : undefined;
     if (typeof given === 'string' && csrf.valid(req, given)) return;
     throw noForgeryToken();
   }
 
   /** What was kept for this caller. Guests come here with addresses that were not seen before. */
-  recall({ req, res, actor, ...addressed }: Exchange<Viewer> & Addressed, route: RouteInfo): boolean {
+  fromCache({ req, res, actor, ...addressed }: Exchange<Viewer> & Addressed, route: RouteInfo): boolean {
     if (req.method !== 'GET') return false;
     const key = keptKey(callerOf(actor), route, addressed);
     const kept = this.#kept.find(key);
@@ -147,7 +147,7 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     return true;
   }
 
-  body(req: Request): Promise<unknown> {
+  parseBody(req: Request): Promise<unknown> {
     const route = this.#under.get(req)?.route;
     const multipart = multipartOf(route);
     if (multipart) return multipart(req);
@@ -157,7 +157,7 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     });
   }
 
-  around(
+  wrap(
     call: Exchange<Viewer> & { readonly body: unknown },
     route: RouteInfo,
     handler: () => Promise<object>,
@@ -165,7 +165,7 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     return this.#parts.repeats.around(call, route, handler);
   }
 
-  succeed(
+  respond(
     { req, res, actor, ...addressed }: Exchange<Viewer> & Addressed,
     result: object,
     route: RouteInfo,

@@ -1,11 +1,11 @@
-import type { Fleet, Logger } from 'parley-forum';
+import type { Cluster, Logger } from 'parley-forum';
 import { Processes } from './processes.ts';
 import { connect } from './redis.ts';
 import { TaggedCache } from './tagged-cache.ts';
 
 export interface OpenOptions {
   readonly log: Logger;
-  readonly fleet: Fleet;
+  readonly cluster: Cluster;
   /** REDIS_URL; without it everything stays in this process. */
   readonly url?: string | undefined;
   /** Keeps two installations on one Redis apart. */
@@ -23,16 +23,16 @@ export interface OpenCache {
 }
 
 /** Throws `ConfigurationError` when Redis cannot be reached within 5 s. Later outages are survived. */
-export async function openCache({ url, namespace, log, fleet, ...options }: OpenOptions): Promise<OpenCache> {
+export async function openCache({ url, namespace, log, cluster, ...options }: OpenOptions): Promise<OpenCache> {
   if (url === undefined) {
-    const cache = new TaggedCache({ fleet, ...options });
+    const cache = new TaggedCache({ cluster, ...options });
     return { cache, current: () => true, close: async () => cache.stop() };
   }
   const redis = await connect(url, log, `${namespace}:`);
   const ear = await connect(url, log);
-  const processes = new Processes(log, fleet, namespace, redis);
+  const processes = new Processes(log, cluster, namespace, redis);
   const current = (): boolean => processes.current();
-  const cache = new TaggedCache({ fleet, redis, current, ...options });
+  const cache = new TaggedCache({ cluster, redis, current, ...options });
   await processes.join(ear);
   const close = async (): Promise<void> => {
     await processes.close();

@@ -1,4 +1,4 @@
-import { Cache, Data, definePlugin, Environment, Fleet } from 'parley-forum';
+import { Cache, Data, definePlugin, Environment, Cluster } from 'parley-forum';
 import { RedisProbe } from 'parley-forum/plugins/cache';
 import { openCache } from './open.ts';
 import { probe } from './redis.ts';
@@ -8,15 +8,15 @@ export default definePlugin({
   name: 'Memory',
   version: '1.0.0',
   description: 'What each process remembers, exact over all of them where REDIS_URL is set.',
-  needs: { data: Data, environment: Environment, fleet: Fleet },
+  needs: { data: Data, environment: Environment, cluster: Cluster },
   provides: { cache: Cache, probe: RedisProbe },
 
-  async setup({ data, environment, fleet }, plugin) {
+  async setup({ data, environment, cluster }, plugin) {
     const namespace = `parley:${await data.identity()}`;
     const { cache, close } = await openCache({
       url: environment.redisUrl,
       namespace,
-      fleet,
+      cluster,
       log: plugin.log,
       afterCommit: () => data.batch(),
     });

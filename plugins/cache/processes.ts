@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chainOf, type Fleet, type Logger, type Redis } from 'parley-forum';
+import { chainOf, type Cluster, type Logger, type Redis } from 'parley-forum';
 import { subscribe } from './redis.ts';
 
 /**
@@ -15,9 +15,11 @@ const RENEWAL = 80;
  */
 const CRASHED = 5_000;
 const EVERYTHING = '*';
-const KEYS = ['fleet:number', 'fleet:alive'] as const;
+const KEYS = ['cluster:number', 'cluster:alive'] as const;
 
-/** A fleet's first number is its birth in microseconds, so it cannot meet a number from before Redis lost its data. */
+/**
+ * A cluster's first number is its birth in microseconds, so it cannot meet a number from before Redis lost its data.
+ */
 const START = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -34,7 +36,7 @@ return redis.call('ZRANGEBYSCORE', KEYS[2], now, '+inf')`;
 const MESSAGE = /^(\d+) (\S+) (\d+) (\S+) (.*)$/s;
 
 /**
- * Carries announcements to the other processes and theirs here. They carry consecutive numbers, and a process trusts
+ * Sends messages to the other processes and delivers theirs here. They carry consecutive numbers, and a process trusts
  * its memory only while it has heard every number there was at its last renewal, so one that misses a message stops
  * before the sender goes on.
  */
@@ -43,7 +45,7 @@ export class Processes {
   /** Announcements under way, each with what to do when a process has followed it. */
   readonly #answers = new Map<string, (from?: string) => void>();
   readonly #log: Logger;
-  readonly #fleet: Fleet;
+  readonly #cluster: Cluster;
   readonly #channel: string;
   readonly #line: Redis;
   #stop: (() => void) | undefined;
@@ -57,10 +59,10 @@ export class Processes {
   #closed = false;
 
   /** The line must put the namespace before its keys, and fail rather than wait while Redis is away. */
-  constructor(log: Logger, fleet: Fleet, namespace: string, line: Redis) {
+  constructor(log: Logger, cluster: Cluster, namespace: string, line: Redis) {
     this.#log = log;
-    this.#fleet = fleet;
-    this.#channel = `${namespace}:fleet`;
+    this.#cluster = cluster;
+    this.#channel = `${namespace}:cluster`;
     this.#line = line;
   }
 
@@ -69,7 +71,7 @@ export class Processes {
     ear.on('message', (channel, text) => (channel === this.#channel ? this.#hear(text) : this.#answered(text)));
     await subscribe(ear, this.#channel, `${this.#channel}:${this.#id}`);
     await this.#renew();
-    this.#stop = this.#fleet.carry((subject, payload) => this.#announce(subject, payload));
+    this.#stop = this.#cluster.useTransport((subject, payload) => this.#announce(subject, payload));
     let renewal: Promise<void> | undefined;
     this.#timer = setInterval(() => {
       renewal ??= this.#renew().finally(() => (renewal = undefined));
@@ -133,7 +135,7 @@ export class Processes {
     if (missed) this.#heard = number < before ? number : Math.max(number, this.#heard);
     this.#cutOff = undefined;
     this.#lease = { number, until: sent + LEASE };
-    if (missed) void this.#fleet.follow();
+    if (missed) void this.#cluster.deliver();
     if (this.#unsent) void this.#announce(EVERYTHING);
     this.#unsent = false;
   }
@@ -144,9 +146,9 @@ export class Processes {
     if (subject === undefined || json === undefined || this.#closed) return;
     const missed = Number(last) > this.#heard + 1;
     this.#heard = Math.max(this.#heard, Number(last));
-    if (missed) void this.#fleet.follow();
+    if (missed) void this.#cluster.deliver();
     if (from === this.#id) return;
-    const run = this.#fleet.follow(
+    const run = this.#cluster.deliver(
       subject === EVERYTHING ? undefined : subject,
       json ? (JSON.parse(json) as object) : undefined,
     );

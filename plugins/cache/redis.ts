@@ -50,7 +50,7 @@ export async function connect(url: string, log: Pick<Logger, 'warn'>, keyPrefix 
     ...times,
   });
   let cause: Error | undefined;
-  // Outages are logged once, by the fleet; without a listener they would end the process. What is no error of the
+  // Outages are logged once, by the cluster; without a listener they would end the process. What is no error of the
   // network has no code.
   redis.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === undefined && error.message !== cause?.message)

@@ -1,6 +1,6 @@
 import { serialize } from 'node:v8';
 import { LRUCache } from 'lru-cache';
-import type { Cache, Fleet, KeepOptions, Redis } from 'parley-forum';
+import type { Cache, Cluster, KeepOptions, Redis } from 'parley-forum';
 
 interface Entry {
   readonly value: unknown;
@@ -32,7 +32,7 @@ interface Load {
 const PURGED = 'cache.purged';
 
 export interface TaggedCacheOptions {
-  readonly fleet: Fleet;
+  readonly cluster: Cluster;
   /** What is to be done after the commit of the transaction that the caller is in, if any. */
   afterCommit(): Array<() => Promise<void>> | undefined;
   /** Whether what is remembered may be served: with other processes, only while this one hears them. */
@@ -48,7 +48,7 @@ export interface TaggedCacheOptions {
 /** Where there is no room, what was read least recently goes first. */
 export class TaggedCache implements Cache {
   readonly redis: Redis | undefined;
-  readonly #fleet: Fleet;
+  readonly #cluster: Cluster;
   readonly #afterCommit: TaggedCacheOptions['afterCommit'];
   readonly #current: () => boolean;
   readonly #entries: LRUCache<string, Entry>;
@@ -64,7 +64,7 @@ export class TaggedCache implements Cache {
   /** Everything computed from before this counts as purged. */
   #floor = 0;
 
-  constructor({ fleet, afterCommit, current = () => true, redis, bytes = 64 * 1024 * 1024 }: TaggedCacheOptions) {
+  constructor({ cluster, afterCommit, current = () => true, redis, bytes = 64 * 1024 * 1024 }: TaggedCacheOptions) {
     this.#entries = new LRUCache({
       maxSize: bytes,
       ttlResolution: 0,
@@ -72,9 +72,9 @@ export class TaggedCache implements Cache {
     });
     this.#afterCommit = afterCommit;
     this.#current = current;
-    this.#fleet = fleet;
+    this.#cluster = cluster;
     this.redis = redis;
-    this.stop = fleet.listen(PURGED, (payload) => this.#drop(payload as readonly string[] | undefined));
+    this.stop = cluster.subscribe(PURGED, (payload) => this.#drop(payload as readonly string[] | undefined));
   }
 
   async remember<T>(key: string, tags: readonly string[], load: () => Promise<T>, options?: KeepOptions): Promise<T> {
@@ -114,7 +114,7 @@ export class TaggedCache implements Cache {
   async purge(...tags: string[]): Promise<void> {
     if (tags.length === 0 || this.#afterCommit()?.push(() => this.purge(...tags))) return;
     this.#drop(tags);
-    await this.#fleet.announce(PURGED, tags);
+    await this.#cluster.publish(PURGED, tags);
   }
 
   #purgedSince(mark: number, tags: readonly string[]): boolean {

@@ -1,4 +1,4 @@
-import { Cache, Clock, Data, definePlugin, Fleet, Hooks, Settings, sql, Type } from 'parley-forum';
+import { Cache, Clock, Data, definePlugin, Cluster, Hooks, Settings, sql, Type } from 'parley-forum';
 import { EventLog, eventRules, eventsTag } from 'parley-forum/plugins/events';
 import { inBatches, LAST, personalData } from 'parley-forum/plugins/privacy';
 import { collect } from './collecting.ts';
@@ -15,7 +15,7 @@ export default definePlugin({
   name: 'Event log',
   version: '1.0.0',
   description: 'What has happened, in order, for integrators and for the pages’ live updates.',
-  needs: { data: Data, cache: Cache, fleet: Fleet, clock: Clock, hooks: Hooks, settings: Settings },
+  needs: { data: Data, cache: Cache, cluster: Cluster, clock: Clock, hooks: Hooks, settings: Settings },
   provides: { events: EventLog },
   extensionPoints: [eventRules],
   settings: Type.Object({
@@ -29,9 +29,9 @@ export default definePlugin({
     }),
   }),
 
-  async setup({ data, cache, fleet, clock, hooks, settings }, plugin) {
+  async setup({ data, cache, cluster, clock, hooks, settings }, plugin) {
     const reading = new Reading({ data, attempt: plugin.attempt, rules: () => plugin.extensions(eventRules) });
-    const tail = new Tail({ reading, fleet, log: plugin.log });
+    const tail = new Tail({ reading, cluster, log: plugin.log });
     plugin.defer(await tail.open());
     const added = (): void => {
       void cache.purge(eventsTag);

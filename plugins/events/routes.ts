@@ -37,7 +37,7 @@ export function addRoutes(
       ...Paging,
     }),
     result: Type.Object({ events: Type.Array(Event), position: Position, ...pagingResult }),
-    keep: () => tagsOf([eventsTag], plugin.extensions(eventRules)),
+    cacheTags: () => tagsOf([eventsTag], plugin.extensions(eventRules)),
   })(async ({ actor, query }) => {
     const start = query.cursor === undefined ? (query.after ?? 0) : decodePosition(query.cursor);
     const found = await events.after(

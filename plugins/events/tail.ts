@@ -1,4 +1,4 @@
-import { messageOf, type Fleet, type Logger } from 'parley-forum';
+import { messageOf, type Cluster, type Logger } from 'parley-forum';
 import type { LoggedEvent } from 'parley-forum/plugins/events';
 import type { Reading } from './reading.ts';
 
@@ -13,7 +13,7 @@ const ADDED = 'events.added';
 
 export interface TailParts {
   readonly reading: Reading;
-  readonly fleet: Fleet;
+  readonly cluster: Cluster;
   readonly log: Logger;
 }
 
@@ -37,7 +37,7 @@ export class Tail {
   /** Begins at the log's end. Resolves to what ends it. */
   async open(): Promise<() => Promise<void> | undefined> {
     this.#position = (await this.#parts.reading.bounds()).newest;
-    const stop = this.#parts.fleet.listen(ADDED, () => this.#follow());
+    const stop = this.#parts.cluster.subscribe(ADDED, () => this.#follow());
     this.#follow();
     return () => {
       stop();
@@ -52,7 +52,7 @@ export class Tail {
     this.#follow();
     this.#telling ??= setTimeout(() => {
       this.#telling = undefined;
-      void this.#parts.fleet.announce(ADDED);
+      void this.#parts.cluster.publish(ADDED);
     }, TELL_EVERY).unref();
   }
 

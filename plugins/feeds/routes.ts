@@ -32,9 +32,14 @@ type Find = (call: {
 /** Every feed, at the addresses that readers know. */
 export function addRoutes(plugin: PluginHandle, { topics, documents, tags }: RouteParts): void {
   const add = (surface: keyof typeof surfaces, path: string, format: FeedFormat, summary: string, find: Find): void =>
-    plugin.route(surfaces[surface], { method: 'get', path, can: 'public', summary, find, keep: () => SHOWN })(
-      ({ target }) => documents.make(format, target),
-    );
+    plugin.route(surfaces[surface], {
+      method: 'get',
+      path,
+      can: 'public',
+      summary,
+      load: find,
+      cacheTags: () => SHOWN,
+    })(({ target }) => documents.make(format, target));
 
   for (const format of FORMATS)
     add('feed', `/${format}`, format, 'The newest discussions', ({ actor }) => topics.all(actor));

@@ -48,7 +48,7 @@ export class FeedSurface implements SurfaceBehaviour<Caller, FeedDocument> {
     this.middleware = [parts.callers.middleware];
   }
 
-  replay(req: IncomingMessage, res: ServerResponse): boolean {
+  fastPath(req: IncomingMessage, res: ServerResponse): boolean {
     const { callers, kept, sender, settings } = this.#parts;
     const feed = callers.anonymous(req) ? kept.find(req.url ?? '/') : undefined;
     if (!feed) return false;
@@ -57,20 +57,20 @@ export class FeedSurface implements SurfaceBehaviour<Caller, FeedDocument> {
     return true;
   }
 
-  enter(req: Request, res: Response): Promise<Caller> {
+  authenticate(req: Request, res: Response): Promise<Caller> {
     this.#marks.set(req, this.#parts.cache.mark());
     allowOrigin(req, res, this.#parts.settings);
     return this.#parts.callers.identify(req, res);
   }
 
   /** Guests whose request was not answered at once: HEAD, or a cookie of a session that is over. */
-  recall({ req, res, actor }: Exchange<Caller>): boolean {
+  fromCache({ req, res, actor }: Exchange<Caller>): boolean {
     const feed = actor.personal ? undefined : this.#parts.kept.find(req.originalUrl);
     if (feed) this.#parts.sender.send(req, res, feed);
     return feed !== undefined;
   }
 
-  succeed(
+  respond(
     { req, res, actor }: Exchange<Caller>,
     document: FeedDocument,
     _route: unknown,

@@ -95,7 +95,7 @@ export class SetupService implements Setup {
     const elsewhere = place.databaseUrl !== environment.databaseUrl;
     if (elsewhere)
       await installer.exclusively(() =>
-        site.elsewhere(place, (service) => service(Installer).install(installation, progress)),
+        site.openAt(place, (service) => service(Installer).install(installation, progress)),
       );
     else await installer.install(installation, progress);
     if (!elsewhere && place.redisUrl === environment.redisUrl && installation.place?.smtp_url === undefined) return;

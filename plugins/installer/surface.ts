@@ -85,7 +85,7 @@ export class InstallerSurface implements SurfaceBehaviour<Visit | undefined, She
     this.#parts = parts;
   }
 
-  enter(req: Request, res: Response, route: RouteInfo | undefined): Visit | undefined {
+  authenticate(req: Request, res: Response, route: RouteInfo | undefined): Visit | undefined {
     const { setup, visits, http, protection } = this.#parts;
     for (const [name, value] of protection.headers(DATA_POLICY)) res.setHeader(name, value);
     res.set({ ...HEADERS, 'X-Request-Id': http.idOf(req) });
@@ -97,19 +97,19 @@ export class InstallerSurface implements SurfaceBehaviour<Visit | undefined, She
     return visit;
   }
 
-  async guard({ req, actor: visit }: Exchange<Visit | undefined>, route: RouteInfo): Promise<void> {
+  async protect({ req, actor: visit }: Exchange<Visit | undefined>, route: RouteInfo): Promise<void> {
     if (req.method !== 'POST') return;
     this.#routes.set(req, route);
-    const body = visit && ((await this.body(req)) as Readonly<Record<string, unknown>>);
+    const body = visit && ((await this.parseBody(req)) as Readonly<Record<string, unknown>>);
     if (!visit || !isOwn(visit, body?.['_csrf']))
       throw new HttpError(403, 'The form’s token is missing or too old', { code: 'csrf_failed' });
   }
 
-  body(req: Request): Promise<unknown> {
+  parseBody(req: Request): Promise<unknown> {
     return this.#parts.protection.body(req, { form: true });
   }
 
-  succeed({ req, res }: Exchange<Visit | undefined>, result: Sheet | Redirect | StyleSheet): void {
+  respond({ req, res }: Exchange<Visit | undefined>, result: Sheet | Redirect | StyleSheet): void {
     if (result.kind === 'style') return void res.type('css').send(result.text);
     if (result.notice !== undefined) this.#parts.web.leaveNotice(req, res, result.notice);
     if (result.kind === 'redirect') return res.redirect(result.status, result.to);
@@ -133,7 +133,7 @@ export class InstallerSurface implements SurfaceBehaviour<Visit | undefined, She
     // Whoever came too late has nothing to send again.
     if (code === LINK_USED) return undefined;
     const again = this.#routes.get(req)?.options['again'] as ((retry: Retry) => Sheet) | undefined;
-    const body = await this.body(req).catch(() => undefined);
+    const body = await this.parseBody(req).catch(() => undefined);
     if (!again || typeof body !== 'object' || body === null) return undefined;
     const { text } = this.#parts;
     const said = code === 'csrf_failed' ? text('expired') : details.length > 0 ? text('problem') : message;

@@ -1,4 +1,4 @@
-import { Cache, definePlugin, Fleet, Hooks, Http, Type } from 'parley-forum';
+import { Cache, definePlugin, Cluster, Hooks, Http, Type } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Sessions } from 'parley-forum/plugins/accounts';
 import { Discussions } from 'parley-forum/plugins/discussions';
@@ -23,7 +23,7 @@ export default definePlugin({
     access: Access,
     sessions: Sessions,
     cache: Cache,
-    fleet: Fleet,
+    cluster: Cluster,
     limits: Limits,
     http: Http,
     hooks: Hooks,
@@ -49,11 +49,11 @@ export default definePlugin({
     }),
   }),
 
-  async setup({ access, sessions, cache, fleet, limits, http, hooks, events, discussions }, plugin) {
+  async setup({ access, sessions, cache, cluster, limits, http, hooks, events, discussions }, plugin) {
     const { log, settings } = plugin;
     const callers = new Callers({ access, sessions, cache, log });
     const hub: Hub = new Hub({ events, callers, log, heard: (signal, viewer) => live.heard(signal, viewer) });
-    const live = new Signals({ plugin, fleet, deliver: (message, to) => hub.signal(message, to) });
+    const live = new Signals({ plugin, cluster, deliver: (message, to) => hub.signal(message, to) });
     plugin.defer(live.open());
     plugin.defer(events.watch((entries) => hub.tell(entries)));
     hub.begin((await events.bounds()).newest);

@@ -1,4 +1,4 @@
-import { messageOf, type Fleet, type PluginHandle } from 'parley-forum';
+import { messageOf, type Cluster, type PluginHandle } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { signals, type Live } from 'parley-forum/plugins/live';
 import type { Message } from './stream.ts';
@@ -13,7 +13,7 @@ interface Sent {
 }
 export interface SignalsParts {
   readonly plugin: PluginHandle;
-  readonly fleet: Fleet;
+  readonly cluster: Cluster;
   deliver(message: Message, to: string | undefined): Promise<void>;
 }
 
@@ -28,13 +28,13 @@ export class Signals implements Live {
   /** Hears what other processes send; the returned function ends that. */
   open(): () => void {
     // Without a payload something was missed, which is what signals are for.
-    return this.#parts.fleet.listen(SENT, (sent) => sent && void this.#deliver(sent as Sent));
+    return this.#parts.cluster.subscribe(SENT, (sent) => sent && void this.#deliver(sent as Sent));
   }
 
   send(signal: string, data: object, to?: string): void {
     const sent: Sent = { name: signal, data, ...(to !== undefined && { to }) };
     void this.#deliver(sent);
-    void this.#parts.fleet.announce(SENT, sent);
+    void this.#parts.cluster.publish(SENT, sent);
   }
 
   /** Whether the viewer may be told; nobody is of what no plugin has made known, or cannot say. */

@@ -45,7 +45,7 @@ export function addPages(plugin: PluginHandle, { cache, discussions, reading, we
     can: 'public',
     options,
     query: Query,
-    keep: readTags,
+    cacheTags: readTags,
   })(async ({ actor, query: { page = 1, unread = false } }) => {
     const { items, hasMore } = await reading.list(actor, { limit: PAGE, offset: (page - 1) * PAGE, unread });
     const href = (only: boolean, number: number): string => {

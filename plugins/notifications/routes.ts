@@ -19,7 +19,7 @@ export function addRoutes(plugin: PluginHandle, { settings, reading }: { setting
     method: 'get',
     path: '/notifications',
     summary: 'Notifications of the caller, newest first',
-    keep: readTags,
+    cacheTags: readTags,
     query: Type.Object({
       ...Paging,
       unread: Type.Optional(Type.Boolean({ description: 'Only those that were not read yet' })),
@@ -35,7 +35,7 @@ export function addRoutes(plugin: PluginHandle, { settings, reading }: { setting
     method: 'get',
     path: '/notifications/count',
     summary: 'How many the caller has not read',
-    keep: readTags,
+    cacheTags: readTags,
     result: Type.Object({ count: Type.Integer() }),
   })(async ({ actor }) => ({ count: await reading.unread(actor) }));
 

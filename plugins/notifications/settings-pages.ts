@@ -100,12 +100,12 @@ export function addSettings(plugin: PluginHandle, { preferences, letters, types 
     );
   };
 
-  plugin.route(pages, { method: 'get', path, can: 'public', params: Stop, find })(({ target, req }) =>
+  plugin.route(pages, { method: 'get', path, can: 'public', params: Stop, load: find })(({ target, req }) =>
     stopView(target.kind, false, req.path),
   );
 
   // Mail programs post here by themselves (RFC 8058): without cookies, and without following a redirect.
-  plugin.route(pages, { method: 'post', path, can: 'public', params: Stop, find, options: { csrf: false } })(
+  plugin.route(pages, { method: 'post', path, can: 'public', params: Stop, load: find, options: { csrf: false } })(
     async ({ target: { userId, kind }, req }) => {
       if (kind !== DIGEST && !types().some(({ type }) => type === kind)) throw notFound();
       await preferences.save(userId, kind === DIGEST ? { digest: 'none' } : { channels: { [kind]: 'site' } });

@@ -45,7 +45,7 @@ export class Receiving implements SurfaceBehaviour<undefined> {
     return violationsIn(protection.json(await protection.bytes(req, LARGEST)));
   }
 
-  async enter(req: Request): Promise<undefined> {
+  async authenticate(req: Request): Promise<undefined> {
     const { http, limits, rate } = this.#parts;
     demand(
       await limits.consume(REPORTS, limits.addressKey(http.addressOf(req)), rate()),
@@ -53,7 +53,7 @@ export class Receiving implements SurfaceBehaviour<undefined> {
     );
   }
 
-  succeed({ req, res }: Exchange<undefined>): void {
+  respond({ req, res }: Exchange<undefined>): void {
     this.#head(req, res).status(204).end();
   }
 

@@ -80,7 +80,7 @@ export function presenceRoutes(
     options,
     summary: 'How many are here',
     result: PresenceStatistics,
-    keep,
+    cacheTags: keep,
   })(async ({ res }) => {
     const statistics = await presence.statistics();
     hold(res);
@@ -95,7 +95,7 @@ export function presenceRoutes(
     query,
     summary: 'Who is here: members first, then by when they were last seen',
     result: listOf('visitors', VisitorRecord),
-    keep,
+    cacheTags: keep,
   })(async ({ actor, res, query: { limit, offset, cursor } }) => {
     admit(actor);
     const page = await presence.visitors({ limit: limitOf(settings, limit), offset, cursor }, actor);
@@ -111,7 +111,7 @@ export function presenceRoutes(
     query,
     summary: 'Which crawlers are here',
     result: listOf('bots', BotRecord),
-    keep,
+    cacheTags: keep,
   })(async ({ actor, res, query: { limit, offset, cursor } }) => {
     admit(actor);
     const page = await presence.bots({ limit: limitOf(settings, limit), offset, cursor }, actor);

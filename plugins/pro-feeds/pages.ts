@@ -65,11 +65,11 @@ export function addPages(plugin: PluginHandle, { tokens, categories, environment
   };
   const options = { login: true, again: (retry: Retry) => feeds(retry.actor, { retry }) };
 
-  plugin.route(pages, { method: 'get', path: SETTINGS, can: 'public', options, find })(async ({ actor }) =>
+  plugin.route(pages, { method: 'get', path: SETTINGS, can: 'public', options, load: find })(async ({ actor }) =>
     negotiated(await feeds(actor), { success: true, feed_tokens: await tokens.of(actor.id!) }),
   );
 
-  plugin.route(pages, { method: 'post', path: SETTINGS, can: 'public', options, find, body: NewToken })(
+  plugin.route(pages, { method: 'post', path: SETTINGS, can: 'public', options, load: find, body: NewToken })(
     async ({ actor, body, res }) => {
       await categories.refresh();
       const unknown = (body.category_ids ?? []).some(
@@ -89,7 +89,7 @@ export function addPages(plugin: PluginHandle, { tokens, categories, environment
     path: `${SETTINGS}/revoke`,
     can: 'public',
     options,
-    find,
+    load: find,
     body: Type.Object({ id: Id }),
   })(async ({ actor, body }) => {
     if (!(await tokens.revoke(actor.id!, body.id))) throw notFound('You have no such address');

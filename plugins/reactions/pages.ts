@@ -17,7 +17,7 @@ export function reactionPages(
     can: react,
     options: { login: true },
     body: Type.Object({ reaction: Type.String({ minLength: 1, maxLength: 40 }) }),
-    find: ({
+    load: ({
       actor,
       params,
     }: {

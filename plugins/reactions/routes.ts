@@ -72,8 +72,8 @@ export function reactionRoutes({ plugin, settings, accounts, discussions, reacti
     params: Type.Object({ post_id: Id }),
     query: Type.Object(Paging),
     result: listOf('reactions', PostReaction),
-    find,
-    keep: ({ target }) => [
+    load: find,
+    cacheTags: ({ target }) => [
       discussionTags.discussion(target.discussion.id),
       discussionTags.all,
       discussionTags.categories,

@@ -55,7 +55,7 @@ export function reportPages({ plugin, access, discussions, reporting, web }: Pag
     return formView(post, retry);
   };
 
-  plugin.route(pages, { method: 'get', path: '/p/:id/report', can: report, options: login, find })(({ target }) =>
+  plugin.route(pages, { method: 'get', path: '/p/:id/report', can: report, options: login, load: find })(({ target }) =>
     formView(target),
   );
   plugin.route(pages, {
@@ -63,7 +63,7 @@ export function reportPages({ plugin, access, discussions, reporting, web }: Pag
     path: '/p/:id/report',
     can: report,
     options: { ...login, again },
-    find,
+    load: find,
     body: Type.Object({ reason: Type.Enum([...REASONS]), note: Type.Optional(Note) }),
   })(async ({ actor, target, body: { reason, note } }) => {
     await reporting.report(actor, { postId: target.id, reason, note });

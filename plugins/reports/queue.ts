@@ -137,7 +137,7 @@ export function queuePages({
     return oneView(row, retry.actor, retry);
   };
   const path = `${LIST}/:id`;
-  plugin.route(pages, { method: 'get', path, can, options: login, find })(({ actor, target }) =>
+  plugin.route(pages, { method: 'get', path, can, options: login, load: find })(({ actor, target }) =>
     oneView(target, actor),
   );
 
@@ -145,7 +145,7 @@ export function queuePages({
     method: 'post',
     path,
     can,
-    find,
+    load: find,
     options: { ...login, again },
     body: Type.Object({ status: Type.Enum([...OUTCOMES]), note: Type.Optional(Note) }),
   })(async ({ actor, target, body: { status: outcome, note } }) => {
@@ -153,14 +153,14 @@ export function queuePages({
     return redirect(LIST, { notice: `All open reports of this post are ${outcome}.` });
   });
 
-  plugin.route(pages, { method: 'post', path: `${path}/claim`, can, find, options: { ...login, again } })(
+  plugin.route(pages, { method: 'post', path: `${path}/claim`, can, load: find, options: { ...login, again } })(
     async ({ actor, target }) => {
       await claims.claim(target, actor);
       return redirect(pathOf(target.id), { notice: 'The others see that you work on the reports of this post.' });
     },
   );
 
-  plugin.route(pages, { method: 'post', path: `${path}/release`, can, find, options: login })(
+  plugin.route(pages, { method: 'post', path: `${path}/release`, can, load: find, options: login })(
     async ({ actor, target }) => {
       await claims.release(target, actor);
       return redirect(pathOf(target.id), { notice: 'The reports of this post are free again.' });
@@ -171,7 +171,7 @@ export function queuePages({
     method: 'post',
     path: `${path}/notes`,
     can,
-    find,
+    load: find,
     options: { ...login, again },
     body: Type.Object({ content: Type.String({ pattern: '\\S', maxLength: 2_000 }) }),
   })(async ({ actor, target, body: { content } }) => {

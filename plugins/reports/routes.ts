@@ -50,7 +50,7 @@ export function reportRoutes({ plugin, settings, reading, reporting }: RouteServ
     params: IdParams,
     result,
     body: Type.Object({ status: Type.Enum([...OUTCOMES]), note: Type.Optional(Note) }),
-    find: ({ actor, params }) => reading.find(params.id, actor),
+    load: ({ actor, params }) => reading.find(params.id, actor),
   })(async ({ actor, target, body: { status: outcome, note } }) => {
     const [handled] = await reading.records([await reporting.handle(target, { outcome, note }, actor)]);
     return { report: handled! };

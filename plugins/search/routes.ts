@@ -38,7 +38,7 @@ export function addRoutes(plugin: PluginHandle, { search, settings, clock }: Rou
     }),
     result: Type.Object({ results: Type.Array(SearchResult), ...pagingResult, type: Type.Enum([...SEARCH_TYPES]) }),
     options: { bucket: BUCKET },
-    keep,
+    cacheTags: keep,
   })(async ({ actor, res, query: { q, type = 'discussions', limit, offset, cursor } }) => {
     const page = await search.search({ q, type, limit: limitOf(settings, limit), offset, cursor }, actor);
     holdsUntil(res, clock.now() + HOLDS);

@@ -35,11 +35,11 @@ export class CrawlerSurface implements SurfaceBehaviour<undefined, CrawlerDocume
     this.#parts = parts;
   }
 
-  enter(): undefined {
+  authenticate(): undefined {
     return undefined;
   }
 
-  async succeed({ req, res }: Exchange<undefined>, { type, zipped }: CrawlerDocument): Promise<void> {
+  async respond({ req, res }: Exchange<undefined>, { type, zipped }: CrawlerDocument): Promise<void> {
     const etag = `W/"${hash('sha1', zipped, 'base64url')}"`;
     this.#head(req, res, { 'Content-Type': type, 'Cache-Control': HOUR, Vary: 'Accept-Encoding', ETag: etag });
     if (isFresh(req, etag)) return void res.status(304).end();

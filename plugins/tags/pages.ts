@@ -42,32 +42,36 @@ export function tagPages({ plugin, visible, discussions }: TagServices): void {
     },
   });
 
-  plugin.route(pages, { method: 'get', path: '/tags', can: 'public', query: Type.Object({ page: Page }), keep })(
-    async ({ actor, query: { page = 1 } }) => {
-      const all = (await visible.visible(actor)).toSorted(byUse);
-      const last = Math.max(1, Math.ceil(all.length / PAGE));
-      const pager = pagerOf(Math.min(page, last), last, (number) => (number > 1 ? `/tags?page=${number}` : '/tags'));
-      const shown = all.slice((pager.page - 1) * PAGE, pager.page * PAGE);
-      return view(
-        '@tags/tags',
-        {
-          name: 'tags',
-          title: 'Tags',
-          canonical: pager.page > 1 ? `/tags?page=${pager.page}` : '/tags',
-          current: '/tags',
-        },
-        { tags: shown, pager },
-      );
-    },
-  );
+  plugin.route(pages, {
+    method: 'get',
+    path: '/tags',
+    can: 'public',
+    query: Type.Object({ page: Page }),
+    cacheTags: keep,
+  })(async ({ actor, query: { page = 1 } }) => {
+    const all = (await visible.visible(actor)).toSorted(byUse);
+    const last = Math.max(1, Math.ceil(all.length / PAGE));
+    const pager = pagerOf(Math.min(page, last), last, (number) => (number > 1 ? `/tags?page=${number}` : '/tags'));
+    const shown = all.slice((pager.page - 1) * PAGE, pager.page * PAGE);
+    return view(
+      '@tags/tags',
+      {
+        name: 'tags',
+        title: 'Tags',
+        canonical: pager.page > 1 ? `/tags?page=${pager.page}` : '/tags',
+        current: '/tags',
+      },
+      { tags: shown, pager },
+    );
+  });
 
   plugin.route(pages, {
     method: 'get',
     path: '/t/:slug',
     can: 'public',
     query: Type.Object({ page: Page, sort: Type.Optional(Type.Enum([...SORTS])) }),
-    find: findTag(visible),
-    keep,
+    load: findTag(visible),
+    cacheTags: keep,
   })(async ({ actor, query, target }) => {
     const path = pathOf(target);
     const api = `/api/tags/${encodeURIComponent(target.slug)}/discussions`;

@@ -55,7 +55,7 @@ export function tagRoutes({ plugin, settings, clock, visible, discussions, web }
     summary: 'All tags of discussions the caller may see, the most used first',
     query: Type.Object(Paging),
     result: listOf('tags', TagRecord),
-    keep,
+    cacheTags: keep,
   })(async ({ actor, query }) => {
     const page = pageOf((await visible.visible(actor)).toSorted(byUse), {
       ...query,
@@ -71,8 +71,8 @@ export function tagRoutes({ plugin, settings, clock, visible, discussions, web }
     summary: 'One tag, by id or slug',
     params: Type.Object({ id: IdOrSlug }),
     result: Type.Object({ tag: TagRecord }),
-    find: findTag(visible),
-    keep,
+    load: findTag(visible),
+    cacheTags: keep,
   })(({ target }) => ({ tag: target }));
 
   plugin.route(api, {
@@ -83,8 +83,8 @@ export function tagRoutes({ plugin, settings, clock, visible, discussions, web }
     params: Type.Object({ slug: IdOrSlug }),
     query: Type.Object({ ...Paging, sort: Type.Optional(Type.Enum([...SORTS])) }),
     result: Type.Object({ discussions: Type.Array(discussions.record), html: Type.String(), ...pagingResult }),
-    find: findTag(visible),
-    keep: () => [...shownTags, renderedTag],
+    load: findTag(visible),
+    cacheTags: () => [...shownTags, renderedTag],
   })(async ({ actor, res, target, query: { sort, limit, offset, cursor } }) => {
     const page = await discussions.list(
       { within: visible.discussionsWith(target.id), sort, offset, cursor, limit: limitOf(settings, limit) },

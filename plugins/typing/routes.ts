@@ -61,7 +61,7 @@ export function typingRoutes(plugin: PluginHandle, { typing, discussions, settin
     summary: 'Who is writing in a discussion, by id',
     query: Type.Object({ discussion_id: Id, ...Paging }),
     result: listOf('typing', Typist),
-    keep: () =>
+    cacheTags: () =>
       typing.holdsUntil() === undefined ? undefined : [typingTag, accountsTag, tags.lists, tags.all, tags.categories],
   })(async ({ actor, res, query: { discussion_id, limit, offset, cursor } }) => {
     const head = await find(discussion_id, actor);

@@ -68,8 +68,8 @@ export function uploadRoutes({ plugin, settings, access, intake, preparing, stor
     summary: 'Delete one’s own upload, or as a moderator anybody’s',
     params: IdParams,
     result: Type.Object({}),
-    find: ({ params }) => store.find(params.id),
-    allow: ({ actor, target }) => target.accountId === actor.id || access.allows(actor, manageUploads),
+    load: ({ params }) => store.find(params.id),
+    authorize: ({ actor, target }) => target.accountId === actor.id || access.allows(actor, manageUploads),
   })(async ({ actor, target }) => {
     await uploads.delete(target, actor);
     return {};

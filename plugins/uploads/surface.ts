@@ -51,11 +51,11 @@ class FileSurface implements SurfaceBehaviour<undefined, StoredFile> {
     this.#parts = parts;
   }
 
-  enter(): undefined {
+  authenticate(): undefined {
     return undefined;
   }
 
-  async succeed(
+  async respond(
     { req, res }: Exchange<undefined>,
     { upload: { id, name, type, size }, path }: StoredFile,
   ): Promise<void> {

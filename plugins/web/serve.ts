@@ -78,7 +78,7 @@ export async function serveAsset(
 }
 
 export const assetBehaviour = ({ assets, protection }: ServeParts): SurfaceBehaviour<undefined> => ({
-  replay: (req, res) => {
+  fastPath: (req, res) => {
     const [, kind = '', name = '', path = ''] = ADDRESS.exec(req.url ?? '') ?? [];
     const tree = allowed(kind, name) ? assets.find(kind, name) : undefined;
     const asset = tree?.peek(path);
@@ -86,8 +86,8 @@ export const assetBehaviour = ({ assets, protection }: ServeParts): SurfaceBehav
     send(req, res, { tree, asset, hashed: name.includes('@'), protection });
     return true;
   },
-  enter: () => undefined,
-  succeed: () => undefined,
+  authenticate: () => undefined,
+  respond: () => undefined,
   fail: ({ res }, error) => {
     const status = error instanceof HttpError ? error.status : 500;
     const text =

@@ -100,16 +100,16 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     this.middleware = [parts.sessions.middleware];
   }
 
-  replay(...[req, res]: Parameters<NonNullable<SurfaceBehaviour<Viewer>['replay']>>): boolean {
+  fastPath(...[req, res]: Parameters<NonNullable<SurfaceBehaviour<Viewer>['fastPath']>>): boolean {
     return this.#parts.replay.answer(req, res);
   }
 
-  async enter(req: Request, res: Response): Promise<Viewer> {
+  async authenticate(req: Request, res: Response): Promise<Viewer> {
     this.#pending.set(req, { mark: this.#parts.cache.mark(), look: this.#parts.lookHash() });
     return this.#parts.sessions.identify(req, res);
   }
 
-  async guard({ req, actor }: Exchange<Viewer>, route: RouteInfo): Promise<void> {
+  async protect({ req, actor }: Exchange<Viewer>, route: RouteInfo): Promise<void> {
     const { sessions, csrf } = this.#parts;
     const write = !READS.has(req.method);
     if (write) await this.#count(req, actor);
@@ -122,7 +122,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
       throw new HttpError(401, 'Log in to go on', { code: 'login_needed' });
     if (guarded && !csrf.valid(req)) {
       const given = readable
-        ? ((await this.body(req)) as Readonly<Record<string, unknown>> | null)?.['_csrf']
+        ? ((await this.parseBody(req)) as Readonly<Record<string, unknown>> | null)?.['_csrf']
         : undefined;
       if (typeof given !== 'string' || !csrf.valid(req, given))
         throw new HttpError(403, 'The form’s token is missing or too old; load the page again', {
@@ -142,18 +142,18 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     );
   }
 
-  recall({ req, res, actor }: Exchange<Viewer>): boolean {
+  fromCache({ req, res, actor }: Exchange<Viewer>): boolean {
     return !wantsJson(req) && this.#parts.replay.recall(req, res, actor);
   }
 
-  body(req: Request): Promise<unknown> {
+  parseBody(req: Request): Promise<unknown> {
     const route = this.#pending.get(req)?.route;
     const multipart = multipartOf(route);
     if (multipart) return multipart(req);
     return this.#parts.protection.body(req, { form: true, longText: route?.options['longText'] === true });
   }
 
-  async succeed(
+  async respond(
     exchange: Exchange<Viewer>,
     result: PageResult,
     route: RouteInfo,
@@ -161,7 +161,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
   ): Promise<void> {
     if (result.kind === 'negotiated') {
       if (wantsJson(exchange.req)) return this.#json(exchange.req, exchange.res, result.status, result.json);
-      return this.succeed(exchange, result.page, route, undefined);
+      return this.respond(exchange, result.page, route, undefined);
     }
     if (result.kind === 'redirect') return this.#redirect(exchange, result);
     if (result.kind === 'resumed') return this.#resume(exchange, result);
@@ -228,7 +228,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
       );
     });
     // Who asks is only for the page's frame.
-    const actor = await entered.then(() => this.enter(req, res)).catch(() => this.#parts.guest);
+    const actor = await entered.then(() => this.authenticate(req, res)).catch(() => this.#parts.guest);
     await this.fail({ req, res, actor }, error);
     return true;
   }
@@ -247,7 +247,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
       route &&
       !multipartOf(route) &&
       this.#parts.pendingForms.seal(
-        { route, action: req.path, page, body: await this.body(req).catch(() => undefined) },
+        { route, action: req.path, page, body: await this.parseBody(req).catch(() => undefined) },
         actor,
       );
     const message = this.#parts.localeOf(req).text(pending === undefined ? 'web:confirm.lost' : 'web:confirm.kept');
@@ -327,7 +327,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     )
       return false;
     const locale = this.#parts.localeOf(req);
-    const body = await this.body(req).then(
+    const body = await this.parseBody(req).then(
       (value) => value as Readonly<Record<string, unknown>>,
       () => undefined,
     );

@@ -15,7 +15,7 @@ const queue = (): JobQueue =>
     data,
     supervisor,
     log: testLog,
-    fleet: { announce: () => Promise.resolve(), listen: () => () => undefined },
+    cluster: { publish: () => Promise.resolve(), subscribe: () => () => undefined },
   });
 let test: TestDatabase;
 let data: Database;

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { openDatabase } from '../../core/host/databases/open.ts';
 import { sql } from '../../core/data/database.ts';
-import { createFleet } from '../../core/cluster.ts';
+import { createCluster } from '../../core/cluster.ts';
 import type { Delivery } from '../../core/hooks.ts';
 import { JobQueue } from '../../core/jobs/queue.ts';
 import { Supervisor } from '../../core/plugins/supervisor.ts';
@@ -41,7 +41,7 @@ describe('several processes with work', () => {
     await once(victim, 'close');
     const survivor = await openDatabase({ ...place, log: testLog });
     const heard: [string, unknown, number][] = [];
-    const queue = new JobQueue({ data: survivor, supervisor, log: testLog, fleet: createFleet(testLog) });
+    const queue = new JobQueue({ data: survivor, supervisor, log: testLog, cluster: createCluster(testLog) });
     for (const action of ['waits', 'hangs'])
       queue.listen(
         'test',

@@ -6,7 +6,7 @@ import { defineAction, HookBus, type Delivery, type Durability } from '../../cor
 import { JobQueue } from '../../core/jobs/queue.ts';
 import { Type } from '../../core/schema.ts';
 import { Supervisor } from '../../core/plugins/supervisor.ts';
-import type { WorkerParts } from '../../core/jobs/worker.ts';
+import type { WorkerDeps } from '../../core/jobs/worker.ts';
 import { onServer, openTestDatabase, testLog, type TestDatabase } from '../kit/database.ts';
 
 let test: TestDatabase;
@@ -23,9 +23,9 @@ let jobs: JobQueue;
 let told: readonly string[];
 /** The other processes: what they are told, and how one of them tells. */
 let tell: () => unknown = () => undefined;
-const fleetOf = (said: string[]): WorkerParts['fleet'] => ({
-  announce: async (topic) => void said.push(topic),
-  listen: (_topic, run) => {
+const clusterOf = (said: string[]): WorkerDeps['cluster'] => ({
+  publish: async (topic) => void said.push(topic),
+  subscribe: (_topic, run) => {
     tell = () => run(undefined);
     return () => undefined;
   },
@@ -36,7 +36,7 @@ beforeEach(async () => {
   // A list of its own: what the queue of the test before still has to say comes later.
   const said: string[] = [];
   told = said;
-  jobs = new JobQueue({ data, supervisor, log: testLog, fleet: fleetOf(said) });
+  jobs = new JobQueue({ data, supervisor, log: testLog, cluster: clusterOf(said) });
   bus = new HookBus(supervisor, {
     batch: () => data.batch(),
     store: (action, payload, batch) => jobs.store(action, payload, batch),

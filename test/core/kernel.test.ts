@@ -15,7 +15,7 @@ import {
   sql,
 } from 'parley-forum';
 import { startApp, type TestApp } from 'parley-forum/testing';
-import { handleException, logStray } from '../../core/host/unhandled-errors.ts';
+import { handleException, logUnhandledRejection } from '../../core/host/unhandled-errors.ts';
 import { plain, plainPlugin, Source } from './fixtures/plain.ts';
 
 let running: TestApp;
@@ -134,8 +134,8 @@ describe('a plugin that cannot start', () => {
         id: 'same-surface',
         setup: (_services, plugin) =>
           plugin.surface(defineSurface('other', { prefix: '/' }), {
-            enter: () => undefined,
-            succeed: () => {},
+            authenticate: () => undefined,
+            respond: () => {},
             fail: () => {},
           }),
       }),
@@ -447,7 +447,7 @@ describe('an exception that nobody caught', () => {
 describe('a rejection that nobody awaits', () => {
   test('is laid at the door of the plugin whose folder is in its stack', () => {
     kernel().install(definePlugin({ id: 'careless', folder: import.meta.dirname, setup: () => {} }));
-    logStray(running.app, new Error('forgotten'));
+    logUnhandledRejection(running.app, new Error('forgotten'));
     expect(running.lines.at(-1)).toMatchObject({
       level: 'error',
       plugin: 'careless',
@@ -464,7 +464,7 @@ describe('a rejection that nobody awaits', () => {
   });
 
   test('is logged as unknown where no plugin is to be seen', () => {
-    logStray(running.app, 'just a word');
+    logUnhandledRejection(running.app, 'just a word');
     expect(running.lines.at(-1)).toMatchObject({ level: 'error', plugin: 'unknown' });
   });
 });

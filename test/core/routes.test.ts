@@ -35,8 +35,8 @@ function register(plugin: PluginHandle): void {
     path: '/books/:id',
     can: 'public',
     body: Type.Object({ title: Type.String() }),
-    find: ({ params }) => BOOKS[params['id'] ?? ''],
-    allow: ({ actor, target }) => actor.name === target.owner,
+    load: ({ params }) => BOOKS[params['id'] ?? ''],
+    authorize: ({ actor, target }) => actor.name === target.owner,
   })(({ target, body }) => ({ ...target, ...body }));
   plugin.route(plain, { method: 'get', path: '/broken', can: 'public' })(() => {
     throw new Error('a secret of the inside');

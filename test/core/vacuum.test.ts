@@ -1,6 +1,6 @@
 import { PGlite } from '@electric-sql/pglite';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { tend } from '../../core/host/databases/vacuum.ts';
+import { vacuumTables } from '../../core/host/databases/vacuum.ts';
 
 let database: PGlite;
 const run = async (statement: string) => (await database.exec(statement)).at(-1)!;
@@ -15,21 +15,21 @@ afterAll(() => database.close());
 
 test('of the embedded database the tables that changed much are counted for the planner, and the others left alone', async () => {
   await run(`insert into busy select n, 'text' from generate_series(1, 5000) n; insert into calm values (1)`);
-  expect(await tend(run)).toEqual(['public.busy']);
+  expect(await vacuumTables(run)).toEqual(['public.busy']);
   expect([await known('busy'), await known('calm')]).toEqual([{ rows: 5000 }, { rows: -1 }]);
-  expect(await tend(run)).toEqual([]);
+  expect(await vacuumTables(run)).toEqual([]);
 });
 
 test('the room of deleted rows is used again instead of the table growing', async () => {
   const size = async (): Promise<unknown> => (await run(`select pg_relation_size('busy') as bytes`)).rows[0];
   for (let round = 0; round < 2; round++) {
     await run(`update busy set text = text || '!'`);
-    await tend(run);
+    await vacuumTables(run);
   }
   const before = await size();
   for (let round = 0; round < 5; round++) {
     await run(`update busy set text = text || '!'`);
-    expect(await tend(run)).toEqual(['public.busy']);
+    expect(await vacuumTables(run)).toEqual(['public.busy']);
   }
   expect(await size()).toEqual(before);
 });

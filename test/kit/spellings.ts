@@ -1,5 +1,5 @@
 import { Agent, request } from 'node:http';
-import { Fleet } from 'parley-forum';
+import { Cluster } from 'parley-forum';
 import type { TestApp } from './index.ts';
 
 /** Draws the same from the same seed. */
@@ -124,7 +124,7 @@ export function createSender(url: string): { send(sent: Sent): Promise<Got>; clo
 }
 
 /** Has everything answered anew that comes from now on. */
-const forget = (app: TestApp): Promise<void> => app.app.service(Fleet).follow('cache.purged');
+const forget = (app: TestApp): Promise<void> => app.app.service(Cluster).deliver('cache.purged');
 
 export interface Trial {
   readonly app: TestApp;

@@ -13,7 +13,7 @@ const WRITES = /\b(?:insert\s+into|update|delete\s+from)\b/i;
 /** One statement outside of any transaction. */
 type Run = (statement: string) => Promise<{ readonly rows: readonly object[] }>;
 
-export interface Room extends AsyncDisposable {
+export interface DiskSpace extends AsyncDisposable {
   /** Throws, with PostgreSQL's code for a full disk, when `statement` would write and there is no room. */
   check(statement: string): void;
 }
@@ -24,7 +24,7 @@ export interface Room extends AsyncDisposable {
  * before it are used again and do not pile up; and when the disk is nearly full, what would write is refused before it
  * has begun.
  */
-export async function watchRoom(run: Run, dataDir: string): Promise<Room> {
+export async function watchDiskSpace(run: Run, dataDir: string): Promise<DiskSpace> {
   let full = false;
   let looking: Promise<void> | undefined;
   const position = async (): Promise<number> => {

@@ -8,12 +8,12 @@ import { citext } from '@electric-sql/pglite/contrib/citext';
 import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 import { unaccent } from '@electric-sql/pglite/contrib/unaccent';
 import { MikroORM } from '@mikro-orm/pglite';
-import { ORM_OPTIONS, READERS } from './type-parsers.ts';
-import { watchRoom } from './disk-space.ts';
+import { ORM_OPTIONS, TYPE_PARSERS } from './type-parsers.ts';
+import { watchDiskSpace } from './disk-space.ts';
 import { statementSent } from './statement-channel.ts';
-import { keepUp } from './vacuum.ts';
+import { startVacuuming } from './vacuum.ts';
 import { ConfigurationError } from '../../errors.ts';
-import type { Backend } from '../../data/database.ts';
+import type { DatabaseDriver } from '../../data/database.ts';
 import type { Logger } from '../../logger.ts';
 
 /** Milliseconds of statements after which the event loop gets a turn. */
@@ -23,18 +23,18 @@ const TURN_EVERY = 2;
  * PostgreSQL inside this process, its files under `folder/database`. Throws `ConfigurationError` when another process
  * has it open.
  */
-export async function openEmbedded(folder: string, log: Logger): Promise<Backend> {
+export async function openEmbedded(folder: string, log: Logger): Promise<DatabaseDriver> {
   const dataDir = join(folder, 'database');
   mkdirSync(dataDir, { recursive: true, mode: 0o700 });
   await using undo = new AsyncDisposableStack();
   const locked = await lock(folder);
   undo.defer(() => new Promise<void>((resolve) => void locked.close(() => resolve())));
-  const pglite = await PGlite.create({ dataDir, extensions: { citext, pg_trgm, unaccent }, parsers: READERS });
+  const pglite = await PGlite.create({ dataDir, extensions: { citext, pg_trgm, unaccent }, parsers: TYPE_PARSERS });
   undo.defer(() => pglite.close());
   await pglite.exec(`set timezone to 'UTC'`);
   const run = async (statement: string) => (await pglite.exec(statement)).at(-1)!;
-  const room = undo.use(await watchRoom(run, dataDir));
-  undo.defer(keepUp(run, log));
+  const room = undo.use(await watchDiskSpace(run, dataDir));
+  undo.defer(startVacuuming(run, log));
 
   const usage = { statements: 0 };
   let turned = 0;

@@ -1,10 +1,10 @@
 import { MikroORM } from '@mikro-orm/postgresql';
 import type { Pool } from 'pg';
-import { ORM_OPTIONS, READERS } from './type-parsers.ts';
+import { ORM_OPTIONS, TYPE_PARSERS } from './type-parsers.ts';
 import { statementSent } from './statement-channel.ts';
-import { inTime, Silence, type Connection, type Takeable } from './watchdog.ts';
+import { inTime, Watchdog, type Connection, type ConnectionPool } from './watchdog.ts';
 import { ConfigurationError, messageOf } from '../../errors.ts';
-import type { Backend } from '../../data/database.ts';
+import type { DatabaseDriver } from '../../data/database.ts';
 import type { Logger } from '../../logger.ts';
 
 /** How many different statements are prepared on each connection; those beyond are sent as they are. */
@@ -28,7 +28,7 @@ const SESSION = '-c timezone=UTC -c tcp_keepalives_idle=10 -c tcp_keepalives_int
 const TAKEN = 'another process took this database while it was away; stop one of the two, or set REDIS_URL for both';
 
 /** What pg's pool has and its types leave out. */
-interface OpenPool extends Omit<Pool, 'options' | 'on' | 'connect'>, Takeable {
+interface OpenPool extends Omit<Pool, 'options' | 'on' | 'connect'>, ConnectionPool {
   readonly Client: new (options: object) => Connection;
   on(event: 'connect', run: (connection: Connection) => void): void;
   readonly options: { readonly types: { setTypeParser(type: number, read: (text: string) => unknown): void } };
@@ -43,7 +43,7 @@ type Ask = (
 /**
  * A PostgreSQL server. Throws `ConfigurationError` when it cannot be reached. `max` is how many connections at most.
  */
-export async function openPostgres(url: string, max: number, log: Logger): Promise<Backend> {
+export async function openPostgres(url: string, max: number, log: Logger): Promise<DatabaseDriver> {
   let pool: OpenPool | undefined;
   const orm = new MikroORM({
     ...ORM_OPTIONS,
@@ -67,7 +67,7 @@ export async function openPostgres(url: string, max: number, log: Logger): Promi
   if (!pool) throw new Error('the ORM made no connection pool');
   const open = pool;
   const { Client, options } = open;
-  for (const [type, read] of Object.entries(READERS)) options.types.setTypeParser(Number(type), read);
+  for (const [type, read] of Object.entries(TYPE_PARSERS)) options.types.setTypeParser(Number(type), read);
   const usage = { statements: 0 };
   /** Under its name each connection prepares a statement once. No name is given twice. */
   const names = new Map<string, string>();
@@ -77,7 +77,7 @@ export async function openPostgres(url: string, max: number, log: Logger): Promi
     return names.get(text);
   };
   const connect = (): Connection => new Client(options);
-  const silence = new Silence(connect, log);
+  const silence = new Watchdog(connect, log);
   silence.guard(open);
   open.on('connect', (connection) => {
     const send = connection.query.bind(connection) as Ask;
@@ -116,7 +116,7 @@ export async function openPostgres(url: string, max: number, log: Logger): Promi
       cause: error,
     });
   }
-  const query: Backend['query'] = (text, values) => open.query(text, [...values]);
+  const query: DatabaseDriver['query'] = (text, values) => open.query(text, [...values]);
   return {
     embedded: false,
     orm,

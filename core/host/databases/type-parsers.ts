@@ -27,7 +27,7 @@ const listOf =
  * How values are read, by PostgreSQL type number, where the two drivers differ: bytea, int8, numeric, dates, intervals,
  * and arrays of them.
  */
-export const READERS: Readonly<Record<number, Reader>> = {
+export const TYPE_PARSERS: Readonly<Record<number, Reader>> = {
   17: (text) => Buffer.from(text.slice(2), 'hex'),
   20: Number,
   1700: Number,

@@ -13,7 +13,7 @@ const NEGLECTED = `select format('%I.%I', s.schemaname, s.relname) as name from 
     or n_mod_since_analyze > 50 + 0.1 * greatest(reltuples, 0) order by name`;
 
 /** Reclaims what was deleted and counts what there is, in the tables that changed much. Resolves to their names. */
-export async function tend(run: Run): Promise<readonly string[]> {
+export async function vacuumTables(run: Run): Promise<readonly string[]> {
   // Without it the counters of this one session would stay at zero.
   await run('select pg_stat_force_next_flush()');
   const { rows } = await run(NEGLECTED);
@@ -27,11 +27,11 @@ export async function tend(run: Run): Promise<readonly string[]> {
  * tables would only grow and the planner would know nothing of them. Returns what ends it; that resolves when no
  * statement is under way.
  */
-export function keepUp(run: Run, log: Logger): () => Promise<void> {
+export function startVacuuming(run: Run, log: Logger): () => Promise<void> {
   let tending: Promise<unknown> = Promise.resolve();
   const timer = setInterval(() => {
     tending = tending
-      .then(() => tend(run))
+      .then(() => vacuumTables(run))
       .catch((error: unknown) =>
         log.warn({ error: messageOf(error) }, 'the embedded database could not be tended; it is tried again'),
       );

@@ -21,7 +21,7 @@ export interface Connection extends EventEmitter {
 
 type Taken = (error: unknown, ...rest: unknown[]) => void;
 /** The driver's pool; its `connect` takes a connection out of it. */
-export interface Takeable {
+export interface ConnectionPool {
   connect(done?: Taken): unknown;
 }
 
@@ -59,7 +59,7 @@ export async function inTime<T>(client: Connection, work: () => Promise<T>, pati
  * there and still at it, and only what it no longer answers, or no longer works on, is ended. So nothing that takes
  * long has to say so. Until a server that is not there answers again, no connection to it is waited for.
  */
-export class Silence {
+export class Watchdog {
   readonly #lines = new Map<Connection, Line>();
   readonly #connect: () => Connection;
   readonly #log: Logger;
@@ -87,7 +87,7 @@ export class Silence {
   }
 
   /** No connection of this pool is waited for while the server is known to be away. */
-  guard(pool: Takeable): void {
+  guard(pool: ConnectionPool): void {
     const take = pool.connect.bind(pool);
     pool.connect = (done) => {
       if (!done)

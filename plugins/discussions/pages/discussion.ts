@@ -26,8 +26,8 @@ export function discussionPages(services: PageServices): void {
     method: 'get',
     path: '/d/:address',
     can: 'public',
-    find,
-    keep,
+    load: find,
+    cacheTags: keep,
     query: Type.Object({
       page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
       from: Type.Optional(Type.Integer({ minimum: 1, maximum: 20_000_000 })),
@@ -77,7 +77,7 @@ export function discussionPages(services: PageServices): void {
     );
   });
 
-  plugin.route(pages, { method: 'get', path: '/d/:address/:post', can: 'public', find })(
+  plugin.route(pages, { method: 'get', path: '/d/:address/:post', can: 'public', load: find })(
     async ({ actor, params, target: head }) => {
       const wanted = numberOf(params['post'] ?? '');
       const found = wanted === undefined ? undefined : await reading.discussion(head, actor);

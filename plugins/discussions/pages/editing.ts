@@ -67,8 +67,8 @@ export function postPages(services: PageServices): void {
     method: 'get',
     path: '/p/:id',
     can: 'public',
-    find,
-    keep: ({ target }) => oneTags(target.discussion.id),
+    load: find,
+    cacheTags: ({ target }) => oneTags(target.discussion.id),
   })(({ target }) => {
     const {
       row: { number, content },
@@ -81,17 +81,22 @@ export function postPages(services: PageServices): void {
     );
   });
 
-  plugin.route(pages, { method: 'get', path: '/p/:id/edit', can: 'public', options: login, find, allow })(
-    ({ actor, target }) => editView(target, actor, { values: { content: target.row.content } }),
-  );
+  plugin.route(pages, {
+    method: 'get',
+    path: '/p/:id/edit',
+    can: 'public',
+    options: login,
+    load: find,
+    authorize: allow,
+  })(({ actor, target }) => editView(target, actor, { values: { content: target.row.content } }));
 
   plugin.route(pages, {
     method: 'post',
     path: '/p/:id/edit',
     can: 'public',
     options: { ...login, longText: true, again } satisfies FormOptions,
-    find,
-    allow,
+    load: find,
+    authorize: allow,
     body: Type.Object({ content: Text, preview: Text, reason: ReasonField }),
   })(async ({ actor, target, body }) => {
     if (body.preview !== undefined) return editView(target, actor, await previewOf(markdown, body));
@@ -116,17 +121,22 @@ export function postPages(services: PageServices): void {
     if (!post) throw notFound();
     return deleteView(post, retry.actor, retyped(retry));
   };
-  plugin.route(pages, { method: 'get', path: '/p/:id/delete', can: 'public', options: login, find, allow })(
-    ({ actor, target }) => deleteView(target, actor),
-  );
+  plugin.route(pages, {
+    method: 'get',
+    path: '/p/:id/delete',
+    can: 'public',
+    options: login,
+    load: find,
+    authorize: allow,
+  })(({ actor, target }) => deleteView(target, actor));
 
   plugin.route(pages, {
     method: 'post',
     path: '/p/:id/delete',
     can: 'public',
     options: { ...login, again: askAgain } satisfies FormOptions,
-    find,
-    allow,
+    load: find,
+    authorize: allow,
     body: Reason,
   })(async ({ actor, target, body: { reason } }) => {
     await editing.removePost(target, { viewer: actor, reason });
@@ -136,7 +146,7 @@ export function postPages(services: PageServices): void {
     });
   });
 
-  plugin.route(pages, { method: 'post', path: '/p/:id/restore', can: moderate, options: login, find })(
+  plugin.route(pages, { method: 'post', path: '/p/:id/restore', can: moderate, options: login, load: find })(
     async ({ actor, target }) => {
       await editing.restorePost(target, { viewer: actor });
       return redirect(pathOf(target), { notice: 'The post is back.' });
@@ -182,8 +192,15 @@ export function managePages(services: PageServices): void {
     return editView(head, retry.actor, retyped(retry));
   };
 
-  plugin.route(pages, { method: 'get', path: '/d/:address/edit', can: 'public', options: login, find, allow })(
-    ({ actor, target: head }) => editView(head, actor, { values: { title: head.title, category_id: head.categoryId } }),
+  plugin.route(pages, {
+    method: 'get',
+    path: '/d/:address/edit',
+    can: 'public',
+    options: login,
+    load: find,
+    authorize: allow,
+  })(({ actor, target: head }) =>
+    editView(head, actor, { values: { title: head.title, category_id: head.categoryId } }),
   );
 
   plugin.route(pages, {
@@ -192,8 +209,8 @@ export function managePages(services: PageServices): void {
     can: 'public',
     options: { ...login, again } satisfies FormOptions,
     body: EditForm,
-    find,
-    allow,
+    load: find,
+    authorize: allow,
   })(async ({ actor, target: head, body }) => {
     await editing.change(
       head,
@@ -218,17 +235,22 @@ export function managePages(services: PageServices): void {
     if (!head) throw notFound();
     return deleteView(head, retry.actor, retyped(retry));
   };
-  plugin.route(pages, { method: 'get', path: '/d/:address/delete', can: 'public', options: login, find, allow })(
-    ({ actor, target: head }) => deleteView(head, actor),
-  );
+  plugin.route(pages, {
+    method: 'get',
+    path: '/d/:address/delete',
+    can: 'public',
+    options: login,
+    load: find,
+    authorize: allow,
+  })(({ actor, target: head }) => deleteView(head, actor));
 
   plugin.route(pages, {
     method: 'post',
     path: '/d/:address/delete',
     can: 'public',
     options: { ...login, again: askAgain } satisfies FormOptions,
-    find,
-    allow,
+    load: find,
+    authorize: allow,
     body: Reason,
   })(async ({ actor, target: head, body: { reason } }) => {
     await editing.remove(head, { viewer: actor, reason });
@@ -240,7 +262,7 @@ export function managePages(services: PageServices): void {
     path: '/d/:address/moderate',
     can: moderate,
     options: login,
-    find,
+    load: find,
     body: Type.Object({ action: Type.Enum(['pin', 'unpin', 'lock', 'unlock', 'restore']), reason: ReasonField }),
   })(async ({ actor, target: head, body: { action, reason } }) => {
     const by = { viewer: actor, reason };

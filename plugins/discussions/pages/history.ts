@@ -46,7 +46,7 @@ export function historyPages({ plugin, reading, categories, rights, revisions }:
     method: 'get',
     path: '/p/:id/history',
     can: 'public',
-    find,
+    load: find,
     query: Query,
   })(async ({ actor, target: { row, discussion }, query: { page = 1 } }) => {
     const { items, hasMore } = await revisions.changes(row.id, { limit: SHOWN, offset: (page - 1) * SHOWN });

@@ -23,20 +23,22 @@ export function listPages(services: PageServices): void {
   };
 
   for (const path of ['/', '/discussions']) {
-    plugin.route(pages, { method: 'get', path, can: 'public', query: ListQuery, keep })(async ({ actor, query }) => {
-      await categories.refresh();
-      const visible = categories.visible(actor);
-      const list = await listModel(
-        services,
-        { ...query, path, api: API, pinnedFirst: query.sort === undefined, total: await countOf(visible) },
-        actor,
-      );
-      const head = { name: 'home', title: 'Discussions', canonical: list.canonical, current: '/' };
-      return view('@discussions/home', head, { ...list, create: rights.anywhere(actor) && '/new' });
-    });
+    plugin.route(pages, { method: 'get', path, can: 'public', query: ListQuery, cacheTags: keep })(
+      async ({ actor, query }) => {
+        await categories.refresh();
+        const visible = categories.visible(actor);
+        const list = await listModel(
+          services,
+          { ...query, path, api: API, pinnedFirst: query.sort === undefined, total: await countOf(visible) },
+          actor,
+        );
+        const head = { name: 'home', title: 'Discussions', canonical: list.canonical, current: '/' };
+        return view('@discussions/home', head, { ...list, create: rights.anywhere(actor) && '/new' });
+      },
+    );
   }
 
-  plugin.route(pages, { method: 'get', path: '/categories', can: 'public', keep })(async ({ actor }) => {
+  plugin.route(pages, { method: 'get', path: '/categories', can: 'public', cacheTags: keep })(async ({ actor }) => {
     await categories.refresh();
     const visible = categories.visible(actor);
     const shown = await records.categories(visible, actor);
@@ -60,8 +62,8 @@ export function listPages(services: PageServices): void {
     path: '/c/:slug',
     can: 'public',
     query: ListQuery,
-    keep,
-    find: async ({ actor, params }) => {
+    cacheTags: keep,
+    load: async ({ actor, params }) => {
       await categories.refresh();
       return categories.find(params['slug'] ?? '', actor);
     },

@@ -128,7 +128,7 @@ export function writingPages(services: PageServices): void {
     return view('@discussions/reply', { name: 'reply', title: `Reply to “${head.title}”`, hidden: true }, model);
   };
 
-  plugin.route(pages, { method: 'get', path: '/d/:address/reply', can: 'public', options, find })(
+  plugin.route(pages, { method: 'get', path: '/d/:address/reply', can: 'public', options, load: find })(
     async ({ actor, target: head, req }) => {
       rights.demandReply(head, actor);
       const quoted = await reading.findPost(queryOf(req)['quote'] ?? '', actor);
@@ -146,7 +146,7 @@ export function writingPages(services: PageServices): void {
     method: 'post',
     path: '/d/:address/reply',
     can: 'public',
-    find,
+    load: find,
     body: ReplyForm,
     options: {
       ...options,

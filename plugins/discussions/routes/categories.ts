@@ -16,7 +16,7 @@ export function categoryRoutes({ plugin, categories, records }: RouteServices): 
     can: 'public',
     summary: 'All categories the caller may see',
     query: Type.Object(Paging),
-    keep,
+    cacheTags: keep,
     result: Type.Object({ categories: Type.Array(Category), ...pagingResult }),
   })(async ({ actor, query }) => {
     await categories.refresh();
@@ -31,10 +31,10 @@ export function categoryRoutes({ plugin, categories, records }: RouteServices): 
     path: '/categories/:id',
     can: 'public',
     summary: 'One category, by id or slug',
-    keep,
+    cacheTags: keep,
     params: Type.Object({ id: Type.String({ minLength: 1, maxLength: 100 }) }),
     result: Type.Object({ category: Category }),
-    find: async ({ actor, params }) => {
+    load: async ({ actor, params }) => {
       await categories.refresh();
       return categories.find(params.id, actor);
     },

@@ -64,7 +64,7 @@ export function discussionRoutes(services: RouteServices): void {
       sort: Type.Optional(Type.Enum([...SORTS])),
     }),
     result: Type.Object({ discussions: Type.Array(Discussion), html: Type.String(), ...pagingResult }),
-    keep: () => [...listTags, renderedTag],
+    cacheTags: () => [...listTags, renderedTag],
   })(async ({ actor, res, query }) => {
     await categories.refresh();
     const category = query.category_id === undefined ? undefined : categories.find(query.category_id, actor);
@@ -89,8 +89,8 @@ export function discussionRoutes(services: RouteServices): void {
       category: withFields(plugin, categoryFields, CategoryRecord),
       ...pagingResult,
     }),
-    find,
-    keep: ({ target }) => [...oneTags(target.id), countTag(target.categoryId)],
+    load: find,
+    cacheTags: ({ target }) => [...oneTags(target.id), countTag(target.categoryId)],
   })(async ({ actor, target, query }) => {
     const found = await reading.discussion(target, actor);
     const category = categories.find(target.categoryId, actor);
@@ -111,8 +111,8 @@ export function discussionRoutes(services: RouteServices): void {
     params: IdParams,
     query: Type.Object({ ...PostPaging, posts_order: Type.Optional(Type.Enum(['ASC', 'DESC'])) }),
     result: Type.Object({ posts: Type.Array(Post), ...pagingResult }),
-    find,
-    keep,
+    load: find,
+    cacheTags: keep,
   })(async ({ actor, target, query }) => {
     const found = await reading.discussion(target, actor);
     if (!found) throw notFound('There is no such discussion');
@@ -165,8 +165,8 @@ export function discussionRoutes(services: RouteServices): void {
       'body',
     ),
     result: Type.Object({ discussion: Discussion }),
-    find,
-    allow: ({ actor, target }) => rights.change(target, target.authorId, actor),
+    load: find,
+    authorize: ({ actor, target }) => rights.change(target, target.authorId, actor),
   })(async ({ actor, target, body }) => {
     await editing.change(
       target,
@@ -184,8 +184,8 @@ export function discussionRoutes(services: RouteServices): void {
     params: IdParams,
     result: Type.Object({}),
     query: Type.Object({ reason: ReasonField }),
-    find,
-    allow: ({ actor, target }) => rights.change(target, target.authorId, actor),
+    load: find,
+    authorize: ({ actor, target }) => rights.change(target, target.authorId, actor),
   })(async ({ actor, target, query: { reason } }) => {
     await editing.remove(target, { viewer: actor, reason });
     return {};
@@ -198,7 +198,7 @@ export function discussionRoutes(services: RouteServices): void {
     summary: 'Bring a deleted discussion back',
     params: IdParams,
     result: Type.Object({ discussion: Discussion }),
-    find,
+    load: find,
   })(async ({ actor, target }) => {
     await editing.restore(target, { viewer: actor });
     return { discussion: (await reading.discussion(target, actor))!.record };

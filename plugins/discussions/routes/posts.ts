@@ -36,8 +36,8 @@ export function postRoutes({
     summary: 'One post',
     params: IdParams,
     result,
-    find,
-    keep: ({ target }) => oneTags(target.discussion.id),
+    load: find,
+    cacheTags: ({ target }) => oneTags(target.discussion.id),
   })(async ({ actor, target }) => {
     const [post] = await records.posts([target.row], actor, rights.moderates(actor));
     return { post: post! };
@@ -65,8 +65,8 @@ export function postRoutes({
     summary: 'Edit a post',
     params: IdParams,
     result,
-    find,
-    allow,
+    load: find,
+    authorize: allow,
     options: { longText: true },
     body: Type.Object({ content: Type.String(), reason: ReasonField }),
   })(async ({ actor, target, body }) => {
@@ -82,8 +82,8 @@ export function postRoutes({
     params: IdParams,
     query: Type.Object({ reason: ReasonField }),
     result: Type.Object({}),
-    find,
-    allow,
+    load: find,
+    authorize: allow,
   })(async ({ actor, target, query: { reason } }) => {
     await editing.removePost(target, { viewer: actor, reason });
     return {};
@@ -96,7 +96,7 @@ export function postRoutes({
     summary: 'Bring a deleted post back',
     params: IdParams,
     result,
-    find,
+    load: find,
   })(async ({ actor, target }) => {
     await editing.restorePost(target, { viewer: actor });
     return again(target, actor);
@@ -110,7 +110,7 @@ export function postRoutes({
     query: Type.Object(Paging),
     result: listOf('revisions', RevisionRecord),
     summary: 'What a post said before it was changed, the newest change first; for its author and moderators',
-    find: async (call) => {
+    load: async (call) => {
       const post = await find(call);
       return post && rights.history(post.discussion, post.row.author_id, call.actor) ? post : undefined;
     },

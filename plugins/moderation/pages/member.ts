@@ -95,7 +95,7 @@ export function memberPages({ plugin, access, accounts, reports, log, restraints
     return shown(account, retry.actor, { retry });
   };
   const path = '/mod/members/:username';
-  plugin.route(pages, { method: 'get', path, can: openModeration, options: login, find })(({ actor, target }) =>
+  plugin.route(pages, { method: 'get', path, can: openModeration, options: login, load: find })(({ actor, target }) =>
     shown(target, actor),
   );
 
@@ -115,7 +115,7 @@ export function memberPages({ plugin, access, accounts, reports, log, restraints
       path: `${path}/${verb}`,
       can: restrainMembers,
       options: { ...login, again },
-      find,
+      load: find,
       body: Judged,
     })(async ({ actor, target, body }) => {
       await judge(target, verb, body, actor);
@@ -128,7 +128,7 @@ export function memberPages({ plugin, access, accounts, reports, log, restraints
     path: `${path}/notes`,
     can: openModeration,
     options: { ...login, again },
-    find,
+    load: find,
     body: Type.Object({ content: Type.String({ pattern: '\\S', maxLength: 5_000 }) }),
   })(async ({ actor, target, body: { content } }) => {
     await notes.add(target.id, content, actor);
@@ -136,7 +136,7 @@ export function memberPages({ plugin, access, accounts, reports, log, restraints
   });
 
   // Looking leaves an entry in the audit log, so it is asked for by a form.
-  plugin.route(pages, { method: 'post', path: `${path}/addresses`, can: seeAddresses, options: login, find })(
+  plugin.route(pages, { method: 'post', path: `${path}/addresses`, can: seeAddresses, options: login, load: find })(
     async ({ actor, target }) => {
       const addresses = await accounts.networkAddresses(target.id, actor.id!);
       return shown(target, actor, addresses && { addresses });

@@ -36,9 +36,9 @@ export const createProbe = (probe: Probe): Plugin =>
         can: 'public',
         query: Type.Object({ size: Type.Optional(Type.Integer({ minimum: 1 })) }),
         result: Run,
-        keep: () => ['probe'],
+        cacheTags: () => ['probe'],
       })(() => ({ run: ran('kept') }));
-      plugin.route(api, { method: 'get', path: '/probe/long', can: 'public', keep: () => ['probe'] })(() => ({
+      plugin.route(api, { method: 'get', path: '/probe/long', can: 'public', cacheTags: () => ['probe'] })(() => ({
         text: 'long '.repeat(1_000),
       }));
       plugin.route(api, { method: 'get', path: '/probe/fresh', can: 'public' })(({ actor }) => ({
@@ -100,7 +100,7 @@ export const createProbe = (probe: Probe): Plugin =>
         params: Type.Object({ id: Type.String({ maxLength: 5 }) }),
         body: Name,
         can: ruleProbe,
-        find: ({ params }) => (params.id === '1' ? { id: '1' } : undefined),
+        load: ({ params }) => (params.id === '1' ? { id: '1' } : undefined),
       })(({ target, body }) => ({ ...target, ...body }));
       plugin.route(api, { method: 'delete', path: '/probe/things/:id', can: ruleProbe })(() => {
         throw new HttpError(409, 'It is in use');

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { createFleet } from '../../../core/cluster.ts';
+import { createCluster } from '../../../core/cluster.ts';
 import { TaggedCache } from '../../../plugins/cache/tagged-cache.ts';
 import { quiet } from './caches.ts';
 
 let inside = false;
 const waiting: Array<() => Promise<void>> = [];
 const start = (options: { bytes?: number } = {}): TaggedCache =>
-  new TaggedCache({ fleet: createFleet(quiet), afterCommit: () => (inside ? waiting : undefined), ...options });
+  new TaggedCache({ cluster: createCluster(quiet), afterCommit: () => (inside ? waiting : undefined), ...options });
 
 afterEach(() => {
   inside = false;

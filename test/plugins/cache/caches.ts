@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach } from 'vitest';
-import type { Fleet, Logger } from 'parley-forum';
-import { createFleet } from '../../../core/cluster.ts';
+import type { Cluster, Logger } from 'parley-forum';
+import { createCluster } from '../../../core/cluster.ts';
 import { createLogger } from '../../../core/host/logger.ts';
 import { openCache } from '../../../plugins/cache/open.ts';
 import type { TaggedCache } from '../../../plugins/cache/tagged-cache.ts';
@@ -13,7 +13,7 @@ export const quiet: Logger = createLogger({ level: 'silent', terminal: false });
 /** What stands for a process: a cache with connections of its own. */
 export interface Process {
   readonly cache: TaggedCache;
-  readonly fleet: Fleet;
+  readonly cluster: Cluster;
   current(): boolean;
   close(): Promise<void>;
 }
@@ -33,10 +33,10 @@ export function useCaches() {
     undo,
     place,
     async start(url = redisUrl, log = quiet): Promise<Process> {
-      const fleet = createFleet(log);
-      const opened = await openCache({ url, namespace: place.namespace, log, fleet, afterCommit: () => undefined });
+      const cluster = createCluster(log);
+      const opened = await openCache({ url, namespace: place.namespace, log, cluster, afterCommit: () => undefined });
       undo.push(opened.close);
-      return { ...opened, fleet };
+      return { ...opened, cluster };
     },
   };
 }

@@ -60,7 +60,7 @@ describe.runIf(redisUrl)('a purge', () => {
     const b = await startBehind();
     const { line } = b;
     const looked = vi.fn<(payload: unknown) => void>();
-    b.fleet.listen('plugins', looked);
+    b.cluster.subscribe('plugins', looked);
     await hold(b);
     line.hush('subscribers');
     await a.cache.purge('a');
@@ -126,10 +126,10 @@ describe.runIf(redisUrl)('without Redis for a while', () => {
     const { line } = b;
     await hold(a);
     const looked = vi.fn<(payload: unknown) => void>();
-    a.fleet.listen('settings', looked);
+    a.cluster.subscribe('settings', looked);
     line.cut();
     await b.cache.purge('a');
-    await b.fleet.announce('settings', { key: 'site.name' });
+    await b.cluster.publish('settings', { key: 'site.name' });
     line.mend();
     await serves(b, undefined);
     await soon(() => expect(looked).toHaveBeenCalledWith(undefined));
@@ -140,10 +140,10 @@ describe.runIf(redisUrl)('without Redis for a while', () => {
     const a = await start();
     await hold(a);
     await serves(a, 'old');
-    await a.cache.redis?.set('fleet:number', 1);
+    await a.cache.redis?.set('cluster:number', 1);
     await soon(() => expect([a.current(), a.cache.peek('page')]).toEqual([true, undefined]));
     await hold(a, 'new');
-    await a.cache.redis?.del('fleet:number', 'fleet:alive');
+    await a.cache.redis?.del('cluster:number', 'cluster:alive');
     await soon(() => expect([a.current(), a.cache.peek('page')]).toEqual([true, undefined]));
   });
 });
@@ -174,7 +174,7 @@ describe.runIf(redisUrl)('a second process of the system', () => {
     await hold(a);
     const child = await launch();
     const looked = vi.fn<(payload: unknown) => void>();
-    a.fleet.listen('plugins', looked);
+    a.cluster.subscribe('plugins', looked);
     child.kill('SIGKILL');
     await soon(() => expect(looked).toHaveBeenCalledWith(undefined));
     expect(a.cache.peek('page')).toBeUndefined();

@@ -3,7 +3,7 @@ import configuration from '../../../config/forum.ts';
 import { readEnvironment } from '../../../config/environment.ts';
 import type { AppOptions } from '../../../core/host/app.ts';
 import { loadPlugins } from '../../../core/host/loader.ts';
-import { Running } from '../../../core/host/process.ts';
+import { ServerProcess } from '../../../core/host/process.ts';
 import { definePlugin, type Plugin } from 'parley-forum';
 import { DemoContent, type Progress } from 'parley-forum/plugins/installer';
 import { createClient, type Client } from 'parley-forum/testing';
@@ -19,7 +19,7 @@ export const PASSWORD = 'Slow-boat 7 to Oban';
  * it.
  */
 export interface Site extends AsyncDisposable {
-  readonly running: Running;
+  readonly running: ServerProcess;
   readonly url: string;
   readonly folder: string;
   /** What the operator was shown, without the log. */
@@ -64,7 +64,7 @@ export async function openSite({ place: given, variables = {}, fill }: SiteOptio
     environment: { ...readEnvironment(environment), quickHashes: 8 },
   });
   const printed: string[] = [];
-  const running = new Running({
+  const running = new ServerProcess({
     read,
     print: (text) => void printed.push(text),
     failed: (error) => {

@@ -128,7 +128,7 @@ export const createGallery = (log: GalleryLog = { batches: [], seen: [] }) =>
       }));
       const Query = Type.Object({ sort: Type.Optional(Type.String()), page: Type.Optional(Type.Integer()) });
       const feeds = [{ title: 'RSS', href: '/feed/rss', type: 'application/rss+xml' }];
-      plugin.route(pages, { method: 'get', path: '/', can: 'public', query: Query, keep: () => ['gallery'] })(
+      plugin.route(pages, { method: 'get', path: '/', can: 'public', query: Query, cacheTags: () => ['gallery'] })(
         ({ query }) => {
           const pager = pagerOf(query.page ?? 3, 12, (page) => `/?page=${page}`);
           const about = head('home', 'Test forum', { canonical: '/', description: 'A place for boats', feeds });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
-import { ConfigurationError, type Fleet, type Redis } from 'parley-forum';
-import { createFleet } from '../../../core/cluster.ts';
+import { ConfigurationError, type Cluster, type Redis } from 'parley-forum';
+import { createCluster } from '../../../core/cluster.ts';
 import { openCache } from '../../../plugins/cache/open.ts';
 import { Processes } from '../../../plugins/cache/processes.ts';
 import { quiet as log, redisUrl, useCaches } from './caches.ts';
@@ -11,11 +11,11 @@ const soon = (check: () => void): Promise<void> => vi.waitFor(check, { timeout: 
 
 describe('one process alone', () => {
   it('tells nobody, hears nothing and may always serve what it holds', async () => {
-    const fleet = createFleet(log);
-    const { current, close } = await openCache({ namespace: 'alone', log, fleet, afterCommit: () => undefined });
+    const cluster = createCluster(log);
+    const { current, close } = await openCache({ namespace: 'alone', log, cluster, afterCommit: () => undefined });
     const heard = vi.fn<(payload: unknown) => void>();
-    fleet.listen('plugins', heard);
-    await fleet.announce('plugins', { id: 'polls' });
+    cluster.subscribe('plugins', heard);
+    await cluster.publish('plugins', { id: 'polls' });
     expect([heard.mock.calls.length, current()]).toEqual([0, true]);
     await close();
   });
@@ -25,7 +25,7 @@ describe('one process alone', () => {
       url: 'redis://:hidden@127.0.0.1:1',
       namespace: 'none',
       log,
-      fleet: createFleet(log),
+      cluster: createCluster(log),
       afterCommit: () => undefined,
     }).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(ConfigurationError);
@@ -35,9 +35,9 @@ describe('one process alone', () => {
 });
 
 describe('a process that shares', () => {
-  /** Redis as far as the fleet sees it: the number of the last announcement, or no answer. */
+  /** Redis as far as the cluster sees it: the number of the last announcement, or no answer. */
   let number: number | undefined;
-  let fleet: Fleet;
+  let cluster: Cluster;
   let say: (text: string) => void;
   const looked = vi.fn<(payload: unknown) => void>();
   const nextRenewal = (): Promise<unknown> => vi.advanceTimersByTimeAsync(80);
@@ -49,14 +49,14 @@ describe('a process that shares', () => {
     const answer = (): Promise<unknown> =>
       number === undefined ? Promise.reject(new Error('no answer')) : Promise.resolve(String(number));
     const line = { eval: answer, publish: () => Promise.resolve(1), zrem: () => Promise.resolve(1) };
-    fleet = createFleet(log);
-    const processes = new Processes(log, fleet, 'shared', line as unknown as Redis);
+    cluster = createCluster(log);
+    const processes = new Processes(log, cluster, 'shared', line as unknown as Redis);
     undo.push(() => processes.close());
     const on = (event: string, hear: (channel: string, text: string) => void): void => {
-      if (event === 'message') say = (text) => hear('shared:fleet', text);
+      if (event === 'message') say = (text) => hear('shared:cluster', text);
     };
     await processes.join({ subscribe: () => Promise.resolve(1), on } as unknown as Redis);
-    fleet.listen('settings', looked);
+    cluster.subscribe('settings', looked);
     looked.mockClear();
     return processes;
   }
@@ -85,7 +85,7 @@ describe('a process that shares', () => {
   it('tells a listener nothing more once it is undone', async () => {
     await joined();
     const heard = vi.fn<(payload: unknown) => void>();
-    const stop = fleet.listen('polls', heard);
+    const stop = cluster.subscribe('polls', heard);
     say('6 somebody 1 polls {}');
     stop();
     say('7 somebody 2 polls {}');
@@ -129,17 +129,17 @@ describe.runIf(redisUrl)('an announcement', () => {
         // Without a payload one is told to look again, as a process that was held up may be at any time.
         if (payload) heard.push([who, payload]);
       };
-    a.fleet.listen('plugins', hear('a'));
-    b.fleet.listen('plugins', hear('b'));
-    c.fleet.listen('plugins', hear('c'));
-    c.fleet.listen('settings', hear('c, settings'));
-    await a.fleet.announce('plugins', { id: 'a b\nc' });
+    a.cluster.subscribe('plugins', hear('a'));
+    b.cluster.subscribe('plugins', hear('b'));
+    c.cluster.subscribe('plugins', hear('c'));
+    c.cluster.subscribe('settings', hear('c, settings'));
+    await a.cluster.publish('plugins', { id: 'a b\nc' });
     expect(heard.splice(0).toSorted(([a], [b]) => a.localeCompare(b))).toEqual([
       ['b', { id: 'a b\nc' }],
       ['c', { id: 'a b\nc' }],
     ]);
     await b.close();
-    await c.fleet.announce('plugins', { id: 'd' });
+    await c.cluster.publish('plugins', { id: 'd' });
     expect(heard).toEqual([['a', { id: 'd' }]]);
   });
 
@@ -151,9 +151,9 @@ describe.runIf(redisUrl)('an announcement', () => {
       await start(redisUrl, { debug: quiet, info: quiet, warn: quiet, error, child: () => log }),
     ];
     const heard = vi.fn<(payload: unknown) => void>();
-    b.fleet.listen('plugins', () => Promise.reject(new Error('no database')));
-    b.fleet.listen('plugins', heard);
-    await a.fleet.announce('plugins');
+    b.cluster.subscribe('plugins', () => Promise.reject(new Error('no database')));
+    b.cluster.subscribe('plugins', heard);
+    await a.cluster.publish('plugins');
     expect(heard).toHaveBeenCalled();
     expect(error).toHaveBeenCalledWith({ subject: 'plugins', error: 'no database' }, expect.any(String));
   });
@@ -163,9 +163,9 @@ describe.runIf(redisUrl)('an announcement', () => {
     place.namespace = `test-${randomUUID()}`;
     const other = await start();
     const heard = vi.fn<(payload: unknown) => void>();
-    other.fleet.listen('plugins', heard);
+    other.cluster.subscribe('plugins', heard);
     await other.cache.remember('page', ['a'], async () => 'kept');
-    await a.fleet.announce('plugins');
+    await a.cluster.publish('plugins');
     await a.cache.purge('a');
     await soon(() => expect(other.cache.peek('page')).toBe('kept'));
     expect(heard).not.toHaveBeenCalled();
