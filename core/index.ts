@@ -28,21 +28,15 @@ export {
   type Query,
 } from './hooks.ts';
 export { commandLine, defineCommand, operated, secretOption, type Command, type Console } from './cli/command.ts';
-export {
-  Setup,
-  type OpenSetup as Beginning,
-  type DatabaseReport,
-  type DataLocation as Place,
-  type Site,
-} from './host/setup.ts';
+export { Setup, type OpenSetup, type DatabaseReport, type DataLocation, type Site } from './host/setup.ts';
 export type { Extension } from './extensions.ts';
 export {
   Authorizer,
   definePermission,
   defineSurface,
   Routes,
-  type CheckedAddress as Addressed,
-  type RequestContext as Exchange,
+  type CheckedAddress,
+  type RequestContext,
   type Permission,
   type Request,
   type RequestHandler,

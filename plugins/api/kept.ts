@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { Addressed, Cache, Clock, Request, Response, RouteInfo } from 'parley-forum';
+import type { CheckedAddress, Cache, Clock, Request, Response, RouteInfo } from 'parley-forum';
 import { answersTag, isFresh, takesGzip } from 'parley-forum/plugins/api';
 import type { HeaderPair } from 'parley-forum/plugins/protection';
 import { etagOf, JSON_TYPE, PRIVATE } from './answers.ts';
@@ -90,7 +90,7 @@ interface Keeping {
  * Where the answer to `caller` is kept: under what the handler saw, so that the answer to one request is never
  * another's, however either was spelled. The caller is empty for guests, who are all alike.
  */
-export function keptKey(caller: string, { path }: RouteInfo, { params, query }: Addressed): string {
+export function keptKey(caller: string, { path }: RouteInfo, { params, query }: CheckedAddress): string {
   const values = [params ?? {}, query ?? {}].map((part) => Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)));
   return `api ${caller} ${path} ${JSON.stringify(values)}`;
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { HttpError, InvalidInput, sql, type Clock, type Data, type Exchange, type RouteInfo } from 'parley-forum';
+import { HttpError, InvalidInput, sql, type Clock, type Data, type RequestContext, type RouteInfo } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { JSON_TYPE, send, successBytes } from './answers.ts';
 
@@ -12,7 +12,7 @@ const REMEMBERED = 24 * 3_600_000;
 /** Whether the route creates something, so that a repeated request would create it twice. */
 export const creates = ({ method, status }: RouteInfo): boolean => method === 'post' && status === 201;
 
-type Call = Exchange<Viewer> & { readonly body: unknown };
+type Call = RequestContext<Viewer> & { readonly body: unknown };
 
 interface Known {
   readonly status: number;

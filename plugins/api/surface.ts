@@ -1,11 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   HttpError,
-  type Addressed,
+  type CheckedAddress,
   type Cache,
   type Clock,
   type Environment,
-  type Exchange,
+  type RequestContext,
   type Http,
   type Logger,
   type Request,
@@ -121,7 +121,7 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     return viewer;
   }
 
-  async protect({ req, actor }: Exchange<Viewer>, { options, can }: RouteInfo): Promise<void> {
+  async protect({ req, actor }: RequestContext<Viewer>, { options, can }: RouteInfo): Promise<void> {
     const { access, sessions, csrf } = this.#parts;
     const write = !READS.has(req.method);
     const closed =
@@ -137,7 +137,7 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
   }
 
   /** What was kept for this caller. Guests come here with addresses that were not seen before. */
-  fromCache({ req, res, actor, ...addressed }: Exchange<Viewer> & Addressed, route: RouteInfo): boolean {
+  fromCache({ req, res, actor, ...addressed }: RequestContext<Viewer> & CheckedAddress, route: RouteInfo): boolean {
     if (req.method !== 'GET') return false;
     const key = keptKey(callerOf(actor), route, addressed);
     const kept = this.#kept.find(key);
@@ -158,7 +158,7 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
   }
 
   wrap(
-    call: Exchange<Viewer> & { readonly body: unknown },
+    call: RequestContext<Viewer> & { readonly body: unknown },
     route: RouteInfo,
     handler: () => Promise<object>,
   ): Promise<object> | undefined {
@@ -166,7 +166,7 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
   }
 
   respond(
-    { req, res, actor, ...addressed }: Exchange<Viewer> & Addressed,
+    { req, res, actor, ...addressed }: RequestContext<Viewer> & CheckedAddress,
     result: object,
     route: RouteInfo,
     tags: readonly string[] | undefined,
@@ -195,7 +195,7 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     if (under && isGuest(actor)) this.#kept.spell(req.originalUrl, key, under.mark);
   }
 
-  async fail({ req, res, actor }: Exchange<Viewer | undefined>, error: unknown): Promise<void> {
+  async fail({ req, res, actor }: RequestContext<Viewer | undefined>, error: unknown): Promise<void> {
     if (res.headersSent) return void res.destroy();
     // What failed before the caller was counted is counted now: every answer says how many are left.
     if (!res.hasHeader('X-RateLimit-Limit')) {

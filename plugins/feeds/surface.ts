@@ -3,7 +3,7 @@ import {
   defineSurface,
   HttpError,
   type Cache,
-  type Exchange,
+  type RequestContext,
   type Http,
   type Logger,
   type Request,
@@ -64,14 +64,14 @@ export class FeedSurface implements SurfaceBehaviour<Caller, FeedDocument> {
   }
 
   /** Guests whose request was not answered at once: HEAD, or a cookie of a session that is over. */
-  fromCache({ req, res, actor }: Exchange<Caller>): boolean {
+  fromCache({ req, res, actor }: RequestContext<Caller>): boolean {
     const feed = actor.personal ? undefined : this.#parts.kept.find(req.originalUrl);
     if (feed) this.#parts.sender.send(req, res, feed);
     return feed !== undefined;
   }
 
   respond(
-    { req, res, actor }: Exchange<Caller>,
+    { req, res, actor }: RequestContext<Caller>,
     document: FeedDocument,
     _route: unknown,
     tags: readonly string[] | undefined,
@@ -81,7 +81,7 @@ export class FeedSurface implements SurfaceBehaviour<Caller, FeedDocument> {
     sender.send(req, res, kept.keep(req.originalUrl, document, tags, this.#marks.get(req) ?? 0));
   }
 
-  fail({ req, res }: Exchange<Caller | undefined>, error: unknown): void {
+  fail({ req, res }: RequestContext<Caller | undefined>, error: unknown): void {
     const { http, log, sender } = this.#parts;
     if (res.headersSent) return void res.destroy();
     const requestId = http.idOf(req);

@@ -5,7 +5,7 @@ import {
   type Environment,
   type FieldProblem,
   type Http,
-  type Place,
+  type DataLocation,
   type PluginHandle,
   type Static,
 } from 'parley-forum';
@@ -248,7 +248,10 @@ async function install(parts: RouteParts, visit: Visit, body: Static<typeof Admi
     throw new InvalidInput([{ field: 'password_confirmation', message: text('administrator.password-differs') }]);
   const { site_name: siteName, locale, timezone, redis_url: redis, smtp_url: mail } = answers;
   const database = serverOf(answers);
-  const place: Place = { databaseUrl: environment.databaseUrl ?? database, redisUrl: environment.redisUrl ?? redis };
+  const place: DataLocation = {
+    databaseUrl: environment.databaseUrl ?? database,
+    redisUrl: environment.redisUrl ?? redis,
+  };
   await setup.install(
     {
       username,

@@ -2,10 +2,10 @@ import {
   ConfigurationError,
   HttpError,
   messageOf,
-  type Beginning,
+  type OpenSetup,
   type Environment,
   type Http,
-  type Place,
+  type DataLocation,
   type RequestHandler,
   type Setup,
   type Site,
@@ -42,7 +42,7 @@ export class SetupService implements Setup {
     this.#options = options;
   }
 
-  begin(site: Site): Beginning {
+  begin(site: Site): OpenSetup {
     const {
       installer,
       visits,
@@ -77,7 +77,7 @@ export class SetupService implements Setup {
    * Resolves at the end, or once demo content is being written, which then goes on by itself. Throws what the installer
    * refuses, and 409 where the data at `place` cannot be used.
    */
-  async install(installation: Installation, place: Place): Promise<void> {
+  async install(installation: Installation, place: DataLocation): Promise<void> {
     if (this.#attempt && this.#attempt.failure === undefined) throw busy();
     const attempt = new Attempt(this.#options.failed);
     this.#attempt = attempt;
@@ -89,7 +89,7 @@ export class SetupService implements Setup {
     }
   }
 
-  async #run(installation: Installation, place: Place, progress: (line: string) => void): Promise<void> {
+  async #run(installation: Installation, place: DataLocation, progress: (line: string) => void): Promise<void> {
     const { installer, environment, meanwhile } = this.#options;
     const { site } = this;
     const elsewhere = place.databaseUrl !== environment.databaseUrl;

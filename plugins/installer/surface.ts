@@ -1,7 +1,7 @@
 import {
   defineSurface,
   HttpError,
-  type Exchange,
+  type RequestContext,
   type FieldProblem,
   type Http,
   type Logger,
@@ -97,7 +97,7 @@ export class InstallerSurface implements SurfaceBehaviour<Visit | undefined, She
     return visit;
   }
 
-  async protect({ req, actor: visit }: Exchange<Visit | undefined>, route: RouteInfo): Promise<void> {
+  async protect({ req, actor: visit }: RequestContext<Visit | undefined>, route: RouteInfo): Promise<void> {
     if (req.method !== 'POST') return;
     this.#routes.set(req, route);
     const body = visit && ((await this.parseBody(req)) as Readonly<Record<string, unknown>>);
@@ -109,14 +109,14 @@ export class InstallerSurface implements SurfaceBehaviour<Visit | undefined, She
     return this.#parts.protection.body(req, { form: true });
   }
 
-  respond({ req, res }: Exchange<Visit | undefined>, result: Sheet | Redirect | StyleSheet): void {
+  respond({ req, res }: RequestContext<Visit | undefined>, result: Sheet | Redirect | StyleSheet): void {
     if (result.kind === 'style') return void res.type('css').send(result.text);
     if (result.notice !== undefined) this.#parts.web.leaveNotice(req, res, result.notice);
     if (result.kind === 'redirect') return res.redirect(result.status, result.to);
     this.#send(res, result);
   }
 
-  async fail({ req, res, actor }: Exchange<Visit | undefined>, error: unknown): Promise<void> {
+  async fail({ req, res, actor }: RequestContext<Visit | undefined>, error: unknown): Promise<void> {
     const { log, http, text } = this.#parts;
     const failure =
       error instanceof HttpError

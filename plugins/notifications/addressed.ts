@@ -1,5 +1,5 @@
 /** Whom a text speaks to, by username as written. */
-export interface Addressed {
+export interface CheckedAddress {
   readonly mentioned: readonly string[];
   readonly quoted: readonly string[];
 }
@@ -15,7 +15,7 @@ const PLACE = /\bhref="\/d\/\d+(\/\d+#post-\d+)?"/;
  * Read from what a post's text was rendered to, so that what is a mention here is one on the page. In quotations nobody
  * speaks: there, a link to a post under the name of its author is how the composer quotes.
  */
-export function addressed(html: string): Addressed {
+export function addressed(html: string): CheckedAddress {
   const [mentioned, quoted] = [new Set<string>(), new Set<string>()];
   let depth = 0;
   for (const [, closing, attributes, text = ''] of html.matchAll(TAG)) {

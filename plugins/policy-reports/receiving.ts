@@ -2,7 +2,7 @@ import {
   defineSurface,
   HttpError,
   messageOf,
-  type Exchange,
+  type RequestContext,
   type Http,
   type Logger,
   type Request,
@@ -53,11 +53,11 @@ export class Receiving implements SurfaceBehaviour<undefined> {
     );
   }
 
-  respond({ req, res }: Exchange<undefined>): void {
+  respond({ req, res }: RequestContext<undefined>): void {
     this.#head(req, res).status(204).end();
   }
 
-  fail({ req, res }: Exchange<undefined>, error: unknown): void {
+  fail({ req, res }: RequestContext<undefined>, error: unknown): void {
     const { http, log } = this.#parts;
     if (res.headersSent) return void res.destroy();
     const { status, message, code, headers } =

@@ -2,7 +2,14 @@ import { hash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
-import { defineSurface, HttpError, type Exchange, type Http, type Logger, type SurfaceBehaviour } from 'parley-forum';
+import {
+  defineSurface,
+  HttpError,
+  type RequestContext,
+  type Http,
+  type Logger,
+  type SurfaceBehaviour,
+} from 'parley-forum';
 import { isFresh, takesGzip } from 'parley-forum/plugins/api';
 import { DATA_POLICY, presentable, type Protection } from 'parley-forum/plugins/protection';
 
@@ -39,7 +46,7 @@ export class CrawlerSurface implements SurfaceBehaviour<undefined, CrawlerDocume
     return undefined;
   }
 
-  async respond({ req, res }: Exchange<undefined>, { type, zipped }: CrawlerDocument): Promise<void> {
+  async respond({ req, res }: RequestContext<undefined>, { type, zipped }: CrawlerDocument): Promise<void> {
     const etag = `W/"${hash('sha1', zipped, 'base64url')}"`;
     this.#head(req, res, { 'Content-Type': type, 'Cache-Control': HOUR, Vary: 'Accept-Encoding', ETag: etag });
     if (isFresh(req, etag)) return void res.status(304).end();
@@ -49,7 +56,7 @@ export class CrawlerSurface implements SurfaceBehaviour<undefined, CrawlerDocume
     await pipeline(Readable.from([zipped]), createGunzip(), res);
   }
 
-  fail({ req, res }: Exchange<undefined>, error: unknown): void {
+  fail({ req, res }: RequestContext<undefined>, error: unknown): void {
     const { http, log } = this.#parts;
     if (res.headersSent) return void res.destroy();
     const requestId = http.idOf(req);
@@ -61,8 +68,8 @@ export class CrawlerSurface implements SurfaceBehaviour<undefined, CrawlerDocume
   }
 
   #head(
-    req: Exchange<undefined>['req'],
-    res: Exchange<undefined>['res'],
+    req: RequestContext<undefined>['req'],
+    res: RequestContext<undefined>['res'],
     headers: Readonly<Record<string, string>>,
   ): void {
     const { http, protection } = this.#parts;

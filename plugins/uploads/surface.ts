@@ -5,7 +5,7 @@ import {
   defineSurface,
   HttpError,
   notFound,
-  type Exchange,
+  type RequestContext,
   type Http,
   type Logger,
   type PluginHandle,
@@ -56,7 +56,7 @@ class FileSurface implements SurfaceBehaviour<undefined, StoredFile> {
   }
 
   async respond(
-    { req, res }: Exchange<undefined>,
+    { req, res }: RequestContext<undefined>,
     { upload: { id, name, type, size }, path }: StoredFile,
   ): Promise<void> {
     const shown = type.startsWith('image/');
@@ -75,7 +75,7 @@ class FileSurface implements SurfaceBehaviour<undefined, StoredFile> {
     await pipeline(createReadStream(path), res);
   }
 
-  async fail({ req, res }: Exchange<undefined>, error: unknown): Promise<void> {
+  async fail({ req, res }: RequestContext<undefined>, error: unknown): Promise<void> {
     const { http, log, web } = this.#parts;
     if (res.headersSent) return void res.destroy();
     const requestId = http.idOf(req);

@@ -3,7 +3,7 @@ import {
   HttpError,
   type Cache,
   type Environment,
-  type Exchange,
+  type RequestContext,
   type Http,
   type Logger,
   type Request,
@@ -109,7 +109,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     return this.#parts.sessions.identify(req, res);
   }
 
-  async protect({ req, actor }: Exchange<Viewer>, route: RouteInfo): Promise<void> {
+  async protect({ req, actor }: RequestContext<Viewer>, route: RouteInfo): Promise<void> {
     const { sessions, csrf } = this.#parts;
     const write = !READS.has(req.method);
     if (write) await this.#count(req, actor);
@@ -142,7 +142,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     );
   }
 
-  fromCache({ req, res, actor }: Exchange<Viewer>): boolean {
+  fromCache({ req, res, actor }: RequestContext<Viewer>): boolean {
     return !wantsJson(req) && this.#parts.replay.recall(req, res, actor);
   }
 
@@ -154,7 +154,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
   }
 
   async respond(
-    exchange: Exchange<Viewer>,
+    exchange: RequestContext<Viewer>,
     result: PageResult,
     route: RouteInfo,
     tags: readonly string[] | undefined,
@@ -171,14 +171,17 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
   }
 
   /** Tells a returning guest's browser from others, as for pages from stored bytes. */
-  #keyOf({ req, actor }: Exchange<Viewer>): string | undefined {
+  #keyOf({ req, actor }: RequestContext<Viewer>): string | undefined {
     const { cookie } = req.headers;
     if (!isGuest(actor) || cookie === undefined) return undefined;
     const { token, setCookie } = this.#parts.csrf.guestToken(cookie, this.#parts.http.secure(req));
     return setCookie === undefined ? token : undefined;
   }
 
-  async fail({ req, res, actor = this.#parts.guest }: Exchange<Viewer | undefined>, error: unknown): Promise<void> {
+  async fail(
+    { req, res, actor = this.#parts.guest }: RequestContext<Viewer | undefined>,
+    error: unknown,
+  ): Promise<void> {
     const { log, http } = this.#parts;
     const failure = demanded(failureOf(error, actor), actor);
     const requestId = http.idOf(req);
@@ -234,7 +237,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
   }
 
   /** Asks for the password; a form that was sent goes along, and is brought back by `resumed`. */
-  async #toConfirm(exchange: Exchange<Viewer>): Promise<void> {
+  async #toConfirm(exchange: RequestContext<Viewer>): Promise<void> {
     const { req, res, actor } = exchange;
     const page = pageOf(req);
     const confirm = formRoute(this.#parts.routes.list(), CONFIRM);
@@ -263,7 +266,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
    * The form that its sender had to confirm for: filled as it was sent, or as one button where its page cannot show all
    * of it. It is never sent by itself.
    */
-  async #resume(exchange: Exchange<Viewer>, { pending, otherwise }: Resumed): Promise<void> {
+  async #resume(exchange: RequestContext<Viewer>, { pending, otherwise }: Resumed): Promise<void> {
     const { req, res, actor } = exchange;
     const form = pending === undefined ? undefined : this.#parts.pendingForms.open(pending, actor);
     const route =
@@ -314,7 +317,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
   }
 
   /** A refused form is shown again with what was typed, where its route knows how. */
-  async #again({ req, res, actor }: Exchange<Viewer>, failure: Failure): Promise<boolean> {
+  async #again({ req, res, actor }: RequestContext<Viewer>, failure: Failure): Promise<boolean> {
     const { route, readable } = this.#pending.get(req) ?? {};
     const again = route?.options['again'] as Again | undefined;
     if (
@@ -378,7 +381,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     return pattern?.includes('/:token') ? pattern : req.path;
   }
 
-  #redirect({ req, res }: Exchange<Viewer>, { to, status, notice }: Redirect): void {
+  #redirect({ req, res }: RequestContext<Viewer>, { to, status, notice }: Redirect): void {
     if (notice !== undefined) leaveNotice(res, notice, { secure: this.#parts.http.secure(req) });
     this.#parts.headers.protect(res);
     res.set({ 'Cache-Control': 'no-store', 'X-Request-Id': this.#parts.http.idOf(req) });
@@ -398,7 +401,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
 
   /** `notice`: beside what was left for the next page. */
   async #show(
-    { req, res, actor }: Exchange<Viewer>,
+    { req, res, actor }: RequestContext<Viewer>,
     page: View,
     { tags, notice: own }: { tags?: readonly string[] | undefined; notice?: string },
   ): Promise<void> {
