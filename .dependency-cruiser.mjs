@@ -82,7 +82,7 @@ export default {
       comment: 'What runs in a browser imports no kernel, no built-in module of Node and no server code of its plugin.',
       severity: 'error',
       from: { path: '^(plugins/[^/]+/client|themes/[^/]+/assets)/' },
-      to: { path: ['^core/', '^node:', '^plugins/[^/]+/[^/]+[.]ts$'] },
+      to: { path: ['^core/', '^node:', '^plugins/[^/]+/(?!client/).+[.]ts$'] },
     },
     {
       name: 'no-tools-in-production',

@@ -8,7 +8,7 @@ import {
   type DiscussionHead,
 } from 'parley-forum/plugins/discussions';
 import { demand, type Bucket, type Limits } from 'parley-forum/plugins/limits';
-import type { CategoryService } from './categories.ts';
+import type { CategoryService } from './categories/category-service.ts';
 
 /** Settings of this plugin. */
 export interface Rates {

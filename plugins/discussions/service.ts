@@ -1,15 +1,15 @@
 import type { PluginHandle } from 'parley-forum';
 import { discussionFields, DiscussionRecord, type Discussions } from 'parley-forum/plugins/discussions';
-import type { Absences } from './absences.ts';
-import type { Addresses } from './addresses.ts';
-import { cards } from './cards.ts';
-import type { CategoryService } from './categories.ts';
-import type { Mirroring } from './mirroring.ts';
-import { listModel } from './pages/list.ts';
-import type { Reading } from './reading.ts';
+import type { Absences } from './projections/backfill.ts';
+import type { Addresses } from './lists/urls.ts';
+import { cards } from './lists/list-items.ts';
+import type { CategoryService } from './categories/category-service.ts';
+import type { Mirroring } from './projections/projections.ts';
+import { listModel } from './lists/list-page.ts';
+import type { Reading } from './reading/reader.ts';
 import type { Rights } from './rights.ts';
 import { withFields } from './schemas.ts';
-import type { Writing } from './writing.ts';
+import type { Writing } from './writing/writer.ts';
 
 interface Parts {
   readonly plugin: PluginHandle;

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { sql } from 'parley-forum';
 import { Categories, SORTS } from 'parley-forum/plugins/discussions';
-import { listQuery } from '../../../plugins/discussions/list-query.ts';
-import type { OrderName } from '../../../plugins/discussions/orders.ts';
+import { listQuery } from '../../../plugins/discussions/lists/list-query.ts';
+import type { OrderName } from '../../../plugins/discussions/lists/sort-orders.ts';
 import { useForum } from './forum.ts';
 
 const forum = useForum();

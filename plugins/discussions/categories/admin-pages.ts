@@ -1,0 +1,211 @@
+import { Type } from 'parley-forum';
+import type { Access, Audience } from 'parley-forum/plugins/access';
+import { adminSections, type Admin } from 'parley-forum/plugins/admin';
+import { audited, auditRules } from 'parley-forum/plugins/audit';
+import { categoryDeleted, categorySaved, manageCategories, type Category } from 'parley-forum/plugins/discussions';
+import { negotiated, pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
+import { CategoryBody, plainCategory } from '../schemas.ts';
+import { queryOf, retyped, wrongs, type PageServices, type Typed } from '../page-parts.ts';
+
+const EVERYBODY = ['everyone', 'members', 'staff'] as const;
+/** Names of the 24 steps around the colour wheel, from 0° on. */
+const HUES = [
+  'pink',
+  'rose',
+  'red',
+  'orange',
+  'amber',
+  'gold',
+  'yellow',
+  'olive',
+  'lime',
+  'leaf',
+  'green',
+  'emerald',
+  'teal',
+  'petrol',
+  'cyan',
+  'sky',
+  'azure',
+  'blue',
+  'indigo',
+  'violet',
+  'purple',
+  'plum',
+  'magenta',
+  'fuchsia',
+] as const;
+const given = (text: string | null | undefined): string | undefined =>
+  text === '' || text === null ? undefined : text;
+
+/** One of the three words, or groups: a form's choice has them with spaces between, programs name them one by one. */
+function audienceOf(value: string | readonly string[] | undefined): Audience | undefined {
+  if (value === undefined || Array.isArray(value)) return value as Audience | undefined;
+  return EVERYBODY.find((word) => word === value) ?? (value as string).split(' ');
+}
+const choiceOf = (audience: Audience): string => (typeof audience === 'string' ? audience : audience.join(' '));
+
+interface Option {
+  readonly value: string | number;
+  readonly label: string;
+}
+/** A form that does not offer what is stored would show something else, and store that when it is saved. */
+const offering = (options: readonly Option[], stored: readonly Option[]): readonly Option[] => [
+  ...options,
+  ...stored.filter(
+    ({ value }, at) =>
+      !options.some((one) => one.value === value) && stored.findIndex((one) => one.value === value) === at,
+  ),
+];
+
+/** /admin/categories. */
+export function adminPages(
+  { plugin, categories }: PageServices,
+  { admin, access }: { admin: Admin; access: Access },
+): void {
+  plugin.extend(adminSections, { group: 'content' as const, label: 'Categories', href: '/admin/categories' });
+  const subject = (id: string): { readonly type: string; readonly id: string } => ({ type: 'category', id });
+  plugin.extend(
+    auditRules,
+    audited(categorySaved, ['category.saved'], ({ id, name, actor }) => ({
+      action: 'category.saved',
+      actor,
+      subject: subject(id),
+      details: { name },
+    })),
+  );
+  plugin.extend(
+    auditRules,
+    audited(categoryDeleted, ['category.deleted'], ({ id, into, actor }) => ({
+      action: 'category.deleted',
+      actor,
+      subject: subject(id),
+      details: into === undefined ? {} : { into },
+    })),
+  );
+  const can = manageCategories;
+
+  /** A form for the category of `typed`, or for a new one; below it the list. */
+  const shown = (typed: Typed, edited: Category | undefined): View => {
+    const groups = access
+      .groups()
+      .filter(({ builtIn }) => !builtIn)
+      .map(({ id, name }) => ({ value: id, label: name }));
+    const namesOf = (audience: Audience): string =>
+      typeof audience === 'string' ? audience : audience.map((id) => access.group(id)?.name ?? id).join(' + ');
+    const chosen = edited ? [edited.view, edited.create, edited.reply] : [];
+    const audiences = offering(
+      [...EVERYBODY.map((word) => ({ value: word, label: word })), ...groups],
+      chosen.map((one) => ({ value: choiceOf(one), label: namesOf(one) })),
+    );
+    const parent = categories.all().find(({ id }) => id === edited?.parentId);
+    const roots = categories.all().filter(({ id, parentId }) => parentId === null && id !== edited?.id);
+    const model = {
+      message: typed.message,
+      problems: typed.problems,
+      wrong: wrongs(typed),
+      values: typed.values,
+      edited: edited && plainCategory(edited),
+      audiences,
+      hues: offering(
+        HUES.map((label, step) => ({ value: step * 15, label })),
+        edited ? [{ value: edited.hue, label: `${edited.hue}°` }] : [],
+      ),
+      parents: offering(
+        [{ value: '', label: '–' }, ...roots.map(({ id, name }) => ({ value: id, label: name }))],
+        parent ? [{ value: parent.id, label: parent.name }] : [],
+      ),
+      others: [
+        { value: '', label: '–' },
+        ...categories
+          .all()
+          .filter(({ id }) => id !== edited?.id)
+          .map(({ id, name }) => ({ value: id, label: name })),
+      ],
+      categories: categories.all().map((category) => ({
+        ...plainCategory(category),
+        href: `/admin/categories?id=${category.id}`,
+        audiences: [category.view, category.create, category.reply].map(namesOf).join(' · '),
+      })),
+    };
+    return admin.view('@discussions/admin-categories', { title: 'Categories', hidden: true }, model);
+  };
+  const valuesOf = (category: Category | undefined): Typed['values'] =>
+    category
+      ? {
+          ...plainCategory(category),
+          view: choiceOf(category.view),
+          create: choiceOf(category.create),
+          reply: choiceOf(category.reply),
+        }
+      : { hue: 195, position: categories.all().length, view: 'everyone', create: 'members', reply: 'members' };
+  const again = (retry: Retry): View =>
+    shown(
+      retyped(retry),
+      categories.all().find(({ id }) => id === retry.body['id']),
+    );
+
+  plugin.route(pages, { method: 'get', path: '/admin/categories', can, options: { login: true } })(async ({ req }) => {
+    await categories.refresh();
+    const edited = categories.all().find(({ id }) => id === queryOf(req)['id']);
+    return negotiated(shown({ values: valuesOf(edited) }, edited), {
+      success: true,
+      categories: categories.all().map(plainCategory),
+    });
+  });
+
+  plugin.route(pages, {
+    method: 'post',
+    path: '/admin/categories/save',
+    can,
+    summary: 'Save a category',
+    options: { login: true, again },
+    body: CategoryBody,
+  })(async ({ actor, body }) => {
+    await categories.refresh();
+    const category = await categories.save(
+      strip({
+        id: given(body.id),
+        name: body.name,
+        slug: given(body.slug),
+        description: body.description,
+        hue: body.hue,
+        icon: body.icon,
+        position: body.position,
+        parentId: body.parent_id === undefined ? undefined : (given(body.parent_id) ?? null),
+        view: audienceOf(body.view),
+        create: audienceOf(body.create),
+        reply: audienceOf(body.reply),
+      }),
+      ({ id, name }) => plugin.emit(categorySaved, { id, name, actor: actor.id }),
+    );
+    plugin.log.info({ category: category.id, name: category.name }, 'a category was saved');
+    const status = given(body.id) === undefined ? 201 : 200;
+    return negotiated(
+      redirect('/admin/categories', { notice: `Saved “${category.name}”.` }),
+      { success: true, category: plainCategory(category) },
+      status,
+    );
+  });
+
+  plugin.route(pages, {
+    method: 'post',
+    path: '/admin/categories/delete',
+    can,
+    summary: 'Delete a category',
+    options: { login: true, again, button: true },
+    body: Type.Object({ id: Type.String(), move_to: Type.Optional(Type.String()) }),
+  })(async ({ actor, body }) => {
+    await categories.refresh();
+    const into = given(body.move_to);
+    await categories.remove(body.id, into, () => plugin.emit(categoryDeleted, { id: body.id, into, actor: actor.id }));
+    plugin.log.info({ category: body.id }, 'a category was deleted');
+    return negotiated(redirect('/admin/categories', { notice: 'The category is gone.' }), { success: true });
+  });
+}
+
+/** Without what is undefined: the service's type tells absent from undefined. */
+const strip = <T extends object>(value: T): { readonly [K in keyof T]: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(value).filter(([, own]) => own !== undefined)) as {
+    readonly [K in keyof T]: Exclude<T[K], undefined>;
+  };

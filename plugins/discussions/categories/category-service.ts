@@ -1,0 +1,266 @@
+import { InvalidInput, notFound, sql, type Cache, type Clock, type Data } from 'parley-forum';
+import type { Access, Audience, Viewer } from 'parley-forum/plugins/access';
+import {
+  moderate,
+  startDiscussion,
+  tags,
+  writeReply,
+  type Categories,
+  type Category,
+  type CategoryRights,
+} from 'parley-forum/plugins/discussions';
+import { CategoryEntity } from '../entities.ts';
+import { createId, isId, slugOf } from '../identifiers.ts';
+import type { Mirroring } from '../projections/projections.ts';
+
+const KEY = 'discussions.categories';
+/** What a fresh forum begins with. */
+const FIRST: readonly (Partial<Category> & { readonly name: string })[] = [
+  {
+    name: 'Announcements',
+    description: 'News from the people who run this place.',
+    hue: 30,
+    icon: 'megaphone',
+    create: 'staff',
+  },
+  { name: 'General', description: 'Talk about whatever brings you here.', hue: 195, icon: 'chat' },
+  { name: 'Help', description: 'Ask, and be answered.', hue: 150, icon: 'help' },
+  {
+    name: 'Staff',
+    description: 'Only moderators and admins see this.',
+    hue: 285,
+    icon: 'lock',
+    view: 'staff',
+    create: 'staff',
+    reply: 'staff',
+  },
+];
+
+export interface CategoryCount {
+  readonly discussions: number;
+  readonly posts: number;
+}
+const NOTHING: CategoryCount = { discussions: 0, posts: 0 };
+
+/** The categories of the database, held in memory as one snapshot. */
+export class CategoryService implements Categories {
+  readonly #data: Data;
+  readonly #cache: Cache;
+  readonly #access: Access;
+  readonly #clock: Clock;
+  readonly #mirroring: Mirroring;
+  #now: readonly Category[] = [];
+
+  constructor({
+    data,
+    cache,
+    access,
+    clock,
+    mirroring,
+  }: {
+    data: Data;
+    cache: Cache;
+    access: Access;
+    clock: Clock;
+    mirroring: Mirroring;
+  }) {
+    this.#data = data;
+    this.#cache = cache;
+    this.#access = access;
+    this.#clock = clock;
+    this.#mirroring = mirroring;
+  }
+
+  /** Reads them; a database without any gets the first ones. */
+  async open(): Promise<void> {
+    await this.refresh();
+    if (this.#now.length > 0) return;
+    await this.#data.transaction(async () => {
+      for (const [position, category] of FIRST.entries()) await this.#write({ ...category, position });
+    });
+    await this.#changed();
+  }
+
+  refresh(): Promise<void> | undefined {
+    const held = this.#cache.peek<readonly Category[]>(KEY);
+    if (!held) return this.#read();
+    this.#now = held;
+    return undefined;
+  }
+
+  all(): readonly Category[] {
+    return this.#now;
+  }
+
+  visible(viewer: Viewer): readonly Category[] {
+    return this.#now.filter((category) => this.#access.admits(category.view, viewer));
+  }
+
+  find(idOrSlug: string, viewer: Viewer): Category | undefined {
+    const found =
+      this.#now.find((category) => category.id === idOrSlug) ??
+      this.#now.find((category) => category.slug === idOrSlug);
+    return found && this.#access.admits(found.view, viewer) ? found : undefined;
+  }
+
+  rights(category: Category, viewer: Viewer): CategoryRights {
+    const view = this.#access.admits(category.view, viewer);
+    const may = (audience: Audience): boolean => view && this.#access.admits(audience, viewer);
+    return {
+      view,
+      create: may(category.create) && this.#access.allows(viewer, startDiscussion),
+      reply: may(category.reply) && this.#access.allows(viewer, writeReply),
+      moderate: view && this.#access.allows(viewer, moderate),
+    };
+  }
+
+  /** How much is in each; by category id. */
+  async counts(): Promise<(id: string) => CategoryCount> {
+    const counts = await this.#cache.remember(
+      'discussions.category-counts',
+      [tags.lists, tags.categories],
+      async () => {
+        const rows = await this.#data.all(sql<CategoryCount & { id: string }>`
+        select category_id as id, sum(discussions)::int as discussions, sum(posts)::int as posts from category_count group by category_id order by category_id`);
+        return new Map(rows.map(({ id, discussions, posts }) => [id, { discussions, posts }]));
+      },
+    );
+    return (id) => counts.get(id) ?? NOTHING;
+  }
+
+  async save(
+    category: Partial<Category> & { readonly name: string },
+    done?: (saved: Category) => Promise<void>,
+  ): Promise<Category> {
+    const { id } = await this.#data.transaction(async () => {
+      const saved = await this.#write(category);
+      await done?.(saved);
+      return saved;
+    });
+    await this.#changed();
+    return this.#now.find((other) => other.id === id)!;
+  }
+
+  async remove(id: string, moveTo?: string, done?: () => Promise<void>): Promise<void> {
+    if (!this.#now.some((category) => category.id === id)) throw notFound('There is no such category');
+    if (moveTo !== undefined && (moveTo === id || !this.#now.some((category) => category.id === moveTo))) {
+      throw new InvalidInput([{ field: 'move_to', message: 'is not another category' }]);
+    }
+    await this.#data.transaction(async (em) => {
+      await this.#data.all(
+        sql`select id from category where id = any(${[id, ...(moveTo === undefined ? [] : [moveTo])]}::uuid[]) order by id for update`,
+      );
+      if (moveTo === undefined) await this.#refuseFull(id);
+      else {
+        await this.#empty(id, moveTo);
+        await this.#mirroring.category(em, id, moveTo);
+      }
+      await em.nativeDelete(CategoryEntity, { id });
+      await done?.();
+    });
+    await this.#changed();
+  }
+
+  async #refuseFull(id: string): Promise<void> {
+    const found = await this.#data.one(sql`select 1 from discussion where category_id = ${id} limit 1`);
+    if (found)
+      throw new InvalidInput([
+        { field: 'move_to', message: 'is required: the category has discussions; say where they go' },
+      ]);
+  }
+
+  async #empty(id: string, moveTo: string): Promise<void> {
+    const now = new Date(this.#clock.now());
+    await this.#data
+      .all(sql`with d as (select id from discussion where category_id = ${id} order by id for no key update)
+      update discussion u set category_id = ${moveTo}, updated_at = ${now} from d where u.id = d.id`);
+    await this.#data.all(
+      sql`select from discussion_author where category_id in (${id}, ${moveTo}) order by category_id, user_id for update`,
+    );
+    await this.#data.all(sql`insert into discussion_author (user_id, category_id, discussions, posts)
+      select user_id, ${moveTo}::uuid, discussions, posts from discussion_author where category_id = ${id} order by user_id
+      on conflict (user_id, category_id) do update
+      set discussions = discussion_author.discussions + excluded.discussions, posts = discussion_author.posts + excluded.posts`);
+    await this.#data.all(sql`delete from discussion_author where category_id = ${id}`);
+    await this.#data.all(sql`insert into category_count (category_id, part, discussions, posts)
+      select ${moveTo}::uuid, part, discussions, posts from category_count where category_id = ${id} order by part
+      on conflict (category_id, part) do update set discussions = category_count.discussions + excluded.discussions, posts = category_count.posts + excluded.posts`);
+  }
+
+  /** Inside a transaction. */
+  async #write(changes: Partial<Category> & { readonly name: string }): Promise<Category> {
+    const known = this.#now.find((category) => category.id === changes.id);
+    if (changes.id !== undefined && !known) throw notFound('There is no such category');
+    const now = new Date(this.#clock.now());
+    const category = complete(changes, known, createId(now.getTime()), this.#now);
+    this.#refuse(category);
+    await this.#data
+      .em()
+      .upsert(
+        CategoryEntity,
+        { ...category, createdAt: now, updatedAt: now },
+        { onConflictFields: ['id'], onConflictExcludeFields: ['createdAt'] },
+      );
+    return category;
+  }
+
+  #refuse(category: Category): void {
+    const { id, slug, name, description, parentId } = category;
+    const wrong = (field: string, message: string): InvalidInput => new InvalidInput([{ field, message }]);
+    if (name.length < 1 || name.length > 80) throw wrong('name', 'must have 1 to 80 characters');
+    if (description.length > 500) throw wrong('description', 'must have at most 500 characters');
+    if (isId(slug) || !/^[\p{L}\p{N}]+(?:-[\p{L}\p{N}]+)*$/u.test(slug))
+      throw wrong('slug', 'may have letters and digits with single hyphens between them');
+    if (this.#now.some((other) => other.slug === slug && other.id !== id))
+      throw wrong('slug', 'is taken by another category');
+    const parent = this.#now.find((other) => other.id === parentId);
+    if (parentId !== null && (!parent || parent.id === id || parent.parentId !== null))
+      throw wrong('parent_id', 'is not a category of the first level');
+    if (parentId !== null && this.#now.some((other) => other.parentId === id))
+      throw wrong('parent_id', 'cannot be set: the category has others below it');
+    for (const field of ['view', 'create', 'reply'] as const) {
+      const audience = category[field];
+      const unknown = typeof audience === 'string' ? undefined : audience.find((group) => !this.#access.group(group));
+      if (unknown !== undefined) throw wrong(field, `names the group "${unknown}", which does not exist`);
+    }
+  }
+
+  async #changed(): Promise<void> {
+    await this.#cache.purge(tags.categories, tags.lists, tags.all);
+    await this.refresh();
+  }
+
+  async #read(): Promise<void> {
+    this.#now = await this.#cache.remember(KEY, [tags.categories], () =>
+      this.#data.all(sql<Category>`
+      select id, slug, name, description, parent_id as "parentId", hue, icon, position,
+        view_audience as view, create_audience as "create", reply_audience as reply
+      from category order by position, lower(name), id`),
+    );
+  }
+}
+
+/** What is not said stays as it was, or gets its first value. */
+function complete(
+  changes: Partial<Category> & { readonly name: string },
+  known: Category | undefined,
+  id: string,
+  others: readonly Category[],
+): Category {
+  const name = changes.name.trim();
+  const fresh: Category = {
+    id,
+    name,
+    slug: slugOf(name, 'category'),
+    description: '',
+    parentId: null,
+    hue: 195,
+    icon: '',
+    view: 'everyone',
+    create: 'members',
+    reply: 'members',
+    position: Math.max(-1, ...others.map((other) => other.position)) + 1,
+  };
+  const given = Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+  return { ...fresh, ...known, ...given, name };
+}

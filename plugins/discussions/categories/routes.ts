@@ -1,0 +1,45 @@
+import { Type } from 'parley-forum';
+import { accessTag } from 'parley-forum/plugins/access';
+import { api, pageFields, pageOf, Paging, pagingResult } from 'parley-forum/plugins/api';
+import { categoryFields, tags } from 'parley-forum/plugins/discussions';
+import { CategoryRecord, withFields } from '../schemas.ts';
+import type { RouteServices } from '../discussion-routes.ts';
+
+/** /api/categories: all that the caller may see. */
+export function categoryRoutes({ plugin, categories, records }: RouteServices): void {
+  const Category = withFields(plugin, categoryFields, CategoryRecord);
+  const keep = (): readonly string[] => [tags.categories, tags.lists, tags.all, accessTag];
+
+  plugin.route(api, {
+    method: 'get',
+    path: '/categories',
+    can: 'public',
+    summary: 'All categories the caller may see',
+    query: Type.Object(Paging),
+    cacheTags: keep,
+    result: Type.Object({ categories: Type.Array(Category), ...pagingResult }),
+  })(async ({ actor, query }) => {
+    await categories.refresh();
+    // All of them unless a page is asked for: the interface promises all categories.
+    const page = pageOf(categories.visible(actor), query);
+    const items = await records.categories(page.items, actor);
+    return { categories: [...items], ...pageFields(page) };
+  });
+
+  plugin.route(api, {
+    method: 'get',
+    path: '/categories/:id',
+    can: 'public',
+    summary: 'One category, by id or slug',
+    cacheTags: keep,
+    params: Type.Object({ id: Type.String({ minLength: 1, maxLength: 100 }) }),
+    result: Type.Object({ category: Category }),
+    load: async ({ actor, params }) => {
+      await categories.refresh();
+      return categories.find(params.id, actor);
+    },
+  })(async ({ actor, target }) => {
+    const [category] = await records.categories([target], actor);
+    return { category: category! };
+  });
+}

@@ -1,0 +1,206 @@
+import { notFound, Type, type Clock, type PluginHandle, type Settings } from 'parley-forum';
+import { accessTag } from 'parley-forum/plugins/access';
+import { api, holdsUntil, IdParams, limitOf, pageFields, Paging, pagingResult } from 'parley-forum/plugins/api';
+import {
+  categoryFields,
+  discussionFields,
+  DiscussionRecord,
+  editPost,
+  moderate,
+  postFields,
+  PostRecord,
+  PostStub,
+  SORTS,
+  startDiscussion,
+  tags,
+  type DiscussionHead,
+} from 'parley-forum/plugins/discussions';
+import { RENDERED_HOLDS, renderedTag, type Web } from 'parley-forum/plugins/web';
+import type { CategoryService } from './categories/category-service.ts';
+import type { Editing } from './writing/editor.ts';
+import { cards } from './lists/list-items.ts';
+import { countTag, type Reading } from './reading/reader.ts';
+import type { Records } from './reading/records.ts';
+import type { Revisions } from './revisions/revisions.ts';
+import type { Rights } from './rights.ts';
+import { CategoryRecord, PostPaging, ReasonField, withFields } from './schemas.ts';
+import type { Writing } from './writing/writer.ts';
+
+export interface RouteServices {
+  readonly plugin: PluginHandle;
+  readonly settings: Settings;
+  readonly clock: Clock;
+  readonly categories: CategoryService;
+  readonly reading: Reading;
+  readonly records: Records;
+  readonly revisions: Revisions;
+  readonly rights: Rights;
+  readonly writing: Writing;
+  readonly editing: Editing;
+  readonly web: Web | undefined;
+}
+/** Tags of what shows a list. */
+export const listTags: readonly string[] = [tags.lists, tags.all, tags.categories, accessTag];
+/** Tags of an answer that shows one discussion. */
+export const oneTags = (id: string): readonly string[] => [tags.discussion(id), tags.all, tags.categories, accessTag];
+
+/** /api/discussions and what lies below it. */
+export function discussionRoutes(services: RouteServices): void {
+  const { plugin, settings, clock, categories, reading, records, rights, writing, editing, web } = services;
+  const Discussion = withFields(plugin, discussionFields, DiscussionRecord);
+  const Post = Type.Union([withFields(plugin, postFields, PostRecord), PostStub]);
+  const find = ({ actor, params }: { actor: Parameters<Reading['find']>[1]; params: { id: string } }) =>
+    reading.find(params.id, actor);
+  const keep = ({ target }: { target: DiscussionHead }) => oneTags(target.id);
+
+  plugin.route(api, {
+    method: 'get',
+    path: '/discussions',
+    can: 'public',
+    summary: 'Discussions the caller may see',
+    query: Type.Object({
+      ...Paging,
+      category_id: Type.Optional(Type.String({ maxLength: 100, description: 'Id or slug' })),
+      sort: Type.Optional(Type.Enum([...SORTS])),
+    }),
+    result: Type.Object({ discussions: Type.Array(Discussion), html: Type.String(), ...pagingResult }),
+    cacheTags: () => [...listTags, renderedTag],
+  })(async ({ actor, res, query }) => {
+    await categories.refresh();
+    const category = query.category_id === undefined ? undefined : categories.find(query.category_id, actor);
+    if (query.category_id !== undefined && !category) throw notFound('There is no such category');
+    const { sort, offset, cursor } = query;
+    const page = await reading.list({ category, sort, offset, cursor, limit: limitOf(settings, query.limit) }, actor);
+    if (web) holdsUntil(res, clock.now() + RENDERED_HOLDS);
+    const html = await web?.fragment(actor, '@discussions/rows', { discussions: cards(page.items, categories.all()) });
+    return { discussions: [...page.items], html: html?.toString() ?? '', ...pageFields(page) };
+  });
+
+  plugin.route(api, {
+    method: 'get',
+    path: '/discussions/:id',
+    can: 'public',
+    summary: 'One discussion with a page of its posts',
+    params: IdParams,
+    query: Type.Object(PostPaging),
+    result: Type.Object({
+      discussion: Discussion,
+      posts: Type.Array(Post),
+      category: withFields(plugin, categoryFields, CategoryRecord),
+      ...pagingResult,
+    }),
+    load: find,
+    cacheTags: ({ target }) => [...oneTags(target.id), countTag(target.categoryId)],
+  })(async ({ actor, target, query }) => {
+    const found = await reading.discussion(target, actor);
+    const category = categories.find(target.categoryId, actor);
+    if (!found || !category) throw notFound('There is no such discussion');
+    const request = { ...query, limit: limitOf(settings, query.limit) };
+    const [page, [shown]] = await Promise.all([
+      reading.posts({ head: target, lastNumber: found.lastNumber }, request, actor),
+      records.categories([category], actor),
+    ]);
+    return { discussion: found.record, posts: [...page.items], category: shown!, ...pageFields(page) };
+  });
+
+  plugin.route(api, {
+    method: 'get',
+    path: '/discussions/:id/posts',
+    can: 'public',
+    summary: 'Posts of a discussion',
+    params: IdParams,
+    query: Type.Object({ ...PostPaging, posts_order: Type.Optional(Type.Enum(['ASC', 'DESC'])) }),
+    result: Type.Object({ posts: Type.Array(Post), ...pagingResult }),
+    load: find,
+    cacheTags: keep,
+  })(async ({ actor, target, query }) => {
+    const found = await reading.discussion(target, actor);
+    if (!found) throw notFound('There is no such discussion');
+    const request = { ...query, limit: limitOf(settings, query.limit), falling: query.posts_order === 'DESC' };
+    const page = await reading.posts({ head: target, lastNumber: found.lastNumber }, request, actor);
+    return { posts: [...page.items], ...pageFields(page) };
+  });
+
+  plugin.route(api, {
+    method: 'post',
+    path: '/discussions',
+    can: startDiscussion,
+    summary: 'Start a discussion',
+    status: 201,
+    options: { form: true, longText: true },
+    body: withFields(
+      plugin,
+      discussionFields,
+      Type.Object({ title: Type.String(), content: Type.String(), category_id: Type.String({ maxLength: 100 }) }),
+      'body',
+    ),
+    result: Type.Object({ discussion_id: Type.String(), post_id: Type.String(), discussion: Discussion }),
+  })(async ({ actor, body }) => {
+    const started = await writing.start(actor, {
+      title: body.title,
+      content: body.content,
+      categoryId: body.category_id,
+      fields: body,
+    });
+    const [discussion] = await reading.recordsOf([started.discussionId], actor);
+    return { discussion_id: started.discussionId, post_id: started.postId, discussion: discussion! };
+  });
+
+  plugin.route(api, {
+    method: 'put',
+    path: '/discussions/:id',
+    can: editPost,
+    summary: 'Rename, move, retag, pin or lock a discussion',
+    params: IdParams,
+    body: withFields(
+      plugin,
+      discussionFields,
+      Type.Object({
+        title: Type.Optional(Type.String()),
+        category_id: Type.Optional(Type.String({ maxLength: 100 })),
+        is_pinned: Type.Optional(Type.Boolean()),
+        is_locked: Type.Optional(Type.Boolean()),
+        reason: ReasonField,
+      }),
+      'body',
+    ),
+    result: Type.Object({ discussion: Discussion }),
+    load: find,
+    authorize: ({ actor, target }) => rights.change(target, target.authorId, actor),
+  })(async ({ actor, target, body }) => {
+    await editing.change(
+      target,
+      { title: body.title, categoryId: body.category_id, pinned: body.is_pinned, locked: body.is_locked, fields: body },
+      { viewer: actor, reason: body.reason },
+    );
+    return { discussion: (await reading.discussion(target, actor))!.record };
+  });
+
+  plugin.route(api, {
+    method: 'delete',
+    path: '/discussions/:id',
+    can: editPost,
+    summary: 'Delete a discussion',
+    params: IdParams,
+    result: Type.Object({}),
+    query: Type.Object({ reason: ReasonField }),
+    load: find,
+    authorize: ({ actor, target }) => rights.change(target, target.authorId, actor),
+  })(async ({ actor, target, query: { reason } }) => {
+    await editing.remove(target, { viewer: actor, reason });
+    return {};
+  });
+
+  plugin.route(api, {
+    method: 'post',
+    path: '/discussions/:id/restore',
+    can: moderate,
+    summary: 'Bring a deleted discussion back',
+    params: IdParams,
+    result: Type.Object({ discussion: Discussion }),
+    load: find,
+  })(async ({ actor, target }) => {
+    await editing.restore(target, { viewer: actor });
+    return { discussion: (await reading.discussion(target, actor))!.record };
+  });
+}

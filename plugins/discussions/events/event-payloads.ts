@@ -1,0 +1,63 @@
+import type { Static } from 'parley-forum';
+import type { DiscussionEvent, PostEvent } from 'parley-forum/plugins/discussions';
+import { discussionPath, postPath } from '../identifiers.ts';
+
+interface Writer {
+  readonly id: string;
+  readonly username: string;
+}
+
+interface Named {
+  readonly number: number;
+  readonly slug: string;
+}
+
+/** What events say of a discussion; `baseUrl` makes its address absolute. */
+export function discussionEvent(
+  baseUrl: string,
+  discussion: Named & {
+    readonly id: string;
+    readonly title: string;
+    readonly categoryId: string;
+    readonly createdAt: Date;
+  },
+  author: Writer,
+): Static<typeof DiscussionEvent> {
+  const { id, number, title, slug, categoryId, createdAt } = discussion;
+  return {
+    id,
+    number,
+    title,
+    slug,
+    url: baseUrl + discussionPath(discussion),
+    category_id: categoryId,
+    author: { id: author.id, username: author.username },
+    created_at: createdAt.toISOString(),
+  };
+}
+
+/** What events say of a post. */
+export function postEvent(
+  baseUrl: string,
+  post: {
+    readonly id: string;
+    readonly number: number;
+    readonly content: string;
+    readonly html: string;
+    readonly createdAt: Date;
+  },
+  discussion: { readonly id: string; readonly number: number },
+  author: Writer,
+): Static<typeof PostEvent> {
+  const { id, number, content, html, createdAt } = post;
+  return {
+    id,
+    discussion_id: discussion.id,
+    number,
+    content,
+    html,
+    url: baseUrl + postPath(discussion.number, number),
+    author: { id: author.id, username: author.username },
+    created_at: createdAt.toISOString(),
+  };
+}

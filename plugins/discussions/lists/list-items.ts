@@ -1,0 +1,20 @@
+import type { Category, DiscussionRecord } from 'parley-forum/plugins/discussions';
+import { discussionPath } from '../identifiers.ts';
+
+/** A row of a list as templates take it. */
+export type Card = Omit<DiscussionRecord, 'category' | 'last_author'> & {
+  readonly category: DiscussionRecord['category'] & { readonly hue: number | undefined };
+  /** Absent while nobody has replied. */
+  readonly last_author: DiscussionRecord['last_author'] | undefined;
+};
+
+/** Records as rows of a list show them: with the hue of their category, and links that stay on this site. */
+export function cards(records: readonly DiscussionRecord[], categories: readonly Category[]): readonly Card[] {
+  const hues = new Map(categories.map(({ id, hue }) => [id, hue]));
+  return records.map((record) => ({
+    ...record,
+    url: discussionPath(record),
+    category: { ...record.category, hue: hues.get(record.category_id) },
+    last_author: record.reply_count > 0 ? record.last_author : undefined,
+  }));
+}

@@ -1,0 +1,97 @@
+import { Type } from 'parley-forum';
+import { isAdmin } from 'parley-forum/plugins/access';
+import { SORTS, type Category } from 'parley-forum/plugins/discussions';
+import { pages, view } from 'parley-forum/plugins/web';
+import { listModel } from './list-page.ts';
+import { listTags } from '../discussion-routes.ts';
+import type { PageServices } from '../page-parts.ts';
+
+const ListQuery = Type.Object({
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+  sort: Type.Optional(Type.Enum([...SORTS])),
+});
+/** Where scripts find the next rows. */
+const API = '/api/discussions';
+
+/** The front page, the categories, and the list of each. */
+export function listPages(services: PageServices): void {
+  const { plugin, categories, records, rights } = services;
+  const keep = (): readonly string[] => listTags;
+  const countOf = async (list: readonly Category[]): Promise<number> => {
+    const count = await categories.counts();
+    return list.reduce((sum, { id }) => sum + count(id).discussions, 0);
+  };
+
+  for (const path of ['/', '/discussions']) {
+    plugin.route(pages, { method: 'get', path, can: 'public', query: ListQuery, cacheTags: keep })(
+      async ({ actor, query }) => {
+        await categories.refresh();
+        const visible = categories.visible(actor);
+        const list = await listModel(
+          services,
+          { ...query, path, api: API, pinnedFirst: query.sort === undefined, total: await countOf(visible) },
+          actor,
+        );
+        const head = { name: 'home', title: 'Discussions', canonical: list.canonical, current: '/' };
+        return view('@discussions/home', head, { ...list, create: rights.anywhere(actor) && '/new' });
+      },
+    );
+  }
+
+  plugin.route(pages, { method: 'get', path: '/categories', can: 'public', cacheTags: keep })(async ({ actor }) => {
+    await categories.refresh();
+    const visible = categories.visible(actor);
+    const shown = await records.categories(visible, actor);
+    const below = Map.groupBy(shown, (category) => category.parent_id ?? '');
+    const roots = shown.filter(
+      (category) => category.parent_id === null || !shown.some((other) => other.id === category.parent_id),
+    );
+    const model = {
+      groups: roots.map((category) => ({ category, below: below.get(category.id) ?? [] })),
+      manage: isAdmin(actor),
+    };
+    return view(
+      '@discussions/categories',
+      { name: 'categories', title: 'Categories', canonical: '/categories' },
+      model,
+    );
+  });
+
+  plugin.route(pages, {
+    method: 'get',
+    path: '/c/:slug',
+    can: 'public',
+    query: ListQuery,
+    cacheTags: keep,
+    load: async ({ actor, params }) => {
+      await categories.refresh();
+      return categories.find(params['slug'] ?? '', actor);
+    },
+  })(async ({ actor, query, target }) => {
+    const path = `/c/${encodeURIComponent(target.slug)}`;
+    const list = await listModel(
+      services,
+      { ...query, path, api: API, category: target, total: await countOf([target]) },
+      actor,
+    );
+    const [category] = await records.categories([target], actor);
+    const below = await records.categories(
+      categories.visible(actor).filter(({ parentId }) => parentId === target.id),
+      actor,
+    );
+    const head = {
+      name: 'category',
+      title: target.name,
+      description: target.description,
+      canonical: list.canonical,
+      current: path,
+      subject: target.id,
+    };
+    return view('@discussions/category', head, {
+      ...list,
+      category,
+      below,
+      create: category?.can.create && `/new?category=${encodeURIComponent(target.slug)}`,
+    });
+  });
+}

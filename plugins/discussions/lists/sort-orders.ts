@@ -1,0 +1,78 @@
+import { sql, type RawBuilder } from 'parley-forum';
+import { badCursor, decodeCursor, encodeCursor } from 'parley-forum/plugins/api';
+import type { Sort } from 'parley-forum/plugins/discussions';
+import { isId } from '../identifiers.ts';
+import type { DiscussionRow } from '../rows.ts';
+
+/** `pinned` is last activity behind what moderators pinned. */
+export type OrderName = 'pinned' | Sort;
+type Kind = 'flag' | 'time' | 'count';
+type Column = 'is_pinned' | 'last_post_at' | 'created_at' | 'reply_count' | 'view_count';
+
+/** Sort keys before the id, which breaks ties in the same direction, as the indexes have them. */
+const ORDERS: Readonly<
+  Record<OrderName, { readonly keys: readonly (readonly [Column, Kind])[]; readonly rising?: true }>
+> = {
+  pinned: {
+    keys: [
+      ['is_pinned', 'flag'],
+      ['last_post_at', 'time'],
+    ],
+  },
+  latest: { keys: [['last_post_at', 'time']] },
+  newest: { keys: [['created_at', 'time']] },
+  oldest: { keys: [['created_at', 'time']], rising: true },
+  most_replied: { keys: [['reply_count', 'count']] },
+  most_viewed: { keys: [['view_count', 'count']] },
+};
+const CASTS: Readonly<Record<Kind, string>> = { flag: 'boolean', time: 'timestamptz', count: 'integer' };
+/** Epoch milliseconds that both JavaScript and PostgreSQL take: the year 9999 and its mirror. */
+const FAR = 253_402_300_799_999;
+
+/** What `orderBy` reads, of the discussion table under `alias`. */
+export const columnsOf = (name: OrderName, alias: string): RawBuilder<unknown> =>
+  sql.raw([...ORDERS[name].keys.map(([column]) => column), 'id'].map((column) => `${alias}.${column}`).join(', '));
+
+/** `order by` for the discussion table under `alias`. */
+export function orderBy(name: OrderName, alias: string): RawBuilder<unknown> {
+  const { keys, rising } = ORDERS[name];
+  return sql.raw(
+    [...keys.map(([column]) => column), 'id']
+      .map((column) => `${alias}.${column} ${rising ? 'asc' : 'desc'}`)
+      .join(', '),
+  );
+}
+
+/** The condition for what comes after `cursor`. 400 for a cursor of another order. */
+export function after(name: OrderName, cursor: string): RawBuilder<unknown> {
+  const { keys, rising } = ORDERS[name];
+  const values = decodeCursor(cursor, keys.length + 2);
+  const id = values.at(-1);
+  if (values[0] !== name || typeof id !== 'string' || !isId(id)) throw badCursor();
+  const columns = [...keys.map(([column]) => column), 'id'].map((column) => `d.${column}`).join(', ');
+  const bounds = keys.map(([, kind], index) => sql`${valueOf(kind, values[index + 1])}::${sql.raw(CASTS[kind])}`);
+  return sql`(${sql.raw(columns)}) ${sql.raw(rising ? '>' : '<')} (${sql.join([...bounds, sql`${id}::uuid`])})`;
+}
+
+/** Which of the two orders that nobody has to ask for a cursor goes on in. */
+export function usualOrder(cursor: string): OrderName {
+  try {
+    return decodeCursor(cursor, ORDERS.pinned.keys.length + 2)[0] === 'pinned' ? 'pinned' : 'latest';
+  } catch {
+    return 'latest';
+  }
+}
+
+/** Where the page that ends with `row` goes on. */
+export function cursorAfter(name: OrderName, row: DiscussionRow): string {
+  const keys = ORDERS[name].keys.map(([column]) => Number(row[column]));
+  return encodeCursor([name, ...keys, row.id]);
+}
+
+function valueOf(kind: Kind, value: string | number | undefined): unknown {
+  if (typeof value !== 'number' || !Number.isInteger(value) || Math.abs(value) > FAR) throw badCursor();
+  if (kind === 'time') return new Date(value);
+  if (kind === 'flag') return value === 1;
+  if (Math.abs(value) > 2_147_483_647) throw badCursor();
+  return value;
+}

@@ -1,0 +1,121 @@
+import { Type } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { api, IdParams, limitOf, listOf, pageFields, Paging } from 'parley-forum/plugins/api';
+import { editPost, moderate, postFields, PostRecord, PostStub, writeReply } from 'parley-forum/plugins/discussions';
+import type { FoundPost } from './reading/reader.ts';
+import { RevisionRecord } from './revisions/revisions.ts';
+import { ReasonField, withFields } from './schemas.ts';
+import { oneTags, type RouteServices } from './discussion-routes.ts';
+
+/** /api/posts and what lies below it. */
+export function postRoutes({
+  plugin,
+  settings,
+  reading,
+  records,
+  revisions,
+  rights,
+  writing,
+  editing,
+}: RouteServices): void {
+  const Post = withFields(plugin, postFields, PostRecord);
+  const result = Type.Object({ post: Type.Union([Post, PostStub]) });
+  const find = ({ actor, params }: { actor: Viewer; params: { id: string } }) => reading.findPost(params.id, actor);
+  const allow = ({ actor, target }: { actor: Viewer; target: FoundPost }) =>
+    rights.change(target.discussion, target.row.author_id, actor);
+  const again = async (target: FoundPost, actor: Viewer) => {
+    const { row } = (await reading.findPost(target.row.id, actor)) ?? target;
+    const [post] = await records.posts([row], actor, rights.moderates(actor));
+    return { post: post! };
+  };
+
+  plugin.route(api, {
+    method: 'get',
+    path: '/posts/:id',
+    can: 'public',
+    summary: 'One post',
+    params: IdParams,
+    result,
+    load: find,
+    cacheTags: ({ target }) => oneTags(target.discussion.id),
+  })(async ({ actor, target }) => {
+    const [post] = await records.posts([target.row], actor, rights.moderates(actor));
+    return { post: post! };
+  });
+
+  plugin.route(api, {
+    method: 'post',
+    path: '/posts',
+    can: writeReply,
+    summary: 'Reply to a discussion',
+    status: 201,
+    result,
+    options: { longText: true },
+    body: Type.Object({ discussion_id: Type.String({ minLength: 1, maxLength: 64 }), content: Type.String() }),
+  })(async ({ actor, body }) => {
+    const { row } = await writing.reply(actor, { discussionId: body.discussion_id, content: body.content });
+    const [post] = await records.posts([row], actor, true);
+    return { post: post! };
+  });
+
+  plugin.route(api, {
+    method: 'put',
+    path: '/posts/:id',
+    can: editPost,
+    summary: 'Edit a post',
+    params: IdParams,
+    result,
+    load: find,
+    authorize: allow,
+    options: { longText: true },
+    body: Type.Object({ content: Type.String(), reason: ReasonField }),
+  })(async ({ actor, target, body }) => {
+    await editing.edit(target, body.content, { viewer: actor, reason: body.reason });
+    return again(target, actor);
+  });
+
+  plugin.route(api, {
+    method: 'delete',
+    path: '/posts/:id',
+    can: editPost,
+    summary: 'Delete a post; the first one with its discussion',
+    params: IdParams,
+    query: Type.Object({ reason: ReasonField }),
+    result: Type.Object({}),
+    load: find,
+    authorize: allow,
+  })(async ({ actor, target, query: { reason } }) => {
+    await editing.removePost(target, { viewer: actor, reason });
+    return {};
+  });
+
+  plugin.route(api, {
+    method: 'post',
+    path: '/posts/:id/restore',
+    can: moderate,
+    summary: 'Bring a deleted post back',
+    params: IdParams,
+    result,
+    load: find,
+  })(async ({ actor, target }) => {
+    await editing.restorePost(target, { viewer: actor });
+    return again(target, actor);
+  });
+
+  plugin.route(api, {
+    method: 'get',
+    path: '/posts/:id/revisions',
+    can: 'public',
+    params: IdParams,
+    query: Type.Object(Paging),
+    result: listOf('revisions', RevisionRecord),
+    summary: 'What a post said before it was changed, the newest change first; for its author and moderators',
+    load: async (call) => {
+      const post = await find(call);
+      return post && rights.history(post.discussion, post.row.author_id, call.actor) ? post : undefined;
+    },
+  })(async ({ actor, target, query: { limit, ...query } }) => {
+    const page = await revisions.list(target.row.id, { ...query, limit: limitOf(settings, limit) }, actor);
+    return { revisions: [...page.items], ...pageFields(page) };
+  });
+}

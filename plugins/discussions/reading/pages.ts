@@ -1,0 +1,187 @@
+import { notFound, Type } from 'parley-forum';
+import { isGuest, type Viewer } from 'parley-forum/plugins/access';
+import type { DiscussionHead, DiscussionRecord, PostRecord, PostStub } from 'parley-forum/plugins/discussions';
+import type { Markdown } from 'parley-forum/plugins/markdown';
+import { pagerOf, pages, redirect, view, type PagePicture } from 'parley-forum/plugins/web';
+import { discussionPath, numberOf, postPath } from '../identifiers.ts';
+import { oneTags } from '../discussion-routes.ts';
+import { MOST_TEXT } from '../rows.ts';
+import { composer, findByAddress, PAGE_SIZE, postModel, type PageServices } from '../page-parts.ts';
+
+const pageOf = (number: number): number => Math.ceil(number / PAGE_SIZE);
+const address = (head: DiscussionHead, page: number): string =>
+  discussionPath(head) + (page > 1 ? `?page=${page}` : '');
+/** The rest of a page whose posts are too long to be shown at once, from this number on. */
+const restOf = (head: DiscussionHead, from: number): string =>
+  `${discussionPath(head)}?page=${pageOf(from)}&from=${from}`;
+const firstOf = (page: number): number => (page - 1) * PAGE_SIZE + 1;
+
+/** /d/…: reading a discussion. */
+export function discussionPages(services: PageServices): void {
+  const { plugin, reading, records, categories, markdown } = services;
+  const find = findByAddress(services);
+  const keep = ({ target }: { readonly target: DiscussionHead }) => oneTags(target.id);
+
+  plugin.route(pages, {
+    method: 'get',
+    path: '/d/:address',
+    can: 'public',
+    load: find,
+    cacheTags: keep,
+    query: Type.Object({
+      page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+      from: Type.Optional(Type.Integer({ minimum: 1, maximum: 20_000_000 })),
+    }),
+  })(async ({ actor, params, query: { page = 1, from = firstOf(page) }, target: head, req }) => {
+    if (params['address'] !== `${head.number}-${head.slug}`) {
+      const search = req.originalUrl.indexOf('?');
+      return redirect(discussionPath(head) + (search < 0 ? '' : req.originalUrl.slice(search)), { status: 301 });
+    }
+    const found = await reading.discussion(head, actor);
+    const category = categories.find(head.categoryId, actor);
+    if (!found || !category) throw notFound();
+    const { record, lastNumber } = found;
+    const last = pageOf(lastNumber);
+    if (page > last || from > lastNumber) throw notFound('The discussion ends before this page');
+    if (pageOf(from) !== page) throw notFound('That post is on another page');
+    const range = { from, to: Math.min(page * PAGE_SIZE, lastNumber), falling: false };
+    const [posts, [shown]] = await Promise.all([
+      reading.postsBetween(head, range, actor),
+      records.categories([category], actor),
+    ]);
+    const next = from + posts.length;
+    const model = {
+      discussion: record,
+      last: lastNumber,
+      category: shown,
+      posts: posts.map((post) => postModel(post, head, services, actor)),
+      rest: next <= range.to && { from: next, to: range.to, href: restOf(head, next) },
+      pager: pagerOf(page, last, (number) => address(head, number)),
+      tools: toolsOf(head, found.firstPostId, services, actor),
+      ...endOf(head, services, actor),
+    };
+    const description = markdown.excerpt(record.content, 160);
+    return view(
+      '@discussions/discussion',
+      {
+        name: 'discussion',
+        title: head.title,
+        description,
+        canonical: address(head, page),
+        current: `/c/${encodeURIComponent(category.slug)}`,
+        picture: pictureIn(record.html),
+        // For search engines, which are guests.
+        ...(isGuest(actor) && { data: schemaOf(record, posts, markdown) }),
+      },
+      model,
+    );
+  });
+
+  plugin.route(pages, { method: 'get', path: '/d/:address/:post', can: 'public', load: find })(
+    async ({ actor, params, target: head }) => {
+      const wanted = numberOf(params['post'] ?? '');
+      const found = wanted === undefined ? undefined : await reading.discussion(head, actor);
+      if (!found || wanted === undefined) throw notFound();
+      const number = Math.min(wanted, found.lastNumber);
+      const notice = number === wanted ? {} : { notice: `There is no post ${wanted}; this is the last one.` };
+      const page = pageOf(number);
+      const fits = (await reading.sizeBetween(head, { from: firstOf(page), to: number })) <= MOST_TEXT;
+      return redirect(`${fits ? address(head, page) : restOf(head, number)}#post-${number}`, {
+        status: 302,
+        ...notice,
+      });
+    },
+  );
+}
+
+/** What the foot of the page offers: a writing field, or why there is none. */
+function endOf(head: DiscussionHead, { rights }: PageServices, viewer: Viewer): object {
+  if (rights.reply(head, viewer)) {
+    return {
+      reply: composer({ values: {} }, { key: `reply-${head.id}`, writes: 'post', discussion: head, rows: 6 }),
+      replyAction: `/d/${head.number}/reply`,
+    };
+  }
+  return { guest: isGuest(viewer), closed: head.locked ? 'locked' : 'category' };
+}
+
+/** What the viewer may do with the discussion as a whole, as links and forms. */
+function toolsOf(
+  head: DiscussionHead,
+  firstPostId: string,
+  { rights }: PageServices,
+  viewer: Viewer,
+): object | undefined {
+  const { moderate } = rights.in(head.categoryId, viewer);
+  if (!moderate && !rights.change(head, head.authorId, viewer)) return undefined;
+  const base = `/d/${head.number}`;
+  const flip = (action: string) => ({ action: `${base}/moderate`, fields: [{ name: 'action', value: action }] });
+  return {
+    edit: `${base}/edit`,
+    history: `/p/${firstPostId}/history`,
+    remove: head.deleted ? undefined : `${base}/delete`,
+    ...(moderate && {
+      pin: flip(head.pinned ? 'unpin' : 'pin'),
+      pinned: head.pinned,
+      lock: flip(head.locked ? 'unlock' : 'lock'),
+      locked: head.locked,
+      restore: head.deleted && flip('restore'),
+    }),
+  };
+}
+
+/** Characters of a post that search engines are given. */
+const EXCERPT = 500;
+
+/** The discussion with the replies of the page under way. */
+function schemaOf(record: DiscussionRecord, posts: readonly (PostRecord | PostStub)[], markdown: Markdown): object {
+  const person = ({ username }: PostRecord['author']) => ({
+    '@type': 'Person',
+    name: username,
+    url: new URL(`/u/${encodeURIComponent(username)}`, record.url).href,
+  });
+  const replies = posts.filter((post): post is PostRecord => 'author' in post && !post.is_deleted && !post.is_first);
+  const image = pictureIn(record.html)?.url;
+  return {
+    '@context': 'https://schema.org',
+    '@type': 'DiscussionForumPosting',
+    headline: record.title,
+    text: markdown.excerpt(record.content, EXCERPT),
+    url: record.url,
+    datePublished: record.created_at,
+    dateModified: record.updated_at,
+    author: person(record.author),
+    commentCount: record.reply_count,
+    ...(image !== undefined && { image: new URL(image, record.url).href }),
+    interactionStatistic: {
+      '@type': 'InteractionCounter',
+      interactionType: 'https://schema.org/CommentAction',
+      userInteractionCount: record.reply_count,
+    },
+    comment: replies.map((post) => ({
+      '@type': 'Comment',
+      text: markdown.excerpt(post.content, EXCERPT),
+      url: new URL(postPath(record.number, post.number), record.url).href,
+      position: post.number,
+      datePublished: post.created_at,
+      ...(post.edited_at !== null && { dateModified: post.edited_at }),
+      author: person(post.author),
+    })),
+  };
+}
+
+/** The first picture of a post, as its HTML has it. */
+function pictureIn(html: string): PagePicture | undefined {
+  const [tag] = /<img [^>]*>/.exec(html) ?? [];
+  const attribute = (name: string): string | undefined =>
+    new RegExp(`\\s${name}="([^"]*)"`)
+      .exec(tag ?? '')?.[1]
+      ?.replaceAll('&amp;', '&')
+      .replaceAll('&quot;', '"');
+  const url = attribute('src');
+  if (url === undefined || !/^(?:\/uploads\/|https:)/.test(url)) return undefined;
+  const [width, height] = [attribute('width'), attribute('height')].map((size) =>
+    size === undefined ? undefined : Number(size),
+  );
+  return { url, width, height, alt: attribute('alt') ?? '' };
+}

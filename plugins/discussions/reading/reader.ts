@@ -1,0 +1,264 @@
+import { sql, type Cache, type Data, type RawBuilder } from 'parley-forum';
+import { accessTag, type Access, type Viewer } from 'parley-forum/plugins/access';
+import { encodeCursor, type Page } from 'parley-forum/plugins/api';
+import {
+  moderate,
+  tags,
+  type DiscussionHead,
+  type ListRequest,
+  type PostRecord,
+  type PostStub,
+  type DiscussionRecord,
+} from 'parley-forum/plugins/discussions';
+import type { CategoryService } from '../categories/category-service.ts';
+import { isId, numberOf } from '../identifiers.ts';
+import { listQuery } from '../lists/list-query.ts';
+import { cursorAfter, usualOrder, type OrderName } from '../lists/sort-orders.ts';
+import { postWindow, type PostsRequest } from './paging.ts';
+import type { Records } from './records.ts';
+import { discussionColumns, MOST_TEXT, postColumns, textSize, type DiscussionRow, type PostRow } from '../rows.ts';
+
+export interface ReadingServices {
+  readonly data: Data;
+  readonly cache: Cache;
+  readonly access: Access;
+  readonly categories: CategoryService;
+  readonly records: Records;
+}
+/** Tag of what decides who may see a discussion; replies leave it alone. */
+export const headTag = (idOrNumber: string | number): string => `discussion-head:${idOrNumber}`;
+/** Tag of what says how much is in a category, beside lists. */
+export const countTag = (categoryId: string): string => `category-count:${categoryId}`;
+
+/** A post and where it is. */
+export interface FoundPost {
+  readonly row: PostRow;
+  readonly discussion: DiscussionHead;
+}
+/** A discussion as its page needs it: the record, and how many posts it has, deleted ones included. */
+export interface FoundDiscussion {
+  readonly record: DiscussionRecord;
+  readonly lastNumber: number;
+  readonly firstPostId: string;
+}
+
+interface Range {
+  readonly from: number;
+  readonly to: number;
+  readonly falling: boolean;
+}
+interface OwnPosts {
+  readonly limit: number;
+  readonly offset: number;
+  readonly before: string | undefined;
+}
+
+/** What viewers may read. Nothing they may not see appears in a list, a count or an error. */
+export class Reading {
+  readonly #services: ReadingServices;
+
+  constructor(services: ReadingServices) {
+    this.#services = services;
+  }
+
+  /** By id or public number. Held in memory until it is renamed, moved, locked, pinned, deleted or restored. */
+  async find(idOrNumber: string, viewer: Viewer): Promise<DiscussionHead | undefined> {
+    const head = await this.#head(idOrNumber);
+    return head && this.#sees(head, viewer) ? head : undefined;
+  }
+
+  async findPost(id: string, viewer: Viewer): Promise<FoundPost | undefined> {
+    if (!isId(id)) return undefined;
+    const { data, access } = this.#services;
+    const row = await data.one(sql<PostRow>`select ${postColumns(1)} from post p where p.id = ${id}`);
+    if (!row || (row.deleted_at && !access.allows(viewer, moderate))) return undefined;
+    const discussion = await this.find(row.discussion_id, viewer);
+    return discussion && { row, discussion };
+  }
+
+  async discussion(head: DiscussionHead, viewer: Viewer): Promise<FoundDiscussion | undefined> {
+    const { cache, data, records } = this.#services;
+    const rows = await cache.remember(`discussions.one:${head.id}`, [tags.discussion(head.id), tags.all], () =>
+      data.all(
+        sql<DiscussionRow>`select ${discussionColumns(1)} from discussion d join post f on f.id = d.first_post_id where d.id = ${head.id}`,
+      ),
+    );
+    const [record] = await records.discussions(rows, viewer);
+    return record && { record, lastNumber: rows[0]!.last_number, firstPostId: rows[0]!.first_post_id };
+  }
+
+  async list(request: ListRequest, viewer: Viewer): Promise<Page<DiscussionRecord>> {
+    const { limit, sort, category, pinnedFirst, cursor } = request;
+    const usual = cursor === undefined ? 'latest' : usualOrder(cursor);
+    const order: OrderName = sort ?? (category || pinnedFirst ? 'pinned' : usual);
+    const rows = await this.#rows(request, order, viewer);
+    const items = await this.#services.records.discussions(rows.slice(0, limit), viewer);
+    const hasMore = rows.length > limit;
+    return { items, hasMore, nextCursor: hasMore ? cursorAfter(order, rows[limit - 1]!) : undefined };
+  }
+
+  async recordsOf(ids: readonly string[], viewer: Viewer): Promise<readonly DiscussionRecord[]> {
+    const wanted = ids.filter(isId);
+    const visible = this.#visible(viewer, undefined);
+    if (wanted.length === 0 || visible.length === 0) return [];
+    const rows = await this.#services.data.all(sql<DiscussionRow>`
+      select ${discussionColumns(wanted.length)} from discussion d join post f on f.id = d.first_post_id
+      where d.id = any(${wanted}::uuid[]) and d.deleted_at is null and d.category_id = any(${visible}::uuid[])
+      order by array_position(${wanted}::uuid[], d.id)`);
+    return this.#services.records.discussions(rows, viewer);
+  }
+
+  async postsOf(ids: readonly string[], viewer: Viewer): Promise<readonly PostRecord[]> {
+    const wanted = ids.filter(isId);
+    const visible = this.#visible(viewer, undefined);
+    if (wanted.length === 0 || visible.length === 0) return [];
+    const rows = await this.#services.data.all(sql<PostRow>`
+      select ${postColumns(wanted.length)} from post p join discussion d on d.id = p.discussion_id
+      where p.id = any(${wanted}::uuid[]) and p.deleted_at is null and d.deleted_at is null and d.category_id = any(${visible}::uuid[])
+      order by array_position(${wanted}::uuid[], p.id)`);
+    return (await this.#services.records.posts(rows, viewer, false)) as readonly PostRecord[];
+  }
+
+  /**
+   * A page of a discussion's posts: fewer than were asked for where they are long, and the cursor goes on with the next
+   * one.
+   */
+  async posts(
+    { head, lastNumber }: { readonly head: DiscussionHead; readonly lastNumber: number },
+    request: PostsRequest,
+    viewer: Viewer,
+  ): Promise<Page<PostRecord | PostStub>> {
+    const { near, falling = false } = request;
+    let window = postWindow(lastNumber, request);
+    let items = await this.postsBetween(head, window, viewer);
+    const wanted = near === undefined ? undefined : Math.min(near, lastNumber);
+    if (
+      wanted !== undefined &&
+      wanted >= window.from &&
+      wanted <= window.to &&
+      !items.some(({ number }) => number === wanted)
+    ) {
+      window = postWindow(lastNumber, {
+        ...request,
+        near: undefined,
+        offset: falling ? lastNumber - wanted : wanted - 1,
+      });
+      items = await this.postsBetween(head, window, viewer);
+    }
+    const cut = items.length <= window.to - window.from;
+    return {
+      items,
+      hasMore: cut || window.hasMore,
+      nextCursor: cut ? encodeCursor([items.at(-1)!.number]) : window.nextCursor,
+    };
+  }
+
+  /** Bytes of text in the posts of these numbers. */
+  async sizeBetween(head: DiscussionHead, { from, to }: Omit<Range, 'falling'>): Promise<number> {
+    const row = await this.#services.data.one(sql<{ size: number }>`
+      select coalesce(sum(${textSize('p')}), 0)::int as size from post p where p.discussion_id = ${head.id} and p.number between ${from} and ${to}`);
+    return row!.size;
+  }
+
+  /**
+   * Posts whose number lies between `from` and `to`, both included, in the order asked for: as many as one answer may
+   * carry, and always the first. Deleted ones keep their place as stubs.
+   */
+  async postsBetween(
+    head: DiscussionHead,
+    { from, to, falling }: Range,
+    viewer: Viewer,
+  ): Promise<readonly (PostRecord | PostStub)[]> {
+    const { cache, data, records, access } = this.#services;
+    const order = sql.raw(falling ? 'p.number desc' : 'p.number');
+    const rows = await cache.remember(
+      `discussions.posts:${head.id}:${from}:${to}:${falling}`,
+      [tags.discussion(head.id), tags.all],
+      () =>
+        data.all(sql<PostRow>`select ${postColumns(1)}
+        from (select p.*, sum(${textSize('p')}) over (order by ${order}) as reached from post p where p.discussion_id = ${head.id} and p.number between ${from} and ${to}) p
+        where p.reached <= ${sql.lit(MOST_TEXT)} or p.number = ${falling ? to : from} order by ${order}`),
+    );
+    return records.posts(rows, viewer, access.allows(viewer, moderate));
+  }
+
+  /** The newest first; `before` is the id with which the page before ended. */
+  async postsBy(
+    authorId: string,
+    { limit, offset, before }: OwnPosts,
+    viewer: Viewer,
+  ): Promise<{ items: readonly PostRecord[]; hasMore: boolean }> {
+    const visible = this.#visible(viewer, undefined);
+    if (visible.length === 0 || !isId(authorId) || (before !== undefined && !isId(before)))
+      return { items: [], hasMore: false };
+    const rows = await this.#services.data.all(sql<PostRow>`
+      select ${postColumns(limit)} from post p join discussion d on d.id = p.discussion_id
+      where p.author_id = ${authorId} and p.deleted_at is null and d.deleted_at is null and d.category_id = any(${visible}::uuid[])
+        ${before === undefined ? sql`` : sql`and p.id < ${before}::uuid`}
+      order by p.id desc limit ${limit + 1}${offset > 0 ? sql` offset ${offset}` : sql``}`);
+    const items = await this.#services.records.posts(rows.slice(0, limit), viewer, false);
+    return { items: items as readonly PostRecord[], hasMore: rows.length > limit };
+  }
+
+  /** A select of the ids of all discussions the viewer may see. */
+  async visible(viewer: Viewer): Promise<RawBuilder<unknown>> {
+    const { categories, access } = this.#services;
+    await categories.refresh();
+    const living = access.allows(viewer, moderate) ? sql`` : sql` and deleted_at is null`;
+    return sql`select id from discussion where category_id = any(${this.#visible(viewer, undefined)}::uuid[])${living}`;
+  }
+
+  async visiblePosts(viewer: Viewer): Promise<RawBuilder<unknown>> {
+    const living = this.#services.access.allows(viewer, moderate) ? sql`` : sql` and deleted_at is null`;
+    return sql`select id from post where discussion_id in (${await this.visible(viewer)})${living}`;
+  }
+
+  #sees(head: DiscussionHead, viewer: Viewer): boolean {
+    const category = this.#services.categories.find(head.categoryId, viewer);
+    return category !== undefined && (!head.deleted || this.#services.access.allows(viewer, moderate));
+  }
+
+  #visible(viewer: Viewer, only: string | undefined): readonly string[] {
+    const ids = this.#services.categories.visible(viewer).map((category) => category.id);
+    return only === undefined ? ids : ids.filter((id) => id === only);
+  }
+
+  async #head(idOrNumber: string): Promise<DiscussionHead | undefined> {
+    const number = numberOf(idOrNumber);
+    if (number === undefined && !isId(idOrNumber)) return undefined;
+    const { cache, data, categories } = this.#services;
+    await categories.refresh();
+    const [key, condition] =
+      number === undefined
+        ? [idOrNumber.toLowerCase(), sql`id = ${idOrNumber}`]
+        : [String(number), sql`number = ${number}`];
+    const held = await cache.remember(`discussions.head:${key}`, [headTag(key), tags.all], () =>
+      data.all(sql<DiscussionHead>`select id, number, title, slug, category_id as "categoryId", author_id as "authorId",
+        is_locked as locked, is_pinned as pinned, deleted_at is not null as deleted from discussion where ${condition}`),
+    );
+    return held[0];
+  }
+
+  async #rows(request: ListRequest, order: OrderName, viewer: Viewer): Promise<readonly DiscussionRow[]> {
+    const { cache, data, access, categories } = this.#services;
+    await categories.refresh();
+    const { category, categoryIds, authorId, within, limit, offset = 0, cursor } = request;
+    const visible = this.#visible(viewer, category?.id).filter((id) => categoryIds?.includes(id) ?? true);
+    if (visible.length === 0 || (authorId !== undefined && !isId(authorId))) return [];
+    const query = listQuery({ request, order, visible, all: categories.all().length });
+    if (within) return data.all(query);
+    const key = [
+      'discussions.list',
+      access.signature(viewer),
+      viewer.id === undefined,
+      order,
+      category?.id,
+      categoryIds,
+      authorId,
+      limit,
+      offset,
+      cursor,
+    ].join(':');
+    return cache.remember(key, [tags.lists, tags.all, tags.categories, accessTag], () => data.all(query));
+  }
+}

@@ -1,0 +1,208 @@
+import type { Environment, ExtensionPoint, PluginHandle, Static } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import type { Accounts, Author } from 'parley-forum/plugins/accounts';
+import {
+  categoryFields,
+  discussionFields,
+  postFields,
+  type Category,
+  type DiscussionRecord,
+  type Field,
+  type PostRecord,
+  type PostStub,
+} from 'parley-forum/plugins/discussions';
+import type { Markdown } from 'parley-forum/plugins/markdown';
+import { escapeHtml } from 'parley-forum/plugins/web';
+import type { CategoryService } from '../categories/category-service.ts';
+import { discussionPath } from '../identifiers.ts';
+import type { DiscussionRow, PostRow } from '../rows.ts';
+
+type AuthorRecord = Static<typeof Author>;
+type Authors = ReadonlyMap<string, AuthorRecord>;
+
+/** A category as the API shows it to one viewer. */
+export interface CategoryRecord {
+  readonly id: string;
+  readonly slug: string;
+  readonly name: string;
+  readonly description: string;
+  readonly parent_id: string | null;
+  readonly hue: number;
+  readonly icon: string;
+  readonly position: number;
+  readonly discussion_count: number;
+  readonly post_count: number;
+  readonly can: {
+    readonly view: boolean;
+    readonly create: boolean;
+    readonly reply: boolean;
+    readonly moderate: boolean;
+  };
+}
+
+export interface RecordServices {
+  readonly plugin: PluginHandle;
+  readonly accounts: Pick<Accounts, 'authors'>;
+  readonly categories: CategoryService;
+  readonly environment: Environment;
+  readonly markdown: Pick<Markdown, 'excerpt'>;
+}
+
+/** Milliseconds that another plugin has for its field of a page; later it is left out. */
+const PATIENCE = 2_000;
+
+/** Characters of a text that is too long for its answer. */
+const EXCERPT = 300;
+
+/** Turns rows into what the API and the pages show: authors from memory, other plugins' fields in one call each. */
+export class Records {
+  readonly #services: RecordServices;
+
+  constructor(services: RecordServices) {
+    this.#services = services;
+  }
+
+  async discussions(rows: readonly DiscussionRow[], viewer: Viewer): Promise<readonly DiscussionRecord[]> {
+    const authors = await this.#authors(rows);
+    return this.#extended(
+      discussionFields,
+      rows.map((row) => this.#discussion(row, authors)),
+      viewer,
+    );
+  }
+
+  /** Deleted ones are stubs, unless `whole`: then the viewer is a moderator. */
+  async posts(rows: readonly PostRow[], viewer: Viewer, whole: boolean): Promise<readonly (PostRecord | PostStub)[]> {
+    const shown = rows.filter((row) => whole || !row.deleted_at);
+    const authors = await this.#authors(shown);
+    const full = await this.#extended(
+      postFields,
+      shown.map((row) => this.#post(row, authors)),
+      viewer,
+    );
+    const byId = new Map(full.map((record) => [record.id, record]));
+    return rows.map(
+      (row): PostRecord | PostStub => byId.get(row.id) ?? { id: row.id, number: row.number, is_deleted: true },
+    );
+  }
+
+  async categories(list: readonly Category[], viewer: Viewer): Promise<readonly CategoryRecord[]> {
+    const { categories } = this.#services;
+    const count = await categories.counts();
+    const records = list.map(
+      ({ id, slug, name, description, parentId, hue, icon, position }, index): CategoryRecord => {
+        const { discussions, posts } = count(id);
+        const can = categories.rights(list[index]!, viewer);
+        return {
+          id,
+          slug,
+          name,
+          description,
+          parent_id: parentId,
+          hue,
+          icon,
+          position,
+          discussion_count: discussions,
+          post_count: posts,
+          can,
+        };
+      },
+    );
+    return this.#extended(categoryFields, records, viewer);
+  }
+
+  /** The absolute address of a discussion's page. */
+  url(discussion: { readonly number: number; readonly slug: string }): string {
+    return this.#services.environment.baseUrl + discussionPath(discussion);
+  }
+
+  #authors(rows: readonly { readonly author_id: string; readonly last_author_id?: string }[]): Promise<Authors> {
+    return this.#services.accounts.authors([
+      ...new Set(rows.flatMap((row) => [row.author_id, row.last_author_id ?? row.author_id])),
+    ]);
+  }
+
+  #discussion(row: DiscussionRow, authors: Authors): DiscussionRecord {
+    const { id, slug, name } = this.#services.categories.all().find((category) => category.id === row.category_id) ?? {
+      id: row.category_id,
+      slug: '',
+      name: '',
+    };
+    return {
+      id: row.id,
+      number: row.number,
+      title: row.title,
+      slug: row.slug,
+      ...this.#text(row),
+      category_id: row.category_id,
+      category: { id, slug, name },
+      author: authorOf(row.author_id, authors),
+      last_author: authorOf(row.last_author_id, authors),
+      reply_count: row.reply_count,
+      view_count: row.view_count,
+      participant_count: row.participant_count,
+      is_pinned: row.is_pinned,
+      is_locked: row.is_locked,
+      is_deleted: row.deleted_at !== null,
+      last_post_at: row.last_post_at.toISOString(),
+      created_at: row.created_at.toISOString(),
+      updated_at: row.updated_at.toISOString(),
+      url: this.url(row),
+    };
+  }
+
+  #post(row: PostRow, authors: Authors): PostRecord {
+    return {
+      id: row.id,
+      discussion_id: row.discussion_id,
+      number: row.number,
+      ...this.#text(row),
+      author: authorOf(row.author_id, authors),
+      is_first: row.number === 1,
+      created_at: row.created_at.toISOString(),
+      updated_at: row.updated_at.toISOString(),
+      edited_at: row.edited_at?.toISOString() ?? null,
+      is_deleted: row.deleted_at !== null,
+    };
+  }
+
+  /** What is too long for its answer shows how it begins. */
+  #text({ content, html }: Pick<PostRow, 'content' | 'html'>): Pick<PostRecord, 'content' | 'html' | 'is_truncated'> {
+    if (html !== null) return { content, html, is_truncated: false };
+    return {
+      content,
+      html: `<p dir="auto">${escapeHtml(this.#services.markdown.excerpt(content, EXCERPT))}</p>\n`,
+      is_truncated: true,
+    };
+  }
+
+  async #extended<T extends { readonly id: string }>(
+    point: ExtensionPoint<Field>,
+    records: readonly T[],
+    viewer: Viewer,
+  ): Promise<readonly T[]> {
+    const fields = this.#services.plugin.extensions(point);
+    if (fields.length === 0 || records.length === 0) return records;
+    const ids = records.map((record) => record.id);
+    const columns = await Promise.all(
+      fields.map(async ({ plugin, value: field }) => {
+        const values = await this.#services.plugin.attempt(
+          plugin,
+          `field ${field.name}`,
+          () => field.loadMany(ids, viewer),
+          PATIENCE,
+        );
+        return values && ([field.name, values] as const);
+      }),
+    );
+    const loaded = columns.filter((column) => column !== undefined);
+    return records.map((record, index) => ({
+      ...record,
+      ...Object.fromEntries(loaded.map(([name, values]) => [name, values[index]])),
+    }));
+  }
+}
+
+/** Someone whose account is gone keeps a place beside what they wrote. */
+const authorOf = (id: string, authors: Authors): AuthorRecord =>
+  authors.get(id) ?? { id, username: 'deleted', avatar_url: null };

@@ -1,0 +1,76 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { Type } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { pagerOf, pages, view } from 'parley-forum/plugins/web';
+import type { Row } from './diff.ts';
+import { postPath } from '../identifiers.ts';
+import type { FoundPost } from '../reading/reader.ts';
+import type { Change } from './revisions.ts';
+import type { PageServices } from '../page-parts.ts';
+
+/** Changes on one page: each is compared anew. */
+const SHOWN = 5;
+const Query = Type.Object({ page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })) });
+
+/** A row as the template tells its kinds apart. */
+const rowModel = (row: Row): object => ('before' in row || 'after' in row ? { ...row, changed: true } : row);
+
+/** /p/{id}/history: what a post said before it was changed. */
+export function historyPages({ plugin, reading, categories, rights, revisions }: PageServices): void {
+  const find = async ({
+    actor,
+    params,
+  }: {
+    readonly actor: Viewer;
+    readonly params: Readonly<Record<string, string>>;
+  }): Promise<FoundPost | undefined> => {
+    const post = await reading.findPost(params['id'] ?? '', actor);
+    return post && rights.history(post.discussion, post.row.author_id, actor) ? post : undefined;
+  };
+
+  const shown = async ({ content, title, category, ...change }: Change, viewer: Viewer): Promise<object> => {
+    // With the library that compares: few ever look here.
+    const { differenceOf } = await import('./diff.ts');
+    const nameOf = (id: string) => categories.find(id, viewer)?.name;
+    const difference = content && differenceOf(...content);
+    return {
+      ...change,
+      title: title && { before: title[0], after: title[1] },
+      category: category && { before: nameOf(category[0]), after: nameOf(category[1]) },
+      content: difference?.rows.map(rowModel),
+      cut: difference?.cut,
+    };
+  };
+
+  plugin.route(pages, {
+    method: 'get',
+    path: '/p/:id/history',
+    can: 'public',
+    load: find,
+    query: Query,
+  })(async ({ actor, target: { row, discussion }, query: { page = 1 } }) => {
+    const { items, hasMore } = await revisions.changes(row.id, { limit: SHOWN, offset: (page - 1) * SHOWN });
+    const changes: object[] = [];
+    for (const change of items) {
+      changes.push(await shown(change, actor));
+      // Others are answered between two comparisons.
+      await turn();
+    }
+    const model = {
+      number: row.number,
+      discussion,
+      back: postPath(discussion.number, row.number),
+      changes,
+      pager: pagerOf(
+        page,
+        hasMore ? page + 1 : page,
+        (number) => `/p/${row.id}/history${number > 1 ? `?page=${number}` : ''}`,
+      ),
+    };
+    return view(
+      '@discussions/history',
+      { name: 'history', title: `History of post ${row.number}`, hidden: true },
+      model,
+    );
+  });
+}

@@ -1,0 +1,291 @@
+import { HttpError, notFound, Type } from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import { discussionFields, moderate, type ComposerSlot, type DiscussionHead } from 'parley-forum/plugins/discussions';
+import { pages, redirect, view, type Retry, type View } from 'parley-forum/plugins/web';
+import { discussionPath, postPath } from '../identifiers.ts';
+import type { FoundPost } from '../reading/reader.ts';
+import { oneTags } from '../discussion-routes.ts';
+import { ReasonField, withFields } from '../schemas.ts';
+import {
+  composer,
+  findByAddress,
+  previewOf,
+  retyped,
+  textOf,
+  wrongs,
+  type PageServices,
+  type Typed,
+} from '../page-parts.ts';
+import type { FormOptions } from './new-pages.ts';
+
+const Text = Type.Optional(Type.String());
+const Reason = Type.Object({ reason: ReasonField });
+const ACTIONS = {
+  pin: { pinned: true },
+  unpin: { pinned: false },
+  lock: { locked: true },
+  unlock: { locked: false },
+} as const;
+
+/** Moderators are asked why they change what somebody else wrote. */
+const reasonOf = (viewer: Viewer, authorId: string, typed?: Typed): object =>
+  viewer.id === authorId ? {} : { asks: true, reason: textOf(typed?.values['reason']) };
+
+const confirmView = (model: { readonly title: string }, typed?: Typed): View => {
+  const trouble = typed && { message: typed.message, problems: typed.problems, wrong: wrongs(typed) };
+  return view('@discussions/confirm', { name: 'confirm', title: model.title, hidden: true }, { ...model, ...trouble });
+};
+
+/** /p/…: a post by itself, and changing it. */
+export function postPages(services: PageServices): void {
+  const { plugin, reading, rights, editing, markdown } = services;
+  const login = { login: true } as const;
+  const find = ({ actor, params }: { readonly actor: Viewer; readonly params: Readonly<Record<string, string>> }) =>
+    reading.findPost(params['id'] ?? '', actor);
+  const allow = ({ actor, target }: { readonly actor: Viewer; readonly target: FoundPost }) =>
+    rights.change(target.discussion, target.row.author_id, actor);
+  const pathOf = ({ row, discussion }: FoundPost): string => postPath(discussion.number, row.number);
+
+  const editView = (post: FoundPost, viewer: Viewer, typed: Typed): View => {
+    const model = {
+      message: typed.message,
+      problems: typed.problems,
+      number: post.row.number,
+      discussion: post.discussion,
+      back: pathOf(post),
+      action: `/p/${post.row.id}/edit`,
+      ...reasonOf(viewer, post.row.author_id, typed),
+      composer: composer(typed, {
+        key: `edit-${post.row.id}`,
+        writes: 'post',
+        cancel: pathOf(post),
+        rows: 12,
+        submit: 'Save',
+        discussion: post.discussion,
+      }),
+    };
+    return view('@discussions/edit', { name: 'edit', title: 'Edit a post', hidden: true }, model);
+  };
+  const again = async (retry: Retry): Promise<View> => {
+    const post = await find(retry);
+    if (!post) throw notFound();
+    return editView(post, retry.actor, retyped(retry));
+  };
+
+  plugin.route(pages, {
+    method: 'get',
+    path: '/p/:id',
+    can: 'public',
+    load: find,
+    cacheTags: ({ target }) => oneTags(target.discussion.id),
+  })(({ target }) => {
+    const {
+      row: { number, content },
+      discussion,
+    } = target;
+    return view(
+      '@discussions/source',
+      { name: 'post', title: `Post ${number} of “${discussion.title}”`, hidden: true },
+      { number, content, discussion, back: pathOf(target) },
+    );
+  });
+
+  plugin.route(pages, {
+    method: 'get',
+    path: '/p/:id/edit',
+    can: 'public',
+    options: login,
+    load: find,
+    authorize: allow,
+  })(({ actor, target }) => editView(target, actor, { values: { content: target.row.content } }));
+
+  plugin.route(pages, {
+    method: 'post',
+    path: '/p/:id/edit',
+    can: 'public',
+    options: { ...login, longText: true, again } satisfies FormOptions,
+    load: find,
+    authorize: allow,
+    body: Type.Object({ content: Text, preview: Text, reason: ReasonField }),
+  })(async ({ actor, target, body }) => {
+    if (body.preview !== undefined) return editView(target, actor, await previewOf(markdown, body));
+    await editing.edit(target, textOf(body.content), { viewer: actor, reason: body.reason });
+    return redirect(pathOf(target), { notice: 'Saved.' });
+  });
+
+  const deleteView = (post: FoundPost, viewer: Viewer, typed?: Typed): View => {
+    const { row } = post;
+    const title = row.number === 1 ? 'Delete this discussion?' : 'Delete this post?';
+    const asked = {
+      title,
+      text: markdown.excerpt(row.content, 200),
+      action: `/p/${row.id}/delete`,
+      submit: 'Delete',
+      cancel: pathOf(post),
+    };
+    return confirmView({ ...asked, ...reasonOf(viewer, row.author_id, typed) }, typed);
+  };
+  const askAgain = async (retry: Retry): Promise<View> => {
+    const post = await find(retry);
+    if (!post) throw notFound();
+    return deleteView(post, retry.actor, retyped(retry));
+  };
+  plugin.route(pages, {
+    method: 'get',
+    path: '/p/:id/delete',
+    can: 'public',
+    options: login,
+    load: find,
+    authorize: allow,
+  })(({ actor, target }) => deleteView(target, actor));
+
+  plugin.route(pages, {
+    method: 'post',
+    path: '/p/:id/delete',
+    can: 'public',
+    options: { ...login, again: askAgain } satisfies FormOptions,
+    load: find,
+    authorize: allow,
+    body: Reason,
+  })(async ({ actor, target, body: { reason } }) => {
+    await editing.removePost(target, { viewer: actor, reason });
+    if (target.row.number > 1) return redirect(pathOf(target), { notice: 'The post was deleted.' });
+    return redirect(rights.moderates(actor) ? discussionPath(target.discussion) : '/', {
+      notice: 'The discussion was deleted.',
+    });
+  });
+
+  plugin.route(pages, { method: 'post', path: '/p/:id/restore', can: moderate, options: login, load: find })(
+    async ({ actor, target }) => {
+      await editing.restorePost(target, { viewer: actor });
+      return redirect(pathOf(target), { notice: 'The post is back.' });
+    },
+  );
+}
+
+/** /d/…/edit, delete and moderate: changing a discussion as a whole. */
+export function managePages(services: PageServices): void {
+  const { plugin, categories, rights, editing } = services;
+  const login = { login: true } as const;
+  const find = findByAddress(services);
+  const allow = ({ actor, target }: { readonly actor: Viewer; readonly target: DiscussionHead }) =>
+    rights.change(target, target.authorId, actor);
+  const EditForm = withFields(
+    plugin,
+    discussionFields,
+    Type.Object({ title: Text, category_id: Text, reason: ReasonField }),
+    'body',
+  );
+
+  const editView = (head: DiscussionHead, viewer: Viewer, typed: Typed): View => {
+    const open = categories
+      .visible(viewer)
+      .filter((category) => category.id === head.categoryId || categories.rights(category, viewer).create);
+    const model = {
+      message: typed.message,
+      problems: typed.problems,
+      wrong: wrongs(typed),
+      title: textOf(typed.values['title']),
+      category_id: textOf(typed.values['category_id']),
+      options: open.map(({ id, name }) => ({ value: id, label: name })),
+      action: `/d/${head.number}/edit`,
+      back: discussionPath(head),
+      ...reasonOf(viewer, head.authorId, typed),
+      fields: { writes: 'discussion', discussion: head, values: typed.values } satisfies ComposerSlot,
+    };
+    return view('@discussions/manage', { name: 'edit', title: 'Edit a discussion', hidden: true }, model);
+  };
+  const again = async (retry: Retry): Promise<View> => {
+    const head = await find(retry);
+    if (!head) throw notFound();
+    return editView(head, retry.actor, retyped(retry));
+  };
+
+  plugin.route(pages, {
+    method: 'get',
+    path: '/d/:address/edit',
+    can: 'public',
+    options: login,
+    load: find,
+    authorize: allow,
+  })(({ actor, target: head }) =>
+    editView(head, actor, { values: { title: head.title, category_id: head.categoryId } }),
+  );
+
+  plugin.route(pages, {
+    method: 'post',
+    path: '/d/:address/edit',
+    can: 'public',
+    options: { ...login, again } satisfies FormOptions,
+    body: EditForm,
+    load: find,
+    authorize: allow,
+  })(async ({ actor, target: head, body }) => {
+    await editing.change(
+      head,
+      { title: body.title, categoryId: body.category_id, fields: body },
+      { viewer: actor, reason: body.reason },
+    );
+    return redirect(`/d/${head.number}`, { notice: 'Saved.' });
+  });
+
+  const deleteView = (head: DiscussionHead, viewer: Viewer, typed?: Typed): View => {
+    const asked = {
+      title: 'Delete this discussion?',
+      text: head.title,
+      action: `/d/${head.number}/delete`,
+      submit: 'Delete',
+      cancel: discussionPath(head),
+    };
+    return confirmView({ ...asked, ...reasonOf(viewer, head.authorId, typed) }, typed);
+  };
+  const askAgain = async (retry: Retry): Promise<View> => {
+    const head = await find(retry);
+    if (!head) throw notFound();
+    return deleteView(head, retry.actor, retyped(retry));
+  };
+  plugin.route(pages, {
+    method: 'get',
+    path: '/d/:address/delete',
+    can: 'public',
+    options: login,
+    load: find,
+    authorize: allow,
+  })(({ actor, target: head }) => deleteView(head, actor));
+
+  plugin.route(pages, {
+    method: 'post',
+    path: '/d/:address/delete',
+    can: 'public',
+    options: { ...login, again: askAgain } satisfies FormOptions,
+    load: find,
+    authorize: allow,
+    body: Reason,
+  })(async ({ actor, target: head, body: { reason } }) => {
+    await editing.remove(head, { viewer: actor, reason });
+    return redirect(rights.moderates(actor) ? discussionPath(head) : '/', { notice: 'The discussion was deleted.' });
+  });
+
+  plugin.route(pages, {
+    method: 'post',
+    path: '/d/:address/moderate',
+    can: moderate,
+    options: login,
+    load: find,
+    body: Type.Object({ action: Type.Enum(['pin', 'unpin', 'lock', 'unlock', 'restore']), reason: ReasonField }),
+  })(async ({ actor, target: head, body: { action, reason } }) => {
+    const by = { viewer: actor, reason };
+    if (!rights.in(head.categoryId, actor).moderate) throw new HttpError(403, 'You do not moderate this category');
+    if (action === 'restore') await editing.restore(head, by);
+    else await editing.change(head, ACTIONS[action], by);
+    return redirect(discussionPath(head), { notice: DONE[action] });
+  });
+}
+
+const DONE = {
+  pin: 'Pinned: it stays on top of its lists.',
+  unpin: 'No longer pinned.',
+  lock: 'Locked: only moderators may reply.',
+  unlock: 'Open for replies again.',
+  restore: 'The discussion is back.',
+} as const;

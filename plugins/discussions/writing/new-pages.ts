@@ -1,0 +1,173 @@
+import { HttpError, Type } from 'parley-forum';
+import { isGuest, type Viewer } from 'parley-forum/plugins/access';
+import { discussionFields, type DiscussionHead } from 'parley-forum/plugins/discussions';
+import { pages, redirect, view, type Retry, type View } from 'parley-forum/plugins/web';
+import { discussionPath, postPath } from '../identifiers.ts';
+import { withFields } from '../schemas.ts';
+import {
+  composer,
+  findByAddress,
+  previewOf,
+  quotation,
+  queryOf,
+  retyped,
+  textOf,
+  wrongs,
+  type PageServices,
+  type Typed,
+} from '../page-parts.ts';
+
+const Text = Type.Optional(Type.String());
+/** Characters of what is answered, as the form shows it. */
+const ANSWERED = 400;
+const ReplyForm = Type.Object({ content: Text, preview: Text });
+
+/** /new and /d/…/reply: writing. */
+export function writingPages(services: PageServices): void {
+  const { plugin, categories, writing, reading, records, rights, markdown } = services;
+  const options = { login: true } as const;
+  const find = findByAddress(services);
+  const NewForm = withFields(
+    plugin,
+    discussionFields,
+    Type.Object({ title: Text, content: Text, category_id: Text, preview: Text }),
+    'body',
+  );
+
+  const newView = (viewer: Viewer, typed: Typed): View => {
+    // A guest is here only when a session ended while they wrote: their text must come back, and the choice with it.
+    const open = categories
+      .visible(viewer)
+      .filter((category) => isGuest(viewer) || categories.rights(category, viewer).create);
+    if (open.length === 0) throw new HttpError(403, 'You may not start discussions here');
+    const chosen = textOf(typed.values['category_id']);
+    const category = open.find(({ id, slug }) => id === chosen || slug === chosen);
+    const model = {
+      message: typed.message,
+      problems: typed.problems,
+      wrong: wrongs(typed),
+      title: textOf(typed.values['title']),
+      category_id: category?.id ?? '',
+      options: [{ value: '', label: '…' }, ...open.map(({ id, name }) => ({ value: id, label: name }))],
+      composer: composer(typed, {
+        key: 'new',
+        writes: 'discussion',
+        cancel: category ? `/c/${encodeURIComponent(category.slug)}` : '/',
+        rows: 12,
+      }),
+    };
+    return view('@discussions/new', { name: 'new', title: 'New discussion', hidden: true }, model);
+  };
+
+  plugin.route(pages, { method: 'get', path: '/new', can: 'public', options })(async ({ actor, req }) => {
+    await categories.refresh();
+    const { category, title } = queryOf(req);
+    return newView(actor, { values: { category_id: category, title } });
+  });
+
+  plugin.route(pages, {
+    method: 'post',
+    path: '/new',
+    can: 'public',
+    body: NewForm,
+    options: {
+      ...options,
+      longText: true,
+      again: (retry) => newView(retry.actor, retyped(retry)),
+    } satisfies FormOptions,
+  })(async ({ actor, body }) => {
+    await categories.refresh();
+    if (body.preview !== undefined) return newView(actor, await previewOf(markdown, body));
+    const started = await writing.start(actor, {
+      title: textOf(body.title),
+      content: textOf(body.content),
+      categoryId: textOf(body.category_id),
+      fields: body,
+    });
+    return redirect(started.path);
+  });
+
+  /** What is answered: the post that the address names, else the first one. */
+  const answered = async (
+    head: DiscussionHead,
+    viewer: Viewer,
+    id: string | undefined,
+  ): Promise<object | undefined> => {
+    const named = id === undefined ? undefined : await reading.findPost(id, viewer);
+    const found =
+      named?.discussion.id === head.id
+        ? named
+        : await reading.findPost((await reading.discussion(head, viewer))?.firstPostId ?? '', viewer);
+    const [post] = found ? await records.posts([found.row], viewer, false) : [];
+    if (!post || !('author' in post)) return undefined;
+    return {
+      author: post.author,
+      number: post.number,
+      url: postPath(head.number, post.number),
+      excerpt: markdown.excerpt(post.content, ANSWERED),
+    };
+  };
+
+  const replyView = async (
+    head: DiscussionHead,
+    viewer: Viewer,
+    typed: Typed,
+    query: Readonly<Record<string, string | undefined>>,
+  ): Promise<View> => {
+    const to = query['to'] ?? query['quote'];
+    const cancel = discussionPath(head);
+    const model = {
+      message: typed.message,
+      problems: typed.problems,
+      discussion: head,
+      back: cancel,
+      answered: await answered(head, viewer, to),
+      action: `/d/${head.number}/reply${to === undefined ? '' : `?to=${encodeURIComponent(to)}`}`,
+      composer: composer(typed, { key: `reply-${head.id}`, writes: 'post', cancel, rows: 10, discussion: head }),
+    };
+    return view('@discussions/reply', { name: 'reply', title: `Reply to “${head.title}”`, hidden: true }, model);
+  };
+
+  plugin.route(pages, { method: 'get', path: '/d/:address/reply', can: 'public', options, load: find })(
+    async ({ actor, target: head, req }) => {
+      rights.demandReply(head, actor);
+      const quoted = await reading.findPost(queryOf(req)['quote'] ?? '', actor);
+      const [post] = quoted?.discussion.id === head.id ? await records.posts([quoted.row], actor, false) : [];
+      return replyView(
+        head,
+        actor,
+        { values: { content: post && 'author' in post ? quotation(post, head) : '' } },
+        queryOf(req),
+      );
+    },
+  );
+
+  plugin.route(pages, {
+    method: 'post',
+    path: '/d/:address/reply',
+    can: 'public',
+    load: find,
+    body: ReplyForm,
+    options: {
+      ...options,
+      longText: true,
+      again: async (retry) => {
+        const head = await find(retry);
+        if (!head) throw new HttpError(404, 'There is no such discussion');
+        return replyView(head, retry.actor, retyped(retry), queryOf(retry.req));
+      },
+    } satisfies FormOptions,
+  })(async ({ actor, target: head, body, req }) => {
+    rights.demandReply(head, actor);
+    if (body.preview !== undefined) return replyView(head, actor, await previewOf(markdown, body), queryOf(req));
+    const { path, number } = await writing.reply(actor, { discussionId: head.id, content: textOf(body.content) });
+    return redirect(path, { notice: `Your reply is number ${number}.` });
+  });
+}
+
+/** Notes of a form's route for the surface of pages. */
+export interface FormOptions {
+  readonly login: true;
+  readonly again: (retry: Retry) => View | Promise<View>;
+  readonly [note: string]: unknown;
+}

@@ -1,0 +1,182 @@
+import {
+  HttpError,
+  InvalidInput,
+  notFound,
+  sql,
+  type Cache,
+  type Clock,
+  type Data,
+  type Environment,
+  type PluginHandle,
+  type RawBuilder,
+} from 'parley-forum';
+import type { Viewer } from 'parley-forum/plugins/access';
+import {
+  discussionCreated,
+  postCreated,
+  tags,
+  type DiscussionHead,
+  type NewDiscussion,
+  type Replied,
+  type Started,
+} from 'parley-forum/plugins/discussions';
+import type { CategoryService } from '../categories/category-service.ts';
+import type { Drafts } from './drafts.ts';
+import { discussionEvent, postEvent } from '../events/event-payloads.ts';
+import { createId, discussionPath, postPath, slugOf } from '../identifiers.ts';
+import type { Mirroring } from '../projections/projections.ts';
+import { countTag, headTag, type Reading } from '../reading/reader.ts';
+import type { Rights } from '../rights.ts';
+import { postColumns, type PostRow } from '../rows.ts';
+
+export interface WritingServices {
+  readonly data: Data;
+  readonly cache: Cache;
+  readonly clock: Clock;
+  readonly environment: Environment;
+  readonly plugin: PluginHandle;
+  readonly categories: CategoryService;
+  readonly drafts: Drafts;
+  readonly mirroring: Mirroring;
+  readonly reading: Reading;
+  readonly rights: Rights;
+}
+/** A reply with the row that was written. */
+export interface Written extends Replied {
+  readonly row: PostRow;
+}
+/** Rows over which a category's counters are spread. */
+const PARTS = 8;
+
+interface NewPost {
+  readonly id: string;
+  readonly author: string;
+  readonly content: string;
+  readonly html: string;
+  readonly now: Date;
+}
+/** Which of a category's counter rows to use: any will do, their sum counts. */
+const anyPart = (): number => Math.floor(Math.random() * PARTS);
+
+/** New discussions and replies: one statement each, so that a popular discussion is locked as briefly as can be. */
+export class Writing {
+  readonly #services: WritingServices;
+
+  constructor(services: WritingServices) {
+    this.#services = services;
+  }
+
+  async start(viewer: Viewer, draft: NewDiscussion): Promise<Started> {
+    const { data, drafts, rights, clock, plugin, environment, categories, cache, mirroring } = this.#services;
+    await categories.refresh();
+    const category = categories.find(draft.categoryId, viewer);
+    if (!category) throw new InvalidInput([{ field: 'category_id', message: 'is not a category you can see' }]);
+    if (viewer.id === undefined || !categories.rights(category, viewer).create)
+      throw new HttpError(403, 'You may not start discussions in this category');
+    const { title, content, html } = await drafts.accept(draft, viewer, category.id);
+    const fields = drafts.fields(draft.fields ?? {}, viewer);
+    await rights.spend('discussion', viewer);
+    const now = new Date(clock.now());
+    const [id, postId, slug] = [createId(now.getTime()), createId(now.getTime()), slugOf(title, 'discussion')];
+    const author = { id: viewer.id, username: viewer.username ?? '' };
+    const number = await data.transaction(async (em) => {
+      const written = await data.one(sql<{ number: number }>`
+        with k as (
+          select id from category where id = ${category.id} for key share
+        ), d as (
+          insert into discussion (id, title, slug, category_id, author_id, first_post_id, last_post_at, last_post_id, last_author_id, created_at, updated_at)
+          select ${id}::uuid, ${title}, ${slug}, k.id, ${author.id}::uuid, ${postId}::uuid, ${now}::timestamptz, ${postId}::uuid, ${author.id}::uuid, ${now}::timestamptz,
+            ${now}::timestamptz from k returning id, number
+        ), p as (
+          insert into post (id, discussion_id, number, author_id, content, html, created_at, updated_at)
+          select ${postId}, d.id, 1, ${author.id}, ${content}, ${html}, ${now}, ${now} from d
+        ), m as (
+          insert into discussion_participant (discussion_id, user_id, posts) select d.id, ${author.id}, 1 from d
+        ), a as (
+          insert into discussion_author (user_id, category_id, discussions, posts) select ${author.id}, ${category.id}, 1, 1 from d
+          on conflict (user_id, category_id) do update set discussions = discussion_author.discussions + 1, posts = discussion_author.posts + 1
+          returning category_id
+        ), c as (
+          insert into category_count (category_id, part, discussions, posts) select a.category_id, ${anyPart()}, 1, 1 from a
+          on conflict (category_id, part) do update set discussions = category_count.discussions + 1, posts = category_count.posts + 1
+        ) select number from d`);
+      if (!written) throw new HttpError(409, 'This category has just been removed; choose another one');
+      for (const save of fields) await save(em, id);
+      const post = { id: postId, number: 1, authorId: author.id, content, html, createdAt: now };
+      await mirroring.posts(em, { id, title, categoryId: category.id }, [post]);
+      const event = discussionEvent(
+        environment.baseUrl,
+        { id, number: written.number, title, slug, categoryId: category.id, createdAt: now },
+        author,
+      );
+      await plugin.emit(discussionCreated, { discussion: event });
+      return written.number;
+    });
+    await cache.purge(tags.lists, headTag(number), countTag(category.id));
+    return { discussionId: id, number, postId, path: discussionPath({ number, slug }) };
+  }
+
+  async reply(viewer: Viewer, draft: { discussionId: string; content: string }): Promise<Written> {
+    const { drafts, rights, reading, cache } = this.#services;
+    const discussion = await reading.find(draft.discussionId, viewer);
+    if (!discussion) throw notFound('There is no such discussion');
+    rights.demandReply(discussion, viewer);
+    const { content, html } = await drafts.accept({ content: draft.content }, viewer, discussion.categoryId);
+    await rights.spend('post', viewer);
+    const row = await this.#write(discussion, viewer, content, html);
+    await cache.purge(tags.lists, tags.discussion(discussion.id), countTag(discussion.categoryId));
+    return { id: row.id, number: row.number, path: postPath(discussion.number, row.number), row };
+  }
+
+  async #write(discussion: DiscussionHead, viewer: Viewer, content: string, html: string): Promise<PostRow> {
+    const { data, clock, plugin, environment, mirroring } = this.#services;
+    const now = new Date(clock.now());
+    const [id, author] = [createId(now.getTime()), { id: viewer.id!, username: viewer.username ?? '' }];
+    return data.transaction(async (em) => {
+      const row = await data.one(replyStatement({ id, author: author.id, content, html, now }, discussion));
+      // Locked, moved or deleted since it was read: the caller asks again and gets the answer that fits.
+      if (!row) throw new HttpError(409, 'This discussion has just been changed by a moderator; try again');
+      const deletedAt = discussion.deleted ? now : null;
+      await mirroring.posts(em, { ...discussion, deletedAt }, [
+        { id, number: row.number, authorId: author.id, content, html, createdAt: now },
+      ]);
+      await plugin.emit(postCreated, {
+        post: postEvent(environment.baseUrl, { ...row, html, createdAt: now }, discussion, author),
+        category_id: discussion.categoryId,
+      });
+      return row;
+    });
+  }
+}
+
+/**
+ * Each part reads from the one before, because PostgreSQL runs parts that nobody reads in no order that is promised: so
+ * the locks are taken in the one order that counters.ts tells. What a moderator writes in a deleted discussion counts
+ * when that comes back. Whoever holds the discussion's row gets the next number, so numbers have no gaps.
+ */
+function replyStatement({ id, author, content, html, now }: NewPost, discussion: DiscussionHead): RawBuilder<PostRow> {
+  return sql<PostRow>`
+    with l as (
+      select id from discussion
+      where id = ${discussion.id} and category_id = ${discussion.categoryId} and is_locked = ${discussion.locked} and (deleted_at is not null) = ${discussion.deleted}
+      for no key update
+    ), m as (
+      insert into discussion_participant (discussion_id, user_id, posts) select l.id, ${author}, 1 from l
+      on conflict (discussion_id, user_id) do update set posts = discussion_participant.posts + 1 returning discussion_id, (posts = 1)::int as fresh
+    ), d as (
+      update discussion u set last_number = u.last_number + 1, reply_count = u.reply_count + 1, participant_count = u.participant_count + m.fresh,
+        last_post_at = ${now}, last_post_id = ${id}, last_author_id = ${author}, updated_at = ${now}
+      from m where u.id = m.discussion_id returning u.id, u.last_number, u.category_id
+    ), p as (
+      insert into post (id, discussion_id, number, author_id, content, html, created_at, updated_at)
+      select ${id}, d.id, d.last_number, ${author}, ${content}, ${html}, ${now}, ${now} from d
+      returning *
+    ), a as (
+      insert into discussion_author (user_id, category_id, discussions, posts) select p.author_id, d.category_id, 0, 1 from p, d where not ${discussion.deleted}::boolean
+      on conflict (user_id, category_id) do update set posts = discussion_author.posts + 1
+      returning category_id
+    ), c as (
+      insert into category_count (category_id, part, discussions, posts) select a.category_id, ${anyPart()}, 0, 1 from a
+      on conflict (category_id, part) do update set posts = category_count.posts + 1
+    ) select ${postColumns(1)} from p`;
+}
