@@ -27,21 +27,21 @@ import {
   slotFillings,
   Web,
 } from './api.ts';
-import { addAppearance } from './appearance.ts';
-import { Assets } from './assets.ts';
-import { leaveNotice } from './cookies.ts';
-import { createUsableLook, keepDressed, problemOf } from './dressing.ts';
-import { formModel } from './forms.ts';
-import { PageHeaders } from './headers.ts';
-import type { Locale } from './locales.ts';
-import type { Look } from './look.ts';
-import { PendingForms } from './pending-forms.ts';
-import { Pages } from './page.ts';
-import { NO_PREFERENCES } from './preferences.ts';
-import { Replay } from './replay.ts';
-import { ASSET_PATH, assetBehaviour, assetSurface, serveAsset } from './serve.ts';
+import { addAppearance } from './appearance/pages.ts';
+import { Assets } from './assets/assets.ts';
+import { leaveNotice } from './pages/flash-notices.ts';
+import { createUsableLook, keepDressed, problemOf } from './themes/rebuild.ts';
+import { formModel } from './forms/form-model.ts';
+import { PageHeaders } from './pages/headers.ts';
+import type { Locale } from './themes/locales.ts';
+import type { Look } from './themes/theme-bundle.ts';
+import { PendingForms } from './forms/pending-forms.ts';
+import { Pages } from './pages/page-renderer.ts';
+import { NO_PREFERENCES } from './appearance/preferences.ts';
+import { Replay } from './page-cache/page-cache.ts';
+import { ASSET_PATH, assetBehaviour, assetSurface, serveAsset } from './assets/serve.ts';
 import { webSettings } from './settings.ts';
-import { PageSurface } from './surface.ts';
+import { PageSurface } from './pages/surface.ts';
 
 const DAY = 86_400_000;
 const THEMES = join(import.meta.dirname, '../../themes');

@@ -1,5 +1,5 @@
 import { Type } from 'parley-forum';
-import { ROOT_THEME } from './themes.ts';
+import { ROOT_THEME } from './themes/themes.ts';
 
 /** What the site is called and looks like; read live. */
 export const webSettings = Type.Object({

@@ -1,7 +1,7 @@
 import { announce, api, button, define, t, toFragment } from '@forum/client';
 import { FormDraft } from './parts/drafts.ts';
 import { continueList } from './parts/lists.ts';
-import { apply, type Mark } from './parts/marks.ts';
+import { apply, type Mark } from './parts/markdown-marks.ts';
 
 /** Milliseconds after the last change until a draft is kept. */
 const DRAFT_AFTER = 2_000;

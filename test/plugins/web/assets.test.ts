@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { build, sweep } from '../../../plugins/web/build.ts';
+import { build, sweep } from '../../../plugins/web/assets/build.ts';
 import { startGallery, type Gallery } from './start.ts';
 
 let app: Gallery;

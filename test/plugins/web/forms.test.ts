@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Type } from 'parley-forum';
 import { parseForm } from '../../../plugins/protection/form.ts';
-import { formModel } from '../../../plugins/web/forms.ts';
+import { formModel } from '../../../plugins/web/forms/form-model.ts';
 
 const texts = { secretSet: 'set', problem: 'Look at the fields' };
 

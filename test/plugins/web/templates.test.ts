@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { SafeHtml } from 'parley-forum/plugins/web';
-import { createHelpers, type Scope } from '../../../plugins/web/helpers.ts';
-import { Locales } from '../../../plugins/web/locales.ts';
-import { Templates } from '../../../plugins/web/templates.ts';
-import { chainTokens, loadChain } from '../../../plugins/web/themes.ts';
+import { createHelpers, type Scope } from '../../../plugins/web/templates/helpers.ts';
+import { Locales } from '../../../plugins/web/themes/locales.ts';
+import { Templates } from '../../../plugins/web/templates/templates.ts';
+import { chainTokens, loadChain } from '../../../plugins/web/themes/themes.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const FOLDERS = [join(ROOT, 'themes'), join(import.meta.dirname, 'themes')];

@@ -3,9 +3,9 @@ import { join, resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { transform } from 'esbuild';
 import { expect, it } from 'vitest';
-import { contrast, hexColour, parseColour } from '../../../plugins/web/colour.ts';
-import { chainTokens, loadChain } from '../../../plugins/web/themes.ts';
-import { contrastProblems, mergeTokens, tokenSheet, type Tokens } from '../../../plugins/web/tokens.ts';
+import { contrast, hexColour, parseColour } from '../../../plugins/web/themes/colour.ts';
+import { chainTokens, loadChain } from '../../../plugins/web/themes/themes.ts';
+import { contrastProblems, mergeTokens, tokenSheet, type Tokens } from '../../../plugins/web/themes/tokens.ts';
 
 const themes = resolve(import.meta.dirname, '../../../themes');
 const tokens = chainTokens(loadChain('default', [themes]));

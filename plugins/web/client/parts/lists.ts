@@ -1,4 +1,4 @@
-import { insert } from './marks.ts';
+import { insert } from './markdown-marks.ts';
 
 const QUOTE = /^(?: {0,3}>)+ ?/;
 /** Indent, sign or number with its full stop or bracket, the space after it, and a task's box. */

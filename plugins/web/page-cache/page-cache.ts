@@ -3,12 +3,12 @@ import { crc32 } from 'node:zlib';
 import type { Cache, Http, Request, Response } from 'parley-forum';
 import { accessTag, type Viewer } from 'parley-forum/plugins/access';
 import { accountTag, type Csrf, type Sessions } from 'parley-forum/plugins/accounts';
-import { renderedTag } from './api.ts';
-import { hasNotice } from './cookies.ts';
-import { createNonce, type PageHeaders } from './headers.ts';
-import { KeptPage } from './kept.ts';
-import type { Locale } from './locales.ts';
-import { preferencesKey, readPreferences, type Preferences } from './preferences.ts';
+import { renderedTag } from '../api.ts';
+import { hasNotice } from '../pages/flash-notices.ts';
+import { createNonce, type PageHeaders } from '../pages/headers.ts';
+import { KeptPage } from './cached-page.ts';
+import type { Locale } from '../themes/locales.ts';
+import { preferencesKey, readPreferences, type Preferences } from '../appearance/preferences.ts';
 
 /** Characters; longer addresses are searches and the like, which hardly repeat. */
 const LONGEST_URL = 200;

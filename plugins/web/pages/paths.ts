@@ -1,5 +1,5 @@
 import type { Request, RouteInfo } from 'parley-forum';
-import { pages } from './api.ts';
+import { pages } from '../api.ts';
 
 export const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
 

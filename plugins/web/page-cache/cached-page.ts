@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { constants, deflateRawSync } from 'node:zlib';
-import { csrfMark } from './api.ts';
+import { csrfMark } from '../api.ts';
 import { Checksum } from './checksum.ts';
-import { splitMarks } from './marks.ts';
+import { splitMarks } from '../pages/placeholders.ts';
 
 /** What each answer puts between a kept page's parts. */
 export interface Answering {

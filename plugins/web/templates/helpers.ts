@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { csrfField, html, SafeHtml } from './api.ts';
-import type { Locale } from './locales.ts';
+import { csrfField, html, SafeHtml } from '../api.ts';
+import type { Locale } from '../themes/locales.ts';
 
 /** What the render under way gives its helpers. Rendering is synchronous, so one at a time. */
 export interface Scope {

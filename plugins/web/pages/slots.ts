@@ -1,7 +1,7 @@
 import type { Extension } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
-import { SafeHtml, type SlotFilling } from './api.ts';
-import { fillSlotMarks, slotMark } from './marks.ts';
+import { SafeHtml, type SlotFilling } from '../api.ts';
+import { fillSlotMarks, slotMark } from './placeholders.ts';
 
 /** Milliseconds a filling may take before the page goes on without it. */
 export const SLOT_BUDGET = 50;

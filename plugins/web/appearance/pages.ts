@@ -1,7 +1,7 @@
 import { Type, type Http, type PluginHandle, type Request } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
-import { navigation, pages, redirect, troubleOf, view, type Retry, type View } from './api.ts';
-import { safeUrl } from './helpers.ts';
+import { navigation, pages, redirect, troubleOf, view, type Retry, type View } from '../api.ts';
+import { safeUrl } from '../templates/helpers.ts';
 import { readPreferences, toPreferences, writePreferences, type Preferences } from './preferences.ts';
 
 const word = Type.Optional(Type.String({ maxLength: 20 }));

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { randomText } from 'parley-forum/plugins/api';
 import { DATA_POLICY, type Policy, type Protection } from 'parley-forum/plugins/protection';
-import { NONCE_MARK } from './marks.ts';
+import { NONCE_MARK } from './placeholders.ts';
 
 const SELF = ["'self'"];
 /** No 'self' for scripts: uploads share the origin, and with 'strict-dynamic' injected markup cannot pull one in. */

@@ -1,8 +1,8 @@
-import { csrfMark, html, type PageHead, type PagePicture, type SafeHtml } from './api.ts';
-import { safeJson } from './helpers.ts';
-import type { Locale } from './locales.ts';
-import type { Look } from './look.ts';
-import { NONCE_MARK } from './marks.ts';
+import { csrfMark, html, type PageHead, type PagePicture, type SafeHtml } from '../api.ts';
+import { safeJson } from '../templates/helpers.ts';
+import type { Locale } from '../themes/locales.ts';
+import type { Look } from '../themes/theme-bundle.ts';
+import { NONCE_MARK } from './placeholders.ts';
 
 export interface HeadContext {
   readonly head: PageHead;

@@ -2,7 +2,7 @@ import Handlebars from 'handlebars';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Helpers } from './helpers.ts';
-import { shown, unusable, type Theme } from './themes.ts';
+import { shown, unusable, type Theme } from '../themes/themes.ts';
 import { TemplateError, validate } from './validate.ts';
 
 type KnownHelpers = NonNullable<CompileOptions['knownHelpers']>;

@@ -8,12 +8,12 @@ import {
   type SidebarSection,
   type SlotFilling,
   type View,
-} from './api.ts';
-import type { Scope } from './helpers.ts';
+} from '../api.ts';
+import type { Scope } from '../templates/helpers.ts';
 import { renderHead } from './head.ts';
-import type { Locale } from './locales.ts';
-import type { Look } from './look.ts';
-import type { Preferences } from './preferences.ts';
+import type { Locale } from '../themes/locales.ts';
+import type { Look } from '../themes/theme-bundle.ts';
+import type { Preferences } from '../appearance/preferences.ts';
 import { SLOT_BUDGET, SlotPlaces, type Attempt } from './slots.ts';
 
 /** For whom and in which way a page is made. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { csrfMark, SafeHtml } from './api.ts';
+import { csrfMark, SafeHtml } from '../api.ts';
 
 // Pages are rendered with marks where every answer differs, so that one rendering can be sent to many. Nobody outside
 // this process knows the marks, so no text in a page can imitate one.

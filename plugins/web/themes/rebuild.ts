@@ -1,7 +1,7 @@
 import { messageOf, type Logger, type PluginHandle } from 'parley-forum';
-import type { Assets } from './assets.ts';
-import { createLook, readTheme, type Look, type LookOptions } from './look.ts';
-import type { Pages } from './page.ts';
+import type { Assets } from '../assets/assets.ts';
+import { createLook, readTheme, type Look, type LookOptions } from './theme-bundle.ts';
+import type { Pages } from '../pages/page-renderer.ts';
 import { ROOT_THEME } from './themes.ts';
 
 /** Milliseconds without another change after which plugins have settled. */

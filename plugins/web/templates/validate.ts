@@ -1,5 +1,5 @@
 import Handlebars from 'handlebars';
-import { HtmlScanner, type Place } from './scan.ts';
+import { HtmlScanner, type Place } from './html-scanner.ts';
 
 /** What is wrong with a template, by file and line, for whoever wrote it. */
 export class TemplateError extends Error {

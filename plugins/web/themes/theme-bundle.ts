@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { filesBelow, modulesIn, stylesIn, type Assets } from './assets.ts';
-import { createHelpers, type Scope } from './helpers.ts';
+import { filesBelow, modulesIn, stylesIn, type Assets } from '../assets/assets.ts';
+import { createHelpers, type Scope } from '../templates/helpers.ts';
 import { Locales } from './locales.ts';
-import { Templates } from './templates.ts';
+import { Templates } from '../templates/templates.ts';
 import { chainIcons, chainTokens, checkLocales, loadChain, unusable, type Theme } from './themes.ts';
 import { themeColours, tokenSheet } from './tokens.ts';
 

@@ -1,8 +1,8 @@
 import type { FieldProblem, Request } from 'parley-forum';
 import { isGuest, isStaff, type Viewer } from 'parley-forum/plugins/access';
 import { presentable } from 'parley-forum/plugins/protection';
-import { escapeHtml, view, type View } from './api.ts';
-import type { Locale } from './locales.ts';
+import { escapeHtml, view, type View } from '../api.ts';
+import type { Locale } from '../themes/locales.ts';
 
 /** A failure as it may be shown: nothing of what the server looks like inside. */
 export interface Failure {

@@ -18,7 +18,7 @@ import type { Csrf, Sessions } from 'parley-forum/plugins/accounts';
 import { multipartOf } from 'parley-forum/plugins/api';
 import { demand, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 import type { Protection } from 'parley-forum/plugins/protection';
-import { belowAdmin, formRoute, pageAbove, pageOf, pathParams, READS } from './addresses.ts';
+import { belowAdmin, formRoute, pageAbove, pageOf, pathParams, READS } from './paths.ts';
 import {
   pages,
   redirect,
@@ -29,17 +29,17 @@ import {
   type Resumed,
   type Retry,
   type View,
-} from './api.ts';
-import { hasNotice, leaveNotice, takeNotice, withdrawNotice } from './cookies.ts';
-import { errorView, failureJson, failureOf, opensPage, plainFailure, wantsJson, type Failure } from './failure.ts';
+} from '../api.ts';
+import { hasNotice, leaveNotice, takeNotice, withdrawNotice } from './flash-notices.ts';
+import { errorView, failureJson, failureOf, opensPage, plainFailure, wantsJson, type Failure } from './errors.ts';
 import { createNonce, type PageHeaders } from './headers.ts';
-import { pageHash } from './kept.ts';
-import type { Locale } from './locales.ts';
-import { fillMarks } from './marks.ts';
-import type { Made, Pages } from './page.ts';
-import { fieldsOf, type PendingForms } from './pending-forms.ts';
-import { readPreferences } from './preferences.ts';
-import { etagOf, VARY, type Replay } from './replay.ts';
+import { pageHash } from '../page-cache/cached-page.ts';
+import type { Locale } from '../themes/locales.ts';
+import { fillMarks } from './placeholders.ts';
+import type { Made, Pages } from './page-renderer.ts';
+import { fieldsOf, type PendingForms } from '../forms/pending-forms.ts';
+import { readPreferences } from '../appearance/preferences.ts';
+import { etagOf, VARY, type Replay } from '../page-cache/page-cache.ts';
 
 /**
  * Seconds for which a page is kept that a slot was late for: without it, those who wait for the next one would make
