@@ -32,7 +32,7 @@ const FIRST_PROCESS = [
  */
 const ON_BOTH = [
   'test/core/{cli,connections,crash,data,faults,job-processes,jobs,kernel,restart,disk-space,vacuum}.test.ts',
-  'test/plugins/accounts/{login,own-sessions,sessions,throttle,uninstall}.test.ts',
+  'test/plugins/accounts/{login,account-sessions,sessions,failure-throttle,uninstall}.test.ts',
   'test/plugins/installer/{process,setup}.test.ts',
   'test/plugins/{cache,limits,live,presence,typing}/**/*.test.ts',
   'test/plugins/**/{crash,idempotency,idempotency-crash,keeping,lanes,locks,recounting,room,search}.test.ts',

@@ -1,9 +1,9 @@
 import { Type, type Static } from 'parley-forum';
 import { troubleOf, view, type Retry, type View } from 'parley-forum/plugins/web';
-import { HONEYPOT, type Honeypot } from './honeypot.ts';
-import type { OwnSession } from './own-sessions.ts';
-import type { Passwords } from './passwords.ts';
-import type { TokenState } from './tokens.ts';
+import { HONEYPOT, type Honeypot } from './registration/honeypot.ts';
+import type { OwnSession } from './sessions/account-sessions.ts';
+import type { Passwords } from './passwords/passwords.ts';
+import type { TokenState } from './api-tokens.ts';
 
 /** The page of settings that all of these belong to. */
 export const SECURITY = '/settings/security';

@@ -1,7 +1,7 @@
 import { sql, type Data } from 'parley-forum';
 import type { PersonalData } from 'parley-forum/plugins/privacy';
-import type { OwnSessions } from './own-sessions.ts';
-import type { AccountsService } from './service.ts';
+import type { OwnSessions } from './sessions/account-sessions.ts';
+import type { AccountsService } from './accounts/service.ts';
 
 interface Row {
   readonly id: string;

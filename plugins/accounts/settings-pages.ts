@@ -2,12 +2,12 @@ import { InvalidInput, type Http, type PluginHandle } from 'parley-forum';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
 import { editProfile, type Account, type EmailConfirmation } from 'parley-forum/plugins/accounts';
 import { navigation, negotiated, pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
-import { giveAgain } from './confirm-pages.ts';
+import { giveAgain } from './login/confirm-pages.ts';
 import { EmailForm, PasswordForm, ProfileForm, SECURITY, ticked, type Forms } from './forms.ts';
-import type { Logins } from './login.ts';
-import type { AccountsService } from './service.ts';
-import type { SessionsService } from './sessions.ts';
-import type { ApiTokens } from './tokens.ts';
+import type { Logins } from './login/authenticator.ts';
+import type { AccountsService } from './accounts/service.ts';
+import type { SessionsService } from './sessions/sessions.ts';
+import type { ApiTokens } from './api-tokens.ts';
 
 export interface SettingsParts {
   readonly access: Access;

@@ -1,5 +1,5 @@
 import { Type } from 'parley-forum';
-import { LEAST_COST } from './hash-cost.ts';
+import { LEAST_COST } from './passwords/hash-cost.ts';
 
 export const accountSettings = Type.Object({
   'security.password_min_length': Type.Integer({

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Data, Settings, sql } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import type { Answer, Client, TestApp } from 'parley-forum/testing';
-import { PasswordHasher } from '../../../plugins/accounts/password-hasher.ts';
-import type { AccountsService } from '../../../plugins/accounts/service.ts';
+import { PasswordHasher } from '../../../plugins/accounts/passwords/password-hasher.ts';
+import type { AccountsService } from '../../../plugins/accounts/accounts/service.ts';
 import { startForum } from './forum.ts';
 
 const PASSWORD = 'Quiet-harbour-42';

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { PasswordHasher } from '../../../plugins/accounts/password-hasher.ts';
+import { PasswordHasher } from '../../../plugins/accounts/passwords/password-hasher.ts';
 
 const DEAR = 10;
 

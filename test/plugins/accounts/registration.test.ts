@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Data, definePlugin, Settings, sql, type Logger } from 'parley-forum';
 import { mailDomainAccepted, userRegistered } from 'parley-forum/plugins/accounts';
 import type { Answer, Client, TestApp } from 'parley-forum/testing';
-import { takesMail, type MxResolver } from '../../../plugins/accounts/mail-domain.ts';
+import { takesMail, type MxResolver } from '../../../plugins/accounts/registration/mail-domain.ts';
 import { startForum } from './forum.ts';
 
 const PASSWORD = 'Quiet-harbour-42';

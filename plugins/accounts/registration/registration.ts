@@ -2,8 +2,8 @@ import { InvalidInput, type FieldProblem } from 'parley-forum';
 import type { Account, NewAccount, EmailConfirmation } from 'parley-forum/plugins/accounts';
 import { demand, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 import { HONEYPOT, type Honeypot } from './honeypot.ts';
-import type { AccountsService } from './service.ts';
-import { tooOften } from './throttle.ts';
+import type { AccountsService } from '../accounts/service.ts';
+import { tooOften } from '../login/failure-throttle.ts';
 
 const BUCKET: Bucket = { name: 'registration', window: 3_600 };
 

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Allowance, Bucket } from 'parley-forum/plugins/limits';
-import { Logins, type LoginOptions } from '../../../plugins/accounts/login.ts';
+import { Logins, type LoginOptions } from '../../../plugins/accounts/login/authenticator.ts';
 
 /** What several processes count together. */
 function sharedLimits(): LoginOptions['limits'] {

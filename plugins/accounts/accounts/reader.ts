@@ -1,8 +1,8 @@
 import { sql, type Cache, type Data } from 'parley-forum';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
 import { accountTag, type Account, type Accounts, type Author } from 'parley-forum/plugins/accounts';
-import { isId } from './identifier.ts';
-import { namesLike } from './names.ts';
+import { isId } from '../identifiers.ts';
+import { namesLike } from './username-search.ts';
 
 const COLUMNS = sql`id, username::text as username, email::text as email, group_id as "groupId", bio, avatar_url as "avatarUrl", status,
   permissions_version as "permissionsVersion", joined_at as "joinedAt"`;

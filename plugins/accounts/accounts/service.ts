@@ -30,9 +30,9 @@ import {
   type EmailConfirmation,
   type TokenStore,
 } from 'parley-forum/plugins/accounts';
-import { AccountEntity } from './entities.ts';
-import { isId, newId } from './identifier.ts';
-import type { Passwords } from './passwords.ts';
+import { AccountEntity } from './entity.ts';
+import { isId, newId } from '../identifiers.ts';
+import type { Passwords } from '../passwords/passwords.ts';
 import { AccountReader, NO_PASSWORD, type ReaderParts } from './reader.ts';
 
 const USERNAME = /^(?=.*[A-Za-z0-9])[A-Za-z0-9._-]{3,30}$/;

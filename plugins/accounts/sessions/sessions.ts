@@ -20,12 +20,12 @@ import {
 } from 'parley-forum/plugins/accounts';
 import { SESSION, type Cookies } from './cookies.ts';
 import { deviceOf } from './device.ts';
-import { digest, randomToken } from './identifier.ts';
-import type { OwnSessions } from './own-sessions.ts';
-import type { AccountsService } from './service.ts';
+import { digest, randomToken } from '../identifiers.ts';
+import type { OwnSessions } from './account-sessions.ts';
+import type { AccountsService } from '../accounts/service.ts';
 import { farewellOf, fingerprintOf, loginOf, type SessionRules } from './session-rules.ts';
 import { endOf, type Login, type SessionStore, type Stored } from './session-store.ts';
-import type { ApiTokens } from './tokens.ts';
+import type { ApiTokens } from '../api-tokens.ts';
 
 /** Seconds after which a session gets a new id. */
 const REGENERATE_INTERVAL = 1_800;

@@ -11,7 +11,7 @@ import {
   tagsOf,
 } from 'parley-forum/plugins/api';
 import { accountsTag, addressesViewed, userFields } from 'parley-forum/plugins/accounts';
-import { userSchema, type User as Shown, type UserRecords } from './records.ts';
+import { userSchema, type User as Shown, type UserRecords } from './user-records.ts';
 
 /** The most users a search answers. */
 const MOST = 20;

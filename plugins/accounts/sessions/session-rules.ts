@@ -1,6 +1,6 @@
 import type { Clock, Http, Request } from 'parley-forum';
 import type { Account } from 'parley-forum/plugins/accounts';
-import { digest } from './identifier.ts';
+import { digest } from '../identifiers.ts';
 import { endOf, IDLE_TIMEOUT, type Login, type Stored } from './session-store.ts';
 
 /** Milliseconds for which a password that was given counts. */

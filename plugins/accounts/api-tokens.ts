@@ -7,8 +7,8 @@ import {
   type Account,
   type TokenStore,
 } from 'parley-forum/plugins/accounts';
-import { digest, randomToken } from './identifier.ts';
-import type { AccountsService } from './service.ts';
+import { digest, randomToken } from './identifiers.ts';
+import type { AccountsService } from './accounts/service.ts';
 
 /** Milliseconds between two notes of when a token was used. */
 const NOTE = 60_000;

@@ -1,11 +1,11 @@
 import { HttpError, type Logger, type PluginHandle } from 'parley-forum';
 import { loginRefused, type Account } from 'parley-forum/plugins/accounts';
 import { demand, type Bucket, type Limits } from 'parley-forum/plugins/limits';
-import { digest } from './identifier.ts';
-import type { Passwords } from './passwords.ts';
-import type { Credentials } from './reader.ts';
-import type { AccountsService } from './service.ts';
-import { FailureThrottle, tooOften } from './throttle.ts';
+import { digest } from '../identifiers.ts';
+import type { Passwords } from '../passwords/passwords.ts';
+import type { Credentials } from '../accounts/reader.ts';
+import type { AccountsService } from '../accounts/service.ts';
+import { FailureThrottle, tooOften } from './failure-throttle.ts';
 
 /** Seconds in which failures and attempts are counted. */
 const WINDOW = 900;

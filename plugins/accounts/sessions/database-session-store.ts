@@ -1,6 +1,6 @@
 import { Store } from 'express-session';
 import { sql, type Cache, type Clock, type Data } from 'parley-forum';
-import { digest } from './identifier.ts';
+import { digest } from '../identifiers.ts';
 import {
   endOf,
   type Done,

@@ -1,8 +1,8 @@
 import { sql, type Clock, type Data, type Request, type Response } from 'parley-forum';
 import type { Account } from 'parley-forum/plugins/accounts';
-import type { Cookies } from './cookies.ts';
-import { digest, randomToken } from './identifier.ts';
-import { fingerprintOf } from './session-rules.ts';
+import type { Cookies } from '../sessions/cookies.ts';
+import { digest, randomToken } from '../identifiers.ts';
+import { fingerprintOf } from '../sessions/session-rules.ts';
 
 const COOKIE = 'parley.waiting';
 /** Milliseconds in which all steps must be done. */

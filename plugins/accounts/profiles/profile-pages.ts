@@ -2,7 +2,7 @@ import { HttpError, notFound, Type, type PluginHandle } from 'parley-forum';
 import { accountsTag, profileTabs, type Accounts, type Author } from 'parley-forum/plugins/accounts';
 import { places } from 'parley-forum/plugins/presence';
 import { pages, redirect, view } from 'parley-forum/plugins/web';
-import type { User, UserRecords } from './records.ts';
+import type { User, UserRecords } from './user-records.ts';
 
 /** Milliseconds a tab may take before the page is shown without it. */
 const PATIENCE = 2_000;

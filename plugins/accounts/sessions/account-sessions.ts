@@ -1,6 +1,6 @@
 import type { Cache } from 'parley-forum';
 import { accountTag, type Account } from 'parley-forum/plugins/accounts';
-import { digest } from './identifier.ts';
+import { digest } from '../identifiers.ts';
 import type { SessionRules } from './session-rules.ts';
 import type { Login, SessionStore } from './session-store.ts';
 

@@ -1,11 +1,11 @@
 import { HttpError, InvalidInput, type Environment, type Http, type PluginHandle } from 'parley-forum';
 import { identityConfirmed, type Account, type LoginStep } from 'parley-forum/plugins/accounts';
 import { negotiated, pages, redirect, resumed, type Retry, type View } from 'parley-forum/plugins/web';
-import { ConfirmForm, ReturnForm, type Forms } from './forms.ts';
-import type { Logins } from './login.ts';
-import { ownPath } from './own-path.ts';
-import type { AccountsService } from './service.ts';
-import type { SessionsService } from './sessions.ts';
+import { ConfirmForm, ReturnForm, type Forms } from '../forms.ts';
+import type { Logins } from './authenticator.ts';
+import { ownPath } from './local-path.ts';
+import type { AccountsService } from '../accounts/service.ts';
+import type { SessionsService } from '../sessions/sessions.ts';
 
 const PATH = '/login/confirm';
 

@@ -1,9 +1,9 @@
 import { notFound, type PluginHandle } from 'parley-forum';
 import { sessionsRevoked } from 'parley-forum/plugins/accounts';
 import { negotiated, pages, redirect } from 'parley-forum/plugins/web';
-import { SECURITY, SessionForm, type Forms } from './forms.ts';
-import type { OwnSession, OwnSessions } from './own-sessions.ts';
-import type { AccountsService } from './service.ts';
+import { SECURITY, SessionForm, type Forms } from '../forms.ts';
+import type { OwnSession, OwnSessions } from './account-sessions.ts';
+import type { AccountsService } from '../accounts/service.ts';
 import { loginOf } from './session-rules.ts';
 import type { SessionsService } from './sessions.ts';
 

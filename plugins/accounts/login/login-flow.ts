@@ -8,11 +8,11 @@ import {
   type Sessions,
   type Waiting,
 } from 'parley-forum/plugins/accounts';
-import type { CsrfService } from './csrf.ts';
-import type { UserRecords } from './records.ts';
-import type { AccountsService } from './service.ts';
-import { SessionsService, type SessionsOptions } from './sessions.ts';
-import type { WaitingLogin, WaitingLogins } from './waiting.ts';
+import type { CsrfService } from '../sessions/csrf.ts';
+import type { UserRecords } from '../profiles/user-records.ts';
+import type { AccountsService } from '../accounts/service.ts';
+import { SessionsService, type SessionsOptions } from '../sessions/sessions.ts';
+import type { WaitingLogin, WaitingLogins } from './pending-logins.ts';
 
 export interface EntranceOptions extends SessionsOptions {
   readonly waiting: WaitingLogins;

@@ -2,12 +2,12 @@ import type { Environment, Http, PluginHandle } from 'parley-forum';
 import { isGuest } from 'parley-forum/plugins/access';
 import { loggedOut } from 'parley-forum/plugins/accounts';
 import { negotiated, pages, redirect, type Retry } from 'parley-forum/plugins/web';
-import type { CsrfService } from './csrf.ts';
-import type { Entrance } from './entrance.ts';
-import { LoginForm, RegisterForm, ticked, type Forms } from './forms.ts';
-import type { Logins } from './login.ts';
-import { ownPath } from './own-path.ts';
-import type { Registration } from './registration.ts';
+import type { CsrfService } from '../sessions/csrf.ts';
+import type { Entrance } from './login-flow.ts';
+import { LoginForm, RegisterForm, ticked, type Forms } from '../forms.ts';
+import type { Logins } from './authenticator.ts';
+import { ownPath } from './local-path.ts';
+import type { Registration } from '../registration/registration.ts';
 
 export interface PageParts {
   readonly sessions: Entrance;

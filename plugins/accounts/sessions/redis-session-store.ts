@@ -1,7 +1,7 @@
 import { RedisStore } from 'connect-redis';
 import type { Cache, Clock } from 'parley-forum';
-import type { HeldSessions } from './held-sessions.ts';
-import { digest } from './identifier.ts';
+import type { HeldSessions } from './session-cache.ts';
+import { digest } from '../identifiers.ts';
 import {
   endOf,
   REMEMBER_ME_LIFETIME,
