@@ -3,13 +3,17 @@ import {
   InvalidInput,
   notFound,
   sql,
+  type Cache,
   type Clock,
+  type Data,
   type EntityManager,
   type FieldProblem,
   type PluginHandle,
 } from 'parley-forum';
+import type { Access, Viewer } from 'parley-forum/plugins/access';
 import {
   accountsTag,
+  accountTag,
   addressesViewed,
   emailChanged,
   groupChanged,
@@ -23,6 +27,7 @@ import {
   type AccountNotice,
   type Accounts,
   type AccountStatus,
+  type Author,
   type ImportedAccount,
   type NetworkAddresses,
   type NewAccount,
@@ -33,17 +38,32 @@ import {
 import { AccountEntity } from './entity.ts';
 import { isId, newId } from '../identifiers.ts';
 import type { Passwords } from '../passwords/passwords.ts';
-import { AccountReader, NO_PASSWORD, type ReaderParts } from './reader.ts';
+import { namesLike } from './username-search.ts';
 
 const USERNAME = /^(?=.*[A-Za-z0-9])[A-Za-z0-9._-]{3,30}$/;
 const EMAIL = /^[^\s@<>()"\\,;:]{1,64}@(?=.{3,190}$)[^\s@<>()"\\,;:]+\.[^\s@<>()"\\,;:.]{2,}$/;
 /** What stands for "address unknown": never stored. */
 const UNKNOWN_ADDRESS = '0.0.0.0';
 
+const COLUMNS = sql`id, username::text as username, email::text as email, group_id as "groupId", bio, avatar_url as "avatarUrl", status,
+  permissions_version as "permissionsVersion", joined_at as "joinedAt"`;
+
+/** In place of a hash: no password fits it. */
+export const NO_PASSWORD = '!';
+
+/** What checking a login needs beside the account. Never held in memory. */
+export interface Credentials {
+  readonly account: Account;
+  readonly passwordHash: string;
+}
+
 /** Rows per statement of an import. */
 const IMPORT_BATCH = 2_000;
 
-export interface AccountsOptions extends ReaderParts {
+export interface AccountsDeps {
+  readonly data: Data;
+  readonly cache: Cache;
+  readonly access: Access;
   readonly clock: Clock;
   readonly passwords: Passwords;
   /** `user.changed` purges what is held of the account before the transaction resolves. */
@@ -56,17 +76,118 @@ export interface AccountsOptions extends ReaderParts {
 const storedAddress = (ip: string | undefined): string | null =>
   ip === undefined || ip === '' || ip === UNKNOWN_ADDRESS ? null : ip;
 
-/** Accounts, and all that changes them. */
-export class AccountsService extends AccountReader implements Accounts {
-  readonly #options: AccountsOptions;
+/** Accounts: what others read of them, and all that changes them. */
+export class AccountsService implements Accounts {
+  readonly #deps: AccountsDeps;
 
-  constructor(options: AccountsOptions) {
-    super(options);
-    this.#options = options;
+  constructor(deps: AccountsDeps) {
+    this.#deps = deps;
+  }
+
+  find(id: string): Promise<Account | undefined> {
+    if (!isId(id)) return Promise.resolve(undefined);
+    const key = accountTag(id);
+    const held = this.#deps.cache.peek<Account>(key);
+    return held ? Promise.resolve(held) : this.#deps.cache.remember(key, [key], () => this.#load(id));
+  }
+
+  async findByName(identifier: string): Promise<Account | undefined> {
+    return this.#deps.data.one(sql<Account>`select ${COLUMNS} from account where ${this.#named(identifier)}`);
+  }
+
+  async viewers(ids: readonly string[]): Promise<ReadonlyMap<string, Viewer>> {
+    const { data, access } = this.#deps;
+    await access.refresh();
+    const rows = await data.all(sql<{ id: string; username: string; groupId: string }>`
+      select id, username::text as username, group_id as "groupId" from account where id = any(${ids.filter(isId)}::uuid[]) and status = 'active'`);
+    return new Map(
+      rows.map(({ id, username, groupId }) => [
+        id,
+        { id, username, group: access.group(groupId) ?? access.groupOf('guest') },
+      ]),
+    );
+  }
+
+  async enterable(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const rows = await this.#deps.data.all(sql<{ id: string }>`
+      select id from account where id = any(${ids.filter(isId)}::uuid[]) and status = 'active' and password_hash <> ${NO_PASSWORD}`);
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  async addresses(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const rows = await this.#deps.data.all(sql<{ id: string; email: string }>`
+      select id, email::text as email from account where id = any(${ids.filter(isId)}::uuid[]) and status = 'active'`);
+    return new Map(rows.map(({ id, email }) => [id, email]));
+  }
+
+  async named(usernames: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const rows = await this.#deps.data.all(sql<{ id: string; name: string }>`
+      select id, lower(username::text) as name from account where username = any(${usernames}::text[]::citext[]) and status = 'active'`);
+    return new Map(rows.map(({ id, name }) => [name, id]));
+  }
+
+  async authors(ids: readonly string[]): Promise<ReadonlyMap<string, Author>> {
+    const { cache, data } = this.#deps;
+    const found = new Map<string, Account>();
+    const missing: string[] = [];
+    for (const id of new Set(ids)) {
+      const held = cache.peek<Account>(accountTag(id));
+      if (held) found.set(id, held);
+      else if (isId(id)) missing.push(id);
+    }
+    if (missing.length > 0) {
+      const since = cache.mark();
+      for (const account of await data.all(
+        sql<Account>`select ${COLUMNS} from account where id = any(${missing}::uuid[]) order by id`,
+      )) {
+        found.set(account.id, account);
+        if (!data.inTransaction) cache.keep(accountTag(account.id), [accountTag(account.id)], account, since);
+      }
+    }
+    return new Map([...found].map(([id, { username, avatarUrl }]) => [id, { id, username, avatar_url: avatarUrl }]));
+  }
+
+  async search({ text, groupId, limit, offset }: Parameters<Accounts['search']>[0]): ReturnType<Accounts['search']> {
+    const pattern = `%${text.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
+    const where = sql`(lower(username::text) like ${pattern} or lower(email::text) like ${pattern}) and (${groupId ?? null}::text is null or group_id::text = ${groupId ?? null}::text)`;
+    const [accounts, counted] = await Promise.all([
+      this.#deps.data.all(
+        sql<Account>`select ${COLUMNS} from account where ${where} order by lower(username::text), id limit ${limit} offset ${offset}`,
+      ),
+      this.#deps.data.one(sql<{ total: number }>`select count(*)::int as total from account where ${where}`),
+    ]);
+    return { accounts, total: counted?.total ?? 0 };
+  }
+
+  async searchNames({ text, limit, offset }: Parameters<Accounts['searchNames']>[0]): Promise<readonly Account[]> {
+    const { matches, order } = namesLike(text);
+    return this.#deps.data.all(
+      sql<Account>`select ${COLUMNS} from account where ${matches} order by ${order} limit ${limit} offset ${offset}`,
+    );
+  }
+
+  /** What a login checks. Always asks the database. */
+  async credentials(identifier: string): Promise<Credentials | undefined> {
+    const row = await this.#deps.data.one(sql<Account & { passwordHash: string }>`
+      select ${COLUMNS}, password_hash as "passwordHash" from account where ${this.#named(identifier)}`);
+    if (!row) return undefined;
+    const { passwordHash, ...account } = row;
+    return { account, passwordHash };
+  }
+
+  #load(id: string): Promise<Account | undefined> {
+    return this.#deps.data.one(sql<Account>`select ${COLUMNS} from account where id = ${id}`);
+  }
+
+  /** Names hold no "@", so the identifier says which of the two it is. */
+  #named(identifier: string) {
+    return identifier.includes('@')
+      ? sql`email = ${identifier}::text::citext`
+      : sql`username = ${identifier}::text::citext`;
   }
 
   get passwordPolicy(): PasswordPolicy {
-    return this.#options.passwords.policy;
+    return this.#deps.passwords.policy;
   }
 
   /** What is wrong with a sign-up, apart from names that are taken. */
@@ -80,7 +201,7 @@ export class AccountsService extends AccountReader implements Accounts {
         ? []
         : [{ field: 'username', message: 'must have 3 to 30 letters, digits, "_", "-" or "."' }]),
       ...(EMAIL.test(email) ? [] : [{ field: 'email', message: 'is not an e-mail address' }]),
-      ...this.#options.passwords.problems(password, [username, email.split('@')[0] ?? '']),
+      ...this.#deps.passwords.problems(password, [username, email.split('@')[0] ?? '']),
     ];
   }
 
@@ -92,8 +213,8 @@ export class AccountsService extends AccountReader implements Accounts {
     const problems = this.problems({ username, email, password });
     if (problems.length > 0) throw new InvalidInput(problems);
     this.#knownGroup(groupId);
-    const now = this.#options.clock.now();
-    const passwordHash = await this.#options.passwords.hash(password);
+    const now = this.#deps.clock.now();
+    const passwordHash = await this.#deps.passwords.hash(password);
     const address = storedAddress(ip);
     const values = {
       id: newId(now),
@@ -109,19 +230,19 @@ export class AccountsService extends AccountReader implements Accounts {
     await this.#unique(
       () => this.taken({ username, email }),
       () =>
-        this.#options.data.transaction(async (em) => {
+        this.#deps.data.transaction(async (em) => {
           const taken = await this.taken({ username, email });
           if (taken.length > 0) throw new InvalidInput(taken);
           em.persist(em.create(AccountEntity, values));
           await em.flush();
-          await this.#options.emit(userRegistered, {
+          await this.#deps.emit(userRegistered, {
             user: { id: values.id, username, joined_at: values.joinedAt.toISOString() },
             ...(by !== undefined && { by }),
           });
           await stored?.({ id: values.id, username, email });
         }),
     );
-    return (await this.load(values.id))!;
+    return (await this.#load(values.id))!;
   }
 
   async setGroup(id: string, groupId: string, by?: string, partOf?: string, address?: string): Promise<void> {
@@ -130,7 +251,7 @@ export class AccountsService extends AccountReader implements Accounts {
       const { groupId: from } = account;
       if (from === groupId) return;
       Object.assign(account, { groupId, permissionsVersion: account.permissionsVersion + 1 });
-      await this.#options.emit(groupChanged, { id, from, to: groupId, by, partOf, address });
+      await this.#deps.emit(groupChanged, { id, from, to: groupId, by, partOf, address });
     });
   }
 
@@ -162,7 +283,7 @@ export class AccountsService extends AccountReader implements Accounts {
           if (before === email) return;
           account.email = email;
           await em.flush();
-          await this.#options.emit(emailChanged, { id, by });
+          await this.#deps.emit(emailChanged, { id, by });
           await this.#notify('email', account, before);
         }),
     );
@@ -173,7 +294,7 @@ export class AccountsService extends AccountReader implements Accounts {
       const { status: from } = account;
       if (from === status) return;
       Object.assign(account, { status, permissionsVersion: account.permissionsVersion + 1 });
-      await this.#options.emit(statusChanged, { id, from, to: status, by });
+      await this.#deps.emit(statusChanged, { id, from, to: status, by });
     });
   }
 
@@ -211,7 +332,7 @@ export class AccountsService extends AccountReader implements Accounts {
   async endSessions(id: string, by?: string, partOf?: string): Promise<void> {
     await this.#change(id, async (account) => {
       account.permissionsVersion += 1;
-      await this.#options.emit(sessionsRevoked, { id, by, which: 'all' });
+      await this.#deps.emit(sessionsRevoked, { id, by, which: 'all' });
       await this.#revokeTokens(id, by);
       if (partOf === undefined && by !== id) await this.#notify('sessions', account, account.email);
     });
@@ -221,31 +342,31 @@ export class AccountsService extends AccountReader implements Accounts {
   async endOtherSessions(id: string): Promise<void> {
     await this.#change(id, async (account) => {
       account.permissionsVersion += 1;
-      await this.#options.emit(sessionsRevoked, { id, by: id, which: 'others' });
+      await this.#deps.emit(sessionsRevoked, { id, by: id, which: 'others' });
     });
   }
 
   async networkAddresses(id: string, by: string): Promise<NetworkAddresses | undefined> {
     const row =
       isId(id) &&
-      (await this.#options.data.one(sql<{ registration: string | null; lastLogin: string | null }>`
+      (await this.#deps.data.one(sql<{ registration: string | null; lastLogin: string | null }>`
       select registration_ip as registration, last_ip as "lastLogin" from account where id = ${id}`));
     if (!row) return undefined;
-    await this.#options.emit(addressesViewed, { ids: [id], by });
+    await this.#deps.emit(addressesViewed, { ids: [id], by });
     return { registration: row.registration ?? undefined, lastLogin: row.lastLogin ?? undefined };
   }
 
   async loggedInSince(id: string, moment: Date): Promise<boolean> {
     return (
-      (await this.#options.data.one(sql`select 1 from account where id = ${id} and last_login_at > ${moment}`)) !==
+      (await this.#deps.data.one(sql`select 1 from account where id = ${id} and last_login_at > ${moment}`)) !==
       undefined
     );
   }
 
   /** A session has begun: the address where it changed. */
   async recordLogin(id: string, ip: string): Promise<void> {
-    const [now, address] = [new Date(this.#options.clock.now()), storedAddress(ip)];
-    await this.#options.data.transaction((em) =>
+    const [now, address] = [new Date(this.#deps.clock.now()), storedAddress(ip)];
+    await this.#deps.data.transaction((em) =>
       em.nativeUpdate(
         AccountEntity,
         { id },
@@ -256,20 +377,20 @@ export class AccountsService extends AccountReader implements Accounts {
 
   /** The same password under a hash of the cost in force, unless it was changed meanwhile. No session ends. */
   async rehash(id: string, before: string, passwordHash: string): Promise<void> {
-    await this.#options.data.transaction((em) =>
+    await this.#deps.data.transaction((em) =>
       em.nativeUpdate(AccountEntity, { id, passwordHash: before }, { passwordHash }),
     );
   }
 
   /** Not announced: nothing that is held shows it. */
   async seen(id: string): Promise<void> {
-    await this.#options.data.transaction((em) =>
-      em.nativeUpdate(AccountEntity, { id }, { lastSeenAt: new Date(this.#options.clock.now()) }),
+    await this.#deps.data.transaction((em) =>
+      em.nativeUpdate(AccountEntity, { id }, { lastSeenAt: new Date(this.#deps.clock.now()) }),
     );
   }
 
   async importAccounts(accounts: readonly ImportedAccount[]): Promise<readonly string[]> {
-    const { data, clock } = this.#options;
+    const { data, clock } = this.#deps;
     const now = clock.now();
     const rows = accounts.map((account, index) => ({
       id: newId(now + index),
@@ -293,12 +414,12 @@ export class AccountsService extends AccountReader implements Accounts {
           }
         }),
     );
-    await this.#options.cache.purge(accountsTag);
+    await this.#deps.cache.purge(accountsTag);
     return rows.map(({ id }) => id);
   }
 
   #knownGroup(groupId: string): void {
-    if (!this.#options.access.group(groupId))
+    if (!this.#deps.access.group(groupId))
       throw new InvalidInput([{ field: 'group_id', message: `names no group: ${groupId}` }]);
   }
 
@@ -311,7 +432,7 @@ export class AccountsService extends AccountReader implements Accounts {
       keepTokens,
     }: { readonly by: string | undefined; readonly what: 'password' | 'reset'; readonly keepTokens: boolean },
   ): Promise<void> {
-    const { passwords, emit } = this.#options;
+    const { passwords, emit } = this.#deps;
     const owner = await this.find(id);
     const problems = passwords.problems(password, owner ? [owner.username, owner.email.split('@')[0]!] : []);
     if (problems.length > 0) throw new InvalidInput(problems);
@@ -326,28 +447,28 @@ export class AccountsService extends AccountReader implements Accounts {
   }
 
   async #change(id: string, change: (account: LoadedAccount, em: EntityManager) => unknown): Promise<void> {
-    await this.#options.data.transaction(async (em) => {
+    await this.#deps.data.transaction(async (em) => {
       const account = isId(id) ? await locked(em, id) : null;
       if (!account) throw notFound('There is no such member');
       await change(account, em);
       await em.flush();
-      await this.#options.emit(userChanged, { id });
+      await this.#deps.emit(userChanged, { id });
     });
   }
 
   async #revokeTokens(id: string, by: string | undefined): Promise<void> {
-    for (const store of this.#options.tokenStores()) await store.revokeAll(id, by);
+    for (const store of this.#deps.tokenStores()) await store.revokeAll(id, by);
   }
 
   async #notify(what: AccountChange, stored: LoadedAccount, to: string, tokensKept = false): Promise<void> {
     const { id, username, email, groupId, bio, avatarUrl = null, status, permissionsVersion, joinedAt } = stored;
     const account: Account = { id, username, email, groupId, bio, avatarUrl, status, permissionsVersion, joinedAt };
-    for (const notice of this.#options.notices()) await notice.changed(what, account, to, tokensKept);
+    for (const notice of this.#deps.notices()) await notice.changed(what, account, to, tokensKept);
   }
 
   /** Which of the two another member has. */
   async taken({ username, email }: { username: string; email: string }): Promise<readonly FieldProblem[]> {
-    const [row] = await this.#options.data.all(sql<{ name: boolean; mail: boolean }>`
+    const [row] = await this.#deps.data.all(sql<{ name: boolean; mail: boolean }>`
       select exists(select 1 from account where username = ${username}::text::citext) as name,
       exists(select 1 from account where email = ${email}::text::citext) as mail`);
     return [

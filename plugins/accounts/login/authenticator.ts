@@ -3,8 +3,7 @@ import { loginRefused, type Account } from 'parley-forum/plugins/accounts';
 import { demand, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 import { digest } from '../identifiers.ts';
 import type { Passwords } from '../passwords/passwords.ts';
-import type { Credentials } from '../accounts/reader.ts';
-import type { AccountsService } from '../accounts/service.ts';
+import type { AccountsService, Credentials } from '../accounts/service.ts';
 import { FailureThrottle, tooOften } from './failure-throttle.ts';
 
 /** Seconds in which failures and attempts are counted. */
