@@ -1,7 +1,7 @@
-import type { AppConfiguration } from '../core/host/loader.ts';
+import type { SiteConfiguration } from 'parley-forum';
 
 /** What this forum is made of. The database wins over `settings` once a value has been stored there. */
-const forum: AppConfiguration = {
+const forum = {
   plugins: [
     'cache',
     'secrets',
@@ -42,6 +42,6 @@ const forum: AppConfiguration = {
   ],
   required: ['admin', 'audit'],
   settings: { 'site.name': 'Parley' },
-};
+} satisfies SiteConfiguration;
 
 export default forum;

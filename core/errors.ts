@@ -1,3 +1,15 @@
+/**
+ * A class of errors that `instanceof` recognises by a mark instead of by the class: a plugin may bring a copy of this
+ * program along, whose errors mean the same.
+ */
+function markErrors(constructor: abstract new (...args: never[]) => Error, name: string): void {
+  const mark = Symbol.for(`parley-forum.${name}`);
+  Object.defineProperty(constructor.prototype, mark, { value: true });
+  Object.defineProperty(constructor, Symbol.hasInstance, {
+    value: (value: unknown) => typeof value === 'object' && value !== null && mark in value,
+  });
+}
+
 /** A fault of a plugin or of how plugins are put together. The message names the plugin and what to do. */
 export class PluginError extends Error {
   override readonly name = 'PluginError';
@@ -76,6 +88,11 @@ export class InvalidInput extends HttpError {
     super(400, message, { details });
   }
 }
+
+markErrors(PluginError, 'PluginError');
+markErrors(ConfigurationError, 'ConfigurationError');
+markErrors(HttpError, 'HttpError');
+markErrors(InvalidInput, 'InvalidInput');
 
 /** 404, also for what the caller may not see. */
 export const notFound = (what = 'Not found'): HttpError => new HttpError(404, what);

@@ -29,6 +29,7 @@ export {
 } from './hooks.ts';
 export { commandLine, defineCommand, operated, secretOption, type Command, type Console } from './cli/command.ts';
 export { Setup, type OpenSetup, type DatabaseReport, type DataLocation, type Site } from './host/setup.ts';
+export type { SiteConfiguration } from './host/site.ts';
 export type { Extension } from './extensions.ts';
 export {
   Authorizer,

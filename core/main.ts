@@ -1,6 +1,5 @@
-import { enableCompileCache } from 'node:module';
+import { useNode } from './host/node-version.ts';
 
-// Before anything else is imported: later starts read compiled code instead of stripping types again.
-enableCompileCache();
+useNode();
 await (await import('./host/preload.ts')).preload();
 await (await import('./host/serve.ts')).serve();

@@ -39,7 +39,7 @@ export async function main(words: readonly string[]): Promise<number> {
 }
 
 async function carryOut(options: AppOptions, words: readonly string[], console: OpenConsole): Promise<void> {
-  const plugins = await loadPlugins(options.root, options.configuration.plugins, options.log);
+  const plugins = await loadPlugins(options.site, options.configuration.plugins, options.log);
   const call = parseCall(catalogue(plugins), words);
   if ('help' in call) return console.print(call.help);
   if (standsAlone(call.command)) return void (await call.command.run({}, call.options, console));

@@ -1,7 +1,7 @@
-import { enableCompileCache } from 'node:module';
+#!/usr/bin/env node
+import { useNode } from '../host/node-version.ts';
 
-// Before anything else is imported: later starts read compiled code instead of stripping types again.
-enableCompileCache();
+useNode();
 await (await import('../host/preload.ts')).preload();
 const { main } = await import('./cli.ts');
 process.exitCode = await main(process.argv.slice(2));

@@ -1,6 +1,5 @@
 import { mkdirSync } from 'node:fs';
 import type { Server } from 'node:http';
-import { join } from 'node:path';
 import { Cache } from '../cache.ts';
 import { Data, type Database } from '../data/database.ts';
 import { ConfigurationError } from '../errors.ts';
@@ -22,10 +21,8 @@ import { Supervisor } from '../plugins/supervisor.ts';
 import { createExpressApp } from './express-app.ts';
 import { openDatabase } from './databases/open.ts';
 import { closeServer, drainServer, listen } from './server.ts';
-import { loadMigrations, loadPlugins, type AppConfiguration } from './loader.ts';
-
-/** Where the kernel's own tables are made. */
-const KERNEL_MIGRATIONS = join(import.meta.dirname, '../../migrations/kernel');
+import { KERNEL_MIGRATIONS, loadMigrations, loadPlugins } from './loader.ts';
+import type { SiteConfiguration } from './site.ts';
 
 /** The kernel's own settings. */
 export const kernelSettings = Type.Object({
@@ -66,10 +63,10 @@ export const kernelSettings = Type.Object({
 });
 
 export interface AppOptions {
-  /** The project's root: plugins/, migrations/ and themes/ lie in it. */
-  readonly root: string;
+  /** The site's folder: its own plugins/ and themes/ and what npm installed lie in it. */
+  readonly site: string;
   readonly environment: Environment;
-  readonly configuration: AppConfiguration;
+  readonly configuration: SiteConfiguration;
   readonly log: Logger;
   readonly clock?: Clock;
   /** In place of what `configuration.plugins` names. */
@@ -81,7 +78,7 @@ export interface AppOptions {
 /** The whole program in one process: everything opened, plugins started, not listening yet. */
 export interface App {
   readonly environment: Environment;
-  readonly configuration: AppConfiguration;
+  readonly configuration: SiteConfiguration;
   readonly log: Logger;
   readonly data: Database;
   /** While its plugin is on. */
@@ -111,7 +108,7 @@ export interface App {
 }
 
 export async function createApp({
-  root,
+  site,
   environment,
   configuration,
   log,
@@ -120,7 +117,7 @@ export async function createApp({
   starting,
 }: AppOptions): Promise<App> {
   await using undo = new AsyncDisposableStack();
-  const loading = plugins ?? loadPlugins(root, configuration.plugins, log);
+  const loading = plugins ?? loadPlugins(site, configuration.plugins, log);
   // What lies in it is nobody else's: the root secret, uploads, mails.
   mkdirSync(environment.dataDir, { recursive: true, mode: 0o700 });
   const data = await openDatabase({

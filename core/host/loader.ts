@@ -1,21 +1,45 @@
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { findPackageJSON } from 'node:module';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import semver from 'semver';
+import './one-program.ts';
 import type { MigrationClass } from '../data/database.ts';
-import { PluginError } from '../errors.ts';
+import { messageOf, PluginError } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { faultOf, unusable, type Plugin } from '../plugins/definition.ts';
 import { inTime } from '../plugins/supervisor.ts';
+import { EXTENSION, PROGRAM } from './site.ts';
 
-/** What config/forum.ts exports. */
-export interface AppConfiguration {
-  /** Plugin ids in start order, each a folder under plugins/. */
-  readonly plugins: readonly string[];
-  /** Ids that can never be switched off from the panel; safe mode starts only these and what they need. */
-  readonly required: readonly string[];
-  /** First defaults by dotted key; the database wins afterwards. */
-  readonly settings?: Readonly<Record<string, unknown>>;
+/** Where the parts of a plugin lie. */
+export interface PluginLocation {
+  /** Its id, as far as that can be told before its module is read. */
+  readonly id: string;
+  /** Views, locales and client modules lie in it. */
+  readonly folder: string;
+  /** The module whose default export is the plugin. */
+  readonly module: string;
+  readonly migrations: string;
+  /** For one that npm installed. */
+  readonly package?: PackageManifest;
 }
+
+/** What is read of a plugin package's package.json. */
+export interface PackageManifest {
+  readonly name: string;
+  readonly version: string;
+  /** `source`: the plugin module of a package that is worked on where it lies, which no build has to come before. */
+  readonly parley?: { readonly plugin?: string; readonly source?: string };
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+}
+
+/** The name of this program's package. */
+const PACKAGE = 'parley-forum';
+/** What the names of plugins' packages begin with by custom, and their ids do not. */
+const PREFIX = /^(.*\/)?(parley-plugin-)?/;
+/** The version of all contracts that this program offers. */
+export const VERSION = readManifest(join(PROGRAM, 'package.json')).version;
 
 /**
  * Milliseconds that reading a plugin's modules may take: one that waits for something at its top level would hold up
@@ -27,39 +51,148 @@ const LOADING = 30_000;
  * Imports every configured plugin. One that cannot be loaded is reported, and known by its id and the reason; the rest
  * go on.
  */
-export async function loadPlugins(root: string, ids: readonly string[], log: Logger): Promise<readonly Plugin[]> {
+export async function loadPlugins(
+  site: string,
+  entries: readonly (string | Plugin)[],
+  log: Logger,
+): Promise<readonly Plugin[]> {
   return Promise.all(
-    ids.map(async (id) => {
-      const folder = dirname(pluginFile(root, id));
+    entries.map(async (entry) => {
+      if (typeof entry !== 'string') return entry;
       try {
-        return await inTime(() => loadPlugin(root, id), LOADING, 'its module');
+        return await inTime(() => loadPlugin(site, entry), LOADING, 'its module');
       } catch (error) {
+        const id = idOf(entry);
         log.error({ plugin: id, error }, 'could not be loaded');
-        const migrations = await loadMigrations(join(root, 'migrations', id)).catch(() => []);
-        return unusable({ id, folder, ...(migrations.length > 0 && { migrations }) }, error);
+        const { folder, migrations: at = '' } = foundOrNone(site, entry);
+        const migrations = await loadMigrations(at).catch(() => []);
+        return unusable({ id, ...(folder && { folder }), ...(migrations.length > 0 && { migrations }) }, error);
       }
     }),
   );
 }
 
-async function loadPlugin(root: string, id: string): Promise<Plugin> {
-  const file = pluginFile(root, id);
+/**
+ * Imports one plugin by its id or the name of its package. `generation`, of a package that was replaced while the
+ * process ran: its modules are read anew. Throws why it cannot be used.
+ */
+export async function loadPlugin(site: string, name: string, generation?: number): Promise<Plugin> {
+  const at = findLocation(site, name);
+  if (!at)
+    throw new PluginError(
+      idOf(name),
+      `is not there: neither a folder plugins/${name} nor a package "${name}"; add it with \`parley plugin add\`, or take it out of config/forum.ts`,
+    );
+  if (at.package) checkFit(at.id, at.package, VERSION);
   const [module, migrations] = await Promise.all([
-    import(pathToFileURL(file).href) as Promise<{ default?: Plugin }>,
-    loadMigrations(join(root, 'migrations', id)),
+    importPlugin(at, generation === undefined ? '' : `?generation=${generation}`),
+    loadMigrations(at.migrations),
   ]);
   const plugin = module.default;
   if (!plugin?.id || !plugin.setup)
-    throw new PluginError(id, 'has no `export default definePlugin({ id, … })` in its plugin.ts');
-  if (plugin.id !== id) throw new PluginError(id, `calls itself "${plugin.id}"; id and folder must be the same`);
+    throw new PluginError(at.id, 'has no `export default definePlugin({ id, … })` in its plugin module');
+  if (!at.package && plugin.id !== at.id)
+    throw new PluginError(at.id, `calls itself "${plugin.id}"; id and folder must be the same`);
   const fault = faultOf(plugin);
   if (fault) throw fault;
-  return { ...plugin, folder: dirname(file), ...(migrations.length > 0 && { migrations }) };
+  return {
+    ...plugin,
+    folder: at.folder,
+    ...(at.package && { version: at.package.version, package: at.package.name }),
+    ...(migrations.length > 0 && { migrations }),
+  };
 }
 
-/** The module that defines a plugin. */
-export function pluginFile(root: string, id: string): string {
-  return join(root, 'plugins', id, 'plugin.ts');
+async function importPlugin({ id, module }: PluginLocation, query: string): Promise<{ default?: Plugin }> {
+  try {
+    return (await import(pathToFileURL(module).href + query)) as { default?: Plugin };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException | null)?.code === 'ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING')
+      throw new PluginError(
+        id,
+        'is TypeScript inside node_modules, which Node does not run; publish what `parley plugin pack` builds',
+        { cause: error },
+      );
+    throw error;
+  }
+}
+
+/**
+ * The site's folder of that name, else the program's, else the package that the site has installed, or the one in a
+ * folder given by its whole path; undefined where there is none of them.
+ */
+export function findLocation(site: string, name: string): PluginLocation | undefined {
+  for (const root of [site, PROGRAM]) {
+    const folder = join(root, 'plugins', name);
+    const module = ['ts', 'js'].map((extension) => join(folder, `plugin.${extension}`)).find(existsSync);
+    if (!module) continue;
+    const own = join(folder, 'migrations');
+    return { id: name, folder, module, migrations: existsSync(own) ? own : join(root, 'migrations', name) };
+  }
+  const file = isAbsolute(name) ? join(name, 'package.json') : findManifest(site, name);
+  if (file === undefined || !existsSync(file)) return undefined;
+  const folder = dirname(realpathSync(file));
+  const manifest = readManifest(file);
+  if (!manifest.parley?.plugin)
+    throw new PluginError(
+      idOf(name),
+      'is a package that does not say which of its modules is the plugin; its package.json needs "parley": { "plugin": "./dist/plugin.js" }',
+    );
+  const { plugin, source } = manifest.parley;
+  // Node runs TypeScript as it is everywhere but inside node_modules.
+  const worked = source !== undefined && !folder.includes('node_modules') && existsSync(join(folder, source));
+  const module = resolve(folder, worked ? source : plugin);
+  return {
+    id: idOf(manifest.name),
+    folder,
+    module,
+    migrations: join(dirname(module), 'migrations'),
+    package: manifest,
+  };
+}
+
+const foundOrNone = (site: string, name: string): Partial<PluginLocation> => {
+  try {
+    return findLocation(site, name) ?? {};
+  } catch {
+    return {};
+  }
+};
+
+/** The package.json of a package that the site has installed. */
+function findManifest(site: string, name: string): string | undefined {
+  try {
+    return findPackageJSON(name, pathToFileURL(join(site, 'package.json')));
+  } catch {
+    return undefined;
+  }
+}
+
+function readManifest(file: string): PackageManifest {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as PackageManifest;
+  } catch (error) {
+    throw new PluginError(file, `cannot be read: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** What a plugin is called where only the configuration's name for it is known: `parley-plugin-polls` is `polls`. */
+export const idOf = (name: string): string => name.replace(PREFIX, '');
+
+/** Throws where a package was made for other versions of the contracts than this program has. */
+export function checkFit(id: string, { version, peerDependencies = {} }: PackageManifest, have: string): void {
+  const wanted = peerDependencies[PACKAGE];
+  if (wanted === undefined)
+    throw new PluginError(
+      id,
+      `does not say which versions it is made for; its package.json needs "peerDependencies": { "${PACKAGE}": "^${have}" }`,
+    );
+  if (semver.satisfies(have, wanted, { includePrerelease: true })) return;
+  const older = semver.validRange(wanted) !== null && semver.gtr(have, wanted);
+  throw new PluginError(
+    id,
+    `${version} is made for ${PACKAGE} ${wanted}, and this is ${PACKAGE} ${have}; update ${older ? 'the plugin' : PACKAGE}`,
+  );
 }
 
 /** What the migrations of a folder export, in order; none where there is no folder. */
@@ -74,7 +207,12 @@ export async function loadMigrations(folder: string): Promise<readonly Migration
 export async function migrationFiles(folder: string): Promise<readonly string[]> {
   const names = await readdir(folder).catch(() => [] as string[]);
   return names
-    .filter((name) => /^\d{4}-.*\.ts$/.test(name))
+    .filter((name) => /^\d{4}-.*(?<!\.d)\.[jt]s$/.test(name))
     .sort()
     .map((name) => join(folder, name));
 }
+
+/** The program's own migrations of the kernel. */
+export const KERNEL_MIGRATIONS = join(PROGRAM, 'migrations/kernel');
+/** What reads the environment. */
+export const ENVIRONMENT = join(PROGRAM, `config/environment${EXTENSION}`);

@@ -1,12 +1,12 @@
-import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { App, AppOptions } from './app.ts';
 import { ServerProcess } from './process.ts';
 import { FAULT, watchUnhandledErrors, type Core } from './unhandled-errors.ts';
 import { ConfigurationError, messageOf } from '../errors.ts';
 import type { Environment } from '../environment.ts';
-import type { AppConfiguration } from './loader.ts';
 import { createLogger } from './logger.ts';
-import { ROOT } from './root.ts';
+import { ENVIRONMENT } from './loader.ts';
+import { readConfiguration, SITE } from './site.ts';
 
 /** How long a stop may take beside the draining before the process ends anyway, in milliseconds. */
 const STOP_LIMIT = 9_000;
@@ -15,12 +15,12 @@ const STOP_LIMIT = 9_000;
 export async function readOptions(
   variables: Readonly<Record<string, string | undefined>> = process.env,
 ): Promise<AppOptions> {
-  const [{ readEnvironment }, { default: configuration }] = await Promise.all([
-    import(join(ROOT, 'config/environment.ts')) as Promise<{ readEnvironment(from: typeof variables): Environment }>,
-    import(join(ROOT, 'config/forum.ts')) as Promise<{ default: AppConfiguration }>,
+  const [{ readEnvironment }, configuration] = await Promise.all([
+    import(pathToFileURL(ENVIRONMENT).href) as Promise<{ readEnvironment(from: typeof variables): Environment }>,
+    readConfiguration(SITE),
   ]);
   const environment = readEnvironment(variables);
-  return { root: ROOT, environment, configuration, log: createLogger({ level: variables['LOG_LEVEL'] ?? 'info' }) };
+  return { site: SITE, environment, configuration, log: createLogger({ level: variables['LOG_LEVEL'] ?? 'info' }) };
 }
 
 /** Starts the server and keeps it until a signal ends it. `npm start`, and `npm run demo` with the argument `demo`. */

@@ -100,6 +100,8 @@ export interface PluginDefinition<N extends Tokens, W extends Tokens, P extends 
   readonly description?: string;
   /** Where its files are; set by the loader for plugins it reads from disk. */
   readonly folder?: string;
+  /** The npm package it came in; set by the loader. */
+  readonly package?: string;
   /** It defends accounts or what is known of them: administrators are told when it is switched off. */
   readonly defends?: boolean;
   /** Why it cannot be used; set by the loader for plugins that could not be read, so that they are known and say so. */

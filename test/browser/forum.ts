@@ -4,7 +4,7 @@ import { Accounts, type Account } from 'parley-forum/plugins/accounts';
 import { Categories, Importer } from 'parley-forum/plugins/discussions';
 import { Markdown } from 'parley-forum/plugins/markdown';
 import { Notifications } from 'parley-forum/plugins/notifications';
-import { startApp, type TestApp } from 'parley-forum/testing';
+import { startForum, type TestForum } from 'parley-forum/testing';
 import { LONG, SHORT, TAGS, TITLES } from './content.ts';
 import { openBrowser } from './look.ts';
 
@@ -15,7 +15,7 @@ export type Visitor = Person | 'guest';
 
 /** A forum with something to read, seen in a browser. */
 export interface Forum {
-  readonly app: TestApp;
+  readonly app: TestForum;
   readonly browser: Browser;
   /** The forum's address as browsers open it. */
   readonly url: string;
@@ -29,7 +29,7 @@ export function useForum(launch: LaunchOptions = {}): Forum {
   const forum = {} as { -readonly [K in keyof Forum]: Forum[K] };
   const states = new Map<Visitor, BrowserContextOptions['storageState']>();
   beforeAll(async () => {
-    const app = await startApp({
+    const app = await startForum({
       realClock: true,
       environment: { baseUrl: 'http://localhost' },
       settings: { 'site.name': 'The Slipway', 'pro.enabled': true, 'login.rate_limit': 1_000 },
@@ -81,7 +81,7 @@ export async function logIn(page: Page, name: string, password: string = PASSWOR
 }
 
 /** People, categories and discussions such as a forum has after its first weeks, at least two pages of each list. */
-async function fill(test: TestApp): Promise<Record<Person, Account>> {
+async function fill(test: TestForum): Promise<Record<Person, Account>> {
   const { app } = test;
   const [accounts, categories, importer, markdown] = [
     app.service(Accounts),
@@ -147,7 +147,7 @@ async function fill(test: TestApp): Promise<Record<Person, Account>> {
 }
 
 /** Reactions to the first posts, and a report of one. */
-async function react({ client }: TestApp): Promise<void> {
+async function react({ client }: TestForum): Promise<void> {
   const mia = client();
   await mia.login('mia', PASSWORD);
   const { posts } = (await mia.get('/api/discussions/1/posts')).body as { posts: readonly { id: string }[] };
@@ -157,7 +157,7 @@ async function react({ client }: TestApp): Promise<void> {
 }
 
 /** What ada has of her own: an address for a feed reader, and files. */
-async function follow({ client }: TestApp): Promise<void> {
+async function follow({ client }: TestForum): Promise<void> {
   const ada = client();
   await ada.login('ada', PASSWORD);
   await ada.post('/settings/feeds', { name: 'Reader on the boat' }, { accept: 'application/json' });
@@ -173,7 +173,7 @@ async function follow({ client }: TestApp): Promise<void> {
 }
 
 /** Something unread for ada, in a discussion that no test opens as her. */
-async function notify({ app, client }: TestApp, { ada, bob, mia }: Record<Person, Account>): Promise<void> {
+async function notify({ app, client }: TestForum, { ada, bob, mia }: Record<Person, Account>): Promise<void> {
   const { id, number } = (await client().get('/api/discussions/3')).body.discussion as { id: string; number: number };
   const about = { userId: ada.id, discussionId: id, url: `/d/${number}` };
   await app.service(Notifications).notify([

@@ -15,7 +15,7 @@ import {
   Type,
   type Console,
 } from 'parley-forum';
-import { startApp, type TestApp } from 'parley-forum/testing';
+import { startForum, type TestForum } from 'parley-forum/testing';
 import { terminalConsole } from '../../core/cli/console.ts';
 import { runCommand } from '../../core/cli/run-command.ts';
 import { delegate, serveCommands } from '../../core/cli/socket.ts';
@@ -77,10 +77,10 @@ const broken = definePlugin({
   },
 });
 
-let site: TestApp;
+let site: TestForum;
 let served: { close(): void };
 beforeAll(async () => {
-  site = await startApp({ plugins: [secrets, bell, broken], environment: { secretKey: undefined } });
+  site = await startForum({ plugins: [secrets, bell, broken], environment: { secretKey: undefined } });
   served = await serveCommands(site.app);
 });
 afterAll(async () => {

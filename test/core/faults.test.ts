@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { Copies } from '../bench/faults/prepared.ts';
 import type { Ground } from '../bench/faults/scenario.ts';
@@ -7,7 +6,7 @@ import { makeTestPlace, onServer, type TestPlace } from '../kit/database.ts';
 import { migrated } from '../kit/migrated.ts';
 
 /** The short form of what `npm run bench -- --faults` tries at length. */
-const place = (): Promise<TestPlace> => makeTestPlace(migrated(resolve(import.meta.dirname, '../..')));
+const place = (): Promise<TestPlace> => makeTestPlace(migrated());
 const ground: Ground = {
   database: onServer ? 'server' : 'embedded',
   long: false,

@@ -9,7 +9,7 @@ import {
   type Plugin,
   type PluginHandle,
 } from 'parley-forum';
-import { startApp, type TestApp } from 'parley-forum/testing';
+import { startForum, type TestForum } from 'parley-forum/testing';
 
 const rang = defineAction<{ readonly times: number }>('bell.rang');
 const tuned = defineFilter<string>('bell.tuned');
@@ -38,12 +38,12 @@ const bell = definePlugin({
   }),
 });
 
-let running: TestApp;
+let running: TestForum;
 let count = 0;
 // The least the settings accept, so that hanging listeners are cut off soon.
 beforeAll(
   async () =>
-    void (running = await startApp({ plugins: [bell], settings: { 'hooks.deadline': 100, 'hooks.failures': 2 } })),
+    void (running = await startForum({ plugins: [bell], settings: { 'hooks.deadline': 100, 'hooks.failures': 2 } })),
 );
 afterAll(() => running[Symbol.asyncDispose]());
 

@@ -14,15 +14,15 @@ import {
   pluginChanged,
   sql,
 } from 'parley-forum';
-import { startApp, type TestApp } from 'parley-forum/testing';
+import { startForum, type TestForum } from 'parley-forum/testing';
 import { handleException, logUnhandledRejection } from '../../core/host/unhandled-errors.ts';
 import { plain, plainPlugin, Source } from './fixtures/plain.ts';
 
-let running: TestApp;
-beforeAll(async () => void (running = await startApp({ plugins: [plainPlugin] })));
+let running: TestForum;
+beforeAll(async () => void (running = await startForum({ plugins: [plainPlugin] })));
 afterAll(() => running[Symbol.asyncDispose]());
 
-const kernel = (): TestApp['app']['kernel'] => running.app.kernel;
+const kernel = (): TestForum['app']['kernel'] => running.app.kernel;
 const status = async (path: string): Promise<number> => (await running.client().get(path)).status;
 
 describe('a plugin that cannot start', () => {
@@ -58,7 +58,7 @@ describe('a plugin that cannot start', () => {
       id: 'fine',
       setup: (_services, plugin) => plugin.route(plain, { method: 'get', path: '/fine', can: 'public' })(() => 'fine'),
     });
-    await using server = await startApp({ plugins: [plainPlugin, broken, needy, fine] });
+    await using server = await startForum({ plugins: [plainPlugin, broken, needy, fine] });
     expect((await server.client().get('/fine')).status).toBe(200);
     const states = server.app.plugins.list().map(({ id, state, problem }) => [id, state, problem]);
     expect(states).toContainEqual(['broken', 'failed', 'no ink']);
@@ -74,8 +74,8 @@ describe('a plugin that cannot start', () => {
       id: 'pump',
       setup: () => Promise.reject(new ConfigurationError('PUMP_URL: there is no pump')),
     });
-    await expect(startApp({ plugins: [pump], required: ['pump'] })).rejects.toThrow('PUMP_URL: there is no pump');
-    await using server = await startApp({ plugins: [pump] });
+    await expect(startForum({ plugins: [pump], required: ['pump'] })).rejects.toThrow('PUMP_URL: there is no pump');
+    await using server = await startForum({ plugins: [pump] });
     expect(server.app.kernel.state('pump')).toBe('failed');
   });
 
@@ -148,7 +148,7 @@ describe('a plugin that cannot start', () => {
       }),
       definePlugin({ id: 'first', setup: () => {} }),
     ];
-    await using server = await startApp({ plugins: [plainPlugin, first, ...twins], required: ['plain', 'round'] });
+    await using server = await startForum({ plugins: [plainPlugin, first, ...twins], required: ['plain', 'round'] });
     const problems = Object.fromEntries(
       server.app.plugins.list().map(({ id, state, problem }) => [id, `${state}: ${problem}`]),
     );
@@ -190,7 +190,10 @@ describe('a plugin that cannot start', () => {
       id: 'after',
       setup: (_services, plugin) => plugin.route(plain, { method: 'get', path: '/after', can: 'public' })(() => 1),
     });
-    await using server = await startApp({ plugins: [plainPlugin, sleepy, after], settings: { 'hooks.setup': 1_000 } });
+    await using server = await startForum({
+      plugins: [plainPlugin, sleepy, after],
+      settings: { 'hooks.setup': 1_000 },
+    });
     expect(server.app.plugins.list().map(({ id, state, problem }) => [id, state, problem])).toContainEqual([
       'sleepy',
       'failed',
@@ -306,7 +309,7 @@ describe('stopping', () => {
         plugin.defer(() => new Promise(() => {}));
       },
     });
-    await using server = await startApp({ plugins: [clinging], settings: { 'hooks.deadline': 100 } });
+    await using server = await startForum({ plugins: [clinging], settings: { 'hooks.deadline': 100 } });
     await server.app.kernel.disable('clinging');
     expect(order).toEqual(['first']);
     await server.app.kernel.enable('clinging');
@@ -393,11 +396,14 @@ describe('an exception that nobody caught', () => {
     setup: () => ({ source: { number: 1 } }),
   });
   const pillar = definePlugin({ id: 'pillar', folder: '/far/pillar', setup: () => {} });
-  const states = ({ app }: TestApp): Record<string, string> =>
+  const states = ({ app }: TestForum): Record<string, string> =>
     Object.fromEntries(app.plugins.list().map(({ id, state }) => [id, state]));
 
   test('switches the plugin off that let it through, with what needs it, and says why, until somebody switches it on', async () => {
-    await using server = await startApp({ plugins: [plainPlugin, careless, dependent, pillar], required: ['pillar'] });
+    await using server = await startForum({
+      plugins: [plainPlugin, careless, dependent, pillar],
+      required: ['pillar'],
+    });
     const deep = at(
       'node:internal/timers',
       'file:///far/pillar/service.ts',
@@ -422,7 +428,7 @@ describe('an exception that nobody caught', () => {
   });
 
   test('is told once a minute where what a plugin left behind goes on after it was switched off', async () => {
-    await using server = await startApp({ plugins: [plainPlugin, careless] });
+    await using server = await startForum({ plugins: [plainPlugin, careless] });
     const again = at('/far/careless/service.ts');
     for (let time = 0; time < 20; time++) expect(await handleException(server.app, again)).toBe(true);
     expect(
@@ -436,7 +442,7 @@ describe('an exception that nobody caught', () => {
   });
 
   test('ends the process where no plugin is to blame, or one that has to run', async () => {
-    await using server = await startApp({ plugins: [plainPlugin, careless, pillar], required: ['pillar'] });
+    await using server = await startForum({ plugins: [plainPlugin, careless, pillar], required: ['pillar'] });
     expect(await handleException(server.app, at('node:internal/timers', '/usr/lib/x.js'))).toBe(false);
     expect(await handleException(server.app, 'just a word')).toBe(false);
     expect(await handleException(server.app, at('/far/pillar/service.ts'))).toBe(false);

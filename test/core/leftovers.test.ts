@@ -2,12 +2,12 @@ import { createHook } from 'node:async_hooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { definePlugin } from 'parley-forum';
 import configuration from '../../config/forum.ts';
-import { startApp, type TestApp } from 'parley-forum/testing';
+import { startForum, type TestForum } from 'parley-forum/testing';
 
 const TIMES = 3;
 
-let running: TestApp;
-beforeAll(async () => void (running = await startApp()));
+let running: TestForum;
+beforeAll(async () => void (running = await startForum()));
 afterAll(() => running[Symbol.asyncDispose]());
 
 /** Everything a plugin may leave behind in this process. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { definePlugin, Type, type Plugin } from 'parley-forum';
-import { startApp, type TestApp } from 'parley-forum/testing';
+import { startForum, type TestForum } from 'parley-forum/testing';
 import cache from '../../plugins/cache/plugin.ts';
 import { plain, plainPlugin } from './fixtures/plain.ts';
 
@@ -20,12 +20,12 @@ const guest = (): Plugin =>
     setup: (_services, plugin) => plugin.route(plain, { method: 'get', path: '/guest', can: 'public' })(() => 'guest'),
   });
 
-let first: TestApp;
-let second: TestApp;
+let first: TestForum;
+let second: TestForum;
 beforeAll(async () => {
-  first = await startApp({ plugins: [cache, plainPlugin, greeter(), guest()], realClock: true });
+  first = await startForum({ plugins: [cache, plainPlugin, greeter(), guest()], realClock: true });
   const { databaseUrl, redisUrl } = first.app.environment;
-  second = await startApp({
+  second = await startForum({
     plugins: [cache, plainPlugin, greeter(), guest()],
     realClock: true,
     environment: { databaseUrl, redisUrl },
@@ -36,7 +36,7 @@ afterAll(async () => {
   await first[Symbol.asyncDispose]();
 });
 
-const answer = async ({ client }: TestApp, path: string) => {
+const answer = async ({ client }: TestForum, path: string) => {
   const { status, body } = await client().get(path);
   return [status, body as unknown];
 };
@@ -59,7 +59,7 @@ describe('several processes on one database and one Redis', () => {
   test('one that comes later finds what the others decided', async () => {
     await first.app.plugins.disable('guest');
     const { databaseUrl, redisUrl } = first.app.environment;
-    await using third = await startApp({
+    await using third = await startForum({
       plugins: [cache, plainPlugin, greeter(), guest()],
       realClock: true,
       environment: { databaseUrl, redisUrl },
@@ -69,10 +69,10 @@ describe('several processes on one database and one Redis', () => {
   });
 
   test('without Redis a second one refuses to start, and says what to set', async () => {
-    await using alone = await startApp({ plugins: [plainPlugin], environment: { redisUrl: undefined } });
+    await using alone = await startForum({ plugins: [plainPlugin], environment: { redisUrl: undefined } });
     const { databaseUrl } = alone.app.environment;
     await expect(
-      startApp({ plugins: [plainPlugin], environment: { databaseUrl, redisUrl: undefined } }),
+      startForum({ plugins: [plainPlugin], environment: { databaseUrl, redisUrl: undefined } }),
     ).rejects.toThrow('Another process serves this database already. Stop it, or set REDIS_URL');
   });
 });

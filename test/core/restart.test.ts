@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { definePlugin, Type } from 'parley-forum';
-import { startApp, type TestApp } from 'parley-forum/testing';
+import { startForum, type TestForum } from 'parley-forum/testing';
 import { plain, plainPlugin, Source } from './fixtures/plain.ts';
 
 /** Something a test lets happen when it is ready for it. */
@@ -37,8 +37,8 @@ const reader = definePlugin({
     })(() => number),
 });
 
-let running: TestApp;
-beforeAll(async () => void (running = await startApp({ plugins: [plainPlugin, slow, source, reader] })));
+let running: TestForum;
+beforeAll(async () => void (running = await startForum({ plugins: [plainPlugin, slow, source, reader] })));
 afterAll(() => running[Symbol.asyncDispose]());
 
 describe('switching a plugin off', () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { definePermission, definePlugin, HttpError, Type, type PluginHandle } from 'parley-forum';
-import { startApp, type Client, type TestApp } from 'parley-forum/testing';
+import { startForum, type Client, type TestForum } from 'parley-forum/testing';
 import { plain, plainPlugin } from './fixtures/plain.ts';
 
 const keep = definePermission('books.keep', { label: 'keep books', default: 'keeper' });
@@ -46,10 +46,10 @@ function register(plugin: PluginHandle): void {
   });
 }
 
-let running: TestApp;
+let running: TestForum;
 let visitor: Client;
 beforeAll(async () => {
-  running = await startApp({
+  running = await startForum({
     plugins: [plainPlugin, definePlugin({ id: 'books', setup: (_services, plugin) => register(plugin) })],
   });
   visitor = running.client();
@@ -198,7 +198,7 @@ describe('beside the surfaces', () => {
   });
 
   test('with no surface at all an address still gets a plain answer', async () => {
-    await using bare = await startApp({ plugins: [] });
+    await using bare = await startForum({ plugins: [] });
     const answer = await bare.client().get('/anything');
     expect([answer.status, answer.text]).toEqual([404, 'Nothing answers GET here.\n']);
   });

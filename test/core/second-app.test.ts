@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sql } from 'parley-forum';
-import { startApp, type Client, type TestApp } from 'parley-forum/testing';
+import { startForum, type Client, type TestForum } from 'parley-forum/testing';
 import { lists } from './fixtures/todo/lists.ts';
 import { reminders, Reminders } from './fixtures/todo/reminders.ts';
 
 /** A to-do list of two plugins: if the kernel knew what it is used for, this would not boot. */
-let running: TestApp;
+let running: TestForum;
 let visitor: Client;
 beforeAll(async () => {
-  running = await startApp({ plugins: [reminders, lists], realClock: true });
+  running = await startForum({ plugins: [reminders, lists], realClock: true });
   visitor = running.client();
 });
 afterAll(() => running[Symbol.asyncDispose]());

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { definePlugin, defineToken, sql, Type } from 'parley-forum';
-import { startApp, type TestApp } from 'parley-forum/testing';
+import { startForum, type TestForum } from 'parley-forum/testing';
 import secrets from '../../plugins/secrets/plugin.ts';
 
 interface Lamp {
@@ -26,13 +26,13 @@ const lamp = definePlugin({
   },
 });
 
-let running: TestApp;
+let running: TestForum;
 beforeAll(
-  async () => void (running = await startApp({ plugins: [secrets, lamp], settings: { 'lamp.brightness': 5 } })),
+  async () => void (running = await startForum({ plugins: [secrets, lamp], settings: { 'lamp.brightness': 5 } })),
 );
 afterAll(() => running[Symbol.asyncDispose]());
 
-const store = (): TestApp['app']['settings'] => running.app.settings;
+const store = (): TestForum['app']['settings'] => running.app.settings;
 const about = (key: string) =>
   store()
     .list()
@@ -104,7 +104,7 @@ describe('what is refused', () => {
   });
 
   test('a bad value in the configuration file keeps its plugin from starting, with key and reason', async () => {
-    await using server = await startApp({ plugins: [lamp], settings: { 'lamp.brightness': 'bright' } });
+    await using server = await startForum({ plugins: [lamp], settings: { 'lamp.brightness': 'bright' } });
     expect(server.app.plugins.list()).toMatchObject([
       {
         id: 'lamp',

@@ -1,10 +1,10 @@
+import { join } from 'node:path';
 import { cpSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { openDatabase } from '../../core/host/databases/open.ts';
 import type { Database } from '../../core/data/database.ts';
-import { loadMigrations } from '../../core/host/loader.ts';
+import { KERNEL_MIGRATIONS, loadMigrations } from '../../core/host/loader.ts';
 import type { Logger } from '../../core/logger.ts';
 import { createServerDatabase } from './server-database.ts';
 import { embeddedTemplate, testLog, type Template } from './template.ts';
@@ -30,7 +30,7 @@ export interface TestPlace {
 
 /** Makes the kernel's own tables. */
 export const migrateKernel = async (database: Database): Promise<unknown> =>
-  database.migrate('kernel', await loadMigrations(join(import.meta.dirname, '../../migrations/kernel')));
+  database.migrate('kernel', await loadMigrations(KERNEL_MIGRATIONS));
 
 /** True in the vitest project that runs on a PostgreSQL server; the other one runs on the embedded database. */
 export const onServer: boolean = process.env['PARLEY_TEST_DATABASE'] === 'server';

@@ -1,9 +1,7 @@
-import { resolve } from 'node:path';
-import configuration from '../../config/forum.ts';
 import { createApp, type App } from '../../core/host/app.ts';
 import { counters, differences } from '../../core/counters.ts';
 import type { Clock, Environment } from '../../core/environment.ts';
-import type { AppConfiguration } from '../../core/host/loader.ts';
+import { readConfiguration, SITE, type SiteConfiguration } from '../../core/host/site.ts';
 import type { Logger } from '../../core/logger.ts';
 import type { Plugin } from '../../core/plugins/definition.ts';
 import { keepAssets, lendAssets } from './assets.ts';
@@ -26,7 +24,7 @@ export interface TestClock extends Clock {
   advance(milliseconds: number): void;
 }
 
-export interface TestApp extends AsyncDisposable {
+export interface TestForum extends AsyncDisposable {
   readonly app: App;
   /** `http://127.0.0.1:port` */
   readonly url: string;
@@ -45,9 +43,11 @@ export interface TestApp extends AsyncDisposable {
   calm(): Promise<void>;
 }
 
-export interface TestAppOptions {
+export interface TestForumOptions {
   /** In place of the configured plugins: for tests of the kernel. */
   readonly plugins?: readonly Plugin[];
+  /** Besides the configured plugins: plugins, or folders of packages. */
+  readonly also?: readonly (string | Plugin)[];
   readonly required?: readonly string[];
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly environment?: Partial<Environment>;
@@ -61,7 +61,7 @@ export interface TestAppOptions {
 }
 
 /** Every number that is kept and is not what it counts, one line each. */
-export async function miscounted({ app }: Pick<TestApp, 'app'>): Promise<readonly string[]> {
+export async function miscounted({ app }: Pick<TestForum, 'app'>): Promise<readonly string[]> {
   const found: string[] = [];
   for (const { value: counter } of app.extensions.read(counters)) {
     for await (const { lines } of differences(counter)) found.push(...lines.map((line) => `${counter.name}: ${line}`));
@@ -69,7 +69,7 @@ export async function miscounted({ app }: Pick<TestApp, 'app'>): Promise<readonl
   return found;
 }
 
-const ROOT = resolve(import.meta.dirname, '../..');
+const configuration = await readConfiguration(SITE);
 
 /**
  * Lenient limits, so that a test meets only the ones it is about. bcrypt's least cost keeps tests quick; no files are
@@ -90,10 +90,10 @@ const TEST_SETTINGS = {
 };
 
 /** The configured plugins (or `plugins`) on a fresh database, listening on a free port. Dispose it: `await using`. */
-export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
+export async function startForum(options: TestForumOptions = {}): Promise<TestForum> {
   // A plugin with a folder was loaded from there, so it has tables and files for browsers.
   const real = options.plugins?.some(({ folder }) => folder !== undefined) ?? true;
-  const place = await makeTestPlace(real ? migrated(ROOT) : undefined);
+  const place = await makeTestPlace(real ? migrated() : undefined);
   if (real) await lendAssets(place.folder);
   const lines: LogLine[] = [];
   const clock = options.realClock ? realClock() : stoppedClock();
@@ -120,15 +120,15 @@ export async function startApp(options: TestAppOptions = {}): Promise<TestApp> {
     version: '0.0.0-test',
     ...options.environment,
   };
-  const used: AppConfiguration = {
-    plugins: configuration.plugins,
+  const used: SiteConfiguration = {
+    plugins: [...configuration.plugins, ...(options.also ?? [])],
     required: options.required ?? (options.plugins ? [] : configuration.required),
     settings: options.plugins
       ? { ...options.settings }
       : { ...configuration.settings, ...TEST_SETTINGS, ...options.settings },
   };
   const app = await createApp({
-    root: ROOT,
+    site: SITE,
     environment,
     configuration: used,
     log: keepLines(lines),

@@ -1,18 +1,24 @@
 import { createHash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import configuration from '../../config/forum.ts';
-import { loadPlugins } from '../../core/host/loader.ts';
+import { findLocation, KERNEL_MIGRATIONS, loadPlugins } from '../../core/host/loader.ts';
+import { configurationFile, readConfiguration, SITE } from '../../core/host/site.ts';
 import { migrateKernel } from './database.ts';
 import { testLog, type Template } from './template.ts';
 
+const { plugins } = await readConfiguration(SITE);
+
 /** A database on which the migrations of the kernel and of every configured plugin have run, and nothing else has. */
-export function migrated(root: string): Template {
+export function migrated(): Template {
+  const located = plugins.flatMap((entry) => (typeof entry === 'string' ? (findLocation(SITE, entry) ?? []) : []));
+  const folders = [KERNEL_MIGRATIONS, ...located.map(({ migrations }) => migrations)].filter((path) =>
+    existsSync(path),
+  );
   return {
-    name: digestOf([join(root, 'migrations'), join(root, 'config/forum.ts')]),
+    name: digestOf([configurationFile(SITE)!, ...folders]),
     async fill(database) {
       await migrateKernel(database);
-      for (const { id, migrations = [] } of await loadPlugins(root, configuration.plugins, testLog))
+      for (const { id, migrations = [] } of await loadPlugins(SITE, plugins, testLog))
         await database.migrate(id, migrations);
     },
   };
@@ -26,7 +32,7 @@ function digestOf(paths: readonly string[]): string {
 }
 
 function filesIn(path: string): readonly string[] {
-  if (path.endsWith('.ts')) return [path];
+  if (statSync(path).isFile()) return [path];
   const entries = readdirSync(path, { withFileTypes: true, recursive: true });
   return entries
     .filter((entry) => entry.isFile())

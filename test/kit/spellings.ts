@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http';
 import { Cluster } from 'parley-forum';
-import type { TestApp } from './index.ts';
+import type { TestForum } from './index.ts';
 
 /** Draws the same from the same seed. */
 export interface Dice {
@@ -124,10 +124,10 @@ export function createSender(url: string): { send(sent: Sent): Promise<Got>; clo
 }
 
 /** Has everything answered anew that comes from now on. */
-const forget = (app: TestApp): Promise<void> => app.app.service(Cluster).deliver('cache.purged');
+const forget = (app: TestForum): Promise<void> => app.app.service(Cluster).deliver('cache.purged');
 
 export interface Trial {
-  readonly app: TestApp;
+  readonly app: TestForum;
   readonly dice: Dice;
   readonly rounds: number;
   /** Requests of a round, each of which is sent twice. */

@@ -36,7 +36,7 @@ export async function collect(root: string): Promise<Collected> {
   const environment = readEnvironment({ DATA_DIR: folder, SECRET_KEY: 'the reference needs no secret of its own' });
   try {
     const app = await createApp({
-      root,
+      site: root,
       environment,
       configuration,
       log: createLogger({ level: 'silent', terminal: false }),

@@ -1,68 +1,79 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { defineCommand, type Console } from '../command.ts';
+import { addToConfiguration } from '../configuration-file.ts';
 import { ConfigurationError } from '../../errors.ts';
 import { Type } from '../../schema.ts';
+import { PROGRAM, SITE } from '../../host/site.ts';
 import { RUN } from '../help.ts';
-import { ROOT } from '../../host/root.ts';
+import { checkId, inRepository, spellings, toolVersions, writeTemplate } from '../scaffold.ts';
 
-/** A real plugin about polls. Its files end in `.txt` so that no tool takes them for code of this program. */
-const TEMPLATE = join(import.meta.dirname, '../template');
-
-/** The ways a plugin's name is written in its files, in the order in which they are looked for. */
-function spellings(id: string): readonly (readonly [RegExp, string])[] {
-  const words = id.split('-');
-  const capital = words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('');
-  const camel = capital[0]!.toLowerCase() + capital.slice(1);
-  const label = capital[0] + words.join(' ').slice(1);
-  return [
-    [/__Label__/g, label],
-    [/__Capital__/g, capital],
-    [/__camel__/g, camel],
-    [/__table__/g, words.join('_')],
-    [/__id__/g, id],
-  ];
+/** Where the files of a new plugin go: its sources, its migrations and its test. */
+interface Layout {
+  readonly source: string;
+  readonly migrations: string;
+  readonly test: string;
+  /** From the test to the sources. */
+  readonly above: string;
 }
 
-const filled = (text: string, id: string): string =>
-  spellings(id).reduce((filling, [pattern, spelling]) => filling.replace(pattern, spelling), text);
+/** In the program's own repository migrations and tests have folders of their own. */
+const repository = (id: string): Layout => ({
+  source: `plugins/${id}`,
+  migrations: `migrations/${id}`,
+  test: `test/plugins/${id}`,
+  above: `../../../plugins/${id}`,
+});
+const ofSite = (id: string): Layout => ({
+  source: `plugins/${id}`,
+  migrations: `plugins/${id}/migrations`,
+  test: `plugins/${id}/test`,
+  above: '..',
+});
+const ofPackage = (): Layout => ({ source: 'src', migrations: 'src/migrations', test: 'test', above: '../src' });
 
 /**
  * Writes the files of a new plugin below `root` and puts its id into config/forum.ts. Throws before it writes anything
  * when the id will not do.
  */
 export async function scaffold(root: string, id: string, console: Pick<Console, 'print'>): Promise<void> {
-  if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(id))
-    throw new ConfigurationError(
-      `"${id}" will not do as an id: use lower-case words joined by "-", such as polls or star-charts`,
-    );
-  const taken = [`plugins/${id}`, `migrations/${id}`, `test/plugins/${id}`].find((folder) =>
-    existsSync(join(root, folder)),
-  );
+  checkId(id);
+  const layout = root === PROGRAM || existsSync(join(root, 'core')) ? repository(id) : ofSite(id);
+  const taken = [layout.source, layout.migrations, layout.test].find((folder) => existsSync(join(root, folder)));
   if (taken) throw new ConfigurationError(`${taken} exists already; choose another id`);
-  const configuration = join(root, 'config/forum.ts');
-  const before = await readFile(configuration, 'utf8');
-  const after = before.replace(
-    /(plugins:\s*\[)([^\]]*?),?(\s*)\]/,
-    (_all, open: string, list: string, space: string) =>
-      // A list of lines gets a line, as deep as its first one.
-      `${open}${list},${space === '' ? ' ' : (/^\s+/.exec(list)?.[0] ?? ' ')}'${id}'${space === '' ? '' : ','}${space}]`,
-  );
-  if (after === before)
-    throw new ConfigurationError(`config/forum.ts has no list \`plugins: [ … ]\` to add "${id}" to; add one`);
+  const configuration = await addToConfiguration(root, id);
+  for (const path of await writePlugin(root, id, layout, '')) console.print(`wrote ${path}`);
+  console.print(`added '${id}' to ${configuration}`);
+}
 
-  const names = await readdir(TEMPLATE, { recursive: true });
-  for (const name of names.filter((one) => one.endsWith('.txt')).sort()) {
-    const path = filled(name.slice(0, -'.txt'.length), id);
-    await mkdir(dirname(join(root, path)), { recursive: true });
-    await writeFile(join(root, path), filled(await readFile(join(TEMPLATE, name), 'utf8'), id), { flag: 'wx' });
-    console.print(`wrote ${path}`);
-  }
-  await writeFile(configuration, after);
-  console.print(`added '${id}' to config/forum.ts`);
+function writePlugin(root: string, id: string, layout: Layout, also: string): Promise<readonly string[]> {
+  const { source, migrations, test, above } = layout;
+  const places = [
+    [`plugins/${id}/`, source],
+    [`migrations/${id}/`, migrations],
+    [`test/plugins/${id}/`, test],
+  ] as const;
+  return writeTemplate('plugin', root, { ...spellings(id), source: above, also, migrations }, (path) => {
+    const [prefix, folder] = places.find(([start]) => path.startsWith(start))!;
+    // What describes a package stands at its top.
+    return source === 'src' && path.endsWith('README.md') ? 'README.md' : `${folder}/${path.slice(prefix.length)}`;
+  });
+}
+
+/** Writes a package of its own into the working directory: `parley-plugin-polls` for the id `polls`. */
+async function scaffoldPackage(id: string, console: Pick<Console, 'print'>): Promise<void> {
+  checkId(id);
+  const name = `parley-plugin-${id}`;
+  const folder = resolve(name);
+  if (existsSync(folder)) throw new ConfigurationError(`${name} exists already; choose another id`);
+  const files = [
+    ...(await writeTemplate('package', folder, { id, ...toolVersions(folder) })),
+    ...(await writePlugin(folder, id, ofPackage(), '{ also: [process.cwd()] }')),
+  ];
+  for (const path of files) console.print(`wrote ${name}/${path}`);
+  console.print(`\nTry it: cd ${name} && npm install && npm test\nMake it a package that others install: npm run pack`);
 }
 
 /**
@@ -91,12 +102,16 @@ export const pluginNew = defineCommand({
   summary: 'Writes a small working plugin to begin from, with its test.',
   example: 'plugin new polls',
   positional: ['id'],
-  options: Type.Object({ id: Type.String({ description: 'Lower-case words joined by "-"; also the folder’s name' }) }),
-  async run(_services, { id }, console) {
-    await scaffold(ROOT, id, console);
-    await writeReference(ROOT, console);
+  options: Type.Object({
+    id: Type.String({ description: 'Lower-case words joined by "-"; also the folder’s name' }),
+    package: Type.Boolean({ default: false, description: 'As an npm package of its own, to be published' }),
+  }),
+  async run(_services, { id, package: asPackage }, console) {
+    if (asPackage) return scaffoldPackage(id, console);
+    await scaffold(SITE, id, console);
+    if (inRepository()) await writeReference(SITE, console);
     console.print(
-      `\nTry it: npm test -- test/plugins/${id}\nStart the server anew to run it. ${RUN} plugin disable ${id} switches it off again.`,
+      `\nTry it: npm test -- ${id}\nStart the server anew to run it. ${RUN} plugin disable ${id} switches it off again.`,
     );
   },
 });

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { definePermission } from 'parley-forum';
 import { Access, type Level, type Viewer } from 'parley-forum/plugins/access';
-import type { TestApp } from 'parley-forum/testing';
-import { startForum } from '../accounts/forum.ts';
+import type { TestForum } from 'parley-forum/testing';
+import { openForum } from '../accounts/forum.ts';
 
 const LEVELS: readonly Level[] = ['banned', 'guest', 'member', 'moderator', 'admin'];
 const read = definePermission('test.read', { label: 'read', default: 'everyone' });
@@ -12,7 +12,7 @@ const rule = definePermission('test.rule', { label: 'rule', default: 'admin' });
 const odd = definePermission('test.odd', { label: 'do odd things', default: 'wizard' });
 
 describe('groups and permissions', () => {
-  let forum: TestApp;
+  let forum: TestForum;
   let access: Access;
   const someone = (groupId: string): Viewer => ({
     id: groupId === 'guest' ? undefined : 'x',
@@ -23,7 +23,7 @@ describe('groups and permissions', () => {
     LEVELS.filter((level) => access.allows(someone(level), permission));
 
   beforeAll(async () => {
-    forum = await startForum();
+    forum = await openForum();
     access = forum.app.service(Access);
   });
   afterAll(() => forum[Symbol.asyncDispose]());

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { definePermission } from 'parley-forum';
 import { Access, type Viewer } from 'parley-forum/plugins/access';
-import type { TestApp } from 'parley-forum/testing';
-import { startForum } from '../accounts/forum.ts';
+import type { TestForum } from 'parley-forum/testing';
+import { openForum } from '../accounts/forum.ts';
 
 const read = definePermission('test.read', { label: 'read', default: 'everyone' });
 const write = definePermission('test.write', { label: 'write', default: 'member' });
@@ -10,7 +10,7 @@ const lock = definePermission('test.lock', { label: 'lock', default: 'moderator'
 const HOUR = 3_600_000;
 
 describe('a suspension', () => {
-  let forum: TestApp;
+  let forum: TestForum;
   let access: Access;
   let userId: string;
   const someone = (groupId: string, id = userId): Viewer => ({ id, username: 'x', group: access.group(groupId)! });
@@ -21,7 +21,7 @@ describe('a suspension', () => {
   };
 
   beforeAll(async () => {
-    forum = await startForum();
+    forum = await openForum();
     access = forum.app.service(Access);
   });
   beforeEach(() => void (userId = crypto.randomUUID()));
@@ -84,7 +84,7 @@ describe('a suspension', () => {
 
 describe('the ladder', () => {
   it('says who stands above whom', async () => {
-    await using forum = await startForum();
+    await using forum = await openForum();
     const access = forum.app.service(Access);
     const above = (groupId: string): readonly string[] => {
       const viewer: Viewer = { id: 'x', username: 'x', group: access.group(groupId)! };

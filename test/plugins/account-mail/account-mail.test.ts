@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { startApp, type Client, type TestApp } from 'parley-forum/testing';
+import { startForum, type Client, type TestForum } from 'parley-forum/testing';
 import { mailsOf, type SentMail } from '../mail/forum.ts';
 
 const PASSWORD = 'Quiet-harbour-42';
 const asJson = { accept: 'application/json' };
 
 describe('mail about accounts', () => {
-  let forum: TestApp;
+  let forum: TestForum;
   const accounts = (): Accounts => forum.app.service(Accounts);
   const member = async (username: string): Promise<Client> => {
     await accounts().create({ username, email: `${username}@example.org`, password: PASSWORD });
@@ -21,7 +21,7 @@ describe('mail about accounts', () => {
   };
 
   beforeAll(async () => {
-    forum = await startApp();
+    forum = await startForum();
   });
   afterAll(() => forum[Symbol.asyncDispose]());
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Accounts, type Account } from 'parley-forum/plugins/accounts';
-import type { Client, TestApp } from 'parley-forum/testing';
+import type { Client, TestForum } from 'parley-forum/testing';
 import { listen } from '../live/listen.ts';
-import { startForum } from './forum.ts';
+import { openForum } from './forum.ts';
 
 const PASSWORD = 'Quiet-harbour-42';
 const asJson = { accept: 'application/json' };
@@ -20,7 +20,7 @@ interface Listed {
 }
 
 describe('the list of one’s sessions', () => {
-  let forum: TestApp;
+  let forum: TestForum;
   let ada: Account;
   let desktop: Client;
   let phone: Client;
@@ -41,7 +41,7 @@ describe('the list of one’s sessions', () => {
   const other = async (client: Client): Promise<string> => (await list(client)).find(({ current }) => !current)!.id;
 
   beforeAll(async () => {
-    forum = await startForum({ environment: { trustedProxies: ['127.0.0.1'] } });
+    forum = await openForum({ environment: { trustedProxies: ['127.0.0.1'] } });
   });
   beforeEach(async () => {
     ada = await newMember();

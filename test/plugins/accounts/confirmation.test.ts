@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import type { Answer, Client, TestApp } from 'parley-forum/testing';
-import { startForum } from './forum.ts';
+import type { Answer, Client, TestForum } from 'parley-forum/testing';
+import { openForum } from './forum.ts';
 
 const PASSWORD = 'Quiet-harbour-42';
 const asJson = { accept: 'application/json' };
@@ -10,7 +10,7 @@ const hidden = (text: string, name: string): string =>
   new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1]?.replaceAll('&#x3D;', '=') ?? '';
 
 describe('giving the password again', () => {
-  let forum: TestApp;
+  let forum: TestForum;
   let username: string;
   let client: Client;
   let member = 0;
@@ -26,7 +26,7 @@ describe('giving the password again', () => {
     (await who.get('/settings/security/email')).status === 200;
 
   beforeAll(async () => {
-    forum = await startForum({ environment: { trustedProxies: ['127.0.0.1'] } });
+    forum = await openForum({ environment: { trustedProxies: ['127.0.0.1'] } });
   });
   beforeEach(async () => {
     username = `Ada-${++member}`;

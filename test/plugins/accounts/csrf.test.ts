@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Accounts, Csrf } from 'parley-forum/plugins/accounts';
-import type { TestApp } from 'parley-forum/testing';
-import { startForum } from './forum.ts';
+import type { TestForum } from 'parley-forum/testing';
+import { openForum } from './forum.ts';
 
 const PASSWORD = 'Quiet-harbour-42';
 
 describe('forgery tokens', () => {
-  let forum: TestApp;
+  let forum: TestForum;
   beforeAll(async () => {
-    forum = await startForum();
+    forum = await openForum();
     await forum.app.service(Accounts).create({ username: 'Ada', email: 'ada@example.org', password: PASSWORD });
   });
   afterAll(() => forum[Symbol.asyncDispose]());
@@ -75,7 +75,7 @@ describe('forgery tokens', () => {
   });
 
   it('of a page that was kept hold on a site of https too, whatever the connection to the proxy is', async () => {
-    await using secure = await startForum({ environment: { baseUrl: 'https://forum.test' } });
+    await using secure = await openForum({ environment: { baseUrl: 'https://forum.test' } });
     await secure.client().get('/');
     const client = secure.client();
     expect((await client.get('/')).headers.getSetCookie()).toEqual([

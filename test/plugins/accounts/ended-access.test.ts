@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Accounts, type Account } from 'parley-forum/plugins/accounts';
-import { startApp, type Client, type TestApp } from 'parley-forum/testing';
+import { startForum, type Client, type TestForum } from 'parley-forum/testing';
 import { listen } from '../live/listen.ts';
 import { asJson, mailCount, NEW_PASSWORD, nextMail, PASSWORD } from '../recovery/forum.ts';
 
 describe('what lets programs in as a member', () => {
-  let forum: TestApp;
+  let forum: TestForum;
   let root: Client;
   let account: Account;
   let client: Client;
@@ -24,7 +24,7 @@ describe('what lets programs in as a member', () => {
     client.post('/settings/security/password', { current_password: PASSWORD, password: NEW_PASSWORD, ...more }, asJson);
 
   beforeAll(async () => {
-    forum = await startApp({ settings: { 'pro.enabled': true, 'login.rate_limit': 1_000 } });
+    forum = await startForum({ settings: { 'pro.enabled': true, 'login.rate_limit': 1_000 } });
     await accounts().create({ username: 'Warden', email: 'warden@example.org', password: PASSWORD, groupId: 'admin' });
     root = forum.client();
     await root.login('Warden', PASSWORD);

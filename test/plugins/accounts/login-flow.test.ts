@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Data, definePlugin, sql } from 'parley-forum';
 import { Accounts, loginSteps, Sessions } from 'parley-forum/plugins/accounts';
 import { negotiated, pages, redirect } from 'parley-forum/plugins/web';
-import type { Answer, Client, TestApp } from 'parley-forum/testing';
-import { startForum } from './forum.ts';
+import type { Answer, Client, TestForum } from 'parley-forum/testing';
+import { openForum } from './forum.ts';
 
 const PASSWORD = 'Quiet-harbour-42';
 const asJson = { accept: 'application/json' };
@@ -41,7 +41,7 @@ const steps = definePlugin({
 });
 
 describe('a login with a further step', () => {
-  let forum: TestApp;
+  let forum: TestForum;
   let member = 0;
   const signUp = async (what: string): Promise<string> => {
     const username = `${what}-${++member}`;
@@ -58,7 +58,7 @@ describe('a login with a further step', () => {
     forum.client({ cookie: [...client.cookies].map((pair) => pair.join('=')).join('; '), ...headers });
 
   beforeAll(async () => {
-    forum = await startForum({ extra: [steps] });
+    forum = await openForum({ extra: [steps] });
   });
   afterAll(() => forum[Symbol.asyncDispose]());
 

@@ -2,16 +2,16 @@ import bcrypt from 'bcrypt';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Data, Settings, sql } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import type { Answer, Client, TestApp } from 'parley-forum/testing';
+import type { Answer, Client, TestForum } from 'parley-forum/testing';
 import { PasswordHasher } from '../../../plugins/accounts/passwords/password-hasher.ts';
 import type { AccountsService } from '../../../plugins/accounts/accounts/service.ts';
-import { startForum } from './forum.ts';
+import { openForum } from './forum.ts';
 
 const PASSWORD = 'Quiet-harbour-42';
 const asJson = { accept: 'application/json' };
 
 describe('logging in', () => {
-  let forum: TestApp;
+  let forum: TestForum;
   let address = 0;
   /** Each visitor comes from an address of their own, so that one test's failures are not another's. */
   const visitor = (from = `198.51.100.${++address}`): Client => forum.client({ 'x-forwarded-for': from });
@@ -21,7 +21,7 @@ describe('logging in', () => {
   };
 
   beforeAll(async () => {
-    forum = await startForum({ environment: { trustedProxies: ['127.0.0.1'] } });
+    forum = await openForum({ environment: { trustedProxies: ['127.0.0.1'] } });
     for (const name of ['Ada', 'Bell', 'Curie', 'Dirac', 'Euler', 'Fermi', 'Gauss', 'Hopper', 'Ives'])
       await forum.app.service(Accounts).create({ username: name, email: `${name}@example.org`, password: PASSWORD });
   });
@@ -281,9 +281,9 @@ describe('logging in', () => {
 });
 
 describe('logging out', () => {
-  let forum: TestApp;
+  let forum: TestForum;
   beforeAll(async () => {
-    forum = await startForum();
+    forum = await openForum();
     await forum.app.service(Accounts).create({ username: 'Ada', email: 'ada@example.org', password: PASSWORD });
   });
   afterAll(() => forum[Symbol.asyncDispose]());

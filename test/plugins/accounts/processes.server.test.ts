@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { startApp, type Client, type TestApp } from 'parley-forum/testing';
+import { startForum, type Client, type TestForum } from 'parley-forum/testing';
 
 const PASSWORD = 'Plain-Sailing-42';
 const asJson = { accept: 'application/json' };
 
-let first: TestApp;
-let second: TestApp;
+let first: TestForum;
+let second: TestForum;
 beforeAll(async () => {
-  first = await startApp({ realClock: true });
+  first = await startForum({ realClock: true });
   const { databaseUrl, redisUrl } = first.app.environment;
-  second = await startApp({ realClock: true, environment: { databaseUrl, redisUrl } });
+  second = await startForum({ realClock: true, environment: { databaseUrl, redisUrl } });
   await first.app.service(Accounts).create({ username: 'ada', email: 'ada@forum.test', password: PASSWORD });
 });
 afterAll(async () => {
@@ -18,7 +18,7 @@ afterAll(async () => {
   await first?.[Symbol.asyncDispose]();
 });
 
-const login = async (app: TestApp): Promise<Client> => {
+const login = async (app: TestForum): Promise<Client> => {
   const client = app.client();
   await client.login('ada', PASSWORD);
   return client;

@@ -18,9 +18,9 @@ import {
   type Account,
 } from 'parley-forum/plugins/accounts';
 import type { AuditRecord } from 'parley-forum/plugins/audit';
-import type { Client, TestApp } from 'parley-forum/testing';
+import type { Client, TestForum } from 'parley-forum/testing';
 import { settled } from '../audit/settled.ts';
-import { startForum } from './forum.ts';
+import { openForum } from './forum.ts';
 
 const PASSWORD = 'Quiet-harbour-42';
 const SOMEBODY = '00000000-0000-7000-8000-000000000001';
@@ -51,7 +51,7 @@ const listener = definePlugin({
 });
 
 describe('what happens with logins and accounts is told of', () => {
-  let forum: TestApp;
+  let forum: TestForum;
   let ada: Account;
   let client: Client;
   let member = 0;
@@ -61,7 +61,7 @@ describe('what happens with logins and accounts is told of', () => {
     forum.client({ 'x-forwarded-for': address(), ...headers });
 
   beforeAll(async () => {
-    forum = await startForum({ extra: [listener], environment: { trustedProxies: ['127.0.0.1'] } });
+    forum = await openForum({ extra: [listener], environment: { trustedProxies: ['127.0.0.1'] } });
   });
   beforeEach(async () => {
     const username = `Ada-${++member}`;

@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { startApp, type Client, type TestApp } from 'parley-forum/testing';
+import { startForum, type Client, type TestForum } from 'parley-forum/testing';
 import { openLine, type RedisLine } from '../cache/redis-line.ts';
 
 const PASSWORD = 'Plain-Sailing-42';
 const JSON_ONLY = { accept: 'application/json' };
 
 let line: RedisLine;
-let near: TestApp;
-let far: TestApp;
+let near: TestForum;
+let far: TestForum;
 let member: Client;
 beforeAll(async () => {
   line = await openLine(process.env['TEST_REDIS_URL']!);
-  far = await startApp({ realClock: true });
-  near = await startApp({
+  far = await startForum({ realClock: true });
+  near = await startForum({
     realClock: true,
     environment: {
       databaseUrl: far.app.environment.databaseUrl,

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Data, definePlugin, Settings, sql, type Logger } from 'parley-forum';
 import { mailDomainAccepted, userRegistered } from 'parley-forum/plugins/accounts';
-import type { Answer, Client, TestApp } from 'parley-forum/testing';
+import type { Answer, Client, TestForum } from 'parley-forum/testing';
 import { takesMail, type MxResolver } from '../../../plugins/accounts/registration/mail-domain.ts';
-import { startForum } from './forum.ts';
+import { openForum } from './forum.ts';
 
 const PASSWORD = 'Quiet-harbour-42';
 const asJson = { accept: 'application/json' };
@@ -11,7 +11,7 @@ const fields = (answer: Answer): readonly string[] =>
   (answer.body.details ?? []).map(({ field }: { field: string }) => field);
 
 describe('signing up', () => {
-  let forum: TestApp;
+  let forum: TestForum;
   const heard: unknown[] = [];
   const domains = new Map<string, boolean>();
   const listener = definePlugin({
@@ -29,7 +29,7 @@ describe('signing up', () => {
   };
 
   beforeAll(async () => {
-    forum = await startForum({
+    forum = await openForum({
       environment: { trustedProxies: ['127.0.0.1'] },
       settings: { 'registration.rate_limit': 3 },
       extra: [listener],

@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Accounts, type Account } from 'parley-forum/plugins/accounts';
-import type { Answer, Client, TestApp } from 'parley-forum/testing';
-import { startForum } from './forum.ts';
+import type { Answer, Client, TestForum } from 'parley-forum/testing';
+import { openForum } from './forum.ts';
 
 const PASSWORD = 'Quiet-harbour-42';
 const asJson = { accept: 'application/json' };
 
 describe('the security page', () => {
-  let forum: TestApp;
+  let forum: TestForum;
   let ada: Account;
   let client: Client;
   let member = 0;
@@ -15,7 +15,7 @@ describe('the security page', () => {
   const setEmail = (email: string): Promise<Answer> => client.post('/settings/security/email', { email }, asJson);
 
   beforeAll(async () => {
-    forum = await startForum();
+    forum = await openForum();
   });
   beforeEach(async () => {
     const username = `Ada-${++member}`;

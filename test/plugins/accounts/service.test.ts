@@ -2,17 +2,17 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Data } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import type { TestApp } from 'parley-forum/testing';
+import type { TestForum } from 'parley-forum/testing';
 import { commands } from '../../../plugins/accounts/commands.ts';
-import { startForum } from './forum.ts';
+import { openForum } from './forum.ts';
 
 const PASSWORD = 'Quiet-harbour-42';
 
 describe('accounts', () => {
-  let forum: TestApp;
+  let forum: TestForum;
   let accounts: Accounts;
   beforeAll(async () => {
-    forum = await startForum();
+    forum = await openForum();
     accounts = forum.app.service(Accounts);
   });
   afterAll(() => forum[Symbol.asyncDispose]());
@@ -81,7 +81,7 @@ describe('accounts', () => {
 });
 
 describe('the commands', () => {
-  let forum: TestApp;
+  let forum: TestForum;
   const printed: string[] = [];
   const run = async (name: string, options: object): Promise<void> => {
     const command = commands.find((one) => one.name === name)!;
@@ -95,7 +95,7 @@ describe('the commands', () => {
     });
   };
   beforeAll(async () => {
-    forum = await startForum();
+    forum = await openForum();
   });
   afterAll(() => forum[Symbol.asyncDispose]());
 

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Data, Settings, sql } from 'parley-forum';
 import { Accounts, type Account } from 'parley-forum/plugins/accounts';
-import type { Client, TestApp } from 'parley-forum/testing';
-import { startForum } from './forum.ts';
+import type { Client, TestForum } from 'parley-forum/testing';
+import { openForum } from './forum.ts';
 
 const PASSWORD = 'Quiet-harbour-42';
 const HOUR = 3_600_000;
 
 describe('a session', () => {
-  let forum: TestApp;
+  let forum: TestForum;
   let ada: Account;
   let member = 0;
   const rows = () =>
@@ -35,7 +35,7 @@ describe('a session', () => {
   };
 
   beforeAll(async () => {
-    forum = await startForum({ environment: { trustedProxies: ['127.0.0.1'] } });
+    forum = await openForum({ environment: { trustedProxies: ['127.0.0.1'] } });
   });
   beforeEach(async () => {
     const username = `Ada-${++member}`;

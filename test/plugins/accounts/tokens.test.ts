@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Data, sql } from 'parley-forum';
 import { Accounts, type Account } from 'parley-forum/plugins/accounts';
-import type { Client, TestApp } from 'parley-forum/testing';
-import { startForum } from './forum.ts';
+import type { Client, TestForum } from 'parley-forum/testing';
+import { openForum } from './forum.ts';
 
 const PASSWORD = 'Quiet-harbour-42';
 const asJson = { accept: 'application/json' };
 
 describe('the API token', () => {
-  let forum: TestApp;
+  let forum: TestForum;
   let ada: Account;
   let client: Client;
   const issue = async (): Promise<string> =>
@@ -16,7 +16,7 @@ describe('the API token', () => {
   const call = async (token: string) => forum.client({ authorization: `Bearer ${token}` }).get(`/api/users/${ada.id}`);
 
   beforeAll(async () => {
-    forum = await startForum();
+    forum = await openForum();
     ada = await forum.app.service(Accounts).create({ username: 'Ada', email: 'ada@example.org', password: PASSWORD });
     client = forum.client();
     await client.login('ada', PASSWORD);
@@ -81,9 +81,9 @@ describe('the API token', () => {
 });
 
 describe('the settings of a member', () => {
-  let forum: TestApp;
+  let forum: TestForum;
   beforeAll(async () => {
-    forum = await startForum();
+    forum = await openForum();
   });
   afterAll(() => forum[Symbol.asyncDispose]());
   const member = async (username: string): Promise<Client> => {

@@ -2,10 +2,10 @@ import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { sql } from 'parley-forum';
 import { loadMigrations } from '../../../core/host/loader.ts';
-import { startForum } from './forum.ts';
+import { openForum } from './forum.ts';
 
 it.each(['accounts', 'access'])('%s leaves nothing behind when it is uninstalled, and comes back', async (plugin) => {
-  await using forum = await startForum();
+  await using forum = await openForum();
   const { data, kernel } = forum.app;
   const migrations = await loadMigrations(resolve(import.meta.dirname, '../../../migrations', plugin));
   const tables = async (): Promise<readonly string[]> =>

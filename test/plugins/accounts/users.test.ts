@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { definePlugin, Type } from 'parley-forum';
 import { Accounts, userFields, type Account } from 'parley-forum/plugins/accounts';
-import type { TestApp } from 'parley-forum/testing';
-import { startForum } from './forum.ts';
+import type { TestForum } from 'parley-forum/testing';
+import { openForum } from './forum.ts';
 
 const PASSWORD = 'Quiet-harbour-42';
 const NAMES = ['Anna', 'annabel', 'Joanna', 'Hanna_x', 'Bob', 'Hannax'];
 
 describe('users through the API', () => {
-  let forum: TestApp;
+  let forum: TestForum;
   const accounts = new Map<string, Account>();
   const asked: (readonly string[])[] = [];
   const counting = definePlugin({
@@ -21,7 +21,7 @@ describe('users through the API', () => {
       }),
   });
   beforeAll(async () => {
-    forum = await startForum({ extra: [counting] });
+    forum = await openForum({ extra: [counting] });
     for (const username of NAMES)
       accounts.set(
         username,

@@ -2,14 +2,14 @@ import { resolve } from 'node:path';
 import type { Plugin } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Accounts, type Account } from 'parley-forum/plugins/accounts';
-import { startApp, type Client, type TestApp } from 'parley-forum/testing';
+import { startForum, type Client, type TestForum } from 'parley-forum/testing';
 import { loadPlugins } from '../../../core/host/loader.ts';
 import { testLog } from '../../kit/database.ts';
 
 const PASSWORD = 'Correct-horse-7';
 type Level = 'member' | 'moderator' | 'admin';
 
-export interface PanelForum extends TestApp {
+export interface PanelForum extends TestForum {
   readonly accounts: Readonly<Record<'mira' | 'otto' | 'ada', Account>>;
   /** Logged in: mira is a member, otto a moderator, ada an admin. */
   session(username: 'mira' | 'otto' | 'ada'): Promise<Client>;
@@ -22,7 +22,7 @@ export async function startPanel(extra: readonly Plugin[] = []): Promise<PanelFo
     ['cache', 'secrets', 'access', 'limits', 'protection', 'accounts', 'api', 'markdown', 'web', 'admin'],
     testLog,
   );
-  const forum = await startApp({
+  const forum = await startForum({
     plugins: [...real, ...extra],
     required: ['admin'],
     settings: { 'login.attempt_rate_limit': 100_000, 'email.mx_validation': false, 'pages.rate_limit': 100_000 },

@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Settings, sql } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { startApp, type Client, type TestApp } from 'parley-forum/testing';
+import { startForum, type Client, type TestForum } from 'parley-forum/testing';
 import { mailsOf } from '../mail/forum.ts';
 
 const PASSWORD = 'Plain-Sailing-42';
 const asJson = { accept: 'application/json' };
 const PATIENCE = { timeout: 20_000, interval: 50 };
-let forum: TestApp;
+let forum: TestForum;
 let root: Client;
 let bob = '';
 let seen = 0;
 
 beforeAll(async () => {
-  forum = await startApp({ environment: { trustedProxies: ['127.0.0.1'] } });
+  forum = await startForum({ environment: { trustedProxies: ['127.0.0.1'] } });
   const create = async (username: string, groupId: string): Promise<string> =>
     (
       await forum.app
@@ -92,11 +92,11 @@ describe('all administrators, and nobody else, are told by mail', () => {
 });
 
 test('a cost of hashes that was stored below the least one is lifted to it, with a word in the log', async () => {
-  await using before = await startApp();
+  await using before = await startForum();
   await before.app.data.all(sql`insert into setting (key, value) values ('security.bcrypt_cost', '4')`);
   await before.app.close();
   const { dataDir, databaseUrl } = before.app.environment;
-  await using after = await startApp({ environment: { dataDir, databaseUrl, production: true } });
+  await using after = await startForum({ environment: { dataDir, databaseUrl, production: true } });
   expect(after.app.service(Settings).get('security.bcrypt_cost')).toBe(4);
   expect(after.lines).toContainEqual(
     expect.objectContaining({ level: 'warn', setting: 'security.bcrypt_cost', stored: 4, used: 10 }),

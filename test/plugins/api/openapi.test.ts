@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { definePlugin, Plugins, Type } from 'parley-forum';
 import { api } from 'parley-forum/plugins/api';
 import { runCommand } from '../../../core/cli/run-command.ts';
-import { startApp } from 'parley-forum/testing';
+import { startForum } from 'parley-forum/testing';
 import { startApi, type ApiForum } from './probe.ts';
 
 let forum: ApiForum;
@@ -81,7 +81,7 @@ function problems(found: any): string[] {
 
 describe('the OpenAPI document', () => {
   it('obeys OpenAPI 3.1, with every plugin of the forum', async () => {
-    await using whole = await startApp();
+    await using whole = await startForum();
     for (const found of [await document(), (await whole.client().get('/api/openapi.json')).body]) {
       expect(await new Validator().validate(found)).toEqual({ valid: true });
       expect(problems(found)).toEqual([]);

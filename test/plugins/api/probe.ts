@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { definePermission, definePlugin, HttpError, Type, type Plugin } from 'parley-forum';
 import { Accounts, type Account } from 'parley-forum/plugins/accounts';
 import { api } from 'parley-forum/plugins/api';
-import { startApp, type Client, type TestApp } from 'parley-forum/testing';
+import { startForum, type Client, type TestForum } from 'parley-forum/testing';
 import { loadPlugins } from '../../../core/host/loader.ts';
 import { testLog } from '../../kit/database.ts';
 
@@ -108,7 +108,7 @@ export const createProbe = (probe: Probe): Plugin =>
     },
   });
 
-export interface ApiForum extends TestApp {
+export interface ApiForum extends TestForum {
   readonly probe: Probe;
   /** Signs somebody up; their group by level. */
   member(username: string, level?: 'member' | 'moderator' | 'admin' | 'banned'): Promise<Account>;
@@ -136,7 +136,7 @@ export async function startApi({
     testLog,
   );
   const probe: Probe = { runs: new Map() };
-  const forum = await startApp({
+  const forum = await startForum({
     plugins: [...real, createProbe(probe), ...extra],
     environment,
     differing,

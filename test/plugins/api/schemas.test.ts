@@ -1,10 +1,10 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect, it } from 'vitest';
-import { startApp } from 'parley-forum/testing';
+import { startForum } from 'parley-forum/testing';
 
 // A start does not look at the schemas themselves: this does, for all that the forum comes with.
 it('checks every setting and route of the forum by a schema that obeys JSON Schema 2020-12', async () => {
-  await using forum = await startApp();
+  await using forum = await startForum();
   const ajv = new Ajv2020();
   const settings = forum.app.settings.list().map(({ key, schema }) => ({ of: key, schema }));
   const routes = forum.app.routes

@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { startApp, type TestApp } from 'parley-forum/testing';
+import { startForum, type TestForum } from 'parley-forum/testing';
 
 const PASSWORD = 'Plain-Sailing-42';
 
-let first: TestApp;
-let second: TestApp;
+let first: TestForum;
+let second: TestForum;
 let authorization: string;
 let discussion: string;
 beforeAll(async () => {
-  first = await startApp({ realClock: true });
+  first = await startForum({ realClock: true });
   const { databaseUrl, redisUrl } = first.app.environment;
-  second = await startApp({ realClock: true, environment: { databaseUrl, redisUrl } });
+  second = await startForum({ realClock: true, environment: { databaseUrl, redisUrl } });
   await first.app
     .service(Accounts)
     .create({ username: 'ada', email: 'ada@forum.test', password: PASSWORD, groupId: 'member' });
@@ -27,7 +27,7 @@ afterAll(async () => {
 });
 
 /** One call at each process in turn. */
-const each = <T>(count: number, call: (app: TestApp) => Promise<T>): Promise<T[]> =>
+const each = <T>(count: number, call: (app: TestForum) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, at) => call(at % 2 ? first : second)));
 
 test('two processes count one limit exactly, for guests and for members', async () => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from 'vitest';
 import type { RouteInfo } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { startApp, type Answer, type TestApp } from 'parley-forum/testing';
+import { startForum, type Answer, type TestForum } from 'parley-forum/testing';
 
 const PASSWORD = 'Plain-Sailing-42';
 /** Members of the forum with their groups; `ada` owns what the tests ask for. */
@@ -24,7 +24,7 @@ export interface Ask {
 
 /** The whole forum with members who call with bearer tokens; the token of `lost` was revoked. */
 export interface World {
-  readonly app: TestApp;
+  readonly app: TestForum;
   readonly ids: Readonly<Record<Name, string>>;
   /** Bearer tokens. */
   readonly tokens: Readonly<Record<Name, string>>;
@@ -76,7 +76,7 @@ async function begun(url: string, headers: Readonly<Record<string, string>>): Pr
 }
 
 async function open(settings: Readonly<Record<string, unknown>>): Promise<World> {
-  const app = await startApp({ settings: { ...LENIENT, ...settings } });
+  const app = await startForum({ settings: { ...LENIENT, ...settings } });
   const accounts = app.app.service(Accounts);
   const [ids, tokens] = [{} as Record<Name, string>, {} as Record<Name, string>];
   for (const [name, groupId] of Object.entries(MEMBERS) as [Name, string][]) {

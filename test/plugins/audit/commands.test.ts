@@ -1,8 +1,8 @@
-import { resolve } from 'node:path';
+import { SITE } from '../../../core/host/site.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sql, type Console } from 'parley-forum';
 import { AuditLog } from 'parley-forum/plugins/audit';
-import { startApp, type TestApp } from 'parley-forum/testing';
+import { startForum, type TestForum } from 'parley-forum/testing';
 import configuration from '../../../config/forum.ts';
 import { createApp, type App } from '../../../core/host/app.ts';
 import { catalogue } from '../../../core/cli/catalogue.ts';
@@ -11,9 +11,8 @@ import { makeTestPlace, testLog } from '../../kit/database.ts';
 import { migrated } from '../../kit/migrated.ts';
 import { settled } from './settled.ts';
 
-const ROOT = resolve(import.meta.dirname, '../../..');
 const PASSWORD = 'Slow-boat 7 to Oban';
-let site: TestApp;
+let site: TestForum;
 const console: Console = {
   terminal: false,
   columns: 80,
@@ -73,7 +72,7 @@ const HARMLESS = [
   'setting list',
 ];
 
-beforeAll(async () => void (site = await startApp({ environment: { secretKey: undefined } })));
+beforeAll(async () => void (site = await startForum({ environment: { secretKey: undefined } })));
 afterAll(() => site[Symbol.asyncDispose]());
 
 describe('what is done at the shell leaves an entry that says so', () => {
@@ -122,9 +121,9 @@ describe('what is done at the shell leaves an entry that says so', () => {
   });
 
   test('also where no server runs: it is kept with the change, and the next server writes it down', async () => {
-    const place = await makeTestPlace(migrated(ROOT));
+    const place = await makeTestPlace(migrated());
     const environment = { ...site.app.environment, dataDir: place.folder, databaseUrl: place.url };
-    const open = (): Promise<App> => createApp({ root: ROOT, environment, configuration, log: testLog });
+    const open = (): Promise<App> => createApp({ site: SITE, environment, configuration, log: testLog });
     try {
       const shell = await open();
       await runCommand(shell, ['setting', 'set', 'site.name', 'Pier'], console);

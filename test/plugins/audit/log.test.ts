@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { defineAction, definePlugin, sql, type PluginHandle } from 'parley-forum';
 import { AuditLog, audited, auditRules, type AuditRecord } from 'parley-forum/plugins/audit';
 import { RootKey } from 'parley-forum/plugins/secrets';
-import { startApp, type Client } from 'parley-forum/testing';
+import { startForum, type Client } from 'parley-forum/testing';
 import { install, useForum } from '../discussions/forum.ts';
 import { settled } from './settled.ts';
 
@@ -289,7 +289,7 @@ describe('old entries', () => {
 });
 
 test('a new root key leaves an entry, and the seals as good as before', async () => {
-  await using other = await startApp({ environment: { secretKey: undefined } });
+  await using other = await startForum({ environment: { secretKey: undefined } });
   await install(other, doorkeeper);
   await doors.emit(opened, { door: 'before' });
   await settled(other);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sql, type Console } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { startApp, type Client, type TestApp } from 'parley-forum/testing';
+import { startForum, type Client, type TestForum } from 'parley-forum/testing';
 import { runCommand } from '../../../core/cli/run-command.ts';
 import { linkIn, nextMail } from '../recovery/forum.ts';
 import { Members } from '../two-factor/forum.ts';
@@ -26,7 +26,7 @@ function marked(what: string, make: (mark: string) => string = (mark) => mark): 
 }
 
 describe('nothing secret is in the log, whatever was done', () => {
-  let site: TestApp;
+  let site: TestForum;
   let root: Client;
   let ada: Client;
   let adaId: string;
@@ -53,7 +53,7 @@ describe('nothing secret is in the log, whatever was done', () => {
   };
 
   beforeAll(async () => {
-    site = await startApp({
+    site = await startForum({
       environment: { secretKey: undefined, allowedHosts: ['127.0.0.1'] },
       settings: { 'pro.enabled': true, 'login.rate_limit': 100 },
     });

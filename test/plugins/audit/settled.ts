@@ -1,8 +1,8 @@
 import { expect, vi } from 'vitest';
-import type { TestApp } from 'parley-forum/testing';
+import type { TestForum } from 'parley-forum/testing';
 
 /** Resolves when all that was raised is in the audit log, by way of the moderators' log too. */
-export const settled = ({ app }: TestApp): Promise<void> =>
+export const settled = ({ app }: TestForum): Promise<void> =>
   vi.waitFor(
     async () => {
       expect((await app.jobs.report()).filter(({ listener }) => /^(audit|moderation)\//.test(listener))).toEqual([]);

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Console } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { startApp, type TestApp } from 'parley-forum/testing';
+import { startForum, type TestForum } from 'parley-forum/testing';
 import { runCommand } from '../../../core/cli/run-command.ts';
 import { readContent, type Content } from '../../../plugins/demo/content.ts';
 
-let site: TestApp;
+let site: TestForum;
 let content: Content;
 const lines: string[] = [];
 const console: Console = {
@@ -25,7 +25,7 @@ const passwordOf = (printed: readonly string[], username: string): string =>
   printed.map((line) => line.trim().split(/\s+/)).find(([name]) => name === username)![1]!;
 
 beforeAll(async () => {
-  site = await startApp({ realClock: true });
+  site = await startForum({ realClock: true });
   content = await readContent();
   await run('demo');
 });

@@ -9,7 +9,7 @@ import {
   postDeleted,
   postUpdated,
 } from 'parley-forum/plugins/discussions';
-import { miscounted, startApp, type Answer, type Client, type TestApp } from 'parley-forum/testing';
+import { miscounted, startForum, type Answer, type Client, type TestForum } from 'parley-forum/testing';
 
 const PASSWORD = 'Plain-Sailing-42';
 const GROUPS = { ada: 'member', bob: 'member', mia: 'moderator', root: 'admin', bad: 'banned' } as const;
@@ -24,7 +24,7 @@ export interface Happening {
  * A forum with two members, a moderator, an admin and somebody who was banned, all logged in; and what has been raised.
  */
 export interface Forum {
-  readonly app: TestApp;
+  readonly app: TestForum;
   readonly guest: Client;
   readonly as: Readonly<Record<Name, Client>>;
   readonly ids: Readonly<Record<Name, string>>;
@@ -55,7 +55,7 @@ export function useForum(
 }
 
 async function open(settings: Readonly<Record<string, unknown>>, environment: Partial<Environment>): Promise<Forum> {
-  const app = await startApp({ settings, environment });
+  const app = await startForum({ settings, environment });
   const happened: Happening[] = [];
   await install(app, listener(happened));
   const accounts = app.app.kernel.service(Accounts)!;
@@ -94,7 +94,7 @@ export function expectStatus(answer: Answer, status: number): Answer {
 }
 
 /** Switches a plugin of the test on, beside the forum's own. */
-export async function install({ app }: TestApp, plugin: Plugin): Promise<void> {
+export async function install({ app }: TestForum, plugin: Plugin): Promise<void> {
   app.kernel.install(plugin);
   await app.kernel.enable(plugin.id);
 }

@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { miscounted, startApp, type Client, type TestApp } from 'parley-forum/testing';
+import { miscounted, startForum, type Client, type TestForum } from 'parley-forum/testing';
 
 const PASSWORD = 'Plain-Sailing-42';
 const CLIENTS = 16;
 /** Milliseconds for which all of them write. */
 const LONG = process.env['PARLEY_FULL'] === '1' ? 60_000 : 10_000;
 
-let first: TestApp;
-let second: TestApp;
+let first: TestForum;
+let second: TestForum;
 const clients: Client[] = [];
 beforeAll(async () => {
-  first = await startApp({ realClock: true });
+  first = await startForum({ realClock: true });
   const { databaseUrl, redisUrl } = first.app.environment;
-  second = await startApp({ realClock: true, environment: { databaseUrl, redisUrl } });
+  second = await startForum({ realClock: true, environment: { databaseUrl, redisUrl } });
   for (let at = 0; at < CLIENTS; at++) {
     const name = `member${at}`;
     await first.app.service(Accounts).create({

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { defineAction, definePlugin, Type, type Data, type PluginHandle } from 'parley-forum';
 import { Access, type Viewer } from 'parley-forum/plugins/access';
 import { EventLog, type LoggedEvent } from 'parley-forum/plugins/events';
-import { startApp, type TestApp } from 'parley-forum/testing';
+import { startForum, type TestForum } from 'parley-forum/testing';
 import { Writing } from '../../../plugins/events/writing.ts';
 import { install } from '../discussions/forum.ts';
 
@@ -11,14 +11,14 @@ const flowed = defineAction<{ word: string }>('source.flowed', { public: Type.Ob
 const WRITERS = 8;
 const EACH = 20;
 
-let first: TestApp;
-let second: TestApp;
+let first: TestForum;
+let second: TestForum;
 let admin: Viewer;
 const handles: PluginHandle[] = [];
 beforeAll(async () => {
-  first = await startApp({ realClock: true });
+  first = await startForum({ realClock: true });
   const { databaseUrl, redisUrl } = first.app.environment;
-  second = await startApp({ realClock: true, environment: { databaseUrl, redisUrl } });
+  second = await startForum({ realClock: true, environment: { databaseUrl, redisUrl } });
   for (const app of [first, second])
     await install(
       app,
@@ -31,7 +31,7 @@ afterAll(async () => {
   await first?.[Symbol.asyncDispose]();
 });
 
-const log = ({ app }: TestApp): EventLog => app.service(EventLog);
+const log = ({ app }: TestForum): EventLog => app.service(EventLog);
 const wordsOf = (events: readonly LoggedEvent[]): readonly string[] =>
   events.map(({ data }) => (data as { word: string }).word);
 const now = async (): Promise<number> => (await log(first).bounds()).newest;

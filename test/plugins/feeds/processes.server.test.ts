@@ -1,17 +1,17 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { startApp, type Client, type TestApp } from 'parley-forum/testing';
+import { startForum, type Client, type TestForum } from 'parley-forum/testing';
 
 const PASSWORD = 'Plain-Sailing-42';
 const PATHS = ['/feed/rss', '/feed/atom', '/feed/json', '/feed/rss/category/general', '/sitemap.xml'];
 
-let first: TestApp;
-let second: TestApp;
+let first: TestForum;
+let second: TestForum;
 let writer: Client;
 beforeAll(async () => {
-  first = await startApp({ realClock: true });
+  first = await startForum({ realClock: true });
   const { databaseUrl, redisUrl } = first.app.environment;
-  second = await startApp({ realClock: true, environment: { databaseUrl, redisUrl } });
+  second = await startForum({ realClock: true, environment: { databaseUrl, redisUrl } });
   await first.app
     .service(Accounts)
     .create({ username: 'ada', email: 'ada@forum.test', password: PASSWORD, groupId: 'member' });

@@ -2,15 +2,15 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Console } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Installer } from 'parley-forum/plugins/installer';
-import { startApp, type TestApp } from 'parley-forum/testing';
+import { startForum, type TestForum } from 'parley-forum/testing';
 import { runCommand } from '../../../core/cli/run-command.ts';
 
 const PASSWORD = 'Slow-boat 7 to Oban';
 
-let site: TestApp;
+let site: TestForum;
 let lines: string[];
 beforeEach(async () => {
-  site = await startApp();
+  site = await startForum();
   lines = [];
 });
 afterEach(() => site[Symbol.asyncDispose]());

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { makeTestPlace } from '../../kit/database.ts';
 import { migrated } from '../../kit/migrated.ts';
-import { openSite, PASSWORD, ROOT } from './site.ts';
+import { openSite, PASSWORD } from './site.ts';
 
 /** How long a forum may take to open on its own data. */
 const SOON = { timeout: 30_000 };
@@ -17,7 +17,7 @@ const LONG = 240_000;
 test(
   'a server that is chosen in the browser is gone over to by itself, on the same port',
   async () => {
-    const place = await makeTestPlace(migrated(ROOT));
+    const place = await makeTestPlace(migrated());
     const database = place.url!;
     const variables = { DATABASE_URL: '', REDIS_URL: '' };
     try {
@@ -75,7 +75,7 @@ test(
 test(
   'of two processes on one database one installs, the other is told and serves the same forum',
   async () => {
-    const place = await makeTestPlace(migrated(ROOT));
+    const place = await makeTestPlace(migrated());
     const other = await mkdtemp(join(tmpdir(), 'parley-test-'));
     try {
       await using first = await openSite({ place });

@@ -3,7 +3,7 @@ import { createClient } from 'parley-forum/testing';
 import { startServer, type ServerProcess } from '../../core/fixtures/server-process.ts';
 import { makeTestPlace, type TestPlace } from '../../kit/database.ts';
 import { migrated } from '../../kit/migrated.ts';
-import { installing, openSite, PASSWORD, ROOT, type Installing } from './site.ts';
+import { installing, openSite, PASSWORD, type Installing } from './site.ts';
 
 /** Real processes on a machine that is busy. */
 const LONG = 120_000;
@@ -11,7 +11,7 @@ const LONG = 120_000;
 describe('the program as npm start runs it', () => {
   let place: TestPlace;
   let server: ServerProcess | undefined;
-  beforeAll(async () => void (place = await makeTestPlace(migrated(ROOT))), LONG);
+  beforeAll(async () => void (place = await makeTestPlace(migrated())), LONG);
   afterAll(async () => {
     await server?.end('SIGKILL').catch(() => undefined);
     await place?.remove();

@@ -6,7 +6,7 @@ import type { Answer } from 'parley-forum/testing';
 import { runCommand } from '../../../core/cli/run-command.ts';
 import { makeTestPlace } from '../../kit/database.ts';
 import { migrated } from '../../kit/migrated.ts';
-import { openSite, PASSWORD, ROOT, type Site } from './site.ts';
+import { openSite, PASSWORD, type Site } from './site.ts';
 
 const title = ({ text }: Answer): string => /<h1>([^<]*)/.exec(text)?.[1] ?? '';
 const tokenIn = ({ text }: Answer): string => /_csrf" value="([^"]+)/.exec(text)?.[1] ?? '';
@@ -201,7 +201,7 @@ describe('the link', () => {
   });
 
   test('of a server that was started again is another one, and begins from nothing', async () => {
-    const place = await makeTestPlace(migrated(ROOT));
+    const place = await makeTestPlace(migrated());
     try {
       await using before = await openSite({ place });
       const { send } = await before.invited();

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path';
+import { SITE } from '../../../core/host/site.ts';
 import configuration from '../../../config/forum.ts';
 import { readEnvironment } from '../../../config/environment.ts';
 import type { AppOptions } from '../../../core/host/app.ts';
@@ -11,7 +11,6 @@ import { keepAssets, lendAssets } from '../../kit/assets.ts';
 import { makeTestPlace, testLog, type TestPlace } from '../../kit/database.ts';
 import { migrated } from '../../kit/migrated.ts';
 
-export const ROOT = resolve(import.meta.dirname, '../../..');
 export const PASSWORD = 'Slow-boat 7 to Oban';
 
 /**
@@ -41,7 +40,7 @@ export interface SiteOptions {
 }
 
 export async function openSite({ place: given, variables = {}, fill }: SiteOptions = {}): Promise<Site> {
-  const place = given ?? (await makeTestPlace(migrated(ROOT)));
+  const place = given ?? (await makeTestPlace(migrated()));
   if (!given) await lendAssets(place.folder);
   const environment = {
     DATA_DIR: place.folder,
@@ -58,7 +57,7 @@ export async function openSite({ place: given, variables = {}, fill }: SiteOptio
     'email.mx_validation': false,
     'sitemap.files': false,
   };
-  const used = { root: ROOT, configuration: { ...configuration, settings }, log: testLog, plugins };
+  const used = { site: SITE, configuration: { ...configuration, settings }, log: testLog, plugins };
   const read = async (): Promise<AppOptions> => ({
     ...used,
     environment: { ...readEnvironment(environment), quickHashes: 8 },
@@ -102,7 +101,7 @@ export async function openSite({ place: given, variables = {}, fill }: SiteOptio
 }
 
 async function pluginsWith(fill: SiteOptions['fill']): Promise<readonly Plugin[]> {
-  const loaded = await loadPlugins(ROOT, configuration.plugins, testLog);
+  const loaded = await loadPlugins(SITE, configuration.plugins, testLog);
   if (!fill) return loaded;
   const content = definePlugin({
     id: 'content',

@@ -2,19 +2,19 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Categories } from 'parley-forum/plugins/discussions';
-import { startApp, type Client, type TestApp } from 'parley-forum/testing';
+import { startForum, type Client, type TestForum } from 'parley-forum/testing';
 import { settled } from '../events/settled.ts';
 import { listen } from './listen.ts';
 
 const PASSWORD = 'Plain-Sailing-42';
-let forum: TestApp;
+let forum: TestForum;
 let ada: Client;
 let adaId: string;
 
 // Signs of life come every 25 s: here time passes when a test says so.
 beforeAll(async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-  forum = await startApp();
+  forum = await startForum();
   ({ id: adaId } = await forum.app
     .service(Accounts)
     .create({ username: 'ada', email: 'ada@forum.test', password: PASSWORD }));
@@ -160,7 +160,7 @@ describe('pages', () => {
 
 test('a server that stops ends its streams first, so that it does not wait for them', async () => {
   vi.useRealTimers();
-  const stopping = await startApp();
+  const stopping = await startForum();
   const streams = await Promise.all(Array.from({ length: 5 }, () => listen(stopping, undefined)));
   const stopped = stopping[Symbol.asyncDispose]();
   await expect

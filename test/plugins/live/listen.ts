@@ -1,5 +1,5 @@
 import { expect, vi } from 'vitest';
-import type { Client, TestApp } from 'parley-forum/testing';
+import type { Client, TestForum } from 'parley-forum/testing';
 
 export interface Heard {
   /** `message` where the stream names none. */
@@ -32,7 +32,7 @@ export interface Listener extends AsyncDisposable {
 
 /** Opens GET /api/live as this client. */
 export async function listen(
-  { url }: TestApp,
+  { url }: TestForum,
   client: Client | undefined,
   query = '',
   headers: Readonly<Record<string, string>> = {},

@@ -2,20 +2,20 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { definePlugin } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Live, signals } from 'parley-forum/plugins/live';
-import { startApp, type Client, type TestApp } from 'parley-forum/testing';
+import { startForum, type Client, type TestForum } from 'parley-forum/testing';
 import { install } from '../discussions/forum.ts';
 import { settled } from '../events/settled.ts';
 import { listen } from './listen.ts';
 
 const PASSWORD = 'Plain-Sailing-42';
-let first: TestApp;
-let second: TestApp;
+let first: TestForum;
+let second: TestForum;
 const as = {} as Record<'ada' | 'bob', Client>;
 const ids = {} as Record<'ada' | 'bob', string>;
 beforeAll(async () => {
-  first = await startApp({ realClock: true });
+  first = await startForum({ realClock: true });
   const { databaseUrl, redisUrl } = first.app.environment;
-  second = await startApp({ realClock: true, environment: { databaseUrl, redisUrl } });
+  second = await startForum({ realClock: true, environment: { databaseUrl, redisUrl } });
   for (const app of [first, second]) {
     await install(
       app,

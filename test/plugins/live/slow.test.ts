@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { expect, test } from 'vitest';
 import { definePlugin } from 'parley-forum';
 import { Live, signals } from 'parley-forum/plugins/live';
-import { startApp } from 'parley-forum/testing';
+import { startForum } from 'parley-forum/testing';
 import { install } from '../discussions/forum.ts';
 import { listen } from './listen.ts';
 
@@ -12,7 +12,7 @@ const MEGABYTE = 'x'.repeat(1024 * 1024);
 const MUCH = 40;
 
 test('a reader that takes nothing is cut off, and the others hear all', async () => {
-  await using forum = await startApp();
+  await using forum = await startForum();
   await install(
     forum,
     definePlugin({

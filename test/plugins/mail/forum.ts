@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { TestApp } from 'parley-forum/testing';
+import type { TestForum } from 'parley-forum/testing';
 
 /**
  * A mail as it left: the lines before the first empty one by lower-case name, and what follows, transfer encoding
@@ -31,7 +31,7 @@ const decode = (text: string): string =>
   ).toString('utf8');
 
 /** The mails that lie in the data directory, oldest first. */
-export async function mailsOf({ app }: TestApp): Promise<readonly SentMail[]> {
+export async function mailsOf({ app }: TestForum): Promise<readonly SentMail[]> {
   const folder = join(app.environment.dataDir, 'mail');
   const names = (await readdir(folder).catch(() => [] as string[])).filter((name) => name.endsWith('.eml')).sort();
   return Promise.all(names.map(async (name) => readMail(await readFile(join(folder, name), 'utf8'))));

@@ -2,26 +2,26 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { Data, sealedStores, Secrets, sql } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { letter, Mail } from 'parley-forum/plugins/mail';
-import { startApp, type TestApp } from 'parley-forum/testing';
+import { startForum, type TestForum } from 'parley-forum/testing';
 import { runCommand } from '../../../core/cli/run-command.ts';
 import { mailsOf, startMailServer, type MailServer } from './forum.ts';
 
 const PATIENCE = { timeout: 20_000, interval: 50 };
-let app: TestApp;
+let app: TestForum;
 let server: MailServer;
 let mail: Mail;
 let data: Data;
 /** Begins anew with this server. */
 const smtp = async (smtpUrl: string): Promise<void> => {
   await app[Symbol.asyncDispose]();
-  app = await startApp({ environment: { smtpUrl, mailFrom: 'quay@forum.test' } });
+  app = await startForum({ environment: { smtpUrl, mailFrom: 'quay@forum.test' } });
   [mail, data] = [app.app.service(Mail), app.app.service(Data)];
 };
 const refusals = () =>
   data.all(sql<{ refusal: number }>`select refusal from mail_message where refusal is not null order by refusal`);
 
 beforeAll(async () => {
-  [app, server] = [await startApp(), await startMailServer()];
+  [app, server] = [await startForum(), await startMailServer()];
   [mail, data] = [app.app.service(Mail), app.app.service(Data)];
 });
 afterAll(async () => {
@@ -175,13 +175,13 @@ test('what waits is sealed anew when the root secret is replaced', async () => {
 });
 
 test('a mail server that an earlier version stored is not used; the start says which variable takes its place', async () => {
-  await using before = await startApp();
+  await using before = await startForum();
   await before.app.data.all(
     sql`insert into setting (key, value) values ('mail.smtp_url', '"v1.sealed"'), ('security.trusted_proxies', '["10.0.0.1"]'), ('webhooks.allowed_hosts', '["inside"]')`,
   );
   await before.app.close();
   const { dataDir, databaseUrl } = before.app.environment;
-  await using after = await startApp({
+  await using after = await startForum({
     environment: { dataDir, databaseUrl, trustedProxies: ['10.0.0.2'], given: new Set(['TRUSTED_PROXIES']) },
   });
   const told = after.lines
@@ -211,7 +211,7 @@ test('the panel shows what the environment says, without the password, and takes
     trustedProxies: ['10.0.0.0/8'],
     allowedHosts: ['inside.example'],
   };
-  await using own = await startApp({ environment });
+  await using own = await startForum({ environment });
   const account = { username: 'root', email: 'root@forum.test', password: 'Plain-Sailing-42', groupId: 'admin' };
   await own.app.service(Accounts).create(account);
   const client = own.client();

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { expect, vi } from 'vitest';
 import { fromBuffer, type Entry, type Options, type ZipFile } from 'yauzl';
 import { Data, Jobs, sql } from 'parley-forum';
-import type { Client, TestApp } from 'parley-forum/testing';
+import type { Client, TestForum } from 'parley-forum/testing';
 
 export const PASSWORD = 'Plain-Sailing-42';
 
@@ -16,7 +16,7 @@ export async function confirm(client: Client): Promise<void> {
 }
 
 /** The member's data, by the name of the file: text, as it was packed. */
-export async function exported(app: TestApp, client: Client): Promise<ReadonlyMap<string, string>> {
+export async function exported(app: TestForum, client: Client): Promise<ReadonlyMap<string, string>> {
   const token = await client.csrf('/settings/privacy');
   const answer = await fetch(`${app.url}/settings/privacy/export`, {
     method: 'POST',
@@ -44,7 +44,7 @@ export async function unpack(bytes: Buffer): Promise<ReadonlyMap<string, string>
 }
 
 /** Lets the job run that looks for what is due, and waits until it has. */
-export async function looked({ app }: TestApp): Promise<void> {
+export async function looked({ app }: TestForum): Promise<void> {
   const listener = 'privacy/job:erase';
   await app
     .service(Data)
@@ -57,7 +57,7 @@ export async function looked({ app }: TestApp): Promise<void> {
 }
 
 /** Where in the database a text stands: `table.column`, over all columns that can hold one. */
-export async function places({ app }: TestApp, words: string): Promise<readonly string[]> {
+export async function places({ app }: TestForum, words: string): Promise<readonly string[]> {
   const data = app.service(Data);
   const columns = await data.all(sql<{ table: string; column: string }>`
     select table_name as "table", column_name as "column" from information_schema.columns

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Data, sql } from 'parley-forum';
 import { presentable } from 'parley-forum/plugins/protection';
-import { startApp } from 'parley-forum/testing';
+import { startForum } from 'parley-forum/testing';
 
 test('a statement on a connection that broke before it was sent is told as out of reach, like those that were on their way', async () => {
-  await using forum = await startApp();
+  await using forum = await startForum();
   const data = forum.app.service(Data);
   const told = async (pause: number): Promise<number | undefined> => {
     const broken = data.transaction(async () => {

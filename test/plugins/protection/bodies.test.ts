@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Request } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { startApp, type Client, type TestApp } from 'parley-forum/testing';
+import { startForum, type Client, type TestForum } from 'parley-forum/testing';
 import { readBody } from '../../../plugins/protection/body.ts';
 
 const PASSWORD = 'Correct-horse-7';
@@ -12,9 +12,9 @@ const MIB = 1024 * 1024;
 /** Milliseconds in which a process that is not held up answers; a busy machine included. */
 const PROMPT = 2_500;
 
-let forum: TestApp;
+let forum: TestForum;
 beforeAll(async () => {
-  forum = await startApp({ realClock: true });
+  forum = await startForum({ realClock: true });
   await forum.app.service(Accounts).create({ username: 'mira', email: 'mira@example.org', password: PASSWORD });
 });
 afterAll(() => forum[Symbol.asyncDispose]());
@@ -225,7 +225,7 @@ describe('JSON', () => {
 
 describe('forms of one address', () => {
   test('are limited by the minute, before their bodies are read, and moderators may send five times as many', async () => {
-    await using own = await startApp({ settings: { 'pages.rate_limit': 3 } });
+    await using own = await startForum({ settings: { 'pages.rate_limit': 3 } });
     const client = own.client();
     await client.csrf();
     for (let n = 0; n < 3; n++) expect((await client.submit('/appearance', { scheme: 'dark' })).status).toBe(303);

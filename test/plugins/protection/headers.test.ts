@@ -4,7 +4,7 @@ import { Accounts } from 'parley-forum/plugins/accounts';
 import { api } from 'parley-forum/plugins/api';
 import { pages } from 'parley-forum/plugins/web';
 import type { Answer, Client } from 'parley-forum/testing';
-import { startApp, type TestApp } from 'parley-forum/testing';
+import { startForum, type TestForum } from 'parley-forum/testing';
 import { install } from '../discussions/forum.ts';
 import { picture, send } from '../uploads/forum.ts';
 
@@ -24,12 +24,12 @@ const faulty = definePlugin({
 
 const PASSWORD = 'Plain-Sailing-42';
 
-let forum: TestApp;
+let forum: TestForum;
 let guest: Client;
 let file: string;
 let text: string;
 beforeAll(async () => {
-  forum = await startApp({ environment: { baseUrl: 'https://forum.test' } });
+  forum = await startForum({ environment: { baseUrl: 'https://forum.test' } });
   await install(forum, faulty);
   guest = forum.client();
   await forum.app.service(Accounts).create({ username: 'ada', email: 'ada@forum.test', password: PASSWORD });
@@ -214,7 +214,7 @@ describe('that only https may be used', () => {
   });
 
   test('is not said by a site that is served over http', async () => {
-    await using plain = await startApp();
+    await using plain = await startForum();
     for (const path of ['/', '/api/version', '/healthz', '/robots.txt'])
       expect((await plain.client().get(path)).headers.get('strict-transport-security'), path).toBeNull();
   });

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { startApp, type TestApp } from 'parley-forum/testing';
+import { startForum, type TestForum } from 'parley-forum/testing';
 
-let running: TestApp;
-beforeAll(async () => void (running = await startApp()));
+let running: TestForum;
+beforeAll(async () => void (running = await startForum()));
 afterAll(() => running[Symbol.asyncDispose]());
 
 const send = (body: string | Uint8Array<ArrayBuffer>, type: string, headers: Record<string, string> = {}) =>
@@ -115,7 +115,7 @@ describe('the protecting headers', () => {
 });
 
 test('a list of trusted proxies that cannot be read is refused at the start', async () => {
-  await expect(startApp({ environment: { trustedProxies: ['127.0.0.1', 'the proxy'] } })).rejects.toThrow(
+  await expect(startForum({ environment: { trustedProxies: ['127.0.0.1', 'the proxy'] } })).rejects.toThrow(
     'TRUSTED_PROXIES: "the proxy" is not an address or a CIDR range',
   );
 });

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Data, sql } from 'parley-forum';
-import { startApp, type Client, type TestApp } from 'parley-forum/testing';
+import { startForum, type Client, type TestForum } from 'parley-forum/testing';
 
 const PASSWORD = 'Plain-Sailing-42';
 const PAGE = { accept: 'text/html' };
 
-let forum: TestApp;
+let forum: TestForum;
 let ada: Client;
 beforeAll(async () => {
-  forum = await startApp({ realClock: true });
+  forum = await startForum({ realClock: true });
   await forum.app
     .service(Accounts)
     .create({ username: 'ada', email: 'ada@forum.test', password: PASSWORD, groupId: 'member' });

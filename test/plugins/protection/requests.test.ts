@@ -3,10 +3,10 @@ import { stat } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startApp, type TestApp } from 'parley-forum/testing';
+import { startForum, type TestForum } from 'parley-forum/testing';
 
-let forum: TestApp;
-beforeAll(async () => void (forum = await startApp()));
+let forum: TestForum;
+beforeAll(async () => void (forum = await startForum()));
 afterAll(() => forum[Symbol.asyncDispose]());
 
 const open = async (url: string): Promise<Socket> => {
@@ -113,7 +113,7 @@ describe('a request', () => {
   }, 120_000);
 
   test('that does not come in within its time is cut off, and so are connections beyond the most', async () => {
-    await using own = await startApp({ environment: { requestSeconds: 1, maxConnections: 2 } });
+    await using own = await startForum({ environment: { requestSeconds: 1, maxConnections: 2 } });
     const slow = await open(own.url);
     const ended = once(slow, 'close');
     let answer = '';
@@ -131,7 +131,7 @@ describe('a request', () => {
 });
 
 describe('a form', () => {
-  const statusOf = async (app: TestApp, headers: Record<string, string>): Promise<number> => {
+  const statusOf = async (app: TestForum, headers: Record<string, string>): Promise<number> => {
     const client = app.client();
     await client.csrf();
     return (
@@ -174,7 +174,7 @@ describe('a form', () => {
   });
 
   test('passes on the own machine under each of its names, where the site has one of them', async () => {
-    await using own = await startApp({ environment: { baseUrl: 'http://localhost:3000' } });
+    await using own = await startForum({ environment: { baseUrl: 'http://localhost:3000' } });
     expect(await statusOf(own, { origin: 'http://localhost:3000' })).toBe(303);
     expect(await statusOf(own, { origin: own.url })).toBe(303);
     for (const origin of ['http://127.0.0.1:1', 'http://evil.example', 'http://localhost.evil.example:3000'])
@@ -183,7 +183,7 @@ describe('a form', () => {
 });
 
 test('under https every cookie has the prefix and is Secure, also behind a proxy that nobody named', async () => {
-  await using own = await startApp({ environment: { baseUrl: 'https://forum.test' } });
+  await using own = await startForum({ environment: { baseUrl: 'https://forum.test' } });
   const client = own.client();
   const lines: string[] = [];
   const note = (headers: Headers): void => void lines.push(...headers.getSetCookie());
@@ -213,6 +213,6 @@ test('under https every cookie has the prefix and is Secure, also behind a proxy
 
 test('a forum’s folder is nobody else’s to look into', async () => {
   const { dataDir } = forum.app.environment;
-  await using own = await startApp({ environment: { dataDir: join(dataDir, 'fresh') } });
+  await using own = await startForum({ environment: { dataDir: join(dataDir, 'fresh') } });
   expect((await stat(own.app.environment.dataDir)).mode & 0o777).toBe(0o700);
 });

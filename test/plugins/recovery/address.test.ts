@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Data, Settings, sql } from 'parley-forum';
 import { Accounts, type Account } from 'parley-forum/plugins/accounts';
-import { startApp, type Answer, type Client, type TestApp } from 'parley-forum/testing';
+import { startForum, type Answer, type Client, type TestForum } from 'parley-forum/testing';
 import { settled } from '../audit/settled.ts';
 import { asJson, linkIn, mailCount, NEW_PASSWORD, nextMail, PASSWORD } from './forum.ts';
 
 const EMAIL = '/settings/security/email';
 const DAY = 86_400_000;
-let forum: TestApp;
+let forum: TestForum;
 let address = 0;
 let members = 0;
 const visitor = (from = `198.51.100.${++address}`): Client => forum.client({ 'x-forwarded-for': from });
@@ -38,7 +38,7 @@ async function linkFor(one: Member, email = one.wanted, before = 0): Promise<str
 const follow = ({ client }: Member, link: string): Promise<Answer> => client.post(link, {}, asJson);
 
 beforeAll(async () => {
-  forum = await startApp({ environment: { trustedProxies: ['127.0.0.1'] } });
+  forum = await startForum({ environment: { trustedProxies: ['127.0.0.1'] } });
 });
 afterAll(() => forum[Symbol.asyncDispose]());
 beforeEach(() => switchOn(true));

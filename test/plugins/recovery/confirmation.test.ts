@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Settings } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { startApp, type Answer, type Client, type TestApp } from 'parley-forum/testing';
+import { startForum, type Answer, type Client, type TestForum } from 'parley-forum/testing';
 import { asJson, linkIn, mailCount, NEW_PASSWORD, nextMail, PASSWORD } from './forum.ts';
 
-let forum: TestApp;
+let forum: TestForum;
 let address = 0;
 let members = 0;
 const visitor = (from = `198.51.100.${++address}`): Client => forum.client({ 'x-forwarded-for': from });
@@ -31,7 +31,7 @@ async function confirm(link: string, client = visitor()): Promise<Answer> {
 }
 
 beforeAll(async () => {
-  forum = await startApp({ environment: { trustedProxies: ['127.0.0.1'] } });
+  forum = await startForum({ environment: { trustedProxies: ['127.0.0.1'] } });
 });
 afterAll(() => forum[Symbol.asyncDispose]());
 beforeEach(() => switchOn(true));

@@ -1,5 +1,5 @@
 import { vi } from 'vitest';
-import type { TestApp } from 'parley-forum/testing';
+import type { TestForum } from 'parley-forum/testing';
 import { mailsOf, type SentMail } from '../mail/forum.ts';
 
 export const PASSWORD = 'Quiet-harbour-42';
@@ -7,11 +7,11 @@ export const NEW_PASSWORD = 'Louder-harbour-43';
 export const asJson = { accept: 'application/json' };
 const PATIENCE = { timeout: 20_000, interval: 50 };
 
-const sentTo = async (forum: TestApp, to: string): Promise<readonly SentMail[]> =>
+const sentTo = async (forum: TestForum, to: string): Promise<readonly SentMail[]> =>
   (await mailsOf(forum)).filter(({ headers }) => headers['to'] === to);
 
 /** The mail that a member gets next, given how many they have. */
-export async function nextMail(forum: TestApp, to: string, before = 0): Promise<SentMail> {
+export async function nextMail(forum: TestForum, to: string, before = 0): Promise<SentMail> {
   return vi.waitFor(async () => {
     const mail = (await sentTo(forum, to))[before];
     if (!mail) throw new Error(`${to} got no mail`);
@@ -20,7 +20,7 @@ export async function nextMail(forum: TestApp, to: string, before = 0): Promise<
 }
 
 /** How many mails went to an address, once the work that was begun has ended. */
-export async function mailCount(forum: TestApp, to: string): Promise<number> {
+export async function mailCount(forum: TestForum, to: string): Promise<number> {
   await forum.calm();
   return (await sentTo(forum, to)).length;
 }

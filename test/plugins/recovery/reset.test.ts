@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Data, sql } from 'parley-forum';
 import { Accounts, type Account } from 'parley-forum/plugins/accounts';
 import type { AuditRecord } from 'parley-forum/plugins/audit';
-import { startApp, type Answer, type Client, type TestApp } from 'parley-forum/testing';
+import { startForum, type Answer, type Client, type TestForum } from 'parley-forum/testing';
 import { settled } from '../audit/settled.ts';
 import { asJson, linkIn, mailCount, NEW_PASSWORD, nextMail, PASSWORD } from './forum.ts';
 
-let forum: TestApp;
+let forum: TestForum;
 let address = 0;
 let members = 0;
 /** Each visitor comes from an address of their own, so that one test's requests are not another's. */
@@ -31,7 +31,7 @@ async function choose(link: string, form: object = { password: NEW_PASSWORD }, c
 }
 
 beforeAll(async () => {
-  forum = await startApp({ environment: { trustedProxies: ['127.0.0.1'] } });
+  forum = await startForum({ environment: { trustedProxies: ['127.0.0.1'] } });
 });
 afterAll(() => forum[Symbol.asyncDispose]());
 

@@ -1,11 +1,11 @@
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { sql } from 'parley-forum';
-import { startApp } from 'parley-forum/testing';
+import { startForum } from 'parley-forum/testing';
 import { loadMigrations } from '../../../core/host/loader.ts';
 
 it('leaves nothing behind when it is uninstalled, and comes back', async () => {
-  await using forum = await startApp({ settings: { 'registration.email_verification': true } });
+  await using forum = await startForum({ settings: { 'registration.email_verification': true } });
   const { data, kernel } = forum.app;
   const tables = async (): Promise<readonly string[]> => {
     const rows = await data.all(sql<{ name: string }>`select table_name as name from information_schema.tables

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll } from 'vitest';
 import { sql } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { startApp, type Answer, type Client, type TestApp } from 'parley-forum/testing';
+import { startForum, type Answer, type Client, type TestForum } from 'parley-forum/testing';
 
 const PASSWORD = 'Plain-Sailing-42';
 const GROUPS = { ada: 'member', bob: 'member', mia: 'moderator', root: 'admin' } as const;
@@ -9,7 +9,7 @@ type Name = keyof typeof GROUPS;
 
 /** A forum with people in it, and short ways to write and to search. */
 export interface Forum {
-  readonly app: TestApp;
+  readonly app: TestForum;
   readonly guest: Client;
   readonly as: Readonly<Record<Name, Client>>;
   readonly ids: Readonly<Record<Name, string>>;
@@ -36,7 +36,7 @@ export function useForum(settings: Readonly<Record<string, unknown>> = {}): Foru
 }
 
 async function open(settings: Readonly<Record<string, unknown>>): Promise<Forum> {
-  const app = await startApp({ settings });
+  const app = await startForum({ settings });
   const accounts = app.app.service(Accounts);
   const [as, ids] = [{} as Record<Name, Client>, {} as Record<Name, string>];
   for (const [name, groupId] of Object.entries(GROUPS) as [Name, string][]) {

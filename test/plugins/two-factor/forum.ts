@@ -1,7 +1,7 @@
 import { Secret, TOTP } from 'otpauth';
 import { afterAll, beforeAll } from 'vitest';
 import { Accounts, type Account } from 'parley-forum/plugins/accounts';
-import { startApp, type Answer, type Client, type TestApp } from 'parley-forum/testing';
+import { startForum, type Answer, type Client, type TestForum } from 'parley-forum/testing';
 
 export const PASSWORD = 'Quiet-harbour-42';
 export const PAGE = '/settings/security/two-factor';
@@ -23,17 +23,17 @@ export interface Enrolled {
 /** One forum for a test file, and its members. */
 export function useMembers(): Members {
   const members = new Members();
-  beforeAll(async () => void (members.forum = await startApp({ environment: { trustedProxies: ['127.0.0.1'] } })));
+  beforeAll(async () => void (members.forum = await startForum({ environment: { trustedProxies: ['127.0.0.1'] } })));
   afterAll(() => members.forum[Symbol.asyncDispose]());
   return members;
 }
 
 /** Members of one forum and their phones. */
 export class Members {
-  forum!: TestApp;
+  forum!: TestForum;
   #count = 0;
 
-  constructor(forum?: TestApp) {
+  constructor(forum?: TestForum) {
     if (forum) this.forum = forum;
   }
 

@@ -5,7 +5,7 @@ import { Accounts } from 'parley-forum/plugins/accounts';
 import type { AuditRecord } from 'parley-forum/plugins/audit';
 import { RootKey } from 'parley-forum/plugins/secrets';
 import { TwoFactor } from 'parley-forum/plugins/two-factor';
-import { startApp } from 'parley-forum/testing';
+import { startForum } from 'parley-forum/testing';
 import { commands } from '../../../plugins/two-factor/commands.ts';
 import { settled } from '../audit/settled.ts';
 import { nextMail } from '../recovery/forum.ts';
@@ -248,7 +248,7 @@ describe('for members who have lost it', () => {
 });
 
 it('goes on with a new root key', async () => {
-  await using own = await startApp({ environment: { secretKey: undefined, trustedProxies: ['127.0.0.1'] } });
+  await using own = await startForum({ environment: { secretKey: undefined, trustedProxies: ['127.0.0.1'] } });
   const there = new Members(own);
   const { account, secret } = await there.enrolled();
   const sealed = () => own.app.service(Data).one(sql<{ secret: string }>`select secret from two_factor`);
@@ -260,7 +260,7 @@ it('goes on with a new root key', async () => {
 });
 
 it('keeps the root key while it is off, since its secrets would be lost with that', async () => {
-  await using own = await startApp({ environment: { secretKey: undefined } });
+  await using own = await startForum({ environment: { secretKey: undefined } });
   await own.app.plugins.disable('two-factor');
   await expect(own.app.service(RootKey).rotate()).rejects.toThrow(/do not run: two-factor\. Switch them on first/);
   await own.app.plugins.enable('two-factor');

@@ -1,12 +1,12 @@
 import { resolve } from 'node:path';
 import { expect, it } from 'vitest';
 import { sql } from 'parley-forum';
-import { startApp } from 'parley-forum/testing';
+import { startForum } from 'parley-forum/testing';
 import { loadMigrations } from '../../../core/host/loader.ts';
 import { Members } from './forum.ts';
 
 it('leaves nothing behind when it is uninstalled; then the password is enough', async () => {
-  await using forum = await startApp();
+  await using forum = await startForum();
   const { data, kernel } = forum.app;
   const members = new Members(forum);
   const { account } = await members.enrolled();

@@ -1,5 +1,5 @@
 import { join, resolve } from 'node:path';
-import { startApp, type TestApp, type TestAppOptions } from 'parley-forum/testing';
+import { startForum, type TestForum, type TestForumOptions } from 'parley-forum/testing';
 import cache from '../../../plugins/cache/plugin.ts';
 import limits from '../../../plugins/limits/plugin.ts';
 import protection from '../../../plugins/protection/plugin.ts';
@@ -8,12 +8,12 @@ import web from '../../../plugins/web/plugin.ts';
 import { createGallery, type GalleryLog } from './gallery.ts';
 import { visitors } from './visitors.ts';
 
-export interface Gallery extends TestApp {
+export interface Gallery extends TestForum {
   readonly log: GalleryLog;
 }
 
 /** The page surface with stand-ins for whoever knows visitors, and a plugin that shows every piece. */
-export async function startGallery(options: TestAppOptions = {}): Promise<Gallery> {
+export async function startGallery(options: TestForumOptions = {}): Promise<Gallery> {
   const log: GalleryLog = { batches: [], seen: [] };
   const plugins = [
     cache,
@@ -24,7 +24,7 @@ export async function startGallery(options: TestAppOptions = {}): Promise<Galler
     { ...web, folder: join(resolve(import.meta.dirname, '../../..'), 'plugins/web') },
     createGallery(log),
   ];
-  const app = await startApp({ ...options, plugins, settings: { 'site.name': 'Test forum', ...options.settings } });
+  const app = await startForum({ ...options, plugins, settings: { 'site.name': 'Test forum', ...options.settings } });
   return Object.assign(app, { log });
 }
 

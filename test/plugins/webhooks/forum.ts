@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, vi } from 'vitest';
 import { sql } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import type { DeliveryRecord, WebhookRecord } from 'parley-forum/plugins/webhooks';
-import { startApp, type Client, type TestApp } from 'parley-forum/testing';
+import { startForum, type Client, type TestForum } from 'parley-forum/testing';
 import { expectStatus } from '../discussions/forum.ts';
 import { startReceiver, type Receiver } from './receiver.ts';
 
@@ -10,7 +10,7 @@ const PASSWORD = 'Plain-Sailing-42';
 export const JSON_ONLY = { accept: 'application/json' };
 
 export interface WebhookForum {
-  readonly app: TestApp;
+  readonly app: TestForum;
   readonly guest: Client;
   readonly root: Client;
   readonly mia: Client;
@@ -35,7 +35,7 @@ export function useWebhooks(settings: Readonly<Record<string, unknown>> = {}): W
   const forum = {} as { -readonly [K in keyof WebhookForum]: WebhookForum[K] };
   const receivers: Receiver[] = [];
   beforeAll(async () => {
-    const app = await startApp({ realClock: true, environment: { allowedHosts: ['127.0.0.1'] }, settings });
+    const app = await startForum({ realClock: true, environment: { allowedHosts: ['127.0.0.1'] }, settings });
     const ids: Record<string, string> = {};
     const enter = async (name: string, groupId: string): Promise<Client> => {
       ids[name] = (
@@ -101,7 +101,7 @@ export const until = (look: () => unknown, timeout = 15_000): Promise<unknown> =
   vi.waitFor(look, { timeout, interval: 10 });
 
 /** Resolves when nothing is under way or due. */
-export const settled = ({ app }: TestApp): Promise<void> =>
+export const settled = ({ app }: TestForum): Promise<void> =>
   vi.waitFor(
     async () => {
       expect(

@@ -4,7 +4,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { definePlugin } from 'parley-forum';
 import { webhookReceived, type ReceivedWebhook } from 'parley-forum/plugins/webhooks';
-import { startApp, type TestApp } from 'parley-forum/testing';
+import { startForum, type TestForum } from 'parley-forum/testing';
 import { signedHeaders } from '../../../plugins/webhooks/signing.ts';
 import { install } from '../discussions/forum.ts';
 
@@ -12,10 +12,10 @@ const SECRET = `whsec_${randomBytes(32).toString('base64')}`;
 const KEY = Buffer.from(SECRET.slice(6), 'base64');
 const HOUR = 3_600_000;
 
-let app: TestApp;
+let app: TestForum;
 const heard: ReceivedWebhook[] = [];
 beforeAll(async () => {
-  app = await startApp({ realClock: true });
+  app = await startForum({ realClock: true });
   await install(
     app,
     definePlugin({

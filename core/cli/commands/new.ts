@@ -1,0 +1,51 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { basename, join, resolve } from 'node:path';
+import { defineCommand } from '../command.ts';
+import { ConfigurationError } from '../../errors.ts';
+import { configurationFile } from '../../host/site.ts';
+import { Type } from '../../schema.ts';
+import { npm } from '../npm.ts';
+import { defaultConfiguration, readTemplate, startScript, toolVersions, writeTemplate } from '../scaffold.ts';
+
+/** `npx --package parley-forum parley new my-site`. A folder that has a package.json keeps what it says. */
+export const newSite = defineCommand({
+  name: 'new',
+  summary: 'Makes a site: a folder with a configuration, which `npm start` runs.',
+  example: 'new my-site',
+  positional: ['folder'],
+  options: Type.Object({
+    folder: Type.String({ description: 'Where it goes; "." is the working directory' }),
+    from: Type.Optional(
+      Type.String({ description: 'What npm installs as parley-forum: a version, a tarball or a folder' }),
+    ),
+    install: Type.Boolean({ default: true, description: 'Run npm install in it' }),
+  }),
+  async run(_services, { folder, from, install }, console) {
+    const site = resolve(folder);
+    if (configurationFile(site)) throw new ConfigurationError(`${join(site, 'config')} holds a configuration already`);
+    await mkdir(join(site, 'config'), { recursive: true });
+    const spec = from === undefined || !existsSync(from) ? from : `file:${resolve(from)}`;
+    const name = basename(site)
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9-]+/g, '-');
+    const names = { name, start: startScript(), ...toolVersions(site, spec) };
+    await complete(join(site, 'package.json'), await readTemplate('site', 'package.json', names));
+    const written = await writeTemplate('site', site, names);
+    await writeFile(join(site, 'config/forum.ts'), defaultConfiguration(), { flag: 'wx' });
+    for (const path of ['package.json', ...written, 'config/forum.ts']) console.print(`wrote ${path}`);
+    if (install) await npm(site, ['install'], console);
+    const enter = folder === '.' ? '' : `cd ${folder} && `;
+    console.print(`\nRun it: ${enter}npm start\nOr look around first: ${enter}npm run demo`);
+  },
+});
+
+/** Writes a package.json, or adds to one what it does not say; entries of its lists and of the template's stand together. */
+async function complete(file: string, template: string): Promise<void> {
+  const wanted = JSON.parse(template) as Record<string, object | string | boolean>;
+  const before = existsSync(file) ? (JSON.parse(await readFile(file, 'utf8')) as typeof wanted) : {};
+  const both = { ...wanted, ...before };
+  for (const [key, value] of Object.entries(wanted))
+    if (typeof value === 'object') both[key] = { ...value, ...(before[key] as object | undefined) };
+  await writeFile(file, `${JSON.stringify(both, undefined, 2)}\n`);
+}

@@ -1,0 +1,28 @@
+import { execFile } from 'node:child_process';
+import { ConfigurationError } from '../errors.ts';
+import type { Console } from './command.ts';
+
+/** Milliseconds that npm may take. */
+const PATIENCE = 600_000;
+/** Lines of npm's errors that are shown. */
+const SHOWN = 12;
+
+/**
+ * Runs npm in a folder and resolves to what it printed. Throws `ConfigurationError` with its last lines where it
+ * fails.
+ */
+export function npm(folder: string, args: readonly string[], console: Pick<Console, 'progress'>): Promise<string> {
+  console.progress(`npm ${args.join(' ')}`);
+  return new Promise((resolve, reject) => {
+    execFile(
+      'npm',
+      [...args, '--no-fund', '--no-audit', '--loglevel=error'],
+      { cwd: folder, timeout: PATIENCE, maxBuffer: 64 * 1024 * 1024 },
+      (error, stdout, stderr) => {
+        if (!error) return resolve(stdout);
+        const said = `${stderr}${stdout}`.trim().split('\n').slice(-SHOWN).join('\n');
+        reject(new ConfigurationError(`npm ${args.join(' ')} failed in ${folder}:\n${said}`, { cause: error }));
+      },
+    );
+  });
+}

@@ -1,0 +1,97 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { EXTENSION, PROGRAM, SITE } from '../host/site.ts';
+import { ConfigurationError } from '../errors.ts';
+
+/** Files of sites, plugins and packages to begin with. They end in `.txt` so that no tool takes them for code. */
+const TEMPLATES = join(import.meta.dirname, 'templates');
+
+/** What is read of this program's package.json. */
+interface ProgramManifest {
+  readonly version: string;
+  readonly scripts: { readonly start: string };
+  readonly devDependencies: Readonly<Record<string, string>>;
+}
+
+/** By what stands in a template, what is written in its place; longer names first where one begins another. */
+export type Names = Readonly<Record<string, string>>;
+
+/**
+ * Writes the files of one template. `place` says where one goes, from `target` on, by its path in the template;
+ * undefined leaves it out. Existing files are left as they are. Resolves to the paths that were written.
+ */
+export async function writeTemplate(
+  template: 'package' | 'plugin' | 'site',
+  target: string,
+  names: Names,
+  place: (path: string) => string | undefined = (path) => path,
+): Promise<readonly string[]> {
+  const from = join(TEMPLATES, template);
+  const entries = await readdir(from, { recursive: true });
+  const written: string[] = [];
+  for (const entry of entries.filter((one) => one.endsWith('.txt')).sort()) {
+    const path = place(fill(entry.slice(0, -'.txt'.length).replaceAll('\\', '/'), names));
+    if (path === undefined || existsSync(join(target, path))) continue;
+    await mkdir(dirname(join(target, path)), { recursive: true });
+    await writeFile(join(target, path), fill(await readFile(join(from, entry), 'utf8'), names), { flag: 'wx' });
+    written.push(path);
+  }
+  return written;
+}
+
+/** One file of a template as text. */
+export const readTemplate = async (template: 'site', path: string, names: Names): Promise<string> =>
+  fill(await readFile(join(TEMPLATES, template, `${path}.txt`), 'utf8'), names);
+
+const fill = (text: string, names: Names): string =>
+  Object.entries(names).reduce((filling, [name, value]) => filling.replaceAll(`__${name}__`, value), text);
+
+/** Versions of what a site or a package is worked on with, as this program uses them, and of this program itself. */
+export function toolVersions(folder: string, spec?: string): Names {
+  const { version, devDependencies } = manifest();
+  const tool = (name: string): readonly [string, string] => [name, devDependencies[name]!];
+  return {
+    ...Object.fromEntries(['@types/node', 'typescript', 'vitest'].map(tool)),
+    version,
+    'parley-forum': spec ?? (EXTENSION === '.ts' ? `file:${relative(folder, PROGRAM) || '.'}` : `^${version}`),
+  };
+}
+
+/** The command line that starts the program from a site's folder. */
+export const startScript = (): string =>
+  manifest().scripts.start.replace(/\bcore\/main\.[jt]s\b/, `node_modules/parley-forum/core/main${EXTENSION}`);
+
+const manifest = (): ProgramManifest =>
+  JSON.parse(readFileSync(join(PROGRAM, 'package.json'), 'utf8')) as ProgramManifest;
+
+/** The configuration that a new site begins with: this program's own, as text. */
+export const defaultConfiguration = (): string =>
+  readFileSync(
+    ['config/forum.ts.txt', 'config/forum.ts'].map((path) => join(PROGRAM, path)).find((path) => existsSync(path))!,
+    'utf8',
+  );
+
+/** True where the program is its own site: its sources are worked on. */
+export const inRepository = (): boolean => SITE === PROGRAM;
+
+/** Throws for what will not do as a plugin's id. */
+export function checkId(id: string): void {
+  if (!/^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(id))
+    throw new ConfigurationError(
+      `"${id}" will not do as an id: use lower-case words joined by "-", such as polls or star-charts`,
+    );
+}
+
+/** The ways a plugin's id is written in its files. */
+export function spellings(id: string): Names {
+  const words = id.split('-');
+  const Capital = words.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('');
+  return {
+    Capital,
+    Label: Capital[0] + words.join(' ').slice(1),
+    camel: Capital[0]!.toLowerCase() + Capital.slice(1),
+    table: words.join('_'),
+    id,
+  };
+}
