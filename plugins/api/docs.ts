@@ -12,62 +12,32 @@ export function docsPage({ info, servers, tags, paths }: OpenApi): SafeHtml {
     entries: all.filter(({ operation }) => operation.tags.includes(name)),
   }));
   return html`<!doctype html>
-    <html lang="en" dir="ltr">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <title>${info.title}</title>
-        <link rel="stylesheet" href="/api/docs/style.css" />
-      </head>
-      <body>
-        <a class="skip" href="#main">Skip to content</a>
-        <header>
-          <h1>${info.title}</h1>
-          <p>
-            Version ${info.version} · <a href="/api/openapi.json">OpenAPI document</a> ·
-            <a href="/">Back to the forum</a>
-          </p>
-        </header>
-        <nav aria-label="Groups">
-          <ul>
-            ${groups.map(({ name }) => html`<li><a href="#${name}">${name}</a></li>`)}
-          </ul>
-        </nav>
-        <main id="main" tabindex="-1">
-          <section class="start">
-            <h2>Calling it</h2>
-            <p>
-              Answers are JSON objects with <code>success</code>. A failure says why in <code>error</code>, has a stable
-              <code>code</code>, and names fields under <code>details</code>.
-            </p>
-            <p>
-              Make a token under <a href="/settings/security">Settings → Security</a>. What guests may read needs none.
-            </p>
-            <pre
-              tabindex="0"
-            ><code>curl -H 'Authorization: Bearer TOKEN' ${servers[0]?.url ?? ''}/api/users/discussions</code></pre>
-            <p>
-              Lists take <code>limit</code> with <code>offset</code> or <code>cursor</code>, and answer with
-              <code>count</code>, <code>hasMore</code> and <code>next_cursor</code>. The headers
-              <code>X-RateLimit-Limit</code>, <code>-Remaining</code> and <code>-Reset</code> say how many calls are
-              left; after 429 wait as long as <code>Retry-After</code> says.
-            </p>
-            <p>
-              A call that creates something may carry an <code>Idempotency-Key</code> of your choice. Sent again with
-              the same key within a day it creates nothing and gets the first answer, so a lost answer does no harm.
-            </p>
-          </section>
-          ${groups.map(
-            ({ name, entries }) =>
-              html`<section id="${name}">
-                <h2>${name}</h2>
-                ${entries.map(entry)}
-              </section> `,
-          )}
-        </main>
-      </body>
-    </html> `;
+<html lang="en" dir="ltr">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
+<title>${info.title}</title><link rel="stylesheet" href="/api/docs/style.css"></head>
+<body>
+<a class="skip" href="#main">Skip to content</a>
+<header><h1>${info.title}</h1><p>Version ${info.version} · <a href="/api/openapi.json">OpenAPI document</a> · <a href="/">Back to the forum</a></p></header>
+<nav aria-label="Groups"><ul>${groups.map(({ name }) => html`<li><a href="#${name}">${name}</a></li>`)}</ul></nav>
+<main id="main" tabindex="-1">
+<section class="start"><h2>Calling it</h2>
+<p>Answers are JSON objects with <code>success</code>. A failure says why in <code>error</code>, has a stable <code>code</code>, and names
+fields under <code>details</code>.</p>
+<p>Make a token under <a href="/settings/security">Settings → Security</a>. What guests may read needs none.</p>
+<pre tabindex="0"><code>curl -H 'Authorization: Bearer TOKEN' ${servers[0]?.url ?? ''}/api/users/discussions</code></pre>
+<p>Lists take <code>limit</code> with <code>offset</code> or <code>cursor</code>, and answer with <code>count</code>, <code>hasMore</code> and
+<code>next_cursor</code>. The headers <code>X-RateLimit-Limit</code>, <code>-Remaining</code> and <code>-Reset</code> say how many calls are
+left; after 429 wait as long as <code>Retry-After</code> says.</p>
+<p>A call that creates something may carry an <code>Idempotency-Key</code> of your choice. Sent again with the same key within a day it
+creates nothing and gets the first answer, so a lost answer does no harm.</p></section>
+${groups.map(
+  ({ name, entries }) =>
+    html`<section id="${name}"><h2>${name}</h2>${entries.map(entry)}</section>
+`,
+)}</main>
+</body>
+</html>
+`;
 }
 
 function entry({ path, method, operation }: { path: string; method: string; operation: Operation }): SafeHtml {
@@ -75,14 +45,12 @@ function entry({ path, method, operation }: { path: string; method: string; oper
   const result = (Object.values(operation.responses)[0] as { content?: Record<string, { schema?: JsonSchema }> })
     .content?.['application/json']?.schema;
   return html`<details id="${operation.operationId}">
-    <summary>
-      <span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code>
-      <span>${operation.summary}</span>
-    </summary>
-    <p class="access">${access(operation)}</p>
-    ${operation.parameters.length > 0 && parameters(operation.parameters.map((one) => ('$ref' in one ? components.parameters.IdempotencyKey : one)))}
-    ${body && shape('Body', body)} ${result && shape('Answer', result)}
-  </details>`;
+<summary><span class="method ${method}">${method.toUpperCase()}</span> <code>${path}</code> <span>${operation.summary}</span></summary>
+<p class="access">${access(operation)}</p>
+${operation.parameters.length > 0 && parameters(operation.parameters.map((one) => ('$ref' in one ? components.parameters.IdempotencyKey : one)))}
+${body && shape('Body', body)}
+${result && shape('Answer', result)}
+</details>`;
 }
 
 function access({ security }: Operation): string {
@@ -94,34 +62,16 @@ function access({ security }: Operation): string {
 }
 
 const parameters = (list: readonly Parameter[]): SafeHtml =>
-  html`<table>
-    <caption>
-      Parameters
-    </caption>
-    <thead>
-      <tr>
-        <th scope="col">Name</th>
-        <th scope="col">In</th>
-        <th scope="col">Type</th>
-        <th scope="col">Notes</th>
-      </tr>
-    </thead>
-    <tbody>
-      ${list.map(
-        ({ name, in: place, required, schema, description }) =>
-          html`<tr>
-            <th scope="row"><code>${name}</code></th>
-            <td>${place}</td>
-            <td>${typeName(schema)}</td>
-            <td>${[required && 'required', description].filter(Boolean).join(': ')}</td>
-          </tr>`,
-      )}
-    </tbody>
-  </table>`;
+  html`<table><caption>Parameters</caption>
+<thead><tr><th scope="col">Name</th><th scope="col">In</th><th scope="col">Type</th><th scope="col">Notes</th></tr></thead>
+<tbody>${list.map(
+    ({ name, in: place, required, schema, description }) =>
+      html`<tr><th scope="row"><code>${name}</code></th><td>${place}</td>
+<td>${typeName(schema)}</td><td>${[required && 'required', description].filter(Boolean).join(': ')}</td></tr>`,
+  )}</tbody></table>`;
 
 const shape = (title: string, schema: JsonSchema): SafeHtml =>
-  html`<h3>${title}</h3>
-    <pre tabindex="0"><code>${sketch(schema, '')}</code></pre>`;
+  html`<h3>${title}</h3><pre tabindex="0"><code>${sketch(schema, '')}</code></pre>`;
 
 interface Nested {
   readonly properties?: Readonly<Record<string, JsonSchema>>;

@@ -30,10 +30,11 @@ const around = (
   { help, problem }: Pick<FieldOptions, 'help' | 'problem'>,
 ): SafeHtml =>
   html`<div class="field">
-    <label for="f-${name}">${label}</label>
-    ${control} ${problem !== undefined && html`<p class="bad" id="p-${name}">${problem}</p>`}
-    ${help !== undefined && html`<div class="help" id="h-${name}">${help}</div>`}
-  </div>`;
+<label for="f-${name}">${label}</label>
+${control}
+${problem !== undefined && html`<p class="bad" id="p-${name}">${problem}</p>`}
+${help !== undefined && html`<div class="help" id="h-${name}">${help}</div>`}
+</div>`;
 
 export function field({
   name,
@@ -55,13 +56,7 @@ export function field({
     plain && html` spellcheck="false" autocapitalize="none" dir="ltr"`,
     invalid,
   ];
-  const control = html`<input
-    id="f-${name}"
-    name="${name}"
-    type="${type}"
-    value="${value}"
-    ${given}${more}${described(name, help, problem)}
-  />`;
+  const control = html`<input id="f-${name}" name="${name}" type="${type}" value="${value}"${given}${more}${described(name, help, problem)}>`;
   return around(name, label, control, { help, problem });
 }
 
@@ -78,14 +73,12 @@ export function select(
 ): SafeHtml {
   const options = choices.map(
     (choice) =>
-      html`<option value="${choice.value}" ${choice.value === chosen && html` selected`}>${choice.label}</option>`,
+      html`<option value="${choice.value}"${choice.value === chosen && html` selected`}>${choice.label}</option>`,
   );
   return around(
     name,
     label,
-    html`<select id="f-${name}" name="${name}" ${described(name, help, undefined)}>
-      ${options}
-    </select>`,
+    html`<select id="f-${name}" name="${name}"${described(name, help, undefined)}>${options}</select>`,
     { help },
   );
 }
@@ -99,20 +92,8 @@ export function choice(
   help: string,
 ): SafeHtml {
   const id = `${name}-${value}`;
-  return html`<div class="choice">
-    <input
-      type="${type}"
-      id="f-${id}"
-      name="${name}"
-      value="${value}"
-      ${chosen && html` checked`}
-      aria-describedby="h-${id}"
-    />
-    <div>
-      <label for="f-${id}">${label}</label>
-      <p class="help" id="h-${id}">${help}</p>
-    </div>
-  </div>`;
+  return html`<div class="choice"><input type="${type}" id="f-${id}" name="${name}" value="${value}"${chosen && html` checked`} aria-describedby="h-${id}">
+<div><label for="f-${id}">${label}</label><p class="help" id="h-${id}">${help}</p></div></div>`;
 }
 
 /** What a test of a connection said. */
@@ -128,15 +109,11 @@ export function problems(
   if (message === undefined) return undefined;
   const named = (name: string): SafeHtml =>
     name in labels ? html`<a href="#f-${name}">${labels[name]}</a>` : html`${name}`;
-  return html`<div class="bad" role="alert">
-    <p>${message}</p>
-    ${
-      details.length > 0 &&
-      html`<ul>
-        ${details.map(({ field: name, message: wrong }) => html`<li>${named(name)}: ${wrong}</li>`)}
-      </ul>`
-    }
-  </div>`;
+  return html`<div class="bad" role="alert"><p>${message}</p>
+${
+  details.length > 0 &&
+  html`<ul>${details.map(({ field: name, message: wrong }) => html`<li>${named(name)}: ${wrong}</li>`)}</ul>`
+}</div>`;
 }
 
 /** The password in an address as it may be shown. */

@@ -61,9 +61,11 @@ export class Forms {
       shown,
       { site_name: text('site.name') },
       (wrong) =>
-        html` ${field({ ...typed, label: text('site.name'), help: text('site.name-help'), problem: wrong['site_name'] })}
-        ${select('locale', text('site.locale'), offered, locale ?? defaults.language(), text('site.locale-help'))}
-        ${select('timezone', text('site.timezone'), zones, timezone ?? defaults.timezone())} ${this.#submit('continue')}`,
+        html`
+${field({ ...typed, label: text('site.name'), help: text('site.name-help'), problem: wrong['site_name'] })}
+${select('locale', text('site.locale'), offered, locale ?? defaults.language(), text('site.locale-help'))}
+${select('timezone', text('site.timezone'), zones, timezone ?? defaults.timezone())}
+${this.#submit('continue')}`,
     );
   }
 
@@ -77,19 +79,10 @@ export class Forms {
       labels,
       (wrong) =>
         html`${this.#byEnter('continue')}
-          <fieldset>
-            <legend>${text('database')}</legend>
-            ${this.#database(visit, wrong, shown.database)}
-          </fieldset>
-          <fieldset>
-            <legend>${text('redis')}</legend>
-            ${this.#redis(visit, wrong, shown.redis)}
-          </fieldset>
-          <fieldset>
-            <legend>${text('mail')}</legend>
-            ${this.#mail(visit, wrong)}
-          </fieldset>
-          ${this.#submit('continue')}`,
+<fieldset><legend>${text('database')}</legend>${this.#database(visit, wrong, shown.database)}</fieldset>
+<fieldset><legend>${text('redis')}</legend>${this.#redis(visit, wrong, shown.redis)}</fieldset>
+<fieldset><legend>${text('mail')}</legend>${this.#mail(visit, wrong)}</fieldset>
+${this.#submit('continue')}`,
     );
   }
 
@@ -103,10 +96,7 @@ export class Forms {
       password: text('administrator.password'),
       password_confirmation: text('administrator.password-again'),
     };
-    const checklist = html`<p>${text('administrator.password-help')}</p>
-      <ul>
-        ${rules.map(({ label }) => html`<li>${label}</li>`)}
-      </ul>`;
+    const checklist = html`<p>${text('administrator.password-help')}</p><ul>${rules.map(({ label }) => html`<li>${label}</li>`)}</ul>`;
     const secret = { type: 'password', autocomplete: 'new-password', required: true } as const;
     const plain = { required: true, plain: true } as const;
     const named = {
@@ -131,13 +121,14 @@ export class Forms {
       shown,
       labels,
       (wrong) =>
-        html` <p>${text('administrator.lead')}</p>
-          ${field({ ...named, label: labels.username, help: text('administrator.username-help'), problem: wrong['username'] })}
-          ${field({ ...reached, label: labels.email, problem: wrong['email'] })}
-          ${field({ ...secret, name: 'password', label: labels.password, help: checklist, problem: wrong['password'], pattern, minlength: minimum })}
-          ${field({ ...secret, name: 'password_confirmation', label: labels.password_confirmation, problem: wrong['password_confirmation'] })}
-          ${demo && choice('checkbox', 'demo', { value: '1', label: text('administrator.demo') }, visit.answers.demo === true, text('administrator.demo-help'))}
-          ${this.#submit('administrator.submit')}`,
+        html`
+<p>${text('administrator.lead')}</p>
+${field({ ...named, label: labels.username, help: text('administrator.username-help'), problem: wrong['username'] })}
+${field({ ...reached, label: labels.email, problem: wrong['email'] })}
+${field({ ...secret, name: 'password', label: labels.password, help: checklist, problem: wrong['password'], pattern, minlength: minimum })}
+${field({ ...secret, name: 'password_confirmation', label: labels.password_confirmation, problem: wrong['password_confirmation'] })}
+${demo && choice('checkbox', 'demo', { value: '1', label: text('administrator.demo') }, visit.answers.demo === true, text('administrator.demo-help'))}
+${this.#submit('administrator.submit')}`,
     );
   }
 
@@ -147,10 +138,8 @@ export class Forms {
     return sheet(
       text(`${step}.title`),
       html`${problems(shown.message, shown.problems ?? [], labels)}
-        <form method="post" action="${pathOf(step)}">
-          <input type="hidden" name="_csrf" value="${csrf}" />${inside(wrongIn(shown.problems ?? []))}
-        </form>
-        ${before && html`<p><a href="${pathOf(before)}">${text('back')}</a></p>`}`,
+<form method="post" action="${pathOf(step)}"><input type="hidden" name="_csrf" value="${csrf}">${inside(wrongIn(shown.problems ?? []))}</form>
+${before && html`<p><a href="${pathOf(before)}">${text('back')}</a></p>`}`,
       { step },
     );
   }
@@ -163,8 +152,9 @@ export class Forms {
     if (databaseUrl !== undefined) return html`<p>${text('database.fixed', { host: new URL(databaseUrl).host })}</p>`;
     const server = database === 'server';
     return html`${choice('radio', 'database', { value: 'embedded', label: text('database.embedded') }, !server, text('database.embedded-help'))}
-    ${choice('radio', 'database', { value: 'server', label: text('database.server') }, server, text('database.server-help'))}
-    ${this.#address('database_url', 'database', url, wrong)} ${found(finding)}${this.#test('database')}`;
+${choice('radio', 'database', { value: 'server', label: text('database.server') }, server, text('database.server-help'))}
+${this.#address('database_url', 'database', url, wrong)}
+${found(finding)}${this.#test('database')}`;
   }
 
   #redis({ answers: { redis_url: url } }: Visit, wrong: Texts, finding: Finding | undefined): SafeHtml {
@@ -173,8 +163,7 @@ export class Forms {
       environment: { redisUrl },
     } = this.#parts;
     if (redisUrl !== undefined) return html`<p>${text('redis.fixed', { host: new URL(redisUrl).host })}</p>`;
-    return html`<p class="help">${text('redis.help')}</p>
-      ${this.#address('redis_url', 'redis', url, wrong)}${found(finding)}${this.#test('redis')}`;
+    return html`<p class="help">${text('redis.help')}</p>${this.#address('redis_url', 'redis', url, wrong)}${found(finding)}${this.#test('redis')}`;
   }
 
   #mail({ answers: { smtp_url: url } }: Visit, wrong: Texts): SafeHtml {

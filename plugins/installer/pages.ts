@@ -33,28 +33,21 @@ export const STYLE = '/install/style.css';
 /** The whole document. It depends on no theme: there may be none that can be used. */
 export function framed({ title, body, step }: Sheet, text: Text, language: string): SafeHtml {
   return html`<!doctype html>
-    <html lang="${language}">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <meta name="robots" content="noindex" />
-        <title>${text('document', { page: title })}</title>
-        <link rel="stylesheet" href="${STYLE}" />
-      </head>
-      <body>
-        <a class="skip" href="#main">${text('skip')}</a>
-        <header>
-          <p class="mark">Parley</p>
-          <p>${text('title')}</p>
-        </header>
-        ${step !== undefined && progress(step, text)}
-        <main id="main" tabindex="-1">
-          <h1>${title}</h1>
-          ${body}
-        </main>
-      </body>
-    </html> `;
+<html lang="${language}">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark"><meta name="robots" content="noindex">
+<title>${text('document', { page: title })}</title><link rel="stylesheet" href="${STYLE}"></head>
+<body>
+<a class="skip" href="#main">${text('skip')}</a>
+<header><p class="mark">Parley</p><p>${text('title')}</p></header>
+${step !== undefined && progress(step, text)}
+<main id="main" tabindex="-1">
+<h1>${title}</h1>
+${body}
+</main>
+</body>
+</html>
+`;
 }
 
 function progress(current: string, text: Text): SafeHtml {
@@ -63,37 +56,22 @@ function progress(current: string, text: Text): SafeHtml {
   const entry = (step: Step, index: number): SafeHtml => {
     const title = text(`${step}.title`);
     const shown = index < at ? html`<a href="${pathOf(step)}">${title}</a>` : title;
-    return html`<li class="${state(index)}" ${index === at && html` aria-current="step"`}>${shown}</li>`;
+    return html`<li class="${state(index)}"${index === at && html` aria-current="step"`}>${shown}</li>`;
   };
-  return html`<nav aria-label="${text('steps')}">
-    <ol>
-      ${STEPS.map(entry)}
-    </ol>
-  </nav>`;
+  return html`<nav aria-label="${text('steps')}"><ol>${STEPS.map(entry)}</ol></nav>`;
 }
 
 /** Without the right link. */
 export const linkSheet = (text: Text): Sheet =>
-  sheet(
-    text('link.title'),
-    html`<p>${text('link.lead')}</p>
-      <p class="quiet">${text('link.new')}</p>`,
-    { status: 401 },
-  );
+  sheet(text('link.title'), html`<p>${text('link.lead')}</p><p class="quiet">${text('link.new')}</p>`, { status: 401 });
 
 /** Another browser has the installation to itself. */
 export const usedSheet = (text: Text): Sheet =>
-  sheet(
-    text('used.title'),
-    html`<p>${text('used.lead')}</p>
-      <p class="quiet">${text('used.new')}</p>`,
-    { status: 403 },
-  );
+  sheet(text('used.title'), html`<p>${text('used.lead')}</p><p class="quiet">${text('used.new')}</p>`, { status: 403 });
 
 /** Once there is a forum, or a file that says so. */
 export function closedSheet(text: Text, installed: boolean): Sheet {
-  const forum = html`<p>${text('closed.lead')}</p>
-    <p><a href="/">${text('closed.forum')}</a></p>`;
+  const forum = html`<p>${text('closed.lead')}</p><p><a href="/">${text('closed.forum')}</a></p>`;
   return sheet(text('closed.title'), installed ? forum : html`<p>${text('closed.configured')}</p>`, { status: 403 });
 }
 
@@ -102,8 +80,8 @@ export const progressSheet = (text: Text, line: string, notice: string): Sheet =
   sheet(
     text('progress.title'),
     html`<p class="quiet">${text('progress.lead')}</p>
-      <p class="line" role="status">${line === '' ? text('progress.begin') : line}</p>
-      <p><a href="/login">${text('progress.again')}</a></p>`,
+<p class="line" role="status">${line === '' ? text('progress.begin') : line}</p>
+<p><a href="/login">${text('progress.again')}</a></p>`,
     { step: 'progress', next: '/login', notice },
   );
 
@@ -111,7 +89,7 @@ export const failedSheet = (text: Text, problem: string): Sheet =>
   sheet(
     text('failed.title'),
     html`<p class="bad" role="alert">${text('progress.failed', { problem })}</p>
-      <p><a class="button" href="${pathOf('administrator')}">${text('progress.retry')}</a></p>`,
+<p><a class="button" href="${pathOf('administrator')}">${text('progress.retry')}</a></p>`,
   );
 
 /** Between two openings of the program; `next` is the address itself. */

@@ -98,9 +98,7 @@ export function tagSlots(
   const links = (tags: readonly TagReference[]): SafeHtml | undefined =>
     tags.length === 0
       ? undefined
-      : html`<p class="row">
-          ${tags.map((tag) => html`<a class="tag" href="${pathOf(tag)}" dir="auto">${tag.name}</a>`)}
-        </p>`;
+      : html`<p class="row">${tags.map((tag) => html`<a class="tag" href="${pathOf(tag)}" dir="auto">${tag.name}</a>`)}</p>`;
   const below = async (records: readonly DiscussionRecord[]) =>
     (await assignments.of(records.map(({ id }) => id))).map(links);
   plugin.extend(slotFillings, fill(headAfterTitle, below));

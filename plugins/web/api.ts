@@ -51,7 +51,7 @@ export function html(strings: TemplateStringsArray, ...values: readonly unknown[
 /** Stands for the visitor's forgery token until the page is sent. Only `web` needs it; others use `csrfField`. */
 export const csrfMark = `c${crypto.randomUUID().replaceAll('-', '')}c`;
 /** The hidden field of a form that a slot renders with `html`; templates write `{{#form}}`, which adds it. */
-export const csrfField: SafeHtml = html`<input type="hidden" name="_csrf" value="${csrfMark}" />`;
+export const csrfField: SafeHtml = html`<input type="hidden" name="_csrf" value="${csrfMark}">`;
 
 /** A feed of what a page shows: in its head for programs, in the footer for people. */
 export interface PageFeed {

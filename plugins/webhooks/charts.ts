@@ -14,10 +14,7 @@ export interface Series {
 
 /** `label` says in a sentence what there is to see; null stands for nothing to see. */
 const picture = (label: string, content: readonly SafeHtml[]): SafeHtml =>
-  html`<svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${label}">
-    <path class="chart-ground" d="M0 ${HEIGHT - 0.5}H${WIDTH}" />
-    ${content}
-  </svg>`;
+  html`<svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${label}"><path class="chart-ground" d="M0 ${HEIGHT - 0.5}H${WIDTH}"/>${content}</svg>`;
 
 const rounded = (value: number): number => Math.round(value * 10) / 10;
 
@@ -33,13 +30,7 @@ export function stackedBars(label: string, series: readonly Series[]): SafeHtml 
       if (!value) return [];
       const top = HEIGHT - (sumAt(index, at) + value) * scale;
       return [
-        html`<rect
-          class="chart-${kind}"
-          x="${rounded(index * step)}"
-          y="${rounded(top)}"
-          width="${rounded(step * FILLED)}"
-          height="${rounded(value * scale)}"
-        />`,
+        html`<rect class="chart-${kind}" x="${rounded(index * step)}" y="${rounded(top)}" width="${rounded(step * FILLED)}" height="${rounded(value * scale)}"/>`,
       ];
     }),
   );
@@ -65,7 +56,7 @@ export function lines(
         point === undefined ? [] : [points[index - 1] === undefined ? `M${point}h4` : `L${point}`],
       )
       .join('');
-    return html`<path class="chart-line chart-${kind}" d="${path}" />`;
+    return html`<path class="chart-line chart-${kind}" d="${path}"/>`;
   });
   return picture(label, drawn);
 }

@@ -29,30 +29,27 @@ export function renderHead({
 }: HeadContext): SafeHtml {
   const canonical = head.canonical === undefined ? undefined : baseUrl + head.canonical;
   const title = head.title === siteName ? siteName : `${head.title} · ${siteName}`;
-  return html`<meta charset="utf-8" />
-    <title>${title}</title>
-    <meta name="viewport" content="width=device-width, initial-scale=1, interactive-widget=resizes-content" />
-    <meta name="csrf-token" content="${csrfMark}" />
-    <meta name="color-scheme" content="${scheme === '' ? 'light dark' : scheme}" />
-    ${themeColour(look, scheme)} ${head.description && html`<meta name="description" content="${head.description}" />`}
-    ${head.hidden && html`<meta name="robots" content="noindex" />`}
-    ${canonical && html`<link rel="canonical" href="${canonical}" />`}
-    ${(head.feeds ?? []).map(({ title: name, href, type }) => html`<link rel="alternate" type="${type}" title="${name}" href="${href}" /> `)}
-    <meta property="og:site_name" content="${siteName}" />
-    <meta property="og:title" content="${head.title}" />
-    <meta property="og:type" content="${head.name === 'discussion' ? 'article' : 'website'}" />
-    <meta property="og:locale" content="${locale.id.replace('-', '_')}" />
-    ${canonical && html`<meta property="og:url" content="${canonical}" />`}
-    ${head.description && html`<meta property="og:description" content="${head.description}" />`}
-    ${picture(head.picture ?? siteOwn(sitePicture, siteName, look), baseUrl)}
-    <link rel="icon" href="${look.asset('img/icon.svg')}" type="image/svg+xml" />
-    ${look.sheets.map((sheet) => html`<link rel="stylesheet" href="${sheet}" /> `)} ${scripts(look, locale, member)}
-    ${
-      head.data &&
-      html`<script type="application/ld+json">
-        ${safeJson(head.data)}
-      </script>`
-    }`;
+  return html`<meta charset="utf-8">
+<title>${title}</title>
+<meta name="viewport" content="width=device-width, initial-scale=1, interactive-widget=resizes-content">
+<meta name="csrf-token" content="${csrfMark}">
+<meta name="color-scheme" content="${scheme === '' ? 'light dark' : scheme}">
+${themeColour(look, scheme)}
+${head.description && html`<meta name="description" content="${head.description}">`}
+${head.hidden && html`<meta name="robots" content="noindex">`}
+${canonical && html`<link rel="canonical" href="${canonical}">`}
+${(head.feeds ?? []).map(({ title: name, href, type }) => html`<link rel="alternate" type="${type}" title="${name}" href="${href}">\n`)}
+<meta property="og:site_name" content="${siteName}">
+<meta property="og:title" content="${head.title}">
+<meta property="og:type" content="${head.name === 'discussion' ? 'article' : 'website'}">
+<meta property="og:locale" content="${locale.id.replace('-', '_')}">
+${canonical && html`<meta property="og:url" content="${canonical}">`}
+${head.description && html`<meta property="og:description" content="${head.description}">`}
+${picture(head.picture ?? siteOwn(sitePicture, siteName, look), baseUrl)}
+<link rel="icon" href="${look.asset('img/icon.svg')}" type="image/svg+xml">
+${look.sheets.map((sheet) => html`<link rel="stylesheet" href="${sheet}">\n`)}
+${scripts(look, locale, member)}
+${head.data && html`<script type="application/ld+json">${safeJson(head.data)}</script>`}`;
 }
 
 /** The theme's is 1200 by 630 pixels, as those who show links ask for. */
@@ -65,21 +62,19 @@ const LARGE = 600;
 function picture({ url, width, height, alt }: PagePicture, baseUrl: string): SafeHtml {
   const size =
     width && height
-      ? html`<meta property="og:image:width" content="${width}" />
-          <meta property="og:image:height" content="${height}" /> `
+      ? html`<meta property="og:image:width" content="${width}">
+<meta property="og:image:height" content="${height}">
+`
       : '';
-  return html`<meta property="og:image" content="${new URL(url, baseUrl).href}" /> ${size}
-    <meta property="og:image:alt" content="${alt}" />
-    <meta
-      name="twitter:card"
-      content="${width === undefined || width >= LARGE ? 'summary_large_image' : 'summary'}"
-    />`;
+  return html`<meta property="og:image" content="${new URL(url, baseUrl).href}">
+${size}<meta property="og:image:alt" content="${alt}">
+<meta name="twitter:card" content="${width === undefined || width >= LARGE ? 'summary_large_image' : 'summary'}">`;
 }
 
 function themeColour({ colours }: Look, scheme: HeadContext['scheme']): SafeHtml {
-  if (scheme !== '') return html`<meta name="theme-color" content="${colours[scheme]}" />`;
+  if (scheme !== '') return html`<meta name="theme-color" content="${colours[scheme]}">`;
   const one = (at: 'light' | 'dark'): SafeHtml =>
-    html`<meta name="theme-color" media="(prefers-color-scheme: ${at})" content="${colours[at]}" />`;
+    html`<meta name="theme-color" media="(prefers-color-scheme: ${at})" content="${colours[at]}">`;
   return html`${one('light')}${one('dark')}`;
 }
 
@@ -89,14 +84,10 @@ function themeColour({ colours }: Look, scheme: HeadContext['scheme']): SafeHtml
  */
 function scripts(look: Look, locale: Locale, member: boolean): SafeHtml {
   const texts = Object.fromEntries(CLIENT_TEXTS.map((key) => [key, locale.text(`web:client.${key}`, KEEP_HOLES)]));
-  return html`<script type="importmap" nonce="${NONCE_MARK}">
-      ${safeJson({ imports: look.imports })}
-    </script>
-    <script type="module" src="${look.client}" nonce="${NONCE_MARK}"></script>
-    <script type="module" src="${look.boot}" nonce="${NONCE_MARK}"></script>
-    <script type="application/json" id="forum">
-      ${safeJson({ elements: look.elements, texts, member })}
-    </script>`;
+  return html`<script type="importmap" nonce="${NONCE_MARK}">${safeJson({ imports: look.imports })}</script>
+<script type="module" src="${look.client}" nonce="${NONCE_MARK}"></script>
+<script type="module" src="${look.boot}" nonce="${NONCE_MARK}"></script>
+<script type="application/json" id="forum">${safeJson({ elements: look.elements, texts, member })}</script>`;
 }
 
 // The texts boot and its elements say themselves; whatever else a script shows comes from the server as HTML.

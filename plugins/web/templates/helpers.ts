@@ -79,21 +79,14 @@ export function createHelpers(scope: () => Scope): Helpers {
   const icon = (name: unknown, { hash }: Options): SafeHtml => {
     const paths = scope().icon(String(name));
     if (!paths) return new SafeHtml('');
-    const shapes = paths.map((d) => html`<path d="${d}" />`);
-    return html`<svg class="icon${hash['flip'] ? ' icon-flip' : ''}" viewBox="0 0 24 24" aria-hidden="true">
-      ${shapes}
-    </svg>`;
+    const shapes = paths.map((d) => html`<path d="${d}"/>`);
+    return html`<svg class="icon${hash['flip'] ? ' icon-flip' : ''}" viewBox="0 0 24 24" aria-hidden="true">${shapes}</svg>`;
   };
   const moment = (value: unknown, show: (date: Date) => string, relative: boolean): SafeHtml => {
     const date = toDate(value);
     if (!date) return new SafeHtml('');
     const { locale } = scope();
-    return html`<time
-      datetime="${date.toISOString()}"
-      title="${locale.date(date)}"
-      ${relative ? new SafeHtml(' data-relative') : ''}
-      >${show(date)}</time
-    >`;
+    return html`<time datetime="${date.toISOString()}" title="${locale.date(date)}"${relative ? new SafeHtml(' data-relative') : ''}>${show(date)}</time>`;
   };
   return {
     t: (key: unknown, { hash }: Options) => scope().locale.text(String(key), hash),
@@ -118,19 +111,9 @@ export function createHelpers(scope: () => Scope): Helpers {
     avatar: (person: Person | undefined, { hash }: Options) => {
       const name = person?.username ?? '?';
       if (person?.avatar_url)
-        return html`<img
-          class="avatar${sized(hash['size'])}"
-          src="${safeUrl(person.avatar_url)}"
-          alt=""
-          width="40"
-          height="40"
-          loading="lazy"
-          decoding="async"
-        />`;
+        return html`<img class="avatar${sized(hash['size'])}" src="${safeUrl(person.avatar_url)}" alt="" width="40" height="40" loading="lazy" decoding="async">`;
       const letter = [...name.replace(/[^\p{L}\p{N}]/gu, '')][0] ?? '?';
-      return html`<span class="avatar avatar-letter ${hueClass(hueOf(name))}${sized(hash['size'])}" aria-hidden="true"
-        >${letter.toLocaleUpperCase()}</span
-      >`;
+      return html`<span class="avatar avatar-letter ${hueClass(hueOf(name))}${sized(hash['size'])}" aria-hidden="true">${letter.toLocaleUpperCase()}</span>`;
     },
     eq: (a: unknown, b: unknown) =>
       a === b || (a !== undefined && a !== null && b !== undefined && b !== null && String(a) === String(b)),
@@ -163,7 +146,7 @@ export function createHelpers(scope: () => Scope): Helpers {
         value === undefined || value === false ? '' : html` ${key}="${value === true ? '' : value}"`,
       );
       const inner = new SafeHtml(fn?.(this, data ? { data } : {}) ?? '');
-      return html`<form method="post" action="${safeUrl(action)}" ${shown}>${csrfField}${inner}</form>`;
+      return html`<form method="post" action="${safeUrl(action)}"${shown}>${csrfField}${inner}</form>`;
     },
     slot: function (this: unknown, id: unknown, ...rest: unknown[]) {
       const { fn, data } = rest.at(-1) as Options;

@@ -64,6 +64,7 @@ const HARMLESS = [
   'demo',
   'doctor',
   'migrate',
+  'new',
   'openapi',
   'plugin list',
   'plugin new',

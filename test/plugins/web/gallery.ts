@@ -112,12 +112,7 @@ export const createGallery = (log: GalleryLog = { batches: [], seen: [] }) =>
       );
       plugin.extend(
         slotFillings,
-        fill(rail, () => [
-          html`<section>
-            <h2>Online now</h2>
-            <p>42 members, 310 guests</p>
-          </section>`,
-        ]),
+        fill(rail, () => [html`<section><h2>Online now</h2><p>42 members, 310 guests</p></section>`]),
       );
       plugin.extend(pageWatchers, { seen: ({ path }) => void log.seen.push(path) });
 
