@@ -1,5 +1,5 @@
 import { Type, type Static } from 'parley-forum';
-import { troubleOf, view, type Retry, type View } from 'parley-forum/plugins/web';
+import { formErrors, view, type Retry, type View } from 'parley-forum/plugins/web';
 import { HONEYPOT, type Honeypot } from './registration/honeypot.ts';
 import type { OwnSession } from './sessions/account-sessions.ts';
 import type { Passwords } from './passwords/passwords.ts';
@@ -80,11 +80,11 @@ export class Forms {
     const model = {
       ...typed(shown, ['identifier', 'return_to']),
       remember: ticked(shown.retry?.body['remember']),
-      ...troubleOf(shown.retry),
+      ...formErrors(shown.retry),
     };
     return view(
       '@accounts/login',
-      { name: 'login', title: 'Log in', canonical: '/login', hidden: true },
+      { name: 'login', title: 'Log in', canonical: '/login', noindex: true },
       model,
       shown.retry?.status ?? 200,
     );
@@ -95,11 +95,11 @@ export class Forms {
       ...typed(shown, ['username', 'email', 'return_to']),
       stamp: this.#honeypot.stamp(),
       ...this.#policy(),
-      ...troubleOf(shown.retry),
+      ...formErrors(shown.retry),
     };
     return view(
       '@accounts/register',
-      { name: 'register', title: 'Sign up', canonical: '/register', hidden: true },
+      { name: 'register', title: 'Sign up', canonical: '/register', noindex: true },
       model,
       shown.retry?.status ?? 200,
     );
@@ -107,10 +107,10 @@ export class Forms {
 
   /** `editable`: without it the member reads what others see of them. */
   profile(shown: Shown & { readonly editable: boolean }): View {
-    const model = { ...typed(shown, ['bio']), editable: shown.editable, ...troubleOf(shown.retry) };
+    const model = { ...typed(shown, ['bio']), editable: shown.editable, ...formErrors(shown.retry) };
     return view(
       '@accounts/settings-profile',
-      { name: 'settings', title: 'Profile', hidden: true },
+      { name: 'settings', title: 'Profile', noindex: true },
       model,
       shown.retry?.status ?? 200,
     );
@@ -118,20 +118,20 @@ export class Forms {
 
   /** Asks a member for the password again, and for a code (`coded`). */
   confirm(shown: Shown & { readonly coded: boolean }): View {
-    const model = { ...typed(shown, ['return_to', 'pending']), coded: shown.coded, ...troubleOf(shown.retry) };
+    const model = { ...typed(shown, ['return_to', 'pending']), coded: shown.coded, ...formErrors(shown.retry) };
     return view(
       '@accounts/login-confirm',
-      { name: 'login', title: 'Confirm it is you', hidden: true },
+      { name: 'login', title: 'Confirm it is you', noindex: true },
       model,
       shown.retry?.status ?? 200,
     );
   }
 
   email(shown: Shown): View {
-    const model = { ...typed(shown, ['email']), ...troubleOf(shown.retry) };
+    const model = { ...typed(shown, ['email']), ...formErrors(shown.retry) };
     return view(
       '@accounts/settings-email',
-      { name: 'settings', title: 'E-mail address', hidden: true, current: SECURITY },
+      { name: 'settings', title: 'E-mail address', noindex: true, current: SECURITY },
       model,
       shown.retry?.status ?? 200,
     );
@@ -148,11 +148,11 @@ export class Forms {
       fresh: shown.fresh,
       keepTokens,
       ...this.#policy(),
-      ...troubleOf(shown.retry),
+      ...formErrors(shown.retry),
     };
     return view(
       '@accounts/settings-security',
-      { name: 'settings', title: 'Security', hidden: true, current: SECURITY },
+      { name: 'settings', title: 'Security', noindex: true, current: SECURITY },
       model,
       shown.retry?.status ?? 200,
     );
@@ -164,10 +164,10 @@ export class Forms {
       startedAt: new Date(session.startedAt),
       seenAt: new Date(session.seenAt),
     }));
-    const model = { sessions, others: sessions.length > 1, ...troubleOf(shown.retry) };
+    const model = { sessions, others: sessions.length > 1, ...formErrors(shown.retry) };
     return view(
       '@accounts/settings-sessions',
-      { name: 'settings', title: 'Sessions', hidden: true, current: SECURITY },
+      { name: 'settings', title: 'Sessions', noindex: true, current: SECURITY },
       model,
       shown.retry?.status ?? 200,
     );

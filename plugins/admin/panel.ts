@@ -20,7 +20,7 @@ export class Panel implements Admin {
     })).filter(({ items }) => items.length > 0);
     const panel = { title: head.title, current: head.current, groups };
     return {
-      ...view(template, { ...head, name: 'admin', hidden: true }, { ...model, panel }, status),
+      ...view(template, { ...head, name: 'admin', noindex: true }, { ...model, panel }, status),
       frame: '@admin/frame',
     };
   }

@@ -15,7 +15,7 @@ import {
   tags,
   type DiscussionHead,
 } from 'parley-forum/plugins/discussions';
-import { RENDERED_HOLDS, renderedTag, type Web } from 'parley-forum/plugins/web';
+import { RENDERED_TTL, renderedTag, type Web } from 'parley-forum/plugins/web';
 import type { CategoryService } from './categories/category-service.ts';
 import type { Editing } from './writing/editor.ts';
 import { cards } from './lists/list-items.ts';
@@ -71,7 +71,7 @@ export function discussionRoutes(services: RouteServices): void {
     if (query.category_id !== undefined && !category) throw notFound('There is no such category');
     const { sort, offset, cursor } = query;
     const page = await reading.list({ category, sort, offset, cursor, limit: limitOf(settings, query.limit) }, actor);
-    if (web) holdsUntil(res, clock.now() + RENDERED_HOLDS);
+    if (web) holdsUntil(res, clock.now() + RENDERED_TTL);
     const html = await web?.fragment(actor, '@discussions/rows', { discussions: cards(page.items, categories.all()) });
     return { discussions: [...page.items], html: html?.toString() ?? '', ...pageFields(page) };
   });

@@ -2,7 +2,7 @@ import type { Request } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
 import type { ComposerSlot, DiscussionHead, PostRecord, PostStub } from 'parley-forum/plugins/discussions';
 import type { Markdown } from 'parley-forum/plugins/markdown';
-import { SafeHtml, wrongIn, type Retry } from 'parley-forum/plugins/web';
+import { SafeHtml, errorsByField, type Retry } from 'parley-forum/plugins/web';
 import { numberOf, postPath } from './identifiers.ts';
 import type { RouteServices } from './discussion-routes.ts';
 
@@ -35,7 +35,7 @@ export interface Typed {
 }
 export const retyped = ({ body, message, problems }: Retry): Typed => ({ values: body, message, problems });
 /** Problems by field, for the inputs. */
-export const wrongs = ({ problems = [] }: Typed): Readonly<Record<string, string>> => wrongIn(problems);
+export const wrongs = ({ problems = [] }: Typed): Readonly<Record<string, string>> => errorsByField(problems);
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
 interface ComposerGiven {

@@ -1,7 +1,7 @@
 import type { Access } from 'parley-forum/plugins/access';
 import { profileTabs, userFields } from 'parley-forum/plugins/accounts';
 import type { Admin } from 'parley-forum/plugins/admin';
-import { navigation, pageWatchers, sidebarSections, type Web } from 'parley-forum/plugins/web';
+import { navigation, pageViewListeners, sidebarSections, type Web } from 'parley-forum/plugins/web';
 import type { Counts } from './counters/author-statistics.ts';
 import type { ViewCounts } from './counters/page-views.ts';
 import { adminPages } from './categories/admin-pages.ts';
@@ -66,7 +66,7 @@ export function addPages(services: PageServices, { counts, views, access, web, a
       }));
     },
   });
-  plugin.extend(pageWatchers, views);
+  plugin.extend(pageViewListeners, views);
   plugin.defer(views.start());
   for (const field of counts.fields()) plugin.extend(userFields, field);
   if (web) for (const tab of profileTabsOf(services, web, counts)) plugin.extend(profileTabs, tab);

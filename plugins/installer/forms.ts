@@ -1,6 +1,6 @@
 import type { Environment, FieldProblem } from 'parley-forum';
 import type { PasswordPolicy } from 'parley-forum/plugins/accounts';
-import { html, wrongIn, type SafeHtml } from 'parley-forum/plugins/web';
+import { html, errorsByField, type SafeHtml } from 'parley-forum/plugins/web';
 import { choice, field, found, masked, problems, select } from './fields.ts';
 import { pathOf, sheet, STEPS, type Sheet, type Step } from './pages.ts';
 import type { Finding, Text } from './probes.ts';
@@ -138,7 +138,7 @@ ${this.#submit('administrator.submit')}`,
     return sheet(
       text(`${step}.title`),
       html`${problems(shown.message, shown.problems ?? [], labels)}
-<form method="post" action="${pathOf(step)}"><input type="hidden" name="_csrf" value="${csrf}">${inside(wrongIn(shown.problems ?? []))}</form>
+<form method="post" action="${pathOf(step)}"><input type="hidden" name="_csrf" value="${csrf}">${inside(errorsByField(shown.problems ?? []))}</form>
 ${before && html`<p><a href="${pathOf(before)}">${text('back')}</a></p>`}`,
       { step },
     );

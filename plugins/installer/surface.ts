@@ -59,7 +59,7 @@ export interface SurfaceParts {
   readonly protection: Protection;
   readonly http: Http;
   readonly log: Logger;
-  readonly web: Pick<Web, 'leaveNotice'>;
+  readonly web: Pick<Web, 'setNotice'>;
   readonly text: Text;
   readonly language: () => string;
   readonly installed: () => boolean;
@@ -111,7 +111,7 @@ export class InstallerSurface implements SurfaceBehaviour<Visit | undefined, She
 
   respond({ req, res }: RequestContext<Visit | undefined>, result: Sheet | Redirect | StyleSheet): void {
     if (result.kind === 'style') return void res.type('css').send(result.text);
-    if (result.notice !== undefined) this.#parts.web.leaveNotice(req, res, result.notice);
+    if (result.notice !== undefined) this.#parts.web.setNotice(req, res, result.notice);
     if (result.kind === 'redirect') return res.redirect(result.status, result.to);
     this.#send(res, result);
   }

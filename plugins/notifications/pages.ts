@@ -11,7 +11,7 @@ import {
   negotiated,
   pagerOf,
   pages,
-  pageWatchers,
+  pageViewListeners,
   redirect,
   slotFillings,
   view,
@@ -68,7 +68,7 @@ export function addPages(plugin: PluginHandle, { cache, discussions, reading, we
     };
     return view(
       '@notifications/list',
-      { name: 'notifications', title: 'Notifications', hidden: true, current: LIST },
+      { name: 'notifications', title: 'Notifications', noindex: true, current: LIST },
       model,
     );
   });
@@ -103,8 +103,8 @@ export function addPages(plugin: PluginHandle, { cache, discussions, reading, we
     const discussion = await discussions.find(number, viewer);
     if (discussion) await reading.read(viewer, { discussionId: discussion.id });
   };
-  plugin.extend(pageWatchers, {
-    seen({ path, viewer }) {
+  plugin.extend(pageViewListeners, {
+    onPageView({ path, viewer }) {
       const number = isGuest(viewer) ? undefined : /^\/d\/(\d+)/.exec(path)?.[1];
       if (number === undefined) return;
       opened(number, viewer).catch((error: unknown) =>

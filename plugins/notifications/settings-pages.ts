@@ -12,7 +12,7 @@ import {
   negotiated,
   pages,
   redirect,
-  troubleOf,
+  formErrors,
   view,
   type Retry,
   type View,
@@ -58,8 +58,8 @@ export function addSettings(plugin: PluginHandle, { preferences, letters, types 
       DIGESTS.map((value) => ({ value, label: `notifications:digest.${value}`, current: value === chosen.digest }));
     return view(
       '@notifications/settings',
-      { name: 'settings', title: 'Notifications', hidden: true },
-      { kinds, digests, ...troubleOf(retry) },
+      { name: 'settings', title: 'Notifications', noindex: true },
+      { kinds, digests, ...formErrors(retry) },
       retry?.status ?? 200,
     );
   };
@@ -95,7 +95,7 @@ export function addSettings(plugin: PluginHandle, { preferences, letters, types 
       kind === DIGEST ? 'notifications:stop.digest' : (types().find(({ type }) => type === kind)?.label ?? kind);
     return view(
       '@notifications/stop',
-      { name: 'stop', title: 'No more of these mails', hidden: true },
+      { name: 'stop', title: 'No more of these mails', noindex: true },
       { label, done, action, settings: SETTINGS },
     );
   };

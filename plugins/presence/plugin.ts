@@ -2,7 +2,7 @@ import { Cache, Clock, definePlugin, Http, pluginChanged, Routes, Secrets, Setti
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Live, signals } from 'parley-forum/plugins/live';
 import { discretions, places, Presence, presenceTag } from 'parley-forum/plugins/presence';
-import { pageWatchers, Web } from 'parley-forum/plugins/web';
+import { pageViewListeners, Web } from 'parley-forum/plugins/web';
 import { announce, SIGNAL } from './announcer.ts';
 import { presencePages } from './pages.ts';
 import { RedisVisits } from './redis-visits.ts';
@@ -51,7 +51,7 @@ export default definePlugin({
       discretions: () => plugin.extensions(discretions).map(({ value }) => value),
     });
 
-    plugin.extend(pageWatchers, sightings);
+    plugin.extend(pageViewListeners, sightings);
     plugin.defer(() => sightings.flush());
     plugin.on(pluginChanged, () => whereabouts.forget());
     plugin.onSettings(changed);

@@ -47,7 +47,7 @@ export function presenceRoutes(
   const guestOf = (req: Request): readonly string[] =>
     sightings.guestIds({
       key: req.get('x-csrf-token'),
-      address: http.addressOf(req),
+      ip: http.addressOf(req),
       userAgent: req.get('user-agent') ?? '',
     });
 

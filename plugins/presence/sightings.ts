@@ -1,5 +1,5 @@
 import { messageOf, type Logger, type Secrets } from 'parley-forum';
-import type { PageWatcher } from 'parley-forum/plugins/web';
+import type { PageViewListener } from 'parley-forum/plugins/web';
 import { crawlerOf } from './crawlers.ts';
 import type { Visit, Visits } from './visits.ts';
 import type { Whereabouts } from './whereabouts.ts';
@@ -9,8 +9,8 @@ const GATHER = 250;
 /** Page views of different visitors that wait at most; what is above is not counted. */
 const MOST = 20_000;
 
-type Seen = Parameters<PageWatcher['seen']>[0];
-type Guest = Pick<Seen, 'address' | 'userAgent' | 'key'>;
+type Seen = Parameters<PageViewListener['onPageView']>[0];
+type Guest = Pick<Seen, 'ip' | 'userAgent' | 'key'>;
 
 export interface SightingsParts {
   readonly visits: Visits;
@@ -22,7 +22,7 @@ export interface SightingsParts {
 }
 
 /** Notes page views down and stores them in the background: no page waits for it. */
-export class Sightings implements PageWatcher {
+export class Sightings implements PageViewListener {
   readonly #parts: SightingsParts;
   #waiting = new Map<string, Seen>();
   #timer: NodeJS.Timeout | undefined;
@@ -32,9 +32,9 @@ export class Sightings implements PageWatcher {
     this.#parts = parts;
   }
 
-  readonly seen = (page: Seen): void => {
+  readonly onPageView = (page: Seen): void => {
     if (this.#waiting.size >= MOST) return;
-    const { viewer, key, address, userAgent } = page;
+    const { viewer, key, ip: address, userAgent } = page;
     // Whoever asks has all that waits stored first, so once is enough until then.
     if (this.#waiting.size === 0) this.#parts.changed();
     this.#waiting.set(viewer.id ?? key ?? `${address} ${userAgent}`, page);
@@ -59,7 +59,7 @@ export class Sightings implements PageWatcher {
    * Under what a guest may be known, the surest first. No address and no token is kept, only digests that nobody else
    * can make.
    */
-  guestIds({ key, address, userAgent }: Guest): readonly string[] {
+  guestIds({ key, ip: address, userAgent }: Guest): readonly string[] {
     const sign = (text: string): string => this.#parts.secrets.sign('presence', text);
     const plain = sign(`${address} ${userAgent}`);
     return key === undefined ? [plain] : [sign(key), plain];

@@ -1,6 +1,6 @@
 import { InvalidInput, Type } from 'parley-forum';
 import { MODES } from 'parley-forum/plugins/privacy';
-import { troubleOf, view, type PageHead, type Retry, type View } from 'parley-forum/plugins/web';
+import { formErrors, view, type PageHead, type Retry, type View } from 'parley-forum/plugins/web';
 import type { Choices } from './choices.ts';
 
 /** The page of settings that all of this belongs to. */
@@ -12,11 +12,11 @@ export const ChoiceForm = Type.Object({
 });
 export const DeletionForm = Type.Object({ username: Type.String({ maxLength: 100 }), mode: Type.Enum([...MODES]) });
 
-const HEAD: PageHead = { name: 'settings', title: 'Privacy', hidden: true, current: PRIVACY };
+const HEAD: PageHead = { name: 'settings', title: 'Privacy', noindex: true, current: PRIVACY };
 
 /** What is there to be seen, the export, and the way to the end. */
 export function overview(choices: Choices, retry?: Retry): View {
-  return view('@privacy/settings', HEAD, { ...choices, ...troubleOf(retry) }, retry?.status ?? 200);
+  return view('@privacy/settings', HEAD, { ...choices, ...formErrors(retry) }, retry?.status ?? 200);
 }
 
 /** Asks what is to become of what the member wrote, and for their name, which nobody types by accident. */
@@ -26,7 +26,7 @@ export function farewell(days: number, retry?: Retry): View {
   return view(
     '@privacy/delete',
     { ...HEAD, title: 'Delete my account' },
-    { days, mode, username, ...troubleOf(retry) },
+    { days, mode, username, ...formErrors(retry) },
     retry?.status ?? 200,
   );
 }

@@ -8,7 +8,7 @@ import {
   negotiated,
   pages,
   redirect,
-  troubleOf,
+  formErrors,
   view,
   type Retry,
   type View,
@@ -59,9 +59,14 @@ export function addPages(plugin: PluginHandle, { tokens, categories, environment
         })),
       values: retry?.body ?? {},
       chosen: [retry?.body['category_ids'] ?? []].flat(),
-      ...troubleOf(retry),
+      ...formErrors(retry),
     };
-    return view('@pro-feeds/settings', { name: 'settings', title: 'Feeds', hidden: true }, model, retry?.status ?? 200);
+    return view(
+      '@pro-feeds/settings',
+      { name: 'settings', title: 'Feeds', noindex: true },
+      model,
+      retry?.status ?? 200,
+    );
   };
   const options = { login: true, again: (retry: Retry) => feeds(retry.actor, { retry }) };
 

@@ -2,7 +2,7 @@ import { Type } from 'parley-forum';
 import { adminSections, type Admin } from 'parley-forum/plugins/admin';
 import { audited, auditRules } from 'parley-forum/plugins/audit';
 import { manageReactions, reactionTypeSaved, type ReactionType } from 'parley-forum/plugins/reactions';
-import { negotiated, pages, redirect, troubleOf, type Retry, type View } from 'parley-forum/plugins/web';
+import { negotiated, pages, redirect, formErrors, type Retry, type View } from 'parley-forum/plugins/web';
 import type { RouteServices } from './routes.ts';
 import type { ReactionTypes } from './types.ts';
 
@@ -38,9 +38,9 @@ export function adminPages(
       types: types.all(),
       edited,
       values: retry?.body ?? edited ?? { position: types.all().length, enabled: true },
-      ...troubleOf(retry),
+      ...formErrors(retry),
     };
-    return admin.view('@reactions/admin', { title: 'Reactions', hidden: true, current: '/admin/reactions' }, model);
+    return admin.view('@reactions/admin', { title: 'Reactions', noindex: true, current: '/admin/reactions' }, model);
   };
   const again = (retry: Retry): View =>
     shown(

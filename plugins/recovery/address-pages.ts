@@ -7,7 +7,7 @@ import {
   pages,
   redirect,
   slotFillings,
-  troubleOf,
+  formErrors,
   view,
   type Negotiated,
   type Retry,
@@ -28,7 +28,7 @@ export interface AddressPageParts {
 
 const SECURITY = '/settings/security';
 const EMAIL = `${SECURITY}/email`;
-const head = (title: string) => ({ name: 'settings', title, hidden: true, current: SECURITY });
+const head = (title: string) => ({ name: 'settings', title, noindex: true, current: SECURITY });
 
 /** For the link of another member. Only who asked for an address gets it, whoever reads the mail that went there. */
 function foreignLink(): Negotiated {
@@ -61,7 +61,7 @@ export function addAddressPages(
       action: `${EMAIL}/confirm/${token}`,
       username: account.username,
       email: await changes.wanted(account),
-      ...troubleOf(retry),
+      ...formErrors(retry),
     };
     return view('@recovery/change', head('Confirm your new address'), model, retry?.status ?? 200);
   };

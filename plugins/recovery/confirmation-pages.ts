@@ -1,6 +1,6 @@
 import type { Http, PluginHandle } from 'parley-forum';
 import { loginSteps, emailConfirmations, type Sessions, type Waiting } from 'parley-forum/plugins/accounts';
-import { negotiated, pages, redirect, troubleOf, view, type Retry, type View } from 'parley-forum/plugins/web';
+import { negotiated, pages, redirect, formErrors, view, type Retry, type View } from 'parley-forum/plugins/web';
 import type { Confirmations } from './confirmations.ts';
 import { goneLink, guarded, Token } from './reset-pages.ts';
 
@@ -12,7 +12,7 @@ export interface ConfirmationPageParts {
 
 const WAITING = '/login/verify';
 /** What the pages here say about themselves. */
-const head = (title: string) => ({ name: 'login', title, hidden: true });
+const head = (title: string) => ({ name: 'login', title, noindex: true });
 
 /** What new members see until their address is confirmed, and the page that the mail leads to. */
 export function addConfirmationPages(
@@ -29,7 +29,7 @@ export function addConfirmationPages(
 
   const ours = (waiting: Waiting | undefined): Waiting | undefined => (waiting?.step === name ? waiting : undefined);
   const waitingView = (retry?: Retry): View =>
-    view('@recovery/waiting', head('Confirm your address'), troubleOf(retry), retry?.status ?? 200);
+    view('@recovery/waiting', head('Confirm your address'), formErrors(retry), retry?.status ?? 200);
   plugin.route(pages, { method: 'get', path: WAITING, can: 'public' })(async ({ req }) =>
     ours(await sessions.waiting(req)) ? waitingView() : redirect('/login'),
   );

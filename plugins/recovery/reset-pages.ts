@@ -8,7 +8,7 @@ import {
   pages,
   redirect,
   slotFillings,
-  troubleOf,
+  formErrors,
   view,
   type Negotiated,
   type Retry,
@@ -35,7 +35,7 @@ const NewPassword = Type.Object({
 });
 
 /** Head of pages that stand between a mail and the forum. */
-const head = (title: string) => ({ name: 'login', title, hidden: true });
+const head = (title: string) => ({ name: 'login', title, noindex: true });
 /** The address of such a page lets its reader in: it goes to no other page and stays in no memory. */
 export function guarded(res: Response): void {
   res.set({ 'Referrer-Policy': 'no-referrer', 'Cache-Control': 'no-store' });
@@ -63,7 +63,7 @@ export function addResetPages(plugin: PluginHandle, { resets, accounts, http, we
   );
 
   const forgotView = (retry?: Retry): View => {
-    const model = { email: retry?.body['email'], ...troubleOf(retry) };
+    const model = { email: retry?.body['email'], ...formErrors(retry) };
     return view(
       '@recovery/forgot',
       { ...head('Forgot your password?'), canonical: FORGOT },
@@ -89,7 +89,7 @@ export function addResetPages(plugin: PluginHandle, { resets, accounts, http, we
       action: `/password/reset/${token}`,
       username,
       policy: accounts.passwordPolicy,
-      ...troubleOf(retry),
+      ...formErrors(retry),
     };
     return view('@recovery/reset', head('Choose a new password'), model, retry?.status ?? 200);
   };

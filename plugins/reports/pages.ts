@@ -9,7 +9,7 @@ import {
   redirect,
   slotFillings,
   view,
-  wrongIn,
+  errorsByField,
   type Retry,
   type View,
   type Web,
@@ -45,9 +45,9 @@ export function reportPages({ plugin, access, discussions, reporting, web }: Pag
       values: body,
       message,
       problems,
-      wrong: wrongIn(problems),
+      wrong: errorsByField(problems),
     };
-    return view('@reports/report', { name: 'report', title: 'Report a post', hidden: true }, model);
+    return view('@reports/report', { name: 'report', title: 'Report a post', noindex: true }, model);
   };
   const again = async (retry: Retry): Promise<View> => {
     const post = await find(retry);

@@ -97,7 +97,7 @@ export function queuePages({
       tabs: STATUSES.map((name) => ({ name, href: listPath(name), current: name === status })),
       pager: pagerOf(page, last, (number) => listPath(status, number)),
     };
-    return view('@reports/list', { name: 'reports', title: 'Reports', hidden: true, current: LIST }, model);
+    return view('@reports/list', { name: 'reports', title: 'Reports', noindex: true, current: LIST }, model);
   };
   plugin.route(pages, {
     method: 'get',
@@ -129,7 +129,7 @@ export function queuePages({
       problems,
       context: { ...records[0]!, author_id: row.author_id },
     };
-    return view('@reports/one', { name: 'reports', title: 'Report', hidden: true, current: LIST }, model);
+    return view('@reports/one', { name: 'reports', title: 'Report', noindex: true, current: LIST }, model);
   };
   const again = async (retry: Retry): Promise<View> => {
     const row = await find(retry);
@@ -181,7 +181,7 @@ export function queuePages({
 
   const open = {
     tags: [openTag, tags.lists, tags.all, tags.categories],
-    of: (viewer: Viewer): Promise<number> =>
+    load: (viewer: Viewer): Promise<number> =>
       cache.remember(`reports.open:${viewer.id}`, [...open.tags, accountTag(viewer.id!), accessTag], () =>
         reading.open(viewer),
       ),

@@ -82,7 +82,7 @@ export function addPages(
       pager: pagerOf(page, hasMore ? page + 1 : page, (number) => addressOf({ ...asked, page: number })),
       wider: !failure && wider(asked),
     };
-    const head = { name: 'search', title: q === '' ? 'Search' : `${q} – Search`, canonical: '/search', hidden: true };
+    const head = { name: 'search', title: q === '' ? 'Search' : `${q} – Search`, canonical: '/search', noindex: true };
     return view('@search/search', head, model, failure?.status);
   });
 

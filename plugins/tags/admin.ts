@@ -2,7 +2,7 @@ import { Type } from 'parley-forum';
 import { adminSections, type Admin } from 'parley-forum/plugins/admin';
 import { audited, auditRules } from 'parley-forum/plugins/audit';
 import { manageTags, tagDeleted, tagSaved, type Tag } from 'parley-forum/plugins/tags';
-import { negotiated, pagerOf, pages, redirect, troubleOf, type Retry, type View } from 'parley-forum/plugins/web';
+import { negotiated, pagerOf, pages, redirect, formErrors, type Retry, type View } from 'parley-forum/plugins/web';
 import type { TagServices } from './routes.ts';
 
 const PAGE = 50;
@@ -54,9 +54,9 @@ export function adminPages({ plugin, tags, counts }: TagServices, admin: Admin):
       pager,
       edited,
       values: retry?.body ?? edited ?? {},
-      ...troubleOf(retry),
+      ...formErrors(retry),
     };
-    return admin.view('@tags/admin', { title: 'Tags', hidden: true, current: '/admin/tags' }, model);
+    return admin.view('@tags/admin', { title: 'Tags', noindex: true, current: '/admin/tags' }, model);
   };
   const again = (retry: Retry): View => shown({ retry, edited: tags.all().find(({ id }) => id === retry.body['id']) });
 

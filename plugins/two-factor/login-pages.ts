@@ -1,6 +1,6 @@
 import type { Http, PluginHandle } from 'parley-forum';
 import { loginSteps, type Sessions, type Waiting } from 'parley-forum/plugins/accounts';
-import { negotiated, pages, redirect, troubleOf, view, type Retry, type View } from 'parley-forum/plugins/web';
+import { negotiated, pages, redirect, formErrors, view, type Retry, type View } from 'parley-forum/plugins/web';
 import type { Guard } from './guard.ts';
 import type { TwoFactorService } from './service.ts';
 import { Code, fieldProblem } from './settings-pages.ts';
@@ -27,8 +27,8 @@ export function addLoginPages(plugin: PluginHandle, { service, guard, sessions, 
   const page = (retry?: Retry): View => {
     return view(
       '@two-factor/login',
-      { name: 'login', title: 'Two-factor login', hidden: true },
-      troubleOf(retry),
+      { name: 'login', title: 'Two-factor login', noindex: true },
+      formErrors(retry),
       retry?.status ?? 200,
     );
   };

@@ -18,7 +18,7 @@ import {
   redirect,
   SafeHtml,
   slotFillings,
-  troubleOf,
+  formErrors,
   view,
   type PageHead,
   type Retry,
@@ -40,7 +40,7 @@ export const PAGE = '/settings/security/two-factor';
 /** Longer than any code with all that people put between its signs. */
 export const Code = Type.Object({ code: Type.String({ minLength: 1, maxLength: 60 }) });
 
-const HEAD: PageHead = { name: 'settings', title: 'Two-factor login', hidden: true, current: '/settings/security' };
+const HEAD: PageHead = { name: 'settings', title: 'Two-factor login', noindex: true, current: '/settings/security' };
 const NOTHING: State = { waiting: undefined, enabled: false, codesLeft: 0 };
 
 /** What the page shows besides the state: what was wrong, or backup codes that were just made. */
@@ -66,7 +66,7 @@ export function addSettingsPages(
     const setup =
       waiting && (await setupOf(waiting, await uriOf(waiting, viewer.username ?? ''), web.text('two-factor:open')));
     const download = codes && downloadOf(codes, web.text('two-factor:codes.download'));
-    const model = { ...state, setup, codes, download, ...troubleOf(retry) };
+    const model = { ...state, setup, codes, download, ...formErrors(retry) };
     return view('@two-factor/settings', HEAD, model, retry?.status ?? 200);
   };
   /** What is shown once must not be kept by the browser either. */

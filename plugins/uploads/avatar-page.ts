@@ -5,7 +5,7 @@ import {
   pages,
   redirect,
   slotFillings,
-  troubleOf,
+  formErrors,
   view,
   type Retry,
   type View,
@@ -33,14 +33,14 @@ export function avatarPage({ plugin, access, accounts, limits, web, intake, prep
       accept: kinds.map((kind) => `.${kind}`).join(','),
       types: kinds.join(', '),
       size: megabytes(settings['uploads.max_size']),
-      ...troubleOf(retry),
+      ...formErrors(retry),
     };
   };
   const page = async (viewer: Viewer, retry?: Retry): Promise<View> =>
     view(
       '@uploads/avatar',
-      { name: 'settings', title: 'Your picture', hidden: true, current: PROFILE },
-      { panel: await web.fragment(viewer, '@uploads/avatar-panel', await model(viewer, retry)), ...troubleOf(retry) },
+      { name: 'settings', title: 'Your picture', noindex: true, current: PROFILE },
+      { panel: await web.fragment(viewer, '@uploads/avatar-panel', await model(viewer, retry)), ...formErrors(retry) },
       retry?.status ?? 200,
     );
   const options = { login: true, again: (retry: Retry) => page(retry.actor, retry) };

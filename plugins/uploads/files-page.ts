@@ -12,7 +12,7 @@ import {
   pages,
   redirect,
   slotFillings,
-  troubleOf,
+  formErrors,
   view,
   type Retry,
   type View,
@@ -110,8 +110,8 @@ export function filesPage({
     };
     return view(
       '@uploads/files',
-      { name: 'settings', title: 'Files', hidden: true },
-      { rows, pager, room, limits: limitsOf(), ...troubleOf(retry) },
+      { name: 'settings', title: 'Files', noindex: true },
+      { rows, pager, room, limits: limitsOf(), ...formErrors(retry) },
       retry?.status ?? 200,
     );
   };

@@ -41,7 +41,7 @@ interface SurfaceParts {
   readonly protection: Protection;
   readonly log: Logger;
   /** Shows people what went wrong. */
-  readonly web: Pick<Web, 'fail'> | undefined;
+  readonly web: Pick<Web, 'sendErrorPage'> | undefined;
 }
 
 class FileSurface implements SurfaceBehaviour<undefined, StoredFile> {
@@ -84,7 +84,7 @@ class FileSurface implements SurfaceBehaviour<undefined, StoredFile> {
     if (status >= 500) log.error({ error, request: requestId, path: req.path }, 'a file could not be sent');
     for (const name of ['Content-Disposition', 'Content-Length', 'ETag', 'Cross-Origin-Resource-Policy'])
       res.removeHeader(name);
-    if (await web?.fail(req, res, error)) return;
+    if (await web?.sendErrorPage(req, res, error)) return;
     this.#head(req, res, DATA_POLICY, { 'Cache-Control': 'no-store', ...headers });
     res.status(status).json({ success: false, error: message, code, request_id: requestId });
   }

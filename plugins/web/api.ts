@@ -10,7 +10,7 @@ import {
 } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 
-/** HTML that may be sent as it is: made by the `html` tag, a template, or the sanitiser; never from text. */
+/** HTML that may be sent as it is: produced by the `html` tag, a template, or the sanitiser; never from text. */
 export class SafeHtml {
   readonly #text: string;
   constructor(text: string) {
@@ -48,10 +48,10 @@ export function html(strings: TemplateStringsArray, ...values: readonly unknown[
   return new SafeHtml(strings.map((text, index) => text + show(values[index])).join(''));
 }
 
-/** Stands for the visitor's forgery token until the page is sent. Only `web` needs it; others use `csrfField`. */
-export const csrfMark = `c${crypto.randomUUID().replaceAll('-', '')}c`;
+/** Placeholder for the visitor's CSRF token until the page is sent. Only `web` needs it; others use `csrfField`. */
+export const csrfPlaceholder = `c${crypto.randomUUID().replaceAll('-', '')}c`;
 /** The hidden field of a form that a slot renders with `html`; templates write `{{#form}}`, which adds it. */
-export const csrfField: SafeHtml = html`<input type="hidden" name="_csrf" value="${csrfMark}">`;
+export const csrfField: SafeHtml = html`<input type="hidden" name="_csrf" value="${csrfPlaceholder}">`;
 
 /** A feed of what a page shows: in its head for programs, in the footer for people. */
 export interface PageFeed {
@@ -61,13 +61,13 @@ export interface PageFeed {
   readonly type: string;
 }
 /**
- * Adds feeds to the pages of others, by what their heads say. Asked for each page that is made, so it must be quick.
+ * Adds feeds to other plugins' pages, depending on their heads. Called for each page that is rendered, so it must be quick.
  */
 export const pageFeeds = defineExtensionPoint<(head: PageHead) => Awaitable<readonly PageFeed[]>>('web.feeds');
 
 /** A picture that stands for a page where a link to it is shown. */
 export interface PagePicture {
-  /** A path of this site, or an address. */
+  /** A path of this site, or a URL. */
   readonly url: string;
   /** Pixels, where they are known. */
   readonly width?: number | undefined;
@@ -79,17 +79,17 @@ export interface PagePicture {
 export interface PageHead {
   readonly title: string;
   readonly description?: string;
-  /** Path of the page's one true address. */
+  /** Path of the page's canonical URL. */
   readonly canonical?: string;
-  /** Kept out of search engines. */
-  readonly hidden?: boolean;
+  /** Excluded from search engines. */
+  readonly noindex?: boolean;
   /** Id of what the page shows, a category for instance, for plugins that add to its head. */
   readonly subject?: string;
   readonly feeds?: readonly PageFeed[];
   /** Default: the site's own. */
   readonly picture?: PagePicture | undefined;
   /** schema.org data, serialised safely into a data block. */
-  readonly data?: object;
+  readonly structuredData?: object;
   /** Which navigation entry is current, by its href. */
   readonly current?: string;
   /** Name for styles, slots (`rail.<name>`) and page budgets: `home`, `discussion`. */
@@ -124,7 +124,7 @@ export interface Negotiated {
 export interface Resumed {
   readonly kind: 'resumed';
   readonly pending: string | undefined;
-  readonly otherwise: Redirect;
+  readonly fallback: Redirect;
 }
 export type PageResult = View | Redirect | Resumed | Negotiated;
 
@@ -141,10 +141,10 @@ export const redirect = (
   { status = 303, notice }: { status?: number; notice?: string } = {},
 ): Redirect => ({ kind: 'redirect', to, status, notice });
 /** `pending`: what the form that asks for the password brought along. */
-export const resumed = (pending: string | undefined, otherwise: Redirect): Resumed => ({
+export const resumed = (pending: string | undefined, fallback: Redirect): Resumed => ({
   kind: 'resumed',
   pending,
-  otherwise,
+  fallback,
 });
 export const negotiated = (page: Negotiated['page'], json: object, status = 200): Negotiated => ({
   kind: 'negotiated',
@@ -155,7 +155,7 @@ export const negotiated = (page: Negotiated['page'], json: object, status = 200)
 
 /**
  * What a form handler's `again` gets when the forgery token or the input was refused: render the form with what was
- * typed.
+ * entered.
  */
 export interface Retry {
   readonly req: Request;
@@ -173,14 +173,14 @@ export interface Retry {
  * What `partials/problems` and fields show of a refused form: `wrong` is by field. Nothing for a form that is shown for
  * the first time.
  */
-export const troubleOf = (retry: Pick<Retry, 'message' | 'problems'> | undefined) => ({
+export const formErrors = (retry: Pick<Retry, 'message' | 'problems'> | undefined) => ({
   message: retry?.message,
   problems: retry?.problems ?? [],
-  wrong: wrongIn(retry?.problems ?? []),
+  wrong: errorsByField(retry?.problems ?? []),
 });
 
 /** By field, all that is wrong with it. */
-export const wrongIn = (problems: readonly FieldProblem[]): Readonly<Record<string, string>> =>
+export const errorsByField = (problems: readonly FieldProblem[]): Readonly<Record<string, string>> =>
   Object.fromEntries(
     [...Map.groupBy(problems, ({ field }) => field)].map(([field, own]) => [
       field,
@@ -204,7 +204,7 @@ export const wrongIn = (problems: readonly FieldProblem[]): Readonly<Record<stri
 export const pages: Surface<Viewer, PageResult> = defineSurface<Viewer, PageResult>('pages', { prefix: '/' });
 
 /**
- * A place in pages that plugins fill. Item slots get all items of the page at once, so that a filling makes one query.
+ * A place in pages that plugins fill. Item slots get all items of the page at once, so that a filling needs one query.
  */
 export interface Slot<Context> {
   readonly id: string;
@@ -212,7 +212,7 @@ export interface Slot<Context> {
 }
 export const defineSlot = <Context>(id: string): Slot<Context> => Object.freeze({ id });
 
-/** Renders one slot for each context; the results keep the contexts' order. Budget 50 ms, then it is left out. */
+/** Renders one slot for each context; the results keep the contexts' order. After 50 ms it is left out. */
 export type Fill<Context> = (
   contexts: readonly Context[],
   viewer: Viewer,
@@ -232,18 +232,18 @@ export interface NavigationItem {
   readonly label: string;
   readonly href: string;
   readonly icon?: string;
-  /** Asked for each page; default: everyone sees it. Must be synchronous. */
+  /** Called for each page; default: everyone sees it. Must be synchronous. */
   visible?(viewer: Viewer): boolean;
   /** A number beside it, none for zero: what waits for the viewer. */
   readonly count?: NavigationCount;
 }
 /**
- * Read for each page that is made; pages that show it are kept under its tags too, which are purged whenever it may
+ * Read for each page that is rendered; cached pages that show it carry its tags too, which are purged whenever it may
  * have changed.
  */
 export interface NavigationCount {
   readonly tags: readonly string[];
-  of(viewer: Viewer): Promise<number>;
+  load(viewer: Viewer): Promise<number>;
 }
 export const navigation = defineExtensionPoint<NavigationItem>('web.navigation');
 
@@ -258,44 +258,42 @@ export interface SidebarSection {
 }
 export const sidebarSections = defineExtensionPoint<SidebarSection>('web.sidebar');
 
-/** Called after a page was shown to a person, from stored bytes too: view counts. Must be quick and must not throw. */
-export interface PageWatcher {
-  /** `path` with its query; `key` tells browsers of one address apart, where a returning guest's cookie allows it. */
-  seen(page: {
+/** Called after a page was sent to a person, from the cache too; used for view counts. Must be quick and must not throw. */
+export interface PageViewListener {
+  /** `path` with its query; `key` distinguishes browsers behind one IP, where a returning guest's cookie allows it. */
+  onPageView(page: {
     readonly path: string;
     readonly viewer: Viewer;
-    readonly address: string;
+    readonly ip: string;
     readonly userAgent: string;
     readonly key: string | undefined;
   }): void;
 }
-export const pageWatchers = defineExtensionPoint<PageWatcher>('web.watchers');
+export const pageViewListeners = defineExtensionPoint<PageViewListener>('web.page-view-listeners');
 
 export interface Web {
-  /** A piece of page for scripts, such as the `html` of a list: template, in the theme of the viewer. */
+  /** A fragment of a page for scripts, such as the `html` of a list, rendered in the current theme. */
   fragment(viewer: Viewer, template: string, model: object): Promise<SafeHtml>;
   /**
-   * A text (`plugin:key`) in the site's own language, for what is no page, such as mails; `count` chooses the plural.
+   * A text (`plugin:key`) in the site's own language, for what is not a page, such as emails; `count` chooses the plural.
    */
   text(key: string, values?: Readonly<Record<string, unknown>>): string;
   /**
-   * The page of what went wrong, for surfaces that have no pages; false, without an answer, where it is no browser that
-   * opens a page.
+   * Sends the error page, for surfaces that have no pages; false, without a response, unless a browser is opening a page.
    */
-  fail(req: Request, res: Response, error: unknown): Promise<boolean>;
+  sendErrorPage(req: Request, res: Response, error: unknown): Promise<boolean>;
   /**
-   * Leaves a sentence for the next page that this browser opens, as `redirect` does: for surfaces that have no such
-   * pages.
+   * Sets a flash notice: a sentence shown on the next page that this browser opens, as `redirect` does. For surfaces
+   * without pages.
    */
-  leaveNotice(req: Request, res: Response, text: string): void;
+  setNotice(req: Request, res: Response, text: string): void;
   /**
-   * Why pages are made with another theme than the chosen one, or with what was read of it before; undefined while all
-   * is well.
+   * Why pages use a theme other than the chosen one, or an older version of it; undefined while all is well.
    */
   readonly themeProblem: string | undefined;
   /** Ids of the languages that are installed. */
   readonly languages: readonly string[];
-  /** The address of a plugin's public or client file, with its tree's hash. */
+  /** The URL of a plugin's public or client file, with its tree's hash. */
   asset(plugin: string, path: string): string;
   /** View model of a form for a JSON Schema, with values and problems, for the `form/schema` partial. */
   form(schema: object, values: Readonly<Record<string, unknown>>, problems?: readonly FieldProblem[]): object;
@@ -307,8 +305,8 @@ export const Web = defineToken<Web>('Web');
  * theme.
  */
 export const renderedTag = 'web.rendered';
-/** Milliseconds for which what was rendered may be kept: it says how long ago things were. */
-export const RENDERED_HOLDS = 60_000;
+/** Milliseconds for which rendered HTML may be cached: it contains relative times. */
+export const RENDERED_TTL = 60_000;
 
 export interface PagerLink {
   readonly number: number;
@@ -325,7 +323,7 @@ export interface Pager {
 }
 
 /**
- * What `partials/pager` shows: first, last, the current page and its neighbours. `href` makes a page's address; pages
+ * What `partials/pager` shows: first, last, the current page and its neighbours. `href` makes a page's URL; pages
  * count from 1.
  */
 export function pagerOf(page: number, pages: number, href: (page: number) => string): Pager {

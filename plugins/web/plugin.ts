@@ -20,7 +20,7 @@ import {
   navigation,
   pageFeeds,
   pages as pageSurface,
-  pageWatchers,
+  pageViewListeners,
   renderedTag,
   SafeHtml,
   sidebarSections,
@@ -29,16 +29,16 @@ import {
 } from './api.ts';
 import { addAppearance } from './appearance/pages.ts';
 import { Assets } from './assets/assets.ts';
-import { leaveNotice } from './pages/flash-notices.ts';
-import { createUsableLook, keepDressed, problemOf } from './themes/rebuild.ts';
+import { setNotice } from './pages/flash-notices.ts';
+import { buildUsableBundle, rebuildOnChange, themeProblemOf } from './themes/rebuild.ts';
 import { formModel } from './forms/form-model.ts';
 import { PageHeaders } from './pages/headers.ts';
 import type { Locale } from './themes/locales.ts';
-import type { Look } from './themes/theme-bundle.ts';
+import type { ThemeBundle } from './themes/theme-bundle.ts';
 import { PendingForms } from './forms/pending-forms.ts';
-import { Pages } from './pages/page-renderer.ts';
+import { PageRenderer } from './pages/page-renderer.ts';
 import { NO_PREFERENCES } from './appearance/preferences.ts';
-import { Replay } from './page-cache/page-cache.ts';
+import { PageCache } from './page-cache/page-cache.ts';
 import { ASSET_PATH, assetBehaviour, assetSurface, serveAsset } from './assets/serve.ts';
 import { webSettings } from './settings.ts';
 import { PageSurface } from './pages/surface.ts';
@@ -67,7 +67,7 @@ export default definePlugin({
     Settings,
   },
   provides: { Web },
-  extensionPoints: [slotFillings, navigation, sidebarSections, pageFeeds, pageWatchers],
+  extensionPoints: [slotFillings, navigation, sidebarSections, pageFeeds, pageViewListeners],
   settings: webSettings,
   async setup(services, plugin) {
     const { settings, log } = plugin;
@@ -75,18 +75,23 @@ export default definePlugin({
     const assets = new Assets(join(environment.dataDir, 'assets'), log);
     const headers = new PageHeaders(services.Protection);
     const localeOf = (req: IncomingMessage): Locale =>
-      pages.look.locales.choose(req.headers['accept-language'], settings['site.locale']);
-    const seen = (req: IncomingMessage, path: string, viewer: Viewer | undefined, key: string | undefined): void => {
+      renderer.bundle.locales.choose(req.headers['accept-language'], settings['site.locale']);
+    const onPageView = (
+      req: IncomingMessage,
+      path: string,
+      viewer: Viewer | undefined,
+      key: string | undefined,
+    ): void => {
       const page = {
         path,
         viewer: viewer ?? services.Access.guest,
-        address: http.addressOf(req),
+        ip: http.addressOf(req),
         userAgent: String(req.headers['user-agent'] ?? ''),
         key,
       };
-      for (const { value } of plugin.extensions(pageWatchers)) value.seen(page);
+      for (const { value } of plugin.extensions(pageViewListeners)) value.onPageView(page);
     };
-    const lookOptions = () => {
+    const bundleOptions = () => {
       const running = plugins
         .list()
         .flatMap(({ id, state, folder }) =>
@@ -99,22 +104,26 @@ export default definePlugin({
         themeFolders: [THEMES, join(environment.dataDir, 'themes')],
         plugins: own,
         assets,
-        scope: pages.scope,
+        scope: renderer.scope,
         zone: () => settings['site.timezone'],
       };
     };
     let themeProblem: string | undefined;
-    const dress = (worn: Look | undefined): Look => {
-      const { look, problem } = createUsableLook({ ...lookOptions(), theme: settings['site.theme'] }, worn, log);
+    const buildBundle = (previous: ThemeBundle | undefined): ThemeBundle => {
+      const { bundle, problem } = buildUsableBundle(
+        { ...bundleOptions(), theme: settings['site.theme'] },
+        previous,
+        log,
+      );
       themeProblem = problem;
-      return look;
+      return bundle;
     };
     plugin.checkSettings(({ 'site.theme': theme }) => {
-      const message = theme === undefined ? undefined : problemOf({ ...lookOptions(), theme: String(theme) });
+      const message = theme === undefined ? undefined : themeProblemOf({ ...bundleOptions(), theme: String(theme) });
       return message === undefined ? [] : [{ field: 'site.theme', message }];
     });
-    const pages = new Pages({
-      dress,
+    const renderer = new PageRenderer({
+      buildBundle,
       siteName: () => settings['site.name'],
       sitePicture: () => settings['site.picture'],
       baseUrl: environment.baseUrl,
@@ -127,21 +136,21 @@ export default definePlugin({
       avatarOf: async ({ id }) => (id === undefined ? null : ((await services.Accounts.find(id))?.avatarUrl ?? null)),
     });
 
-    // A theme that cannot be used at all is found out now.
-    void pages.look;
-    const renew = keepDressed(plugin, pages, assets);
-    renew();
+    // Fails the start if no theme can be used at all.
+    void renderer.bundle;
+    const invalidate = rebuildOnChange(plugin, renderer, assets);
+    invalidate();
     plugin.on(pluginChanged, ({ id }) => {
-      if (id !== plugin.id) renew();
+      if (id !== plugin.id) invalidate();
     });
     plugin.onSettings(async (keys) => {
-      if (keys.includes('site.theme')) renew();
+      if (keys.includes('site.theme')) invalidate();
       await cache.purge(renderedTag);
     });
 
     const { Sessions: sessions, Csrf: csrf, Access: access } = services;
-    const parts = {
-      pages,
+    const deps = {
+      renderer,
       headers,
       protection: services.Protection,
       http,
@@ -149,27 +158,27 @@ export default definePlugin({
       environment,
       log,
       localeOf,
-      seen,
+      onPageView,
       sessions,
       csrf,
       access,
       guest: access.guest,
     };
-    const lookHash = (): string => pages.hash;
-    const replay = new Replay({ ...parts, lookHash });
+    const bundleHash = (): string => renderer.hash;
+    const pageCache = new PageCache({ ...deps, bundleHash });
     const pendingForms = new PendingForms({
       secrets: services.Secrets,
       settings: services.Settings,
       clock: services.Clock,
     });
     const surface = new PageSurface({
-      ...parts,
-      lookHash,
-      replay,
+      ...deps,
+      bundleHash,
+      pageCache,
       pendingForms,
       routes: services.Routes,
       limits: services.Limits,
-      writes: () => settings['pages.rate_limit'],
+      writeLimit: () => settings['pages.rate_limit'],
     });
     plugin.surface(pageSurface, surface);
     const files = { assets, protection: services.Protection };
@@ -178,36 +187,36 @@ export default definePlugin({
     plugin.route(assetSurface, { method: 'get', path: ASSET_PATH, can: 'public', summary: 'A file for browsers.' })(
       ({ req, res, params }) => serveAsset(files, req, res, params),
     );
-    // Whoever was away comes back much later than to the next page of a form.
-    plugin.extend(sessionNotices, (req, res, text) => leaveNotice(res, text, { secure: http.secure(req), waits: DAY }));
+    // A logged-out user returns much later than someone who follows a redirect.
+    plugin.extend(sessionNotices, (req, res, text) => setNotice(res, text, { secure: http.secure(req), maxAge: DAY }));
     addAppearance(plugin, http);
 
     return {
       Web: {
         fragment: async (viewer, template, model) => {
-          const setting = {
+          const context = {
             viewer,
-            locale: pages.look.locales.get(settings['site.locale']),
+            locale: renderer.bundle.locales.get(settings['site.locale']),
             preferences: NO_PREFERENCES,
             url: '/',
             notice: undefined,
           };
-          return new SafeHtml((await pages.fragment(template, model, setting)).text);
+          return new SafeHtml((await renderer.fragment(template, model, context)).text);
         },
-        text: (key, values) => pages.look.locales.get(settings['site.locale']).text(key, values),
-        fail: (req, res, error) => surface.failFor(req, res, error),
-        leaveNotice: (req, res, sentence) => leaveNotice(res, sentence, { secure: http.secure(req) }),
+        text: (key, values) => renderer.bundle.locales.get(settings['site.locale']).text(key, values),
+        sendErrorPage: (req, res, error) => surface.sendErrorPage(req, res, error),
+        setNotice: (req, res, sentence) => setNotice(res, sentence, { secure: http.secure(req) }),
         get themeProblem() {
-          // After a change the theme is read when it is next needed.
-          void pages.look;
+          // After a change the theme is read on the next use.
+          void renderer.bundle;
           return themeProblem;
         },
         get languages() {
-          return pages.look.locales.offered;
+          return renderer.bundle.locales.offered;
         },
-        asset: (owner, path) => pages.look.asset(`@${owner}/${path}`),
+        asset: (owner, path) => renderer.bundle.asset(`@${owner}/${path}`),
         form: (schema, values, problems = []) => {
-          const locale = pages.look.locales.get(settings['site.locale']);
+          const locale = renderer.bundle.locales.get(settings['site.locale']);
           return formModel(schema, values, problems, {
             secretSet: locale.text('web:form.secret'),
             problem: locale.text('web:form.problem'),

@@ -56,7 +56,7 @@ const healthy = definePlugin({
       area: 'main' as const,
       label: 'Counted',
       href: '/counted',
-      count: { of: ask, tags: [] },
+      count: { load: ask, tags: [] },
     });
   },
 });

@@ -128,7 +128,7 @@ export function adminPages(
         audiences: [category.view, category.create, category.reply].map(namesOf).join(' · '),
       })),
     };
-    return admin.view('@discussions/admin-categories', { title: 'Categories', hidden: true }, model);
+    return admin.view('@discussions/admin-categories', { title: 'Categories', noindex: true }, model);
   };
   const valuesOf = (category: Category | undefined): Typed['values'] =>
     category

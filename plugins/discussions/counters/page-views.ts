@@ -1,6 +1,6 @@
 import { messageOf, sql, type Cache, type Clock, type Data, type Logger } from 'parley-forum';
 import { tags } from 'parley-forum/plugins/discussions';
-import type { PageWatcher } from 'parley-forum/plugins/web';
+import type { PageViewListener } from 'parley-forum/plugins/web';
 
 /** Milliseconds between writes: views are visible well within ten seconds. */
 const EVERY = 5_000;
@@ -13,10 +13,10 @@ const PAGE = /^\/d\/([1-9]\d{0,8})(?:-[^/?]*)?(?:\?|$)/;
 const PROGRAM =
   /bot\b|bot\/|crawl|spider|slurp|preview|fetch|monitor|curl|wget|python|java\/|go-http|headless|facebookexternalhit|^$/i;
 
-type Seen = Parameters<PageWatcher['seen']>[0];
+type Seen = Parameters<PageViewListener['onPageView']>[0];
 
 /** Counts page views by people: in memory as they come, in the database every few seconds. */
-export class ViewCounts implements PageWatcher {
+export class ViewCounts implements PageViewListener {
   readonly #data: Data;
   readonly #cache: Cache;
   readonly #clock: Clock;
@@ -42,7 +42,7 @@ export class ViewCounts implements PageWatcher {
     };
   }
 
-  readonly seen = ({ path, viewer, address, userAgent }: Seen): void => {
+  readonly onPageView = ({ path, viewer, ip: address, userAgent }: Seen): void => {
     const number = Number(PAGE.exec(path)?.[1]);
     if (!number || PROGRAM.test(userAgent)) return;
     // Not by a cookie: a first visit has none yet, and would count again at the second.

@@ -71,7 +71,7 @@ export function discussionPages(services: PageServices): void {
         current: `/c/${encodeURIComponent(category.slug)}`,
         picture: pictureIn(record.html),
         // For search engines, which are guests.
-        ...(isGuest(actor) && { data: schemaOf(record, posts, markdown) }),
+        ...(isGuest(actor) && { structuredData: schemaOf(record, posts, markdown) }),
       },
       model,
     );

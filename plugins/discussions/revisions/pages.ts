@@ -69,7 +69,7 @@ export function historyPages({ plugin, reading, categories, rights, revisions }:
     };
     return view(
       '@discussions/history',
-      { name: 'history', title: `History of post ${row.number}`, hidden: true },
+      { name: 'history', title: `History of post ${row.number}`, noindex: true },
       model,
     );
   });

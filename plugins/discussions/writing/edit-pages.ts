@@ -33,7 +33,7 @@ const reasonOf = (viewer: Viewer, authorId: string, typed?: Typed): object =>
 
 const confirmView = (model: { readonly title: string }, typed?: Typed): View => {
   const trouble = typed && { message: typed.message, problems: typed.problems, wrong: wrongs(typed) };
-  return view('@discussions/confirm', { name: 'confirm', title: model.title, hidden: true }, { ...model, ...trouble });
+  return view('@discussions/confirm', { name: 'confirm', title: model.title, noindex: true }, { ...model, ...trouble });
 };
 
 /** /p/…: a post by itself, and changing it. */
@@ -64,7 +64,7 @@ export function postPages(services: PageServices): void {
         discussion: post.discussion,
       }),
     };
-    return view('@discussions/edit', { name: 'edit', title: 'Edit a post', hidden: true }, model);
+    return view('@discussions/edit', { name: 'edit', title: 'Edit a post', noindex: true }, model);
   };
   const again = async (retry: Retry): Promise<View> => {
     const post = await find(retry);
@@ -85,7 +85,7 @@ export function postPages(services: PageServices): void {
     } = target;
     return view(
       '@discussions/source',
-      { name: 'post', title: `Post ${number} of “${discussion.title}”`, hidden: true },
+      { name: 'post', title: `Post ${number} of “${discussion.title}”`, noindex: true },
       { number, content, discussion, back: pathOf(target) },
     );
   });
@@ -193,7 +193,7 @@ export function managePages(services: PageServices): void {
       ...reasonOf(viewer, head.authorId, typed),
       fields: { writes: 'discussion', discussion: head, values: typed.values } satisfies ComposerSlot,
     };
-    return view('@discussions/manage', { name: 'edit', title: 'Edit a discussion', hidden: true }, model);
+    return view('@discussions/manage', { name: 'edit', title: 'Edit a discussion', noindex: true }, model);
   };
   const again = async (retry: Retry): Promise<View> => {
     const head = await find(retry);

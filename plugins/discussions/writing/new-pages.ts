@@ -56,7 +56,7 @@ export function writingPages(services: PageServices): void {
         rows: 12,
       }),
     };
-    return view('@discussions/new', { name: 'new', title: 'New discussion', hidden: true }, model);
+    return view('@discussions/new', { name: 'new', title: 'New discussion', noindex: true }, model);
   };
 
   plugin.route(pages, { method: 'get', path: '/new', can: 'public', options })(async ({ actor, req }) => {
@@ -125,7 +125,7 @@ export function writingPages(services: PageServices): void {
       action: `/d/${head.number}/reply${to === undefined ? '' : `?to=${encodeURIComponent(to)}`}`,
       composer: composer(typed, { key: `reply-${head.id}`, writes: 'post', cancel, rows: 10, discussion: head }),
     };
-    return view('@discussions/reply', { name: 'reply', title: `Reply to “${head.title}”`, hidden: true }, model);
+    return view('@discussions/reply', { name: 'reply', title: `Reply to “${head.title}”`, noindex: true }, model);
   };
 
   plugin.route(pages, { method: 'get', path: '/d/:address/reply', can: 'public', options, load: find })(

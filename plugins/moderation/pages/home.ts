@@ -48,7 +48,7 @@ export function homePages({ plugin, access, accounts, reports, log }: PageServic
           })),
         },
       };
-      return view('@moderation/home', { name: 'moderation', title: 'Moderation', hidden: true, current: HOME }, model);
+      return view('@moderation/home', { name: 'moderation', title: 'Moderation', noindex: true, current: HOME }, model);
     },
   );
 }

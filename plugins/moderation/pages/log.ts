@@ -57,7 +57,7 @@ export function logPages({ plugin, accounts, log }: PageServices): void {
       };
       return view(
         '@moderation/log',
-        { name: 'moderation', title: 'Moderation log', hidden: true, current: HOME },
+        { name: 'moderation', title: 'Moderation log', noindex: true, current: HOME },
         model,
       );
     },

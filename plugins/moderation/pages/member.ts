@@ -3,7 +3,7 @@ import type { Viewer } from 'parley-forum/plugins/access';
 import { seeAddresses, type Account, type NetworkAddresses } from 'parley-forum/plugins/accounts';
 import { openModeration, restrainMembers } from 'parley-forum/plugins/moderation';
 import { handleReports } from 'parley-forum/plugins/reports';
-import { pages, redirect, troubleOf, view, type Retry, type View } from 'parley-forum/plugins/web';
+import { pages, redirect, formErrors, view, type Retry, type View } from 'parley-forum/plugins/web';
 import { HOME, lineModel, LOG, memberPath, type PageServices } from './parts.ts';
 
 /** Days that a suspension can last. */
@@ -63,7 +63,7 @@ export function memberPages({ plugin, access, accounts, reports, log, restraints
       banned,
       disabled: account.status === 'disabled',
       values: retry?.body ?? {},
-      ...troubleOf(retry),
+      ...formErrors(retry),
       warn: may && to('warn'),
       suspend: may && !banned && to('suspend'),
       release: may && suspension && to('release'),
@@ -85,7 +85,7 @@ export function memberPages({ plugin, access, accounts, reports, log, restraints
     };
     return view(
       '@moderation/member',
-      { name: 'moderation', title: `${username}: moderation`, hidden: true, current: HOME },
+      { name: 'moderation', title: `${username}: moderation`, noindex: true, current: HOME },
       model,
     );
   };

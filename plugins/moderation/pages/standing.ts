@@ -36,7 +36,7 @@ export function standingPages({ plugin, discussions, log }: PageServices): void 
           number > 1 ? `${STANDING}?page=${number}` : STANDING,
         ),
       };
-      return view('@moderation/standing', { name: 'settings', title: 'Your standing', hidden: true }, model);
+      return view('@moderation/standing', { name: 'settings', title: 'Your standing', noindex: true }, model);
     },
   );
 }

@@ -1,6 +1,6 @@
 import { Type, type Http, type PluginHandle, type Request } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
-import { navigation, pages, redirect, troubleOf, view, type Retry, type View } from '../api.ts';
+import { navigation, pages, redirect, formErrors, view, type Retry, type View } from '../api.ts';
 import { safeUrl } from '../templates/helpers.ts';
 import { readPreferences, toPreferences, writePreferences, type Preferences } from './preferences.ts';
 
@@ -24,11 +24,11 @@ export function addAppearance(plugin: PluginHandle, http: Http): void {
   const chosenIn = (req: Request): Preferences => readPreferences(req.headers.cookie, http.secure(req));
   // Not as `text`: partials would show it as theirs.
   const page = (actor: Viewer, { text: size, ...preferences }: Preferences, retry?: Retry): View => {
-    const head = { name: 'settings', title: 'Appearance', hidden: true, current: PAGE };
+    const head = { name: 'settings', title: 'Appearance', noindex: true, current: PAGE };
     return view(
       '@web/appearance',
       head,
-      { ...preferences, size, member: !isGuest(actor), ...troubleOf(retry) },
+      { ...preferences, size, member: !isGuest(actor), ...formErrors(retry) },
       retry?.status ?? 200,
     );
   };

@@ -16,13 +16,13 @@ const CHOICES = {
   text: ['large', 'larger'],
 } as const;
 const COOKIE = 'appearance';
-/** Seconds: a year. */
-const KEPT = 31_536_000;
+/** Seconds: one year. */
+const MAX_AGE = 31_536_000;
 const KEYS = Object.keys(CHOICES) as (keyof Preferences)[];
 
 export const NO_PREFERENCES: Preferences = Object.freeze({ scheme: '', contrast: '', density: '', text: '' });
 
-/** Only what is offered is kept; anything else counts as "as the system says". */
+/** Only offered values are accepted; anything else counts as "as the system says". */
 export function toPreferences(values: Readonly<Record<string, unknown>>): Preferences {
   const chosen = KEYS.map((key) => [
     key,
@@ -38,14 +38,14 @@ export function readPreferences(header: string | undefined, secure: boolean): Pr
   return toPreferences(Object.fromEntries(value.split('.').map((part, index) => [KEYS[index] ?? '', part])));
 }
 
-/** The same text for the same looks: part of the key of kept pages. */
+/** The same text for the same preferences: part of the key of cached pages. */
 export const preferencesKey = (preferences: Preferences): string => KEYS.map((key) => preferences[key]).join('.');
 
-/** The cookie is read by no script, and says nothing about who somebody is. */
+/** The cookie is read by no script and identifies no one. */
 export const writePreferences = (res: Response, preferences: Preferences, secure: boolean): void =>
   void res.cookie(cookieName(COOKIE, secure), preferencesKey(preferences), {
     path: '/',
-    maxAge: KEPT * 1000,
+    maxAge: MAX_AGE * 1000,
     httpOnly: true,
     sameSite: 'lax',
     secure,

@@ -3,12 +3,21 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { Logger } from 'parley-forum';
-import { build, BUILDER, extensionOf, servedPath, sweep, TYPES, type Asset, type Source } from './build.ts';
+import {
+  build,
+  BUILD_VERSION,
+  extensionOf,
+  servedPath,
+  removeStaleTrees,
+  CONTENT_TYPES,
+  type Asset,
+  type Source,
+} from './build.ts';
 
 /** `t` a theme's files, `p` a plugin's, `s` sheets the server makes. */
 export type TreeKind = 't' | 'p' | 's';
 
-/** The served files of one owner under an address that changes with any of them. */
+/** The served files of one owner, under a URL that changes with any of them. */
 export interface Tree {
   readonly kind: TreeKind;
   readonly owner: string;
@@ -16,41 +25,41 @@ export interface Tree {
   /** Ends with a slash. */
   readonly base: string;
   readonly paths: ReadonlySet<string>;
-  /** Built when first asked for; rejects when a module does not compile. */
+  /** Built on first use; rejects when a module does not compile. */
   file(path: string): Promise<Asset | undefined>;
   /** What has been built already. */
   peek(path: string): Asset | undefined;
 }
 
-/** Knows every tree by address; the tree a changed one replaced stays for tabs that are open. */
+/** All trees by URL; the previous version of a changed tree remains for open tabs. */
 export class Assets {
   readonly #folder: string;
   readonly #log: Logger;
   readonly #trees = new Map<string, Tree>();
-  readonly #before = new Map<string, Tree>();
+  readonly #previousTrees = new Map<string, Tree>();
 
   constructor(folder: string, log: Logger) {
     this.#folder = folder;
     this.#log = log;
   }
 
-  /** Makes the files known, in place of what the owner had. */
+  /** Serves these files in place of the owner's previous ones. */
   mount(kind: TreeKind, owner: string, sources: readonly Source[]): Tree {
     const key = `${kind}/${owner}`;
     const hash = hashOf(sources);
     const last = this.#trees.get(key);
     if (last?.hash === hash) return last;
-    if (last) this.#before.set(key, last);
+    if (last) this.#previousTrees.set(key, last);
     const tree = createTree({ kind, owner, hash, sources, cache: join(this.#folder, `${kind}-${owner}@${hash}`) });
     this.#trees.set(key, tree);
     return tree;
   }
 
-  /** `name` is `owner@hash`, or only the owner for the address that never changes. */
+  /** `name` is `owner@hash`, or only the owner for the URL that never changes. */
   find(kind: string, name: string): Tree | undefined {
     const [owner = '', hash] = name.split('@');
     const key = `${kind}/${owner}`;
-    return [this.#trees.get(key), this.#before.get(key)].find(
+    return [this.#trees.get(key), this.#previousTrees.get(key)].find(
       (tree) => tree && (hash === undefined || tree.hash === hash),
     );
   }
@@ -75,7 +84,7 @@ export class Assets {
         );
     }
     const names = await readdir(this.#folder).catch(() => []);
-    // What another process has taken away by now is there no more.
+    // Another process may have removed some of them by now.
     const found = await Promise.all(
       names.map((name) =>
         stat(join(this.#folder, name)).then(
@@ -85,7 +94,7 @@ export class Assets {
       ),
     );
     const entries = found.filter((entry) => entry !== undefined);
-    await sweep(
+    await removeStaleTrees(
       this.#folder,
       new Set([...this.#trees.values()].map(({ kind, owner, hash }) => `${kind}-${owner}@${hash}`)),
       entries,
@@ -119,9 +128,9 @@ function createTree({ kind, owner, hash, sources, cache }: TreeOptions): Tree {
   };
 }
 
-/** 60 bits of the tree's digest: enough that two versions of one tree never share an address. */
+/** 60 bits of the tree's digest: enough that two versions of one tree never share a URL. */
 function hashOf(sources: readonly Source[]): string {
-  const digest = createHash('sha256').update(BUILDER);
+  const digest = createHash('sha256').update(BUILD_VERSION);
   for (const source of sources) {
     const content = source.text ?? readFileSync(source.file ?? '');
     digest.update(`\0${source.path}\0${content.length}\0`).update(content);
@@ -133,7 +142,7 @@ function hashOf(sources: readonly Source[]): string {
 export function filesBelow(folder: string): readonly Source[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { withFileTypes: true, recursive: true })
-    .filter((entry) => entry.isFile() && !entry.name.startsWith('.') && extensionOf(entry.name) in TYPES)
+    .filter((entry) => entry.isFile() && !entry.name.startsWith('.') && extensionOf(entry.name) in CONTENT_TYPES)
     .map((entry) => join(entry.parentPath, entry.name))
     .sort()
     .map((file) => ({ path: relative(folder, file), file }));

@@ -5,11 +5,11 @@ import { brotliCompress, constants, gzip } from 'node:zlib';
 
 /** One file of a tree before it is built: on disk, or text made by the server. */
 export interface Source {
-  /** Below the tree's address. */
+  /** Below the tree's URL. */
   readonly path: string;
   readonly file?: string;
   readonly text?: string;
-  /** A module of the browser's, in TypeScript: served as JavaScript under the same name. */
+  /** A browser module, in TypeScript: served as JavaScript under the same name. */
   readonly module?: boolean;
 }
 
@@ -23,7 +23,7 @@ export interface Asset {
 }
 
 /** Everything that may be served; a file of another kind is left out of its tree. */
-export const TYPES: Readonly<Record<string, string>> = {
+export const CONTENT_TYPES: Readonly<Record<string, string>> = {
   css: 'text/css; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
   json: 'application/json; charset=utf-8',
@@ -38,7 +38,7 @@ export const TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
   ico: 'image/x-icon',
 };
-const SMALLER = new Set(['css', 'js', 'json', 'txt', 'svg']);
+const COMPRESSIBLE = new Set(['css', 'js', 'json', 'txt', 'svg']);
 /** Browsers in which every feature the pages' scripts use was there by November 2026 for two and a half years. */
 const BROWSERS = ['chrome124', 'firefox125', 'safari17.4'];
 
@@ -46,29 +46,30 @@ export const extensionOf = (path: string): string => path.slice(path.lastIndexOf
 const compress = { gzip: promisify(gzip), brotli: promisify(brotliCompress) };
 
 /** Text that only changes with the code below, so that trees built by another version are built again. */
-export const BUILDER = '1';
+export const BUILD_VERSION = '1';
 
 /**
- * The files of a tree, built once: modules through esbuild, styles made smaller, text compressed. What was written to
+ * The files of a tree, built once: modules through esbuild, styles minified, text compressed. What was written to
  * `cache` by an earlier start is read back and nothing is built.
  */
 export async function build(sources: readonly Source[], cache: string): Promise<readonly Asset[]> {
-  const made = await readBuilt(cache);
+  const made = await isBuilt(cache);
   if (made) return Promise.all(sources.map((source) => load(source, cache)));
   await mkdir(dirname(cache), { recursive: true });
   const work = await mkdtemp(`${cache}.new-`);
-  await modules(
+  await bundleModules(
     sources.filter((source) => source.module),
     work,
   );
-  for (const source of sources) if (!source.module && SMALLER.has(extensionOf(source.path))) await shrink(source, work);
+  for (const source of sources)
+    if (!source.module && COMPRESSIBLE.has(extensionOf(source.path))) await minify(source, work);
   await writeFile(join(work, '.built'), '');
-  // Another one may have finished first: its result is the same.
+  // Another process may have finished first: its result is the same.
   await rename(work, cache).catch(() => rm(work, { recursive: true, force: true }));
   return Promise.all(sources.map((source) => load(source, cache)));
 }
 
-const readBuilt = (cache: string): Promise<boolean> =>
+const isBuilt = (cache: string): Promise<boolean> =>
   readFile(join(cache, '.built')).then(
     () => true,
     () => false,
@@ -76,7 +77,7 @@ const readBuilt = (cache: string): Promise<boolean> =>
 
 export const servedPath = ({ path, module }: Source): string => (module ? path.replace(/\.ts$/, '.js') : path);
 
-async function modules(sources: readonly Source[], work: string): Promise<void> {
+async function bundleModules(sources: readonly Source[], work: string): Promise<void> {
   if (sources.length === 0) return;
   // Imported here because loading it costs a third of a warm start, which has nothing to build.
   const { build: bundle } = await import('esbuild');
@@ -93,16 +94,16 @@ async function modules(sources: readonly Source[], work: string): Promise<void> 
     external: ['@forum/*', '@plugin/*'],
   });
   for (const source of sources)
-    await write(join(work, servedPath(source)), await readFile(join(work, servedPath(source))));
+    await writeCompressed(join(work, servedPath(source)), await readFile(join(work, servedPath(source))));
 }
 
-async function shrink(source: Source, work: string): Promise<void> {
+async function minify(source: Source, work: string): Promise<void> {
   const text = source.text ?? (await readFile(source.file ?? '', 'utf8'));
-  const small = extensionOf(source.path) === 'css' ? await smallerStyle(text) : text;
-  await write(join(work, source.path), Buffer.from(small));
+  const small = extensionOf(source.path) === 'css' ? await minifyCss(text) : text;
+  await writeCompressed(join(work, source.path), Buffer.from(small));
 }
 
-async function smallerStyle(text: string): Promise<string> {
+async function minifyCss(text: string): Promise<string> {
   const { transform } = await import('esbuild');
   // No target: what a theme wrote stays as it is, only shorter.
   return (
@@ -117,40 +118,39 @@ async function smallerStyle(text: string): Promise<string> {
   ).code;
 }
 
-async function write(file: string, body: Buffer): Promise<void> {
+async function writeCompressed(file: string, body: Buffer): Promise<void> {
   await mkdir(dirname(file), { recursive: true });
   const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: body.length };
-  const [zipped, brotli] = await Promise.all([compress.gzip(body, { level: 9 }), compress.brotli(body, { params })]);
-  await Promise.all([writeFile(file, body), writeFile(`${file}.gz`, zipped), writeFile(`${file}.br`, brotli)]);
+  const [gzipped, brotli] = await Promise.all([compress.gzip(body, { level: 9 }), compress.brotli(body, { params })]);
+  await Promise.all([writeFile(file, body), writeFile(`${file}.gz`, gzipped), writeFile(`${file}.br`, brotli)]);
 }
 
 async function load(source: Source, cache: string): Promise<Asset> {
   const path = servedPath(source);
   const extension = extensionOf(path);
-  const type = TYPES[extension] ?? 'application/octet-stream';
-  if (!SMALLER.has(extension))
+  const type = CONTENT_TYPES[extension] ?? 'application/octet-stream';
+  if (!COMPRESSIBLE.has(extension))
     return { path, type, body: await readFile(source.file ?? ''), gzip: undefined, brotli: undefined };
   const file = join(cache, path);
-  const [body, zipped, brotli] = await Promise.all([readFile(file), readFile(`${file}.gz`), readFile(`${file}.br`)]);
-  return { path, type, body, gzip: zipped, brotli };
+  const [body, gzipped, brotli] = await Promise.all([readFile(file), readFile(`${file}.gz`), readFile(`${file}.br`)]);
+  return { path, type, body, gzip: gzipped, brotli };
 }
 
 /**
- * Milliseconds after which nobody is still at a tree: until then it may be one that another process on this folder is
- * making.
+ * Milliseconds after which a tree counts as stale: until then another process that shares this folder may still be
+ * building it.
  */
-const SETTLED = 3_600_000;
+const STALE_AFTER = 3_600_000;
 
 /**
- * Removes trees that no longer belong to anything, but for the newest earlier generation of each, which open tabs may
- * ask for.
+ * Removes trees that are no longer used, except for the newest previous version of each, which open tabs may request.
  */
-export async function sweep(
+export async function removeStaleTrees(
   folder: string,
   current: ReadonlySet<string>,
   entries: readonly { readonly name: string; readonly time: number }[],
 ): Promise<void> {
-  const settled = Date.now() - SETTLED;
+  const settled = Date.now() - STALE_AFTER;
   const old = entries
     .filter(({ name, time }) => !current.has(name) && time < settled)
     .sort((a, b) => b.time - a.time || a.name.localeCompare(b.name));

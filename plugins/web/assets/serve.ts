@@ -4,41 +4,41 @@ import type { Policy, Protection } from 'parley-forum/plugins/protection';
 import type { Assets, Tree } from './assets.ts';
 import type { Asset } from './build.ts';
 
-/** Files for browsers. They know no visitor: no session, no cookie, no nonce. */
+/** Files for browsers, independent of the visitor: no session, no cookie, no nonce. */
 export const assetSurface = defineSurface<undefined>('assets', { prefix: '/assets' });
 export const ASSET_PATH = '/:kind/:tree/*path';
 
-/** Seconds: addresses with a hash never change what they mean. */
-const FOR_EVER = 31_536_000;
-/** Seconds for the addresses without one, which stand in posts. */
-const A_WHILE = 300;
+/** Seconds: the content of a URL with a hash never changes. */
+const HASHED_MAX_AGE = 31_536_000;
+/** Seconds for the URLs without a hash, which posts contain. */
+const UNHASHED_MAX_AGE = 300;
 
 const FILE_POLICY: Policy = { 'default-src': ["'none'"], 'frame-ancestors': ["'self'"] };
 /** A picture that is opened by itself must not run what it may contain. */
-const DRAWING_POLICY: Policy = {
+const SVG_POLICY: Policy = {
   sandbox: [],
   'default-src': ["'none'"],
   'style-src': ["'unsafe-inline'"],
   'frame-ancestors': ["'self'"],
 };
 
-const ADDRESS = /^\/assets\/([a-z])\/([^/?]+)\/([^?]*)/;
+const ASSET_URL = /^\/assets\/([a-z])\/([^/?]+)\/([^?]*)/;
 
 const accepts = (req: IncomingMessage, coding: string): boolean =>
   String(req.headers['accept-encoding'] ?? '').includes(coding);
 
-interface Sending {
+interface AssetResponse {
   readonly tree: Tree;
   readonly asset: Asset;
-  /** Whether the address changes with the file. */
+  /** Whether the URL changes with the file. */
   readonly hashed: boolean;
   readonly protection: Protection;
 }
 
-function send(req: IncomingMessage, res: ServerResponse, { tree, asset, hashed, protection }: Sending): void {
+function send(req: IncomingMessage, res: ServerResponse, { tree, asset, hashed, protection }: AssetResponse): void {
   const etag = `"${tree.hash}"`;
-  const cache = hashed ? `public, max-age=${FOR_EVER}, immutable` : `public, max-age=${A_WHILE}`;
-  const protecting = protection.headers(asset.path.endsWith('.svg') ? DRAWING_POLICY : FILE_POLICY);
+  const cache = hashed ? `public, max-age=${HASHED_MAX_AGE}, immutable` : `public, max-age=${UNHASHED_MAX_AGE}`;
+  const protecting = protection.headers(asset.path.endsWith('.svg') ? SVG_POLICY : FILE_POLICY);
   const headers: Record<string, string | number> = {
     ...Object.fromEntries(protecting),
     'Cache-Control': cache,
@@ -54,33 +54,33 @@ function send(req: IncomingMessage, res: ServerResponse, { tree, asset, hashed, 
   res.writeHead(200, headers).end(req.method === 'HEAD' ? undefined : body);
 }
 
-/** Unhashed addresses exist for plugins only: what posts show must survive an update. */
-const allowed = (kind: string, name: string): boolean => kind === 'p' || name.includes('@');
+/** Unhashed URLs exist for plugins only: what posts show must survive an update. */
+const isAllowed = (kind: string, name: string): boolean => kind === 'p' || name.includes('@');
 
-export interface ServeParts {
+export interface ServeDeps {
   readonly assets: Assets;
   readonly protection: Protection;
 }
 
-type Address = Readonly<Record<string, string>>;
+type AssetParams = Readonly<Record<string, string>>;
 
 export async function serveAsset(
-  { assets, protection }: ServeParts,
+  { assets, protection }: ServeDeps,
   req: Request,
   res: Response,
-  address: Address,
+  address: AssetParams,
 ): Promise<void> {
   const { kind = '', tree: name = '', path = '' } = address;
-  const tree = allowed(kind, name) ? assets.find(kind, name) : undefined;
+  const tree = isAllowed(kind, name) ? assets.find(kind, name) : undefined;
   const asset = tree?.paths.has(path) ? await tree.file(path) : undefined;
   if (!tree || !asset) throw notFound();
   send(req, res, { tree, asset, hashed: name.includes('@'), protection });
 }
 
-export const assetBehaviour = ({ assets, protection }: ServeParts): SurfaceBehaviour<undefined> => ({
+export const assetBehaviour = ({ assets, protection }: ServeDeps): SurfaceBehaviour<undefined> => ({
   fastPath: (req, res) => {
-    const [, kind = '', name = '', path = ''] = ADDRESS.exec(req.url ?? '') ?? [];
-    const tree = allowed(kind, name) ? assets.find(kind, name) : undefined;
+    const [, kind = '', name = '', path = ''] = ASSET_URL.exec(req.url ?? '') ?? [];
+    const tree = isAllowed(kind, name) ? assets.find(kind, name) : undefined;
     const asset = tree?.peek(path);
     if (!tree || !asset) return false;
     send(req, res, { tree, asset, hashed: name.includes('@'), protection });

@@ -6,7 +6,7 @@ interface Page {
   readonly member: boolean;
 }
 
-/** What the server told this page's scripts. */
+/** The data the server sent to this page's scripts. */
 export const page: Page = JSON.parse(
   document.getElementById('forum')?.textContent ?? '{"elements":{},"texts":{},"member":false}',
 ) as Page;
@@ -31,7 +31,7 @@ const policy = typeof trustedTypes === 'undefined' ? asIs : trustedTypes.createP
 const ACTIVE = 'script, iframe, frame, object, embed, base, link, style, template, animate, set, meta[http-equiv]';
 const ADDRESS = /^(?:(?:xlink:)?href|src|action|formaction|data)$/i;
 const SCRIPT = /^(?:javascript|vbscript):/i;
-/** Browsers overlook these in an address. */
+/** Browsers ignore these in a URL. */
 // eslint-disable-next-line no-control-regex
 const OVERLOOKED = /[\0- ]/g;
 
@@ -73,7 +73,7 @@ export function refreshCsrf(other: Document): boolean {
   return true;
 }
 
-/** Fetches from this server with the forgery token; answers as they are. */
+/** Fetches from this server with the CSRF token; returns the response as it is. */
 export function request(url: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers(init.headers);
   if (init.method && init.method !== 'GET') headers.set('X-CSRF-Token', csrf());
@@ -135,7 +135,7 @@ export const store = {
       if (value === undefined) localStorage.removeItem(key);
       else localStorage.setItem(key, value);
     } catch {
-      // Nothing is kept on this device then; the page works without.
+      // Nothing is stored on this device then; the page works without.
     }
   },
 };

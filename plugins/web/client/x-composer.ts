@@ -3,7 +3,7 @@ import { FormDraft } from './parts/drafts.ts';
 import { continueList } from './parts/lists.ts';
 import { apply, type Mark } from './parts/markdown-marks.ts';
 
-/** Milliseconds after the last change until a draft is kept. */
+/** Milliseconds after the last change until a draft is saved. */
 const DRAFT_AFTER = 2_000;
 
 /** With Ctrl or Command. */
@@ -89,7 +89,7 @@ class Composer extends HTMLElement {
     view.dir = 'auto';
     view.tabIndex = -1;
     this.#area.hidden = true;
-    // Its marks would go into a text that nobody sees.
+    // Its marks would go into a text that no one sees.
     if (this.#bar) this.#bar.hidden = true;
     this.#area.after(view);
     this.#label(t('write'));
@@ -155,7 +155,7 @@ class Composer extends HTMLElement {
     const kept = draft?.kept;
     if (!draft) return;
     if (!kept) {
-      // What was written before this module was there is kept like what comes after.
+      // What was written before this module loaded is saved too.
       if (this.#area.value !== this.#area.defaultValue) this.#later();
       return;
     }

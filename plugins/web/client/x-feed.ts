@@ -3,10 +3,10 @@ import { announce, define, t, toFragment } from '@forum/client';
 /** Pages that come by themselves before a button is shown, so that the foot of the page stays within reach. */
 const BY_THEMSELVES = 3;
 
-/** What tells one row from another. */
+/** What distinguishes one row from another. */
 const nameOf = (row: Element): string | null => row.getAttribute('aria-labelledby');
 
-/** A list that goes on. `data-api` is the address of the next part: JSON with `html` and `next_cursor`. */
+/** A list that goes on. `data-api` is the URL of the next page: JSON with `html` and `next_cursor`. */
 class Feed extends HTMLElement {
   #observer: IntersectionObserver | undefined;
   #loads = 0;

@@ -39,9 +39,9 @@ export interface FormModel {
 }
 
 /** Up to this many choices are shown at once; more go into a list that opens. */
-const SHOWN_CHOICES = 5;
+const MAX_SHOWN_CHOICES = 5;
 /** Characters above which a text gets more than one line. */
-const LONG_TEXT = 120;
+const TEXTAREA_LENGTH = 120;
 const FORMATS: Readonly<Record<string, string>> = {
   email: 'email',
   uri: 'url',
@@ -67,7 +67,7 @@ export function formModel(
   // Sorting is stable: fields without an order keep the schema's.
   const entries = Object.entries(properties).sort(([, a], [, b]) => (a['x-order'] ?? 0) - (b['x-order'] ?? 0));
   const wrong = new Map(problems.map(({ field, message }) => [field, message]));
-  const label = (name: string): string => properties[name]?.title ?? words(name);
+  const label = (name: string): string => properties[name]?.title ?? humanise(name);
   // A problem deep inside a value belongs to the field that shows the value.
   const owner = (field: string): string =>
     Object.keys(properties).find((name) => field === name || field.startsWith(`${name}.`)) ?? field;
@@ -76,7 +76,7 @@ export function formModel(
     return { group: own['x-group'], field: toField(name, own, given) };
   });
   const groups = [...Map.groupBy(fields, ({ group }) => group)].map(([group, members]) => ({
-    title: group && words(group),
+    title: group && humanise(group),
     fields: members.map(({ field }) => field),
   }));
   return {
@@ -89,17 +89,21 @@ export function formModel(
 const problemOf = (wrong: ReadonlyMap<string, string>, name: string): string | undefined =>
   wrong.get(name) ?? [...wrong].find(([field]) => field.startsWith(`${name}.`))?.[1];
 
-interface Given {
+interface FieldState {
   readonly value: unknown;
   readonly problem: string | undefined;
   readonly required: boolean;
   readonly texts: FormTexts;
 }
 
-function toField(name: string, schema: Schema, { value = schema.default, problem, required, texts }: Given): FormField {
+function toField(
+  name: string,
+  schema: Schema,
+  { value = schema.default, problem, required, texts }: FieldState,
+): FormField {
   const base = {
     name,
-    label: schema.title ?? words(name),
+    label: schema.title ?? humanise(name),
     help: schema.description,
     problem,
     danger: schema['x-danger'],
@@ -117,8 +121,8 @@ function toField(name: string, schema: Schema, { value = schema.default, problem
       ...base,
       required,
       value,
-      kind: choices.length <= SHOWN_CHOICES ? 'choices' : 'select',
-      options: offering(choices, value),
+      kind: choices.length <= MAX_SHOWN_CHOICES ? 'choices' : 'select',
+      options: withStoredChoice(choices, value),
     };
   if (schema.type === 'array') return listField(base, schema, value);
   if (schema.type === 'integer' || schema.type === 'number') {
@@ -150,9 +154,9 @@ function toField(name: string, schema: Schema, { value = schema.default, problem
     value,
     minlength: schema.minLength,
     maxlength: schema.maxLength,
-    pattern: readable(schema.pattern),
+    pattern: browserPattern(schema.pattern),
   };
-  if (schema['x-markdown'] || (!schema.pattern && (schema.maxLength ?? 0) > LONG_TEXT))
+  if (schema['x-markdown'] || (!schema.pattern && (schema.maxLength ?? 0) > TEXTAREA_LENGTH))
     return { ...base, ...limits, kind: 'textarea' };
   return { ...base, ...limits, kind: 'input', type: FORMATS[schema.format ?? ''] ?? 'text' };
 }
@@ -161,7 +165,7 @@ function toField(name: string, schema: Schema, { value = schema.default, problem
  * A pattern as far as browsers read it, which are stricter than JSON Schema; what they cannot read the server checks
  * alone.
  */
-function readable(pattern: string | undefined): string | undefined {
+function browserPattern(pattern: string | undefined): string | undefined {
   try {
     return pattern && new RegExp(pattern, 'v').source;
   } catch {
@@ -183,10 +187,10 @@ function listField(base: { readonly name: string; readonly label: string }, sche
 }
 
 /** What is stored and no longer offered stays a choice: a form would show another, and store that when it is saved. */
-function offering(choices: readonly Choice[], value: unknown): readonly Choice[] {
+function withStoredChoice(choices: readonly Choice[], value: unknown): readonly Choice[] {
   const there =
     value === undefined || value === null || choices.some((choice) => String(choice.value) === String(value));
-  return there ? choices : [...choices, { value, label: words(String(value)) }];
+  return there ? choices : [...choices, { value, label: humanise(String(value)) }];
 }
 
 interface Choice {
@@ -196,13 +200,13 @@ interface Choice {
 
 /** An enumeration, written either way. */
 function choicesOf({ enum: list, anyOf }: Schema): readonly Choice[] | undefined {
-  if (list) return list.map((value) => ({ value, label: words(String(value)) }));
+  if (list) return list.map((value) => ({ value, label: humanise(String(value)) }));
   if (!anyOf?.every((choice) => 'const' in choice)) return undefined;
-  return anyOf.map((choice) => ({ value: choice.const, label: choice.title ?? words(String(choice.const)) }));
+  return anyOf.map((choice) => ({ value: choice.const, label: choice.title ?? humanise(String(choice.const)) }));
 }
 
-/** `posts.rate_limit` → "Rate limit": what a field is called where nobody named it. */
-function words(name: string): string {
+/** `posts.rate_limit` → "Rate limit": the label of a field without a title. */
+function humanise(name: string): string {
   const text = (name.split('.').at(-1) ?? name).replaceAll(/[_-]/g, ' ').trim();
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

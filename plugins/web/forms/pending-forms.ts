@@ -9,26 +9,26 @@ export interface PendingForm {
   /** The page that the form stands on. */
   readonly page: string;
   readonly body: Readonly<Record<string, unknown>>;
-  /** Names of fields that had a value and are secrets, which is why they are not kept. */
+  /** Names of fields that had a value and are secrets, which is why they are not stored. */
   readonly secrets: readonly string[];
 }
 
-interface Sealed extends PendingForm {
+interface SealedForm extends PendingForm {
   readonly account: string | undefined;
   readonly at: number;
 }
 
 /** Milliseconds within which the member must have confirmed. */
 const LIFETIME = 3_600_000;
-/** Characters, so that what is sealed has room in a form of its own. */
-const LONGEST = 700_000;
-/** What fields are called whose values nobody should keep, whatever their route says about them. */
-const SECRET_NAME =
+/** Characters, so that the sealed text fits into a form of its own. */
+const MAX_LENGTH = 700_000;
+/** Names of fields whose values must not be stored, no matter what their route declares. */
+const SECRET_FIELD_NAME =
   /(^|[._[-])(password|passphrase|secret|token|code|credential|api_?key|private_?key)s?(_confirmation)?\]?$/i;
 
 /**
- * Keeps a form while its sender confirms who they are: sealed, in a field of the page that asks for the password. So
- * nothing is stored, and nobody but the sender has it.
+ * Carries a form over while its sender confirms who they are: sealed, in a field of the page that asks for the
+ * password. So the server stores nothing, and no one but the sender has it.
  */
 export class PendingForms {
   readonly #secrets: Secrets;
@@ -49,7 +49,7 @@ export class PendingForms {
     this.#clock = clock;
   }
 
-  /** Undefined for a form that is too long to be kept. */
+  /** Undefined for a form that is too long. */
   seal(
     form: { readonly route: RouteInfo; readonly action: string; readonly page: string; readonly body: unknown },
     { id }: Viewer,
@@ -58,7 +58,7 @@ export class PendingForms {
       ([name]) => name !== '_csrf',
     );
     const secret = this.#secretsOf(form.route);
-    const sealed: Sealed = {
+    const sealed: SealedForm = {
       route: form.route.path,
       action: form.action,
       page: form.page,
@@ -68,13 +68,13 @@ export class PendingForms {
       secrets: given.filter(([name, value]) => secret(name) && value !== '').map(([name]) => name),
     };
     const text = JSON.stringify(sealed);
-    return text.length > LONGEST ? undefined : this.#secrets.seal(text);
+    return text.length > MAX_LENGTH ? undefined : this.#secrets.seal(text);
   }
 
   /** Undefined for what is too old, of another account, or not ours. */
   open(sealed: string, { id }: Viewer): PendingForm | undefined {
     try {
-      const form = JSON.parse(this.#secrets.open(sealed)) as Sealed;
+      const form = JSON.parse(this.#secrets.open(sealed)) as SealedForm;
       return form.account === id && this.#clock.now() - form.at < LIFETIME ? form : undefined;
     } catch {
       // Not ours, or sealed with a key that was replaced meanwhile.
@@ -87,17 +87,17 @@ export class PendingForms {
       Record<string, { readonly 'x-secret'?: boolean }>
     >;
     const settings = new Map(this.#settings.list().map(({ key, secret }) => [key, secret]));
-    return (name) => settings.get(name) ?? properties[name]?.['x-secret'] ?? SECRET_NAME.test(name);
+    return (name) => settings.get(name) ?? properties[name]?.['x-secret'] ?? SECRET_FIELD_NAME.test(name);
   }
 }
 
 /** The fields of a body as a form sends them: the same body comes of them. */
-export function fieldsOf(value: unknown, name = ''): readonly { readonly name: string; readonly value: string }[] {
+export function toFormFields(value: unknown, name = ''): readonly { readonly name: string; readonly value: string }[] {
   if (Array.isArray(value)) {
     const single = value.every((item) => typeof item !== 'object');
     if (single && value.length > 1) return value.map((item) => ({ name, value: String(item) }));
     if (single) return [{ name: `${name}[]`, value: String(value[0] ?? '') }];
   }
   if (typeof value !== 'object' || value === null) return [{ name, value: String(value ?? '') }];
-  return Object.entries(value).flatMap(([key, inner]) => fieldsOf(inner, name === '' ? key : `${name}[${key}]`));
+  return Object.entries(value).flatMap(([key, inner]) => toFormFields(inner, name === '' ? key : `${name}[${key}]`));
 }

@@ -1,32 +1,32 @@
 import { crc32 } from 'node:zlib';
 
-/** A piece of bytes that is always the same, or the length and name of one that is not. */
-export type Piece<Name extends string> = Buffer | { readonly what: Name; readonly length: number };
+/** Bytes that are the same in every response, or the name and length of a value that differs. */
+export type Segment<Name extends string> = Buffer | { readonly name: Name; readonly length: number };
 
 interface Step<Name extends string> {
-  /** The checksum of the piece alone, or what to take it of. */
-  readonly own: number | Name;
-  /** What each bit of the checksum before becomes behind the piece. */
-  readonly bits: Uint32Array;
+  /** CRC-32 of a constant segment, or the name of the value to compute it from. */
+  readonly checksum: number | Name;
+  /** What each bit of the running checksum becomes after the segment. */
+  readonly shift: Uint32Array;
 }
 
 /**
- * The CRC-32 of pieces in a row of which only the short ones change: what the long ones add is computed once, as zlib's
+ * The CRC-32 of consecutive segments of which only the short ones change: the long ones are computed once, as zlib's
  * crc32_combine does.
  */
-export class Checksum<Name extends string> {
+export class Crc32<Name extends string> {
   readonly #steps: readonly Step<Name>[];
 
-  constructor(pieces: readonly Piece<Name>[]) {
-    this.#steps = pieces.map((piece) => ({
-      own: Buffer.isBuffer(piece) ? crc32(piece) : piece.what,
-      bits: bitsBehind(piece.length),
+  constructor(segments: readonly Segment<Name>[]) {
+    this.#steps = segments.map((segment) => ({
+      checksum: Buffer.isBuffer(segment) ? crc32(segment) : segment.name,
+      shift: shiftTable(segment.length),
     }));
   }
 
-  of(values: Readonly<Record<Name, string>>): number {
+  compute(values: Readonly<Record<Name, string>>): number {
     let sum = 0;
-    for (const { own, bits } of this.#steps) {
+    for (const { checksum: own, shift: bits } of this.#steps) {
       let moved = typeof own === 'number' ? own : crc32(values[own]);
       for (let bit = 0, rest = sum; rest !== 0; bit++, rest >>>= 1) if (rest & 1) moved ^= bits[bit]!;
       sum = moved >>> 0;
@@ -36,7 +36,7 @@ export class Checksum<Name extends string> {
 }
 
 /** Checksums are linear: going over `length` zeros moves each bit by itself. */
-function bitsBehind(length: number): Uint32Array {
+function shiftTable(length: number): Uint32Array {
   const zeros = Buffer.alloc(length);
   const none = crc32(zeros, 0);
   return Uint32Array.from({ length: 32 }, (_, bit) => crc32(zeros, (1 << bit) >>> 0) ^ none);

@@ -6,29 +6,34 @@ import { accountTag, type Csrf, type Sessions } from 'parley-forum/plugins/accou
 import { renderedTag } from '../api.ts';
 import { hasNotice } from '../pages/flash-notices.ts';
 import { createNonce, type PageHeaders } from '../pages/headers.ts';
-import { KeptPage } from './cached-page.ts';
+import { CachedPage } from './cached-page.ts';
 import type { Locale } from '../themes/locales.ts';
 import { preferencesKey, readPreferences, type Preferences } from '../appearance/preferences.ts';
 
-/** Characters; longer addresses are searches and the like, which hardly repeat. */
-const LONGEST_URL = 200;
+/** Characters; longer URLs are searches and the like, which hardly repeat. */
+const MAX_URL_LENGTH = 200;
 /** How many guests' tokens are remembered, and up to which length of their cookies (characters). */
-const REMEMBERED = 1_000;
-const LONGEST_COOKIE = 1_000;
+const MAX_TOKENS = 1_000;
+const MAX_COOKIE_LENGTH = 1_000;
 const GZIP = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/;
 
-export interface ReplayParts {
+export interface PageCacheDeps {
   readonly cache: Cache;
   readonly sessions: Sessions;
   readonly csrf: Csrf;
   readonly http: Http;
   readonly headers: PageHeaders;
-  readonly lookHash: () => string;
+  readonly bundleHash: () => string;
   readonly localeOf: (req: IncomingMessage) => Locale;
-  readonly seen: (req: IncomingMessage, path: string, viewer: Viewer | undefined, key: string | undefined) => void;
+  readonly onPageView: (
+    req: IncomingMessage,
+    path: string,
+    viewer: Viewer | undefined,
+    key: string | undefined,
+  ) => void;
 }
 
-interface Keeping {
+interface StoreOptions {
   readonly tags: readonly string[];
   /** `Cache.mark()` from before anything was read. */
   readonly mark: number;
@@ -37,61 +42,61 @@ interface Keeping {
   readonly seconds: number;
 }
 
-/** Pages kept as bytes and sent again: guests' without entering Express, members' as soon as it is known who asks. */
-export class Replay {
-  readonly #parts: ReplayParts;
-  /** Guests' tokens by the cookies they belong to: computing one takes longer than all the rest of an answer. */
+/** Rendered pages cached as bytes: guests' are sent before Express runs, members' as soon as they are authenticated. */
+export class PageCache {
+  readonly #deps: PageCacheDeps;
+  /** Guests' tokens by the cookies they belong to: computing one takes longer than the rest of the response. */
   readonly #tokens = new Map<string, string>();
 
-  constructor(parts: ReplayParts) {
-    this.#parts = parts;
+  constructor(deps: PageCacheDeps) {
+    this.#deps = deps;
   }
 
-  /** Where a page for whoever sent this request is kept. Guests are all alike; members' pages are kept one by one. */
+  /** The cache key of a page for this request. Guests share their pages; each member has their own. */
   #key(req: IncomingMessage, preferences: Preferences, viewer?: Viewer): string {
     const who = viewer?.id === undefined ? '' : `${viewer.id}/${viewer.group.id}`;
-    return `page ${who} ${this.#parts.lookHash()} ${this.#parts.localeOf(req).id} ${preferencesKey(preferences)} ${req.url ?? '/'}`;
+    return `page ${who} ${this.#deps.bundleHash()} ${this.#deps.localeOf(req).id} ${preferencesKey(preferences)} ${req.url ?? '/'}`;
   }
 
-  /** Keeps what was made for this viewer, unless something it shows changed since `mark`. */
-  keep(req: IncomingMessage, text: string, { tags, mark, preferences, viewer, seconds }: Keeping): void {
+  /** Caches what was rendered for this viewer, unless something it shows changed since `mark`. */
+  store(req: IncomingMessage, text: string, { tags, mark, preferences, viewer, seconds }: StoreOptions): void {
     const url = req.url ?? '/';
-    if (url.length > LONGEST_URL) return;
-    const page = new KeptPage(text, url);
+    if (url.length > MAX_URL_LENGTH) return;
+    const page = new CachedPage(text, url);
     const own = viewer.id === undefined ? [] : [accountTag(viewer.id)];
-    this.#parts.cache.keep(this.#key(req, preferences, viewer), [...tags, ...own, accessTag, renderedTag], page, mark, {
+    this.#deps.cache.keep(this.#key(req, preferences, viewer), [...tags, ...own, accessTag, renderedTag], page, mark, {
       bytes: page.size,
       seconds,
     });
   }
 
-  /** For a member, who is known by now: true when it has answered. */
-  recall(req: Request, res: Response, viewer: Viewer): boolean {
+  /** For an authenticated member. True when the page was sent. */
+  sendToMember(req: Request, res: Response, viewer: Viewer): boolean {
     const { cookie } = req.headers;
-    const secure = this.#parts.http.secure(req);
+    const secure = this.#deps.http.secure(req);
     if (viewer.id === undefined || req.method !== 'GET' || hasNotice(cookie, secure)) return false;
-    const page = this.#parts.cache.peek<KeptPage>(this.#key(req, readPreferences(cookie, secure), viewer));
+    const page = this.#deps.cache.peek<CachedPage>(this.#key(req, readPreferences(cookie, secure), viewer));
     if (!page) return false;
-    this.#send(req, res, page, this.#parts.csrf.token(req, res));
-    this.#parts.seen(req, page.path, viewer, undefined);
+    this.#send(req, res, page, this.#deps.csrf.token(req, res));
+    this.#deps.onPageView(req, page.path, viewer, undefined);
     return true;
   }
 
-  /** True when it has answered. Synchronous from the first line to the last. */
-  answer(req: IncomingMessage, res: ServerResponse): boolean {
-    const { cache, sessions, http, seen } = this.#parts;
+  /** For a guest. True when the page was sent. Synchronous throughout. */
+  sendToGuest(req: IncomingMessage, res: ServerResponse): boolean {
+    const { cache, sessions, http, onPageView } = this.#deps;
     const { cookie } = req.headers;
     const secure = http.secure(req);
     if (cookie !== undefined && (sessions.hasCookie(cookie) || hasNotice(cookie, secure))) return false;
-    const page = cache.peek<KeptPage>(this.#key(req, readPreferences(cookie, secure)));
+    const page = cache.peek<CachedPage>(this.#key(req, readPreferences(cookie, secure)));
     if (!page) return false;
-    const { token, setCookie } = this.#known(cookie, secure) ?? this.#ask(cookie, secure);
+    const { token, setCookie } = this.#cachedToken(cookie, secure) ?? this.#guestToken(cookie, secure);
     this.#send(req, res, page, token, setCookie);
-    seen(req, page.path, undefined, setCookie === undefined ? token : undefined);
+    onPageView(req, page.path, undefined, setCookie === undefined ? token : undefined);
     return true;
   }
 
-  #known(
+  #cachedToken(
     cookie: string | undefined,
     secure: boolean,
   ): { readonly token: string; readonly setCookie?: undefined } | undefined {
@@ -99,16 +104,16 @@ export class Replay {
     return token === undefined ? undefined : { token };
   }
 
-  #ask(cookie: string | undefined, secure: boolean): ReturnType<Csrf['guestToken']> {
-    const answer = this.#parts.csrf.guestToken(cookie, secure);
-    if (cookie === undefined || answer.setCookie !== undefined || cookie.length > LONGEST_COOKIE) return answer;
-    if (this.#tokens.size >= REMEMBERED) this.#tokens.clear();
+  #guestToken(cookie: string | undefined, secure: boolean): ReturnType<Csrf['guestToken']> {
+    const answer = this.#deps.csrf.guestToken(cookie, secure);
+    if (cookie === undefined || answer.setCookie !== undefined || cookie.length > MAX_COOKIE_LENGTH) return answer;
+    if (this.#tokens.size >= MAX_TOKENS) this.#tokens.clear();
     this.#tokens.set(secure ? `s${cookie}` : cookie, answer.token);
     return answer;
   }
 
-  #send(req: IncomingMessage, res: ServerResponse, page: KeptPage, token: string, setCookie?: string): void {
-    const { http, headers } = this.#parts;
+  #send(req: IncomingMessage, res: ServerResponse, page: CachedPage, token: string, setCookie?: string): void {
+    const { http, headers } = this.#deps;
     const etag = etagOf(page.hash, token);
     const fresh = req.headers['if-none-match'] === etag;
     const nonce = fresh ? undefined : createNonce();
@@ -119,12 +124,12 @@ export class Replay {
       res.writeHead(304, lines).end();
     } else {
       lines.push('Content-Type', 'text/html; charset=utf-8');
-      if (GZIP.test(String(req.headers['accept-encoding'] ?? ''))) page.sendZipped(res, lines, { nonce, csrf: token });
+      if (GZIP.test(String(req.headers['accept-encoding'] ?? ''))) page.sendGzip(res, lines, { nonce, csrf: token });
       else page.send(res, lines, { nonce, csrf: token });
     }
   }
 }
 
-/** One page, one visitor: with another token the stored copy's forms would no longer be accepted. */
+/** One page, one visitor: with another token the cached copy's forms would no longer be accepted. */
 export const etagOf = (hash: string, token: string): string => `W/"${hash}-${crc32(token).toString(36)}"`;
 export const VARY = 'Accept-Encoding, Cookie, Accept-Language';

@@ -3,21 +3,21 @@ import { cookieName, cookieOf } from 'parley-forum/plugins/protection';
 
 const NOTICE = 'notice';
 /** Characters; a notice is one sentence. */
-const LONGEST = 300;
+const MAX_LENGTH = 300;
 /** The next page of a redirect comes at once. */
-const WAITS = 60_000;
+const REDIRECT_MAX_AGE = 60_000;
 
-/** Leaves a sentence for the next page this browser opens. `waits`: milliseconds within which that must be. */
-export function leaveNotice(
+/** Sets a flash notice: a sentence shown on the next page this browser opens, within `maxAge` milliseconds. */
+export function setNotice(
   res: Response,
   text: string,
-  { secure, waits = WAITS }: { readonly secure: boolean; readonly waits?: number },
+  { secure, maxAge = REDIRECT_MAX_AGE }: { readonly secure: boolean; readonly maxAge?: number },
 ): void {
-  const value = Buffer.from(text.slice(0, LONGEST)).toString('base64url');
-  res.cookie(cookieName(NOTICE, secure), value, { path: '/', maxAge: waits, httpOnly: true, sameSite: 'lax', secure });
+  const value = Buffer.from(text.slice(0, MAX_LENGTH)).toString('base64url');
+  res.cookie(cookieName(NOTICE, secure), value, { path: '/', maxAge, httpOnly: true, sameSite: 'lax', secure });
 }
 
-/** Such a page is not like everyone's. */
+/** A page with a notice must not come from the cache. */
 export const hasNotice = (header: string | undefined, secure: boolean): boolean =>
   cookieOf(header, cookieName(NOTICE, secure)) !== undefined;
 
@@ -30,8 +30,8 @@ export function takeNotice(header: string | undefined, res: Response, secure: bo
   return textOf(value);
 }
 
-/** What this very answer was leaving for the next page, which shows it now instead. */
-export function withdrawNotice(res: Response, secure: boolean): string | undefined {
+/** Takes back the notice that this same response was setting, to show it now instead. */
+export function takePendingNotice(res: Response, secure: boolean): string | undefined {
   const name = cookieName(NOTICE, secure);
   const lines = [res.getHeader('Set-Cookie') ?? []].flat().map(String);
   const left = lines.find((line) => line.startsWith(`${name}=`));
@@ -41,4 +41,4 @@ export function withdrawNotice(res: Response, secure: boolean): string | undefin
   return textOf(cookieOf(left, name) ?? '');
 }
 
-const textOf = (value: string): string => Buffer.from(value, 'base64url').toString().slice(0, LONGEST);
+const textOf = (value: string): string => Buffer.from(value, 'base64url').toString().slice(0, MAX_LENGTH);

@@ -1,15 +1,15 @@
-import { csrfMark, html, type PageHead, type PagePicture, type SafeHtml } from '../api.ts';
+import { csrfPlaceholder, html, type PageHead, type PagePicture, type SafeHtml } from '../api.ts';
 import { safeJson } from '../templates/helpers.ts';
 import type { Locale } from '../themes/locales.ts';
-import type { Look } from '../themes/theme-bundle.ts';
-import { NONCE_MARK } from './placeholders.ts';
+import type { ThemeBundle } from '../themes/theme-bundle.ts';
+import { NONCE_PLACEHOLDER } from './placeholders.ts';
 
 export interface HeadContext {
   readonly head: PageHead;
-  readonly look: Look;
+  readonly bundle: ThemeBundle;
   readonly locale: Locale;
   readonly siteName: string;
-  /** Address of the site's picture; empty for the theme's. */
+  /** URL of the site's picture; empty for the theme's. */
   readonly sitePicture: string;
   readonly baseUrl: string;
   readonly scheme: '' | 'light' | 'dark';
@@ -19,7 +19,7 @@ export interface HeadContext {
 /** What belongs into every page's head, whatever the theme: the theme only says where. */
 export function renderHead({
   head,
-  look,
+  bundle,
   locale,
   siteName,
   sitePicture,
@@ -32,11 +32,11 @@ export function renderHead({
   return html`<meta charset="utf-8">
 <title>${title}</title>
 <meta name="viewport" content="width=device-width, initial-scale=1, interactive-widget=resizes-content">
-<meta name="csrf-token" content="${csrfMark}">
+<meta name="csrf-token" content="${csrfPlaceholder}">
 <meta name="color-scheme" content="${scheme === '' ? 'light dark' : scheme}">
-${themeColour(look, scheme)}
+${themeColour(bundle, scheme)}
 ${head.description && html`<meta name="description" content="${head.description}">`}
-${head.hidden && html`<meta name="robots" content="noindex">`}
+${head.noindex && html`<meta name="robots" content="noindex">`}
 ${canonical && html`<link rel="canonical" href="${canonical}">`}
 ${(head.feeds ?? []).map(({ title: name, href, type }) => html`<link rel="alternate" type="${type}" title="${name}" href="${href}">\n`)}
 <meta property="og:site_name" content="${siteName}">
@@ -45,19 +45,19 @@ ${(head.feeds ?? []).map(({ title: name, href, type }) => html`<link rel="altern
 <meta property="og:locale" content="${locale.id.replace('-', '_')}">
 ${canonical && html`<meta property="og:url" content="${canonical}">`}
 ${head.description && html`<meta property="og:description" content="${head.description}">`}
-${picture(head.picture ?? siteOwn(sitePicture, siteName, look), baseUrl)}
-<link rel="icon" href="${look.asset('img/icon.svg')}" type="image/svg+xml">
-${look.sheets.map((sheet) => html`<link rel="stylesheet" href="${sheet}">\n`)}
-${scripts(look, locale, member)}
-${head.data && html`<script type="application/ld+json">${safeJson(head.data)}</script>`}`;
+${picture(head.picture ?? sitePictureOf(sitePicture, siteName, bundle), baseUrl)}
+<link rel="icon" href="${bundle.asset('img/icon.svg')}" type="image/svg+xml">
+${bundle.sheets.map((sheet) => html`<link rel="stylesheet" href="${sheet}">\n`)}
+${scripts(bundle, locale, member)}
+${head.structuredData && html`<script type="application/ld+json">${safeJson(head.structuredData)}</script>`}`;
 }
 
 /** The theme's is 1200 by 630 pixels, as those who show links ask for. */
-const siteOwn = (url: string, alt: string, look: Look): PagePicture =>
-  url === '' ? { url: look.asset('img/share.png'), width: 1200, height: 630, alt } : { url, alt };
+const sitePictureOf = (url: string, alt: string, bundle: ThemeBundle): PagePicture =>
+  url === '' ? { url: bundle.asset('img/share.png'), width: 1200, height: 630, alt } : { url, alt };
 
-/** Pixels from which a picture is worth its own line. */
-const LARGE = 600;
+/** Width in pixels from which a link preview shows the picture large. */
+const LARGE_CARD_WIDTH = 600;
 
 function picture({ url, width, height, alt }: PagePicture, baseUrl: string): SafeHtml {
   const size =
@@ -68,10 +68,10 @@ function picture({ url, width, height, alt }: PagePicture, baseUrl: string): Saf
       : '';
   return html`<meta property="og:image" content="${new URL(url, baseUrl).href}">
 ${size}<meta property="og:image:alt" content="${alt}">
-<meta name="twitter:card" content="${width === undefined || width >= LARGE ? 'summary_large_image' : 'summary'}">`;
+<meta name="twitter:card" content="${width === undefined || width >= LARGE_CARD_WIDTH ? 'summary_large_image' : 'summary'}">`;
 }
 
-function themeColour({ colours }: Look, scheme: HeadContext['scheme']): SafeHtml {
+function themeColour({ colours }: ThemeBundle, scheme: HeadContext['scheme']): SafeHtml {
   if (scheme !== '') return html`<meta name="theme-color" content="${colours[scheme]}">`;
   const one = (at: 'light' | 'dark'): SafeHtml =>
     html`<meta name="theme-color" media="(prefers-color-scheme: ${at})" content="${colours[at]}">`;
@@ -79,15 +79,17 @@ function themeColour({ colours }: Look, scheme: HeadContext['scheme']): SafeHtml
 }
 
 /**
- * The import map comes before the first module; both carry the answer's nonce. The list of elements is data and needs
+ * The import map comes before the first module; both carry the response's nonce. The list of elements is data and needs
  * none.
  */
-function scripts(look: Look, locale: Locale, member: boolean): SafeHtml {
-  const texts = Object.fromEntries(CLIENT_TEXTS.map((key) => [key, locale.text(`web:client.${key}`, KEEP_HOLES)]));
-  return html`<script type="importmap" nonce="${NONCE_MARK}">${safeJson({ imports: look.imports })}</script>
-<script type="module" src="${look.client}" nonce="${NONCE_MARK}"></script>
-<script type="module" src="${look.boot}" nonce="${NONCE_MARK}"></script>
-<script type="application/json" id="forum">${safeJson({ elements: look.elements, texts, member })}</script>`;
+function scripts(bundle: ThemeBundle, locale: Locale, member: boolean): SafeHtml {
+  const texts = Object.fromEntries(
+    CLIENT_TEXTS.map((key) => [key, locale.text(`web:client.${key}`, KEEP_PLACEHOLDERS)]),
+  );
+  return html`<script type="importmap" nonce="${NONCE_PLACEHOLDER}">${safeJson({ imports: bundle.imports })}</script>
+<script type="module" src="${bundle.client}" nonce="${NONCE_PLACEHOLDER}"></script>
+<script type="module" src="${bundle.boot}" nonce="${NONCE_PLACEHOLDER}"></script>
+<script type="application/json" id="forum">${safeJson({ elements: bundle.elements, texts, member })}</script>`;
 }
 
 // The texts boot and its elements say themselves; whatever else a script shows comes from the server as HTML.
@@ -107,4 +109,4 @@ const CLIENT_TEXTS = [
   'caps',
   'copied',
 ];
-const KEEP_HOLES = {};
+const KEEP_PLACEHOLDERS = {};

@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { randomText } from 'parley-forum/plugins/api';
 import { DATA_POLICY, type Policy, type Protection } from 'parley-forum/plugins/protection';
-import { NONCE_MARK } from './placeholders.ts';
+import { NONCE_PLACEHOLDER } from './placeholders.ts';
 
 const SELF = ["'self'"];
 /** No 'self' for scripts: uploads share the origin, and with 'strict-dynamic' injected markup cannot pull one in. */
 const PAGE_POLICY: Policy = {
   'default-src': ["'none'"],
-  'script-src': [`'nonce-${NONCE_MARK}'`, "'strict-dynamic'"],
+  'script-src': [`'nonce-${NONCE_PLACEHOLDER}'`, "'strict-dynamic'"],
   'style-src': SELF,
   'img-src': ["'self'", 'data:', 'blob:'],
   'font-src': SELF,
@@ -25,13 +25,13 @@ const PAGE_POLICY: Policy = {
 };
 const POLICY = 'Content-Security-Policy';
 
-/** What browsers are told about pages, ready to be sent around each answer's nonce. */
+/** Security headers of pages, prepared around each response's nonce. */
 export class PageHeaders {
   readonly #protection: Protection;
   #version = -1;
   /** Names and values in turn. */
   #pages: readonly string[] = [];
-  /** The policy around the nonce's places. */
+  /** The policy, split at the nonce's placeholders. */
   #policy: readonly string[] = [];
 
   constructor(protection: Protection) {
@@ -40,22 +40,22 @@ export class PageHeaders {
 
   /** Names and values in turn, as `writeHead` takes them. Without a nonce the policy is left out (304). */
   forPage(nonce: string | undefined): string[] {
-    if (this.#version !== this.#protection.version) this.#make();
+    if (this.#version !== this.#protection.version) this.#build();
     return nonce === undefined ? [...this.#pages] : [...this.#pages, POLICY, this.#policy.join(nonce)];
   }
 
-  /** For answers that are data, not pages. */
+  /** For responses that are data, not pages. */
   protect(res: ServerResponse): void {
     for (const [name, value] of this.#protection.headers(DATA_POLICY)) res.setHeader(name, value);
   }
 
-  #make(): void {
+  #build(): void {
     this.#version = this.#protection.version;
     const all = this.#protection.headers(this.#protection.open(PAGE_POLICY));
-    this.#policy = (all.find(([name]) => name === POLICY)?.[1] ?? '').split(NONCE_MARK);
+    this.#policy = (all.find(([name]) => name === POLICY)?.[1] ?? '').split(NONCE_PLACEHOLDER);
     this.#pages = all.filter(([name]) => name !== POLICY).flat();
   }
 }
 
-/** For one answer. */
+/** For one response. */
 export const createNonce = (): string => randomText(16, 'base64');

@@ -9,15 +9,15 @@ import {
   type SlotFilling,
   type View,
 } from '../api.ts';
-import type { Scope } from '../templates/helpers.ts';
+import type { RenderScope } from '../templates/helpers.ts';
 import { renderHead } from './head.ts';
 import type { Locale } from '../themes/locales.ts';
-import type { Look } from '../themes/theme-bundle.ts';
+import type { ThemeBundle } from '../themes/theme-bundle.ts';
 import type { Preferences } from '../appearance/preferences.ts';
-import { SLOT_BUDGET, SlotPlaces, type Attempt } from './slots.ts';
+import { SLOT_BUDGET, SlotCollector, type Attempt } from './slots.ts';
 
-/** For whom and in which way a page is made. */
-export interface Setting {
+/** Who a page is rendered for, and how. */
+export interface PageContext {
   readonly viewer: Viewer;
   readonly locale: Locale;
   readonly preferences: Preferences;
@@ -28,12 +28,12 @@ export interface Setting {
   readonly confirmedUntil?: Date | undefined;
 }
 
-export interface Made {
-  /** The page with marks where each answer differs. */
+export interface RenderedPage {
+  /** The page with placeholders where each response differs. */
   readonly text: string;
-  /** False when a plugin's part is missing: such a page must not be kept. */
+  /** False when a plugin's part is missing: such a page is cached for a second only. */
   readonly complete: boolean;
-  /** Under which it is kept besides those of its route. */
+  /** Cache tags besides those of its route. */
   readonly tags: readonly string[];
 }
 
@@ -43,7 +43,7 @@ interface Navigation {
   readonly tags: readonly string[];
 }
 
-export interface PageParts {
+export interface PageRendererDeps {
   readonly siteName: () => string;
   readonly sitePicture: () => string;
   readonly baseUrl: string;
@@ -53,102 +53,110 @@ export interface PageParts {
   readonly navigation: () => readonly Extension<NavigationItem>[];
   readonly sidebar: () => readonly Extension<SidebarSection>[];
   readonly feeds: () => readonly Extension<(head: PageHead) => Awaitable<readonly PageFeed[]>>[];
-  /** Makes the look of the day; `worn` is the one of before. */
-  dress(worn: Look | undefined): Look;
+  /** Builds the current bundle; `previous` is the one before it. */
+  buildBundle(previous: ThemeBundle | undefined): ThemeBundle;
   /** The picture of a member, for the bar. */
   avatarOf(viewer: Viewer): Promise<string | null>;
 }
 
 /**
- * Makes pages and pieces of pages with the look of the day. Data is collected first, then everything renders
+ * Renders pages and fragments with the current theme bundle. Data is collected first, then everything renders
  * synchronously.
  */
-export class Pages {
-  readonly #parts: PageParts;
-  #look: Look | undefined;
+export class PageRenderer {
+  readonly #deps: PageRendererDeps;
+  #bundle: ThemeBundle | undefined;
   #outdated = true;
   #generation = 0;
-  #scope: Scope | undefined;
+  #scope: RenderScope | undefined;
 
-  constructor(parts: PageParts) {
-    this.#parts = parts;
+  constructor(deps: PageRendererDeps) {
+    this.#deps = deps;
   }
 
   /** For the helpers: only while something renders. */
-  readonly scope = (): Scope => {
+  readonly scope = (): RenderScope => {
     if (!this.#scope) throw new Error('helpers are for templates; nothing is being rendered');
     return this.#scope;
   };
 
-  get look(): Look {
-    if (!this.#look || this.#outdated) this.#look = this.#parts.dress(this.#look);
+  get bundle(): ThemeBundle {
+    if (!this.#bundle || this.#outdated) this.#bundle = this.#deps.buildBundle(this.#bundle);
     this.#outdated = false;
-    return this.#look;
+    return this.#bundle;
   }
 
-  /** The next page is made with a new look. */
-  renew(): void {
+  /** The next page is rendered with a new bundle. */
+  invalidate(): void {
     this.#outdated = true;
     this.#generation++;
   }
 
-  /** Of the look, and of how often it was renewed: while a plugin restarts, pages lack what it adds to them. */
+  /** Of the bundle and its generation: while a plugin restarts, pages lack what it adds to them. */
   get hash(): string {
-    return `${this.look.hash}.${this.#generation}`;
+    return `${this.bundle.hash}.${this.#generation}`;
   }
 
-  async page({ template, head: own, model, frame }: View, setting: Setting): Promise<Made> {
-    const { look } = this;
+  async page({ template, head: own, model, frame }: View, context: PageContext): Promise<RenderedPage> {
+    const { bundle } = this;
     const feeds = await this.#feeds(own);
     const head = { ...own, feeds: feeds.list };
     const [navigation, sidebar, avatar] = await Promise.all([
-      this.#navigation(setting, head),
-      this.#sidebar(setting, head),
-      this.#parts.avatarOf(setting.viewer),
+      this.#navigation(context, head),
+      this.#sidebar(context, head),
+      this.#deps.avatarOf(context.viewer),
     ]);
     const data = {
-      ...this.#data(setting, avatar),
+      ...this.#templateData(context, avatar),
       navigation: navigation.areas,
       sidebar: sidebar.sections,
-      page: pageData(head, setting),
+      page: pageData(head, context),
     };
-    const places = new SlotPlaces();
-    const text = this.#within(look, setting, places, head, () => {
-      const inner = new SafeHtml(look.templates.get(template)(model, { data }));
+    const collector = new SlotCollector();
+    const text = this.#inScope(bundle, context, collector, head, () => {
+      const inner = new SafeHtml(bundle.templates.get(template)(model, { data }));
       const body =
-        frame === undefined ? inner : new SafeHtml(look.templates.get(frame)({ body: inner, model }, { data }));
-      return look.templates.get('layout')({ body, model }, { data });
+        frame === undefined ? inner : new SafeHtml(bundle.templates.get(frame)({ body: inner, model }, { data }));
+      return bundle.templates.get('layout')({ body, model }, { data });
     });
-    const filled = await places.fill(text, this.#parts.fillings(), setting.viewer, this.#parts.attempt);
+    const filled = await collector.fill(text, this.#deps.fillings(), context.viewer, this.#deps.attempt);
     const complete = filled.complete && navigation.complete && sidebar.complete && feeds.complete;
-    return { text: squeeze(filled.text), complete, tags: navigation.tags };
+    return { text: dropBlankLines(filled.text), complete, tags: navigation.tags };
   }
 
-  /** A template by itself. Its forms come without a forgery token: the page's script puts the page's own in. */
-  async fragment(template: string, model: object, setting: Setting): Promise<Made> {
-    const { look } = this;
-    const places = new SlotPlaces();
-    const data = { ...this.#data(setting, null), page: { name: 'fragment' } };
-    const text = this.#within(look, setting, places, undefined, () => look.templates.get(template)(model, { data }));
-    const filled = await places.fill(text, this.#parts.fillings(), setting.viewer, this.#parts.attempt);
-    return { text: squeeze(filled.text), complete: filled.complete, tags: [] };
+  /** A template by itself. Its forms come without a CSRF token: the page's script puts the page's own in. */
+  async fragment(template: string, model: object, context: PageContext): Promise<RenderedPage> {
+    const { bundle } = this;
+    const collector = new SlotCollector();
+    const data = { ...this.#templateData(context, null), page: { name: 'fragment' } };
+    const text = this.#inScope(bundle, context, collector, undefined, () =>
+      bundle.templates.get(template)(model, { data }),
+    );
+    const filled = await collector.fill(text, this.#deps.fillings(), context.viewer, this.#deps.attempt);
+    return { text: dropBlankLines(filled.text), complete: filled.complete, tags: [] };
   }
 
-  #within(look: Look, setting: Setting, places: SlotPlaces, head: PageHead | undefined, render: () => string): string {
-    const { locale, preferences, viewer } = setting;
-    const { siteName, sitePicture, baseUrl, now } = this.#parts;
+  #inScope(
+    bundle: ThemeBundle,
+    context: PageContext,
+    collector: SlotCollector,
+    head: PageHead | undefined,
+    render: () => string,
+  ): string {
+    const { locale, preferences, viewer } = context;
+    const { siteName, sitePicture, baseUrl, now } = this.#deps;
     this.#scope = {
       locale,
       now: now(),
       regions: new Map(),
-      asset: look.asset,
-      icon: (name) => look.icons.get(name),
-      slot: (id, context, fallback) => places.add(id, context, fallback),
+      asset: bundle.asset,
+      icon: (name) => bundle.icons.get(name),
+      slot: (id, context, fallback) => collector.add(id, context, fallback),
       head: () =>
         head
           ? renderHead({
               head,
-              look,
+              bundle,
               locale,
               siteName: siteName(),
               sitePicture: sitePicture(),
@@ -166,15 +174,15 @@ export class Pages {
     }
   }
 
-  #data({ viewer, locale, preferences }: Setting, avatar: string | null): Record<string, unknown> {
-    const name = this.#parts.siteName();
+  #templateData({ viewer, locale, preferences }: PageContext, avatar: string | null): Record<string, unknown> {
+    const name = this.#deps.siteName();
     return {
       site: {
         name,
         initial: [...name.trim()][0] ?? '',
         language: locale.id,
         direction: locale.direction,
-        baseUrl: this.#parts.baseUrl,
+        baseUrl: this.#deps.baseUrl,
       },
       viewer: {
         id: viewer.id,
@@ -190,17 +198,17 @@ export class Pages {
     };
   }
 
-  async #navigation({ viewer, locale, url }: Setting, head: PageHead): Promise<Navigation> {
-    const items = this.#parts.navigation().filter(({ value }) => value.visible?.(viewer) ?? true);
+  async #navigation({ viewer, locale, url }: PageContext, head: PageHead): Promise<Navigation> {
+    const items = this.#deps.navigation().filter(({ value }) => value.visible?.(viewer) ?? true);
     const counts = await Promise.all(
       items.map(async ({ plugin, value: { count, label } }) =>
-        count ? this.#parts.attempt(plugin, `number of ${label}`, () => count.of(viewer), SLOT_BUDGET) : 0,
+        count ? this.#deps.attempt(plugin, `number of ${label}`, () => count.load(viewer), SLOT_BUDGET) : 0,
       ),
     );
     const path = head.current ?? url.split('?')[0];
     const shown = items.map(({ value: { area, label, href, icon } }, at) => ({
       area,
-      item: { label: localised(locale, label), href, icon, count: counts[at], current: href === path },
+      item: { label: localise(locale, label), href, icon, count: counts[at], current: href === path },
     }));
     const of = (area: NavigationItem['area']): object[] =>
       shown.filter((one) => one.area === area).map(({ item }) => item);
@@ -218,7 +226,7 @@ export class Pages {
   }
 
   async #feeds(head: PageHead): Promise<{ readonly list: readonly PageFeed[]; readonly complete: boolean }> {
-    const { attempt, feeds } = this.#parts;
+    const { attempt, feeds } = this.#deps;
     const added = await Promise.all(
       feeds().map(({ plugin, value }) => attempt(plugin, 'feeds of a page', () => value(head), SLOT_BUDGET)),
     );
@@ -229,13 +237,13 @@ export class Pages {
   }
 
   async #sidebar(
-    { viewer, locale, url }: Setting,
+    { viewer, locale, url }: PageContext,
     head: PageHead,
   ): Promise<{ readonly sections: readonly object[]; readonly complete: boolean }> {
     const path = head.current ?? url.split('?')[0];
     const answers = await Promise.all(
-      this.#parts.sidebar().map(async ({ plugin, value }) => {
-        const items = await this.#parts.attempt(
+      this.#deps.sidebar().map(async ({ plugin, value }) => {
+        const items = await this.#deps.attempt(
           plugin,
           `sidebar ${value.title}`,
           () => value.items(viewer),
@@ -243,10 +251,10 @@ export class Pages {
         );
         return (
           items && {
-            title: localised(locale, value.title),
+            title: localise(locale, value.title),
             items: items.map((item) => ({
               ...item,
-              label: localised(locale, item.label),
+              label: localise(locale, item.label),
               current: item.href === path,
             })),
           }
@@ -261,25 +269,25 @@ export class Pages {
   }
 }
 
-const pageData = (head: PageHead, { url, notice, confirmedUntil }: Setting): object => ({
+const pageData = (head: PageHead, { url, notice, confirmedUntil }: PageContext): object => ({
   name: head.name,
   title: head.title,
   rail: `rail.${head.name}`,
   path: url,
-  returnTo: RETURNLESS.test(url) ? undefined : url,
+  returnTo: NO_RETURN.test(url) ? undefined : url,
   notice,
   confirmedUntil,
   feeds: head.feeds ?? [],
 });
-/** Pages nobody wants to come back to after logging in. */
-const RETURNLESS = /^\/(login|register|logout|password)?([/?]|$)/;
+/** Pages that make no sense as a target after logging in. */
+const NO_RETURN = /^\/(login|register|logout|password)?([/?]|$)/;
 
 /** `plugin:key` is looked up; anything else is shown as it is. */
-const localised = (locale: Locale, label: string): string =>
+const localise = (locale: Locale, label: string): string =>
   /^[a-z][a-z0-9-]*:[a-z0-9_.-]+$/i.test(label) ? locale.text(label) : label;
 
 /** Templates are written for people: lines that hold nothing and the space before lines are not worth sending. */
-const squeeze = (text: string): string =>
+const dropBlankLines = (text: string): string =>
   text.includes('<textarea') || text.includes('<pre')
     ? text.replace(/\n(?:[ \t]*\n)+(?=<)/g, '\n')
     : text.replace(/\n\s*\n/g, '\n');

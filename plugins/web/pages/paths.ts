@@ -1,45 +1,45 @@
 import type { Request, RouteInfo } from 'parley-forum';
 import { pages } from '../api.ts';
 
-export const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
+export const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** Routes of the page surface that answer this method. */
-const answering = (routes: readonly RouteInfo[], method: RouteInfo['method']): readonly RouteInfo[] =>
+/** Routes of the page surface for this method. */
+const routesFor = (routes: readonly RouteInfo[], method: RouteInfo['method']): readonly RouteInfo[] =>
   routes.filter((route) => route.surface.id === pages.id && route.method === method);
 
-const partsOf = (path: string): readonly string[] => path.split('/').filter(Boolean);
-const fits = (pattern: readonly string[], parts: readonly string[]): boolean =>
-  pattern.length === parts.length && pattern.every((part, index) => part.startsWith(':') || part === parts[index]);
+const segmentsOf = (path: string): readonly string[] => path.split('/').filter(Boolean);
+const matches = (pattern: readonly string[], deps: readonly string[]): boolean =>
+  pattern.length === deps.length && pattern.every((part, index) => part.startsWith(':') || part === deps[index]);
 
 /**
- * True for the panel's own paths, and for patterns that begin like one: what is written there is administration,
+ * True for the admin panel's paths, and for patterns that begin like one: writes below it are administration,
  * whichever plugin it belongs to.
  */
-export const belowAdmin = (path: string): boolean => safeDecode(partsOf(path)[0] ?? '') === 'admin';
+export const isAdminPath = (path: string): boolean => safeDecode(segmentsOf(path)[0] ?? '') === 'admin';
 
 /** The route that a form is sent to. */
-export const formRoute = (routes: readonly RouteInfo[], action: string): RouteInfo | undefined =>
-  answering(routes, 'post').find(({ path }) => fits(partsOf(path), partsOf(action)));
+export const findFormRoute = (routes: readonly RouteInfo[], action: string): RouteInfo | undefined =>
+  routesFor(routes, 'post').find(({ path }) => matches(segmentsOf(path), segmentsOf(action)));
 
-/** The page that the address of a form lies below: the longest part of its path that can be opened. */
-export function pageAbove(routes: readonly RouteInfo[], path: string): string {
-  const open = answering(routes, 'get').map((route) => partsOf(route.path));
-  for (let parts = partsOf(path).slice(0, -1); parts.length > 0; parts = parts.slice(0, -1)) {
-    if (open.some((pattern) => fits(pattern, parts))) return `/${parts.join('/')}`;
+/** The page above a form's URL: the longest prefix of its path that can be opened. */
+export function parentPage(routes: readonly RouteInfo[], path: string): string {
+  const open = routesFor(routes, 'get').map((route) => segmentsOf(route.path));
+  for (let deps = segmentsOf(path).slice(0, -1); deps.length > 0; deps = deps.slice(0, -1)) {
+    if (open.some((pattern) => matches(pattern, deps))) return `/${deps.join('/')}`;
   }
   return '/';
 }
 
-/** Where whoever made the request is: the page asked for, or the one that its form stands on. */
-export function pageOf(req: Request): string {
-  const from = READS.has(req.method) ? undefined : req.headers.referer;
-  if (from === undefined || !URL.canParse(from)) return READS.has(req.method) ? req.originalUrl : '/';
+/** The page a request comes from: the one requested, or the one that contains the form. */
+export function currentPage(req: Request): string {
+  const from = SAFE_METHODS.has(req.method) ? undefined : req.headers.referer;
+  if (from === undefined || !URL.canParse(from)) return SAFE_METHODS.has(req.method) ? req.originalUrl : '/';
   const { pathname, search } = new URL(from);
   // A path that begins with two slashes would be read as another host.
   return pathname.startsWith('//') ? '/' : pathname + search;
 }
 
-/** What stands in a path at the names of its pattern. */
+/** The values of a path's parameters. */
 export function pathParams(pattern: string, path: string): Record<string, string> {
   const [names, values] = [pattern.split('/'), path.split('/')];
   const pairs = names.flatMap((name, index) =>

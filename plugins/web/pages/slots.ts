@@ -1,7 +1,7 @@
 import type { Extension } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { SafeHtml, type SlotFilling } from '../api.ts';
-import { fillSlotMarks, slotMark } from './placeholders.ts';
+import { fillSlotPlaceholders, slotPlaceholder } from './placeholders.ts';
 
 /** Milliseconds a filling may take before the page goes on without it. */
 export const SLOT_BUDGET = 50;
@@ -13,34 +13,34 @@ export type Attempt = <T>(
   deadline?: number,
 ) => Promise<T | undefined>;
 
-interface Place {
+interface SlotOccurrence {
   readonly slot: string;
   readonly context: unknown;
   readonly fallback: string | undefined;
 }
 
-/** The slots one rendering met; filled afterwards, each plugin asked once for all places of a slot. */
-export class SlotPlaces {
-  readonly #places: Place[] = [];
+/** Collects the slots of one rendering; filled afterwards, with one call per plugin for all occurrences of a slot. */
+export class SlotCollector {
+  readonly #occurrences: SlotOccurrence[] = [];
 
   add(slot: string, context: unknown, fallback: string | undefined): SafeHtml {
-    this.#places.push({ slot, context, fallback });
-    return slotMark(this.#places.length - 1);
+    this.#occurrences.push({ slot, context, fallback });
+    return slotPlaceholder(this.#occurrences.length - 1);
   }
 
-  /** Puts what the plugins answer where the marks are; a filling that fails or is late leaves nothing. */
+  /** Replaces the placeholders with what the plugins return; a filling that fails or is late is left out. */
   async fill(
     text: string,
     fillings: readonly Extension<SlotFilling>[],
     viewer: Viewer,
     attempt: Attempt,
   ): Promise<{ readonly text: string; readonly complete: boolean }> {
-    if (this.#places.length === 0) return { text, complete: true };
+    if (this.#occurrences.length === 0) return { text, complete: true };
     let complete = true;
-    const content = this.#places.map(() => '');
-    const bySlot = Map.groupBy(this.#places.keys(), (index) => this.#places[index]?.slot ?? '');
+    const content = this.#occurrences.map(() => '');
+    const bySlot = Map.groupBy(this.#occurrences.keys(), (index) => this.#occurrences[index]?.slot ?? '');
     const work = [...bySlot].map(async ([slot, indexes]) => {
-      const contexts = indexes.map((index) => this.#places[index]?.context);
+      const contexts = indexes.map((index) => this.#occurrences[index]?.context);
       const asked = fillings.filter(({ value }) => value.slot === slot);
       const answers = await Promise.all(
         asked.map(({ plugin, value }) =>
@@ -57,7 +57,7 @@ export class SlotPlaces {
     await Promise.all(work);
     // What a wrapping slot falls back to may hold slots itself.
     const put = (part: string): string =>
-      fillSlotMarks(part, (index) => content[index] || put(this.#places[index]?.fallback ?? ''));
+      fillSlotPlaceholders(part, (index) => content[index] || put(this.#occurrences[index]?.fallback ?? ''));
     return { text: put(text), complete };
   }
 }

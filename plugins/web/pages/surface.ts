@@ -18,11 +18,11 @@ import type { Csrf, Sessions } from 'parley-forum/plugins/accounts';
 import { multipartOf } from 'parley-forum/plugins/api';
 import { demand, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 import type { Protection } from 'parley-forum/plugins/protection';
-import { belowAdmin, formRoute, pageAbove, pageOf, pathParams, READS } from './paths.ts';
+import { isAdminPath, findFormRoute, parentPage, currentPage, pathParams, SAFE_METHODS } from './paths.ts';
 import {
   pages,
   redirect,
-  RENDERED_HOLDS,
+  RENDERED_TTL,
   view,
   type PageResult,
   type Redirect,
@@ -30,32 +30,40 @@ import {
   type Retry,
   type View,
 } from '../api.ts';
-import { hasNotice, leaveNotice, takeNotice, withdrawNotice } from './flash-notices.ts';
-import { errorView, failureJson, failureOf, opensPage, plainFailure, wantsJson, type Failure } from './errors.ts';
+import { hasNotice, setNotice, takeNotice, takePendingNotice } from './flash-notices.ts';
+import {
+  errorView,
+  errorJson,
+  toPageError,
+  isPageNavigation,
+  plainErrorPage,
+  wantsJson,
+  type PageError,
+} from './errors.ts';
 import { createNonce, type PageHeaders } from './headers.ts';
 import { pageHash } from '../page-cache/cached-page.ts';
 import type { Locale } from '../themes/locales.ts';
-import { fillMarks } from './placeholders.ts';
-import type { Made, Pages } from './page-renderer.ts';
-import { fieldsOf, type PendingForms } from '../forms/pending-forms.ts';
+import { fillPlaceholders } from './placeholders.ts';
+import type { RenderedPage, PageRenderer } from './page-renderer.ts';
+import { toFormFields, type PendingForms } from '../forms/pending-forms.ts';
 import { readPreferences } from '../appearance/preferences.ts';
-import { etagOf, VARY, type Replay } from '../page-cache/page-cache.ts';
+import { etagOf, VARY, type PageCache } from '../page-cache/page-cache.ts';
 
 /**
- * Seconds for which a page is kept that a slot was late for: without it, those who wait for the next one would make
- * every slot late.
+ * Seconds for which a page with a missing slot is cached: without it, the load of rendering every request anew would
+ * make every slot late.
  */
-const PIECEMEAL = 1;
-/** Forms and other writes of one address, whoever sends them. */
+const INCOMPLETE_TTL = 1;
+/** Forms and other writes per IP, for all users behind it together. */
 const WRITES: Bucket = { name: 'page-writes', window: 60 };
 /** Moderators work through queues. */
 const STAFF_FACTOR = 5;
 
-export interface SurfaceParts {
-  readonly pages: Pages;
-  /** Changes with everything pages are made with, and whenever a plugin started or stopped. */
-  readonly lookHash: () => string;
-  readonly replay: Replay;
+export interface PageSurfaceDeps {
+  readonly renderer: PageRenderer;
+  /** Changes with everything pages are rendered with, and whenever a plugin starts or stops. */
+  readonly bundleHash: () => string;
+  readonly pageCache: PageCache;
   readonly routes: Routes;
   readonly pendingForms: PendingForms;
   readonly headers: PageHeaders;
@@ -68,17 +76,22 @@ export interface SurfaceParts {
   readonly cache: Cache;
   readonly environment: Environment;
   readonly log: Logger;
-  /** Writes a minute and address. */
-  readonly writes: () => number;
+  /** Writes per minute and IP. */
+  readonly writeLimit: () => number;
   readonly guest: Viewer;
   readonly localeOf: (req: IncomingMessage) => Locale;
-  readonly seen: (req: IncomingMessage, path: string, viewer: Viewer | undefined, key: string | undefined) => void;
+  readonly onPageView: (
+    req: IncomingMessage,
+    path: string,
+    viewer: Viewer | undefined,
+    key: string | undefined,
+  ) => void;
 }
 
-interface Pending {
-  /** What the page is made with: one of the plugins may have stopped and come back before it is done. */
-  readonly look: string;
-  /** Taken before anything is read, so that a change meanwhile keeps the page from being kept. */
+interface RequestState {
+  /** The bundle the page is rendered with: a plugin may stop and restart before it is done. */
+  readonly bundleHash: string;
+  /** Taken before anything is read, so that a page is not cached if something changes meanwhile. */
   readonly mark: number;
   route?: RouteInfo;
   /** Whether the body of a write may be read: what comes from elsewhere is refused without. */
@@ -86,38 +99,39 @@ interface Pending {
 }
 
 /** Least levels of permissions whose pages show nothing that members may not see. */
-const MEMBERS = new Set(['everyone', 'member']);
+const MEMBER_LEVELS = new Set(['everyone', 'member']);
 
 /** How pages authenticate, are protected, succeed and fail. */
 export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
   readonly middleware: readonly RequestHandler[];
   readonly coerce = true;
-  readonly #parts: SurfaceParts;
-  readonly #pending = new WeakMap<Request, Pending>();
+  readonly #deps: PageSurfaceDeps;
+  readonly #state = new WeakMap<Request, RequestState>();
 
-  constructor(parts: SurfaceParts) {
-    this.#parts = parts;
-    this.middleware = [parts.sessions.middleware];
+  constructor(deps: PageSurfaceDeps) {
+    this.#deps = deps;
+    this.middleware = [deps.sessions.middleware];
   }
 
   fastPath(...[req, res]: Parameters<NonNullable<SurfaceBehaviour<Viewer>['fastPath']>>): boolean {
-    return this.#parts.replay.answer(req, res);
+    return this.#deps.pageCache.sendToGuest(req, res);
   }
 
   async authenticate(req: Request, res: Response): Promise<Viewer> {
-    this.#pending.set(req, { mark: this.#parts.cache.mark(), look: this.#parts.lookHash() });
-    return this.#parts.sessions.identify(req, res);
+    this.#state.set(req, { mark: this.#deps.cache.mark(), bundleHash: this.#deps.bundleHash() });
+    return this.#deps.sessions.identify(req, res);
   }
 
   async protect({ req, actor }: RequestContext<Viewer>, route: RouteInfo): Promise<void> {
-    const { sessions, csrf } = this.#parts;
-    const write = !READS.has(req.method);
-    if (write) await this.#count(req, actor);
+    const { sessions, csrf } = this.#deps;
+    const write = !SAFE_METHODS.has(req.method);
+    if (write) await this.#limitWrites(req, actor);
     const guarded = write && route.options['csrf'] !== false;
     const readable = !guarded || csrf.possible(req);
-    const pending = this.#pending.get(req);
+    const pending = this.#state.get(req);
     if (pending) Object.assign(pending, { route, readable });
-    const sensitive = route.options['confirm'] === true || (write && (belowAdmin(route.path) || belowAdmin(req.path)));
+    const sensitive =
+      route.options['confirm'] === true || (write && (isAdminPath(route.path) || isAdminPath(req.path)));
     if (isGuest(actor) && (route.options['login'] === true || sensitive || (write && sessions.ended(req))))
       throw new HttpError(401, 'Log in to go on', { code: 'login_needed' });
     if (guarded && !csrf.valid(req)) {
@@ -129,12 +143,13 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
           code: 'csrf_failed',
         });
     }
-    if (sensitive && !sessions.confirmed(req)) throw new HttpError(403, UNCONFIRMED_SAYS, { code: UNCONFIRMED });
+    if (sensitive && !sessions.confirmed(req))
+      throw new HttpError(403, CONFIRMATION_MESSAGE, { code: CONFIRMATION_NEEDED });
   }
 
-  /** By address, whoever is logged in: before anything of the body is read. */
-  async #count(req: Request, actor: Viewer): Promise<void> {
-    const { limits, http, writes } = this.#parts;
+  /** Limits writes per IP, for members too, before the body is read. */
+  async #limitWrites(req: Request, actor: Viewer): Promise<void> {
+    const { limits, http, writeLimit: writes } = this.#deps;
     const limit = writes() * (isStaff(actor) ? STAFF_FACTOR : 1);
     demand(
       await limits.consume(WRITES, limits.addressKey(http.addressOf(req)), limit),
@@ -143,120 +158,118 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
   }
 
   fromCache({ req, res, actor }: RequestContext<Viewer>): boolean {
-    return !wantsJson(req) && this.#parts.replay.recall(req, res, actor);
+    return !wantsJson(req) && this.#deps.pageCache.sendToMember(req, res, actor);
   }
 
   parseBody(req: Request): Promise<unknown> {
-    const route = this.#pending.get(req)?.route;
+    const route = this.#state.get(req)?.route;
     const multipart = multipartOf(route);
     if (multipart) return multipart(req);
-    return this.#parts.protection.body(req, { form: true, longText: route?.options['longText'] === true });
+    return this.#deps.protection.body(req, { form: true, longText: route?.options['longText'] === true });
   }
 
   async respond(
-    exchange: RequestContext<Viewer>,
+    context: RequestContext<Viewer>,
     result: PageResult,
     route: RouteInfo,
     tags: readonly string[] | undefined,
   ): Promise<void> {
     if (result.kind === 'negotiated') {
-      if (wantsJson(exchange.req)) return this.#json(exchange.req, exchange.res, result.status, result.json);
-      return this.respond(exchange, result.page, route, undefined);
+      if (wantsJson(context.req)) return this.#json(context.req, context.res, result.status, result.json);
+      return this.respond(context, result.page, route, undefined);
     }
-    if (result.kind === 'redirect') return this.#redirect(exchange, result);
-    if (result.kind === 'resumed') return this.#resume(exchange, result);
-    await this.#show(exchange, result, { tags });
-    if (result.status === 200 && exchange.req.method === 'GET')
-      this.#parts.seen(exchange.req, exchange.req.originalUrl, exchange.actor, this.#keyOf(exchange));
+    if (result.kind === 'redirect') return this.#redirect(context, result);
+    if (result.kind === 'resumed') return this.#resume(context, result);
+    await this.#sendPage(context, result, { tags });
+    if (result.status === 200 && context.req.method === 'GET')
+      this.#deps.onPageView(context.req, context.req.originalUrl, context.actor, this.#guestKey(context));
   }
 
-  /** Tells a returning guest's browser from others, as for pages from stored bytes. */
-  #keyOf({ req, actor }: RequestContext<Viewer>): string | undefined {
+  /** Distinguishes a returning guest's browser from others, as for cached pages. */
+  #guestKey({ req, actor }: RequestContext<Viewer>): string | undefined {
     const { cookie } = req.headers;
     if (!isGuest(actor) || cookie === undefined) return undefined;
-    const { token, setCookie } = this.#parts.csrf.guestToken(cookie, this.#parts.http.secure(req));
+    const { token, setCookie } = this.#deps.csrf.guestToken(cookie, this.#deps.http.secure(req));
     return setCookie === undefined ? token : undefined;
   }
 
   async fail(
-    { req, res, actor = this.#parts.guest }: RequestContext<Viewer | undefined>,
+    { req, res, actor = this.#deps.guest }: RequestContext<Viewer | undefined>,
     error: unknown,
   ): Promise<void> {
-    const { log, http } = this.#parts;
-    const failure = demanded(failureOf(error, actor), actor);
+    const { log, http } = this.#deps;
+    const pageError = explainDemand(toPageError(error, actor), actor);
     const requestId = http.idOf(req);
-    if (failure.status >= 500) log.error({ error, request: requestId, path: this.#loggedPath(req) }, 'a page failed');
+    if (pageError.status >= 500) log.error({ error, request: requestId, path: this.#loggedPath(req) }, 'a page failed');
     if (res.headersSent) return void res.destroy();
-    const exchange = { req, res, actor };
-    // The address of a form that was sent is in the address bar; whoever loads it again is led to the page that it
-    // belongs to.
-    if (failure.status === 405 && READS.has(req.method) && opensPage(req))
-      return this.#redirect(exchange, redirect(pageAbove(this.#parts.routes.list(), req.path)));
-    res.set({ ...failure.headers });
-    const json = wantsJson(req) || (failure.code === UNCONFIRMED && Boolean(req.is('json')));
-    if (json) return void this.#json(req, res, failure.status, failureJson(failure, requestId));
-    if (failure.status === 401 && READS.has(req.method) && isGuest(actor))
-      return this.#redirect(exchange, redirect(`/login?return_to=${encodeURIComponent(req.originalUrl)}`));
-    if (failure.code === UNCONFIRMED) return this.#toConfirm(exchange);
-    if (failure.code === actor.demand?.code)
-      return this.#redirect(exchange, redirect(actor.demand.path, { notice: failure.message }));
-    if (await this.#again(exchange, failure)) return;
+    const context = { req, res, actor };
+    // After a form was sent its URL is in the address bar; a reload redirects to the page that the form belongs to.
+    if (pageError.status === 405 && SAFE_METHODS.has(req.method) && isPageNavigation(req))
+      return this.#redirect(context, redirect(parentPage(this.#deps.routes.list(), req.path)));
+    res.set({ ...pageError.headers });
+    const json = wantsJson(req) || (pageError.code === CONFIRMATION_NEEDED && Boolean(req.is('json')));
+    if (json) return void this.#json(req, res, pageError.status, errorJson(pageError, requestId));
+    if (pageError.status === 401 && SAFE_METHODS.has(req.method) && isGuest(actor))
+      return this.#redirect(context, redirect(`/login?return_to=${encodeURIComponent(req.originalUrl)}`));
+    if (pageError.code === CONFIRMATION_NEEDED) return this.#askToConfirm(context);
+    if (pageError.code === actor.demand?.code)
+      return this.#redirect(context, redirect(actor.demand.path, { notice: pageError.message }));
+    if (await this.#redisplayForm(context, pageError)) return;
     try {
-      await this.#show(
-        exchange,
-        errorView(failure, {
-          locale: this.#parts.localeOf(req),
+      await this.#sendPage(
+        context,
+        errorView(pageError, {
+          locale: this.#deps.localeOf(req),
           viewer: actor,
           url: req.originalUrl,
-          back: pageOf(req),
+          back: currentPage(req),
           requestId,
         }),
         {},
       );
     } catch (cause) {
       log.error({ error: cause, request: requestId }, 'the error page failed too');
-      this.#send(req, res, failure.status, plainFailure(failure, requestId), '');
+      this.#send(req, res, pageError.status, plainErrorPage(pageError, requestId), '');
     }
   }
 
   /**
-   * For other surfaces: answers with the page of what went wrong where a browser opens a page; false for all others,
-   * who get no answer here.
+   * For other surfaces: sends the error page where a browser opens a page; false, without a response, for all others.
    */
-  async failFor(req: Request, res: Response, error: unknown): Promise<boolean> {
-    if (!opensPage(req)) return false;
+  async sendErrorPage(req: Request, res: Response, error: unknown): Promise<boolean> {
+    if (!isPageNavigation(req)) return false;
     const entered = new Promise<void>((resolve, reject) => {
-      void this.#parts.sessions.middleware(req, res, (problem?: unknown) =>
+      void this.#deps.sessions.middleware(req, res, (problem?: unknown) =>
         problem ? reject(problem as Error) : resolve(),
       );
     });
-    // Who asks is only for the page's frame.
-    const actor = await entered.then(() => this.authenticate(req, res)).catch(() => this.#parts.guest);
+    // The viewer only matters for the page's frame.
+    const actor = await entered.then(() => this.authenticate(req, res)).catch(() => this.#deps.guest);
     await this.fail({ req, res, actor }, error);
     return true;
   }
 
   /** Asks for the password; a form that was sent goes along, and is brought back by `resumed`. */
-  async #toConfirm(exchange: RequestContext<Viewer>): Promise<void> {
-    const { req, res, actor } = exchange;
-    const page = pageOf(req);
-    const confirm = formRoute(this.#parts.routes.list(), CONFIRM);
-    const again = confirm?.options['again'] as Again | undefined;
-    if (READS.has(req.method) || !again)
-      return this.#redirect(exchange, redirect(`${CONFIRM}?return_to=${encodeURIComponent(page)}`));
-    const route = this.#pending.get(req)?.route;
-    // A file cannot be put into a form by anybody but its sender, who has to choose it again.
+  async #askToConfirm(context: RequestContext<Viewer>): Promise<void> {
+    const { req, res, actor } = context;
+    const page = currentPage(req);
+    const confirm = findFormRoute(this.#deps.routes.list(), CONFIRM_PATH);
+    const again = confirm?.options['again'] as RedisplayForm | undefined;
+    if (SAFE_METHODS.has(req.method) || !again)
+      return this.#redirect(context, redirect(`${CONFIRM_PATH}?return_to=${encodeURIComponent(page)}`));
+    const route = this.#state.get(req)?.route;
+    // Only the user can put a file into a form, so they have to choose it again.
     const pending =
       route &&
       !multipartOf(route) &&
-      this.#parts.pendingForms.seal(
+      this.#deps.pendingForms.seal(
         { route, action: req.path, page, body: await this.parseBody(req).catch(() => undefined) },
         actor,
       );
-    const message = this.#parts.localeOf(req).text(pending === undefined ? 'web:confirm.lost' : 'web:confirm.kept');
+    const message = this.#deps.localeOf(req).text(pending === undefined ? 'web:confirm.lost' : 'web:confirm.kept');
     const body = { return_to: page, ...(pending !== undefined && { pending }) };
-    await this.#show(
-      exchange,
+    await this.#sendPage(
+      context,
       { ...(await again({ req, res, actor, params: {}, body, problems: [], message, status: 403 })), status: 403 },
       {},
     );
@@ -266,18 +279,18 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
    * The form that its sender had to confirm for: filled as it was sent, or as one button where its page cannot show all
    * of it. It is never sent by itself.
    */
-  async #resume(exchange: RequestContext<Viewer>, { pending, otherwise }: Resumed): Promise<void> {
-    const { req, res, actor } = exchange;
-    const form = pending === undefined ? undefined : this.#parts.pendingForms.open(pending, actor);
+  async #resume(context: RequestContext<Viewer>, { pending, fallback }: Resumed): Promise<void> {
+    const { req, res, actor } = context;
+    const form = pending === undefined ? undefined : this.#deps.pendingForms.open(pending, actor);
     const route =
       form &&
-      this.#parts.routes
+      this.#deps.routes
         .list()
         .find(({ surface, method, path }) => surface.id === pages.id && method === 'post' && path === form.route);
-    if (!form || !route || !this.#mayReturn(req, actor, route)) return this.#redirect(exchange, otherwise);
-    const again = route.options['again'] as Again | undefined;
+    if (!form || !route || !this.#mayRedisplay(req, actor, route)) return this.#redirect(context, fallback);
+    const again = route.options['again'] as RedisplayForm | undefined;
     if (again && route.options['button'] !== true) {
-      const notice = this.#parts
+      const notice = this.#deps
         .localeOf(req)
         .text(form.secrets.length > 0 ? 'web:form.confirmed-secrets' : 'web:form.confirmed');
       const shown = await again({
@@ -290,11 +303,11 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
         message: '',
         status: 200,
       });
-      return this.#show(exchange, shown, { notice });
+      return this.#sendPage(context, shown, { notice });
     }
     const known = (route.body as { readonly properties?: object } | undefined)?.properties;
     // A button may send the whole form around it, of which its route reads the fields it knows.
-    const fields = fieldsOf(form.body).filter(
+    const fields = toFormFields(form.body).filter(
       ({ name }) => !known || Object.hasOwn(known, name.split('[', 1)[0] ?? ''),
     );
     const model = {
@@ -305,11 +318,11 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
       shown: fields.filter(({ value }) => value !== ''),
       secrets: form.secrets.map((name) => ({ name })),
     };
-    await this.#show(
-      exchange,
+    await this.#sendPage(
+      context,
       view(
         '@web/resume',
-        { name: 'login', title: this.#parts.localeOf(req).text('web:resume.title'), hidden: true },
+        { name: 'login', title: this.#deps.localeOf(req).text('web:resume.title'), noindex: true },
         model,
       ),
       {},
@@ -317,29 +330,29 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
   }
 
   /** A refused form is shown again with what was typed, where its route knows how. */
-  async #again({ req, res, actor }: RequestContext<Viewer>, failure: Failure): Promise<boolean> {
-    const { route, readable } = this.#pending.get(req) ?? {};
-    const again = route?.options['again'] as Again | undefined;
+  async #redisplayForm({ req, res, actor }: RequestContext<Viewer>, pageError: PageError): Promise<boolean> {
+    const { route, readable } = this.#state.get(req) ?? {};
+    const again = route?.options['again'] as RedisplayForm | undefined;
     if (
       !route ||
       !again ||
       !readable ||
-      failure.status === 500 ||
-      failure.status === 404 ||
-      !this.#mayReturn(req, actor, route)
+      pageError.status === 500 ||
+      pageError.status === 404 ||
+      !this.#mayRedisplay(req, actor, route)
     )
       return false;
-    const locale = this.#parts.localeOf(req);
+    const locale = this.#deps.localeOf(req);
     const body = await this.parseBody(req).then(
       (value) => value as Readonly<Record<string, unknown>>,
       () => undefined,
     );
     if (typeof body !== 'object' || body === null) return false;
-    const message = AGAIN[failure.code]
-      ? locale.text(AGAIN[failure.code] ?? '')
-      : failure.details.length > 0
+    const message = REDISPLAY_TEXTS[pageError.code]
+      ? locale.text(REDISPLAY_TEXTS[pageError.code] ?? '')
+      : pageError.details.length > 0
         ? locale.text('web:form.problem')
-        : failure.message;
+        : pageError.message;
     try {
       const shown = await again({
         req,
@@ -347,14 +360,14 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
         actor,
         params: pathParams(route.path, req.path),
         body,
-        problems: failure.details,
+        problems: pageError.details,
         message,
-        status: failure.status,
+        status: pageError.status,
       });
-      await this.#show({ req, res, actor }, { ...shown, status: failure.status }, {});
+      await this.#sendPage({ req, res, actor }, { ...shown, status: pageError.status }, {});
       return true;
     } catch (error) {
-      this.#parts.log.warn(
+      this.#deps.log.warn(
         { error, path: this.#loggedPath(req), plugin: route.plugin },
         'a refused form could not be shown again',
       );
@@ -363,88 +376,93 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
   }
 
   /**
-   * A form stands on a page that not everybody may see. Whoever was logged in a moment ago gets back what they typed,
-   * but nothing that belongs to staff.
+   * Not everyone may see the page of a form. A user whose session has just ended gets back what they entered, but
+   * nothing that belongs to staff.
    */
-  #mayReturn(req: Request, actor: Viewer, { can, options, path }: RouteInfo): boolean {
-    const { access, sessions } = this.#parts;
-    if (isGuest(actor)) return can === 'public' || MEMBERS.has(can.default);
+  #mayRedisplay(req: Request, actor: Viewer, { can, options, path }: RouteInfo): boolean {
+    const { access, sessions } = this.#deps;
+    if (isGuest(actor)) return can === 'public' || MEMBER_LEVELS.has(can.default);
     return (
-      ((options['confirm'] !== true && !belowAdmin(path)) || sessions.confirmed(req)) &&
+      ((options['confirm'] !== true && !isAdminPath(path)) || sessions.confirmed(req)) &&
       (can === 'public' || access.allows(actor, can))
     );
   }
 
-  /** A parameter `:token` lets somebody in, so it stays out of the log. */
+  /** A parameter `:token` is a credential, so it stays out of the log. */
   #loggedPath(req: Request): string {
-    const pattern = this.#pending.get(req)?.route?.path;
+    const pattern = this.#state.get(req)?.route?.path;
     return pattern?.includes('/:token') ? pattern : req.path;
   }
 
   #redirect({ req, res }: RequestContext<Viewer>, { to, status, notice }: Redirect): void {
-    if (notice !== undefined) leaveNotice(res, notice, { secure: this.#parts.http.secure(req) });
-    this.#parts.headers.protect(res);
-    res.set({ 'Cache-Control': 'no-store', 'X-Request-Id': this.#parts.http.idOf(req) });
-    // Scripts are told where to go instead of following: over plain http `upgrade-insecure-requests` would send them to
+    if (notice !== undefined) setNotice(res, notice, { secure: this.#deps.http.secure(req) });
+    this.#deps.headers.protect(res);
+    res.set({ 'Cache-Control': 'no-store', 'X-Request-Id': this.#deps.http.idOf(req) });
+    // Scripts receive the target instead of following it: over plain http `upgrade-insecure-requests` would send them to
     // https, and fetching the next page would use up its notice.
     if (req.headers['x-enhance'] === undefined) return res.redirect(status, to);
     res.set('X-Location', to).status(204).end();
   }
 
   #json(req: Request, res: Response, status: number, json: object): void {
-    this.#parts.headers.protect(res);
+    this.#deps.headers.protect(res);
     res
-      .set({ 'X-Request-Id': this.#parts.http.idOf(req), 'Cache-Control': 'no-store', Vary: 'Accept' })
+      .set({ 'X-Request-Id': this.#deps.http.idOf(req), 'Cache-Control': 'no-store', Vary: 'Accept' })
       .status(status)
       .json(json);
   }
 
   /** `notice`: beside what was left for the next page. */
-  async #show(
+  async #sendPage(
     { req, res, actor }: RequestContext<Viewer>,
     page: View,
     { tags, notice: own }: { tags?: readonly string[] | undefined; notice?: string },
   ): Promise<void> {
-    const { pages: maker, csrf } = this.#parts;
-    const secure = this.#parts.http.secure(req);
+    const { renderer, csrf } = this.#deps;
+    const secure = this.#deps.http.secure(req);
     const preferences = readPreferences(req.headers.cookie, secure);
     // What a form left for its next page says more than that the session is over.
-    const notice = own ?? takeNotice(req.headers.cookie, res, secure) ?? withdrawNotice(res, secure);
+    const notice = own ?? takeNotice(req.headers.cookie, res, secure) ?? takePendingNotice(res, secure);
     const special = notice !== undefined || hasNotice(req.headers.cookie, secure);
-    const made = await maker.page(page, {
+    const rendered = await renderer.page(page, {
       viewer: actor,
-      locale: this.#parts.localeOf(req),
+      locale: this.#deps.localeOf(req),
       preferences,
-      url: pageOf(req),
+      url: currentPage(req),
       notice,
-      confirmedUntil: this.#parts.sessions.confirmedUntil(req),
+      confirmedUntil: this.#deps.sessions.confirmedUntil(req),
     });
     const token = csrf.token(req, res);
     if (tags && !special && page.status === 200)
-      this.#keep(req, made, { tags: [...tags, ...made.tags], preferences, viewer: actor });
-    // What answers a form, or a route that said so, may be shown this once only, such as a new token.
-    const once = !READS.has(req.method) || res.getHeader('Cache-Control') === 'no-store';
-    const etag = page.status === 200 && !special && !once ? etagOf(pageHash(made.text), token) : '';
-    if (etag !== '' && req.headers['if-none-match'] === etag) return this.#unchanged(req, res, etag);
-    this.#send(req, res, page.status, made.text, token, etag);
+      this.#storePage(req, rendered, { tags: [...tags, ...rendered.tags], preferences, viewer: actor });
+    // The response to a form, or of a route that says so, may be shown once only, such as a new token.
+    const once = !SAFE_METHODS.has(req.method) || res.getHeader('Cache-Control') === 'no-store';
+    const etag = page.status === 200 && !special && !once ? etagOf(pageHash(rendered.text), token) : '';
+    if (etag !== '' && req.headers['if-none-match'] === etag) return this.#notModified(req, res, etag);
+    this.#send(req, res, page.status, rendered.text, token, etag);
   }
 
-  #keep(
+  #storePage(
     req: Request,
-    made: Made,
+    rendered: RenderedPage,
     what: { tags: readonly string[]; preferences: ReturnType<typeof readPreferences>; viewer: Viewer },
   ): void {
-    const pending = this.#pending.get(req);
-    if (!pending || pending.look !== this.#parts.lookHash() || req.method !== 'GET' || !onlyKnown(req, pending.route))
+    const pending = this.#state.get(req);
+    if (
+      !pending ||
+      pending.bundleHash !== this.#deps.bundleHash() ||
+      req.method !== 'GET' ||
+      !hasOnlyKnownQuery(req, pending.route)
+    )
       return;
-    this.#parts.replay.keep(req, made.text, {
+    this.#deps.pageCache.store(req, rendered.text, {
       ...what,
       mark: pending.mark,
-      seconds: made.complete ? RENDERED_HOLDS / 1000 : PIECEMEAL,
+      seconds: rendered.complete ? RENDERED_TTL / 1000 : INCOMPLETE_TTL,
     });
   }
 
-  #unchanged(req: Request, res: Response, etag: string): void {
+  #notModified(req: Request, res: Response, etag: string): void {
     this.#protect(req, res, undefined);
     res.set({ ETag: etag, Vary: VARY, 'Cache-Control': 'private, no-cache' }).status(304).end();
   }
@@ -460,41 +478,44 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     res
       .status(status)
       .type('html')
-      .send(fillMarks(text, { nonce, csrf: token }));
+      .send(fillPlaceholders(text, { nonce, csrf: token }));
   }
 
   #protect(req: Request, res: Response, nonce: string | undefined): void {
-    const lines = this.#parts.headers.forPage(nonce);
-    // A route may be stricter than others about what its address gives away.
+    const lines = this.#deps.headers.forPage(nonce);
+    // A route may be stricter than others about what its URL reveals.
     const referrer = res.getHeader(REFERRER);
     for (let index = 0; index < lines.length; index += 2) res.setHeader(lines[index] ?? '', lines[index + 1] ?? '');
     if (referrer !== undefined) res.setHeader(REFERRER, referrer);
-    res.setHeader('X-Request-Id', this.#parts.http.idOf(req));
+    res.setHeader('X-Request-Id', this.#deps.http.idOf(req));
   }
 }
 
 const REFERRER = 'Referrer-Policy';
 
-/** What somebody of the staff may not do as long as something is demanded of them says what. */
-const demanded = (failure: Failure, { demand: own }: Viewer): Failure =>
-  own && failure.status === 403 && failure.code === 'forbidden'
-    ? { ...failure, code: own.code, message: own.message }
-    : failure;
+/** Where staff are refused because something is demanded of them first, the message says what. */
+const explainDemand = (pageError: PageError, { demand: own }: Viewer): PageError =>
+  own && pageError.status === 403 && pageError.code === 'forbidden'
+    ? { ...pageError, code: own.code, message: own.message }
+    : pageError;
 
-type Again = (retry: Retry) => View | Promise<View>;
+type RedisplayForm = (retry: Retry) => View | Promise<View>;
 
 /** What a form says when it comes back for reasons that lie outside it. */
-const AGAIN: Readonly<Record<string, string>> = { csrf_failed: 'web:form.expired', login_needed: 'web:form.session' };
+const REDISPLAY_TEXTS: Readonly<Record<string, string>> = {
+  csrf_failed: 'web:form.expired',
+  login_needed: 'web:form.session',
+};
 
 /** The code of a request that a lately given password is missing for. */
-const UNCONFIRMED = 'confirmation_needed';
-const UNCONFIRMED_SAYS =
+const CONFIRMATION_NEEDED = 'confirmation_needed';
+const CONFIRMATION_MESSAGE =
   'Confirm that it is you, then send this again: POST /login/confirm with your password, and a code where two-factor login is on';
 /** The form that asks for the password again. */
-const CONFIRM = '/login/confirm';
+const CONFIRM_PATH = '/login/confirm';
 
-/** A page is kept only under the queries it reads, or a made-up parameter would fill the memory with copies. */
-function onlyKnown(req: Request, route: RouteInfo | undefined): boolean {
+/** A page is cached only for the query parameters it reads; invented ones would fill the memory with copies. */
+function hasOnlyKnownQuery(req: Request, route: RouteInfo | undefined): boolean {
   const known = Object.keys((route?.query?.['properties' as keyof typeof route.query] as object | undefined) ?? {});
   return Object.keys(req.query).every((name) => known.includes(name));
 }

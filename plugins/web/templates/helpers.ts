@@ -2,21 +2,21 @@ import { createHash } from 'node:crypto';
 import { csrfField, html, SafeHtml } from '../api.ts';
 import type { Locale } from '../themes/locales.ts';
 
-/** What the render under way gives its helpers. Rendering is synchronous, so one at a time. */
-export interface Scope {
+/** What the current render gives its helpers. Rendering is synchronous, so one at a time. */
+export interface RenderScope {
   readonly locale: Locale;
   /** Epoch milliseconds. */
   readonly now: number;
   readonly regions: Map<string, string>;
   asset(name: string): string;
   icon(name: string): readonly string[] | undefined;
-  /** Leaves a mark that is filled after rendering, for all slots of the page at once. */
+  /** Leaves a placeholder that is filled after rendering, for all slots of the page at once. */
   slot(id: string, context: unknown, fallback: string | undefined): SafeHtml;
   head(): SafeHtml;
   foot(): SafeHtml;
 }
 
-interface Options {
+interface HelperOptions {
   readonly hash: Readonly<Record<string, unknown>>;
   fn?(context: unknown, options?: { data?: object }): string;
   readonly data?: object;
@@ -26,7 +26,7 @@ export type Helpers = Readonly<Record<string, (this: unknown, ...args: any[]) =>
 const SCHEMES = /^(https?:|mailto:|#|\?|\/(?!\/)|\.\.?\/)/i;
 
 /**
- * A link that is safe to print: a path of this site, or an address of http, https or mailto; anything else becomes "#".
+ * A link that is safe to print: a path of this site, or an http, https or mailto URL; anything else becomes "#".
  */
 export function safeUrl(value: unknown): string {
   const text = String(value ?? '');
@@ -72,11 +72,11 @@ interface Person {
   readonly avatar_url?: string | null;
 }
 
-/** Every helper templates may call; `scope` answers for the render under way. README.md documents each. */
-export function createHelpers(scope: () => Scope): Helpers {
+/** Every helper templates may call; `scope` returns the state of the current render. README.md documents each. */
+export function createHelpers(scope: () => RenderScope): Helpers {
   const sized = (value: unknown): string =>
     ['sm', 'lg', 'xl'].includes(String(value)) ? ` avatar-${String(value)}` : '';
-  const icon = (name: unknown, { hash }: Options): SafeHtml => {
+  const icon = (name: unknown, { hash }: HelperOptions): SafeHtml => {
     const paths = scope().icon(String(name));
     if (!paths) return new SafeHtml('');
     const shapes = paths.map((d) => html`<path d="${d}"/>`);
@@ -89,16 +89,16 @@ export function createHelpers(scope: () => Scope): Helpers {
     return html`<time datetime="${date.toISOString()}" title="${locale.date(date)}"${relative ? new SafeHtml(' data-relative') : ''}>${show(date)}</time>`;
   };
   return {
-    t: (key: unknown, { hash }: Options) => scope().locale.text(String(key), hash),
-    plural: (key: unknown, count: unknown, { hash }: Options) =>
+    t: (key: unknown, { hash }: HelperOptions) => scope().locale.text(String(key), hash),
+    plural: (key: unknown, count: unknown, { hash }: HelperOptions) =>
       scope().locale.text(String(key), { ...hash, count: Number(count) }),
     num: (value: unknown) => (value === undefined || value === null ? '' : scope().locale.number(Number(value))),
-    time: (value: unknown, { hash }: Options) =>
+    time: (value: unknown, { hash }: HelperOptions) =>
       moment(value, (date) => (hash['date'] ? scope().locale.day(date) : scope().locale.date(date)), false),
     rel: (value: unknown) => moment(value, (date) => scope().locale.relative(date, scope().now), true),
     iso: (value: unknown) => toDate(value)?.toISOString() ?? '',
     url: (...args: unknown[]) => {
-      const { hash } = args.at(-1) as Options;
+      const { hash } = args.at(-1) as HelperOptions;
       const [first, ...parts] = args.slice(0, -1);
       const given = Object.entries(hash).map(([key, value]): [string, string] => [key, textOf(value)]);
       const query = new URLSearchParams(given.filter(([, value]) => value !== ''));
@@ -108,7 +108,7 @@ export function createHelpers(scope: () => Scope): Helpers {
     asset: (name: unknown) => scope().asset(String(name)),
     icon,
     hue: (value: unknown) => hueClass(value),
-    avatar: (person: Person | undefined, { hash }: Options) => {
+    avatar: (person: Person | undefined, { hash }: HelperOptions) => {
       const name = person?.username ?? '?';
       if (person?.avatar_url)
         return html`<img class="avatar${sized(hash['size'])}" src="${safeUrl(person.avatar_url)}" alt="" width="40" height="40" loading="lazy" decoding="async">`;
@@ -128,7 +128,7 @@ export function createHelpers(scope: () => Scope): Helpers {
         : typeof list === 'object' && list !== null && Object.hasOwn(list, String(item)),
     list: (...args: unknown[]) =>
       args.slice(0, -1).filter((value) => value !== undefined && value !== null && value !== false),
-    object: ({ hash }: Options) => ({ ...hash }),
+    object: ({ hash }: HelperOptions) => ({ ...hash }),
     truncate: (value: unknown, length: unknown) => {
       const characters = [...textOf(value)];
       return characters.length <= Number(length)
@@ -140,7 +140,7 @@ export function createHelpers(scope: () => Scope): Helpers {
     },
     json: (value: unknown) => safeJson(value),
     csrf: () => csrfField,
-    form: function (this: unknown, action: unknown, { hash, fn, data }: Options) {
+    form: function (this: unknown, action: unknown, { hash, fn, data }: HelperOptions) {
       const attributes = Object.entries(hash).filter(([key]) => FORM_ATTRIBUTES.has(key));
       const shown = attributes.map(([key, value]) =>
         value === undefined || value === false ? '' : html` ${key}="${value === true ? '' : value}"`,
@@ -149,11 +149,11 @@ export function createHelpers(scope: () => Scope): Helpers {
       return html`<form method="post" action="${safeUrl(action)}"${shown}>${csrfField}${inner}</form>`;
     },
     slot: function (this: unknown, id: unknown, ...rest: unknown[]) {
-      const { fn, data } = rest.at(-1) as Options;
+      const { fn, data } = rest.at(-1) as HelperOptions;
       const context = rest.length > 1 ? rest[0] : this;
       return scope().slot(String(id), context, fn?.(this, data ? { data } : {}));
     },
-    region: function (this: unknown, name: unknown, { fn, data }: Options) {
+    region: function (this: unknown, name: unknown, { fn, data }: HelperOptions) {
       const { regions } = scope();
       if (!fn) return new SafeHtml(regions.get(String(name)) ?? '');
       regions.set(String(name), `${regions.get(String(name)) ?? ''}${fn(this, data ? { data } : {})}`);

@@ -1,5 +1,5 @@
-/** Where in an HTML text a template expression stands; decides whether what it prints can be escaped for that place. */
-export interface Place {
+/** Where in the HTML a template expression is; decides whether its output can be escaped for that position. */
+export interface HtmlPosition {
   readonly kind: 'text' | 'tag' | 'value' | 'unquoted' | 'raw' | 'comment';
   /** Of the attribute, for `value` and `unquoted`. */
   readonly attribute: string;
@@ -12,7 +12,7 @@ export interface Place {
 }
 
 interface State {
-  kind: Place['kind'];
+  kind: HtmlPosition['kind'];
   element: string;
   attribute: string;
   quote: string;
@@ -25,23 +25,23 @@ const RAW = new Set(['script', 'style']);
 const DATA = /type="application\/(ld\+)?json"/;
 
 /**
- * A small HTML reader for validation: fed piece by piece, it tells where the next expression stands. It never changes
+ * A small HTML reader for validation: fed chunk by chunk, it reports where the next expression is. It never changes
  * what it reads.
  */
 export class HtmlScanner {
   #state: State = { kind: 'text', element: '', attribute: '', quote: '', first: false, tag: '' };
 
-  get place(): Place {
+  get position(): HtmlPosition {
     const { kind, attribute, first, element, tag } = this.#state;
     return { kind, attribute, first, element, data: kind === 'raw' && DATA.test(tag) };
   }
 
-  /** What an expression prints also moves on: the value it stands in has begun. */
-  passed(): void {
+  /** After an expression, the attribute value that contains it has begun. */
+  skipExpression(): void {
     this.#state = { ...this.#state, first: false };
   }
 
-  /** Both branches of a block begin where the block stands. */
+  /** Both branches of a block begin at the block's position. */
   fork(): HtmlScanner {
     const copy = new HtmlScanner();
     copy.#state = { ...this.#state };

@@ -2,8 +2,8 @@ import Handlebars from 'handlebars';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Helpers } from './helpers.ts';
-import { shown, unusable, type Theme } from '../themes/themes.ts';
-import { TemplateError, validate } from './validate.ts';
+import { shortPath, unusableTheme, type Theme } from '../themes/themes.ts';
+import { TemplateError, validateTemplate } from './validate.ts';
 
 type KnownHelpers = NonNullable<CompileOptions['knownHelpers']>;
 export type Template = (model: unknown, options: { readonly data: object }) => string;
@@ -16,7 +16,7 @@ const LEVEL = /^from-(\d+):(.+)$/;
 
 /**
  * Finds templates along the chain (theme, its parents, then the plugin that owns the name), checks them and compiles
- * them when they are first asked for. Each chain has an engine of its own, so that swapping themes is one pointer.
+ * them on first use. Each chain has an engine of its own, so that swapping themes is one pointer.
  */
 export class Templates {
   readonly #chain: readonly Theme[];
@@ -40,8 +40,8 @@ export class Templates {
   }
 
   /**
-   * Reads and checks every template of the chain, those too that a child has its own of: whatever is changed on disk
-   * later, pages are made with these. Throws a `ConfigurationError` that names each one that is wrong.
+   * Reads and checks every template of the chain, including those a child overrides: later changes on disk
+   * do not affect pages. Throws a `ConfigurationError` that names each one that is wrong.
    */
   loadAll(): void {
     const problems = new Set<string>();
@@ -57,7 +57,7 @@ export class Templates {
         }
       }
     }
-    if (problems.size > 0) throw unusable(this.#chain[0]?.id ?? '', [...problems].join('; '));
+    if (problems.size > 0) throw unusableTheme(this.#chain[0]?.id ?? '', [...problems].join('; '));
   }
 
   has(name: string): boolean {
@@ -70,9 +70,9 @@ export class Templates {
       throw new TemplateError(...(from ?? [name, 1]), `includes itself: ${[...above, name].join(' → ')}`);
     const { file, level } = this.#find(name, from);
     const source = readFileSync(file, 'utf8').replace(PARENT, `$1from-${level + 1}:`);
-    const { program, partials } = validate(shown(file), source, this.#known);
+    const { program, partials } = validateTemplate(shortPath(file), source, this.#known);
     for (const [partial, line] of partials)
-      if (!this.#loaded.has(partial)) this.#load(partial, [...above, name], [shown(file), line]);
+      if (!this.#loaded.has(partial)) this.#load(partial, [...above, name], [shortPath(file), line]);
     const knownHelpers = Object.fromEntries([...this.#known].map((helper) => [helper, true]));
     const compiled = this.#engine.compile(program, {
       knownHelpersOnly: true,
@@ -107,7 +107,7 @@ export class Templates {
   }
 }
 
-/** The names of a theme's own templates; what has another name nothing can ask for. */
+/** The names of a theme's own templates; files with other names cannot be referenced. */
 function namesIn({ folder }: Theme): readonly string[] {
   const below = join(folder, 'templates');
   if (!existsSync(below)) return [];

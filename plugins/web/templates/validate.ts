@@ -1,7 +1,7 @@
 import Handlebars from 'handlebars';
-import { HtmlScanner, type Place } from './html-scanner.ts';
+import { HtmlScanner, type HtmlPosition } from './html-scanner.ts';
 
-/** What is wrong with a template, by file and line, for whoever wrote it. */
+/** What is wrong with a template, by file and line, for its author. */
 export class TemplateError extends Error {
   override readonly name = 'TemplateError';
   constructor(file: string, line: number, message: string, options?: ErrorOptions) {
@@ -9,7 +9,7 @@ export class TemplateError extends Error {
   }
 }
 
-export interface Checked {
+export interface ValidatedTemplate {
   /** What was read, to be compiled. */
   readonly program: hbs.AST.Program;
   /** The partials it includes, by name as written, each with the line that includes it first. */
@@ -18,7 +18,7 @@ export interface Checked {
 }
 
 const BUILT_IN = new Set(['if', 'unless', 'each', 'with', 'lookup']);
-/** Least and most arguments of what would fail while a page is made, or print nonsense, with others. */
+/** Least and most arguments of helpers that would fail, or print nonsense, with any other number. */
 const ARGUMENTS: Readonly<Record<string, readonly [number, number]>> = {
   if: [1, 1],
   unless: [1, 1],
@@ -47,17 +47,17 @@ const ARGUMENTS: Readonly<Record<string, readonly [number, number]>> = {
   slot: [1, 2],
   region: [1, 1],
 };
-const ADDRESSES = new Set(['href', 'src', 'action', 'formaction', 'poster', 'srcset', 'cite', 'data']);
+const URL_ATTRIBUTES = new Set(['href', 'src', 'action', 'formaction', 'poster', 'srcset', 'cite', 'data']);
 
 type Node = hbs.AST.Node;
 type Call = hbs.AST.MustacheStatement | hbs.AST.BlockStatement | hbs.AST.SubExpression;
 
 /**
- * Reads a template and refuses what could print something unescaped or in a place where escaping does not help. Throws
+ * Reads a template and refuses what could print something unescaped or in a position where escaping does not help. Throws
  * `TemplateError`. Helpers are those of `known` and the built-in ones; there are no others, so a typing error cannot
  * hide.
  */
-export function validate(file: string, source: string, known: ReadonlySet<string>): Checked {
+export function validateTemplate(file: string, source: string, known: ReadonlySet<string>): ValidatedTemplate {
   let program: hbs.AST.Program;
   try {
     program = Handlebars.parse(source);
@@ -67,12 +67,12 @@ export function validate(file: string, source: string, known: ReadonlySet<string
       cause: error,
     });
   }
-  const walk = new Walk(file, known);
+  const walk = new TemplateWalker(file, known);
   walk.program(program, new HtmlScanner());
   return { program, partials: walk.partials, slots: [...walk.slots] };
 }
 
-class Walk {
+class TemplateWalker {
   readonly partials = new Map<string, number>();
   readonly slots = new Set<string>();
   readonly #file: string;
@@ -95,8 +95,8 @@ class Walk {
       case 'CommentStatement':
         return html;
       case 'MustacheStatement':
-        this.#mustache(node as hbs.AST.MustacheStatement, html.place);
-        html.passed();
+        this.#mustache(node as hbs.AST.MustacheStatement, html.position);
+        html.skipExpression();
         return html;
       case 'BlockStatement':
         return this.#block(node as hbs.AST.BlockStatement, html);
@@ -111,30 +111,30 @@ class Walk {
     }
   }
 
-  #mustache(node: hbs.AST.MustacheStatement, place: Place): void {
+  #mustache(node: hbs.AST.MustacheStatement, position: HtmlPosition): void {
     if (!node.escaped)
       throw this.#error(
         node,
         'prints without escaping; write {{…}}, and let the plugin hand over SafeHtml where HTML is meant',
       );
     const helper = this.#call(node);
-    if (place.kind === 'comment') throw this.#error(node, 'no expressions inside comments; use {{! … }}');
-    if (place.kind === 'raw' && !(place.data && helper === 'json'))
+    if (position.kind === 'comment') throw this.#error(node, 'no expressions inside comments; use {{! … }}');
+    if (position.kind === 'raw' && !(position.data && helper === 'json'))
       throw this.#error(
         node,
-        `no expressions inside <${place.element}>; data goes into a JSON block through {{json …}}`,
+        `no expressions inside <${position.element}>; data goes into a JSON block through {{json …}}`,
       );
-    if (place.kind === 'tag')
+    if (position.kind === 'tag')
       throw this.#error(node, 'an attribute cannot be printed as a whole; write name="{{…}}" or put it inside {{#if}}');
-    if (place.kind === 'unquoted') throw this.#error(node, `put the value of ${place.attribute} in quotes`);
-    if (place.kind !== 'value') return;
-    if (place.attribute === 'style' || place.attribute.startsWith('on'))
-      throw this.#error(node, `no expressions inside ${place.attribute}`);
-    if (!ADDRESSES.has(place.attribute)) return;
-    if (place.first ? helper !== 'url' && helper !== 'asset' : true) {
+    if (position.kind === 'unquoted') throw this.#error(node, `put the value of ${position.attribute} in quotes`);
+    if (position.kind !== 'value') return;
+    if (position.attribute === 'style' || position.attribute.startsWith('on'))
+      throw this.#error(node, `no expressions inside ${position.attribute}`);
+    if (!URL_ATTRIBUTES.has(position.attribute)) return;
+    if (position.first ? helper !== 'url' && helper !== 'asset' : true) {
       throw this.#error(
         node,
-        `write the whole of ${place.attribute} as one {{url …}} or {{asset …}}, such as {{url "/c/" slug}}`,
+        `write the whole of ${position.attribute} as one {{url …}} or {{asset …}}, such as {{url "/c/" slug}}`,
       );
     }
   }

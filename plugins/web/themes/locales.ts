@@ -54,7 +54,7 @@ export class Locale {
         ? message
         : (message[this.#plural.select(Number(values['count']))] ?? message.other ?? key);
     return form.replace(/\{([a-zA-Z_]+)\}/g, (hole, value: string) =>
-      value in values ? this.#show(values[value]) : hole,
+      value in values ? this.#format(values[value]) : hole,
     );
   }
 
@@ -64,11 +64,11 @@ export class Locale {
 
   /** Absolute, in the site's time zone and naming it: the page's script shows the reader's own time. */
   date(value: Date): string {
-    return this.#dates.date.format(value);
+    return this.#dateFormats.date.format(value);
   }
 
   day(value: Date): string {
-    return this.#dates.day.format(value);
+    return this.#dateFormats.day.format(value);
   }
 
   relative(value: Date, now: number): string {
@@ -78,8 +78,8 @@ export class Locale {
     return this.#relative.format(Math.trunc(seconds / unit.size), unit.name);
   }
 
-  /** Made anew when the site's time zone changes. */
-  get #dates(): Formats {
+  /** Created again when the site's time zone changes. */
+  get #dateFormats(): Formats {
     const zone = this.#zone();
     if (this.#formats?.zone === zone) return this.#formats;
     const day = { year: 'numeric', month: 'long', day: 'numeric', timeZone: knownZone(zone) } as const;
@@ -92,7 +92,7 @@ export class Locale {
     return (this.#formats = { zone, date, day: new Intl.DateTimeFormat(this.id, day) });
   }
 
-  #show(value: unknown): string {
+  #format(value: unknown): string {
     return typeof value === 'number' ? this.number(value) : String(value ?? '');
   }
 }
@@ -119,7 +119,7 @@ export class Locales {
 
   /**
    * `folders(owner)`: a plugin's or (`theme`) the chain's folders, the last one's texts winning. Offered is what `base`
-   * speaks. `zone`: in which times are told; read live.
+   * speaks. `zone`: in which times are shown; read live.
    */
   constructor(folders: (owner: string) => readonly string[], base: string, zone: () => string = () => 'UTC') {
     this.#folders = folders;

@@ -1,14 +1,14 @@
 import { messageOf, type Logger, type PluginHandle } from 'parley-forum';
 import type { Assets } from '../assets/assets.ts';
-import { createLook, readTheme, type Look, type LookOptions } from './theme-bundle.ts';
-import type { Pages } from '../pages/page-renderer.ts';
+import { buildThemeBundle, readTheme, type ThemeBundle, type ThemeBundleOptions } from './theme-bundle.ts';
+import type { PageRenderer } from '../pages/page-renderer.ts';
 import { ROOT_THEME } from './themes.ts';
 
-/** Milliseconds without another change after which plugins have settled. */
-const SETTLED = 50;
+/** Milliseconds without another change after which changes count as settled. */
+const DEBOUNCE = 50;
 
 /** What is wrong with a theme, or undefined. */
-export function problemOf(options: Omit<LookOptions, 'assets'>): string | undefined {
+export function themeProblemOf(options: Omit<ThemeBundleOptions, 'assets'>): string | undefined {
   try {
     readTheme(options);
     return undefined;
@@ -18,45 +18,44 @@ export function problemOf(options: Omit<LookOptions, 'assets'>): string | undefi
 }
 
 /**
- * A theme that cannot be used gives way to itself as it was `worn` last, while that knows every plugin, else to the
- * default one, and that one to whatever was worn. Throws where nothing is left.
+ * Builds the theme's bundle. Where that fails, falls back to the `previous` bundle of the same theme if it covers every
+ * plugin, else to the default theme, and from that to any previous bundle. Throws where there is none.
  */
-export function createUsableLook(
-  options: LookOptions,
-  worn: Look | undefined,
+export function buildUsableBundle(
+  options: ThemeBundleOptions,
+  previous: ThemeBundle | undefined,
   log: Logger,
-): { readonly look: Look; readonly problem?: string } {
+): { readonly bundle: ThemeBundle; readonly problem?: string } {
   const { theme } = options;
   try {
-    return { look: createLook(options) };
+    return { bundle: buildThemeBundle(options) };
   } catch (error) {
     const problem = messageOf(error);
-    if (worn?.theme === theme && options.plugins.every(({ id }) => worn.plugins.has(id))) {
+    if (previous?.theme === theme && options.plugins.every(({ id }) => previous.plugins.has(id))) {
       log.error(
         { error, theme },
         'the theme can no longer be used as it is on disk; pages go on with what was read before',
       );
-      return { look: worn, problem };
+      return { bundle: previous, problem };
     }
-    if (theme === ROOT_THEME && !worn) throw error;
+    if (theme === ROOT_THEME && !previous) throw error;
     log.error({ error, theme }, 'the theme cannot be used; pages fall back to the default one');
-    return { look: theme === ROOT_THEME ? worn! : createLook({ ...options, theme: ROOT_THEME }), problem };
+    return { bundle: theme === ROOT_THEME ? previous! : buildThemeBundle({ ...options, theme: ROOT_THEME }), problem };
   }
 }
 
 /**
- * What it returns is called when a plugin or the theme has changed. Many plugins change at once, above all at the
- * start: what comes of it is made when it is asked for, or when they have settled, and files for browsers before
- * somebody asks.
+ * Returns what to call when a plugin or the theme has changed. Many plugins change at once, above all at the start, so
+ * the bundle is rebuilt on its next use, or when changes have settled; then the files for browsers are built ahead.
  */
-export function keepDressed(plugin: PluginHandle, pages: Pages, assets: Assets): () => void {
-  // One after the other, and waited for at the stop: nothing is written into a data directory that was let go of.
+export function rebuildOnChange(plugin: PluginHandle, pages: PageRenderer, assets: Assets): () => void {
+  // One after the other, and awaited on stop: nothing is written after the data directory was released.
   let warming = Promise.resolve();
   let settling: NodeJS.Timeout | undefined;
   const warm = async (): Promise<void> => {
     if (plugin.signal.aborted) return;
     try {
-      void pages.look;
+      void pages.bundle;
       await assets.warm();
     } catch (error) {
       plugin.log.error({ error }, 'files for browsers could not be made ahead, or old ones not cleared away');
@@ -67,8 +66,8 @@ export function keepDressed(plugin: PluginHandle, pages: Pages, assets: Assets):
     return warming;
   });
   return () => {
-    pages.renew();
+    pages.invalidate();
     clearTimeout(settling);
-    settling = setTimeout(() => (warming = warming.then(warm)), SETTLED).unref();
+    settling = setTimeout(() => (warming = warming.then(warm)), DEBOUNCE).unref();
   };
 }

@@ -2,31 +2,31 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { filesBelow, modulesIn, stylesIn, type Assets } from '../assets/assets.ts';
-import { createHelpers, type Scope } from '../templates/helpers.ts';
+import { createHelpers, type RenderScope } from '../templates/helpers.ts';
 import { Locales } from './locales.ts';
 import { Templates } from '../templates/templates.ts';
-import { chainIcons, chainTokens, checkLocales, loadChain, unusable, type Theme } from './themes.ts';
+import { chainIcons, chainTokens, checkLocales, loadChain, unusableTheme, type Theme } from './themes.ts';
 import { themeColours, tokenSheet } from './tokens.ts';
 
-/** A plugin as the look sees it: where its views, texts, styles and browser modules are. */
-export interface Contributor {
+/** A plugin whose views, texts, styles and browser modules the bundle includes. */
+export interface ThemedPlugin {
   readonly id: string;
   readonly folder: string;
 }
 
-/** Everything pages are made with, put together once for a theme and the plugins that run; swapped as a whole. */
-export interface Look {
+/** Everything pages are rendered with, built once for a theme and the running plugins; swapped as a whole. */
+export interface ThemeBundle {
   readonly theme: string;
-  /** Plugins it was made for. */
+  /** Plugins it was built for. */
   readonly plugins: ReadonlySet<string>;
-  /** Changes with the theme, the plugins and their files: part of the key of every kept page. */
+  /** Changes with the theme, the plugins and their files: part of the key of every cached page. */
   readonly hash: string;
   readonly templates: Templates;
   readonly locales: Locales;
   readonly icons: ReadonlyMap<string, readonly string[]>;
   readonly sheets: readonly string[];
   readonly colours: { readonly light: string; readonly dark: string };
-  /** Custom elements by tag, each with the address of the module that defines it. */
+  /** Custom elements by tag, each with the URL of the module that defines it. */
   readonly elements: Readonly<Record<string, string>>;
   readonly imports: Readonly<Record<string, string>>;
   readonly boot: string;
@@ -34,13 +34,13 @@ export interface Look {
   asset(name: string): string;
 }
 
-export interface LookOptions {
+export interface ThemeBundleOptions {
   readonly theme: string;
   /** Where themes are looked for, in order. */
   readonly themeFolders: readonly string[];
-  readonly plugins: readonly Contributor[];
+  readonly plugins: readonly ThemedPlugin[];
   readonly assets: Assets;
-  readonly scope: () => Scope;
+  readonly scope: () => RenderScope;
   /** The site's time zone. */
   readonly zone: () => string;
 }
@@ -52,7 +52,7 @@ const ELEMENT = /^x-[a-z0-9-]+\.js$/;
  * Reads all of a theme and its parents, and checks it; nothing comes into use by that. Throws a `ConfigurationError`
  * that says what is wrong where.
  */
-export function readTheme({ theme, themeFolders, plugins, scope, zone }: Omit<LookOptions, 'assets'>) {
+export function readTheme({ theme, themeFolders, plugins, scope, zone }: Omit<ThemeBundleOptions, 'assets'>) {
   const chain = loadChain(theme, themeFolders);
   const tokens = chainTokens(chain);
   const folders = new Map(plugins.map(({ id, folder }) => [id, folder]));
@@ -77,7 +77,7 @@ export function readTheme({ theme, themeFolders, plugins, scope, zone }: Omit<Lo
 }
 
 /** Throws `ConfigurationError` when the theme cannot be used; what was in use before is as it was then. */
-export function createLook(options: LookOptions): Look {
+export function buildThemeBundle(options: ThemeBundleOptions): ThemeBundle {
   const { theme, plugins, assets } = options;
   const { chain, tokens, templates, locales, icons, files, sheet: tokenText } = readTheme(options);
   const themeTrees = files.map(({ id, sources }) => assets.mount('t', id, sources));
@@ -106,7 +106,7 @@ export function createLook(options: LookOptions): Look {
     boot: `${web}boot.js`,
     plugins: new Set(plugins.map(({ id }) => id)),
     hash: createHash('sha256')
-      .update(`${trees.map((tree) => tree.base).join()} ${templatesStamp(chain, plugins)}`)
+      .update(`${trees.map((tree) => tree.base).join()} ${templatesFingerprint(chain, plugins)}`)
       .digest('base64url')
       .slice(0, 10),
     sheets: [
@@ -136,7 +136,7 @@ function themeFiles(theme: Theme): Parameters<Assets['mount']>[2] {
   const sheets = (theme.styles ?? []).map((style) => ({ style, file: join(theme.folder, 'assets', style) }));
   const missing = sheets.find(({ file }) => !existsSync(file));
   if (missing)
-    throw unusable(
+    throw unusableTheme(
       theme.id,
       `theme.json names the style sheet "${missing.style}", and there is no assets/${missing.style}`,
     );
@@ -151,7 +151,7 @@ function themeFiles(theme: Theme): Parameters<Assets['mount']>[2] {
   ];
 }
 
-/** Kept pages must not outlive the templates they were made with. */
-function templatesStamp(chain: readonly Theme[], plugins: readonly Contributor[]): string {
+/** Cached pages must not outlive the templates they were rendered with. */
+function templatesFingerprint(chain: readonly Theme[], plugins: readonly ThemedPlugin[]): string {
   return [...chain.map((theme) => `${theme.id}@${theme.version}`), ...plugins.map(({ id }) => id)].join();
 }

@@ -23,7 +23,7 @@ export interface Theme extends Static<typeof Manifest> {
 
 /** The root of every chain. */
 export const ROOT_THEME = 'default';
-const DEEPEST = 4;
+const MAX_DEPTH = 4;
 
 /** The theme and what it extends, itself first, `default` last. Throws `ConfigurationError` naming theme and remedy. */
 export function loadChain(id: string, folders: readonly string[]): readonly Theme[] {
@@ -31,8 +31,8 @@ export function loadChain(id: string, folders: readonly string[]): readonly Them
   for (let next: string | undefined = id; next !== undefined;) {
     if (chain.some((theme) => theme.id === next))
       throw new ConfigurationError(`The theme "${id}" extends itself; change "extends" in ${next}/theme.json`);
-    if (chain.length === DEEPEST)
-      throw new ConfigurationError(`The theme "${id}" has more than ${DEEPEST - 1} ancestors`);
+    if (chain.length === MAX_DEPTH)
+      throw new ConfigurationError(`The theme "${id}" has more than ${MAX_DEPTH - 1} ancestors`);
     const theme = loadTheme(next, folders);
     chain.push(theme);
     next = theme.extends ?? (theme.id === ROOT_THEME ? undefined : ROOT_THEME);
@@ -57,11 +57,11 @@ function loadTheme(id: string, folders: readonly string[]): Theme {
   return { ...result.value, folder };
 }
 
-/** Enough of the path to find the file, without where this machine keeps the forum. */
-export const shown = (file: string): string => KNOWN_PLACE.exec(file)?.[1] ?? file.split('/').slice(-3).join('/');
-const KNOWN_PLACE = /\/((?:themes|plugins)\/[a-z0-9-]+\/(?:[^/]+|(?:templates|views|locales)\/.+))$/;
+/** Enough of the path to find the file, without the forum's location on this machine. */
+export const shortPath = (file: string): string => KNOWN_PATH.exec(file)?.[1] ?? file.split('/').slice(-3).join('/');
+const KNOWN_PATH = /\/((?:themes|plugins)\/[a-z0-9-]+\/(?:[^/]+|(?:templates|views|locales)\/.+))$/;
 
-export const unusable = (theme: string, why: string): ConfigurationError =>
+export const unusableTheme = (theme: string, why: string): ConfigurationError =>
   new ConfigurationError(`The theme "${theme}" cannot be used: ${why}. Correct that, or choose another theme.`);
 
 function readJson(file: string): unknown {
@@ -70,9 +70,9 @@ function readJson(file: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    // Of some mistakes the parser tells what stands there instead of where.
+    // For some mistakes the parser reports the text instead of the line.
     const [, line] = /\(line (\d+) /.exec(why) ?? [];
-    throw new ConfigurationError(`${shown(file)}${line ? `:${line}` : ''}: is not valid JSON (${why})`, {
+    throw new ConfigurationError(`${shortPath(file)}${line ? `:${line}` : ''}: is not valid JSON (${why})`, {
       cause: error,
     });
   }
@@ -84,9 +84,9 @@ function optional<S extends TSchema>(theme: Theme, name: string, schema: S): Sta
   if (!existsSync(file)) return [];
   const result = check(schema, readJson(file));
   if (result.ok) return [result.value];
-  throw unusable(
+  throw unusableTheme(
     theme.id,
-    `${shown(file)}: ${result.problems.map(({ field, message }) => `${field} ${message}`).join('; ')}`,
+    `${shortPath(file)}: ${result.problems.map(({ field, message }) => `${field} ${message}`).join('; ')}`,
   );
 }
 
@@ -121,7 +121,10 @@ export function checkLocales(chain: readonly Theme[]): void {
     for (const name of existsSync(folder) ? readdirSync(folder).filter((file) => file.endsWith('.json')) : []) {
       optional(theme, join('locales', name), Texts);
       if (!isLanguage(name.slice(0, -5)))
-        throw unusable(theme.id, `${shown(join(folder, name))}: its name must be a language, such as de or pt-BR`);
+        throw unusableTheme(
+          theme.id,
+          `${shortPath(join(folder, name))}: its name must be a language, such as de or pt-BR`,
+        );
     }
   }
 }

@@ -163,7 +163,7 @@ export function tokenSheet(tokens: Tokens): string {
   const wheel = hues(tokens);
   const both = list.map(([key, colour]) => `--${key}:${pair(colour)}`);
   const all = new Map(list);
-  const more = Object.entries(STRONGER)
+  const more = Object.entries(HIGHER_CONTRAST)
     .flatMap(([quiet, strong]) => (all.has(strong) ? [`--${quiet}:${pair(all.get(strong)!)}`] : []))
     .join(';');
   const old = list.map(([key, { light }]) => `--${key}:${cssColour(light)}`);
@@ -182,7 +182,7 @@ export function tokenSheet(tokens: Tokens): string {
   ].join('\n');
 }
 /** For those who ask for more contrast, every quiet ink and line becomes the next stronger one. */
-const STRONGER = {
+const HIGHER_CONTRAST = {
   'text-2': 'text',
   'text-3': 'text-2',
   border: 'border-control',
@@ -223,7 +223,7 @@ const PAIRS: readonly (readonly [string, readonly string[], number])[] = [
 export function contrastProblems(tokens: Tokens): readonly ContrastProblem[] {
   const all = new Map(colours(tokens));
   const problems: ContrastProblem[] = [];
-  const look = (name: string, over: Scheme, under: Scheme, needed: number): void => {
+  const compare = (name: string, over: Scheme, under: Scheme, needed: number): void => {
     for (const at of ['light', 'dark'] as const) {
       const ratio = contrast(over[at], under[at]);
       if (ratio < needed) problems.push({ scheme: at, pair: name, ratio, needed });
@@ -232,9 +232,9 @@ export function contrastProblems(tokens: Tokens): readonly ContrastProblem[] {
   for (const [key, grounds, needed] of PAIRS) {
     for (const ground of grounds) {
       const [over, under] = [all.get(key), all.get(ground)];
-      if (over && under) look(`${key} on ${ground}`, over, under, needed);
+      if (over && under) compare(`${key} on ${ground}`, over, under, needed);
     }
   }
-  for (const [h, text, soft] of hues(tokens)) look(`hue-${h} on its soft ground`, text, soft, 4.5);
+  for (const [h, text, soft] of hues(tokens)) compare(`hue-${h} on its soft ground`, text, soft, 4.5);
   return problems;
 }

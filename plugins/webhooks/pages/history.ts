@@ -1,7 +1,7 @@
 import { InvalidInput, notFound, Type } from 'parley-forum';
 import { limitOf, pageFields, Paging, type Page } from 'parley-forum/plugins/api';
 import { manageWebhooks, STATUSES, webhookRedelivered, type DeliveryRecord } from 'parley-forum/plugins/webhooks';
-import { negotiated, pages, redirect, troubleOf, type Retry, type View } from 'parley-forum/plugins/web';
+import { negotiated, pages, redirect, formErrors, type Retry, type View } from 'parley-forum/plugins/web';
 import { subscribable } from '../collecting.ts';
 import type { DeliveryDetails } from '../history.ts';
 import { badgeOf, by, ROOT, tabs, type PageServices } from './parts.ts';
@@ -52,7 +52,7 @@ export function historyPages({ plugin, data, admin, settings, hooks, webhooks, h
       statuses: choices(STATUSES.map((value) => ({ value, label: value }))),
       events: choices([...subscribable(hooks), 'webhook.test'].map((value) => ({ value, label: value }))),
       range: retry?.body,
-      ...troubleOf(retry),
+      ...formErrors(retry),
       next: page.nextCursor && `${PATH}?${new URLSearchParams([...asked, ['cursor', page.nextCursor]])}`,
     };
     return admin.view('@webhooks/history', { title: 'Webhooks', current: ROOT }, model);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliDecompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { build, sweep } from '../../../plugins/web/assets/build.ts';
+import { build, removeStaleTrees } from '../../../plugins/web/assets/build.ts';
 import { startGallery, type Gallery } from './start.ts';
 
 let app: Gallery;
@@ -94,7 +94,7 @@ describe('building', () => {
     const folder = mkdtempSync(join(tmpdir(), 'assets-'));
     const ages = { 'tree@1': 72, 'tree@2': 48, 'tree@3': 24, 'tree@4': 0.5, 'tree@5.77.new': 0, 'tree@6': 0 };
     for (const name of Object.keys(ages)) mkdirSync(join(folder, name));
-    await sweep(
+    await removeStaleTrees(
       folder,
       new Set(['tree@6']),
       Object.entries(ages).map(([name, hours]) => ({ name, time: Date.now() - hours * 3_600_000 })),

@@ -9,7 +9,7 @@ import {
   negotiated,
   pagerOf,
   pages,
-  pageWatchers,
+  pageViewListeners,
   redirect,
   SafeHtml,
   sidebarSections,
@@ -114,7 +114,7 @@ export const createGallery = (log: GalleryLog = { batches: [], seen: [] }) =>
         slotFillings,
         fill(rail, () => [html`<section><h2>Online now</h2><p>42 members, 310 guests</p></section>`]),
       );
-      plugin.extend(pageWatchers, { seen: ({ path }) => void log.seen.push(path) });
+      plugin.extend(pageViewListeners, { onPageView: ({ path }) => void log.seen.push(path) });
 
       const sorts = ['Latest', 'Newest', 'Most replied', 'Most viewed', 'Oldest'].map((label, index) => ({
         label,
@@ -139,12 +139,16 @@ export const createGallery = (log: GalleryLog = { batches: [], seen: [] }) =>
       plugin.route(pages, { method: 'get', path: '/d', can: 'public' })(() => {
         const data = { '@type': 'DiscussionForumPosting', headline: '</script><b>' };
         const posts = [...postHtml.map(post), { number: 4, is_deleted: true }];
-        return view('@gallery/discussion', head('discussion', titles[1] ?? '', { canonical: '/d/2-going', data }), {
-          title: titles[1],
-          category: categories[1],
-          tags: sample.tags,
-          posts,
-        });
+        return view(
+          '@gallery/discussion',
+          head('discussion', titles[1] ?? '', { canonical: '/d/2-going', structuredData: data }),
+          {
+            title: titles[1],
+            category: categories[1],
+            tags: sample.tags,
+            posts,
+          },
+        );
       });
       const pieces = (retry?: Retry): View => {
         const typed = { values: retry?.body ?? {}, message: retry?.message, problems: retry?.problems };
@@ -173,7 +177,7 @@ export const createGallery = (log: GalleryLog = { batches: [], seen: [] }) =>
         () => redirect('/'),
       );
       plugin.route(pages, { method: 'get', path: '/login', can: 'public' })(() =>
-        view('@gallery/login', head('auth', 'Log in', { hidden: true }), {}),
+        view('@gallery/login', head('auth', 'Log in', { noindex: true }), {}),
       );
       plugin.route(pages, { method: 'get', path: '/settings', can: 'public', options: { login: true } })(() =>
         view('@gallery/login', head('auth', 'Settings'), {}),

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { SafeHtml } from 'parley-forum/plugins/web';
-import { createHelpers, type Scope } from '../../../plugins/web/templates/helpers.ts';
+import { createHelpers, type RenderScope } from '../../../plugins/web/templates/helpers.ts';
 import { Locales } from '../../../plugins/web/themes/locales.ts';
 import { Templates } from '../../../plugins/web/templates/templates.ts';
 import { chainTokens, loadChain } from '../../../plugins/web/themes/themes.ts';
@@ -16,7 +16,7 @@ const locales = new Locales(
   (owner) => (owner === 'theme' ? [join(ROOT, 'themes/default'), join(import.meta.dirname, 'themes/child')] : []),
   'theme',
 );
-const scope: Scope = {
+const scope: RenderScope = {
   locale: locales.get('en'),
   now: Date.parse('2026-01-15T12:00:00Z'),
   regions: new Map(),

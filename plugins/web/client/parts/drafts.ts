@@ -11,7 +11,7 @@ interface Draft {
 /** What is no choice of the writer's, must not be stored, or cannot be put back. */
 const LEFT_OUT = new Set(['hidden', 'password', 'file', 'submit', 'button', 'reset', 'image']);
 /**
- * A picture at nothing but a fragment holds the place of a file on its way, which nobody will put there once the page
+ * A picture at nothing but a fragment holds the place of a file on its way, which no one will put there once the page
  * is gone.
  */
 const ON_ITS_WAY = /!\[[^\]\n]*\]\(#[\da-f]{8}\)\n?/g;
@@ -24,7 +24,7 @@ const valueOf = (control: Control): string | boolean =>
 const offers = ({ options }: HTMLSelectElement, value: string): boolean =>
   value !== '' && [...options].some((one) => one.value === value);
 
-/** All that somebody filled into a form, kept on this device under a name until it is sent or discarded. */
+/** All that a user filled into a form, saved on this device under a name until it is sent or discarded. */
 export class FormDraft {
   readonly #form: HTMLFormElement;
   readonly #key: string;
@@ -53,7 +53,7 @@ export class FormDraft {
     }
   }
 
-  /** Keeps the form as it is; false where nothing is written in it, and nothing is kept then. */
+  /** Saves the form as it is; false where it is empty, and nothing is saved then. */
   keep(): boolean {
     const written = this.#controls.some(
       (control) => control.localName !== 'select' && !checkable(control) && control.value.trim() !== '',
@@ -66,7 +66,7 @@ export class FormDraft {
     store.set(this.#key, undefined);
   }
 
-  /** When a draft was kept that differs from the form as it is. */
+  /** When a draft was saved that differs from the form as it is. */
   get kept(): Date | undefined {
     const draft = this.#read();
     const now = this.#values();
