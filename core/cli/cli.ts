@@ -19,6 +19,8 @@ import { watchUnhandledErrors, type Core } from '../host/unhandled-errors.ts';
  */
 export async function main(words: readonly string[]): Promise<number> {
   const console = terminalConsole();
+  // Whatever reads the output, such as `head`, may have seen enough.
+  process.stdout.on('error', () => process.exit(0));
   try {
     const options = await readOptions();
     await carryOut(

@@ -191,7 +191,7 @@ export class RouteRegistry implements Routes {
   #mounts: readonly Mount[] = [];
   #table: Table = [];
   /** Set before plugins start. */
-  closing = new AbortController().signal;
+  closing: AbortSignal = new AbortController().signal;
   service: <T>(token: Token<T>) => T | undefined = () => undefined;
   /** Runs a handler's work until it first waits; set by whoever notices that it takes long. */
   stretch: <T>(plugin: string, what: string, work: () => T) => T = (_plugin, _what, work) => work();

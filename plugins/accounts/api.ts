@@ -56,7 +56,7 @@ export const userRegistered = defineAction<{
 export const userChanged = defineAction<{ readonly id: string }>('user.changed');
 
 /** Somebody changed an account; `by` is who, an account or `commandLine`, absent where the forum itself did. */
-interface Changed {
+export interface Changed {
   /** The account that it is about. */
   readonly id: string;
   readonly by?: string | undefined;

@@ -1,3 +1,4 @@
+import { extname } from 'node:path';
 import { HttpError, InvalidInput } from 'parley-forum';
 import { Worker } from 'node:worker_threads';
 import type { Rules } from './links.ts';
@@ -89,7 +90,7 @@ export class Workshop {
   }
 
   #hire(): Worker {
-    const worker = new Worker(new URL('./worker.ts', import.meta.url), {
+    const worker = new Worker(new URL(`./worker${extname(import.meta.filename)}`, import.meta.url), {
       workerData: this.#rules,
       resourceLimits: { maxOldGenerationSizeMb: 256 },
     });

@@ -15,12 +15,17 @@ const LEFT_OUT = new Set(['node_modules', 'data', 'coverage', '.git']);
  * as empty.
  */
 export function readFiles(root: string, folders: readonly string[], pattern: RegExp): readonly SourceFile[] {
+  return readPaths(root, folders)
+    .filter((path) => pattern.test(path))
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
+}
+
+/** The paths of all files below `folders` of `root`, from the root, in order. */
+export function readPaths(root: string, folders: readonly string[]): readonly string[] {
   return folders
     .flatMap((folder) => walk(join(root, folder)))
     .map((file) => relative(root, file).replaceAll(sep, '/'))
-    .filter((path) => pattern.test(path))
-    .sort()
-    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }));
+    .sort();
 }
 
 /** The names of the folders directly below `folder` of `root`, in order. */

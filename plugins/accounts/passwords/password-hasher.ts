@@ -1,3 +1,4 @@
+import { extname } from 'node:path';
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 import { HttpError } from 'parley-forum';
@@ -73,7 +74,7 @@ export class PasswordHasher {
   }
 
   #start(): Worker {
-    const worker = new Worker(new URL('./hash-worker.ts', import.meta.url));
+    const worker = new Worker(new URL(`./hash-worker${extname(import.meta.filename)}`, import.meta.url));
     worker.on('message', (result: HashResult) => {
       const waiting = this.#busy.get(worker);
       if (!waiting) return;
