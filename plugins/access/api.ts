@@ -17,12 +17,12 @@ export interface Viewer {
   readonly id: string | undefined;
   readonly username: string | undefined;
   readonly group: Group;
-  /** Why somebody of the staff has a member's rights for now, and where they change that. */
-  readonly demand?: Demand;
+  /** Why a member of staff has a member’s rights for now, and where they change that. */
+  readonly requirement?: Requirement;
 }
 
-/** What is demanded of the staff before they have the rights of their group. */
-export interface Demand {
+/** A condition that staff must meet to have the rights of their group. */
+export interface Requirement {
   /** For programs. */
   readonly code: string;
   /** One sentence that says what to do. */

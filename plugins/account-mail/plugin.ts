@@ -1,5 +1,5 @@
 import { Clock, definePlugin, Environment } from 'parley-forum';
-import { accountNotices, type AccountChange } from 'parley-forum/plugins/accounts';
+import { accountChangeListeners, type AccountChange } from 'parley-forum/plugins/accounts';
 import { letter, Mail } from 'parley-forum/plugins/mail';
 import { Web } from 'parley-forum/plugins/web';
 
@@ -22,7 +22,7 @@ export default definePlugin({
   setup({ clock, environment, mail, web }, plugin) {
     const text = (key: string, values: Readonly<Record<string, unknown>> = {}): string =>
       web.text(`account-mail:${key}`, values);
-    plugin.extend(accountNotices, {
+    plugin.extend(accountChangeListeners, {
       async changed(what, { username }, to, tokensKept) {
         const subject = text(`${what}.title`, { name: username });
         const time = new Date(clock.now()).toISOString().slice(0, 16).replace('T', ' ');

@@ -10,10 +10,10 @@ import {
 import { digest, randomToken } from './identifiers.ts';
 import type { AccountsService } from './accounts/service.ts';
 
-/** Milliseconds between two notes of when a token was used. */
-const NOTE = 60_000;
+/** Milliseconds between two updates of when a token was last used. */
+const USE_INTERVAL = 60_000;
 
-export interface TokenParts {
+export interface ApiTokensDeps {
   readonly data: Data;
   readonly cache: Cache;
   readonly clock: Clock;
@@ -27,14 +27,14 @@ export interface TokenState {
   readonly usedAt: Date | undefined;
 }
 
-/** Bearer tokens: one for each account, of which only a digest is kept. */
+/** Bearer tokens: one for each account, stored as a digest only. */
 export class ApiTokens implements TokenStore {
-  readonly #parts: TokenParts;
+  readonly #deps: ApiTokensDeps;
   /** By account, when its token was noted last. */
-  readonly #noted = new Map<string, number>();
+  readonly #lastNoted = new Map<string, number>();
 
-  constructor(parts: TokenParts) {
-    this.#parts = parts;
+  constructor(deps: ApiTokensDeps) {
+    this.#deps = deps;
   }
 
   /** A new token in place of the old one. This is the only time it can be read. */
@@ -50,31 +50,31 @@ export class ApiTokens implements TokenStore {
 
   /** `undefined` where there is no token. */
   async state(id: string): Promise<TokenState | undefined> {
-    const row = await this.#parts.data.one(sql<{ usedAt: Date | null }>`
+    const row = await this.#deps.data.one(sql<{ usedAt: Date | null }>`
       select api_token_used_at as "usedAt" from account where id = ${id} and api_token is not null`);
     return row && { usedAt: row.usedAt ?? undefined };
   }
 
   /**
-   * The account of a token that was just used. Known tokens are held under the account's tag, unknown ones are not held
-   * at all.
+   * The account of a token that was just used. Known tokens are cached under the account's tag, unknown ones are not
+   * cached.
    */
-  async owner(token: string): Promise<Account | undefined> {
+  async authenticate(token: string): Promise<Account | undefined> {
     if (!/^parley_[A-Za-z0-9_-]{43}$/.test(token)) return undefined;
-    const { cache, data, accounts } = this.#parts;
+    const { cache, data, accounts } = this.#deps;
     const hash = digest(token);
     const key = `account-token:${hash}`;
-    const held = cache.peek<string>(key);
+    const cached = cache.peek<string>(key);
     const since = cache.mark();
-    const id = held ?? (await data.one(sql<{ id: string }>`select id from account where api_token = ${hash}`))?.id;
+    const id = cached ?? (await data.one(sql<{ id: string }>`select id from account where api_token = ${hash}`))?.id;
     if (id === undefined) return undefined;
-    if (held === undefined) cache.keep(key, [accountTag(id)], id, since);
-    await this.#note(id);
+    if (cached === undefined) cache.keep(key, [accountTag(id)], id, since);
+    await this.#recordUse(id);
     return accounts.find(id);
   }
 
   async #replace(id: string, hash: string | null, by: string | undefined): Promise<void> {
-    const { data, emit } = this.#parts;
+    const { data, emit } = this.#deps;
     await data.transaction(async () => {
       const [changed] = await data.all(sql`update account set api_token = ${hash}, api_token_used_at = null
         where id = ${id} and (api_token is not null or ${hash}::text is not null) returning id`);
@@ -82,16 +82,16 @@ export class ApiTokens implements TokenStore {
       await emit(hash === null ? tokenRevoked : tokenIssued, { id, by });
       await emit(userChanged, { id });
     });
-    this.#noted.delete(id);
+    this.#lastNoted.delete(id);
   }
 
-  /** At most once a minute and process. Not announced: nothing that is held shows it. */
-  async #note(id: string): Promise<void> {
-    const { data, clock } = this.#parts;
+  /** At most once a minute and process. Emits nothing: no cached response shows it. */
+  async #recordUse(id: string): Promise<void> {
+    const { data, clock } = this.#deps;
     const now = clock.now();
-    if (now - (this.#noted.get(id) ?? -NOTE) < NOTE) return;
-    for (const [other, time] of this.#noted) if (now - time >= NOTE) this.#noted.delete(other);
-    this.#noted.set(id, now);
+    if (now - (this.#lastNoted.get(id) ?? -USE_INTERVAL) < USE_INTERVAL) return;
+    for (const [other, time] of this.#lastNoted) if (now - time >= USE_INTERVAL) this.#lastNoted.delete(other);
+    this.#lastNoted.set(id, now);
     await data.transaction(() =>
       data.all(sql`update account set api_token_used_at = ${new Date(now)} where id = ${id}`),
     );

@@ -10,13 +10,13 @@ import {
   type Response,
   type TSchema,
 } from 'parley-forum';
-import type { Demand, Viewer } from 'parley-forum/plugins/access';
+import type { Requirement, Viewer } from 'parley-forum/plugins/access';
 import type { SafeHtml } from 'parley-forum/plugins/web';
 
 /** `disabled` accounts cannot log in, and their sessions and tokens count for nothing. */
 export type AccountStatus = 'active' | 'disabled';
 
-/** A member as the database has them. Nothing here may reach a client unasked: /api/users says what may. */
+/** A member as stored. /api/users says which of this may reach a client. */
 export interface Account {
   readonly id: string;
   readonly username: string;
@@ -43,7 +43,7 @@ export interface Author {
 }
 
 /**
- * `user.registered`: somebody signed up. Raised at sign-up, also while their e-mail is not verified yet. `by`: who else
+ * `user.registered`: a member signed up. Raised at sign-up, also while their e-mail is not verified yet. `by`: who else
  * made the account.
  */
 export const userRegistered = defineAction<{
@@ -55,55 +55,55 @@ export const userRegistered = defineAction<{
 /** Group, name, status, password or profile of an account changed, or it was removed. */
 export const userChanged = defineAction<{ readonly id: string }>('user.changed');
 
-/** Somebody changed an account; `by` is who, an account or `commandLine`, absent where the forum itself did. */
-export interface Changed {
+/** A change of an account; `by` is who made it, an account or `commandLine`, absent where the forum itself did. */
+export interface AccountChangePayload {
   /** The account that it is about. */
   readonly id: string;
   readonly by?: string | undefined;
 }
-/** Where it came from: a client's network address. */
-type From = Readonly<{ address: string }>;
+/** Where it came from: the client's IP address. */
+type RequestOrigin = Readonly<{ address: string }>;
 /** A session of a member began: password and every further step were right. */
-export const loggedIn = defineAction<{ readonly id: string } & From>('account.logged-in');
+export const loggedIn = defineAction<{ readonly id: string } & RequestOrigin>('account.logged-in');
 /**
  * A password was not accepted, at login or (`confirming`) where a member had to give it again. `id` is absent where no
  * account has the name.
  */
-export const loginRefused = defineAction<{ readonly id?: string | undefined; readonly confirming: boolean } & From>(
-  'account.login-refused',
-);
+export const loginRefused = defineAction<
+  { readonly id?: string | undefined; readonly confirming: boolean } & RequestOrigin
+>('account.login-refused');
 /** A member gave the password again in their session, and the code of a second factor where there is one. */
-export const identityConfirmed = defineAction<{ readonly id: string } & From>('account.confirmed');
-export const loggedOut = defineAction<{ readonly id: string } & From>('account.logged-out');
+export const identityConfirmed = defineAction<{ readonly id: string } & RequestOrigin>('account.confirmed');
+export const loggedOut = defineAction<{ readonly id: string } & RequestOrigin>('account.logged-out');
 /**
  * A session broke a rule: `fingerprint`, `address`, `idle`, `lifetime`, `permissions changed`, `account disabled` and
  * the like.
  */
-export const sessionEnded = defineAction<{ readonly id: string; readonly cause: string } & From>(
+export const sessionEnded = defineAction<{ readonly id: string; readonly cause: string } & RequestOrigin>(
   'account.session-ended',
 );
-/** Somebody ended sessions: one of their own, all of their own but the one they are in, or all. */
-export const sessionsRevoked = defineAction<Changed & { readonly which: 'one' | 'others' | 'all' }>(
+/** Sessions were ended: one of the member's own, all of their own but the current one, or all. */
+export const sessionsRevoked = defineAction<AccountChangePayload & { readonly which: 'one' | 'others' | 'all' }>(
   'account.sessions-revoked',
 );
-export const passwordChanged = defineAction<Changed>('account.password-changed');
-export const emailChanged = defineAction<Changed>('account.email-changed');
-export const tokenIssued = defineAction<Changed>('account.token-issued');
-export const tokenRevoked = defineAction<Changed>('account.token-revoked');
-/** `partOf`: the plugin to whose act it belongs, such as a ban, and which has told of that itself. */
+export const passwordChanged = defineAction<AccountChangePayload>('account.password-changed');
+export const emailChanged = defineAction<AccountChangePayload>('account.email-changed');
+export const tokenIssued = defineAction<AccountChangePayload>('account.token-issued');
+export const tokenRevoked = defineAction<AccountChangePayload>('account.token-revoked');
+/** `partOf`: the plugin whose action it belongs to, such as a ban; that plugin notifies the member itself. */
 export const groupChanged = defineAction<
-  Changed & {
+  AccountChangePayload & {
     readonly address?: string | undefined;
     readonly from: string;
     readonly to: string;
     readonly partOf?: string | undefined;
   }
 >('account.group-changed');
-export const statusChanged = defineAction<Changed & { readonly from: AccountStatus; readonly to: AccountStatus }>(
-  'account.status-changed',
-);
-/** Somebody was shown the network addresses of these members. */
-export const addressesViewed = defineAction<{ readonly ids: readonly string[]; readonly by: string }>(
+export const statusChanged = defineAction<
+  AccountChangePayload & { readonly from: AccountStatus; readonly to: AccountStatus }
+>('account.status-changed');
+/** `by` was shown the IP addresses of these members. */
+export const ipAddressesViewed = defineAction<{ readonly ids: readonly string[]; readonly by: string }>(
   'account.addresses-viewed',
 );
 
@@ -122,13 +122,13 @@ export interface NewAccount {
   readonly groupId?: string;
   readonly bio?: string;
   readonly joinedAt?: Date;
-  /** Address at sign-up, kept once; 0.0.0.0 is not stored. */
+  /** IP address at sign-up; 0.0.0.0 is not stored. */
   readonly ip?: string;
   /** Who makes it for them: an account or `commandLine`. */
   readonly by?: string | undefined;
 }
 
-/** Somebody who comes from elsewhere. Nobody can log in as them until a password is set. */
+/** A member of another forum. No one can log in as them until a password is set. */
 export interface ImportedAccount {
   readonly username: string;
   readonly email: string;
@@ -155,26 +155,25 @@ export interface Accounts {
    * are the form's.
    */
   create(account: NewAccount): Promise<Account>;
-  /** Held in memory; `undefined` also for a malformed id. */
+  /** Cached; `undefined` also for a malformed id. */
   find(id: string): Promise<Account | undefined>;
   /**
-   * As whom these accounts would come in now, for work done on their behalf in the background; those that are not
-   * active are missing. One statement.
+   * The viewers that these accounts would be now, for work done on their behalf in the background; inactive accounts
+   * are missing. One statement.
    */
   viewers(ids: readonly string[]): Promise<ReadonlyMap<string, Viewer>>;
-  /** Those of these accounts in which somebody can log in: active, with a password. One statement. */
-  enterable(ids: readonly string[]): Promise<ReadonlySet<string>>;
+  /** Those of these accounts that can log in: active, with a password. One statement. */
+  ableToLogIn(ids: readonly string[]): Promise<ReadonlySet<string>>;
   /**
-   * Where mail reaches these accounts; those that are not active are missing. One statement. Never to be shown or
-   * logged.
+   * The e-mail addresses of these accounts; inactive accounts are missing. One statement. Never to be shown or logged.
    */
-  addresses(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  emails(ids: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** The ids of active accounts by username in lower case. One statement. */
-  named(usernames: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  idsByUsername(usernames: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** By username or e-mail, regardless of case. Always asks the database. */
-  findByName(identifier: string): Promise<Account | undefined>;
+  findByIdentifier(identifier: string): Promise<Account | undefined>;
   /**
-   * The authors of a page of posts by id, held in memory: at most one statement. Unknown ids are missing from the map.
+   * The authors of a page of posts by id, cached: at most one statement. Unknown ids are missing from the map.
    */
   authors(ids: readonly string[]): Promise<ReadonlyMap<string, Author>>;
   /** Whose name contains `text`, in any case: those that begin with it first, then by name. */
@@ -192,23 +191,23 @@ export interface Accounts {
   }): Promise<{ readonly accounts: readonly Account[]; readonly total: number }>;
   /**
    * Ends every session of the account at its next request. 404 for an unknown account, 400 for an unknown group.
-   * `by`, here and below: the account that does it, or `commandLine`. `partOf`: the plugin that tells of it by itself;
-   * `address`: from where.
+   * `by`, here and below: the account that does it, or `commandLine`. `partOf`: the plugin that notifies the owner
+   * itself; `address`: the IP address it was done from.
    */
   setGroup(id: string, groupId: string, by?: string, partOf?: string, address?: string): Promise<void>;
   /**
-   * Ends every session of the account and, unless its owner wishes to keep them, every token (`tokenStores`); tells the
-   * owner (`accountNotices`). 400 when the policy refuses the password.
+   * Ends every session of the account and, unless its owner wishes to keep them, every token (`tokenStores`); calls
+   * `accountChangeListeners`. 400 when the policy refuses the password.
    */
   setPassword(id: string, password: string, by?: string, options?: { readonly keepTokens?: boolean }): Promise<void>;
-  /** As `setPassword`, by an owner whom only a link in a mail let in: no token stays. */
+  /** As `setPassword`, for an owner who followed a reset link: no token stays. */
   resetPassword(id: string, password: string): Promise<void>;
   /**
-   * Tells the owner at the old address (`accountNotices`). 400 naming `email` for what is no address or is taken, in
+   * Calls `accountChangeListeners` with the old address. 400 naming `email` for what is no address or is taken, in
    * any case. No session ends.
    */
   setEmail(id: string, email: string, by?: string): Promise<void>;
-  /** The path or address of the picture; `undefined`: none. */
+  /** The path or URL of the picture; `undefined`: none. */
   setAvatar(id: string, url: string | undefined): Promise<void>;
   /**
    * Thousands at once in a few statements: no event, no mail, no policy. Resolves to their ids, in order. 400 for a
@@ -218,42 +217,42 @@ export interface Accounts {
   /** Ends every session of the account. */
   setStatus(id: string, status: AccountStatus, by?: string): Promise<void>;
   /**
-   * Ends every session and every token (`tokenStores`) of the account, and tells its owner (`accountNotices`), unless
-   * that is `partOf` what another plugin tells.
+   * Ends every session and every token (`tokenStores`) of the account and calls `accountChangeListeners`, unless it
+   * is `partOf` an action of a plugin that notifies the owner itself.
    */
   endSessions(id: string, by?: string, partOf?: string): Promise<void>;
   /**
-   * Takes from an account all that says who it was, and every way in; it stays, disabled, under a made-up name, so that
-   * what it wrote has an author. Nobody is told; there is no way back. Sessions are over, and go when personal data are
-   * erased. 404 for an unknown account.
+   * Removes from an account all that identifies its owner, and every way in; it stays, disabled, under a generated
+   * name, so that its posts have an author. No one is notified; it cannot be undone. Sessions are over, and go when
+   * personal data are erased. 404 for an unknown account.
    */
   anonymise(id: string): Promise<void>;
-  /** Whether somebody has logged in as the account since then. */
+  /** Whether the account has logged in since then. */
   loggedInSince(id: string, moment: Date): Promise<boolean>;
   /**
-   * From where the member signed up and last logged in. Raises `account.addresses-viewed`; whoever shows it asks for
+   * The IP addresses of the sign-up and of the last login. Raises `account.addresses-viewed`; the caller checks
    * `seeAddresses` first.
    */
-  networkAddresses(id: string, by: string): Promise<NetworkAddresses | undefined>;
+  ipAddresses(id: string, by: string): Promise<IpAddresses | undefined>;
 }
-export type NetworkAddresses = Readonly<Record<'registration' | 'lastLogin', string | undefined>>;
+export type IpAddresses = Readonly<Record<'registration' | 'lastLogin', string | undefined>>;
 export const Accounts = defineToken<Accounts>('Accounts');
 
-/** `reset`: the password, by a link in a mail. `sessions`: somebody else ended all sessions and tokens. */
+/** `reset`: the password, by a link in a mail. `sessions`: another person ended all sessions and tokens. */
 export type AccountChange = 'password' | 'reset' | 'email' | 'sessions';
 
 /**
- * Follows what happened to an account: tells its owner by mail, for instance, or takes back what should not outlive it.
+ * Hears of changes of an account: notifies its owner by mail, for instance, or revokes what should not outlive them.
  * Called in the transaction of the change, so that both happen or neither; what it throws undoes the change.
  */
-export interface AccountNotice {
+export interface AccountChangeListener {
   /**
-   * `to` is where to tell it: after a change of address, the old one. `tokensKept`: the owner wished that tokens go on.
-   * A first password is no change.
+   * `to` is the e-mail address to notify: after a change, the old one. `tokensKept`: the owner chose to keep the
+   * tokens. A first password is no change.
    */
   changed(what: AccountChange, account: Account, to: string, tokensKept: boolean): Promise<void>;
 }
-export const accountNotices = defineExtensionPoint<AccountNotice>('accounts.notices');
+export const accountChangeListeners = defineExtensionPoint<AccountChangeListener>('accounts.change-listeners');
 
 /** Tokens that let programs in as a member, without a password or a session. */
 export interface TokenStore {
@@ -265,7 +264,7 @@ export const tokenStores = defineExtensionPoint<TokenStore>('accounts.token-stor
 
 /**
  * What a member must do between the right password and a session, such as giving a code. When it is required, no
- * session begins: the browser gets a waiting state for ten minutes and is sent to `path`; a program is told `{ success:
+ * session begins: the browser gets a pending login for ten minutes and is sent to `path`; a program gets `{ success:
  * true, <name>: true }`. Failures there are counted by the step's own plugin.
  */
 export interface LoginStep {
@@ -276,25 +275,25 @@ export interface LoginStep {
   /** Asked at each login and after each step, in the order of the list. What it throws refuses the login. */
   required(account: Account): Promise<boolean>;
   /**
-   * Takes the code that is asked for beside the password where a member of whom the step is required confirms that it
-   * is them. Throws 400 naming `code`, or 429. Without it no code is asked for there.
+   * Checks the code that a member for whom the step is required gives beside the password to confirm their identity.
+   * Throws 400 naming `code`, or 429. Without it no code is asked for there.
    */
   confirm?(account: Account, code: string, address: string): Promise<void>;
 }
 export const loginSteps = defineExtensionPoint<LoginStep>('accounts.login-steps');
 
 /**
- * Takes the rights of the staff from those who do not meet a demand; they are members until they do. Asked at each of
- * their requests.
+ * Reduces staff who do not meet a requirement to the rights of members until they do. Checked at each of their
+ * requests.
  */
-export interface StaffDemand extends Demand {
+export interface StaffRequirement extends Requirement {
   /** What it throws refuses the request. */
   unmet(accountId: string): Promise<boolean>;
 }
-export const staffDemands = defineExtensionPoint<StaffDemand>('accounts.staff-demands');
+export const staffRequirements = defineExtensionPoint<StaffRequirement>('accounts.staff-requirements');
 
-/** Who has given the right password in this browser and must do a step. */
-export interface Waiting {
+/** A login in this browser whose password was right and which needs a further step. */
+export interface PendingLogin {
   readonly account: Account;
   /** `name` of the step. */
   readonly step: string;
@@ -303,18 +302,18 @@ export interface Waiting {
 }
 
 /**
- * What programs are told after a step; `next` is the page of a further step while one is left, and then no session has
- * begun.
+ * The response for programs after a step; `next` is the page of a further step while one is left, and then no session
+ * has begun.
  */
-export interface Entered {
+export interface LoginResult {
   readonly success: true;
   readonly next?: string;
   readonly [field: string]: unknown;
 }
 
 /**
- * Whoever signs up by the form, or wants another address, must show first that the address is theirs. While that is
- * required nobody is logged in by signing up, and the answer is the same whether the address was new or in use.
+ * Makes people who sign up, or change their e-mail address, prove first that the address is theirs. While that is
+ * required, signing up does not log in, and the response is the same whether the address was new or in use.
  */
 export interface EmailConfirmation {
   /** The key that programs get as true. */
@@ -325,32 +324,32 @@ export interface EmailConfirmation {
   required(): boolean;
   /** In the transaction that stores the account. */
   begin(account: Pick<Account, 'id' | 'username' | 'email'>): Promise<void>;
-  /** Somebody signed up with the address of this member. */
-  taken(account: Account): Promise<void>;
-  /** A member wants this address. The one they have stays theirs until they have shown it. Throws 429. */
-  change(account: Account, email: string): Promise<void>;
+  /** Another person signed up with the e-mail address of this member. */
+  emailTaken(account: Account): Promise<void>;
+  /** A member changes to this address; the present one stays until they have confirmed it. Throws 429. */
+  changeEmail(account: Account, email: string): Promise<void>;
 }
 export const emailConfirmations = defineExtensionPoint<EmailConfirmation>('accounts.email-confirmations');
 
 /** Login sessions and bearer tokens. */
 export interface Sessions {
-  /** To run before `identify`; costs nothing for a request without a session cookie. */
+  /** To run before `authenticate`; costs nothing for a request without a session cookie. */
   readonly middleware: RequestHandler;
   /**
    * The session's member, or the guest. Ends a session that broke its rules (fingerprint, address, version, age) and
    * clears its cookie. `idle`: the page asks by itself, so the session does not last longer for it and the member was
    * not seen.
    */
-  identify(req: Request, res: Response, options?: { readonly idle?: boolean }): Promise<Viewer>;
-  /** True when `identify` found a session and ended it: reads go on as a guest, everything else is 401. */
+  authenticate(req: Request, res: Response, options?: { readonly idle?: boolean }): Promise<Viewer>;
+  /** True when `authenticate` found a session and ended it: reads go on as a guest, everything else is 401. */
   ended(req: Request): boolean;
   /**
-   * For answers that go on after `identify`: as whom the same request would come in now; undefined once its session is
-   * over. Changes nothing.
+   * For responses that go on after `authenticate`, such as streams: the viewer that the same request would have now;
+   * undefined once its session is over. Changes nothing.
    */
-  again(req: Request): Promise<Viewer | undefined>;
+  reauthenticate(req: Request): Promise<Viewer | undefined>;
   /** The token's owner; `undefined`: 401. */
-  bearer(token: string): Promise<Viewer | undefined>;
+  authenticateBearer(token: string): Promise<Viewer | undefined>;
   /**
    * True when the request carries a cookie that could be a session's: it must not be served as a guest's without
    * asking.
@@ -363,22 +362,21 @@ export interface Sessions {
   confirmed(req: Request): boolean;
   /** Until when that lasts; undefined where it does not. */
   confirmedUntil(req: Request): Date | undefined;
-  /** Who waits in this browser; `undefined` for everybody else, after ten minutes and once the session has begun. */
-  waiting(req: Request): Promise<Waiting | undefined>;
+  /** The pending login of this browser; `undefined` without one, after ten minutes and once the session has begun. */
+  pendingLogin(req: Request): Promise<PendingLogin | undefined>;
   /**
-   * The step of this name is done: begins the waiting member's session, once, and resolves to the answer for programs.
-   * 401 when nobody waits (any more) or the browser waits for another step, so that no plugin can do another's.
+   * The step of this name is done: begins the session of the pending login, once, and resolves to the response for
+   * programs. 401 without a pending login, or when it waits for another step, so that no plugin can complete another's.
    */
-  enter(req: Request, res: Response, step: string): Promise<Entered>;
+  completeStep(req: Request, res: Response, step: string): Promise<LoginResult>;
 }
 export const Sessions = defineToken<Sessions>('Sessions');
 
 /**
- * Tells whoever made a request, on the next page that they see, why their session is over. `text` is a sentence for
- * that.
+ * Shows a visitor, on the next page that they see, why their session is over. `text` is the sentence to show.
  */
-export type SessionNotice = (req: Request, res: Response, text: string) => void;
-export const sessionNotices = defineExtensionPoint<SessionNotice>('accounts.session-notices');
+export type LogoutNotice = (req: Request, res: Response, text: string) => void;
+export const logoutNotices = defineExtensionPoint<LogoutNotice>('accounts.logout-notices');
 
 /** Forgery protection for members (bound to the session) and guests (bound to a signed cookie, no session). */
 export interface Csrf {
@@ -387,13 +385,13 @@ export interface Csrf {
   /**
    * Checks the header X-CSRF-Token, or `given` (a form's `_csrf`), against the visitor, and the Origin of the request.
    */
-  valid(req: Request, given?: string): boolean;
+  verify(req: Request, given?: string): boolean;
   /**
    * False where no token can be valid: the request comes from another site, or without a cookie that a token belongs
    * to. Asked before a body is read for its token; a cookie that is not good any more is enough, so that a form can
    * come back with what was typed.
    */
-  possible(req: Request): boolean;
+  verifiable(req: Request): boolean;
   /**
    * For answers from stored bytes: the guest's token for a raw Cookie header, and the Set-Cookie value to send where
    * one is needed. `overHttps`: the request did; the site's origin may say so too.
@@ -413,14 +411,14 @@ export interface UserField {
   readonly name: string;
   readonly result: TSchema;
   loadMany(ids: readonly string[], viewer: Viewer): Promise<readonly unknown[]>;
-  /** Cache tags that are purged whenever a value may have changed; without them nothing that shows it is kept. */
+  /** Cache tags that are purged whenever a value may have changed; without them no response that shows it is cached. */
   readonly tags?: readonly string[];
 }
 export const userFields = defineExtensionPoint<UserField>('accounts.user-fields');
 
 /**
- * Which members keep from others when they were last here; they themselves, and those who may see addresses, see it all
- * the same. Asked once for a list.
+ * Which members hide from others when they were last here; they themselves, and those who may see e-mail and IP
+ * addresses, see it all the same. Called once for a list.
  */
 export interface LastSeenRule {
   hidden(ids: readonly string[]): Promise<ReadonlySet<string>>;

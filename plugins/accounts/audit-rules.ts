@@ -1,6 +1,6 @@
 import type { PluginHandle } from 'parley-forum';
 import {
-  addressesViewed,
+  ipAddressesViewed,
   emailChanged,
   groupChanged,
   identityConfirmed,
@@ -18,8 +18,8 @@ import {
 import { auditRules, audited, type AuditEntry } from 'parley-forum/plugins/audit';
 
 const member = (id: string): NonNullable<AuditEntry['subject']> => ({ type: 'account', id });
-/** What one did about an account, perhaps one's own. */
-const done = <A extends string>(
+/** A change of an account, perhaps one's own. */
+const about = <A extends string>(
   action: A,
   { id, by }: { readonly id: string; readonly by?: string | undefined },
   details?: AuditEntry['details'],
@@ -29,17 +29,17 @@ const done = <A extends string>(
   subject: member(id),
   ...(details && { details }),
 });
-/** What a member did from an address. */
-const came = <A extends string>(
+/** What a member did, with the IP address they did it from. */
+const byMember = <A extends string>(
   action: A,
   { id, address }: { readonly id: string; readonly address: string },
 ): AuditEntry<A> => ({ action, actor: id, subject: member(id), address });
 
 const RULES = [
-  audited(loggedIn, ['account.logged-in'], (from) => came('account.logged-in', from)),
-  audited(loggedOut, ['account.logged-out'], (from) => came('account.logged-out', from)),
-  audited(identityConfirmed, ['account.confirmed'], (from) => came('account.confirmed', from)),
-  // Nobody knows who it was, and what was typed as a name may be a password.
+  audited(loggedIn, ['account.logged-in'], (from) => byMember('account.logged-in', from)),
+  audited(loggedOut, ['account.logged-out'], (from) => byMember('account.logged-out', from)),
+  audited(identityConfirmed, ['account.confirmed'], (from) => byMember('account.confirmed', from)),
+  // The actor is unknown, and what was typed as a name may be a password.
   audited(loginRefused, ['account.login-refused'], ({ id, address, confirming }) => ({
     action: 'account.login-refused',
     ...(id !== undefined && { subject: member(id) }),
@@ -53,32 +53,32 @@ const RULES = [
     details: { cause },
   })),
   audited(sessionsRevoked, ['account.sessions-revoked'], (change) =>
-    done('account.sessions-revoked', change, { which: change.which }),
+    about('account.sessions-revoked', change, { which: change.which }),
   ),
-  audited(passwordChanged, ['account.password-changed'], (change) => done('account.password-changed', change)),
-  audited(emailChanged, ['account.email-changed'], (change) => done('account.email-changed', change)),
-  audited(tokenIssued, ['account.token-issued'], (change) => done('account.token-issued', change)),
-  audited(tokenRevoked, ['account.token-revoked'], (change) => done('account.token-revoked', change)),
+  audited(passwordChanged, ['account.password-changed'], (change) => about('account.password-changed', change)),
+  audited(emailChanged, ['account.email-changed'], (change) => about('account.email-changed', change)),
+  audited(tokenIssued, ['account.token-issued'], (change) => about('account.token-issued', change)),
+  audited(tokenRevoked, ['account.token-revoked'], (change) => about('account.token-revoked', change)),
   audited(groupChanged, ['account.group-changed'], (change) =>
-    done('account.group-changed', change, { from: change.from, to: change.to }),
+    about('account.group-changed', change, { from: change.from, to: change.to }),
   ),
   audited(statusChanged, ['account.status-changed'], (change) =>
-    done('account.status-changed', change, { from: change.from, to: change.to }),
+    about('account.status-changed', change, { from: change.from, to: change.to }),
   ),
-  audited(addressesViewed, ['account.addresses-viewed'], ({ ids, by }) => ({
+  audited(ipAddressesViewed, ['account.addresses-viewed'], ({ ids, by }) => ({
     action: 'account.addresses-viewed',
     actor: by,
     ...(ids.length === 1 ? { subject: member(ids[0]!) } : { details: { members: ids.join(' ') } }),
   })),
   audited(userRegistered, ['account.registered'], ({ user, by }) =>
-    done('account.registered', { id: user.id, by: by ?? user.id }),
+    about('account.registered', { id: user.id, by: by ?? user.id }),
   ),
 ];
 
-/** The hooks of all that is kept, which this plugin owns. */
+/** The hooks of all audited actions, which this plugin owns. */
 export const auditedHooks = RULES.map(({ hook }) => hook);
 
-/** What of logins and accounts is kept for administrators. */
+/** What the audit log records of logins and accounts. */
 export function addAuditRules(plugin: PluginHandle): void {
   for (const rule of RULES) plugin.extend(auditRules, rule);
 }

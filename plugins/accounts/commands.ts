@@ -9,7 +9,7 @@ const password = Type.Optional(
 );
 
 /** A refused input as the one line that a shell shows. */
-async function plainly<T>(work: Promise<T>): Promise<T> {
+async function asConfigurationError<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
@@ -31,7 +31,7 @@ function groupId(access: Access, idOrName: string): string {
 }
 
 async function accountId(accounts: Accounts, username: string): Promise<string> {
-  const account = await accounts.findByName(username);
+  const account = await accounts.findByIdentifier(username);
   if (!account) throw new ConfigurationError(`There is no member "${username}"`);
   return account.id;
 }
@@ -51,7 +51,7 @@ const create = defineCommand({
   async run({ accounts, access }, options, console) {
     const groupOf = options.group !== undefined && { groupId: groupId(access, options.group) };
     const given = await secretOption(console, 'password', options.password);
-    const account = await plainly(
+    const account = await asConfigurationError(
       accounts.create({ username: options.name, email: options.email, password: given, by: commandLine, ...groupOf }),
     );
     console.print(`Created ${account.username} in the group ${account.groupId}.`);
@@ -81,7 +81,9 @@ const resetPassword = defineCommand({
   needs: { accounts: Accounts },
   async run({ accounts }, options, console) {
     const id = await accountId(accounts, options.name);
-    await plainly(accounts.setPassword(id, await secretOption(console, 'password', options.password), commandLine));
+    await asConfigurationError(
+      accounts.setPassword(id, await secretOption(console, 'password', options.password), commandLine),
+    );
     console.print(`The password of ${options.name} is set.`);
   },
 });

@@ -1,7 +1,7 @@
 import { Type, type Static } from 'parley-forum';
 import { formErrors, view, type Retry, type View } from 'parley-forum/plugins/web';
 import { HONEYPOT, type Honeypot } from './registration/honeypot.ts';
-import type { OwnSession } from './sessions/account-sessions.ts';
+import type { SessionSummary } from './sessions/account-sessions.ts';
 import type { Passwords } from './passwords/passwords.ts';
 import type { TokenState } from './api-tokens.ts';
 
@@ -50,14 +50,14 @@ export const PasswordForm = Type.Object({
 export const ProfileForm = Type.Object({ bio: Type.String({ maxLength: 1_000 }) });
 
 /** What a form is rendered with: the values typed so far, and what was wrong with them. */
-interface Shown {
+interface FormState {
   readonly values?: Readonly<Record<string, unknown>>;
   readonly retry?: Retry;
   readonly status?: number;
 }
 
 /** Passwords are never sent back. */
-const typed = ({ values, retry }: Shown, names: readonly string[]): Record<string, string> => {
+const submittedValues = ({ values, retry }: FormState, names: readonly string[]): Record<string, string> => {
   const from = retry?.body ?? values ?? {};
   return Object.fromEntries(names.map((name) => [name, typeof from[name] === 'string' ? from[name] : '']));
 };
@@ -76,9 +76,9 @@ export class Forms {
     this.#honeypot = honeypot;
   }
 
-  login(shown: Shown): View {
+  login(shown: FormState): View {
     const model = {
-      ...typed(shown, ['identifier', 'return_to']),
+      ...submittedValues(shown, ['identifier', 'return_to']),
       remember: ticked(shown.retry?.body['remember']),
       ...formErrors(shown.retry),
     };
@@ -90,9 +90,9 @@ export class Forms {
     );
   }
 
-  register(shown: Shown): View {
+  register(shown: FormState): View {
     const model = {
-      ...typed(shown, ['username', 'email', 'return_to']),
+      ...submittedValues(shown, ['username', 'email', 'return_to']),
       stamp: this.#honeypot.stamp(),
       ...this.#policy(),
       ...formErrors(shown.retry),
@@ -106,8 +106,8 @@ export class Forms {
   }
 
   /** `editable`: without it the member reads what others see of them. */
-  profile(shown: Shown & { readonly editable: boolean }): View {
-    const model = { ...typed(shown, ['bio']), editable: shown.editable, ...formErrors(shown.retry) };
+  profile(shown: FormState & { readonly editable: boolean }): View {
+    const model = { ...submittedValues(shown, ['bio']), editable: shown.editable, ...formErrors(shown.retry) };
     return view(
       '@accounts/settings-profile',
       { name: 'settings', title: 'Profile', noindex: true },
@@ -117,8 +117,12 @@ export class Forms {
   }
 
   /** Asks a member for the password again, and for a code (`coded`). */
-  confirm(shown: Shown & { readonly coded: boolean }): View {
-    const model = { ...typed(shown, ['return_to', 'pending']), coded: shown.coded, ...formErrors(shown.retry) };
+  confirm(shown: FormState & { readonly coded: boolean }): View {
+    const model = {
+      ...submittedValues(shown, ['return_to', 'pending']),
+      coded: shown.coded,
+      ...formErrors(shown.retry),
+    };
     return view(
       '@accounts/login-confirm',
       { name: 'login', title: 'Confirm it is you', noindex: true },
@@ -127,8 +131,8 @@ export class Forms {
     );
   }
 
-  email(shown: Shown): View {
-    const model = { ...typed(shown, ['email']), ...formErrors(shown.retry) };
+  email(shown: FormState): View {
+    const model = { ...submittedValues(shown, ['email']), ...formErrors(shown.retry) };
     return view(
       '@accounts/settings-email',
       { name: 'settings', title: 'E-mail address', noindex: true, current: SECURITY },
@@ -139,7 +143,7 @@ export class Forms {
 
   /** `token`: as it stands, if there is one; `fresh`: just made, shown this once. */
   security(
-    shown: Shown & { readonly email: string; readonly token: TokenState | undefined; readonly fresh?: string },
+    shown: FormState & { readonly email: string; readonly token: TokenState | undefined; readonly fresh?: string },
   ): View {
     const keepTokens = ticked(shown.retry?.body['keep_tokens']);
     const model = {
@@ -158,7 +162,7 @@ export class Forms {
     );
   }
 
-  sessions(shown: Shown & { readonly sessions: readonly OwnSession[] }): View {
+  sessions(shown: FormState & { readonly sessions: readonly SessionSummary[] }): View {
     const sessions = shown.sessions.map((session) => ({
       ...session,
       startedAt: new Date(session.startedAt),

@@ -1,8 +1,8 @@
 import { hash, randomBytes } from 'node:crypto';
 
-export { createId as newId, isId } from 'parley-forum/plugins/api';
+export { createId, isId } from 'parley-forum/plugins/api';
 
-/** How secrets that are random themselves (session ids, tokens) are kept: hex SHA-256. */
+/** How secrets that are random themselves (session ids, tokens) are stored: hex SHA-256. */
 export const digest = (secret: string): string => hash('sha256', secret);
 
 /** 256 random bits for cookies, tokens and keys. */

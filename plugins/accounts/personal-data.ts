@@ -1,6 +1,6 @@
 import { sql, type Data } from 'parley-forum';
 import type { PersonalData } from 'parley-forum/plugins/privacy';
-import type { OwnSessions } from './sessions/account-sessions.ts';
+import type { AccountSessions } from './sessions/account-sessions.ts';
 import type { AccountsService } from './accounts/service.ts';
 
 interface Row {
@@ -19,19 +19,19 @@ interface Row {
   readonly api_token_used_at: Date | null;
 }
 
-interface Parts {
+interface AccountDataDeps {
   readonly data: Data;
   readonly accounts: AccountsService;
-  readonly own: OwnSessions;
+  readonly accountSessions: AccountSessions;
 }
 
 const pretty = (value: object): string => JSON.stringify(value, undefined, 2);
 const timeOf = (at: number): string => new Date(at).toISOString();
 
 /**
- * The account itself, and where its member is logged in. Its row is anonymised by whoever erases; the sessions go here.
+ * The account itself, and where its member is logged in. The erasure anonymises its row; the sessions are deleted here.
  */
-export const accountData = ({ data, accounts, own }: Parts): PersonalData => ({
+export const accountData = ({ data, accounts, accountSessions }: AccountDataDeps): PersonalData => ({
   name: 'account',
   async *entries(accountId) {
     const row =
@@ -40,7 +40,7 @@ export const accountData = ({ data, accounts, own }: Parts): PersonalData => ({
     const account = await accounts.find(accountId);
     if (!row || !account) return;
     yield { path: 'account.json', content: pretty(row) };
-    const sessions = (await own.list(account, undefined)).map(({ device, address, startedAt, seenAt }) => ({
+    const sessions = (await accountSessions.list(account, undefined)).map(({ device, address, startedAt, seenAt }) => ({
       device,
       address,
       started_at: timeOf(startedAt),
@@ -50,6 +50,6 @@ export const accountData = ({ data, accounts, own }: Parts): PersonalData => ({
   },
   async erase(accountId) {
     await data.all(sql`delete from accounts_waiting where account_id = ${accountId}`);
-    await own.end(accountId, () => true);
+    await accountSessions.end(accountId, () => true);
   },
 });

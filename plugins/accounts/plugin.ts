@@ -1,7 +1,7 @@
 import { Cache, Clock, Data, definePlugin, Environment, Cluster, Http, Secrets, Type } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import {
-  accountNotices,
+  accountChangeListeners,
   Accounts,
   accountsTag,
   accountTag,
@@ -14,9 +14,9 @@ import {
   manageAccounts,
   profileTabs,
   seeAddresses,
-  sessionNotices,
+  logoutNotices,
   Sessions,
-  staffDemands,
+  staffRequirements,
   tokenStores,
   userChanged,
   userFields,
@@ -30,24 +30,24 @@ import { commands } from './commands.ts';
 import { addConfirmPages } from './login/confirm-pages.ts';
 import { Cookies } from './sessions/cookies.ts';
 import { CsrfService } from './sessions/csrf.ts';
-import { DatabaseSessions } from './sessions/database-session-store.ts';
+import { DatabaseSessionStore } from './sessions/database-session-store.ts';
 import { AccountEntity } from './accounts/entity.ts';
-import { Entrance } from './login/login-flow.ts';
+import { LoginFlow } from './login/login-flow.ts';
 import { registrationRule } from './profiles/event-rules.ts';
 import { Forms } from './forms.ts';
-import { hashing } from './passwords/hash-cost.ts';
-import { HeldSessions } from './sessions/session-cache.ts';
+import { passwordSettings } from './passwords/hash-cost.ts';
+import { SessionCache } from './sessions/session-cache.ts';
 import { Honeypot } from './registration/honeypot.ts';
-import { Logins } from './login/authenticator.ts';
-import { takesMail } from './registration/mail-domain.ts';
-import { OwnSessions } from './sessions/account-sessions.ts';
+import { Authenticator } from './login/authenticator.ts';
+import { acceptsMail } from './registration/mail-domain.ts';
+import { AccountSessions } from './sessions/account-sessions.ts';
 import { addPages } from './login/pages.ts';
 import { PasswordHasher } from './passwords/password-hasher.ts';
 import { Passwords } from './passwords/passwords.ts';
 import { accountData } from './personal-data.ts';
 import { addProfile } from './profiles/profile-pages.ts';
 import { UserRecords } from './profiles/user-records.ts';
-import { RedisSessions } from './sessions/redis-session-store.ts';
+import { RedisSessionStore } from './sessions/redis-session-store.ts';
 import { Registration } from './registration/registration.ts';
 import { addRoutes } from './profiles/routes.ts';
 import { AccountsService } from './accounts/service.ts';
@@ -56,7 +56,7 @@ import { SessionRules } from './sessions/session-rules.ts';
 import { addSettingsPages } from './settings-pages.ts';
 import { accountSettings } from './settings.ts';
 import { ApiTokens } from './api-tokens.ts';
-import { WaitingLogins } from './login/pending-logins.ts';
+import { PendingLogins } from './login/pending-logins.ts';
 
 export default definePlugin({
   id: 'accounts',
@@ -82,10 +82,10 @@ export default definePlugin({
     profileTabs,
     emailConfirmations,
     loginSteps,
-    accountNotices,
+    accountChangeListeners,
     tokenStores,
-    sessionNotices,
-    staffDemands,
+    logoutNotices,
+    staffRequirements,
   ],
   permissions: [seeAddresses, manageAccounts, editProfile],
   settings: accountSettings,
@@ -96,8 +96,8 @@ export default definePlugin({
     const { baseUrl } = environment;
     const hasher = new PasswordHasher();
     plugin.defer(hasher.close);
-    const passwords = new Passwords({ data, clock, settings: hashing(settings, environment, log), hasher });
-    const notices = () => plugin.extensions(accountNotices).map(({ value }) => value);
+    const passwords = new Passwords({ data, clock, settings: passwordSettings(settings, environment, log), hasher });
+    const changeListeners = () => plugin.extensions(accountChangeListeners).map(({ value }) => value);
     const accounts = new AccountsService({
       data,
       cache,
@@ -105,7 +105,7 @@ export default definePlugin({
       access,
       passwords,
       emit,
-      notices,
+      changeListeners,
       tokenStores: () => plugin.extensions(tokenStores).map(({ value }) => value),
     });
     plugin.on(userChanged, ({ id }) => cache.purge(accountTag(id), accountsTag), { awaited: true });
@@ -113,11 +113,11 @@ export default definePlugin({
     plugin.extend(eventRules, registrationRule(data));
     addAuditRules(plugin);
 
-    const held = new HeldSessions(clock, cluster);
-    plugin.defer(held.stop);
+    const sessionCache = new SessionCache(clock, cluster);
+    plugin.defer(sessionCache.stop);
     const store = cache.redis
-      ? new RedisSessions({ redis: cache.redis, clock, held })
-      : new DatabaseSessions({ data, cache, clock });
+      ? new RedisSessionStore({ redis: cache.redis, clock, cache: sessionCache })
+      : new DatabaseSessionStore({ data, cache, clock });
     const cookies = new Cookies(http, baseUrl);
     const csrf = new CsrfService({ secrets, cookies, baseUrl, log });
     const users = new UserRecords({
@@ -129,12 +129,12 @@ export default definePlugin({
     const tokens = new ApiTokens({ data, cache, clock, accounts, emit });
     plugin.extend(tokenStores, tokens);
     const rules = new SessionRules({ clock, http, settings });
-    const own = new OwnSessions({ store, rules, cache });
-    const waiting = new WaitingLogins({ data, clock, cookies });
+    const accountSessions = new AccountSessions({ store, rules, cache });
+    const pendingLogins = new PendingLogins({ data, clock, cookies });
     const steps = () => plugin.extensions(loginSteps).map(({ value }) => value);
-    const sessions = new Entrance({
+    const sessions = new LoginFlow({
       store,
-      own,
+      accountSessions,
       rules,
       accounts,
       tokens,
@@ -145,19 +145,19 @@ export default definePlugin({
       secrets,
       emit,
       log,
-      waiting,
+      pendingLogins,
       csrf,
       users,
       steps,
-      notices: () => plugin.extensions(sessionNotices).map(({ value }) => value),
-      demands: () => plugin.extensions(staffDemands).map(({ value }) => value),
+      logoutNotices: () => plugin.extensions(logoutNotices).map(({ value }) => value),
+      staffRequirements: () => plugin.extensions(staffRequirements).map(({ value }) => value),
     });
     plugin.job('clean-sessions', {
       schema: Type.Object({}),
       cron: '17 * * * *',
       run: async () => {
-        await waiting.clean();
-        if (store instanceof DatabaseSessions) await store.clean();
+        await pendingLogins.deleteExpired();
+        if (store instanceof DatabaseSessionStore) await store.deleteExpired();
       },
     });
 
@@ -173,17 +173,18 @@ export default definePlugin({
       honeypot,
       settings,
       confirmation,
-      takesMail: async (domain) => (await plugin.query(mailDomainAccepted, { domain })) ?? takesMail(domain, { log }),
+      acceptsMail: async (domain) =>
+        (await plugin.query(mailDomainAccepted, { domain })) ?? acceptsMail(domain, { log }),
     });
-    const logins = new Logins({ accounts, passwords, limits, settings, emit, log });
+    const authenticator = new Authenticator({ accounts, passwords, limits, settings, emit, log });
     const forms = new Forms(passwords, honeypot);
     addRoutes(plugin, users, clock);
-    addPages(plugin, { sessions, csrf, logins, registration, forms, http, environment });
-    addConfirmPages(plugin, { accounts, sessions, logins, forms, http, environment, steps });
-    addSettingsPages(plugin, { access, accounts, sessions, tokens, logins, forms, http, confirmation });
-    addSessionPages(plugin, { accounts, sessions, own, forms });
+    addPages(plugin, { sessions, csrf, authenticator, registration, forms, http, environment });
+    addConfirmPages(plugin, { accounts, sessions, authenticator, forms, http, environment, steps });
+    addSettingsPages(plugin, { access, accounts, sessions, tokens, authenticator, forms, http, confirmation });
+    addSessionPages(plugin, { accounts, sessions, accountSessions, forms });
     addProfile(plugin, users, accounts);
-    plugin.extend(personalData, accountData({ data, accounts, own }));
+    plugin.extend(personalData, accountData({ data, accounts, accountSessions }));
     return { accounts, sessions, csrf };
   },
 });

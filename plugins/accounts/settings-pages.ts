@@ -2,19 +2,19 @@ import { InvalidInput, type Http, type PluginHandle } from 'parley-forum';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
 import { editProfile, type Account, type EmailConfirmation } from 'parley-forum/plugins/accounts';
 import { navigation, negotiated, pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
-import { giveAgain } from './login/confirm-pages.ts';
+import { confirmPassword } from './login/confirm-pages.ts';
 import { EmailForm, PasswordForm, ProfileForm, SECURITY, ticked, type Forms } from './forms.ts';
-import type { Logins } from './login/authenticator.ts';
+import type { Authenticator } from './login/authenticator.ts';
 import type { AccountsService } from './accounts/service.ts';
 import type { SessionsService } from './sessions/sessions.ts';
 import type { ApiTokens } from './api-tokens.ts';
 
-export interface SettingsParts {
+export interface SettingsPagesDeps {
   readonly access: Access;
   readonly accounts: AccountsService;
   readonly sessions: SessionsService;
   readonly tokens: ApiTokens;
-  readonly logins: Logins;
+  readonly authenticator: Authenticator;
   readonly forms: Forms;
   readonly http: Http;
   /** How a new address is confirmed; undefined where it need not be. */
@@ -31,7 +31,7 @@ const sameAddress = (account: Account, email: string): boolean => account.email.
 /** What members change about themselves. Every route asks for a login, so `actor.id` is there. */
 export function addSettingsPages(
   plugin: PluginHandle,
-  { access, accounts, sessions, tokens, logins, forms, http, confirmation }: SettingsParts,
+  { access, accounts, sessions, tokens, authenticator, forms, http, confirmation }: SettingsPagesDeps,
 ): void {
   const login = { login: true };
   plugin.extend(navigation, { area: 'account', label: 'Settings', href: PROFILE, icon: 'settings' });
@@ -82,14 +82,14 @@ export function addSettingsPages(
     if (body.password_confirmation !== undefined && body.password_confirmation !== body.password) {
       throw new InvalidInput([{ field: 'password_confirmation', message: 'is not the same as the password' }]);
     }
-    await giveAgain(logins, (await accounts.find(id))!, {
+    await confirmPassword(authenticator, (await accounts.find(id))!, {
       password: body.current_password,
       field: 'current_password',
       address: http.addressOf(req),
     });
     const keepTokens = ticked(body.keep_tokens);
     await accounts.setPassword(id, body.password, id, { keepTokens });
-    await sessions.keepOnly(req, (await accounts.find(id))!);
+    await sessions.endOthers(req, (await accounts.find(id))!);
     const ended = keepTokens
       ? 'Your other sessions have ended.'
       : 'Your other sessions have ended, and so have your API token and feed addresses.';
@@ -112,7 +112,7 @@ export function addSettingsPages(
     const confirming = sameAddress(account, email) ? undefined : confirmation();
     if (confirming) {
       accounts.checkEmail(email);
-      await confirming.change(account, email);
+      await confirming.changeEmail(account, email);
       return negotiated(redirect(SECURITY, { notice: MAILED }), { success: true, [confirming.name]: true });
     }
     await accounts.setEmail(actor.id!, email, actor.id);

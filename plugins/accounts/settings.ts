@@ -1,5 +1,5 @@
 import { Type } from 'parley-forum';
-import { LEAST_COST } from './passwords/hash-cost.ts';
+import { MIN_COST } from './passwords/hash-cost.ts';
 
 export const accountSettings = Type.Object({
   'security.password_min_length': Type.Integer({
@@ -13,7 +13,7 @@ export const accountSettings = Type.Object({
   }),
   'security.bcrypt_cost': Type.Integer({
     default: 12,
-    minimum: LEAST_COST,
+    minimum: MIN_COST,
     maximum: 16,
     'x-danger': true,
     title: 'Cost of password hashes',

@@ -110,10 +110,10 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     const idle = route?.options['idle'] === true;
     const viewer =
       token === undefined
-        ? await sessions.identify(req, res, { idle })
+        ? await sessions.authenticate(req, res, { idle })
         : token === ''
           ? undefined
-          : await sessions.bearer(token);
+          : await sessions.authenticateBearer(token);
     const allowance = await rates.count(req, viewer, route);
     showRate(res, allowance);
     if (!viewer) throw badToken();
@@ -127,12 +127,12 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     const closed =
       options['login'] === true || (can !== 'public' && !access.allows(actor, can)) || (write && sessions.ended(req));
     if (isGuest(actor) && closed) throw loginNeeded();
-    if (!write || options['csrf'] === false || this.#under.get(req)?.bearer || csrf.valid(req)) return;
+    if (!write || options['csrf'] === false || this.#under.get(req)?.bearer || csrf.verify(req)) return;
     const given =
-      options['form'] === true && csrf.possible(req) && req.is('urlencoded')
+      options['form'] === true && csrf.verifiable(req) && req.is('urlencoded')
         ? ((await this.parseBody(req)) as { readonly _csrf?: unknown })._csrf
         : undefined;
-    if (typeof given === 'string' && csrf.valid(req, given)) return;
+    if (typeof given === 'string' && csrf.verify(req, given)) return;
     throw noForgeryToken();
   }
 
@@ -203,10 +203,10 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
       showRate(res, await this.#parts.rates.count(req, actor, undefined));
     }
     const route = this.#under.get(req)?.route;
-    const demand = actor?.demand;
+    const requirement = actor?.requirement;
     const refused =
-      demand && error instanceof HttpError && error.code === 'forbidden'
-        ? new HttpError(403, demand.message, { code: demand.code })
+      requirement && error instanceof HttpError && error.code === 'forbidden'
+        ? new HttpError(403, requirement.message, { code: requirement.code })
         : error;
     const status = this.#fail(req, res, refused, actor && isStaff(actor));
     if (route) this.#conformance?.failure(status, route);

@@ -38,14 +38,14 @@ interface Row {
 /** The log for administrators' eyes. */
 export class Reading {
   readonly #data: Data;
-  readonly #accounts: Pick<Accounts, 'authors' | 'findByName'>;
+  readonly #accounts: Pick<Accounts, 'authors' | 'findByIdentifier'>;
 
   constructor({
     data,
     accounts,
   }: {
     readonly data: Data;
-    readonly accounts: Pick<Accounts, 'authors' | 'findByName'>;
+    readonly accounts: Pick<Accounts, 'authors' | 'findByIdentifier'>;
   }) {
     this.#data = data;
     this.#accounts = accounts;
@@ -94,7 +94,7 @@ export class Reading {
 
   /** Null for a name that nobody has. */
   async #accountId(nameOrId: string): Promise<string | null> {
-    return isId(nameOrId) ? nameOrId : ((await this.#accounts.findByName(nameOrId))?.id ?? null);
+    return isId(nameOrId) ? nameOrId : ((await this.#accounts.findByIdentifier(nameOrId))?.id ?? null);
   }
 
   async #records(rows: readonly Row[]): Promise<readonly AuditRecord[]> {

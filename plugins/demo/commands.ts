@@ -30,7 +30,7 @@ const demo = defineCommand({
         (line) => console.progress(line),
       );
     }
-    const found = (await Promise.all(loginNames.map((name) => accounts.findByName(name)))).filter(
+    const found = (await Promise.all(loginNames.map((name) => accounts.findByIdentifier(name)))).filter(
       (account) => account?.email === memberEmail(account?.username ?? ''),
     );
     if (found.length === 0) return console.print(`There is a forum of your own here: ${environment.baseUrl}`);

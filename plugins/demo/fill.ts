@@ -55,7 +55,7 @@ export class Filler implements DemoContent {
     const { accounts, access, clock, logins } = this.#options;
     const ids = new Map<string, string>();
     for (const { username } of members) {
-      const found = await accounts.findByName(username);
+      const found = await accounts.findByIdentifier(username);
       if (found) ids.set(username, found.id);
     }
     const missing = members.filter(({ username }) => !ids.has(username));

@@ -37,7 +37,7 @@ export class Callers {
     const { plugin, sessions } = this.#parts;
     const token = bearerOf(req);
     if (token !== undefined) {
-      const viewer = token === '' ? undefined : await sessions.bearer(token);
+      const viewer = token === '' ? undefined : await sessions.authenticateBearer(token);
       if (viewer) return { viewer, personal: true };
       throw new HttpError(401, 'The bearer token is not valid', {
         code: 'invalid_token',
@@ -51,7 +51,7 @@ export class Callers {
       if (reader) return { ...reader, personal: true };
     }
     // Programs ask again and again: that keeps no session alive.
-    const viewer = await sessions.identify(req, res, { idle: true });
+    const viewer = await sessions.authenticate(req, res, { idle: true });
     return { viewer, personal: !isGuest(viewer) || this.#named(req.originalUrl) };
   }
 

@@ -74,7 +74,7 @@ export class InstallerService implements Installer {
   /** Who was made by an attempt that broke off gets the password of this one. Resolves to their id. */
   async #administrator({ username, email, password, bio, joinedAt, by }: Installation): Promise<string> {
     const { accounts } = this.#options;
-    const found = await accounts.findByName(username);
+    const found = await accounts.findByIdentifier(username);
     if (!found) {
       const { id } = await accounts.create({
         username,

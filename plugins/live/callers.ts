@@ -63,7 +63,8 @@ export class Callers {
     // Taken first, so that a change meanwhile counts.
     const stamp = this.#stamp(stream.viewer);
     try {
-      const viewer = token === undefined ? await sessions.again(stream.req) : await sessions.bearer(token);
+      const viewer =
+        token === undefined ? await sessions.reauthenticate(stream.req) : await sessions.authenticateBearer(token);
       if (viewer?.id !== stream.viewer.id) return stream.end(RETRY);
       Object.assign(stream, { viewer, stamp });
     } catch (error) {

@@ -55,7 +55,7 @@ async function mailOne(
   if (!row || row.isRead) return;
   const { userId, type, actorId } = row;
   const viewer = (await accounts.viewers([userId])).get(userId);
-  const to = (await accounts.addresses([userId])).get(userId);
+  const to = (await accounts.emails([userId])).get(userId);
   if (!viewer || to === undefined || !(await sight.categories(viewer)).includes(row.categoryId)) return;
   if (preferences.channel((await preferences.of([userId]))(userId), type) !== 'mail') return;
   const actor = actorId === null ? undefined : (await accounts.authors([actorId])).get(actorId);
@@ -93,7 +93,7 @@ async function digestsOf(
 ): Promise<readonly Message[]> {
   const { accounts, letters, sight, store } = parts;
   const ids = readers.map(({ id }) => id);
-  const [viewers, addresses] = [await accounts.viewers(ids), await accounts.addresses(ids)];
+  const [viewers, addresses] = [await accounts.viewers(ids), await accounts.emails(ids)];
   const rows = await store.newest(new Map(readers.map(({ id, since }) => [id, since])), until, NAMED + 1);
   const actors = await accounts.authors([...new Set(rows.flatMap(({ actorId }) => actorId ?? []))]);
   const byMember = Map.groupBy(rows, ({ userId }) => userId);

@@ -55,7 +55,7 @@ export function addSources(
   const speakTo = async (writing: Writing): Promise<void> => {
     const { mentioned, quoted } = addressed(writing.html);
     if (mentioned.length + quoted.length === 0) return;
-    const ids = await accounts.named([...mentioned, ...quoted]);
+    const ids = await accounts.idsByUsername([...mentioned, ...quoted]);
     const told = (names: readonly string[], kind: string): NewNotification[] =>
       names.flatMap((name) => {
         const userId = ids.get(name);

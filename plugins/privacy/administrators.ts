@@ -42,7 +42,7 @@ export class Administrators {
   /** Those of them who can log in, and may do what administrators do then. */
   async #able(ids: readonly string[]): Promise<readonly string[]> {
     const { access, accounts } = this.#parts;
-    const enterable = await accounts.enterable(ids);
+    const enterable = await accounts.ableToLogIn(ids);
     return ids.filter((id) => enterable.has(id) && !access.suspension(id));
   }
 

@@ -13,7 +13,7 @@ const deleteUser = defineCommand({
   }),
   needs: { accounts: Accounts, deletions: Deletions },
   async run({ accounts, deletions }, { name, remove }, console) {
-    const account = await accounts.findByName(name);
+    const account = await accounts.findByIdentifier(name);
     if (!account) throw new ConfigurationError(`There is no member "${name}"`);
     try {
       await deletions.erase(account.id, remove ? 'remove' : 'anonymise', commandLine);

@@ -5,7 +5,7 @@ import type { FeedTokens } from './tokens.ts';
 interface IdentityParts {
   readonly tokens: FeedTokens;
   readonly accounts: Pick<Accounts, 'viewers'>;
-  readonly sessions: Pick<Sessions, 'bearer'>;
+  readonly sessions: Pick<Sessions, 'authenticateBearer'>;
   enabled(): boolean;
 }
 
@@ -18,7 +18,7 @@ export const tokenIdentity = ({ tokens, accounts, sessions, enabled }: IdentityP
   async reader(req) {
     const { token } = req.query;
     if (typeof token !== 'string') return undefined;
-    const member = await sessions.bearer(token);
+    const member = await sessions.authenticateBearer(token);
     if (member) return { viewer: member };
     const known = await tokens.find(token);
     const viewer = known && (await accounts.viewers([known.accountId])).get(known.accountId);

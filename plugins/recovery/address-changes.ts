@@ -41,7 +41,7 @@ export class AddressChanges {
   async begin(account: Account, email: string): Promise<void> {
     const { plugin, data, clock, limits, accounts, mail, letters } = this.#parts;
     await take(limits, CONFIRMATIONS, account.id, plugin.settings['password_reset.rate_limit']);
-    const owner = await accounts.findByName(email);
+    const owner = await accounts.findByIdentifier(email);
     await data.transaction(async () => {
       await data.all(sql`insert into recovery_address (account_id, email, since) values (${account.id}, ${email}, ${new Date(clock.now())})
         on conflict (account_id) do update set email = excluded.email, since = excluded.since`);

@@ -1,5 +1,5 @@
 import type { Http, PluginHandle } from 'parley-forum';
-import { loginSteps, emailConfirmations, type Sessions, type Waiting } from 'parley-forum/plugins/accounts';
+import { loginSteps, emailConfirmations, type Sessions, type PendingLogin } from 'parley-forum/plugins/accounts';
 import { negotiated, pages, redirect, formErrors, view, type Retry, type View } from 'parley-forum/plugins/web';
 import type { Confirmations } from './confirmations.ts';
 import { goneLink, guarded, Token } from './reset-pages.ts';
@@ -27,16 +27,17 @@ export function addConfirmationPages(
     view('@recovery/sent', head('Look into your mail'), { again: '/login', kind: 'confirm' }),
   );
 
-  const ours = (waiting: Waiting | undefined): Waiting | undefined => (waiting?.step === name ? waiting : undefined);
+  const ours = (waiting: PendingLogin | undefined): PendingLogin | undefined =>
+    waiting?.step === name ? waiting : undefined;
   const waitingView = (retry?: Retry): View =>
     view('@recovery/waiting', head('Confirm your address'), formErrors(retry), retry?.status ?? 200);
   plugin.route(pages, { method: 'get', path: WAITING, can: 'public' })(async ({ req }) =>
-    ours(await sessions.waiting(req)) ? waitingView() : redirect('/login'),
+    ours(await sessions.pendingLogin(req)) ? waitingView() : redirect('/login'),
   );
 
   plugin.route(pages, { method: 'post', path: WAITING, can: 'public', options: { again: waitingView } })(
     async ({ req, res }) => {
-      const waiting = ours(await sessions.waiting(req));
+      const waiting = ours(await sessions.pendingLogin(req));
       if (!waiting) {
         const error = 'Log in first; then another mail can be sent.';
         return negotiated(redirect('/login', { notice: error }), { success: false, error, code: 'login_needed' }, 401);
@@ -47,7 +48,7 @@ export function addConfirmationPages(
           success: true,
         });
       }
-      const entered = await sessions.enter(req, res, name);
+      const entered = await sessions.completeStep(req, res, name);
       return negotiated(redirect(entered.next ?? waiting.returnTo), entered);
     },
   );

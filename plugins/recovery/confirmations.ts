@@ -40,7 +40,7 @@ export class Confirmations implements EmailConfirmation {
   }
 
   /** Whoever has not confirmed the address yet may have lost the mail; all others are told that somebody tried. */
-  async taken(account: Account): Promise<void> {
+  async emailTaken(account: Account): Promise<void> {
     const { clock, mail, letters, limits, plugin } = this.#parts;
     if (account.status !== 'active') return;
     if (await this.outstanding(account.id)) {
@@ -51,7 +51,7 @@ export class Confirmations implements EmailConfirmation {
     await mail.send(letters.taken(account.email, { id: account.id, username: account.username, day }));
   }
 
-  change(account: Account, email: string): Promise<void> {
+  changeEmail(account: Account, email: string): Promise<void> {
     return this.#parts.changes.begin(account, email);
   }
 

@@ -90,7 +90,7 @@ export class Resets {
 
   async #send({ email, address }: Request): Promise<void> {
     const { plugin, data, accounts, mail, letters } = this.#parts;
-    const account = email.includes('@') ? await accounts.findByName(email) : undefined;
+    const account = email.includes('@') ? await accounts.findByIdentifier(email) : undefined;
     if (account?.status !== 'active') return;
     await data.transaction(async () => {
       const token = await this.#links.make(account);

@@ -41,6 +41,6 @@ export async function conditionsOf(
 /** By name only: whoever knows an address shall not learn whose it is. */
 async function authorOf(name: string, accounts: Accounts): Promise<string | undefined> {
   const username = name.replace(/^@/, '');
-  const account = await accounts.findByName(username);
+  const account = await accounts.findByIdentifier(username);
   return account?.username.toLowerCase() === username.toLowerCase() ? account.id : undefined;
 }

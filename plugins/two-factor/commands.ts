@@ -10,7 +10,7 @@ const resetTwoFactor = defineCommand({
   options: Type.Object({ name: Type.String({ title: 'Username' }) }),
   needs: { accounts: Accounts, twoFactor: TwoFactor },
   async run({ accounts, twoFactor }, { name }, console) {
-    const account = await accounts.findByName(name);
+    const account = await accounts.findByIdentifier(name);
     if (!account) throw new ConfigurationError(`There is no member "${name}"`);
     const done = await twoFactor.reset(account.id, commandLine);
     console.print(

@@ -5,7 +5,7 @@ import type { TwoFactorEvent } from 'parley-forum/plugins/two-factor';
 import type { Web } from 'parley-forum/plugins/web';
 
 export interface LetterParts {
-  readonly accounts: Pick<Accounts, 'addresses'>;
+  readonly accounts: Pick<Accounts, 'emails'>;
   readonly environment: Environment;
   readonly web: Web;
   /** Undefined where nothing can be mailed. */
@@ -18,7 +18,7 @@ export async function warnOwner(
   accountId: string,
   failures: number,
 ): Promise<void> {
-  const to = mail && (await accounts.addresses([accountId])).get(accountId);
+  const to = mail && (await accounts.emails([accountId])).get(accountId);
   if (!mail || to === undefined) return;
   const text = (key: string): string => web.text(`two-factor:mail.guessed.${key}`, { count: failures });
   const subject = text('title');
@@ -39,7 +39,7 @@ export async function tellOwner(
   accountId: string,
   event: TwoFactorEvent,
 ): Promise<void> {
-  const to = mail && (await accounts.addresses([accountId])).get(accountId);
+  const to = mail && (await accounts.emails([accountId])).get(accountId);
   if (!mail || to === undefined) return;
   const subject = web.text(`two-factor:mail.${event}`);
   const action = { label: web.text('two-factor:mail.look'), href: `${environment.baseUrl}/settings/security` };

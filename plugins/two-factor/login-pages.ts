@@ -1,5 +1,5 @@
 import type { Http, PluginHandle } from 'parley-forum';
-import { loginSteps, type Sessions, type Waiting } from 'parley-forum/plugins/accounts';
+import { loginSteps, type Sessions, type PendingLogin } from 'parley-forum/plugins/accounts';
 import { negotiated, pages, redirect, formErrors, view, type Retry, type View } from 'parley-forum/plugins/web';
 import type { Guard } from './guard.ts';
 import type { TwoFactorService } from './service.ts';
@@ -32,21 +32,22 @@ export function addLoginPages(plugin: PluginHandle, { service, guard, sessions, 
       retry?.status ?? 200,
     );
   };
-  const ours = (waiting: Waiting | undefined): Waiting | undefined => (waiting?.step === NAME ? waiting : undefined);
+  const ours = (waiting: PendingLogin | undefined): PendingLogin | undefined =>
+    waiting?.step === NAME ? waiting : undefined;
 
   plugin.route(pages, { method: 'get', path: PAGE, can: 'public' })(async ({ req }) =>
-    ours(await sessions.waiting(req)) ? page() : redirect('/login'),
+    ours(await sessions.pendingLogin(req)) ? page() : redirect('/login'),
   );
 
   plugin.route(pages, { method: 'post', path: PAGE, can: 'public', body: Code, options: { again: page } })(
     async ({ req, res, body }) => {
-      const waiting = ours(await sessions.waiting(req));
+      const waiting = ours(await sessions.pendingLogin(req));
       if (!waiting) {
         const error = 'Nobody waits for a code here, or it took more than ten minutes: log in again.';
         return negotiated(redirect('/login', { notice: error }), { success: false, error, code: 'login_needed' }, 401);
       }
       await guard.check({ id: waiting.account.id, address: http.addressOf(req) }, body.code);
-      const entered = await sessions.enter(req, res, NAME);
+      const entered = await sessions.completeStep(req, res, NAME);
       return negotiated(redirect(entered.next ?? waiting.returnTo), entered);
     },
   );

@@ -1,5 +1,5 @@
 import { Clock, Data, definePlugin, Environment, Http, sealedStores, Secrets, Settings } from 'parley-forum';
-import { accountNotices, Accounts, Sessions, staffDemands } from 'parley-forum/plugins/accounts';
+import { accountChangeListeners, Accounts, Sessions, staffRequirements } from 'parley-forum/plugins/accounts';
 import { settingsSaving } from 'parley-forum/plugins/admin';
 import { Limits } from 'parley-forum/plugins/limits';
 import { Mail } from 'parley-forum/plugins/mail';
@@ -59,7 +59,7 @@ export default definePlugin({
       refused: ({ id, address }) => plugin.emit(twoFactorRefused, { account: id, address }),
     });
     plugin.extend(sealedStores, service);
-    plugin.extend(staffDemands, {
+    plugin.extend(staffRequirements, {
       code: 'second_factor_needed',
       message: 'Your group needs two-factor login: set it up to do this',
       path: PAGE,
@@ -74,7 +74,7 @@ export default definePlugin({
       ];
     });
     // By a link in a mail: whoever guesses codes does not have the new password.
-    plugin.extend(accountNotices, {
+    plugin.extend(accountChangeListeners, {
       changed: async (what, { id }) => (what === 'reset' ? service.endWait(id) : undefined),
     });
     addAuditRules(plugin);

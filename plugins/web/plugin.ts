@@ -13,7 +13,7 @@ import {
   Settings,
 } from 'parley-forum';
 import { Access, type Viewer } from 'parley-forum/plugins/access';
-import { Accounts, Csrf, sessionNotices, Sessions } from 'parley-forum/plugins/accounts';
+import { Accounts, Csrf, logoutNotices, Sessions } from 'parley-forum/plugins/accounts';
 import { Limits } from 'parley-forum/plugins/limits';
 import { Protection } from 'parley-forum/plugins/protection';
 import {
@@ -188,7 +188,7 @@ export default definePlugin({
       ({ req, res, params }) => serveAsset(files, req, res, params),
     );
     // A logged-out user returns much later than someone who follows a redirect.
-    plugin.extend(sessionNotices, (req, res, text) => setNotice(res, text, { secure: http.secure(req), maxAge: DAY }));
+    plugin.extend(logoutNotices, (req, res, text) => setNotice(res, text, { secure: http.secure(req), maxAge: DAY }));
     addAppearance(plugin, http);
 
     return {

@@ -51,7 +51,7 @@ export async function prepare(app: App, { long, ...amounts }: Amounts & { readon
     String(amounts.users),
   ]);
   const accounts = app.service(Accounts);
-  const member = (await accounts.findByName(MEMBER.username)) ?? (await accounts.create(MEMBER));
+  const member = (await accounts.findByIdentifier(MEMBER.username)) ?? (await accounts.create(MEMBER));
   const category = app
     .service(Categories)
     .all()

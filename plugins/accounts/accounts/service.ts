@@ -14,7 +14,7 @@ import type { Access, Viewer } from 'parley-forum/plugins/access';
 import {
   accountsTag,
   accountTag,
-  addressesViewed,
+  ipAddressesViewed,
   emailChanged,
   groupChanged,
   passwordChanged,
@@ -24,26 +24,26 @@ import {
   userRegistered,
   type Account,
   type AccountChange,
-  type AccountNotice,
+  type AccountChangeListener,
   type Accounts,
   type AccountStatus,
   type Author,
   type ImportedAccount,
-  type NetworkAddresses,
+  type IpAddresses,
   type NewAccount,
   type PasswordPolicy,
   type EmailConfirmation,
   type TokenStore,
 } from 'parley-forum/plugins/accounts';
 import { AccountEntity } from './entity.ts';
-import { isId, newId } from '../identifiers.ts';
+import { isId, createId } from '../identifiers.ts';
 import type { Passwords } from '../passwords/passwords.ts';
-import { namesLike } from './username-search.ts';
+import { usernamesLike } from './username-search.ts';
 
 const USERNAME = /^(?=.*[A-Za-z0-9])[A-Za-z0-9._-]{3,30}$/;
 const EMAIL = /^[^\s@<>()"\\,;:]{1,64}@(?=.{3,190}$)[^\s@<>()"\\,;:]+\.[^\s@<>()"\\,;:.]{2,}$/;
 /** What stands for "address unknown": never stored. */
-const UNKNOWN_ADDRESS = '0.0.0.0';
+const UNKNOWN_IP = '0.0.0.0';
 
 const COLUMNS = sql`id, username::text as username, email::text as email, group_id as "groupId", bio, avatar_url as "avatarUrl", status,
   permissions_version as "permissionsVersion", joined_at as "joinedAt"`;
@@ -51,7 +51,7 @@ const COLUMNS = sql`id, username::text as username, email::text as email, group_
 /** In place of a hash: no password fits it. */
 export const NO_PASSWORD = '!';
 
-/** What checking a login needs beside the account. Never held in memory. */
+/** What checking a login needs beside the account. Never cached. */
 export interface Credentials {
   readonly account: Account;
   readonly passwordHash: string;
@@ -66,15 +66,15 @@ export interface AccountsDeps {
   readonly access: Access;
   readonly clock: Clock;
   readonly passwords: Passwords;
-  /** `user.changed` purges what is held of the account before the transaction resolves. */
+  /** `user.changed` purges the cached account before the transaction resolves. */
   readonly emit: PluginHandle['emit'];
-  notices(): readonly AccountNotice[];
+  changeListeners(): readonly AccountChangeListener[];
   tokenStores(): readonly TokenStore[];
 }
 
 /** The stored form of a client's address; `null` for the address that means "unknown". */
-const storedAddress = (ip: string | undefined): string | null =>
-  ip === undefined || ip === '' || ip === UNKNOWN_ADDRESS ? null : ip;
+const storedIp = (ip: string | undefined): string | null =>
+  ip === undefined || ip === '' || ip === UNKNOWN_IP ? null : ip;
 
 /** Accounts: what others read of them, and all that changes them. */
 export class AccountsService implements Accounts {
@@ -87,12 +87,12 @@ export class AccountsService implements Accounts {
   find(id: string): Promise<Account | undefined> {
     if (!isId(id)) return Promise.resolve(undefined);
     const key = accountTag(id);
-    const held = this.#deps.cache.peek<Account>(key);
-    return held ? Promise.resolve(held) : this.#deps.cache.remember(key, [key], () => this.#load(id));
+    const cached = this.#deps.cache.peek<Account>(key);
+    return cached ? Promise.resolve(cached) : this.#deps.cache.remember(key, [key], () => this.#load(id));
   }
 
-  async findByName(identifier: string): Promise<Account | undefined> {
-    return this.#deps.data.one(sql<Account>`select ${COLUMNS} from account where ${this.#named(identifier)}`);
+  async findByIdentifier(identifier: string): Promise<Account | undefined> {
+    return this.#deps.data.one(sql<Account>`select ${COLUMNS} from account where ${this.#identifies(identifier)}`);
   }
 
   async viewers(ids: readonly string[]): Promise<ReadonlyMap<string, Viewer>> {
@@ -108,19 +108,19 @@ export class AccountsService implements Accounts {
     );
   }
 
-  async enterable(ids: readonly string[]): Promise<ReadonlySet<string>> {
+  async ableToLogIn(ids: readonly string[]): Promise<ReadonlySet<string>> {
     const rows = await this.#deps.data.all(sql<{ id: string }>`
       select id from account where id = any(${ids.filter(isId)}::uuid[]) and status = 'active' and password_hash <> ${NO_PASSWORD}`);
     return new Set(rows.map(({ id }) => id));
   }
 
-  async addresses(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  async emails(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const rows = await this.#deps.data.all(sql<{ id: string; email: string }>`
       select id, email::text as email from account where id = any(${ids.filter(isId)}::uuid[]) and status = 'active'`);
     return new Map(rows.map(({ id, email }) => [id, email]));
   }
 
-  async named(usernames: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  async idsByUsername(usernames: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const rows = await this.#deps.data.all(sql<{ id: string; name: string }>`
       select id, lower(username::text) as name from account where username = any(${usernames}::text[]::citext[]) and status = 'active'`);
     return new Map(rows.map(({ id, name }) => [name, id]));
@@ -131,8 +131,8 @@ export class AccountsService implements Accounts {
     const found = new Map<string, Account>();
     const missing: string[] = [];
     for (const id of new Set(ids)) {
-      const held = cache.peek<Account>(accountTag(id));
-      if (held) found.set(id, held);
+      const cached = cache.peek<Account>(accountTag(id));
+      if (cached) found.set(id, cached);
       else if (isId(id)) missing.push(id);
     }
     if (missing.length > 0) {
@@ -160,7 +160,7 @@ export class AccountsService implements Accounts {
   }
 
   async searchNames({ text, limit, offset }: Parameters<Accounts['searchNames']>[0]): Promise<readonly Account[]> {
-    const { matches, order } = namesLike(text);
+    const { matches, order } = usernamesLike(text);
     return this.#deps.data.all(
       sql<Account>`select ${COLUMNS} from account where ${matches} order by ${order} limit ${limit} offset ${offset}`,
     );
@@ -169,7 +169,7 @@ export class AccountsService implements Accounts {
   /** What a login checks. Always asks the database. */
   async credentials(identifier: string): Promise<Credentials | undefined> {
     const row = await this.#deps.data.one(sql<Account & { passwordHash: string }>`
-      select ${COLUMNS}, password_hash as "passwordHash" from account where ${this.#named(identifier)}`);
+      select ${COLUMNS}, password_hash as "passwordHash" from account where ${this.#identifies(identifier)}`);
     if (!row) return undefined;
     const { passwordHash, ...account } = row;
     return { account, passwordHash };
@@ -180,7 +180,7 @@ export class AccountsService implements Accounts {
   }
 
   /** Names hold no "@", so the identifier says which of the two it is. */
-  #named(identifier: string) {
+  #identifies(identifier: string) {
     return identifier.includes('@')
       ? sql`email = ${identifier}::text::citext`
       : sql`username = ${identifier}::text::citext`;
@@ -212,12 +212,12 @@ export class AccountsService implements Accounts {
   ): Promise<Account> {
     const problems = this.problems({ username, email, password });
     if (problems.length > 0) throw new InvalidInput(problems);
-    this.#knownGroup(groupId);
+    this.#checkGroup(groupId);
     const now = this.#deps.clock.now();
     const passwordHash = await this.#deps.passwords.hash(password);
-    const address = storedAddress(ip);
+    const address = storedIp(ip);
     const values = {
-      id: newId(now),
+      id: createId(now),
       username,
       email,
       passwordHash,
@@ -227,7 +227,7 @@ export class AccountsService implements Accounts {
       registrationIp: address,
       lastIp: address,
     };
-    await this.#unique(
+    await this.#withTakenNames(
       () => this.taken({ username, email }),
       () =>
         this.#deps.data.transaction(async (em) => {
@@ -246,8 +246,8 @@ export class AccountsService implements Accounts {
   }
 
   async setGroup(id: string, groupId: string, by?: string, partOf?: string, address?: string): Promise<void> {
-    this.#knownGroup(groupId);
-    await this.#change(id, async (account) => {
+    this.#checkGroup(groupId);
+    await this.#update(id, async (account) => {
       const { groupId: from } = account;
       if (from === groupId) return;
       Object.assign(account, { groupId, permissionsVersion: account.permissionsVersion + 1 });
@@ -261,11 +261,11 @@ export class AccountsService implements Accounts {
     by?: string,
     { keepTokens = false }: { readonly keepTokens?: boolean } = {},
   ): Promise<void> {
-    await this.#newPassword(id, password, { by, what: 'password', keepTokens });
+    await this.#replacePassword(id, password, { by, what: 'password', keepTokens });
   }
 
   async resetPassword(id: string, password: string): Promise<void> {
-    await this.#newPassword(id, password, { by: id, what: 'reset', keepTokens: false });
+    await this.#replacePassword(id, password, { by: id, what: 'reset', keepTokens: false });
   }
 
   /** Throws 400 for what is no address. */
@@ -275,22 +275,22 @@ export class AccountsService implements Accounts {
 
   async setEmail(id: string, email: string, by?: string): Promise<void> {
     this.checkEmail(email);
-    await this.#unique(
+    await this.#withTakenNames(
       () => [{ field: 'email', message: 'is in use by another member' }],
       () =>
-        this.#change(id, async (account, em) => {
+        this.#update(id, async (account, em) => {
           const { email: before } = account;
           if (before === email) return;
           account.email = email;
           await em.flush();
           await this.#deps.emit(emailChanged, { id, by });
-          await this.#notify('email', account, before);
+          await this.#notifyListeners('email', account, before);
         }),
     );
   }
 
   async setStatus(id: string, status: AccountStatus, by?: string): Promise<void> {
-    await this.#change(id, async (account) => {
+    await this.#update(id, async (account) => {
       const { status: from } = account;
       if (from === status) return;
       Object.assign(account, { status, permissionsVersion: account.permissionsVersion + 1 });
@@ -299,8 +299,8 @@ export class AccountsService implements Accounts {
   }
 
   async anonymise(id: string): Promise<void> {
-    await this.#change(id, (account) => {
-      // Not made of the id: nobody may find out by trying whose account it was.
+    await this.#update(id, (account) => {
+      // Not derived from the id, or trying ids would reveal whose account it was.
       const username = `deleted-${randomBytes(4).toString('hex')}`;
       Object.assign(account, {
         username,
@@ -322,37 +322,37 @@ export class AccountsService implements Accounts {
   }
 
   async setBio(id: string, bio: string): Promise<void> {
-    await this.#change(id, (account) => void (account.bio = bio));
+    await this.#update(id, (account) => void (account.bio = bio));
   }
 
   async setAvatar(id: string, url: string | undefined): Promise<void> {
-    await this.#change(id, (account) => void (account.avatarUrl = url ?? null));
+    await this.#update(id, (account) => void (account.avatarUrl = url ?? null));
   }
 
   async endSessions(id: string, by?: string, partOf?: string): Promise<void> {
-    await this.#change(id, async (account) => {
+    await this.#update(id, async (account) => {
       account.permissionsVersion += 1;
       await this.#deps.emit(sessionsRevoked, { id, by, which: 'all' });
       await this.#revokeTokens(id, by);
-      if (partOf === undefined && by !== id) await this.#notify('sessions', account, account.email);
+      if (partOf === undefined && by !== id) await this.#notifyListeners('sessions', account, account.email);
     });
   }
 
   /** The member's own wish; the one session that shall go on is renewed by the caller. */
   async endOtherSessions(id: string): Promise<void> {
-    await this.#change(id, async (account) => {
+    await this.#update(id, async (account) => {
       account.permissionsVersion += 1;
       await this.#deps.emit(sessionsRevoked, { id, by: id, which: 'others' });
     });
   }
 
-  async networkAddresses(id: string, by: string): Promise<NetworkAddresses | undefined> {
+  async ipAddresses(id: string, by: string): Promise<IpAddresses | undefined> {
     const row =
       isId(id) &&
       (await this.#deps.data.one(sql<{ registration: string | null; lastLogin: string | null }>`
       select registration_ip as registration, last_ip as "lastLogin" from account where id = ${id}`));
     if (!row) return undefined;
-    await this.#deps.emit(addressesViewed, { ids: [id], by });
+    await this.#deps.emit(ipAddressesViewed, { ids: [id], by });
     return { registration: row.registration ?? undefined, lastLogin: row.lastLogin ?? undefined };
   }
 
@@ -365,7 +365,7 @@ export class AccountsService implements Accounts {
 
   /** A session has begun: the address where it changed. */
   async recordLogin(id: string, ip: string): Promise<void> {
-    const [now, address] = [new Date(this.#deps.clock.now()), storedAddress(ip)];
+    const [now, address] = [new Date(this.#deps.clock.now()), storedIp(ip)];
     await this.#deps.data.transaction((em) =>
       em.nativeUpdate(
         AccountEntity,
@@ -382,8 +382,8 @@ export class AccountsService implements Accounts {
     );
   }
 
-  /** Not announced: nothing that is held shows it. */
-  async seen(id: string): Promise<void> {
+  /** Emits nothing: no cached response shows it. */
+  async recordSeen(id: string): Promise<void> {
     await this.#deps.data.transaction((em) =>
       em.nativeUpdate(AccountEntity, { id }, { lastSeenAt: new Date(this.#deps.clock.now()) }),
     );
@@ -393,7 +393,7 @@ export class AccountsService implements Accounts {
     const { data, clock } = this.#deps;
     const now = clock.now();
     const rows = accounts.map((account, index) => ({
-      id: newId(now + index),
+      id: createId(now + index),
       username: account.username,
       email: account.email,
       password_hash: NO_PASSWORD,
@@ -401,8 +401,8 @@ export class AccountsService implements Accounts {
       bio: account.bio ?? '',
       joined_at: account.joinedAt ?? new Date(now),
     }));
-    for (const groupId of new Set(rows.map((row) => row.group_id))) this.#knownGroup(groupId);
-    await this.#unique(
+    for (const groupId of new Set(rows.map((row) => row.group_id))) this.#checkGroup(groupId);
+    await this.#withTakenNames(
       () => [{ field: 'accounts', message: 'one of the names or addresses is taken' }],
       () =>
         data.transaction(async () => {
@@ -418,12 +418,12 @@ export class AccountsService implements Accounts {
     return rows.map(({ id }) => id);
   }
 
-  #knownGroup(groupId: string): void {
+  #checkGroup(groupId: string): void {
     if (!this.#deps.access.group(groupId))
       throw new InvalidInput([{ field: 'group_id', message: `names no group: ${groupId}` }]);
   }
 
-  async #newPassword(
+  async #replacePassword(
     id: string,
     password: string,
     {
@@ -437,16 +437,16 @@ export class AccountsService implements Accounts {
     const problems = passwords.problems(password, owner ? [owner.username, owner.email.split('@')[0]!] : []);
     if (problems.length > 0) throw new InvalidInput(problems);
     const passwordHash = await passwords.hash(password);
-    await this.#change(id, async (account) => {
+    await this.#update(id, async (account) => {
       const first = account.passwordHash === NO_PASSWORD;
       Object.assign(account, { passwordHash, permissionsVersion: account.permissionsVersion + 1 });
       await emit(passwordChanged, { id, by });
       if (!keepTokens) await this.#revokeTokens(id, by);
-      if (!first) await this.#notify(what, account, account.email, keepTokens);
+      if (!first) await this.#notifyListeners(what, account, account.email, keepTokens);
     });
   }
 
-  async #change(id: string, change: (account: LoadedAccount, em: EntityManager) => unknown): Promise<void> {
+  async #update(id: string, change: (account: LoadedAccount, em: EntityManager) => unknown): Promise<void> {
     await this.#deps.data.transaction(async (em) => {
       const account = isId(id) ? await locked(em, id) : null;
       if (!account) throw notFound('There is no such member');
@@ -460,10 +460,10 @@ export class AccountsService implements Accounts {
     for (const store of this.#deps.tokenStores()) await store.revokeAll(id, by);
   }
 
-  async #notify(what: AccountChange, stored: LoadedAccount, to: string, tokensKept = false): Promise<void> {
+  async #notifyListeners(what: AccountChange, stored: LoadedAccount, to: string, tokensKept = false): Promise<void> {
     const { id, username, email, groupId, bio, avatarUrl = null, status, permissionsVersion, joinedAt } = stored;
     const account: Account = { id, username, email, groupId, bio, avatarUrl, status, permissionsVersion, joinedAt };
-    for (const notice of this.#deps.notices()) await notice.changed(what, account, to, tokensKept);
+    for (const notice of this.#deps.changeListeners()) await notice.changed(what, account, to, tokensKept);
   }
 
   /** Which of the two another member has. */
@@ -477,8 +477,8 @@ export class AccountsService implements Accounts {
     ];
   }
 
-  /** Two at the same moment: the database refuses the second, and it is told the same as always. */
-  async #unique(
+  /** Two at the same moment: the database refuses the second, which gets the usual problem. */
+  async #withTakenNames(
     problems: () => readonly FieldProblem[] | Promise<readonly FieldProblem[]>,
     work: () => Promise<void>,
   ): Promise<void> {

@@ -7,7 +7,7 @@ const FINDABLE = /[\p{L}\p{N}]{3}/u;
  * Names that contain `text`, in any case: those that begin with it first, then by name. Of less than three letters or
  * digits in a row only names that begin with it, so that an index finds them whatever is asked for.
  */
-export function namesLike(text: string): {
+export function usernamesLike(text: string): {
   readonly matches: RawBuilder<unknown>;
   readonly order: RawBuilder<unknown>;
 } {

@@ -4,7 +4,7 @@ import { demand, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 import { digest } from '../identifiers.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import type { AccountsService, Credentials } from '../accounts/service.ts';
-import { FailureThrottle, tooOften } from './failure-throttle.ts';
+import { FailureThrottle, tooManyAttempts } from './failure-throttle.ts';
 
 /** Seconds in which failures and attempts are counted. */
 const WINDOW = 900;
@@ -17,7 +17,7 @@ export interface LoginSettings {
   readonly 'login.attempt_rate_limit': number;
 }
 
-export interface LoginOptions {
+export interface AuthenticatorDeps {
   readonly accounts: AccountsService;
   readonly passwords: Passwords;
   readonly limits: Limits;
@@ -33,27 +33,27 @@ interface Attempt {
 }
 
 /** One spelling for all that people see as the same name. */
-const plain = (identifier: string): string => identifier.normalize('NFKC').trim().toLowerCase();
+const normalized = (identifier: string): string => identifier.normalize('NFKC').trim().toLowerCase();
 
 /** Checks names and passwords. Says the same, and takes the same time, whatever was wrong. */
-export class Logins {
-  readonly #options: LoginOptions;
+export class Authenticator {
+  readonly #options: AuthenticatorDeps;
   readonly #perAddress: FailureThrottle;
   readonly #perAccount: FailureThrottle;
 
-  constructor(options: LoginOptions) {
+  constructor(options: AuthenticatorDeps) {
     this.#options = options;
     this.#perAddress = new FailureThrottle(options.limits, { name: 'login', window: WINDOW, failClosed: true });
     this.#perAccount = new FailureThrottle(options.limits, { name: 'login_account', window: WINDOW, failClosed: true });
   }
 
   /** Throws 401 for anything wrong, 429 when the address or the account has failed too often. */
-  check(identifier: string, password: string, address: string): Promise<Account> {
+  authenticate(identifier: string, password: string, address: string): Promise<Account> {
     return this.#check(identifier, password, { address, confirming: false });
   }
 
   /** For a member who is asked again in their session: throws as `check` does, and counts with it. */
-  async confirm({ username }: Account, password: string, address: string): Promise<void> {
+  async confirmPassword({ username }: Account, password: string, address: string): Promise<void> {
     await this.#check(username, password, { address, confirming: true });
   }
 
@@ -63,15 +63,15 @@ export class Logins {
     const [bySource, byTarget] = [settings['login.rate_limit'], settings['login.account_rate_limit']];
     return this.#perAddress.attempt(source, bySource, async () => {
       const credentials = await this.#find(identifier);
-      // Name and e-mail address are one account; a name that nobody has is counted just so.
-      const target = credentials?.account.id ?? digest(plain(identifier));
+      // Name and e-mail address are one account; an unknown name is counted likewise.
+      const target = credentials?.account.id ?? digest(normalized(identifier));
       return this.#perAccount.attempt(target, byTarget, async () => {
-        demand(await limits.consume(ATTEMPTS, target, settings['login.attempt_rate_limit']), tooOften);
+        demand(await limits.consume(ATTEMPTS, target, settings['login.attempt_rate_limit']), tooManyAttempts);
         // A failure until it is found right: other processes, whose attempts this one does not see, count with it.
-        demand(await this.#perAccount.failed(target, byTarget), tooOften);
+        demand(await this.#perAccount.recordFailure(target, byTarget), tooManyAttempts);
         const account = await this.#verify(credentials, password, from);
         if (!account) {
-          await this.#perAddress.failed(source, bySource);
+          await this.#perAddress.recordFailure(source, bySource);
           throw new HttpError(401, 'The name or the password is wrong', { code: 'wrong_credentials' });
         }
         await this.#perAccount.clear(target);
@@ -82,7 +82,7 @@ export class Logins {
 
   /** As it was typed, or as it reads. */
   async #find(identifier: string): Promise<Credentials | undefined> {
-    for (const name of new Set([identifier.trim().toLowerCase(), plain(identifier)])) {
+    for (const name of new Set([identifier.trim().toLowerCase(), normalized(identifier)])) {
       const found = await this.#options.accounts.credentials(name);
       if (found) return found;
     }
@@ -90,7 +90,7 @@ export class Logins {
   }
 
   /**
-   * An unknown name goes the same way as a wrong password, note and all, so that neither answer nor time tells them
+   * An unknown name is handled as a wrong password, log line included, so that neither response nor timing tells them
    * apart.
    */
   async #verify(
@@ -105,7 +105,7 @@ export class Logins {
       await emit(loginRefused, { id: credentials?.account.id, confirming, address });
       return undefined;
     }
-    if (passwords.outdated(credentials.passwordHash))
+    if (passwords.needsRehash(credentials.passwordHash))
       await accounts.rehash(credentials.account.id, credentials.passwordHash, await passwords.hash(password));
     log.info({ account: credentials.account.id, address, confirming, outcome: 'accepted' }, 'login');
     return credentials.account;

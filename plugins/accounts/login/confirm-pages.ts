@@ -2,23 +2,27 @@ import { HttpError, InvalidInput, type Environment, type Http, type PluginHandle
 import { identityConfirmed, type Account, type LoginStep } from 'parley-forum/plugins/accounts';
 import { negotiated, pages, redirect, resumed, type Retry, type View } from 'parley-forum/plugins/web';
 import { ConfirmForm, ReturnForm, type Forms } from '../forms.ts';
-import type { Logins } from './authenticator.ts';
-import { ownPath } from './local-path.ts';
+import type { Authenticator } from './authenticator.ts';
+import { localPath } from './local-path.ts';
 import type { AccountsService } from '../accounts/service.ts';
 import type { SessionsService } from '../sessions/sessions.ts';
 
 const PATH = '/login/confirm';
 
-interface Given {
+interface PasswordAttempt {
   readonly password: string;
   readonly field: string;
   readonly address: string;
 }
 
 /** A member gives the password again: 400 naming `field` for a wrong one. */
-export async function giveAgain(logins: Logins, account: Account, { password, field, address }: Given): Promise<void> {
+export async function confirmPassword(
+  authenticator: Authenticator,
+  account: Account,
+  { password, field, address }: PasswordAttempt,
+): Promise<void> {
   try {
-    await logins.confirm(account, password, address);
+    await authenticator.confirmPassword(account, password, address);
   } catch (error) {
     throw error instanceof HttpError && error.status === 401
       ? new InvalidInput([{ field, message: 'is not right' }])
@@ -26,10 +30,10 @@ export async function giveAgain(logins: Logins, account: Account, { password, fi
   }
 }
 
-export interface ConfirmParts {
+export interface ConfirmPagesDeps {
   readonly accounts: AccountsService;
   readonly sessions: SessionsService;
-  readonly logins: Logins;
+  readonly authenticator: Authenticator;
   readonly forms: Forms;
   readonly http: Http;
   readonly environment: Environment;
@@ -40,7 +44,7 @@ export interface ConfirmParts {
 /** Where members confirm that it is them before what needs that, and where they end it before its time. */
 export function addConfirmPages(
   plugin: PluginHandle,
-  { accounts, sessions, logins, forms, http, environment, steps }: ConfirmParts,
+  { accounts, sessions, authenticator, forms, http, environment, steps }: ConfirmPagesDeps,
 ): void {
   /** The step of a login whose code is asked for here too. */
   const stepOf = async (account: Account): Promise<Required<LoginStep> | undefined> => {
@@ -72,7 +76,7 @@ export function addConfirmPages(
   })(async ({ actor, body, req }) => {
     const address = http.addressOf(req);
     const account = (await accounts.find(actor.id!))!;
-    await giveAgain(logins, account, { password: body.password, field: 'password', address });
+    await confirmPassword(authenticator, account, { password: body.password, field: 'password', address });
     const step = await stepOf(account);
     if (step && !body.code)
       throw new InvalidInput([{ field: 'code', message: 'is needed too: this account has two-factor login' }]);
@@ -80,7 +84,7 @@ export function addConfirmPages(
     await sessions.confirm(req);
     await plugin.emit(identityConfirmed, { id: account.id, address });
     const until = sessions.confirmedUntil(req)?.toISOString();
-    return negotiated(resumed(body.pending || undefined, redirect(ownPath(body.return_to, environment.baseUrl))), {
+    return negotiated(resumed(body.pending || undefined, redirect(localPath(body.return_to, environment.baseUrl))), {
       success: true,
       confirmed_until: until,
     });
@@ -96,7 +100,9 @@ export function addConfirmPages(
   })(async ({ body, req }) => {
     await sessions.confirm(req, false);
     return negotiated(
-      redirect(ownPath(body.return_to, environment.baseUrl), { notice: 'You will be asked for your password again.' }),
+      redirect(localPath(body.return_to, environment.baseUrl), {
+        notice: 'You will be asked for your password again.',
+      }),
       { success: true },
     );
   });

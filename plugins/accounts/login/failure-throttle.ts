@@ -18,15 +18,15 @@ export class FailureThrottle {
 
   /** Throws 429 when `key` has no failures left. */
   async attempt<T>(key: string, limit: number, work: () => Promise<T>): Promise<T> {
-    await this.#enter(key, limit);
+    await this.#acquire(key, limit);
     try {
       return await work();
     } finally {
-      this.#leave(key);
+      this.#release(key);
     }
   }
 
-  failed(key: string, limit: number): Promise<Allowance> {
+  recordFailure(key: string, limit: number): Promise<Allowance> {
     return this.#limits.consume(this.#bucket, key, limit);
   }
 
@@ -34,17 +34,17 @@ export class FailureThrottle {
     await this.#limits.reset(this.#bucket, key);
   }
 
-  async #enter(key: string, limit: number): Promise<void> {
+  async #acquire(key: string, limit: number): Promise<void> {
     for (;;) {
       const allowance = await this.#limits.peek(this.#bucket, key, limit);
-      demand(allowance, tooOften);
+      demand(allowance, tooManyAttempts);
       const active = this.#active.get(key) ?? 0;
       if (active < allowance.remaining) return void this.#active.set(key, active + 1);
       await new Promise<void>((resolve) => this.#waiting.set(key, [...(this.#waiting.get(key) ?? []), resolve]));
     }
   }
 
-  #leave(key: string): void {
+  #release(key: string): void {
     const active = (this.#active.get(key) ?? 1) - 1;
     if (active > 0) this.#active.set(key, active);
     else this.#active.delete(key);
@@ -54,6 +54,6 @@ export class FailureThrottle {
   }
 }
 
-/** What is said to whoever has tried too often. */
-export const tooOften = (seconds: number): string =>
+/** The message of a 429. */
+export const tooManyAttempts = (seconds: number): string =>
   `Too many attempts. Try again in ${seconds < 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`}.`;

@@ -1,5 +1,5 @@
-/** The path of `text` where it is an address of this site, else `/`: nobody is sent elsewhere after a login. */
-export function ownPath(text: string | undefined, baseUrl: string): string {
+/** The path of `text` where it is a URL of this site, else `/`: a login never redirects elsewhere. */
+export function localPath(text: string | undefined, baseUrl: string): string {
   if (text === undefined || /[\\\p{Cc}]/v.test(text) || !URL.canParse(text, baseUrl)) return '/';
   const site = new URL(baseUrl);
   const url = new URL(text, site);

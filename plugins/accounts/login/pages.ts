@@ -3,16 +3,16 @@ import { isGuest } from 'parley-forum/plugins/access';
 import { loggedOut } from 'parley-forum/plugins/accounts';
 import { negotiated, pages, redirect, type Retry } from 'parley-forum/plugins/web';
 import type { CsrfService } from '../sessions/csrf.ts';
-import type { Entrance } from './login-flow.ts';
+import type { LoginFlow } from './login-flow.ts';
 import { LoginForm, RegisterForm, ticked, type Forms } from '../forms.ts';
-import type { Logins } from './authenticator.ts';
-import { ownPath } from './local-path.ts';
+import type { Authenticator } from './authenticator.ts';
+import { localPath } from './local-path.ts';
 import type { Registration } from '../registration/registration.ts';
 
-export interface PageParts {
-  readonly sessions: Entrance;
+export interface PagesDeps {
+  readonly sessions: LoginFlow;
   readonly csrf: CsrfService;
-  readonly logins: Logins;
+  readonly authenticator: Authenticator;
   readonly registration: Registration;
   readonly forms: Forms;
   readonly http: Http;
@@ -22,9 +22,9 @@ export interface PageParts {
 /** Logging in and out, and signing up. */
 export function addPages(
   plugin: PluginHandle,
-  { sessions, csrf, logins, registration, forms, http, environment }: PageParts,
+  { sessions, csrf, authenticator, registration, forms, http, environment }: PagesDeps,
 ): void {
-  const back = (path: string | undefined): string => ownPath(path, environment.baseUrl);
+  const back = (path: string | undefined): string => localPath(path, environment.baseUrl);
 
   plugin.route(pages, { method: 'get', path: '/login', can: 'public' })(({ actor, req }) => {
     const { return_to: returnTo } = req.query as Record<string, string | undefined>;
@@ -38,8 +38,8 @@ export function addPages(
     body: LoginForm,
     options: { again: (retry: Retry) => forms.login({ retry }) },
   })(async ({ req, res, body }) => {
-    const account = await logins.check(body.identifier, body.password, http.addressOf(req));
-    const { to, json } = await sessions.admit(req, res, account, {
+    const account = await authenticator.authenticate(body.identifier, body.password, http.addressOf(req));
+    const { redirectTo: to, json } = await sessions.beginLogin(req, res, account, {
       remember: ticked(body.remember),
       returnTo: back(body.return_to),
     });
@@ -66,7 +66,11 @@ export function addPages(
         201,
       );
     const { account } = registered;
-    const { to, json, entered } = await sessions.admit(req, res, account, {
+    const {
+      redirectTo: to,
+      json,
+      complete: entered,
+    } = await sessions.beginLogin(req, res, account, {
       remember: false,
       returnTo: back(body.return_to),
     });
@@ -74,8 +78,8 @@ export function addPages(
   });
 
   plugin.route(pages, { method: 'post', path: '/logout', can: 'public' })(async ({ actor, req, res }) => {
-    await sessions.stop(req, res);
-    csrf.forgetGuest(req, res);
+    await sessions.logOut(req, res);
+    csrf.clearGuestToken(req, res);
     // Pages that this browser keeps show what the member could see.
     res.set('Clear-Site-Data', '"cache"');
     if (!isGuest(actor)) await plugin.emit(loggedOut, { id: actor.id!, address: http.addressOf(req) });

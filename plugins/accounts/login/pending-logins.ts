@@ -8,8 +8,8 @@ const COOKIE = 'parley.waiting';
 /** Milliseconds in which all steps must be done. */
 const LIFETIME = 600_000;
 
-/** Somebody between the right password and a session. */
-export interface WaitingLogin {
+/** A login between the right password and a session. */
+export interface StoredPendingLogin {
   readonly accountId: string;
   /** The account's `permissionsVersion` when the password was right. */
   readonly version: number;
@@ -21,7 +21,7 @@ export interface WaitingLogin {
   readonly expiresAt: Date;
 }
 
-export interface NewWaiting {
+export interface NewPendingLogin {
   readonly account: Account;
   readonly step: string;
   readonly remember: boolean;
@@ -34,7 +34,7 @@ const COLUMNS = sql`account_id as "accountId", version, step, done, remember, re
  * Logins that wait for a further step, under the digest of a cookie that only the browser has which gave the password.
  * It is no session.
  */
-export class WaitingLogins {
+export class PendingLogins {
   readonly #data: Data;
   readonly #clock: Clock;
   readonly #cookies: Cookies;
@@ -46,7 +46,7 @@ export class WaitingLogins {
   }
 
   /** Always under a new cookie; what waited in this browser before is over. */
-  async begin(req: Request, res: Response, { account, step, remember, returnTo }: NewWaiting): Promise<void> {
+  async create(req: Request, res: Response, { account, step, remember, returnTo }: NewPendingLogin): Promise<void> {
     const token = randomToken();
     const end = new Date(this.#clock.now() + LIFETIME);
     const before = this.#keyOf(req);
@@ -57,22 +57,24 @@ export class WaitingLogins {
         values (${digest(token)}, ${account.id}, ${account.permissionsVersion}, ${fingerprintOf(req)}, ${step}, '{}', ${remember}, ${returnTo}, ${end})`);
     });
     const secure = this.#cookies.secure(req);
-    res.append('Set-Cookie', this.#cookies.line(this.#cookies.name(COOKIE, secure), token, secure));
+    res.append('Set-Cookie', this.#cookies.serialize(this.#cookies.name(COOKIE, secure), token, secure));
   }
 
-  async find(req: Request): Promise<WaitingLogin | undefined> {
+  async find(req: Request): Promise<StoredPendingLogin | undefined> {
     const key = this.#keyOf(req);
     return key === undefined
       ? undefined
-      : this.#data.one(sql<WaitingLogin>`select ${COLUMNS} from accounts_waiting where ${this.#usable(key, req)}`);
+      : this.#data.one(
+          sql<StoredPendingLogin>`select ${COLUMNS} from accounts_waiting where ${this.#usable(key, req)}`,
+        );
   }
 
   /** It is over: of two requests that bring it at once, one gets it. */
-  async take(req: Request, res: Response): Promise<WaitingLogin | undefined> {
+  async consume(req: Request, res: Response): Promise<StoredPendingLogin | undefined> {
     const key = this.#keyOf(req);
     if (key === undefined) return undefined;
     const [taken] = await this.#data.all(
-      sql<WaitingLogin>`delete from accounts_waiting where ${this.#usable(key, req)} returning ${COLUMNS}`,
+      sql<StoredPendingLogin>`delete from accounts_waiting where ${this.#usable(key, req)} returning ${COLUMNS}`,
     );
     const secure = this.#cookies.secure(req);
     this.#cookies.clear(res, this.#cookies.name(COOKIE, secure), secure);
@@ -90,8 +92,8 @@ export class WaitingLogins {
     return changed.length > 0;
   }
 
-  /** Deletes what nobody can use any more. */
-  async clean(): Promise<void> {
+  /** Deletes expired pending logins. */
+  async deleteExpired(): Promise<void> {
     await this.#data.all(sql`delete from accounts_waiting where expires_at <= ${new Date(this.#clock.now())}`);
   }
 

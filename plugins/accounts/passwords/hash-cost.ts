@@ -2,20 +2,20 @@ import type { Environment, Logger } from 'parley-forum';
 import type { PasswordSettings } from './passwords.ts';
 
 /** The least cost of bcrypt at which a stolen table of hashes still takes its time. */
-export const LEAST_COST = 10;
+export const MIN_COST = 10;
 
 /**
  * The settings of passwords as they count: a cost that an earlier version stored below the least one is lifted to it.
  */
-export function hashing(
+export function passwordSettings(
   settings: PasswordSettings,
   { production, quickHashes = 0 }: Environment,
   log: Logger,
 ): PasswordSettings {
   const stored = settings['security.bcrypt_cost'];
-  if (stored < LEAST_COST)
+  if (stored < MIN_COST)
     log.warn(
-      { setting: 'security.bcrypt_cost', stored, used: LEAST_COST },
+      { setting: 'security.bcrypt_cost', stored, used: MIN_COST },
       'the stored cost of password hashes is too low, so the least one is used',
     );
   return {
@@ -23,7 +23,7 @@ export function hashing(
       return settings['security.password_min_length'];
     },
     get 'security.bcrypt_cost'() {
-      return Math.max(LEAST_COST, settings['security.bcrypt_cost']) - (production ? 0 : quickHashes);
+      return Math.max(MIN_COST, settings['security.bcrypt_cost']) - (production ? 0 : quickHashes);
     },
   };
 }

@@ -7,9 +7,9 @@ import type { HashResult, HashTask } from './hash-worker.ts';
 /** One processor is left for everything else, and more than four threads would only serve a flood. */
 const THREADS = Math.max(1, Math.min(4, availableParallelism() - 1));
 /** Tasks that wait for each thread at most: some eight seconds of work at the default cost. */
-const QUEUE = 32;
+const QUEUE_PER_THREAD = 32;
 
-interface Waiting {
+interface QueuedTask {
   readonly task: HashTask;
   readonly resolve: (value: string | boolean) => void;
   readonly reject: (error: Error) => void;
@@ -25,9 +25,9 @@ const interrupted = (): HttpError =>
 /** bcrypt on threads of its own, so that a rush of logins delays logins and nothing else. */
 export class PasswordHasher {
   readonly #threads: number;
-  readonly #queue: Waiting[] = [];
+  readonly #queue: QueuedTask[] = [];
   readonly #idle: Worker[] = [];
-  readonly #busy = new Map<Worker, Waiting>();
+  readonly #busy = new Map<Worker, QueuedTask>();
   #closed = false;
 
   constructor(threads = THREADS) {
@@ -55,7 +55,7 @@ export class PasswordHasher {
 
   #run(task: HashTask): Promise<string | boolean> {
     if (this.#closed) return Promise.reject(interrupted());
-    if (this.#queue.length >= this.#threads * QUEUE) return Promise.reject(overloaded());
+    if (this.#queue.length >= this.#threads * QUEUE_PER_THREAD) return Promise.reject(overloaded());
     return new Promise((resolve, reject) => {
       this.#queue.push({ task, resolve, reject });
       this.#next();
@@ -66,32 +66,32 @@ export class PasswordHasher {
     if (this.#queue.length === 0) return;
     const worker = this.#idle.pop() ?? (this.#busy.size < this.#threads ? this.#start() : undefined);
     if (!worker) return;
-    const waiting = this.#queue.shift()!;
-    this.#busy.set(worker, waiting);
+    const queued = this.#queue.shift()!;
+    this.#busy.set(worker, queued);
     // A command at the shell must not exit before its password is hashed; an idle thread keeps no process alive.
     worker.ref();
-    worker.postMessage(waiting.task);
+    worker.postMessage(queued.task);
   }
 
   #start(): Worker {
     const worker = new Worker(new URL(`./hash-worker${extname(import.meta.filename)}`, import.meta.url));
     worker.on('message', (result: HashResult) => {
-      const waiting = this.#busy.get(worker);
-      if (!waiting) return;
+      const queued = this.#busy.get(worker);
+      if (!queued) return;
       this.#busy.delete(worker);
       this.#idle.push(worker);
       worker.unref();
-      if ('value' in result) waiting.resolve(result.value);
-      else waiting.reject(new Error(result.error));
+      if ('value' in result) queued.resolve(result.value);
+      else queued.reject(new Error(result.error));
       this.#next();
     });
-    worker.on('error', () => this.#lost(worker));
-    worker.on('exit', () => this.#lost(worker));
+    worker.on('error', () => this.#workerLost(worker));
+    worker.on('exit', () => this.#workerLost(worker));
     return worker;
   }
 
   /** Its task fails; the next one gets another thread. */
-  #lost(worker: Worker): void {
+  #workerLost(worker: Worker): void {
     this.#busy.get(worker)?.reject(interrupted());
     this.#busy.delete(worker);
     const at = this.#idle.indexOf(worker);

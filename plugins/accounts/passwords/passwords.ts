@@ -5,21 +5,21 @@ import type { PasswordPolicy } from 'parley-forum/plugins/accounts';
 import type { PasswordHasher } from './password-hasher.ts';
 
 /** bcrypt reads no further; longer passwords are refused rather than cut. UTF-8 bytes. */
-const LONGEST = 72;
+const MAX_BYTES = 72;
 
 /**
  * One list for the server's check and the form's pattern. The regular expressions are read with the `v` flag by both.
  */
-const CLASSES = [
+const CHARACTER_CLASSES = [
   { pattern: String.raw`\p{Ll}`, name: 'a lowercase letter' },
   { pattern: String.raw`\p{Lu}`, name: 'an uppercase letter' },
   { pattern: String.raw`\p{Nd}`, name: 'a digit' },
   { pattern: String.raw`[^\p{L}\p{N}\s]`, name: 'a special character' },
 ] as const;
-const CHECKS = CLASSES.map(({ pattern, name }) => ({ expression: new RegExp(pattern, 'v'), name }));
+const CHECKS = CHARACTER_CLASSES.map(({ pattern, name }) => ({ expression: new RegExp(pattern, 'v'), name }));
 
-/** Signs that people put in place of letters. */
-const DISGUISES: Readonly<Record<string, string>> = {
+/** Characters that people put in place of letters. */
+const SUBSTITUTIONS: Readonly<Record<string, string>> = {
   '0': 'o',
   '1': 'l',
   '3': 'e',
@@ -44,7 +44,7 @@ const COMMON = new Set(
 function cores(password: string): readonly string[] {
   const lower = password.toLowerCase();
   const bare = lower.replace(/^[^\p{L}]+|[^\p{L}]+$/gv, '');
-  const undone = (text: string): string => text.replace(/[^\p{L}]/gv, (sign) => DISGUISES[sign] ?? '');
+  const undone = (text: string): string => text.replace(/[^\p{L}]/gv, (sign) => SUBSTITUTIONS[sign] ?? '');
   const trimmed = lower.replace(/^[\d\W_]*?(?=[\p{L}@$0-9])|[\d\W_]+$/gv, '');
   return [
     lower,
@@ -58,7 +58,7 @@ function cores(password: string): readonly string[] {
 }
 
 /** "passwordpassword" is no better than "password". */
-const halves = (text: string): string =>
+const unrepeated = (text: string): string =>
   text.length % 2 === 0 && text.slice(0, text.length / 2) === text.slice(text.length / 2)
     ? text.slice(0, text.length / 2)
     : text;
@@ -67,32 +67,32 @@ const halves = (text: string): string =>
  * True when the password is on the list of common ones, also with numbers and signs around it or in place of letters.
  */
 export const isCommon = (password: string): boolean =>
-  cores(password).some((core) => COMMON.has(core) || COMMON.has(halves(core)));
+  cores(password).some((core) => COMMON.has(core) || COMMON.has(unrepeated(core)));
 
 export interface PasswordSettings {
   readonly 'security.password_min_length': number;
   readonly 'security.bcrypt_cost': number;
 }
 
-export interface PasswordsParts {
+export interface PasswordsDeps {
   readonly data: Data;
   readonly clock: Clock;
   readonly settings: PasswordSettings;
   readonly hasher: PasswordHasher;
 }
 
-/** Milliseconds for which the cost that most hashes have is taken as known. */
-const COST_HOLDS = 600_000;
-/** Accounts of a large forum that are looked at to find it. */
-const SAMPLE = 10_000;
+/** Milliseconds for which the cost that most hashes have is cached. */
+const COST_CACHE_TIME = 600_000;
+/** Accounts of a large forum that are sampled to find it. */
+const SAMPLE_SIZE = 10_000;
 
 /** The policy, and bcrypt at the cost in force. */
 export class Passwords {
-  readonly #parts: PasswordsParts;
+  readonly #deps: PasswordsDeps;
   #commonCost: { readonly until: number; readonly cost: Promise<number | undefined> } | undefined;
 
-  constructor(parts: PasswordsParts) {
-    this.#parts = parts;
+  constructor(deps: PasswordsDeps) {
+    this.#deps = deps;
   }
 
   get policy(): PasswordPolicy {
@@ -100,8 +100,8 @@ export class Passwords {
     const length = { pattern: `.{${minimum},}`, label: `at least ${minimum} characters` };
     return {
       minimum,
-      pattern: `${CLASSES.map(({ pattern }) => `(?=.*${pattern})`).join('')}${length.pattern}`,
-      rules: [length, ...CLASSES.map(({ pattern, name }) => ({ pattern, label: name }))],
+      pattern: `${CHARACTER_CLASSES.map(({ pattern }) => `(?=.*${pattern})`).join('')}${length.pattern}`,
+      rules: [length, ...CHARACTER_CLASSES.map(({ pattern, name }) => ({ pattern, label: name }))],
     };
   }
 
@@ -110,8 +110,8 @@ export class Passwords {
     const missing = CHECKS.filter(({ expression }) => !expression.test(password)).map(({ name }) => name);
     const messages = [
       ...([...password].length < this.#minimum ? [`must have at least ${this.#minimum} characters`] : []),
-      ...(Buffer.byteLength(password) > LONGEST
-        ? [`must have at most ${LONGEST} bytes (letters with accents count as two or more)`]
+      ...(Buffer.byteLength(password) > MAX_BYTES
+        ? [`must have at most ${MAX_BYTES} bytes (letters with accents count as two or more)`]
         : []),
       ...(missing.length > 0 ? [`must contain ${missing.join(', ')}`] : []),
     ];
@@ -123,43 +123,43 @@ export class Passwords {
   }
 
   hash(password: string): Promise<string> {
-    return this.#parts.hasher.hash(password, this.#cost);
+    return this.#deps.hasher.hash(password, this.#cost);
   }
 
   /** Takes as long for an account that does not exist (`undefined`) as for a wrong password. */
   async verify(password: string, hash: string | undefined): Promise<boolean> {
     const known = hash?.startsWith('$2') ? hash : undefined;
-    const dummy = await this.#dummy();
-    const matches = await this.#parts.hasher.compare(password, known ?? dummy);
-    return known !== undefined && matches && Buffer.byteLength(password) <= LONGEST;
+    const dummy = await this.#dummyHash();
+    const matches = await this.#deps.hasher.compare(password, known ?? dummy);
+    return known !== undefined && matches && Buffer.byteLength(password) <= MAX_BYTES;
   }
 
   /** True when the hash was made at a lower cost than the one in force. */
-  outdated(hash: string): boolean {
+  needsRehash(hash: string): boolean {
     return bcrypt.getRounds(hash) < this.#cost;
   }
 
   get #minimum(): number {
-    return this.#parts.settings['security.password_min_length'];
+    return this.#deps.settings['security.password_min_length'];
   }
 
   get #cost(): number {
-    return this.#parts.settings['security.bcrypt_cost'];
+    return this.#deps.settings['security.bcrypt_cost'];
   }
 
   /**
-   * A well-formed hash of no known password, at the cost that most members' hashes have, so that time does not tell
+   * A well-formed hash of no known password, at the cost that most members' hashes have, so that timing does not reveal
    * whether there is such a member.
    */
-  async #dummy(): Promise<string> {
-    const now = this.#parts.clock.now();
+  async #dummyHash(): Promise<string> {
+    const now = this.#deps.clock.now();
     if (!this.#commonCost || now >= this.#commonCost.until)
-      this.#commonCost = { until: now + COST_HOLDS, cost: this.#findCommonCost() };
-    const held = this.#commonCost;
+      this.#commonCost = { until: now + COST_CACHE_TIME, cost: this.#findCommonCost() };
+    const cached = this.#commonCost;
     try {
-      return `$2b$${String((await held.cost) ?? this.#cost).padStart(2, '0')}$Qm9hdHNBcmVGdW5Ub0RvTePRgKq5V4Wf7hNmY2xUo8sZbTdLcJr0i`;
+      return `$2b$${String((await cached.cost) ?? this.#cost).padStart(2, '0')}$Qm9hdHNBcmVGdW5Ub0RvTePRgKq5V4Wf7hNmY2xUo8sZbTdLcJr0i`;
     } catch (error) {
-      if (this.#commonCost === held) this.#commonCost = undefined;
+      if (this.#commonCost === cached) this.#commonCost = undefined;
       throw error;
     }
   }
@@ -169,8 +169,8 @@ export class Passwords {
    * thousands.
    */
   async #findCommonCost(): Promise<number | undefined> {
-    const found = await this.#parts.data.one(sql<{ cost: number }>`select substr(password_hash, 5, 2)::int as cost
-      from account tablesample system ((select least(100, 100 * ${SAMPLE}::float8 / greatest(reltuples, 1)) from pg_class where oid = 'account'::regclass))
+    const found = await this.#deps.data.one(sql<{ cost: number }>`select substr(password_hash, 5, 2)::int as cost
+      from account tablesample system ((select least(100, 100 * ${SAMPLE_SIZE}::float8 / greatest(reltuples, 1)) from pg_class where oid = 'account'::regclass))
       where password_hash like '$2%' group by 1 order by count(*) desc, 1 desc limit 1`);
     return found?.cost;
   }

@@ -6,15 +6,15 @@ interface AboutUser {
   readonly user: { readonly id: string };
 }
 
-/** Profiles are open to all, so everybody may be told who signed up, by the name they have now. */
+/** Profiles are public, so everyone may hear who signed up, under their present name. */
 export const registrationRule = (data: Data): EventRule => ({
   hook: userRegistered,
   tags: [accountsTag],
-  async visible(about) {
-    const told = (about as readonly AboutUser[]).map(({ user }) => user);
+  async visible(payloads) {
+    const users = (payloads as readonly AboutUser[]).map(({ user }) => user);
     const rows = await data.all(sql<{ id: string; username: string }>`
-      select id, username::text as username from account where id = any(${told.map(({ id }) => id)}::uuid[])`);
+      select id, username::text as username from account where id = any(${users.map(({ id }) => id)}::uuid[])`);
     const now = new Map(rows.map((row) => [row.id, row]));
-    return told.map((user) => now.has(user.id) && { user: { ...user, ...now.get(user.id) } });
+    return users.map((user) => now.has(user.id) && { user: { ...user, ...now.get(user.id) } });
   },
 });

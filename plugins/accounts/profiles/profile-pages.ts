@@ -5,23 +5,23 @@ import { pages, redirect, view } from 'parley-forum/plugins/web';
 import type { User, UserRecords } from './user-records.ts';
 
 /** Milliseconds a tab may take before the page is shown without it. */
-const PATIENCE = 2_000;
+const TAB_TIMEOUT = 2_000;
 const PROFILE = /^\/u\/([^/]+)(?:\/[a-z-]+)?$/;
-const Address = Type.Object({ username: Type.String(), tab: Type.Optional(Type.String()) });
+const ProfileParams = Type.Object({ username: Type.String(), tab: Type.Optional(Type.String()) });
 
 /** The page of a member: who they are, and a tab for what each plugin knows of them. */
 export function addProfile(
   plugin: PluginHandle,
   users: UserRecords,
-  accounts: Pick<Accounts, 'named' | 'authors'>,
+  accounts: Pick<Accounts, 'idsByUsername' | 'authors'>,
 ): void {
-  // Profiles are everybody's, where there is such a member.
+  // A profile is public if there is such a member.
   plugin.extend(places, {
     prefixes: ['/u/'],
     tags: [accountsTag],
     async shown(paths) {
       const names = paths.map((path) => PROFILE.exec(path)?.[1]?.toLowerCase());
-      const known = await accounts.named(names.filter((name) => name !== undefined));
+      const known = await accounts.idsByUsername(names.filter((name) => name !== undefined));
       const authors = await accounts.authors([...known.values()]);
       return names.map((name) => {
         const author = authors.get(known.get(name ?? '') ?? '');
@@ -34,8 +34,8 @@ export function addProfile(
       method: 'get',
       path,
       can: 'public',
-      params: Address,
-      load: ({ actor, params }) => users.named(params.username, actor),
+      params: ProfileParams,
+      load: ({ actor, params }) => users.findByUsername(params.username, actor),
     })(async ({ actor, params, req, target: user }) => {
       const address = pathOf(user);
       if (params.username !== user.username)
@@ -49,7 +49,7 @@ export function addProfile(
       if (!current && params.tab !== undefined) throw notFound();
       const counts = await Promise.all(
         extensions.map(({ plugin: id, value }) =>
-          plugin.attempt(id, `profile tab ${value.id}: count`, () => value.count?.(profile, actor), PATIENCE),
+          plugin.attempt(id, `profile tab ${value.id}: count`, () => value.count?.(profile, actor), TAB_TIMEOUT),
         ),
       );
       const query = req.query as Record<string, string | undefined>;
@@ -59,7 +59,7 @@ export function addProfile(
           current.plugin,
           `profile tab ${current.value.id}`,
           () => current.value.render(profile, actor, query).catch(refusalOnly),
-          PATIENCE,
+          TAB_TIMEOUT,
         ));
       if (content instanceof HttpError) throw content;
       const items = extensions.map(({ value }, index) => ({

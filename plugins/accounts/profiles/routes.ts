@@ -10,22 +10,22 @@ import {
   Paging,
   tagsOf,
 } from 'parley-forum/plugins/api';
-import { accountsTag, addressesViewed, userFields } from 'parley-forum/plugins/accounts';
-import { userSchema, type User as Shown, type UserRecords } from './user-records.ts';
+import { accountsTag, ipAddressesViewed, userFields } from 'parley-forum/plugins/accounts';
+import { userSchema, type User, type UserRecords } from './user-records.ts';
 
 /** The most users a search answers. */
-const MOST = 20;
-/** Milliseconds for which a search holds though it says who was seen when: as exact as that is noted. */
-const HOLDS = 60_000;
-/** Members whom one record of a look names: all of their ids have room in an entry of the audit log. */
-const TOGETHER = 5;
+const MAX_RESULTS = 20;
+/** Milliseconds for which a search is fresh: `last_seen_at` is only exact to that. */
+const MAX_AGE = 60_000;
+/** Ids of viewed members in one entry of the audit log: all of them fit into it. */
+const IDS_PER_ENTRY = 5;
 
 export function addRoutes(plugin: PluginHandle, users: UserRecords, clock: Clock): void {
-  /** Who was shown others' network addresses is on record. True where somebody was. */
-  const note = async (shown: readonly Shown[], { id: by = '' }: Viewer): Promise<boolean> => {
+  /** Records who was shown others' IP addresses. True where any were shown. */
+  const recordViews = async (shown: readonly User[], { id: by = '' }: Viewer): Promise<boolean> => {
     const ids = shown.filter((user) => user.id !== by && 'last_ip' in user).map(({ id }) => id);
-    for (let at = 0; at < ids.length; at += TOGETHER)
-      await plugin.emit(addressesViewed, { ids: ids.slice(at, at + TOGETHER), by });
+    for (let at = 0; at < ids.length; at += IDS_PER_ENTRY)
+      await plugin.emit(ipAddressesViewed, { ids: ids.slice(at, at + IDS_PER_ENTRY), by });
     return ids.length > 0;
   };
   const User = userSchema(() => plugin.extensions(userFields));
@@ -41,14 +41,14 @@ export function addRoutes(plugin: PluginHandle, users: UserRecords, clock: Clock
     result: listOf('users', User),
     cacheTags: () => tagsOf([accountsTag], plugin.extensions(userFields)),
   })(async ({ actor, query, res }) => {
-    const limit = Math.min(query.limit ?? MOST, MOST);
+    const limit = Math.min(query.limit ?? MAX_RESULTS, MAX_RESULTS);
     const offset = query.cursor === undefined ? (query.offset ?? 0) : decodePosition(query.cursor);
     const found = await users.search(query.q.trim(), { limit: limit + 1, offset }, actor);
     const page = found.slice(0, limit);
     const hasMore = found.length > limit;
-    // An answer with addresses is not given again from memory: each look is to be on record.
-    const looked = await note(page, actor);
-    holdsUntil(res, clock.now() + (looked ? 0 : HOLDS));
+    // A response with IP addresses is not cached: each view is recorded.
+    const viewed = await recordViews(page, actor);
+    holdsUntil(res, clock.now() + (viewed ? 0 : MAX_AGE));
     return { users: page, count: page.length, hasMore, next_cursor: hasMore ? encodeCursor([offset + limit]) : null };
   });
 
@@ -61,7 +61,7 @@ export function addRoutes(plugin: PluginHandle, users: UserRecords, clock: Clock
     result: Type.Object({ user: User }),
     load: ({ actor, params }) => users.find(params.id, actor),
   })(async ({ actor, target }) => {
-    await note([target], actor);
+    await recordViews([target], actor);
     return { user: target };
   });
 }

@@ -3,7 +3,7 @@ import { nullable, Time } from 'parley-forum/plugins/api';
 import { seeAddresses, type LastSeenRule, type UserField } from 'parley-forum/plugins/accounts';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
 import { isId } from '../identifiers.ts';
-import { namesLike } from '../accounts/username-search.ts';
+import { usernamesLike } from '../accounts/username-search.ts';
 
 const own = Type.Object({
   id: Type.String(),
@@ -46,21 +46,21 @@ export type User = Static<typeof own>;
 
 const COLUMNS = sql`id, username::text as username, email::text as email, avatar_url, group_id, bio, joined_at, last_seen_at, registration_ip, last_ip`;
 
-export interface RecordParts {
+export interface UserRecordsDeps {
   readonly data: Data;
   readonly access: Access;
   readonly fields: () => readonly Extension<UserField>[];
   readonly lastSeenRules: () => readonly Extension<LastSeenRule>[];
 }
 
-/** Reads users for others' eyes: always from the database, so that `last_seen_at` is fresh. */
+/** Reads users as a viewer may see them: always from the database, so that `last_seen_at` is fresh. */
 export class UserRecords {
   readonly #data: Data;
   readonly #access: Access;
   readonly #fields: () => readonly Extension<UserField>[];
   readonly #lastSeenRules: () => readonly Extension<LastSeenRule>[];
 
-  constructor({ data, access, fields, lastSeenRules }: RecordParts) {
+  constructor({ data, access, fields, lastSeenRules }: UserRecordsDeps) {
     this.#data = data;
     this.#access = access;
     this.#fields = fields;
@@ -74,7 +74,7 @@ export class UserRecords {
     )[0];
   }
 
-  async named(username: string, viewer: Viewer): Promise<User | undefined> {
+  async findByUsername(username: string, viewer: Viewer): Promise<User | undefined> {
     return (
       await this.#records(
         await this.#data.all(sql<Row>`select ${COLUMNS} from account where username = ${username}::text::citext`),
@@ -89,7 +89,7 @@ export class UserRecords {
     { limit, offset }: { limit: number; offset: number },
     viewer: Viewer,
   ): Promise<readonly User[]> {
-    const { matches, order } = namesLike(text);
+    const { matches, order } = usernamesLike(text);
     const rows = await this.#data.all(
       sql<Row>`select ${COLUMNS} from account where ${matches} order by ${order} limit ${limit} offset ${offset}`,
     );
@@ -119,7 +119,7 @@ export class UserRecords {
     }));
   }
 
-  /** Those of these members who keep to themselves when they were last here. */
+  /** Those of these members who hide when they were last here. */
   async #hidden(ids: readonly string[]): Promise<readonly string[]> {
     if (ids.length === 0) return [];
     const sets = await Promise.all(this.#lastSeenRules().map(({ value }) => value.hidden(ids)));

@@ -3,10 +3,10 @@ import { HttpError, type Clock, type Secrets } from 'parley-forum';
 
 /** The name of a field that people do not see and programs like to fill in. */
 export const HONEYPOT = 'website';
-/** Milliseconds in which nobody fills in the form; whoever is quicker waits for the rest. */
-const QUICKEST = 1_000;
+/** Milliseconds that a person needs for the form at least; a quicker request waits for the rest. */
+const MIN_FILL_TIME = 1_000;
 /** Milliseconds for which a shown form is good. */
-const STALE = 86_400_000;
+const MAX_FORM_AGE = 86_400_000;
 
 /** Tells people from programs at sign-up without asking anything of people. */
 export class Honeypot {
@@ -25,7 +25,7 @@ export class Honeypot {
   }
 
   /** Throws 400 for a filled trap, for a forged or stale stamp, and for none where the form was `shown`. */
-  async pass({
+  async check({
     trap,
     stamp,
     shown,
@@ -39,9 +39,9 @@ export class Honeypot {
     const [time = '', signature = ''] = (stamp ?? '').split('.');
     const age = this.#secrets.verify('form-shown', time, signature)
       ? this.#clock.now() - Number.parseInt(time, 36)
-      : STALE;
-    if (age >= STALE)
+      : MAX_FORM_AGE;
+    if (age >= MAX_FORM_AGE)
       throw new HttpError(400, 'This form was open for too long. Please send it again.', { code: 'form_expired' });
-    if (age < QUICKEST) await sleep(QUICKEST - Math.max(0, age));
+    if (age < MIN_FILL_TIME) await sleep(MIN_FILL_TIME - Math.max(0, age));
   }
 }

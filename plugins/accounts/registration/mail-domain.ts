@@ -3,7 +3,7 @@ import { domainToASCII } from 'node:url';
 import { messageOf, type Logger } from 'parley-forum';
 
 /** Milliseconds after which a resolver counts as out of reach. */
-const PATIENCE = 3_000;
+const TIMEOUT = 3_000;
 /** What a resolver says when there is certainly no such name, or no MX record under it. */
 const DEFINITE = new Set(['ENOTFOUND', 'ENODATA']);
 
@@ -16,21 +16,21 @@ export interface MxResolver {
  * False when the domain certainly takes no mail. A resolver that fails or cannot be reached in time does not keep
  * anybody out: true, and a line in the log.
  */
-export async function takesMail(
+export async function acceptsMail(
   domain: string,
   {
     log,
-    resolver = new Resolver({ timeout: PATIENCE, tries: 1 }),
-    patience = PATIENCE,
-  }: { log: Logger; resolver?: MxResolver; patience?: number },
+    resolver = new Resolver({ timeout: TIMEOUT, tries: 1 }),
+    timeout = TIMEOUT,
+  }: { log: Logger; resolver?: MxResolver; timeout?: number },
 ): Promise<boolean> {
   const ascii = domainToASCII(domain);
   if (ascii === '') return false;
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     resolver.cancel();
-    reject(new Error(`no answer within ${patience} ms`));
-  }, patience);
+    reject(new Error(`no answer within ${timeout} ms`));
+  }, timeout);
   try {
     const records = await Promise.race([resolver.resolveMx(ascii), late]);
     // A single record without a name is how a domain says that it takes no mail (RFC 7505).

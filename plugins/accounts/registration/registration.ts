@@ -3,7 +3,7 @@ import type { Account, NewAccount, EmailConfirmation } from 'parley-forum/plugin
 import { demand, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 import { HONEYPOT, type Honeypot } from './honeypot.ts';
 import type { AccountsService } from '../accounts/service.ts';
-import { tooOften } from '../login/failure-throttle.ts';
+import { tooManyAttempts } from '../login/failure-throttle.ts';
 
 const BUCKET: Bucket = { name: 'registration', window: 3_600 };
 
@@ -19,13 +19,13 @@ export interface RegistrationSettings {
   readonly 'email.mx_validation': boolean;
 }
 
-export interface RegistrationOptions {
+export interface RegistrationDeps {
   readonly accounts: AccountsService;
   readonly limits: Limits;
   readonly honeypot: Honeypot;
   readonly settings: RegistrationSettings;
   /** False when the domain certainly takes no mail. */
-  takesMail(domain: string): Promise<boolean>;
+  acceptsMail(domain: string): Promise<boolean>;
   /** How addresses are confirmed; undefined where they need not be. */
   confirmation(): EmailConfirmation | undefined;
 }
@@ -45,26 +45,26 @@ const isName = ({ field }: FieldProblem): boolean => field === 'username';
 export type Registered = { readonly account: Account } | { readonly confirmation: EmailConfirmation };
 
 /**
- * Signing up by oneself. Whatever is plainly wrong is said before it counts as an attempt, and all that is known by
- * then together.
+ * Signing up by oneself. What is plainly wrong is reported before it counts as an attempt, all of
+ * it together.
  */
 export class Registration {
-  readonly #options: RegistrationOptions;
+  readonly #deps: RegistrationDeps;
 
-  constructor(options: RegistrationOptions) {
-    this.#options = options;
+  constructor(deps: RegistrationDeps) {
+    this.#deps = deps;
   }
 
   /**
-   * `shown`: the form was shown to whoever sends it, by a browser; programs that send JSON have no form, and the same
+   * `shown`: a browser showed the form to the person who sends it; programs that send JSON have no form, and the same
    * limits.
    */
   async register(form: SignUp, address: string, { shown }: { readonly shown: boolean }): Promise<Registered> {
-    const { accounts, limits, honeypot, settings } = this.#options;
+    const { accounts, limits, honeypot, settings } = this.#deps;
     const { password, password_confirmation: repeated = password, [HONEYPOT]: trap, shown: stamp } = form;
     const username = form.username.trim();
     const email = form.email.trim();
-    await honeypot.pass({ trap, stamp, shown });
+    await honeypot.check({ trap, stamp, shown });
     const problems = [
       ...accounts.problems({ username, email, password }),
       ...(RESERVED.has(username.toLowerCase()) ? [{ field: 'username', message: 'is reserved' }] : []),
@@ -75,41 +75,41 @@ export class Registration {
     if (problems.length > 0)
       throw new InvalidInput([...problems, ...(problems.some(isName) ? [] : await this.#takenName(username))]);
     const allowance = await limits.consume(BUCKET, limits.addressKey(address), settings['registration.rate_limit']);
-    demand(allowance, tooOften);
+    demand(allowance, tooManyAttempts);
     const taken = await accounts.taken({ username, email });
     const refused = [
-      ...(this.#options.confirmation() ? taken.filter(isName) : taken),
-      ...(await this.#unreachable(email)),
+      ...(this.#deps.confirmation() ? taken.filter(isName) : taken),
+      ...(await this.#mailProblems(email)),
     ];
     if (refused.length > 0) throw new InvalidInput(refused);
-    const confirmation = this.#options.confirmation();
+    const confirmation = this.#deps.confirmation();
     if (!confirmation) return { account: await accounts.create({ username, email, password, ip: address }) };
-    await this.#quietly({ username, email, password, ip: address }, confirmation);
+    await this.#createUnconfirmed({ username, email, password, ip: address }, confirmation);
     return { confirmation };
   }
 
-  /** Names are there for all to see. Of addresses nothing is said here, where nobody counts how many are tried. */
+  /** Usernames are public. Nothing is said of e-mail addresses here, because attempts are not counted yet. */
   async #takenName(username: string): Promise<readonly FieldProblem[]> {
-    return (await this.#options.accounts.taken({ username, email: '' })).filter(isName);
+    return (await this.#deps.accounts.taken({ username, email: '' })).filter(isName);
   }
 
-  async #unreachable(email: string): Promise<readonly FieldProblem[]> {
-    const { settings, takesMail } = this.#options;
-    if (!settings['email.mx_validation'] || (await takesMail(email.slice(email.lastIndexOf('@') + 1)))) return [];
+  async #mailProblems(email: string): Promise<readonly FieldProblem[]> {
+    const { settings, acceptsMail } = this.#deps;
+    if (!settings['email.mx_validation'] || (await acceptsMail(email.slice(email.lastIndexOf('@') + 1)))) return [];
     return [{ field: 'email', message: 'is at a domain that takes no mail' }];
   }
 
-  /** An address in use is nothing that the answer tells: its owner is told. */
-  async #quietly(account: NewAccount, confirmation: EmailConfirmation): Promise<void> {
-    const { accounts } = this.#options;
+  /** The response does not reveal that an e-mail address is in use; its owner is notified instead. */
+  async #createUnconfirmed(account: NewAccount, confirmation: EmailConfirmation): Promise<void> {
+    const { accounts } = this.#deps;
     try {
       await accounts.create(account, (stored) => confirmation.begin(stored));
     } catch (error) {
       if (!(error instanceof InvalidInput)) throw error;
       const others = error.details.filter(({ field }) => field !== 'email');
       if (others.length > 0) throw new InvalidInput(others);
-      const owner = await accounts.findByName(account.email);
-      if (owner) await confirmation.taken(owner);
+      const owner = await accounts.findByIdentifier(account.email);
+      if (owner) await confirmation.emailTaken(owner);
     }
   }
 }

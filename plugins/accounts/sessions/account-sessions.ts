@@ -5,8 +5,8 @@ import type { SessionRules } from './session-rules.ts';
 import type { Login, SessionStore } from './session-store.ts';
 
 /** What the list of a member's sessions shows. */
-export interface OwnSession {
-  /** Stands for the login over all its ids, and gives none of them away. */
+export interface SessionSummary {
+  /** Stands for the login over all its session ids, and reveals none of them. */
   readonly id: string;
   readonly device: string;
   readonly address: string;
@@ -16,12 +16,12 @@ export interface OwnSession {
 }
 
 /** Sessions that a member may have at a time. */
-const MOST = 50;
+const MAX_SESSIONS = 50;
 
-const handleOf = ({ csrf }: Login): string => digest(csrf);
+const publicId = ({ csrf }: Login): string => digest(csrf);
 
-/** The sessions of one member, for their eyes. */
-export class OwnSessions {
+/** The sessions of a member: listed for them, ended, and limited in number. */
+export class AccountSessions {
   readonly #store: SessionStore;
   readonly #rules: SessionRules;
   readonly #cache: Cache;
@@ -41,16 +41,19 @@ export class OwnSessions {
   }
 
   /** Those that could be used now, the one seen last first. An id that was replaced does not make another session. */
-  async list(account: Account, current: Login | undefined): Promise<readonly OwnSession[]> {
-    const logins = new Map<string, Login>();
-    for (const { login } of await this.#store.of(account.id)) {
-      const known = logins.get(login.csrf);
-      if (this.#rules.over(login, account) === undefined && (known === undefined || known.issuedAt < login.issuedAt))
-        logins.set(login.csrf, login);
+  async list(account: Account, current: Login | undefined): Promise<readonly SessionSummary[]> {
+    const authenticator = new Map<string, Login>();
+    for (const { login } of await this.#store.byAccount(account.id)) {
+      const known = authenticator.get(login.csrf);
+      if (
+        this.#rules.endCause(login, account) === undefined &&
+        (known === undefined || known.issuedAt < login.issuedAt)
+      )
+        authenticator.set(login.csrf, login);
     }
-    return [...logins.values()]
+    return [...authenticator.values()]
       .map((login) => ({
-        id: handleOf(login),
+        id: publicId(login),
         device: login.device,
         address: login.address,
         startedAt: login.startedAt,
@@ -62,29 +65,29 @@ export class OwnSessions {
 
   /** Ends one of the account's sessions by its `OwnSession.id`; false when there is none (any more). */
   async revoke(account: string, id: string): Promise<boolean> {
-    const ended = await this.end(account, (login) => handleOf(login) === id);
-    // Answers that are still going on, such as live streams, ask again who their reader is.
+    const ended = await this.end(account, (login) => publicId(login) === id);
+    // Responses that go on, such as live streams, reauthenticate then.
     if (ended) await this.#cache.purge(accountTag(account));
     return ended;
   }
 
   /**
-   * Ends all but the newest sessions of an account. Whoever begins one calls this after it is stored, so that of
-   * several at once the last sees them all.
+   * Ends all but the newest sessions of an account. Called after a new session is stored, so that of several at
+   * once the last sees them all.
    */
   async keepNewest(account: string): Promise<void> {
     const begun = new Map<string, number>();
-    for (const { login } of await this.#store.of(account)) begun.set(login.csrf, login.startedAt);
-    if (begun.size <= MOST) return;
+    for (const { login } of await this.#store.byAccount(account)) begun.set(login.csrf, login.startedAt);
+    if (begun.size <= MAX_SESSIONS) return;
     const order = [...begun].sort(([a, from], [b, to]) => to - from || (a < b ? -1 : 1)).map(([csrf]) => csrf);
-    const over = new Set(order.slice(MOST));
+    const over = new Set(order.slice(MAX_SESSIONS));
     await this.end(account, ({ csrf }) => over.has(csrf));
     await this.#cache.purge(accountTag(account));
   }
 
   /** Ends those of an account's sessions that fit; false when there were none. */
   async end(account: string, fits: (login: Login) => boolean): Promise<boolean> {
-    const keys = (await this.#store.of(account)).filter(({ login }) => fits(login)).map(({ key }) => key);
+    const keys = (await this.#store.byAccount(account)).filter(({ login }) => fits(login)).map(({ key }) => key);
     await this.#store.removeKeys(keys);
     return keys.length > 0;
   }

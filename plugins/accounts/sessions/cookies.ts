@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Http, Response } from 'parley-forum';
 import { cookieName, cookieOf } from 'parley-forum/plugins/protection';
 
-/** Names the session of whoever is logged in. */
+/** The cookie with a member's session id. */
 export const SESSION = 'parley.sid';
 
 /**
@@ -36,7 +36,7 @@ export class Cookies {
     return header?.includes(`${SESSION}=`) ?? false;
   }
 
-  line(name: string, value: string, secure: boolean): string {
+  serialize(name: string, value: string, secure: boolean): string {
     return `${name}=${value}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
   }
 
@@ -45,11 +45,11 @@ export class Cookies {
   }
 
   /** Takes back what this answer was going to set, so that no name is set twice. */
-  withdraw(res: Response, name: string): void {
+  unset(res: Response, name: string): void {
     const lines = res.getHeader('Set-Cookie');
     if (lines === undefined) return;
-    const kept = (Array.isArray(lines) ? lines : [String(lines)]).filter((line) => !line.startsWith(`${name}=`));
-    if (kept.length > 0) res.setHeader('Set-Cookie', kept);
+    const remaining = (Array.isArray(lines) ? lines : [String(lines)]).filter((line) => !line.startsWith(`${name}=`));
+    if (remaining.length > 0) res.setHeader('Set-Cookie', remaining);
     else res.removeHeader('Set-Cookie');
   }
 }

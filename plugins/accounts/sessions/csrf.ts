@@ -7,10 +7,10 @@ import type { Cookies } from './cookies.ts';
 import { loginOf } from './session-rules.ts';
 
 const COOKIE = 'parley.csrf';
-/** Cookies for newcomers that are made at a time: one after the other they take a third of what each takes alone. */
-const FRESH = 64;
+/** Guest tokens made at a time: each takes a third of the time that it takes alone. */
+const GUEST_TOKEN_BATCH = 64;
 
-interface Fresh {
+interface GuestToken {
   readonly cookie: string;
   readonly token: string;
 }
@@ -24,7 +24,7 @@ export class CsrfService implements Csrf {
   readonly #cookies: Cookies;
   readonly #origin: string;
   readonly #log: Logger;
-  readonly #fresh: Fresh[] = [];
+  readonly #guestTokens: GuestToken[] = [];
   #warned = false;
 
   constructor({
@@ -48,16 +48,16 @@ export class CsrfService implements Csrf {
     const login = loginOf(req);
     if (login) return this.#secrets.sign('csrf-member', login.csrf);
     const name = this.#cookies.name(COOKIE, this.#cookies.secure(req));
-    const coming = pendingCookie(res, name);
-    const { token, setCookie } = this.guestToken(coming ?? req.headers.cookie, this.#cookies.secure(req));
+    const pending = pendingCookie(res, name);
+    const { token, setCookie } = this.guestToken(pending ?? req.headers.cookie, this.#cookies.secure(req));
     if (setCookie !== undefined) res.append('Set-Cookie', setCookie);
     return token;
   }
 
-  valid(req: Request, given?: string): boolean {
+  verify(req: Request, submitted?: string): boolean {
     if (!this.#sameOrigin(req)) return false;
     const header = req.headers['x-csrf-token'];
-    const token = typeof header === 'string' ? header : given;
+    const token = typeof header === 'string' ? header : submitted;
     if (token === undefined || token === '') return false;
     const login = loginOf(req);
     if (login) return this.#secrets.verify('csrf-member', login.csrf, token);
@@ -68,7 +68,7 @@ export class CsrfService implements Csrf {
     );
   }
 
-  possible(req: Request): boolean {
+  verifiable(req: Request): boolean {
     const { cookie } = req.headers;
     const name = this.#cookies.name(COOKIE, this.#cookies.secure(req));
     return (
@@ -83,22 +83,23 @@ export class CsrfService implements Csrf {
     const secure = overHttps || this.#cookies.secureSite;
     const known = this.#cookie(cookieHeader, secure);
     if (known !== undefined) return { token: tokenOf(known), setCookie: undefined };
-    if (this.#fresh.length === 0) for (let n = 0; n < FRESH; n++) this.#fresh.push(this.#make());
-    const { token, cookie } = this.#fresh.pop()!;
-    return { token, setCookie: this.#cookies.line(this.#cookies.name(COOKIE, secure), cookie, secure) };
+    if (this.#guestTokens.length === 0)
+      for (let n = 0; n < GUEST_TOKEN_BATCH; n++) this.#guestTokens.push(this.#make());
+    const { token, cookie } = this.#guestTokens.pop()!;
+    return { token, setCookie: this.#cookies.serialize(this.#cookies.name(COOKIE, secure), cookie, secure) };
   }
 
-  #make(): Fresh {
+  #make(): GuestToken {
     const random = randomText(32, 'base64url');
     const cookie = `${random}.${this.#secrets.sign('csrf-cookie', random)}`;
     return { cookie, token: tokenOf(cookie) };
   }
 
-  /** At login and logout: whoever planted or read the guest's cookie before has nothing from it afterwards. */
-  forgetGuest(req: Request, res: Response): void {
+  /** At login and logout: a guest cookie that an attacker planted or read before is worthless afterwards. */
+  clearGuestToken(req: Request, res: Response): void {
     const secure = this.#cookies.secure(req);
     const name = this.#cookies.name(COOKIE, secure);
-    this.#cookies.withdraw(res, name);
+    this.#cookies.unset(res, name);
     if (this.#cookies.read(req.headers.cookie, name) !== undefined) this.#cookies.clear(res, name, secure);
   }
 
@@ -113,20 +114,20 @@ export class CsrfService implements Csrf {
       : undefined;
   }
 
-  /** The second line: what browsers say about where the request comes from. Clients that say nothing pass. */
+  /** The second defence: `Sec-Fetch-Site` and `Origin`. Clients that send neither pass. */
   #sameOrigin(req: IncomingMessage): boolean {
     const { origin, host, 'sec-fetch-site': site } = req.headers;
     if (site !== undefined && site !== 'same-origin' && site !== 'none') return false;
     // A page that gives no referrer has no origin either; a browser that names the site has said enough.
     if (origin === undefined || (origin === 'null' && site !== undefined)) return true;
-    return origin === this.#origin || (this.#isHere(origin, host) && isLocal(this.#origin));
+    return origin === this.#origin || (this.#isOwnHost(origin, host) && isLocal(this.#origin));
   }
 
   /**
-   * Whether it says that it comes from where it was sent to, as anybody can. On the own machine that is enough: no site
-   * elsewhere has such a name.
+   * Whether `Origin` is the host that the request was sent to, which any client can claim. On localhost that is enough:
+   * no remote site has such a name.
    */
-  #isHere(origin: string, host: string | undefined): boolean {
+  #isOwnHost(origin: string, host: string | undefined): boolean {
     if (!URL.canParse(origin) || new URL(origin).host !== host) return false;
     if (isLocal(origin)) return true;
     if (!this.#warned)
@@ -142,7 +143,7 @@ export class CsrfService implements Csrf {
 const isLocal = (origin: string): boolean =>
   /^(?:localhost|(?:.*\.)localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(origin).hostname);
 
-/** Whoever does not know the cookie cannot make its token, and the token does not give the cookie away. */
+/** Only the holder of the cookie can make its token, and the token does not reveal the cookie. */
 const tokenOf = (cookie: string): string => hash('sha256', cookie, 'base64url');
 
 /** A guest cookie that this very answer already sets, in the form of a request's header. */

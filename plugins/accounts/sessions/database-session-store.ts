@@ -2,23 +2,23 @@ import { Store } from 'express-session';
 import { sql, type Cache, type Clock, type Data } from 'parley-forum';
 import { digest } from '../identifiers.ts';
 import {
-  endOf,
-  type Done,
-  type Found,
+  expiryOf,
+  type DoneCallback,
+  type SessionCallback,
   type Login,
   type SessionStore,
-  type Stored,
+  type StoredSession,
   type StoredLogin,
 } from './session-store.ts';
 
-const report = (work: Promise<unknown>, done: Done | undefined): void =>
+const report = (work: Promise<unknown>, done: DoneCallback | undefined): void =>
   void work.then(
     () => done?.(),
     (error: unknown) => done?.(error),
   );
 
 /** Sessions in the database, read from memory until they change: without Redis there is only this process. */
-export class DatabaseSessions extends Store implements SessionStore {
+export class DatabaseSessionStore extends Store implements SessionStore {
   readonly #data: Data;
   readonly #cache: Cache;
   readonly #clock: Clock;
@@ -30,32 +30,32 @@ export class DatabaseSessions extends Store implements SessionStore {
     this.#clock = clock;
   }
 
-  override get(id: string, done: Found): void {
+  override get(id: string, done: SessionCallback): void {
     // Parsed anew for each request: express-session changes what it is given.
     this.#read(digest(id)).then(
-      (text) => done(undefined, text === undefined ? null : (JSON.parse(text) as Stored)),
+      (text) => done(undefined, text === undefined ? null : (JSON.parse(text) as StoredSession)),
       done,
     );
   }
 
-  override set(id: string, session: Stored, done?: Done): void {
+  override set(id: string, session: StoredSession, done?: DoneCallback): void {
     report(this.write(id, session), done);
   }
 
-  override destroy(id: string, done?: Done): void {
+  override destroy(id: string, done?: DoneCallback): void {
     report(this.remove(id), done);
   }
 
-  async create(id: string, session: Stored): Promise<void> {
+  async create(id: string, session: StoredSession): Promise<void> {
     const { login } = session;
     if (!login) return;
     const key = digest(id);
     await this.#data.all(sql`insert into accounts_session (key, account_id, data, expires_at)
-      values (${key}, ${login.account}, ${JSON.stringify(session)}::jsonb, ${new Date(endOf(login))})`);
+      values (${key}, ${login.account}, ${JSON.stringify(session)}::jsonb, ${new Date(expiryOf(login))})`);
     await this.#cache.purge(tagOf(key));
   }
 
-  async write(id: string, session: Stored): Promise<boolean> {
+  async write(id: string, session: StoredSession): Promise<boolean> {
     if (!session.login) return false;
     const key = digest(id);
     const changed = await this.#data.all(sql`update accounts_session set data = ${JSON.stringify(session)}::jsonb
@@ -68,7 +68,7 @@ export class DatabaseSessions extends Store implements SessionStore {
     return (await this.#read(key)) !== undefined;
   }
 
-  async of(account: string): Promise<readonly StoredLogin[]> {
+  async byAccount(account: string): Promise<readonly StoredLogin[]> {
     return this.#data.all(
       sql<{
         key: string;
@@ -86,7 +86,7 @@ export class DatabaseSessions extends Store implements SessionStore {
   }
 
   /** Deletes what is over; how many there were. */
-  async clean(): Promise<number> {
+  async deleteExpired(): Promise<number> {
     const gone = await this.#data.all(
       sql`delete from accounts_session where expires_at < ${new Date(this.#clock.now())} returning key`,
     );

@@ -1,13 +1,13 @@
 import { RedisStore } from 'connect-redis';
 import type { Cache, Clock } from 'parley-forum';
-import type { HeldSessions } from './session-cache.ts';
+import type { SessionCache } from './session-cache.ts';
 import { digest } from '../identifiers.ts';
 import {
-  endOf,
+  expiryOf,
   REMEMBER_ME_LIFETIME,
-  type Found,
+  type SessionCallback,
   type SessionStore,
-  type Stored,
+  type StoredSession,
   type StoredLogin,
 } from './session-store.ts';
 
@@ -19,58 +19,58 @@ const keyOf = (id: string): string => PREFIX + digest(id);
 const indexOf = (account: string): string => `sessions-of:${account}`;
 
 /** What connect-redis calls, with the ids replaced by their digests and writes that never create. */
-const hashing = (redis: Redis) => ({
+const hashedKeys = (redis: Redis) => ({
   get: (id: string) => redis.get(keyOf(id)),
   set: (id: string, text: string, unit: 'EX', seconds: number) => redis.set(keyOf(id), text, unit, seconds, 'XX'),
   del: (ids: readonly string[]) => redis.del(...ids.map(keyOf)),
 });
 
 /** Sessions in Redis, for any number of processes. */
-export class RedisSessions extends RedisStore implements SessionStore {
+export class RedisSessionStore extends RedisStore implements SessionStore {
   readonly #redis: Redis;
   readonly #clock: Clock;
-  readonly #held: HeldSessions;
+  readonly #cache: SessionCache;
 
-  constructor({ redis, clock, held }: { redis: Redis; clock: Clock; held: HeldSessions }) {
+  constructor({ redis, clock, cache }: { redis: Redis; clock: Clock; cache: SessionCache }) {
     super({
-      client: hashing(redis),
+      client: hashedKeys(redis),
       prefix: '',
-      ttl: ({ login }: Stored) => (login ? secondsLeft(endOf(login), clock) : 0),
+      ttl: ({ login }: StoredSession) => (login ? secondsLeft(expiryOf(login), clock) : 0),
       disableTouch: true,
     });
     this.#redis = redis;
     this.#clock = clock;
-    this.#held = held;
+    this.#cache = cache;
   }
 
-  /** While Redis is away, what it said last. */
-  override async get(id: string, done: Found): Promise<void> {
-    await super.get(id, (error: unknown, session?: Stored | null) => {
+  /** While Redis is unavailable, the cached session. */
+  override async get(id: string, done: SessionCallback): Promise<void> {
+    await super.get(id, (error: unknown, session?: StoredSession | null) => {
       const key = digest(id);
-      if (!error) this.#held.keep(key, session ?? undefined);
-      const held = error ? this.#held.find(key) : undefined;
-      if (held) done(undefined, held);
+      if (!error) this.#cache.set(key, session ?? undefined);
+      const cached = error ? this.#cache.get(key) : undefined;
+      if (cached) done(undefined, cached);
       else done(error, session);
     });
   }
 
-  async create(id: string, session: Stored): Promise<void> {
+  async create(id: string, session: StoredSession): Promise<void> {
     const { login } = session;
     if (!login) return;
     const index = indexOf(login.account);
     // In one step: there is no session that its member cannot see, and none is listed that is not there yet.
     const done = await this.#redis
       .multi()
-      .zadd(index, endOf(login), digest(id))
+      .zadd(index, expiryOf(login), digest(id))
       .zremrangebyscore(index, '-inf', String(this.#clock.now()))
       .expire(index, REMEMBER_ME_LIFETIME)
-      .set(keyOf(id), JSON.stringify(session), 'EX', secondsLeft(endOf(login), this.#clock))
+      .set(keyOf(id), JSON.stringify(session), 'EX', secondsLeft(expiryOf(login), this.#clock))
       .exec();
     const failed = done?.find(([error]) => error)?.[0];
     if (!done || failed) throw failed ?? new Error('Redis did not store a session');
   }
 
-  async write(id: string, session: Stored): Promise<boolean> {
+  async write(id: string, session: StoredSession): Promise<boolean> {
     const { login } = session;
     if (!login) return false;
     return (
@@ -78,7 +78,7 @@ export class RedisSessions extends RedisStore implements SessionStore {
         keyOf(id),
         JSON.stringify(session),
         'EX',
-        secondsLeft(endOf(login), this.#clock),
+        secondsLeft(expiryOf(login), this.#clock),
         'XX',
       )) === 'OK'
     );
@@ -88,7 +88,7 @@ export class RedisSessions extends RedisStore implements SessionStore {
     return (await this.#redis.exists(PREFIX + key)) === 1;
   }
 
-  async of(account: string): Promise<readonly StoredLogin[]> {
+  async byAccount(account: string): Promise<readonly StoredLogin[]> {
     const index = indexOf(account);
     const keys = await this.#redis.zrange(index, '0', '-1');
     if (keys.length === 0) return [];
@@ -96,21 +96,21 @@ export class RedisSessions extends RedisStore implements SessionStore {
     const gone = keys.filter((_key, at) => texts[at] === null);
     if (gone.length > 0) await this.#redis.zrem(index, ...gone);
     return keys.flatMap((key, at) => {
-      const { login } = JSON.parse(texts[at] ?? '{}') as Partial<Stored>;
+      const { login } = JSON.parse(texts[at] ?? '{}') as Partial<StoredSession>;
       return login ? [{ key, login }] : [];
     });
   }
 
   async remove(id: string): Promise<boolean> {
     const there = await this.#redis.del(keyOf(id));
-    await this.#held.end([digest(id)]);
+    await this.#cache.invalidate([digest(id)]);
     return there === 1;
   }
 
   async removeKeys(keys: readonly string[]): Promise<void> {
     if (keys.length === 0) return;
     await this.#redis.del(...keys.map((key) => PREFIX + key));
-    await this.#held.end(keys);
+    await this.#cache.invalidate(keys);
   }
 }
 

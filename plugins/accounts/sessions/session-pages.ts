@@ -2,14 +2,14 @@ import { notFound, type PluginHandle } from 'parley-forum';
 import { sessionsRevoked } from 'parley-forum/plugins/accounts';
 import { negotiated, pages, redirect } from 'parley-forum/plugins/web';
 import { SECURITY, SessionForm, type Forms } from '../forms.ts';
-import type { OwnSession, OwnSessions } from './account-sessions.ts';
+import type { SessionSummary, AccountSessions } from './account-sessions.ts';
 import type { AccountsService } from '../accounts/service.ts';
 import { loginOf } from './session-rules.ts';
 import type { SessionsService } from './sessions.ts';
 
 const PATH = `${SECURITY}/sessions`;
 
-const plain = ({ id, device, address, startedAt, seenAt, current }: OwnSession): object => ({
+const plain = ({ id, device, address, startedAt, seenAt, current }: SessionSummary): object => ({
   id,
   device,
   address,
@@ -18,18 +18,21 @@ const plain = ({ id, device, address, startedAt, seenAt, current }: OwnSession):
   current,
 });
 
-export interface SessionPageParts {
+export interface SessionPagesDeps {
   readonly accounts: AccountsService;
   readonly sessions: SessionsService;
-  readonly own: OwnSessions;
+  readonly accountSessions: AccountSessions;
   readonly forms: Forms;
 }
 
 /** Where a member is logged in, and the way to end that. */
-export function addSessionPages(plugin: PluginHandle, { accounts, sessions, own, forms }: SessionPageParts): void {
+export function addSessionPages(
+  plugin: PluginHandle,
+  { accounts, sessions, accountSessions, forms }: SessionPagesDeps,
+): void {
   plugin.route(pages, { method: 'get', path: PATH, can: 'public', options: { login: true } })(
     async ({ actor, req }) => {
-      const listed = await own.list((await accounts.find(actor.id!))!, loginOf(req));
+      const listed = await accountSessions.list((await accounts.find(actor.id!))!, loginOf(req));
       return negotiated(forms.sessions({ sessions: listed }), { success: true, sessions: listed.map(plain) });
     },
   );
@@ -37,7 +40,7 @@ export function addSessionPages(plugin: PluginHandle, { accounts, sessions, own,
   const confirmed = { login: true, confirm: true };
   plugin.route(pages, { method: 'post', path: `${PATH}/revoke`, can: 'public', body: SessionForm, options: confirmed })(
     async ({ actor, body }) => {
-      if (!(await own.revoke(actor.id!, body.id))) throw notFound('This session is over already');
+      if (!(await accountSessions.revoke(actor.id!, body.id))) throw notFound('This session is over already');
       await plugin.emit(sessionsRevoked, { id: actor.id!, by: actor.id, which: 'one' });
       return negotiated(redirect(PATH, { notice: 'The session has ended.' }), { success: true });
     },
@@ -46,7 +49,7 @@ export function addSessionPages(plugin: PluginHandle, { accounts, sessions, own,
   plugin.route(pages, { method: 'post', path: `${PATH}/revoke-others`, can: 'public', options: confirmed })(
     async ({ actor, req }) => {
       await accounts.endOtherSessions(actor.id!);
-      await sessions.keepOnly(req, (await accounts.find(actor.id!))!);
+      await sessions.endOthers(req, (await accounts.find(actor.id!))!);
       return negotiated(redirect(PATH, { notice: 'Your other sessions have ended.' }), { success: true });
     },
   );

@@ -1,10 +1,10 @@
 import type { Clock, Http, Request } from 'parley-forum';
 import type { Account } from 'parley-forum/plugins/accounts';
 import { digest } from '../identifiers.ts';
-import { endOf, IDLE_TIMEOUT, type Login, type Stored } from './session-store.ts';
+import { expiryOf, IDLE_TIMEOUT, type Login, type StoredSession } from './session-store.ts';
 
-/** Milliseconds for which a password that was given counts. */
-const CONFIRMED = 900_000;
+/** Milliseconds for which a confirmation with the password counts. */
+const CONFIRMATION_LIFETIME = 900_000;
 
 export interface SessionSettings {
   readonly 'security.bind_ip': boolean;
@@ -12,10 +12,9 @@ export interface SessionSettings {
 }
 
 /**
- * Why a session is over, by its cause, in words for whoever used it. Other causes, such as a logout elsewhere, go
- * without a word.
+ * Why a session is over, by its cause, in words for its user. Other causes, such as a logout elsewhere, need no notice.
  */
-const WHY: Readonly<Record<string, string>> = {
+const LOGOUT_REASONS: Readonly<Record<string, string>> = {
   fingerprint: 'because your browser or its languages changed, for your safety',
   address: 'because your network address changed, for your safety',
   idle: 'because you were away for a while, for your safety',
@@ -24,17 +23,19 @@ const WHY: Readonly<Record<string, string>> = {
   'account disabled': 'because your account is not active',
 };
 
-/** The sentence for whoever's session ended; undefined where nothing need be said. */
-export const farewellOf = (cause: string): string | undefined => WHY[cause] && `You were logged out ${WHY[cause]}.`;
+/** The notice for the user of a session that ended; undefined where none is needed. */
+export const logoutReason = (cause: string): string | undefined =>
+  LOGOUT_REASONS[cause] && `You were logged out ${LOGOUT_REASONS[cause]}.`;
 
 /** The login of the request's session; undefined for guests, and before the sessions' middleware has run. */
-export const loginOf = (req: Request): Login | undefined => (req.session as unknown as Stored | undefined)?.login;
+export const loginOf = (req: Request): Login | undefined =>
+  (req.session as unknown as StoredSession | undefined)?.login;
 
 /** What stays the same of a browser from request to request. */
 export const fingerprintOf = (req: Request): string =>
   digest(`${req.headers['user-agent'] ?? ''}\n${req.headers['accept-language'] ?? ''}`);
 
-/** What a session must keep to. Each answer is the cause of its end, in words that logs and the audit show. */
+/** The rules of a session. Each result is the cause of its end, in words that logs and the audit log show. */
 export class SessionRules {
   readonly #clock: Clock;
   readonly #http: Http;
@@ -54,31 +55,31 @@ export class SessionRules {
     this.#settings = settings;
   }
 
-  /** Whether this request may use the session. */
-  broken(login: Login, account: Account | undefined, req: Request): string | undefined {
-    // First what a stranger breaks who has the cookie: they are told nothing of the account.
+  /** Why this request may not use the session; undefined if it may. */
+  violation(login: Login, account: Account | undefined, req: Request): string | undefined {
+    // First what the thief of a cookie breaks: they learn nothing of the account.
     if (this.#settings['security.bind_fingerprint'] && login.fingerprint !== fingerprintOf(req)) return 'fingerprint';
     if (this.#settings['security.bind_ip'] && login.address !== this.#http.addressOf(req)) return 'address';
-    return this.over(login, account);
+    return this.endCause(login, account);
   }
 
-  /** Whether it is over for any request. */
-  over(login: Login, account: Account | undefined): string | undefined {
+  /** Why the session is over for any request; undefined while it is not. */
+  endCause(login: Login, account: Account | undefined): string | undefined {
     const now = this.#clock.now();
     if (!account) return 'account gone';
     if (account.status !== 'active') return 'account disabled';
     if (account.permissionsVersion !== login.version) return 'permissions changed';
-    if (now >= endOf(login)) return 'lifetime';
+    if (now >= expiryOf(login)) return 'lifetime';
     if (!login.remember && now - login.seenAt >= IDLE_TIMEOUT * 1000) return 'idle';
     return undefined;
   }
 
   /** Whether the member confirmed lately that it is them. */
   confirmed({ confirmedAt }: Login): boolean {
-    return this.#clock.now() - confirmedAt < CONFIRMED;
+    return this.#clock.now() - confirmedAt < CONFIRMATION_LIFETIME;
   }
 
   confirmedUntil({ confirmedAt }: Login): Date {
-    return new Date(confirmedAt + CONFIRMED);
+    return new Date(confirmedAt + CONFIRMATION_LIFETIME);
   }
 }

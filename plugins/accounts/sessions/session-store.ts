@@ -32,14 +32,14 @@ export interface Login {
   readonly retiredAt?: number | undefined;
 }
 
-export type Stored = SessionData & {
+export type StoredSession = SessionData & {
   login?: Login;
-  /** Set while the store does not answer and this is what it said last: good for reading only. */
+  /** Set while the store is unavailable and this comes from the cache: for reading only. */
   unconfirmed?: true;
 };
 
 /** When the session is certainly over, whatever happens until then. */
-export const endOf = ({ startedAt, remember }: Login): number =>
+export const expiryOf = ({ startedAt, remember }: Login): number =>
   startedAt + (remember ? REMEMBER_ME_LIFETIME : MAX_LIFETIME) * 1000;
 
 /** A session as it is stored. */
@@ -54,18 +54,18 @@ export interface StoredLogin {
  * there, so that a late save cannot bring back one that was ended.
  */
 export interface SessionStore extends Store {
-  create(id: string, session: Stored): Promise<void>;
+  create(id: string, session: StoredSession): Promise<void>;
   /** False when it is no longer there, or has a successor. */
-  write(id: string, session: Stored): Promise<boolean>;
+  write(id: string, session: StoredSession): Promise<boolean>;
   has(key: string): Promise<boolean>;
   /** All that are stored for the account, over or not, in no order. */
-  of(account: string): Promise<readonly StoredLogin[]>;
+  byAccount(account: string): Promise<readonly StoredLogin[]>;
   /** True when it was there. */
   remove(id: string): Promise<boolean>;
   removeKeys(keys: readonly string[]): Promise<void>;
 }
 
 /** What express-session calls when it has asked for a change. */
-export type Done = (error?: unknown) => void;
+export type DoneCallback = (error?: unknown) => void;
 /** What express-session calls with what it asked for; `null` is its word for "no such session". */
-export type Found = (error: unknown, session?: Stored | null) => void;
+export type SessionCallback = (error: unknown, session?: StoredSession | null) => void;

@@ -14,29 +14,29 @@ import { isStaff, type Access, type Viewer } from 'parley-forum/plugins/access';
 import {
   sessionEnded,
   type Account,
-  type SessionNotice,
+  type LogoutNotice,
   type Sessions,
-  type StaffDemand,
+  type StaffRequirement,
 } from 'parley-forum/plugins/accounts';
 import { SESSION, type Cookies } from './cookies.ts';
 import { deviceOf } from './device.ts';
 import { digest, randomToken } from '../identifiers.ts';
-import type { OwnSessions } from './account-sessions.ts';
+import type { AccountSessions } from './account-sessions.ts';
 import type { AccountsService } from '../accounts/service.ts';
-import { farewellOf, fingerprintOf, loginOf, type SessionRules } from './session-rules.ts';
-import { endOf, type Login, type SessionStore, type Stored } from './session-store.ts';
+import { logoutReason, fingerprintOf, loginOf, type SessionRules } from './session-rules.ts';
+import { expiryOf, type Login, type SessionStore, type StoredSession } from './session-store.ts';
 import type { ApiTokens } from '../api-tokens.ts';
 
 /** Seconds after which a session gets a new id. */
 const REGENERATE_INTERVAL = 1_800;
 /** Milliseconds in which requests that were under way may still come with the id that was replaced. */
 const GRACE = 60_000;
-/** Milliseconds between two notes of when a member was last here. */
-const NOTE = 60_000;
+/** Milliseconds between two updates of when a member was last here. */
+const SEEN_INTERVAL = 60_000;
 
-export interface SessionsOptions {
+export interface SessionsDeps {
   readonly store: SessionStore;
-  readonly own: OwnSessions;
+  readonly accountSessions: AccountSessions;
   readonly rules: SessionRules;
   readonly accounts: AccountsService;
   readonly tokens: ApiTokens;
@@ -47,35 +47,36 @@ export interface SessionsOptions {
   readonly secrets: Secrets;
   readonly emit: PluginHandle['emit'];
   readonly log: Logger;
-  notices(): readonly SessionNotice[];
-  demands(): readonly StaffDemand[];
+  logoutNotices(): readonly LogoutNotice[];
+  staffRequirements(): readonly StaffRequirement[];
 }
 
 /** What is stored of a session now. */
 const storedLogin = (store: SessionStore, id: string): Promise<Login | undefined> =>
   new Promise((resolve, reject) => {
-    void store.get(id, (error: unknown, session?: Stored | null) =>
+    void store.get(id, (error: unknown, session?: StoredSession | null) =>
       error ? reject(error as Error) : resolve(session?.login),
     );
   });
 
-const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
-const unconfirmed = (req: Request): boolean => (req.session as unknown as Stored | undefined)?.unconfirmed === true;
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
+const unconfirmed = (req: Request): boolean =>
+  (req.session as unknown as StoredSession | undefined)?.unconfirmed === true;
 
 /** Puts a fresh, empty session with a new id on the request. */
 const generate = (store: SessionStore, req: Request): void =>
   (store as unknown as { generate(req: Request): void }).generate(req);
 
 /** Who makes a request, by the session that its cookie names. */
-export class SessionsService implements Omit<Sessions, 'waiting' | 'enter'> {
-  readonly #options: SessionsOptions;
-  readonly #run: Readonly<Record<'plain' | 'secure', RequestHandler>>;
+export class SessionsService implements Omit<Sessions, 'pendingLogin' | 'completeStep'> {
+  readonly #deps: SessionsDeps;
+  readonly #expressSession: Readonly<Record<'plain' | 'secure', RequestHandler>>;
   readonly #ended = new WeakSet<Request>();
   /** Ids that were replaced lately, and when. */
   readonly #renewed = new Map<string, number>();
 
-  constructor(options: SessionsOptions) {
-    this.#options = options;
+  constructor(options: SessionsDeps) {
+    this.#deps = options;
     const { secrets, store, cookies } = options;
     const common = {
       store,
@@ -85,7 +86,7 @@ export class SessionsService implements Omit<Sessions, 'waiting' | 'enter'> {
       saveUninitialized: false,
       cookie: (req: Request) => ({ path: '/', httpOnly: true, sameSite: 'lax' as const, secure: cookies.secure(req) }),
     };
-    this.#run = {
+    this.#expressSession = {
       plain: session({ ...common, name: cookies.name(SESSION, false) }),
       secure: session({ ...common, name: cookies.name(SESSION, true) }),
     };
@@ -93,13 +94,13 @@ export class SessionsService implements Omit<Sessions, 'waiting' | 'enter'> {
 
   readonly middleware: RequestHandler = (req, res, next) => {
     if (!this.hasCookie(req.headers.cookie)) return next();
-    const secure = this.#options.cookies.secure(req);
+    const secure = this.#deps.cookies.secure(req);
     // express-session asks this property whether it may send a Secure cookie; behind a proxy Express itself does not
     // know.
     if (secure) Object.defineProperty(req, 'secure', { value: true, configurable: true });
-    return this.#run[secure ? 'secure' : 'plain'](req, res, (error?: unknown) => {
-      if (!error && (READS.has(req.method) || !unconfirmed(req))) return next();
-      if (error) this.#options.log.error({ error }, 'sessions cannot be read');
+    return this.#expressSession[secure ? 'secure' : 'plain'](req, res, (error?: unknown) => {
+      if (!error && (SAFE_METHODS.has(req.method) || !unconfirmed(req))) return next();
+      if (error) this.#deps.log.error({ error }, 'sessions cannot be read');
       next(
         new HttpError(503, 'Sessions cannot be read at the moment; try again soon', {
           headers: { 'Retry-After': '5' },
@@ -109,7 +110,7 @@ export class SessionsService implements Omit<Sessions, 'waiting' | 'enter'> {
   };
 
   hasCookie(header: string | undefined): boolean {
-    return this.#options.cookies.hasSession(header);
+    return this.#deps.cookies.hasSession(header);
   }
 
   ended(req: Request): boolean {
@@ -118,16 +119,16 @@ export class SessionsService implements Omit<Sessions, 'waiting' | 'enter'> {
 
   confirmed(req: Request): boolean {
     const login = loginOf(req);
-    return login !== undefined && this.#options.rules.confirmed(login);
+    return login !== undefined && this.#deps.rules.confirmed(login);
   }
 
   confirmedUntil(req: Request): Date | undefined {
     const login = loginOf(req);
-    return login && this.#options.rules.confirmed(login) ? this.#options.rules.confirmedUntil(login) : undefined;
+    return login && this.#deps.rules.confirmed(login) ? this.#deps.rules.confirmedUntil(login) : undefined;
   }
 
-  async identify(req: Request, res: Response, { idle = false }: { readonly idle?: boolean } = {}): Promise<Viewer> {
-    const { access, accounts, rules } = this.#options;
+  async authenticate(req: Request, res: Response, { idle = false }: { readonly idle?: boolean } = {}): Promise<Viewer> {
+    const { access, accounts, rules } = this.#deps;
     await access.refresh();
     const login = loginOf(req);
     if (!login) {
@@ -135,39 +136,39 @@ export class SessionsService implements Omit<Sessions, 'waiting' | 'enter'> {
       return access.guest;
     }
     const account = await accounts.find(login.account);
-    const reason = rules.broken(login, account, req) ?? (await this.#replaced(login));
+    const reason = rules.violation(login, account, req) ?? (await this.#replacedCause(login));
     if (!account || reason !== undefined) return this.#end(req, res, login, reason ?? 'account gone');
-    if (!idle && !(await this.#continue(req, login))) return this.#end(req, res, login, 'logged out');
+    if (!idle && !(await this.#touch(req, login))) return this.#end(req, res, login, 'logged out');
     return this.#viewer(account);
   }
 
-  async again(req: Request): Promise<Viewer | undefined> {
-    const { access, accounts, store, rules } = this.#options;
+  async reauthenticate(req: Request): Promise<Viewer | undefined> {
+    const { access, accounts, store, rules } = this.#deps;
     await access.refresh();
     if (!loginOf(req)) return access.guest;
     const login = await storedLogin(store, req.sessionID);
     const account = login && (await accounts.find(login.account));
-    if (!account || (rules.broken(login, account, req) ?? (await this.#replaced(login))) !== undefined)
+    if (!account || (rules.violation(login, account, req) ?? (await this.#replacedCause(login))) !== undefined)
       return undefined;
     return this.#viewer(account);
   }
 
-  async bearer(token: string): Promise<Viewer | undefined> {
-    await this.#options.access.refresh();
-    const account = await this.#options.tokens.owner(token);
+  async authenticateBearer(token: string): Promise<Viewer | undefined> {
+    await this.#deps.access.refresh();
+    const account = await this.#deps.tokens.authenticate(token);
     return account?.status === 'active' ? this.#viewer(account) : undefined;
   }
 
   /** Logs in: always under a new session id. Resolves when the session can be used. */
-  async start(req: Request, res: Response, account: Account, { remember }: { remember: boolean }): Promise<Viewer> {
-    const { clock, cookies, http, own, store } = this.#options;
+  async logIn(req: Request, res: Response, account: Account, { remember }: { remember: boolean }): Promise<Viewer> {
+    const { clock, cookies, http, accountSessions, store } = this.#deps;
     const before = loginOf(req) ? req.sessionID : undefined;
     // A session that `identify` ended has left express-session at work on this answer; otherwise it is called now.
     if (before !== undefined || this.#ended.has(req)) generate(store, req);
     else if (!req.session) await this.#open(req, res);
     if (before !== undefined) await store.remove(before);
     const now = clock.now();
-    await this.#keep(req, {
+    await this.#save(req, {
       account: account.id,
       version: account.permissionsVersion,
       fingerprint: fingerprintOf(req),
@@ -180,20 +181,20 @@ export class SessionsService implements Omit<Sessions, 'waiting' | 'enter'> {
       issuedAt: now,
       seenAt: now,
     });
-    await own.keepNewest(account.id);
-    cookies.withdraw(res, cookies.name(SESSION, cookies.secure(req)));
+    await accountSessions.keepNewest(account.id);
+    cookies.unset(res, cookies.name(SESSION, cookies.secure(req)));
     return this.#viewer(account);
   }
 
   /** Logs out; harmless for guests. */
-  async stop(req: Request, res: Response): Promise<void> {
+  async logOut(req: Request, res: Response): Promise<void> {
     const login = loginOf(req);
     if (!req.session) return;
     const id = req.sessionID;
     Reflect.deleteProperty(req, 'session');
     this.#clear(req, res);
-    await this.#options.store.remove(id);
-    if (login) await this.#options.own.end(login.account, ({ csrf }) => csrf === login.csrf);
+    await this.#deps.store.remove(id);
+    if (login) await this.#deps.accountSessions.end(login.account, ({ csrf }) => csrf === login.csrf);
   }
 
   /**
@@ -205,20 +206,20 @@ export class SessionsService implements Omit<Sessions, 'waiting' | 'enter'> {
     if (login)
       await this.#reissue(
         req,
-        { ...login, confirmedAt: confirmed ? this.#options.clock.now() : 0 },
+        { ...login, confirmedAt: confirmed ? this.#deps.clock.now() : 0 },
         ({ csrf }) => csrf === login.csrf,
       );
   }
 
   /** After what ends every session of its member, this one goes on. `account`: as it is now. */
-  async keepOnly(req: Request, account: Account): Promise<void> {
+  async endOthers(req: Request, account: Account): Promise<void> {
     const login = loginOf(req);
     if (login) await this.#reissue(req, { ...login, version: account.permissionsVersion }, () => true);
   }
 
   /** The request goes on as a guest's. */
   async #end(req: Request, res: Response, login: Login, cause: string): Promise<Viewer> {
-    const { access, emit, http, log, notices, store } = this.#options;
+    const { access, emit, http, log, logoutNotices, store } = this.#deps;
     log.info({ account: login.account, reason: cause }, 'a session was ended');
     const id = req.sessionID;
     Reflect.deleteProperty(req, 'session');
@@ -226,44 +227,44 @@ export class SessionsService implements Omit<Sessions, 'waiting' | 'enter'> {
     this.#clear(req, res);
     // Of many requests that find it broken at once, one says so.
     if (await store.remove(id)) {
-      const farewell = farewellOf(cause);
-      if (farewell !== undefined) for (const tell of notices()) tell(req, res, farewell);
+      const reason = logoutReason(cause);
+      if (reason !== undefined) for (const notify of logoutNotices()) notify(req, res, reason);
       await emit(sessionEnded, { id: login.account, cause, address: http.addressOf(req) });
     }
     return access.guest;
   }
 
   /** A replaced id is good for a moment only, and only while the session that took over lives. */
-  async #replaced({ successor, retiredAt = 0 }: Login): Promise<string | undefined> {
+  async #replacedCause({ successor, retiredAt = 0 }: Login): Promise<string | undefined> {
     if (successor === undefined) return undefined;
-    if (this.#options.clock.now() - retiredAt >= GRACE) return 'replaced';
-    return (await this.#options.store.has(successor)) ? undefined : 'logged out';
+    if (this.#deps.clock.now() - retiredAt >= GRACE) return 'replaced';
+    return (await this.#deps.store.has(successor)) ? undefined : 'logged out';
   }
 
   /** False when the session was ended meanwhile. */
-  async #continue(req: Request, login: Login): Promise<boolean> {
-    const { clock, accounts } = this.#options;
+  async #touch(req: Request, login: Login): Promise<boolean> {
+    const { clock, accounts } = this.#deps;
     const now = clock.now();
     if (login.successor !== undefined || unconfirmed(req)) return true;
     if (now - login.issuedAt >= REGENERATE_INTERVAL * 1000) return this.#regenerate(req, login);
-    if (now - login.seenAt < NOTE) return true;
+    if (now - login.seenAt < SEEN_INTERVAL) return true;
     login.seenAt = now;
-    if (login.remember) req.session.cookie.maxAge = endOf(login) - now;
-    await accounts.seen(login.account);
+    if (login.remember) req.session.cookie.maxAge = expiryOf(login) - now;
+    await accounts.recordSeen(login.account);
     return true;
   }
 
   /** Requests that come together all bring the old id: the first of them renews it, the others use it as it is. */
   async #regenerate(req: Request, login: Login): Promise<boolean> {
-    const { store, clock } = this.#options;
+    const { store, clock } = this.#deps;
     const old = req.sessionID;
     const now = clock.now();
     for (const [id, time] of this.#renewed) if (now - time >= GRACE) this.#renewed.delete(id);
     if (this.#renewed.has(old)) return true;
     this.#renewed.set(old, now);
-    const before = JSON.parse(JSON.stringify(req.session)) as Stored;
+    const before = JSON.parse(JSON.stringify(req.session)) as StoredSession;
     generate(store, req);
-    await this.#keep(req, { ...login, issuedAt: now, seenAt: now });
+    await this.#save(req, { ...login, issuedAt: now, seenAt: now });
     if (await store.write(old, { ...before, login: { ...login, successor: digest(req.sessionID), retiredAt: now } }))
       return true;
     // Ended while it was renewed: what took over must not live on.
@@ -272,11 +273,11 @@ export class SessionsService implements Omit<Sessions, 'waiting' | 'enter'> {
   }
 
   /** Saved now, not when the answer ends: the next request may come before that. */
-  async #keep(req: Request, login: Login): Promise<void> {
-    const { store, clock } = this.#options;
+  async #save(req: Request, login: Login): Promise<void> {
+    const { store, clock } = this.#deps;
     Object.assign(req.session, { login });
-    if (login.remember) req.session.cookie.maxAge = endOf(login) - clock.now();
-    await store.create(req.sessionID, req.session as unknown as Stored);
+    if (login.remember) req.session.cookie.maxAge = expiryOf(login) - clock.now();
+    await store.create(req.sessionID, req.session as unknown as StoredSession);
   }
 
   /**
@@ -284,35 +285,35 @@ export class SessionsService implements Omit<Sessions, 'waiting' | 'enter'> {
    * sessions end.
    */
   async #reissue(req: Request, login: Login, over: (login: Login) => boolean): Promise<void> {
-    const { clock, own, store } = this.#options;
+    const { clock, accountSessions, store } = this.#deps;
     generate(store, req);
-    await own.end(login.account, over);
-    await this.#keep(req, { ...login, issuedAt: clock.now(), successor: undefined, retiredAt: undefined });
+    await accountSessions.end(login.account, over);
+    await this.#save(req, { ...login, issuedAt: clock.now(), successor: undefined, retiredAt: undefined });
   }
 
   /** express-session for a request that came without a cookie: gives it a session to fill. */
   #open(req: Request, res: Response): Promise<void> {
-    const secure = this.#options.cookies.secure(req);
+    const secure = this.#deps.cookies.secure(req);
     if (secure) Object.defineProperty(req, 'secure', { value: true, configurable: true });
     return new Promise((resolve, reject) => {
-      void this.#run[secure ? 'secure' : 'plain'](req, res, (error?: unknown) =>
+      void this.#expressSession[secure ? 'secure' : 'plain'](req, res, (error?: unknown) =>
         error ? reject(error as Error) : resolve(),
       );
     });
   }
 
   #clear(req: Request, res: Response): void {
-    const { cookies } = this.#options;
+    const { cookies } = this.#deps;
     const secure = cookies.secure(req);
     cookies.clear(res, cookies.name(SESSION, secure), secure);
   }
 
   async #viewer({ id, username, groupId }: Account): Promise<Viewer> {
-    const { access, demands } = this.#options;
+    const { access, staffRequirements } = this.#deps;
     const viewer = { id, username, group: access.group(groupId) ?? access.groupOf('guest') };
     if (!isStaff(viewer)) return viewer;
-    for (const { unmet, code, message, path } of demands()) {
-      if (await unmet(id)) return { ...viewer, group: access.groupOf('member'), demand: { code, message, path } };
+    for (const { unmet, code, message, path } of staffRequirements()) {
+      if (await unmet(id)) return { ...viewer, group: access.groupOf('member'), requirement: { code, message, path } };
     }
     return viewer;
   }

@@ -19,7 +19,7 @@ export function logPages({ plugin, accounts, log }: PageServices): void {
   /** Undefined where no name is given. Addresses are no names: nobody finds out here whose they are. */
   const idOf = async (name: string): Promise<string | undefined> => {
     if (name === '') return undefined;
-    return (name.includes('@') ? undefined : (await accounts.findByName(name))?.id) ?? NOBODY;
+    return (name.includes('@') ? undefined : (await accounts.findByIdentifier(name))?.id) ?? NOBODY;
   };
   const linesOf = async (
     { action, actor, member }: Readonly<Record<'action' | 'actor' | 'member', string>>,

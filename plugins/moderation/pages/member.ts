@@ -1,6 +1,6 @@
 import { HttpError, notFound, Type, type Static } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
-import { seeAddresses, type Account, type NetworkAddresses } from 'parley-forum/plugins/accounts';
+import { seeAddresses, type Account, type IpAddresses } from 'parley-forum/plugins/accounts';
 import { openModeration, restrainMembers } from 'parley-forum/plugins/moderation';
 import { handleReports } from 'parley-forum/plugins/reports';
 import { pages, redirect, formErrors, view, type Retry, type View } from 'parley-forum/plugins/web';
@@ -30,13 +30,13 @@ export function memberPages({ plugin, access, accounts, reports, log, restraints
     readonly params: Readonly<Record<string, string>>;
   }): Promise<Account | undefined> => {
     const name = params['username'] ?? '';
-    return name.includes('@') ? undefined : accounts.findByName(name);
+    return name.includes('@') ? undefined : accounts.findByIdentifier(name);
   };
 
   const shown = async (
     account: Account,
     viewer: Viewer,
-    { retry, addresses }: { retry?: Retry; addresses?: NetworkAddresses } = {},
+    { retry, addresses }: { retry?: Retry; addresses?: IpAddresses } = {},
   ): Promise<View> => {
     const { id, username } = account;
     const [history, noted, reported] = await Promise.all([
@@ -138,7 +138,7 @@ export function memberPages({ plugin, access, accounts, reports, log, restraints
   // Looking leaves an entry in the audit log, so it is asked for by a form.
   plugin.route(pages, { method: 'post', path: `${path}/addresses`, can: seeAddresses, options: login, load: find })(
     async ({ actor, target }) => {
-      const addresses = await accounts.networkAddresses(target.id, actor.id!);
+      const addresses = await accounts.ipAddresses(target.id, actor.id!);
       return shown(target, actor, addresses && { addresses });
     },
   );

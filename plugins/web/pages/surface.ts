@@ -119,7 +119,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
 
   async authenticate(req: Request, res: Response): Promise<Viewer> {
     this.#state.set(req, { mark: this.#deps.cache.mark(), bundleHash: this.#deps.bundleHash() });
-    return this.#deps.sessions.identify(req, res);
+    return this.#deps.sessions.authenticate(req, res);
   }
 
   async protect({ req, actor }: RequestContext<Viewer>, route: RouteInfo): Promise<void> {
@@ -127,18 +127,18 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     const write = !SAFE_METHODS.has(req.method);
     if (write) await this.#limitWrites(req, actor);
     const guarded = write && route.options['csrf'] !== false;
-    const readable = !guarded || csrf.possible(req);
+    const readable = !guarded || csrf.verifiable(req);
     const pending = this.#state.get(req);
     if (pending) Object.assign(pending, { route, readable });
     const sensitive =
       route.options['confirm'] === true || (write && (isAdminPath(route.path) || isAdminPath(req.path)));
     if (isGuest(actor) && (route.options['login'] === true || sensitive || (write && sessions.ended(req))))
       throw new HttpError(401, 'Log in to go on', { code: 'login_needed' });
-    if (guarded && !csrf.valid(req)) {
+    if (guarded && !csrf.verify(req)) {
       const given = readable
         ? ((await this.parseBody(req)) as Readonly<Record<string, unknown>> | null)?.['_csrf']
         : undefined;
-      if (typeof given !== 'string' || !csrf.valid(req, given))
+      if (typeof given !== 'string' || !csrf.verify(req, given))
         throw new HttpError(403, 'The form’s token is missing or too old; load the page again', {
           code: 'csrf_failed',
         });
@@ -198,7 +198,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     error: unknown,
   ): Promise<void> {
     const { log, http } = this.#deps;
-    const pageError = explainDemand(toPageError(error, actor), actor);
+    const pageError = explainRequirement(toPageError(error, actor), actor);
     const requestId = http.idOf(req);
     if (pageError.status >= 500) log.error({ error, request: requestId, path: this.#loggedPath(req) }, 'a page failed');
     if (res.headersSent) return void res.destroy();
@@ -212,8 +212,8 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     if (pageError.status === 401 && SAFE_METHODS.has(req.method) && isGuest(actor))
       return this.#redirect(context, redirect(`/login?return_to=${encodeURIComponent(req.originalUrl)}`));
     if (pageError.code === CONFIRMATION_NEEDED) return this.#askToConfirm(context);
-    if (pageError.code === actor.demand?.code)
-      return this.#redirect(context, redirect(actor.demand.path, { notice: pageError.message }));
+    if (pageError.code === actor.requirement?.code)
+      return this.#redirect(context, redirect(actor.requirement.path, { notice: pageError.message }));
     if (await this.#redisplayForm(context, pageError)) return;
     try {
       await this.#sendPage(
@@ -494,7 +494,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
 const REFERRER = 'Referrer-Policy';
 
 /** Where staff are refused because something is demanded of them first, the message says what. */
-const explainDemand = (pageError: PageError, { demand: own }: Viewer): PageError =>
+const explainRequirement = (pageError: PageError, { requirement: own }: Viewer): PageError =>
   own && pageError.status === 403 && pageError.code === 'forbidden'
     ? { ...pageError, code: own.code, message: own.message }
     : pageError;

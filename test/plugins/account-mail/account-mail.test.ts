@@ -36,7 +36,7 @@ describe('mail about accounts', () => {
         )
       ).status,
     ).toBe(200);
-    await accounts().setPassword((await accounts().findByName('Ada'))!.id, 'Third-harbour-44');
+    await accounts().setPassword((await accounts().findByIdentifier('Ada'))!.id, 'Third-harbour-44');
     await expect.poll(() => mailsTo('Ada@example.org')).toHaveLength(2);
     const [mail] = await mailsTo('Ada@example.org');
     expect(mail!.headers['subject']).toContain('Your password was changed');

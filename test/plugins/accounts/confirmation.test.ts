@@ -59,7 +59,7 @@ describe('giving the password again', () => {
     const headers = { referer: `${forum.url}/settings/security?a=b` };
     const form = await client.request('POST', path, { form: { _csrf: await client.csrf('/'), ...body }, headers });
     expect([form.status, hidden(form.text, 'return_to')]).toEqual([403, '/settings/security?a=b']);
-    expect((await forum.app.service(Accounts).findByName(username))!.email).toBe(`${username}@example.org`);
+    expect((await forum.app.service(Accounts).findByIdentifier(username))!.email).toBe(`${username}@example.org`);
   });
 
   it('loses no address that was typed before, keeps it from everybody else, and keeps no secret', async () => {

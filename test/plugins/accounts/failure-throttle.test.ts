@@ -1,10 +1,10 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { Allowance, Bucket } from 'parley-forum/plugins/limits';
-import { Logins, type LoginOptions } from '../../../plugins/accounts/login/authenticator.ts';
+import { Authenticator, type AuthenticatorDeps } from '../../../plugins/accounts/login/authenticator.ts';
 
 /** What several processes count together. */
-function sharedLimits(): LoginOptions['limits'] {
+function sharedLimits(): AuthenticatorDeps['limits'] {
   const used = new Map<string, number>();
   const state = ({ name }: Bucket, key: string, limit: number, more: number): Promise<Allowance> => {
     const count = (used.get(`${name} ${key}`) ?? 0) + more;
@@ -21,7 +21,7 @@ function sharedLimits(): LoginOptions['limits'] {
     consume: (bucket: Bucket, key: string, limit: number) => state(bucket, key, limit, 1),
     peek: (bucket: Bucket, key: string, limit: number) => state(bucket, key, limit, 0),
     reset: ({ name }: Bucket, key: string) => (used.delete(`${name} ${key}`), Promise.resolve()),
-  } as unknown as LoginOptions['limits'];
+  } as unknown as AuthenticatorDeps['limits'];
 }
 
 test('guesses that come to several processes at once are no more than one process would look at', async () => {
@@ -37,9 +37,9 @@ test('guesses that come to several processes at once are no more than one proces
     emit: () => Promise.resolve(),
     log: { info: () => undefined },
   };
-  const processes = [1, 2, 3].map(() => new Logins(parts as unknown as LoginOptions));
+  const processes = [1, 2, 3].map(() => new Authenticator(parts as unknown as AuthenticatorDeps));
   const guesses = Array.from({ length: 36 }, (_, n) =>
-    processes[n % 3]!.check('nobody', `guess-${n}`, `198.51.100.${n}`),
+    processes[n % 3]!.authenticate('nobody', `guess-${n}`, `198.51.100.${n}`),
   );
   const answers = await Promise.allSettled(guesses);
   expect(looked).toBe(10);

@@ -17,15 +17,15 @@ const steps = definePlugin({
       const path = `/login/${name}`;
       plugin.extend(loginSteps, { name, path, required: async ({ username }) => username.includes(name) });
       plugin.route(pages, { method: 'get', path, can: 'public' })(async ({ req }) => {
-        const waiting = await sessions.waiting(req);
+        const waiting = await sessions.pendingLogin(req);
         return negotiated(
           redirect('/login'),
           waiting ? { username: waiting.account.username, step: waiting.step } : {},
         );
       });
       plugin.route(pages, { method: 'post', path, can: 'public' })(async ({ req, res }) => {
-        const waiting = await sessions.waiting(req);
-        const entered = await sessions.enter(req, res, name);
+        const waiting = await sessions.pendingLogin(req);
+        const entered = await sessions.completeStep(req, res, name);
         return negotiated(redirect(entered.next ?? waiting?.returnTo ?? '/'), entered);
       });
     }
@@ -140,7 +140,7 @@ describe('a login with a further step', () => {
     const client = forum.client();
     await login(client, username);
     const accounts = forum.app.service(Accounts);
-    await change(accounts, (await accounts.findByName(username))!.id);
+    await change(accounts, (await accounts.findByIdentifier(username))!.id);
     expect(await waiting(client)).toEqual({});
     expect((await client.post('/login/first', undefined, asJson)).status).toBe(401);
   });

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { definePlugin, type Action } from 'parley-forum';
 import {
   Accounts,
-  addressesViewed,
+  ipAddressesViewed,
   emailChanged,
   groupChanged,
   identityConfirmed,
@@ -27,7 +27,7 @@ const SOMEBODY = '00000000-0000-7000-8000-000000000001';
 const asJson = { accept: 'application/json' };
 const told: { readonly action: string; readonly payload: object }[] = [];
 const ACTIONS: readonly Action<any>[] = [
-  addressesViewed,
+  ipAddressesViewed,
   emailChanged,
   groupChanged,
   identityConfirmed,
@@ -178,7 +178,7 @@ describe('what happens with logins and accounts is told of', () => {
     expect(told).toEqual([]);
     expect((await chief.get(`/api/users/${ada.id}`)).body.user.last_ip).toBe(address());
     await chief.get(`/api/users/search?q=Ada-${member}`);
-    expect(await accounts().networkAddresses(admin.id, ada.id)).toEqual({
+    expect(await accounts().ipAddresses(admin.id, ada.id)).toEqual({
       registration: address(),
       lastLogin: address(),
     });

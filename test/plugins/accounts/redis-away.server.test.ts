@@ -89,7 +89,7 @@ describe('a session while Redis is away', () => {
     await member.login('ada', PASSWORD);
     expect(await settings(member)).toBe(200);
     line.cut();
-    const { id } = (await far.app.service(Accounts).findByName('ada'))!;
+    const { id } = (await far.app.service(Accounts).findByIdentifier('ada'))!;
     await far.app.service(Accounts).setStatus(id, 'disabled');
     expect(await settings(member)).toBe(503);
     line.mend();

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Data, definePlugin, Settings, sql, type Logger } from 'parley-forum';
 import { mailDomainAccepted, userRegistered } from 'parley-forum/plugins/accounts';
 import type { Answer, Client, TestForum } from 'parley-forum/testing';
-import { takesMail, type MxResolver } from '../../../plugins/accounts/registration/mail-domain.ts';
+import { acceptsMail, type MxResolver } from '../../../plugins/accounts/registration/mail-domain.ts';
 import { openForum } from './forum.ts';
 
 const PASSWORD = 'Quiet-harbour-42';
@@ -256,21 +256,21 @@ describe('asking the DNS for a mail server', () => {
   });
 
   it('believes a definite no', async () => {
-    expect(await takesMail('gone.example', { log, resolver: failing('ENOTFOUND') })).toBe(false);
-    expect(await takesMail('silent.example', { log, resolver: failing('ENODATA') })).toBe(false);
-    expect(await takesMail('null.example', { log, resolver: answering('') })).toBe(false);
-    expect(await takesMail('some.example', { log, resolver: answering('mx.example') })).toBe(true);
+    expect(await acceptsMail('gone.example', { log, resolver: failing('ENOTFOUND') })).toBe(false);
+    expect(await acceptsMail('silent.example', { log, resolver: failing('ENODATA') })).toBe(false);
+    expect(await acceptsMail('null.example', { log, resolver: answering('') })).toBe(false);
+    expect(await acceptsMail('some.example', { log, resolver: answering('mx.example') })).toBe(true);
     expect(warnings).toEqual([]);
   });
 
   it('keeps nobody out because a resolver fails or is silent, and says so in the log', async () => {
-    expect(await takesMail('some.example', { log, resolver: failing('ESERVFAIL') })).toBe(true);
+    expect(await acceptsMail('some.example', { log, resolver: failing('ESERVFAIL') })).toBe(true);
     let cancelled = false;
     const silent: MxResolver = {
       resolveMx: () => Promise.withResolvers<never>().promise,
       cancel: () => void (cancelled = true),
     };
-    expect(await takesMail('some.example', { log, resolver: silent, patience: 1 })).toBe(true);
+    expect(await acceptsMail('some.example', { log, resolver: silent, timeout: 1 })).toBe(true);
     expect([cancelled, warnings.length]).toEqual([true, 2]);
   });
 });

@@ -71,7 +71,7 @@ describe('accounts', () => {
         { username: 'Import-1', email: 'b@example.org' },
       ]),
     ).rejects.toMatchObject({ status: 400 });
-    expect(await accounts.findByName('import-new')).toBeUndefined();
+    expect(await accounts.findByIdentifier('import-new')).toBeUndefined();
     const client = forum.client();
     await client.csrf();
     expect((await client.post('/login', { identifier: 'import-1', password: '!' })).status).toBe(401);
@@ -101,9 +101,9 @@ describe('the commands', () => {
 
   it('add, move and let in members', async () => {
     await run('user create', { name: 'admin', email: 'admin@example.org', password: PASSWORD, group: 'Moderator' });
-    expect(await forum.app.service(Accounts).findByName('admin')).toMatchObject({ groupId: 'moderator' });
+    expect(await forum.app.service(Accounts).findByIdentifier('admin')).toMatchObject({ groupId: 'moderator' });
     await run('user promote', { name: 'Admin', group: 'admin' });
-    expect(await forum.app.service(Accounts).findByName('admin')).toMatchObject({ groupId: 'admin' });
+    expect(await forum.app.service(Accounts).findByIdentifier('admin')).toMatchObject({ groupId: 'admin' });
     await run('user reset-password', { name: 'admin', password: 'Other-harbour-43' });
     await forum.client().login('admin', 'Other-harbour-43');
     expect(printed.join('\n')).not.toContain('harbour');

@@ -76,7 +76,7 @@ describe('a session', () => {
     const ines = await forum.session('ines');
     await forum.app
       .service(Accounts)
-      .setPassword((await forum.app.service(Accounts).findByName('ines'))!.id, 'Another-horse-8');
+      .setPassword((await forum.app.service(Accounts).findByIdentifier('ines'))!.id, 'Another-horse-8');
     const read = await ines.get('/api/probe/fresh');
     expect([read.status, read.body.who]).toEqual([200, null]);
     expect((await ines.get('/api/probe/member')).status).toBe(401);
@@ -85,7 +85,7 @@ describe('a session', () => {
     await again.login('ines', 'Another-horse-8');
     await forum.app
       .service(Accounts)
-      .setPassword((await forum.app.service(Accounts).findByName('ines'))!.id, 'A-third-horse-9');
+      .setPassword((await forum.app.service(Accounts).findByIdentifier('ines'))!.id, 'A-third-horse-9');
     expect((await again.post('/api/probe/heartbeat', { name: 'boat' })).status).toBe(401);
   });
 });

@@ -41,10 +41,12 @@ describe('the demonstration', () => {
 
   test('brings every member with their group and since when they are here', async () => {
     const groups = await Promise.all(
-      content.members.map(async ({ username }) => (await site.app.service(Accounts).findByName(username))?.groupId),
+      content.members.map(
+        async ({ username }) => (await site.app.service(Accounts).findByIdentifier(username))?.groupId,
+      ),
     );
     expect(groups).toEqual(content.members.map(({ group }) => group));
-    const grete = await site.app.service(Accounts).findByName('grete');
+    const grete = await site.app.service(Accounts).findByIdentifier('grete');
     expect(Math.round((Date.now() - grete!.joinedAt.getTime()) / 86_400_000)).toBe(
       content.members.find(({ username }) => username === 'grete')!.joined_days_ago,
     );

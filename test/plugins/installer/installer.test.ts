@@ -35,7 +35,7 @@ describe('installing from the command line', () => {
     await install('--site-name', 'The Quay');
     expect(site.app.service(Installer).installed).toBe(true);
     expect(site.app.settings.get('site.name')).toBe('The Quay');
-    expect(await site.app.service(Accounts).findByName('ada')).toMatchObject({ groupId: 'admin' });
+    expect(await site.app.service(Accounts).findByIdentifier('ada')).toMatchObject({ groupId: 'admin' });
     await site.client().login('ada', PASSWORD);
     expect(lines).toEqual(['Installed. Start with "npm start", then log in as ada at http://forum.test/login']);
   });
@@ -49,7 +49,7 @@ describe('installing from the command line', () => {
         console,
       ),
     ).rejects.toThrow('There is a forum here already; nothing was changed');
-    expect(await site.app.service(Accounts).findByName('eve')).toBeUndefined();
+    expect(await site.app.service(Accounts).findByIdentifier('eve')).toBeUndefined();
   });
 
   test('a password that the policy refuses is named, and the next attempt goes through', async () => {
@@ -67,7 +67,7 @@ describe('installing from the command line', () => {
     await site.app.service(Accounts).create({ username: 'ada', email: 'ada@example.org', password: 'Another-boat 8' });
     await install();
     await site.client().login('ada', PASSWORD);
-    expect(await site.app.service(Accounts).findByName('ada')).toMatchObject({ groupId: 'admin' });
+    expect(await site.app.service(Accounts).findByIdentifier('ada')).toMatchObject({ groupId: 'admin' });
   });
 
   test('without the demonstration switched on, --demo says what to do', async () => {

@@ -87,7 +87,7 @@ test(
       );
       expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([303, 409]);
       const made = await Promise.all(
-        ['ada0', 'ada1'].map((name) => first.running.app!.service(Accounts).findByName(name)),
+        ['ada0', 'ada1'].map((name) => first.running.app!.service(Accounts).findByIdentifier(name)),
       );
       expect(made.filter(Boolean)).toHaveLength(1);
       for (const site of [first, second]) {

@@ -273,7 +273,7 @@ describe('installing in a browser', () => {
       'Somebody else is installing this forum at the moment',
     );
     const made = await Promise.all(
-      ['ada0', 'ada1'].map((name) => site.running.app!.service(Accounts).findByName(name)),
+      ['ada0', 'ada1'].map((name) => site.running.app!.service(Accounts).findByIdentifier(name)),
     );
     expect(made.filter(Boolean)).toHaveLength(1);
   });

@@ -173,7 +173,7 @@ describe('a member who takes everything along', () => {
 
   beforeAll(async () => {
     const accounts = forum.app.app.service(Accounts);
-    const member = await accounts.findByName('ada');
+    const member = await accounts.findByIdentifier('ada');
     await accounts.setEmail(member!.id, 'wombatmail@forum.test');
     left = await live(forum);
     await confirm(forum.as.ada);

@@ -21,7 +21,7 @@ const run = async (options: { readonly name: string; readonly remove: boolean })
   });
   return printed;
 };
-const named = (name: Name) => forum.app.app.service(Accounts).findByName(name);
+const named = (name: Name) => forum.app.app.service(Accounts).findByIdentifier(name);
 
 describe('at the shell', () => {
   test('a member is deleted at once', async () => {

@@ -116,7 +116,7 @@ describe('with addresses confirmed', () => {
     for (let n = 0; n < 2; n++) {
       const answer = await register({ username: `Thief-${n}`, email: 'OWNER@example.org' });
       expect([answer.status, answer.body]).toEqual([fresh.status, fresh.body]);
-      expect(await forum.app.service(Accounts).findByName(`Thief-${n}`)).toBeUndefined();
+      expect(await forum.app.service(Accounts).findByIdentifier(`Thief-${n}`)).toBeUndefined();
     }
     const mail = await nextMail(forum, owner.email);
     expect(mail.headers['subject']).toBe('You are a member already, Owner');

@@ -38,21 +38,22 @@ export const visitors = definePlugin({
           if (own.setCookie) res.append('Set-Cookie', own.setCookie);
           return own.token;
         },
-        possible: () => true,
-        valid: (req: Request, given?: string) => (given ?? req.get('x-csrf-token')) === token(req.headers.cookie).token,
+        verifiable: () => true,
+        verify: (req: Request, given?: string) =>
+          (given ?? req.get('x-csrf-token')) === token(req.headers.cookie).token,
         guestToken: token,
       },
       Sessions: {
         middleware: (_req, _res, next) => next(),
-        identify: async (req) => (cookie(req.headers.cookie, 'session') === 'mira' ? member : guest),
+        authenticate: async (req) => (cookie(req.headers.cookie, 'session') === 'mira' ? member : guest),
         ended: (req) => cookie(req.headers.cookie, 'session') === 'ended',
-        again: async () => undefined,
-        bearer: async () => undefined,
+        reauthenticate: async () => undefined,
+        authenticateBearer: async () => undefined,
         hasCookie: (header) => header?.includes('session=') ?? false,
         confirmed: () => true,
         confirmedUntil: () => undefined,
-        waiting: async () => undefined,
-        enter: async () => ({ success: true as const }),
+        pendingLogin: async () => undefined,
+        completeStep: async () => ({ success: true as const }),
       },
     };
   },
