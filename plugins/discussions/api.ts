@@ -17,7 +17,7 @@ import { nullable, Time, type Page } from 'parley-forum/plugins/api';
 import type { ModerationEntry } from 'parley-forum/plugins/moderation';
 import { defineSlot } from 'parley-forum/plugins/web';
 
-/** What an event says of a discussion and a post; also what integrators receive. */
+/** Payloads of the events about discussions and posts; integrators receive the same. */
 export const DiscussionEvent = Type.Object({
   id: Type.String(),
   number: Type.Integer(),
@@ -45,7 +45,7 @@ type PostPayload = Readonly<{ post: Static<typeof PostEvent>; category_id: strin
 export const discussionCreated = defineAction<DiscussionPayload>('discussion.created', {
   public: Type.Object({ discussion: DiscussionEvent }),
 });
-/** Title, category, tags, pin or lock changed, or it was restored. */
+/** Title, category, tags, pin or lock changed, or the discussion was restored. */
 export const discussionUpdated = defineAction<DiscussionPayload>('discussion.updated', {
   public: Type.Object({ discussion: DiscussionEvent }),
 });
@@ -73,12 +73,12 @@ export const categoryDeleted = defineAction<{
 }>('category.deleted');
 
 /**
- * A moderator changed what somebody else wrote; pinned, locked or restored, it may be their own. Raised in the
+ * A moderator changed another member's post or discussion; pinned, locked or restored, it may be their own. Raised in the
  * transaction that does it, beside the action that says what changed.
  */
 export const moderated = defineAction<{ readonly entry: ModerationEntry }>('discussion.moderated');
 
-/** Last word on what somebody is about to publish: throw `HttpError` to refuse, or return it changed. */
+/** The draft of a post before it is stored: throw `HttpError` to refuse it, or return it changed. */
 export const draftAccepted = defineFilter<Draft, { readonly author: Viewer; readonly categoryId: string }>(
   'discussion.draft',
   'abort',
@@ -99,8 +99,8 @@ export interface Field {
   /** As `save` for many records at once, for imports: by id, checked by `body` before. */
   saveMany?(em: EntityManager, values: ReadonlyMap<string, unknown>): Promise<void>;
 }
-/** A post as whoever keeps a copy of it needs it. */
-export interface MirroredPost extends Readonly<
+/** A post as a projection receives it. */
+export interface ProjectedPost extends Readonly<
   Record<'id' | 'discussionId' | 'categoryId' | 'authorId' | 'title' | 'content' | 'html', string>
 > {
   readonly number: number;
@@ -113,12 +113,12 @@ export interface MirroredPost extends Readonly<
   readonly visible: boolean;
 }
 /**
- * Keeps a copy of what is written, such as a search index. Called inside the transaction of each change (imports too),
- * so that the copy is exact; what it throws refuses the change.
+ * A copy of all posts in another form, such as a search index. Called inside the transaction of each change (imports
+ * too), so that the copy is exact; an error it throws refuses the change.
  */
-export interface Mirror {
+export interface PostProjection {
   /** New, edited, deleted or restored posts; the same post may come again. */
-  posts(em: EntityManager, posts: readonly MirroredPost[]): Promise<void>;
+  posts(em: EntityManager, posts: readonly ProjectedPost[]): Promise<void>;
   /**
    * Title, category, visibility or a field of a whole discussion changed, fields being saved before; its posts do not
    * come one by one.
@@ -130,7 +130,7 @@ export interface Mirror {
   /** All discussions of a category went to another one; they do not come one by one. */
   category(em: EntityManager, from: string, to: string): Promise<void>;
 }
-export const mirrors = defineExtensionPoint<Mirror>('discussions.mirrors');
+export const postProjections = defineExtensionPoint<PostProjection>('discussions.projections');
 export const discussionFields = defineExtensionPoint<Field>('discussions.discussion-fields');
 export const postFields = defineExtensionPoint<Field>('discussions.post-fields');
 export const categoryFields = defineExtensionPoint<Field>('discussions.category-fields');
@@ -148,7 +148,7 @@ export interface Category extends Readonly<Record<'id' | 'slug' | 'name' | 'desc
 
 export type CategoryRights = Readonly<Record<'view' | 'create' | 'reply' | 'moderate', boolean>>;
 
-/** All categories are held in memory and exact: a change replaces them before it is answered. */
+/** All categories are cached in memory and always current: a change replaces them before its request is answered. */
 export interface Categories {
   /** To await before the others are used for a request: costs nothing unless another process changed a category. */
   refresh(): Promise<void> | undefined;
@@ -202,7 +202,7 @@ export const DiscussionRecord = Type.Object({
 });
 export type DiscussionRecord = Static<typeof DiscussionRecord>;
 /**
- * A post as the API shows it. A deleted one keeps its number and loses everything that was said, except for moderators.
+ * A post as the API shows it. A deleted one keeps its number; only moderators still get its author and text.
  */
 export const PostRecord = Type.Object({
   id: Type.String(),
@@ -225,7 +225,7 @@ export type PostStub = Static<typeof PostStub>;
 export const SORTS = ['latest', 'oldest', 'newest', 'most_replied', 'most_viewed'] as const;
 export type Sort = (typeof SORTS)[number];
 
-/** What a list of discussions may be asked for. */
+/** Filters, order and page of a list of discussions. */
 export interface ListRequest {
   /**
    * Without it: last activity, pinned ones first where `category` or `pinnedFirst` is given, or `cursor` goes on in
@@ -245,7 +245,7 @@ export interface ListRequest {
   readonly cursor?: string | undefined;
 }
 
-/** What a list's template is given; `canonical` is for the page's head. */
+/** The model of a list's template; `canonical` is for the page's head. */
 export interface ListModel {
   readonly canonical: string;
 }
@@ -260,7 +260,7 @@ export interface ListPage extends Omit<ListRequest, 'limit' | 'offset' | 'cursor
   readonly total: number;
 }
 
-/** Which discussion something belongs to, and what decides who may see it and act on it. */
+/** Identity of a discussion, and everything that decides who may see it and act on it. */
 export interface DiscussionHead extends Readonly<Record<'id' | 'title' | 'slug' | 'categoryId' | 'authorId', string>> {
   readonly number: number;
   readonly locked: boolean;
@@ -269,7 +269,7 @@ export interface DiscussionHead extends Readonly<Record<'id' | 'title' | 'slug' 
   readonly deleted: boolean;
 }
 
-/** Which post something belongs to, and where it is. */
+/** Identity of a post, and its discussion. */
 export interface PostHead {
   readonly id: string;
   readonly number: number;
@@ -288,17 +288,17 @@ export interface NewDiscussion {
   readonly categoryId: string;
   readonly fields?: Fields;
 }
-export type Started = Readonly<{ discussionId: string; number: number; postId: string; path: string }>;
-export type DiscussionAddress = Readonly<{ number: number; path: string; updatedAt: Date }>;
-export type Replied = Readonly<{ id: string; number: number; path: string }>;
+export type CreatedDiscussion = Readonly<{ discussionId: string; number: number; postId: string; path: string }>;
+export type DiscussionUrl = Readonly<{ number: number; path: string; updatedAt: Date }>;
+export type CreatedReply = Readonly<{ id: string; number: number; path: string }>;
 
 export interface Discussions {
   /** With the fields that other plugins add, for the results of routes. */
   readonly record: typeof DiscussionRecord;
   /** Markdown in, ids out. 400 naming the field, 403 where the category does not let the viewer, 429 above the rate. */
-  start(viewer: Viewer, draft: NewDiscussion): Promise<Started>;
+  start(viewer: Viewer, draft: NewDiscussion): Promise<CreatedDiscussion>;
   /** 404 for a discussion the viewer cannot see, 403 where it is locked or closed to them, 429 above the rate. */
-  reply(viewer: Viewer, draft: { readonly discussionId: string; readonly content: string }): Promise<Replied>;
+  reply(viewer: Viewer, draft: { readonly discussionId: string; readonly content: string }): Promise<CreatedReply>;
   /** A discussion by id or public number, and a post by id, if the viewer may see it. */
   find(idOrNumber: string, viewer: Viewer): Promise<DiscussionHead | undefined>;
   findPost(id: string, viewer: Viewer): Promise<PostHead | undefined>;
@@ -308,41 +308,41 @@ export interface Discussions {
   records(ids: readonly string[], viewer: Viewer): Promise<readonly DiscussionRecord[]>;
   posts(ids: readonly string[], viewer: Viewer): Promise<readonly PostRecord[]>;
   /** Records as the rows that `@discussions/rows` takes. */
-  cards(records: readonly DiscussionRecord[]): Promise<readonly object[]>;
+  listItems(records: readonly DiscussionRecord[]): Promise<readonly object[]>;
   /** What `@discussions/list` takes besides `label` and `empty`. 404 for a page behind the last one. */
   listPage(page: ListPage, viewer: Viewer): Promise<ListModel>;
   /** Whether the viewer may reply to a discussion that was found for them. */
-  mayReply(discussion: DiscussionHead, viewer: Viewer): boolean;
+  canReply(discussion: DiscussionHead, viewer: Viewer): boolean;
   /**
    * Selects of the ids of all discussions, and of all posts, that the viewer may see, for other plugins' statements.
    */
   visible(viewer: Viewer): Promise<RawBuilder<unknown>>;
   visiblePosts(viewer: Viewer): Promise<RawBuilder<unknown>>;
-  /** Addresses of what the viewer may see, by number: at most `limit` above `after` and up to `last`. One statement. */
-  addresses(
-    part: { readonly after: number; readonly last: number; readonly limit: number },
+  /** URLs of what the viewer may see, by number: at most `limit` above `after` and up to `last`. One statement. */
+  urls(
+    range: { readonly after: number; readonly last: number; readonly limit: number },
     viewer: Viewer,
-  ): Promise<readonly DiscussionAddress[]>;
-  /** In which stretches of `size` numbers there is something the viewer may see; 0 is the first. One statement. */
-  stretches(size: number, viewer: Viewer): Promise<readonly number[]>;
+  ): Promise<readonly DiscussionUrl[]>;
+  /** Which ranges of `size` numbers have something the viewer may see; 0 is the first range. One statement. */
+  occupiedRanges(size: number, viewer: Viewer): Promise<readonly number[]>;
   /**
-   * Every post by id, deleted ones too; with `since`, those of discussions changed since that mark. In a transaction
-   * they stay as they are. Three statements at most.
+   * Every post by id, deleted ones too; with `since`, those of discussions changed since that checkpoint. In a
+   * transaction it locks their discussions. Three statements at most.
    */
-  mirrored(after: string | undefined, limit: number, since?: string): Promise<readonly MirroredPost[]>;
-  /** Whether `mirrored` would answer anything. One statement, by index: it costs the same however much there is. */
-  changed(since?: string): Promise<boolean>;
-  /** Where the copy of a mirror that stops now is to go on later. */
-  mark(): Promise<string>;
+  projectedPosts(after: string | undefined, limit: number, since?: string): Promise<readonly ProjectedPost[]>;
+  /** Whether `projectedPosts` would answer anything. One statement, by index: it costs the same however much there is. */
+  hasChanges(since?: string): Promise<boolean>;
+  /** Where the backfill of a projection that stops now has to begin later. */
+  checkpoint(): Promise<string>;
   /**
-   * For the setup of a plugin with a mirror: what was written while it was off comes to `mirror.posts` in a job of the
-   * plugin, `catch-up`. Marks are kept in `marks`, a table of the plugin with the column `since`.
+   * For the setup of a plugin with a projection: a job of the plugin, `catch-up`, passes what was written while it was
+   * off to `projection.posts`. `checkpointTable` is a table of the plugin with the column `since`.
    */
-  makeUp(plugin: PluginHandle, mirror: Pick<Mirror, 'posts'>, marks: string): Promise<void>;
+  backfill(plugin: PluginHandle, projection: Pick<PostProjection, 'posts'>, checkpointTable: string): Promise<void>;
 }
 export const Discussions = defineToken<Discussions>('Discussions');
 
-/** A discussion to be brought in whole, such as from another forum. Its posts are in order, the first one opens it. */
+/** A whole discussion to import, such as from another forum. Its posts are in order, the first one opens it. */
 export interface ImportedDiscussion {
   readonly title: string;
   readonly slug?: string;
@@ -362,7 +362,7 @@ export interface ImportedDiscussion {
     readonly fields?: Fields;
   }[];
 }
-/** Brings in many discussions fast. Raises no events, asks for no rights; all counters are right afterwards. */
+/** Imports many discussions fast. Emits no events and checks no permissions; all counters are right afterwards. */
 export interface Importer {
   /** In batches, each a transaction. Resolves to how many were written. */
   importDiscussions(
@@ -373,7 +373,7 @@ export interface Importer {
 export const Importer = defineToken<Importer>('Importer');
 
 /**
- * Tags of what is held in memory or stored as answers. A plugin whose field or slot shows something new purges them.
+ * Cache tags of records and answers. A plugin purges them when its field or slot has something new to show.
  */
 export const tags = {
   /** Every list of discussions. */
@@ -386,8 +386,8 @@ export const tags = {
 } as const;
 
 /**
- * A place in the form of a discussion or a post; what is filled in may hold inputs, which are sent with the form under
- * their names.
+ * A slot in the form of a discussion or a post; what fills it may contain inputs, which the form submits under their
+ * names.
  */
 export interface ComposerSlot {
   /**
@@ -397,21 +397,21 @@ export interface ComposerSlot {
   readonly writes: 'discussion' | 'post';
   /** Absent for a new discussion. */
   readonly discussion?: DiscussionHead | undefined;
-  /** What was typed, by field name, when a form comes back. */
+  /** Submitted values by field name, when the form is shown again. */
   readonly values: Readonly<Record<string, unknown>>;
 }
-/** Places on a row of a list of discussions. */
+/** Slots on a row of a list of discussions. */
 export const cardBadges = defineSlot<DiscussionRecord>('discussion-card.badges');
 export const cardMeta = defineSlot<DiscussionRecord>('discussion-card.meta');
 export const cardEnd = defineSlot<DiscussionRecord>('discussion-card.end');
-/** Places on a post. */
+/** Slots on a post. */
 export const postBefore = defineSlot<PostRecord>('post.before');
 export const postBadges = defineSlot<PostRecord>('post.badges');
 export const postAfterBody = defineSlot<PostRecord>('post.body.after');
 export const postActions = defineSlot<PostRecord>('post.actions');
 export const postMenu = defineSlot<PostRecord>('post.menu');
 export const postFooter = defineSlot<PostRecord>('post.footer.end');
-/** Places at the head of a discussion's page. */
+/** Slots at the head of a discussion's page. */
 export const headBadges = defineSlot<DiscussionRecord>('discussion.head.badges');
 export const headActions = defineSlot<DiscussionRecord>('discussion.head.actions');
 export const headAfterTitle = defineSlot<DiscussionRecord>('discussion.head.after-title');

@@ -17,41 +17,46 @@ import {
 } from 'parley-forum/plugins/discussions';
 import { RENDERED_TTL, renderedTag, type Web } from 'parley-forum/plugins/web';
 import type { CategoryService } from './categories/category-service.ts';
-import type { Editing } from './writing/editor.ts';
-import { cards } from './lists/list-items.ts';
-import { countTag, type Reading } from './reading/reader.ts';
+import type { DiscussionEditor } from './writing/editor.ts';
+import { listItems } from './lists/list-items.ts';
+import { countTag, type DiscussionReader } from './reading/reader.ts';
 import type { Records } from './reading/records.ts';
 import type { Revisions } from './revisions/revisions.ts';
 import type { Rights } from './rights.ts';
 import { CategoryRecord, PostPaging, ReasonField, withFields } from './schemas.ts';
-import type { Writing } from './writing/writer.ts';
+import type { DiscussionWriter } from './writing/writer.ts';
 
-export interface RouteServices {
+export interface RouteDeps {
   readonly plugin: PluginHandle;
   readonly settings: Settings;
   readonly clock: Clock;
   readonly categories: CategoryService;
-  readonly reading: Reading;
+  readonly reader: DiscussionReader;
   readonly records: Records;
   readonly revisions: Revisions;
   readonly rights: Rights;
-  readonly writing: Writing;
-  readonly editing: Editing;
+  readonly writer: DiscussionWriter;
+  readonly editor: DiscussionEditor;
   readonly web: Web | undefined;
 }
 /** Tags of what shows a list. */
-export const listTags: readonly string[] = [tags.lists, tags.all, tags.categories, accessTag];
+export const listCacheTags: readonly string[] = [tags.lists, tags.all, tags.categories, accessTag];
 /** Tags of an answer that shows one discussion. */
-export const oneTags = (id: string): readonly string[] => [tags.discussion(id), tags.all, tags.categories, accessTag];
+export const discussionCacheTags = (id: string): readonly string[] => [
+  tags.discussion(id),
+  tags.all,
+  tags.categories,
+  accessTag,
+];
 
 /** /api/discussions and what lies below it. */
-export function discussionRoutes(services: RouteServices): void {
-  const { plugin, settings, clock, categories, reading, records, rights, writing, editing, web } = services;
+export function discussionRoutes(deps: RouteDeps): void {
+  const { plugin, settings, clock, categories, reader, records, rights, writer, editor, web } = deps;
   const Discussion = withFields(plugin, discussionFields, DiscussionRecord);
   const Post = Type.Union([withFields(plugin, postFields, PostRecord), PostStub]);
-  const find = ({ actor, params }: { actor: Parameters<Reading['find']>[1]; params: { id: string } }) =>
-    reading.find(params.id, actor);
-  const keep = ({ target }: { target: DiscussionHead }) => oneTags(target.id);
+  const load = ({ actor, params }: { actor: Parameters<DiscussionReader['find']>[1]; params: { id: string } }) =>
+    reader.find(params.id, actor);
+  const cacheTags = ({ target }: { target: DiscussionHead }) => discussionCacheTags(target.id);
 
   plugin.route(api, {
     method: 'get',
@@ -64,15 +69,17 @@ export function discussionRoutes(services: RouteServices): void {
       sort: Type.Optional(Type.Enum([...SORTS])),
     }),
     result: Type.Object({ discussions: Type.Array(Discussion), html: Type.String(), ...pagingResult }),
-    cacheTags: () => [...listTags, renderedTag],
+    cacheTags: () => [...listCacheTags, renderedTag],
   })(async ({ actor, res, query }) => {
     await categories.refresh();
     const category = query.category_id === undefined ? undefined : categories.find(query.category_id, actor);
     if (query.category_id !== undefined && !category) throw notFound('There is no such category');
     const { sort, offset, cursor } = query;
-    const page = await reading.list({ category, sort, offset, cursor, limit: limitOf(settings, query.limit) }, actor);
+    const page = await reader.list({ category, sort, offset, cursor, limit: limitOf(settings, query.limit) }, actor);
     if (web) holdsUntil(res, clock.now() + RENDERED_TTL);
-    const html = await web?.fragment(actor, '@discussions/rows', { discussions: cards(page.items, categories.all()) });
+    const html = await web?.fragment(actor, '@discussions/rows', {
+      discussions: listItems(page.items, categories.all()),
+    });
     return { discussions: [...page.items], html: html?.toString() ?? '', ...pageFields(page) };
   });
 
@@ -89,15 +96,15 @@ export function discussionRoutes(services: RouteServices): void {
       category: withFields(plugin, categoryFields, CategoryRecord),
       ...pagingResult,
     }),
-    load: find,
-    cacheTags: ({ target }) => [...oneTags(target.id), countTag(target.categoryId)],
+    load,
+    cacheTags: ({ target }) => [...discussionCacheTags(target.id), countTag(target.categoryId)],
   })(async ({ actor, target, query }) => {
-    const found = await reading.discussion(target, actor);
+    const found = await reader.discussion(target, actor);
     const category = categories.find(target.categoryId, actor);
     if (!found || !category) throw notFound('There is no such discussion');
     const request = { ...query, limit: limitOf(settings, query.limit) };
     const [page, [shown]] = await Promise.all([
-      reading.posts({ head: target, lastNumber: found.lastNumber }, request, actor),
+      reader.posts({ head: target, lastNumber: found.lastNumber }, request, actor),
       records.categories([category], actor),
     ]);
     return { discussion: found.record, posts: [...page.items], category: shown!, ...pageFields(page) };
@@ -111,13 +118,13 @@ export function discussionRoutes(services: RouteServices): void {
     params: IdParams,
     query: Type.Object({ ...PostPaging, posts_order: Type.Optional(Type.Enum(['ASC', 'DESC'])) }),
     result: Type.Object({ posts: Type.Array(Post), ...pagingResult }),
-    load: find,
-    cacheTags: keep,
+    load,
+    cacheTags,
   })(async ({ actor, target, query }) => {
-    const found = await reading.discussion(target, actor);
+    const found = await reader.discussion(target, actor);
     if (!found) throw notFound('There is no such discussion');
-    const request = { ...query, limit: limitOf(settings, query.limit), falling: query.posts_order === 'DESC' };
-    const page = await reading.posts({ head: target, lastNumber: found.lastNumber }, request, actor);
+    const request = { ...query, limit: limitOf(settings, query.limit), descending: query.posts_order === 'DESC' };
+    const page = await reader.posts({ head: target, lastNumber: found.lastNumber }, request, actor);
     return { posts: [...page.items], ...pageFields(page) };
   });
 
@@ -136,13 +143,13 @@ export function discussionRoutes(services: RouteServices): void {
     ),
     result: Type.Object({ discussion_id: Type.String(), post_id: Type.String(), discussion: Discussion }),
   })(async ({ actor, body }) => {
-    const started = await writing.start(actor, {
+    const started = await writer.start(actor, {
       title: body.title,
       content: body.content,
       categoryId: body.category_id,
       fields: body,
     });
-    const [discussion] = await reading.recordsOf([started.discussionId], actor);
+    const [discussion] = await reader.recordsOf([started.discussionId], actor);
     return { discussion_id: started.discussionId, post_id: started.postId, discussion: discussion! };
   });
 
@@ -165,15 +172,15 @@ export function discussionRoutes(services: RouteServices): void {
       'body',
     ),
     result: Type.Object({ discussion: Discussion }),
-    load: find,
-    authorize: ({ actor, target }) => rights.change(target, target.authorId, actor),
+    load,
+    authorize: ({ actor, target }) => rights.canEdit(target, target.authorId, actor),
   })(async ({ actor, target, body }) => {
-    await editing.change(
+    await editor.change(
       target,
       { title: body.title, categoryId: body.category_id, pinned: body.is_pinned, locked: body.is_locked, fields: body },
       { viewer: actor, reason: body.reason },
     );
-    return { discussion: (await reading.discussion(target, actor))!.record };
+    return { discussion: (await reader.discussion(target, actor))!.record };
   });
 
   plugin.route(api, {
@@ -184,10 +191,10 @@ export function discussionRoutes(services: RouteServices): void {
     params: IdParams,
     result: Type.Object({}),
     query: Type.Object({ reason: ReasonField }),
-    load: find,
-    authorize: ({ actor, target }) => rights.change(target, target.authorId, actor),
+    load,
+    authorize: ({ actor, target }) => rights.canEdit(target, target.authorId, actor),
   })(async ({ actor, target, query: { reason } }) => {
-    await editing.remove(target, { viewer: actor, reason });
+    await editor.remove(target, { viewer: actor, reason });
     return {};
   });
 
@@ -198,9 +205,9 @@ export function discussionRoutes(services: RouteServices): void {
     summary: 'Bring a deleted discussion back',
     params: IdParams,
     result: Type.Object({ discussion: Discussion }),
-    load: find,
+    load,
   })(async ({ actor, target }) => {
-    await editing.restore(target, { viewer: actor });
-    return { discussion: (await reading.discussion(target, actor))!.record };
+    await editor.restore(target, { viewer: actor });
+    return { discussion: (await reader.discussion(target, actor))!.record };
   });
 }

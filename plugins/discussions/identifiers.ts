@@ -1,13 +1,13 @@
 export { createId, isId, slugOf } from 'parley-forum/plugins/api';
 
 /** The largest number an `integer` column holds. */
-const LARGEST = 2_147_483_647;
+const MAX_INTEGER = 2_147_483_647;
 
 /** A public number, or `undefined` for text that cannot be one. */
 export function numberOf(text: string): number | undefined {
   if (!/^[1-9]\d{0,9}$/.test(text)) return undefined;
   const number = Number(text);
-  return number <= LARGEST ? number : undefined;
+  return number <= MAX_INTEGER ? number : undefined;
 }
 
 /** A discussion's page, as a path of this site. */

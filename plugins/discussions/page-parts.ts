@@ -4,16 +4,16 @@ import type { ComposerSlot, DiscussionHead, PostRecord, PostStub } from 'parley-
 import type { Markdown } from 'parley-forum/plugins/markdown';
 import { SafeHtml, errorsByField, type Retry } from 'parley-forum/plugins/web';
 import { numberOf, postPath } from './identifiers.ts';
-import type { RouteServices } from './discussion-routes.ts';
+import type { RouteDeps } from './discussion-routes.ts';
 
-export interface PageServices extends RouteServices {
+export interface PageDeps extends RouteDeps {
   readonly markdown: Markdown;
 }
 /** Rows of a list and posts of a discussion on one page. */
 export const PAGE_SIZE = 20;
 
-/** The discussion a page's address names: its number, with or without the words behind it. */
-export function findByAddress({ reading }: Pick<PageServices, 'reading'>) {
+/** Finds the discussion of a page's path: its number, with or without the slug. */
+export function findByPath({ reader }: Pick<PageDeps, 'reader'>) {
   return ({
     actor,
     params,
@@ -22,24 +22,25 @@ export function findByAddress({ reading }: Pick<PageServices, 'reading'>) {
     readonly params: Readonly<Record<string, string>>;
   }): Promise<DiscussionHead | undefined> => {
     const number = numberOf(/^(\d+)(?:-.*)?$/.exec(params['address'] ?? '')?.[1] ?? '');
-    return number === undefined ? Promise.resolve(undefined) : reading.find(String(number), actor);
+    return number === undefined ? Promise.resolve(undefined) : reader.find(String(number), actor);
   };
 }
 
-/** What a form shows again after it was refused, or at first. */
-export interface Typed {
+/** The values of a form: initial ones, or those of a refused submission with its problems. */
+export interface FormDraft {
   readonly values: Readonly<Record<string, unknown>>;
   readonly message?: string | undefined;
   readonly problems?: Retry['problems'] | undefined;
   readonly preview?: SafeHtml | undefined;
 }
-export const retyped = ({ body, message, problems }: Retry): Typed => ({ values: body, message, problems });
+export const draftOf = ({ body, message, problems }: Retry): FormDraft => ({ values: body, message, problems });
 /** Problems by field, for the inputs. */
-export const wrongs = ({ problems = [] }: Typed): Readonly<Record<string, string>> => errorsByField(problems);
+export const problemsByField = ({ problems = [] }: FormDraft): Readonly<Record<string, string>> =>
+  errorsByField(problems);
 export const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-interface ComposerGiven {
-  /** Names the draft that a browser keeps. */
+interface ComposerInput {
+  /** Key of the draft that the browser stores. */
   readonly key: string;
   readonly writes: ComposerSlot['writes'];
   readonly submit?: string;
@@ -48,12 +49,12 @@ interface ComposerGiven {
   readonly discussion?: DiscussionHead;
 }
 /** What the writing field is given; a draft that comes back brings its problem and its preview along. */
-export function composer(typed: Typed, given: ComposerGiven): object {
-  const { values, preview } = typed;
+export function composer(draft: FormDraft, given: ComposerInput): object {
+  const { values, preview } = draft;
   return {
     name: 'content',
     value: textOf(values['content']),
-    problem: wrongs(typed)['content'],
+    problem: problemsByField(draft)['content'],
     preview,
     values,
     ...given,
@@ -64,7 +65,7 @@ export function composer(typed: Typed, given: ComposerGiven): object {
  * What a text looks like, for those who pressed the button without script; a text that cannot be rendered says why in
  * its problem instead.
  */
-export const previewOf = async (markdown: Markdown, values: Readonly<Record<string, unknown>>): Promise<Typed> => {
+export const previewOf = async (markdown: Markdown, values: Readonly<Record<string, unknown>>): Promise<FormDraft> => {
   const content = textOf(values['content']);
   return { values, preview: content.trim() === '' ? undefined : new SafeHtml(await markdown.render(content)) };
 };
@@ -73,13 +74,13 @@ export const previewOf = async (markdown: Markdown, values: Readonly<Record<stri
 export function postModel(
   post: PostRecord | PostStub,
   head: DiscussionHead,
-  { rights }: Pick<PageServices, 'rights'>,
+  { rights }: Pick<PageDeps, 'rights'>,
   viewer: Viewer,
 ): object {
-  const moderates = rights.in(head.categoryId, viewer).moderate;
+  const moderates = rights.inCategory(head.categoryId, viewer).moderate;
   const url = postPath(head.number, post.number);
   if (!('author' in post) || post.is_deleted) {
-    // Those who may bring it back see what it said; to everybody else it is a stub.
+    // Moderators, who may restore it, see its text; to others it is a stub.
     const said = moderates && 'author' in post ? { author: post.author, html: new SafeHtml(post.html) } : {};
     return {
       ...said,
@@ -90,12 +91,12 @@ export function postModel(
       actions: { restore: moderates && !head.deleted && `/p/${post.id}/restore` },
     };
   }
-  const mayChange = rights.change(head, post.author.id, viewer);
-  const mayReply = rights.reply(head, viewer);
+  const mayChange = rights.canEdit(head, post.author.id, viewer);
+  const mayReply = rights.canReply(head, viewer);
   const actions = {
     reply: mayReply && `/d/${head.number}/reply?to=${post.id}`,
     quote: mayReply && `/d/${head.number}/reply?quote=${post.id}`,
-    history: post.edited_at !== null && rights.history(head, post.author.id, viewer) && `/p/${post.id}/history`,
+    history: post.edited_at !== null && rights.canReadHistory(head, post.author.id, viewer) && `/p/${post.id}/history`,
     edit: mayChange && `/p/${post.id}/edit`,
     delete: mayChange && `/p/${post.id}/delete`,
     more: !isGuest(viewer),

@@ -2,35 +2,35 @@ import type { Access } from 'parley-forum/plugins/access';
 import { profileTabs, userFields } from 'parley-forum/plugins/accounts';
 import type { Admin } from 'parley-forum/plugins/admin';
 import { navigation, pageViewListeners, sidebarSections, type Web } from 'parley-forum/plugins/web';
-import type { Counts } from './counters/author-statistics.ts';
-import type { ViewCounts } from './counters/page-views.ts';
+import type { AuthorStatistics } from './counters/author-statistics.ts';
+import type { PageViewCounter } from './counters/page-views.ts';
 import { adminPages } from './categories/admin-pages.ts';
 import { discussionPages } from './reading/pages.ts';
 import { managePages, postPages } from './writing/edit-pages.ts';
 import { historyPages } from './revisions/pages.ts';
 import { listPages } from './lists/pages.ts';
-import type { PageServices } from './page-parts.ts';
+import type { PageDeps } from './page-parts.ts';
 import { profileTabsOf } from './lists/profile-tabs.ts';
 import { writingPages } from './writing/new-pages.ts';
 
-interface Parts {
-  readonly counts: Counts;
-  readonly views: ViewCounts;
+interface AddPagesDeps {
+  readonly statistics: AuthorStatistics;
+  readonly views: PageViewCounter;
   readonly access: Access;
   readonly web: Web | undefined;
   readonly admin: Admin | undefined;
 }
 
 /** All pages of discussions, and what they add to other plugins' pages. */
-export function addPages(services: PageServices, { counts, views, access, web, admin }: Parts): void {
-  const { plugin, categories, rights } = services;
-  listPages(services);
-  discussionPages(services);
-  writingPages(services);
-  postPages(services);
-  managePages(services);
-  historyPages(services);
-  if (admin) adminPages(services, { admin, access });
+export function addPages(deps: PageDeps, { statistics, views, access, web, admin }: AddPagesDeps): void {
+  const { plugin, categories, rights } = deps;
+  listPages(deps);
+  discussionPages(deps);
+  writingPages(deps);
+  postPages(deps);
+  managePages(deps);
+  historyPages(deps);
+  if (admin) adminPages(deps, { admin, access });
 
   plugin.extend(
     navigation,
@@ -49,7 +49,7 @@ export function addPages(services: PageServices, { counts, views, access, web, a
       label: 'discussions:nav.new',
       href: '/new',
       icon: 'plus',
-      visible: (viewer) => rights.anywhere(viewer),
+      visible: (viewer) => rights.canStartAnywhere(viewer),
     },
     -5,
   );
@@ -68,6 +68,6 @@ export function addPages(services: PageServices, { counts, views, access, web, a
   });
   plugin.extend(pageViewListeners, views);
   plugin.defer(views.start());
-  for (const field of counts.fields()) plugin.extend(userFields, field);
-  if (web) for (const tab of profileTabsOf(services, web, counts)) plugin.extend(profileTabs, tab);
+  for (const field of statistics.fields()) plugin.extend(userFields, field);
+  if (web) for (const tab of profileTabsOf(deps, web, statistics)) plugin.extend(profileTabs, tab);
 }

@@ -16,7 +16,7 @@ import {
   editPost,
   Importer,
   manageCategories,
-  mirrors,
+  postProjections,
   moderate,
   moderated,
   postCreated,
@@ -33,24 +33,24 @@ import { Markdown } from 'parley-forum/plugins/markdown';
 import { places } from 'parley-forum/plugins/presence';
 import { personalData } from 'parley-forum/plugins/privacy';
 import { Web } from 'parley-forum/plugins/web';
-import { Absences } from './projections/backfill.ts';
-import { Addresses } from './lists/urls.ts';
+import { ProjectionBackfill } from './projections/backfill.ts';
+import { DiscussionUrls } from './lists/urls.ts';
 import { CategoryService } from './categories/category-service.ts';
-import { Counts } from './counters/author-statistics.ts';
-import { Deeds } from './writing/moderation-log.ts';
+import { AuthorStatistics } from './counters/author-statistics.ts';
+import { ModerationLog } from './writing/moderation-log.ts';
 import { Drafts } from './writing/drafts.ts';
-import { Editing } from './writing/editor.ts';
-import { Emptying } from './erasure/redaction.ts';
+import { DiscussionEditor } from './writing/editor.ts';
+import { Redaction } from './erasure/redaction.ts';
 import { CategoryEntity, DiscussionEntity, PostEntity } from './entities.ts';
-import { Erasing } from './erasure/erasure.ts';
+import { Erasure } from './erasure/erasure.ts';
 import { discussionRules } from './events/event-rules.ts';
 import { BatchImporter } from './writing/import.ts';
-import { Mirroring } from './projections/projections.ts';
+import { Projections } from './projections/projections.ts';
 import { addPages } from './pages.ts';
-import { writtenData } from './erasure/personal-data.ts';
-import { judgePictures } from './writing/image-recheck.ts';
-import { placeOf } from './reading/page-visibility.ts';
-import { Reading } from './reading/reader.ts';
+import { discussionsData } from './erasure/personal-data.ts';
+import { recheckImages } from './writing/image-recheck.ts';
+import { pageVisibility } from './reading/page-visibility.ts';
+import { DiscussionReader } from './reading/reader.ts';
 import { Records } from './reading/records.ts';
 import { Revisions } from './revisions/revisions.ts';
 import { discussionCounters } from './counters/recount.ts';
@@ -60,11 +60,11 @@ import { discussionRoutes } from './discussion-routes.ts';
 import { postRoutes } from './post-routes.ts';
 import { userRoutes } from './lists/user-routes.ts';
 import { createService } from './service.ts';
-import { ViewCounts } from './counters/page-views.ts';
-import { Writing } from './writing/writer.ts';
+import { PageViewCounter } from './counters/page-views.ts';
+import { DiscussionWriter } from './writing/writer.ts';
 
-const rate = (usual: number, title: string, description: string) =>
-  Type.Integer({ minimum: 1, default: usual, title, description, 'x-group': 'limits' });
+const rate = (value: number, title: string, description: string) =>
+  Type.Integer({ minimum: 1, default: value, title, description, 'x-group': 'limits' });
 
 export default definePlugin({
   id: 'discussions',
@@ -96,7 +96,7 @@ export default definePlugin({
     categorySaved,
     categoryDeleted,
   ],
-  extensionPoints: [mirrors, discussionFields, postFields, categoryFields],
+  extensionPoints: [postProjections, discussionFields, postFields, categoryFields],
   permissions: [startDiscussion, writeReply, editPost, moderate, manageCategories],
   settings: Type.Object({
     'posts.rate_limit': rate(
@@ -118,14 +118,14 @@ export default definePlugin({
   }),
   entities: [CategoryEntity, DiscussionEntity, PostEntity],
   async setup({ data, cache, clock, environment, settings, access, accounts, limits, markdown, web, admin }, plugin) {
-    const mirroring = new Mirroring({ plugin, data, clock });
-    const categories = new CategoryService({ data, cache, access, clock, mirroring });
+    const projections = new Projections({ plugin, data, clock });
+    const categories = new CategoryService({ data, cache, access, clock, projections });
     await categories.open();
     const records = new Records({ plugin, accounts, categories, environment, markdown });
-    const reading = new Reading({ data, cache, access, categories, records });
+    const reader = new DiscussionReader({ data, cache, access, categories, records });
     const rights = new Rights({ access, categories, limits, rates: plugin.settings });
     const drafts = new Drafts(plugin, markdown);
-    const writing = new Writing({
+    const writer = new DiscussionWriter({
       data,
       cache,
       clock,
@@ -133,13 +133,13 @@ export default definePlugin({
       plugin,
       categories,
       drafts,
-      mirroring,
-      reading,
+      projections,
+      reader,
       rights,
     });
     const revisions = new Revisions({ data, accounts, categories });
-    const deeds = new Deeds({ plugin, clock });
-    const editing = new Editing({
+    const moderationLog = new ModerationLog({ plugin, clock });
+    const editor = new DiscussionEditor({
       data,
       cache,
       clock,
@@ -148,61 +148,61 @@ export default definePlugin({
       accounts,
       categories,
       drafts,
-      deeds,
-      mirroring,
+      moderationLog,
+      projections,
       revisions,
       rights,
     });
-    const services = {
+    const deps = {
       plugin,
       settings,
       clock,
       categories,
-      reading,
+      reader,
       records,
       revisions,
       rights,
-      writing,
-      editing,
+      writer,
+      editor,
       web,
     };
 
-    discussionRoutes(services);
-    postRoutes(services);
-    categoryRoutes(services);
-    userRoutes(services, accounts);
-    const views = new ViewCounts({ data, cache, clock, log: plugin.log });
-    addPages({ ...services, markdown }, { counts: new Counts(data, categories), views, access, web, admin });
+    discussionRoutes(deps);
+    postRoutes(deps);
+    categoryRoutes(deps);
+    userRoutes(deps, accounts);
+    const views = new PageViewCounter({ data, cache, clock, log: plugin.log });
+    addPages({ ...deps, markdown }, { statistics: new AuthorStatistics(data, categories), views, access, web, admin });
 
-    plugin.extend(places, placeOf({ data, access, categories }));
+    plugin.extend(places, pageVisibility({ data, access, categories }));
     for (const rule of discussionRules({ data, categories, environment })) plugin.extend(eventRules, rule);
     plugin.on(userChanged, () => cache.purge(tags.lists, tags.all), { awaited: true });
     plugin.on(pluginChanged, () => cache.purge(tags.lists, tags.all), { awaited: true });
-    const addresses = new Addresses({ data, categories });
-    const erasing = new Erasing({
+    const urls = new DiscussionUrls({ data, categories });
+    const erasure = new Erasure({
       data,
       cache,
       clock,
       access,
       accounts,
-      editing,
-      mirroring,
-      emptying: new Emptying({ data, cache, clock, environment, plugin, mirroring }),
+      editor,
+      projections,
+      redaction: new Redaction({ data, cache, clock, environment, plugin, projections }),
       title: () => web?.text('discussions:erased.title') ?? 'Deleted discussion',
     });
-    plugin.extend(personalData, writtenData(data, erasing));
+    plugin.extend(personalData, discussionsData(data, erasure));
     for (const counter of discussionCounters({ data, cache })) plugin.extend(counters, counter);
-    await judgePictures({ plugin, data, cache, markdown });
+    await recheckImages({ plugin, data, cache, markdown });
     const discussions = createService({
       plugin,
-      reading,
-      writing,
-      mirroring,
+      reader,
+      writer,
+      projections,
       rights,
       categories,
-      addresses,
-      absences: new Absences({ data, mirroring }),
+      urls,
+      backfill: new ProjectionBackfill({ data, projections }),
     });
-    return { categories, discussions, importer: new BatchImporter({ data, cache, mirroring, plugin }) };
+    return { categories, discussions, importer: new BatchImporter({ data, cache, projections, plugin }) };
   },
 });

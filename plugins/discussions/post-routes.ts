@@ -5,27 +5,18 @@ import { editPost, moderate, postFields, PostRecord, PostStub, writeReply } from
 import type { FoundPost } from './reading/reader.ts';
 import { RevisionRecord } from './revisions/revisions.ts';
 import { ReasonField, withFields } from './schemas.ts';
-import { oneTags, type RouteServices } from './discussion-routes.ts';
+import { discussionCacheTags, type RouteDeps } from './discussion-routes.ts';
 
 /** /api/posts and what lies below it. */
-export function postRoutes({
-  plugin,
-  settings,
-  reading,
-  records,
-  revisions,
-  rights,
-  writing,
-  editing,
-}: RouteServices): void {
+export function postRoutes({ plugin, settings, reader, records, revisions, rights, writer, editor }: RouteDeps): void {
   const Post = withFields(plugin, postFields, PostRecord);
   const result = Type.Object({ post: Type.Union([Post, PostStub]) });
-  const find = ({ actor, params }: { actor: Viewer; params: { id: string } }) => reading.findPost(params.id, actor);
-  const allow = ({ actor, target }: { actor: Viewer; target: FoundPost }) =>
-    rights.change(target.discussion, target.row.author_id, actor);
+  const load = ({ actor, params }: { actor: Viewer; params: { id: string } }) => reader.findPost(params.id, actor);
+  const authorize = ({ actor, target }: { actor: Viewer; target: FoundPost }) =>
+    rights.canEdit(target.discussion, target.row.author_id, actor);
   const again = async (target: FoundPost, actor: Viewer) => {
-    const { row } = (await reading.findPost(target.row.id, actor)) ?? target;
-    const [post] = await records.posts([row], actor, rights.moderates(actor));
+    const { row } = (await reader.findPost(target.row.id, actor)) ?? target;
+    const [post] = await records.posts([row], actor, rights.canModerate(actor));
     return { post: post! };
   };
 
@@ -36,10 +27,10 @@ export function postRoutes({
     summary: 'One post',
     params: IdParams,
     result,
-    load: find,
-    cacheTags: ({ target }) => oneTags(target.discussion.id),
+    load,
+    cacheTags: ({ target }) => discussionCacheTags(target.discussion.id),
   })(async ({ actor, target }) => {
-    const [post] = await records.posts([target.row], actor, rights.moderates(actor));
+    const [post] = await records.posts([target.row], actor, rights.canModerate(actor));
     return { post: post! };
   });
 
@@ -53,7 +44,7 @@ export function postRoutes({
     options: { longText: true },
     body: Type.Object({ discussion_id: Type.String({ minLength: 1, maxLength: 64 }), content: Type.String() }),
   })(async ({ actor, body }) => {
-    const { row } = await writing.reply(actor, { discussionId: body.discussion_id, content: body.content });
+    const { row } = await writer.reply(actor, { discussionId: body.discussion_id, content: body.content });
     const [post] = await records.posts([row], actor, true);
     return { post: post! };
   });
@@ -65,12 +56,12 @@ export function postRoutes({
     summary: 'Edit a post',
     params: IdParams,
     result,
-    load: find,
-    authorize: allow,
+    load,
+    authorize,
     options: { longText: true },
     body: Type.Object({ content: Type.String(), reason: ReasonField }),
   })(async ({ actor, target, body }) => {
-    await editing.edit(target, body.content, { viewer: actor, reason: body.reason });
+    await editor.edit(target, body.content, { viewer: actor, reason: body.reason });
     return again(target, actor);
   });
 
@@ -82,10 +73,10 @@ export function postRoutes({
     params: IdParams,
     query: Type.Object({ reason: ReasonField }),
     result: Type.Object({}),
-    load: find,
-    authorize: allow,
+    load,
+    authorize,
   })(async ({ actor, target, query: { reason } }) => {
-    await editing.removePost(target, { viewer: actor, reason });
+    await editor.removePost(target, { viewer: actor, reason });
     return {};
   });
 
@@ -96,9 +87,9 @@ export function postRoutes({
     summary: 'Bring a deleted post back',
     params: IdParams,
     result,
-    load: find,
+    load,
   })(async ({ actor, target }) => {
-    await editing.restorePost(target, { viewer: actor });
+    await editor.restorePost(target, { viewer: actor });
     return again(target, actor);
   });
 
@@ -111,8 +102,8 @@ export function postRoutes({
     result: listOf('revisions', RevisionRecord),
     summary: 'What a post said before it was changed, the newest change first; for its author and moderators',
     load: async (call) => {
-      const post = await find(call);
-      return post && rights.history(post.discussion, post.row.author_id, call.actor) ? post : undefined;
+      const post = await load(call);
+      return post && rights.canReadHistory(post.discussion, post.row.author_id, call.actor) ? post : undefined;
     },
   })(async ({ actor, target, query: { limit, ...query } }) => {
     const page = await revisions.list(target.row.id, { ...query, limit: limitOf(settings, limit) }, actor);

@@ -16,7 +16,7 @@ export interface Rates {
   readonly 'posts.rate_limit': number;
   /** Discussions of one member in an hour. */
   readonly 'discussions.rate_limit': number;
-  /** Whether whoever may read a post may read what it said before. */
+  /** Whether everyone who may read a post may read its revisions. */
   readonly 'posts.public_history': boolean;
 }
 const POSTS: Bucket = { name: 'posts', window: 600 };
@@ -25,7 +25,7 @@ const DISCUSSIONS: Bucket = { name: 'discussions', window: 3_600 };
 const STAFF = 5;
 const NOTHING: CategoryRights = { view: false, create: false, reply: false, moderate: false };
 
-/** Who may write what, and how often. */
+/** Permissions and rate limits for writing. */
 export class Rights {
   readonly #access: Access;
   readonly #categories: CategoryService;
@@ -49,51 +49,53 @@ export class Rights {
     this.#rates = rates;
   }
 
-  in(categoryId: string, viewer: Viewer): CategoryRights {
+  inCategory(categoryId: string, viewer: Viewer): CategoryRights {
     const category = this.#categories.find(categoryId, viewer);
     return category ? this.#categories.rights(category, viewer) : NOTHING;
   }
 
-  /** Whether any category lets the viewer start a discussion: what the button to do so asks. */
-  anywhere(viewer: Viewer): boolean {
+  /** Whether any category lets the viewer start a discussion; decides whether the button is shown. */
+  canStartAnywhere(viewer: Viewer): boolean {
     return (
       this.#access.allows(viewer, startDiscussion) &&
       this.#categories.visible(viewer).some((category) => this.#categories.rights(category, viewer).create)
     );
   }
 
-  moderates(viewer: Viewer): boolean {
+  canModerate(viewer: Viewer): boolean {
     return this.#access.allows(viewer, moderate);
   }
 
-  reply(discussion: DiscussionHead, viewer: Viewer): boolean {
-    const { reply, moderate: moderates } = this.in(discussion.categoryId, viewer);
+  canReply(discussion: DiscussionHead, viewer: Viewer): boolean {
+    const { reply, moderate: moderates } = this.inCategory(discussion.categoryId, viewer);
     return moderates || (reply && !discussion.locked && !discussion.deleted);
   }
 
   /** Edit or delete something of `authorId` in a discussion: one's own while it is open, anyone's as a moderator. */
-  change(discussion: DiscussionHead, authorId: string, viewer: Viewer): boolean {
-    if (this.in(discussion.categoryId, viewer).moderate) return true;
+  canEdit(discussion: DiscussionHead, authorId: string, viewer: Viewer): boolean {
+    if (this.inCategory(discussion.categoryId, viewer).moderate) return true;
     return viewer.id === authorId && !discussion.locked && !discussion.deleted && this.#access.allows(viewer, editPost);
   }
 
   /** Read what something of `authorId` that the viewer may read said before. */
-  history(discussion: DiscussionHead, authorId: string, viewer: Viewer): boolean {
+  canReadHistory(discussion: DiscussionHead, authorId: string, viewer: Viewer): boolean {
     return (
-      viewer.id === authorId || this.#rates['posts.public_history'] || this.in(discussion.categoryId, viewer).moderate
+      viewer.id === authorId ||
+      this.#rates['posts.public_history'] ||
+      this.inCategory(discussion.categoryId, viewer).moderate
     );
   }
 
   /** Throws 403 with what stands in the way. */
-  demandReply(discussion: DiscussionHead, viewer: Viewer): void {
-    if (this.reply(discussion, viewer)) return;
-    if (discussion.locked && this.in(discussion.categoryId, viewer).reply)
+  requireReply(discussion: DiscussionHead, viewer: Viewer): void {
+    if (this.canReply(discussion, viewer)) return;
+    if (discussion.locked && this.inCategory(discussion.categoryId, viewer).reply)
       throw new HttpError(403, 'This discussion is locked: only moderators may reply');
     throw new HttpError(403, 'You may not reply in this category');
   }
 
   /** Takes one from the viewer's share; throws 429 when there is none left. */
-  async spend(kind: 'post' | 'discussion', viewer: Viewer): Promise<void> {
+  async consumeRateLimit(kind: 'post' | 'discussion', viewer: Viewer): Promise<void> {
     const [bucket, rate] =
       kind === 'post' ? [POSTS, this.#rates['posts.rate_limit']] : [DISCUSSIONS, this.#rates['discussions.rate_limit']];
     const limit = isStaff(viewer) ? rate * STAFF : rate;

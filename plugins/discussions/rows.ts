@@ -40,30 +40,30 @@ export interface PostRow {
 }
 
 /** Bytes of sources and HTML that one answer carries. Written as JSON they may take twice that. */
-export const MOST_TEXT = 512 * 1024;
+export const MAX_TEXT_BYTES = 512 * 1024;
 /** Characters of a source of which only the beginning is read. */
-const BEGINNING = 500;
+const PREVIEW_LENGTH = 500;
 
 const column = (post: 'f' | 'p', name: 'content' | 'html'): RawBuilder<unknown> => sql.ref(`${post}.${name}`);
 /** Whether the HTML is as small as what is written today. Sizes are known without unpacking a text. */
-const bounded = (post: 'f' | 'p'): RawBuilder<unknown> =>
+const withinHtmlLimit = (post: 'f' | 'p'): RawBuilder<unknown> =>
   sql`octet_length(${column(post, 'html')}) <= ${sql.lit(LARGEST_HTML)}`;
 
 /** Bytes of a post's source and HTML, as far as they are shown. */
 export const textSize = (post: 'f' | 'p'): RawBuilder<unknown> =>
-  sql`(octet_length(${column(post, 'content')}) + case when ${bounded(post)} then octet_length(${column(post, 'html')}) else 0 end)`;
+  sql`(octet_length(${column(post, 'content')}) + case when ${withinHtmlLimit(post)} then octet_length(${column(post, 'html')}) else 0 end)`;
 
 /** Source and HTML of a post by itself: the source is always whole. */
 const ownText = (post: 'f' | 'p'): RawBuilder<unknown> =>
-  sql`${column(post, 'content')}, case when ${bounded(post)} then ${column(post, 'html')} end as html`;
+  sql`${column(post, 'content')}, case when ${withinHtmlLimit(post)} then ${column(post, 'html')} end as html`;
 
 /**
  * Source and HTML of one of `count` posts in a list: each has its share of the answer, and of a longer one only the
  * beginning is read.
  */
 function sharedText(post: 'f' | 'p', count: number): RawBuilder<unknown> {
-  const fits = sql`(${bounded(post)} and ${textSize(post)} <= ${sql.lit(Math.floor(MOST_TEXT / count))})`;
-  return sql`case when ${fits} then ${column(post, 'content')} else left(${column(post, 'content')}, ${sql.lit(BEGINNING)}) || '…' end as content,
+  const fits = sql`(${withinHtmlLimit(post)} and ${textSize(post)} <= ${sql.lit(Math.floor(MAX_TEXT_BYTES / count))})`;
+  return sql`case when ${fits} then ${column(post, 'content')} else left(${column(post, 'content')}, ${sql.lit(PREVIEW_LENGTH)}) || '…' end as content,
     case when ${fits} then ${column(post, 'html')} end as html`;
 }
 

@@ -39,7 +39,7 @@ export const CategoryRecord = Type.Object({
   can: Type.Object({ view: Type.Boolean(), create: Type.Boolean(), reply: Type.Boolean(), moderate: Type.Boolean() }),
 });
 
-/** Why a moderator does it: kept in their log, and told to the author. */
+/** A moderator's reason: stored in the moderation log and sent to the author. */
 export const ReasonField = Type.Optional(
   Type.String({ maxLength: 500, description: 'Why, where a moderator changes what others wrote' }),
 );
@@ -73,7 +73,7 @@ export const CategoryBody = Type.Object({
   reply: Type.Optional(Audience),
 });
 
-/** A category as it is kept, without what is counted. */
+/** A category as it is stored, without counts. */
 export const plainCategory = ({
   id,
   slug,

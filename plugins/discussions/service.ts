@@ -1,47 +1,47 @@
 import type { PluginHandle } from 'parley-forum';
 import { discussionFields, DiscussionRecord, type Discussions } from 'parley-forum/plugins/discussions';
-import type { Absences } from './projections/backfill.ts';
-import type { Addresses } from './lists/urls.ts';
-import { cards } from './lists/list-items.ts';
+import type { ProjectionBackfill } from './projections/backfill.ts';
+import type { DiscussionUrls } from './lists/urls.ts';
+import { listItems } from './lists/list-items.ts';
 import type { CategoryService } from './categories/category-service.ts';
-import type { Mirroring } from './projections/projections.ts';
+import type { Projections } from './projections/projections.ts';
 import { listModel } from './lists/list-page.ts';
-import type { Reading } from './reading/reader.ts';
+import type { DiscussionReader } from './reading/reader.ts';
 import type { Rights } from './rights.ts';
 import { withFields } from './schemas.ts';
-import type { Writing } from './writing/writer.ts';
+import type { DiscussionWriter } from './writing/writer.ts';
 
-interface Parts {
+interface ServiceDeps {
   readonly plugin: PluginHandle;
   readonly categories: CategoryService;
-  readonly reading: Reading;
-  readonly writing: Writing;
-  readonly mirroring: Mirroring;
+  readonly reader: DiscussionReader;
+  readonly writer: DiscussionWriter;
+  readonly projections: Projections;
   readonly rights: Rights;
-  readonly addresses: Addresses;
-  readonly absences: Absences;
+  readonly urls: DiscussionUrls;
+  readonly backfill: ProjectionBackfill;
 }
 
-/** What other plugins may ask for. */
+/** The service that other plugins use. */
 export const createService = ({
   plugin,
-  reading,
-  writing,
-  mirroring,
+  reader,
+  writer,
+  projections,
   rights,
   categories,
-  addresses,
-  absences,
-}: Parts): Discussions => ({
+  urls,
+  backfill,
+}: ServiceDeps): Discussions => ({
   record: withFields(plugin, discussionFields, DiscussionRecord),
-  start: (viewer, draft) => writing.start(viewer, draft),
+  start: (viewer, draft) => writer.start(viewer, draft),
   reply: async (viewer, draft) => {
-    const { id, number, path } = await writing.reply(viewer, draft);
+    const { id, number, path } = await writer.reply(viewer, draft);
     return { id, number, path };
   },
-  find: (idOrNumber, viewer) => reading.find(idOrNumber, viewer),
+  find: (idOrNumber, viewer) => reader.find(idOrNumber, viewer),
   findPost: async (id, viewer) => {
-    const found = await reading.findPost(id, viewer);
+    const found = await reader.findPost(id, viewer);
     return (
       found && {
         id: found.row.id,
@@ -52,24 +52,24 @@ export const createService = ({
       }
     );
   },
-  list: (request, viewer) => reading.list(request, viewer),
-  records: (ids, viewer) => reading.recordsOf(ids, viewer),
-  posts: (ids, viewer) => reading.postsOf(ids, viewer),
-  cards: async (records) => {
+  list: (request, viewer) => reader.list(request, viewer),
+  records: (ids, viewer) => reader.recordsOf(ids, viewer),
+  posts: (ids, viewer) => reader.postsOf(ids, viewer),
+  listItems: async (records) => {
     await categories.refresh();
-    return cards(records, categories.all());
+    return listItems(records, categories.all());
   },
   listPage: async (page, viewer) => {
     await categories.refresh();
-    return listModel({ reading, categories }, page, viewer);
+    return listModel({ reader, categories }, page, viewer);
   },
-  mayReply: (discussion, viewer) => rights.reply(discussion, viewer),
-  visible: (viewer) => reading.visible(viewer),
-  visiblePosts: (viewer) => reading.visiblePosts(viewer),
-  addresses: (part, viewer) => addresses.between(part, viewer),
-  stretches: (size, viewer) => addresses.stretches(size, viewer),
-  mirrored: (after, limit, since) => mirroring.mirrored(after, limit, since),
-  changed: (since) => mirroring.changed(since),
-  mark: () => mirroring.mark(),
-  makeUp: (plugin, mirror, marks) => absences.makeUp(plugin, mirror, marks),
+  canReply: (discussion, viewer) => rights.canReply(discussion, viewer),
+  visible: (viewer) => reader.visible(viewer),
+  visiblePosts: (viewer) => reader.visiblePosts(viewer),
+  urls: (range, viewer) => urls.between(range, viewer),
+  occupiedRanges: (size, viewer) => urls.occupiedRanges(size, viewer),
+  projectedPosts: (after, limit, since) => projections.projectedPosts(after, limit, since),
+  hasChanges: (since) => projections.hasChanges(since),
+  checkpoint: () => projections.checkpoint(),
+  backfill: (plugin, projection, checkpointTable) => backfill.run(plugin, projection, checkpointTable),
 });

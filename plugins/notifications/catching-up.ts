@@ -27,7 +27,7 @@ export async function addCatchingUp(
     schema: Type.Object({ since: Type.String(), after: Type.Optional(Type.String()) }),
     run: ({ since, after }, { continueWith }) =>
       data.transaction(async (em) => {
-        const posts = await discussions.mirrored(after, PAGE, since);
+        const posts = await discussions.projectedPosts(after, PAGE, since);
         await follower.posts(em, posts);
         // A post that was deleted by itself does not say whether its discussion is there.
         const telling = new Map(posts.filter(({ removed }) => !removed).map((post) => [post.discussionId, post]));
@@ -36,7 +36,7 @@ export async function addCatchingUp(
         if (posts.length === PAGE) await continueWith({ since, after: posts.at(-1)!.id });
       }),
   });
-  plugin.defer(async () => settings.set({ [KEY]: await discussions.mark() }));
+  plugin.defer(async () => settings.set({ [KEY]: await discussions.checkpoint() }));
   const since = plugin.settings[KEY];
   if (since === '') return;
   await job.add({ since });

@@ -1,5 +1,5 @@
 import { sql, type Clock, type Data, type EntityManager, type RawBuilder } from 'parley-forum';
-import type { Mirror, MirroredPost } from 'parley-forum/plugins/discussions';
+import type { PostProjection, ProjectedPost } from 'parley-forum/plugins/discussions';
 import { NONE } from './store.ts';
 
 /**
@@ -8,13 +8,13 @@ import { NONE } from './store.ts';
  */
 const LOCK = 7_216_011;
 
-type Whole = Parameters<Mirror['discussion']>[1];
+type Whole = Parameters<PostProjection['discussion']>[1];
 
 /**
  * Notifications follow their discussions: gone when they are deleted, in another category when they are moved, with the
  * numbers of their readers.
  */
-export class Follower implements Mirror {
+export class Follower implements PostProjection {
   readonly #data: Data;
   readonly #clock: Clock;
   /** Tells whose numbers changed. */
@@ -45,7 +45,7 @@ export class Follower implements Mirror {
     );
   }
 
-  async posts(_em: EntityManager, posts: readonly MirroredPost[]): Promise<void> {
+  async posts(_em: EntityManager, posts: readonly ProjectedPost[]): Promise<void> {
     const gone = posts.filter(({ visible }) => !visible);
     if (gone.length === 0) return;
     await this.#own([...new Set(gone.map(({ discussionId }) => discussionId))]);

@@ -1,7 +1,7 @@
 import { Cache, Clock, counters, Data, definePlugin, Environment, Secrets, Settings, Type } from 'parley-forum';
 import { Access, isGuest } from 'parley-forum/plugins/access';
 import { Accounts, accountTag } from 'parley-forum/plugins/accounts';
-import { Categories, Discussions, mirrors, postUpdated } from 'parley-forum/plugins/discussions';
+import { Categories, Discussions, postProjections, postUpdated } from 'parley-forum/plugins/discussions';
 import { Live, signals } from 'parley-forum/plugins/live';
 import { Mail } from 'parley-forum/plugins/mail';
 import { Notifications, notificationTypes, unreadChanged } from 'parley-forum/plugins/notifications';
@@ -116,7 +116,7 @@ export default definePlugin({
       mail: later ?? (() => Promise.resolve()),
     });
 
-    plugin.extend(mirrors, follower);
+    plugin.extend(postProjections, follower);
     await addCatchingUp(plugin, { data, settings, discussions, follower });
     // It may have been deleted and restored.
     plugin.on(postUpdated, ({ post }) => follower.unbury(`post:${post.id}`), { awaited: true });

@@ -48,14 +48,14 @@ export class Keeper {
     const { discussions, language } = this.#parts;
     const { complete, walking, stale, language: indexed } = await this.#state();
     if (stale || walking !== null) return true;
-    const missing = await discussions.changed(complete ?? undefined);
-    await this.#set(missing ? sql`stale = true` : sql`complete = ${await discussions.mark()}`);
+    const missing = await discussions.hasChanges(complete ?? undefined);
+    await this.#set(missing ? sql`stale = true` : sql`complete = ${await discussions.checkpoint()}`);
     return missing || indexed !== language();
   }
 
   /** The mirror is about to leave: what is complete now is complete up to here. */
   async end(): Promise<void> {
-    const mark = await this.#parts.discussions.mark();
+    const mark = await this.#parts.discussions.checkpoint();
     await this.#parts.data.all(sql`update search_state set complete = ${mark} where walking is null and not stale`);
   }
 
@@ -66,7 +66,7 @@ export class Keeper {
       state = await this.#state()
     ) {
       if (state.walking === null)
-        await this.#set(sql`walking = ${await this.#parts.discussions.mark()}, walked = null, stale = false`);
+        await this.#set(sql`walking = ${await this.#parts.discussions.checkpoint()}, walked = null, stale = false`);
       else await this.#walk(state, signal);
     }
     await this.#translate(signal);
@@ -77,7 +77,7 @@ export class Keeper {
     let copied = 0;
     for (let after = walked ?? undefined; !signal.aborted;) {
       const last = await data.transaction(async (em) => {
-        const posts = await discussions.mirrored(after, BATCH, complete ?? undefined);
+        const posts = await discussions.projectedPosts(after, BATCH, complete ?? undefined);
         if (posts.length > 0) await mirror.posts(em, posts);
         copied += posts.length;
         const end = posts.length < BATCH;

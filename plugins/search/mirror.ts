@@ -1,10 +1,10 @@
 import { sql, type Data, type EntityManager } from 'parley-forum';
-import type { Mirror, MirroredPost } from 'parley-forum/plugins/discussions';
+import type { PostProjection, ProjectedPost } from 'parley-forum/plugins/discussions';
 import { vectorOf, type Language } from './languages.ts';
 import { plainText } from './plain-text.ts';
 
 /** Keeps the searchable copy of every post, in the transaction that writes the post. One statement each. */
-export class PostMirror implements Mirror {
+export class PostMirror implements PostProjection {
   readonly #data: Data;
   readonly #language: () => Language;
 
@@ -14,8 +14,8 @@ export class PostMirror implements Mirror {
   }
 
   /** What is as it was is not written again. */
-  async posts(_em: EntityManager, posts: readonly MirroredPost[]): Promise<void> {
-    const of = <T>(read: (post: MirroredPost) => T): T[] => posts.map(read);
+  async posts(_em: EntityManager, posts: readonly ProjectedPost[]): Promise<void> {
+    const of = <T>(read: (post: ProjectedPost) => T): T[] => posts.map(read);
     const language = this.#language();
     await this.#data.all(sql`
       insert into search_post as s (id, discussion_id, number, category_id, author_id, created_at, visible, removed, language, title, body, vector)
@@ -34,7 +34,7 @@ export class PostMirror implements Mirror {
 
   async discussion(
     _em: EntityManager,
-    { id, title, categoryId, visible }: Parameters<Mirror['discussion']>[1],
+    { id, title, categoryId, visible }: Parameters<PostProjection['discussion']>[1],
   ): Promise<void> {
     await this.#data.all(sql`update search_post set category_id = ${categoryId}, visible = ${visible} and not removed,
         title = case when number = 1 then ${title} else '' end,

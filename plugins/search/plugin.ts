@@ -1,6 +1,6 @@
 import { Cache, Clock, Data, definePlugin, Environment, Http, Settings, Type } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
-import { Categories, Discussions, mirrors } from 'parley-forum/plugins/discussions';
+import { Categories, Discussions, postProjections } from 'parley-forum/plugins/discussions';
 import { Limits } from 'parley-forum/plugins/limits';
 import { Search, searchTag } from 'parley-forum/plugins/search';
 import { Tags } from 'parley-forum/plugins/tags';
@@ -60,7 +60,7 @@ export default definePlugin({
       run: (_payload, { signal }) => keeper.catchUp(signal).finally(() => cache.purge(searchTag)),
     });
     plugin.onSettings(async (keys) => void (keys.includes('search.language') && (await job.add({}))));
-    plugin.extend(mirrors, mirror);
+    plugin.extend(postProjections, mirror);
     if (await keeper.begin()) await job.add({}, { once: true });
     plugin.defer(() => keeper.end());
 

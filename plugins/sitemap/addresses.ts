@@ -11,7 +11,7 @@ export interface Address {
 interface AddressParts {
   readonly access: Access;
   readonly categories: Categories;
-  readonly discussions: Pick<Discussions, 'addresses' | 'stretches'>;
+  readonly discussions: Pick<Discussions, 'urls' | 'occupiedRanges'>;
   readonly tags: Tags | undefined;
 }
 /** Discussions read at a time. */
@@ -37,7 +37,7 @@ export class Addresses {
 
   /** In which stretches of `size` numbers there are discussions. */
   stretches(size: number): Promise<readonly number[]> {
-    return this.#parts.discussions.stretches(size, this.#parts.access.guest);
+    return this.#parts.discussions.occupiedRanges(size, this.#parts.access.guest);
   }
 
   /** The discussions of a stretch, by number, piece by piece: memory does not depend on how many there are. */
@@ -45,7 +45,7 @@ export class Addresses {
     const { access, discussions } = this.#parts;
     const last = (stretch + 1) * size;
     for (let after = stretch * size; ;) {
-      const piece = await discussions.addresses({ after, last, limit: PIECE }, access.guest);
+      const piece = await discussions.urls({ after, last, limit: PIECE }, access.guest);
       yield piece;
       if (piece.length < PIECE) return;
       after = piece.at(-1)!.number;

@@ -1,6 +1,6 @@
 import { InvalidInput, sql, Type, type Cache, type Data } from 'parley-forum';
 import type { Access } from 'parley-forum/plugins/access';
-import { tags as discussionTags, type Field, type Mirror } from 'parley-forum/plugins/discussions';
+import { tags as discussionTags, type Field, type PostProjection } from 'parley-forum/plugins/discussions';
 import { createTags, TagReference, tagsTag } from 'parley-forum/plugins/tags';
 import type { TagCounts } from './counts.ts';
 import { wordsOf } from './names.ts';
@@ -67,7 +67,7 @@ export class Assignments {
   }
 
   /** Counts follow every change; fields have been saved by then. */
-  mirror(): Mirror {
+  mirror(): PostProjection {
     const { counts } = this.#services;
     return {
       // A discussion may go on without its first post.

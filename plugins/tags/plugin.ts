@@ -1,7 +1,7 @@
 import { Cache, Clock, counters, Data, definePlugin, Settings, Type } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Admin } from 'parley-forum/plugins/admin';
-import { Categories, discussionFields, Discussions, mirrors } from 'parley-forum/plugins/discussions';
+import { Categories, discussionFields, Discussions, postProjections } from 'parley-forum/plugins/discussions';
 import { personalData } from 'parley-forum/plugins/privacy';
 import { createTags, manageTags, tagDeleted, Tags, tagSaved } from 'parley-forum/plugins/tags';
 import { Web } from 'parley-forum/plugins/web';
@@ -51,8 +51,8 @@ export default definePlugin({
     const assignments = new Assignments({ data, cache, access, tags, counts, max });
     plugin.extend(discussionFields, assignments.field());
     const mirror = assignments.mirror();
-    plugin.extend(mirrors, mirror);
-    await discussions.makeUp(plugin, mirror, 'tag_absence');
+    plugin.extend(postProjections, mirror);
+    await discussions.backfill(plugin, mirror, 'tag_absence');
 
     const services = { plugin, settings, clock, tags, counts, visible, discussions, web };
     tagRoutes(services);

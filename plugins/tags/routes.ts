@@ -91,7 +91,9 @@ export function tagRoutes({ plugin, settings, clock, visible, discussions, web }
       actor,
     );
     if (web) holdsUntil(res, clock.now() + RENDERED_TTL);
-    const html = await web?.fragment(actor, '@discussions/rows', { discussions: await discussions.cards(page.items) });
+    const html = await web?.fragment(actor, '@discussions/rows', {
+      discussions: await discussions.listItems(page.items),
+    });
     return { discussions: [...page.items], html: html?.toString() ?? '', ...pageFields(page) };
   });
 }

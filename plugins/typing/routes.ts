@@ -9,7 +9,7 @@ import type { TypingService } from './service.ts';
 
 export interface RouteParts {
   readonly typing: TypingService;
-  readonly discussions: Pick<Discussions, 'find' | 'mayReply'>;
+  readonly discussions: Pick<Discussions, 'find' | 'canReply'>;
   readonly settings: Settings;
 }
 
@@ -34,7 +34,7 @@ export function typingRoutes(plugin: PluginHandle, { typing, discussions, settin
     summary: 'Says that the caller is writing a reply; holds for 8 s',
   })(async ({ actor, body: { discussion_id } }) => {
     const head = await find(discussion_id, actor);
-    if (!discussions.mayReply(head, actor)) throw new HttpError(403, 'You may not reply to this discussion');
+    if (!discussions.canReply(head, actor)) throw new HttpError(403, 'You may not reply to this discussion');
     await typing.start(head.id, typistOf(actor));
     return {};
   });

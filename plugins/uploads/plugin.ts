@@ -3,7 +3,7 @@ import { Cache, Clock, counters, Data, definePlugin, Environment, Http, Settings
 import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { audited, auditRules } from 'parley-forum/plugins/audit';
-import { Discussions, mirrors } from 'parley-forum/plugins/discussions';
+import { Discussions, postProjections } from 'parley-forum/plugins/discussions';
 import { Limits } from 'parley-forum/plugins/limits';
 import { markdownHtml } from 'parley-forum/plugins/markdown';
 import { personalData } from 'parley-forum/plugins/privacy';
@@ -66,8 +66,8 @@ export default definePlugin({
 
     plugin.on(markdownHtml, (html) => withSizes(html, store));
     const references = new References({ data, clock });
-    plugin.extend(mirrors, references);
-    await discussions.makeUp(plugin, references, 'upload_absence');
+    plugin.extend(postProjections, references);
+    await discussions.backfill(plugin, references, 'upload_absence');
     const tidying = new Tidying({ data, clock, accounts, store, files, unusedDays: () => own['uploads.unused_days'] });
     plugin.job('tidy', {
       schema: Type.Object({}),

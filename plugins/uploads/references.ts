@@ -1,5 +1,5 @@
 import { sql, type Clock, type Data, type EntityManager } from 'parley-forum';
-import type { Mirror, MirroredPost } from 'parley-forum/plugins/discussions';
+import type { PostProjection, ProjectedPost } from 'parley-forum/plugins/discussions';
 
 const ADDRESS = /\/uploads\/([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})\//gi;
 
@@ -12,7 +12,7 @@ export const namedIn = (html: string): readonly string[] => [
  * Notes, in the transaction that writes a post, which uploads it shows or links to. A deleted post keeps its own, since
  * it may be restored. One statement, whatever the number of posts.
  */
-export class References implements Mirror {
+export class References implements PostProjection {
   readonly #data: Data;
   readonly #clock: Clock;
 
@@ -22,7 +22,7 @@ export class References implements Mirror {
   }
 
   /** Locking what is named makes the removal of unused files wait, or this for the removal. */
-  async posts(_em: EntityManager, posts: readonly MirroredPost[]): Promise<void> {
+  async posts(_em: EntityManager, posts: readonly ProjectedPost[]): Promise<void> {
     const ids = posts.map(({ id }) => id);
     const uses = posts.flatMap(({ id, html }) => namedIn(html).map((upload) => ({ id, upload })));
     await this.#data.all(sql`

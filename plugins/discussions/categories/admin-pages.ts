@@ -5,9 +5,9 @@ import { audited, auditRules } from 'parley-forum/plugins/audit';
 import { categoryDeleted, categorySaved, manageCategories, type Category } from 'parley-forum/plugins/discussions';
 import { negotiated, pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
 import { CategoryBody, plainCategory } from '../schemas.ts';
-import { queryOf, retyped, wrongs, type PageServices, type Typed } from '../page-parts.ts';
+import { queryOf, draftOf, problemsByField, type PageDeps, type FormDraft } from '../page-parts.ts';
 
-const EVERYBODY = ['everyone', 'members', 'staff'] as const;
+const AUDIENCE_WORDS = ['everyone', 'members', 'staff'] as const;
 /** Names of the 24 steps around the colour wheel, from 0° on. */
 const HUES = [
   'pink',
@@ -41,7 +41,7 @@ const given = (text: string | null | undefined): string | undefined =>
 /** One of the three words, or groups: a form's choice has them with spaces between, programs name them one by one. */
 function audienceOf(value: string | readonly string[] | undefined): Audience | undefined {
   if (value === undefined || Array.isArray(value)) return value as Audience | undefined;
-  return EVERYBODY.find((word) => word === value) ?? (value as string).split(' ');
+  return AUDIENCE_WORDS.find((word) => word === value) ?? (value as string).split(' ');
 }
 const choiceOf = (audience: Audience): string => (typeof audience === 'string' ? audience : audience.join(' '));
 
@@ -50,7 +50,7 @@ interface Option {
   readonly label: string;
 }
 /** A form that does not offer what is stored would show something else, and store that when it is saved. */
-const offering = (options: readonly Option[], stored: readonly Option[]): readonly Option[] => [
+const withStored = (options: readonly Option[], stored: readonly Option[]): readonly Option[] => [
   ...options,
   ...stored.filter(
     ({ value }, at) =>
@@ -60,7 +60,7 @@ const offering = (options: readonly Option[], stored: readonly Option[]): readon
 
 /** /admin/categories. */
 export function adminPages(
-  { plugin, categories }: PageServices,
+  { plugin, categories }: PageDeps,
   { admin, access }: { admin: Admin; access: Access },
 ): void {
   plugin.extend(adminSections, { group: 'content' as const, label: 'Categories', href: '/admin/categories' });
@@ -86,7 +86,7 @@ export function adminPages(
   const can = manageCategories;
 
   /** A form for the category of `typed`, or for a new one; below it the list. */
-  const shown = (typed: Typed, edited: Category | undefined): View => {
+  const shown = (draft: FormDraft, edited: Category | undefined): View => {
     const groups = access
       .groups()
       .filter(({ builtIn }) => !builtIn)
@@ -94,24 +94,24 @@ export function adminPages(
     const namesOf = (audience: Audience): string =>
       typeof audience === 'string' ? audience : audience.map((id) => access.group(id)?.name ?? id).join(' + ');
     const chosen = edited ? [edited.view, edited.create, edited.reply] : [];
-    const audiences = offering(
-      [...EVERYBODY.map((word) => ({ value: word, label: word })), ...groups],
+    const audiences = withStored(
+      [...AUDIENCE_WORDS.map((word) => ({ value: word, label: word })), ...groups],
       chosen.map((one) => ({ value: choiceOf(one), label: namesOf(one) })),
     );
     const parent = categories.all().find(({ id }) => id === edited?.parentId);
     const roots = categories.all().filter(({ id, parentId }) => parentId === null && id !== edited?.id);
     const model = {
-      message: typed.message,
-      problems: typed.problems,
-      wrong: wrongs(typed),
-      values: typed.values,
+      message: draft.message,
+      problems: draft.problems,
+      wrong: problemsByField(draft),
+      values: draft.values,
       edited: edited && plainCategory(edited),
       audiences,
-      hues: offering(
+      hues: withStored(
         HUES.map((label, step) => ({ value: step * 15, label })),
         edited ? [{ value: edited.hue, label: `${edited.hue}°` }] : [],
       ),
-      parents: offering(
+      parents: withStored(
         [{ value: '', label: '–' }, ...roots.map(({ id, name }) => ({ value: id, label: name }))],
         parent ? [{ value: parent.id, label: parent.name }] : [],
       ),
@@ -130,7 +130,7 @@ export function adminPages(
     };
     return admin.view('@discussions/admin-categories', { title: 'Categories', noindex: true }, model);
   };
-  const valuesOf = (category: Category | undefined): Typed['values'] =>
+  const valuesOf = (category: Category | undefined): FormDraft['values'] =>
     category
       ? {
           ...plainCategory(category),
@@ -141,7 +141,7 @@ export function adminPages(
       : { hue: 195, position: categories.all().length, view: 'everyone', create: 'members', reply: 'members' };
   const again = (retry: Retry): View =>
     shown(
-      retyped(retry),
+      draftOf(retry),
       categories.all().find(({ id }) => id === retry.body['id']),
     );
 
@@ -164,7 +164,7 @@ export function adminPages(
   })(async ({ actor, body }) => {
     await categories.refresh();
     const category = await categories.save(
-      strip({
+      withoutUndefined({
         id: given(body.id),
         name: body.name,
         slug: given(body.slug),
@@ -205,7 +205,7 @@ export function adminPages(
 }
 
 /** Without what is undefined: the service's type tells absent from undefined. */
-const strip = <T extends object>(value: T): { readonly [K in keyof T]: Exclude<T[K], undefined> } =>
+const withoutUndefined = <T extends object>(value: T): { readonly [K in keyof T]: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(value).filter(([, own]) => own !== undefined)) as {
     readonly [K in keyof T]: Exclude<T[K], undefined>;
   };

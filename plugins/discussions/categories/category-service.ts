@@ -11,11 +11,11 @@ import {
 } from 'parley-forum/plugins/discussions';
 import { CategoryEntity } from '../entities.ts';
 import { createId, isId, slugOf } from '../identifiers.ts';
-import type { Mirroring } from '../projections/projections.ts';
+import type { Projections } from '../projections/projections.ts';
 
 const KEY = 'discussions.categories';
 /** What a fresh forum begins with. */
-const FIRST: readonly (Partial<Category> & { readonly name: string })[] = [
+const DEFAULT_CATEGORIES: readonly (Partial<Category> & { readonly name: string })[] = [
   {
     name: 'Announcements',
     description: 'News from the people who run this place.',
@@ -48,58 +48,58 @@ export class CategoryService implements Categories {
   readonly #cache: Cache;
   readonly #access: Access;
   readonly #clock: Clock;
-  readonly #mirroring: Mirroring;
-  #now: readonly Category[] = [];
+  readonly #projections: Projections;
+  #snapshot: readonly Category[] = [];
 
   constructor({
     data,
     cache,
     access,
     clock,
-    mirroring,
+    projections,
   }: {
     data: Data;
     cache: Cache;
     access: Access;
     clock: Clock;
-    mirroring: Mirroring;
+    projections: Projections;
   }) {
     this.#data = data;
     this.#cache = cache;
     this.#access = access;
     this.#clock = clock;
-    this.#mirroring = mirroring;
+    this.#projections = projections;
   }
 
   /** Reads them; a database without any gets the first ones. */
   async open(): Promise<void> {
     await this.refresh();
-    if (this.#now.length > 0) return;
+    if (this.#snapshot.length > 0) return;
     await this.#data.transaction(async () => {
-      for (const [position, category] of FIRST.entries()) await this.#write({ ...category, position });
+      for (const [position, category] of DEFAULT_CATEGORIES.entries()) await this.#write({ ...category, position });
     });
     await this.#changed();
   }
 
   refresh(): Promise<void> | undefined {
-    const held = this.#cache.peek<readonly Category[]>(KEY);
-    if (!held) return this.#read();
-    this.#now = held;
+    const cached = this.#cache.peek<readonly Category[]>(KEY);
+    if (!cached) return this.#read();
+    this.#snapshot = cached;
     return undefined;
   }
 
   all(): readonly Category[] {
-    return this.#now;
+    return this.#snapshot;
   }
 
   visible(viewer: Viewer): readonly Category[] {
-    return this.#now.filter((category) => this.#access.admits(category.view, viewer));
+    return this.#snapshot.filter((category) => this.#access.admits(category.view, viewer));
   }
 
   find(idOrSlug: string, viewer: Viewer): Category | undefined {
     const found =
-      this.#now.find((category) => category.id === idOrSlug) ??
-      this.#now.find((category) => category.slug === idOrSlug);
+      this.#snapshot.find((category) => category.id === idOrSlug) ??
+      this.#snapshot.find((category) => category.slug === idOrSlug);
     return found && this.#access.admits(found.view, viewer) ? found : undefined;
   }
 
@@ -138,22 +138,22 @@ export class CategoryService implements Categories {
       return saved;
     });
     await this.#changed();
-    return this.#now.find((other) => other.id === id)!;
+    return this.#snapshot.find((other) => other.id === id)!;
   }
 
   async remove(id: string, moveTo?: string, done?: () => Promise<void>): Promise<void> {
-    if (!this.#now.some((category) => category.id === id)) throw notFound('There is no such category');
-    if (moveTo !== undefined && (moveTo === id || !this.#now.some((category) => category.id === moveTo))) {
+    if (!this.#snapshot.some((category) => category.id === id)) throw notFound('There is no such category');
+    if (moveTo !== undefined && (moveTo === id || !this.#snapshot.some((category) => category.id === moveTo))) {
       throw new InvalidInput([{ field: 'move_to', message: 'is not another category' }]);
     }
     await this.#data.transaction(async (em) => {
       await this.#data.all(
         sql`select id from category where id = any(${[id, ...(moveTo === undefined ? [] : [moveTo])]}::uuid[]) order by id for update`,
       );
-      if (moveTo === undefined) await this.#refuseFull(id);
+      if (moveTo === undefined) await this.#requireEmpty(id);
       else {
-        await this.#empty(id, moveTo);
-        await this.#mirroring.category(em, id, moveTo);
+        await this.#moveAll(id, moveTo);
+        await this.#projections.category(em, id, moveTo);
       }
       await em.nativeDelete(CategoryEntity, { id });
       await done?.();
@@ -161,7 +161,7 @@ export class CategoryService implements Categories {
     await this.#changed();
   }
 
-  async #refuseFull(id: string): Promise<void> {
+  async #requireEmpty(id: string): Promise<void> {
     const found = await this.#data.one(sql`select 1 from discussion where category_id = ${id} limit 1`);
     if (found)
       throw new InvalidInput([
@@ -169,7 +169,7 @@ export class CategoryService implements Categories {
       ]);
   }
 
-  async #empty(id: string, moveTo: string): Promise<void> {
+  async #moveAll(id: string, moveTo: string): Promise<void> {
     const now = new Date(this.#clock.now());
     await this.#data
       .all(sql`with d as (select id from discussion where category_id = ${id} order by id for no key update)
@@ -189,11 +189,11 @@ export class CategoryService implements Categories {
 
   /** Inside a transaction. */
   async #write(changes: Partial<Category> & { readonly name: string }): Promise<Category> {
-    const known = this.#now.find((category) => category.id === changes.id);
+    const known = this.#snapshot.find((category) => category.id === changes.id);
     if (changes.id !== undefined && !known) throw notFound('There is no such category');
     const now = new Date(this.#clock.now());
-    const category = complete(changes, known, createId(now.getTime()), this.#now);
-    this.#refuse(category);
+    const category = withDefaults(changes, known, createId(now.getTime()), this.#snapshot);
+    this.#validate(category);
     await this.#data
       .em()
       .upsert(
@@ -204,19 +204,19 @@ export class CategoryService implements Categories {
     return category;
   }
 
-  #refuse(category: Category): void {
+  #validate(category: Category): void {
     const { id, slug, name, description, parentId } = category;
     const wrong = (field: string, message: string): InvalidInput => new InvalidInput([{ field, message }]);
     if (name.length < 1 || name.length > 80) throw wrong('name', 'must have 1 to 80 characters');
     if (description.length > 500) throw wrong('description', 'must have at most 500 characters');
     if (isId(slug) || !/^[\p{L}\p{N}]+(?:-[\p{L}\p{N}]+)*$/u.test(slug))
       throw wrong('slug', 'may have letters and digits with single hyphens between them');
-    if (this.#now.some((other) => other.slug === slug && other.id !== id))
+    if (this.#snapshot.some((other) => other.slug === slug && other.id !== id))
       throw wrong('slug', 'is taken by another category');
-    const parent = this.#now.find((other) => other.id === parentId);
+    const parent = this.#snapshot.find((other) => other.id === parentId);
     if (parentId !== null && (!parent || parent.id === id || parent.parentId !== null))
       throw wrong('parent_id', 'is not a category of the first level');
-    if (parentId !== null && this.#now.some((other) => other.parentId === id))
+    if (parentId !== null && this.#snapshot.some((other) => other.parentId === id))
       throw wrong('parent_id', 'cannot be set: the category has others below it');
     for (const field of ['view', 'create', 'reply'] as const) {
       const audience = category[field];
@@ -231,7 +231,7 @@ export class CategoryService implements Categories {
   }
 
   async #read(): Promise<void> {
-    this.#now = await this.#cache.remember(KEY, [tags.categories], () =>
+    this.#snapshot = await this.#cache.remember(KEY, [tags.categories], () =>
       this.#data.all(sql<Category>`
       select id, slug, name, description, parent_id as "parentId", hue, icon, position,
         view_audience as view, create_audience as "create", reply_audience as reply
@@ -241,7 +241,7 @@ export class CategoryService implements Categories {
 }
 
 /** What is not said stays as it was, or gets its first value. */
-function complete(
+function withDefaults(
   changes: Partial<Category> & { readonly name: string },
   known: Category | undefined,
   id: string,

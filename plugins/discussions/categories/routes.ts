@@ -3,12 +3,12 @@ import { accessTag } from 'parley-forum/plugins/access';
 import { api, pageFields, pageOf, Paging, pagingResult } from 'parley-forum/plugins/api';
 import { categoryFields, tags } from 'parley-forum/plugins/discussions';
 import { CategoryRecord, withFields } from '../schemas.ts';
-import type { RouteServices } from '../discussion-routes.ts';
+import type { RouteDeps } from '../discussion-routes.ts';
 
 /** /api/categories: all that the caller may see. */
-export function categoryRoutes({ plugin, categories, records }: RouteServices): void {
+export function categoryRoutes({ plugin, categories, records }: RouteDeps): void {
   const Category = withFields(plugin, categoryFields, CategoryRecord);
-  const keep = (): readonly string[] => [tags.categories, tags.lists, tags.all, accessTag];
+  const cacheTags = (): readonly string[] => [tags.categories, tags.lists, tags.all, accessTag];
 
   plugin.route(api, {
     method: 'get',
@@ -16,7 +16,7 @@ export function categoryRoutes({ plugin, categories, records }: RouteServices): 
     can: 'public',
     summary: 'All categories the caller may see',
     query: Type.Object(Paging),
-    cacheTags: keep,
+    cacheTags,
     result: Type.Object({ categories: Type.Array(Category), ...pagingResult }),
   })(async ({ actor, query }) => {
     await categories.refresh();
@@ -31,7 +31,7 @@ export function categoryRoutes({ plugin, categories, records }: RouteServices): 
     path: '/categories/:id',
     can: 'public',
     summary: 'One category, by id or slug',
-    cacheTags: keep,
+    cacheTags,
     params: Type.Object({ id: Type.String({ minLength: 1, maxLength: 100 }) }),
     result: Type.Object({ category: Category }),
     load: async ({ actor, params }) => {

@@ -4,13 +4,13 @@ import type { UserField } from 'parley-forum/plugins/accounts';
 import { tags } from 'parley-forum/plugins/discussions';
 import type { CategoryService } from '../categories/category-service.ts';
 
-export interface Written {
+export interface AuthorCounts {
   readonly discussions: number;
   readonly posts: number;
 }
 
-/** How much members wrote where the viewer may read. */
-export class Counts {
+/** How many discussions and posts members wrote in categories the viewer may read. */
+export class AuthorStatistics {
   readonly #data: Data;
   readonly #categories: CategoryService;
 
@@ -20,11 +20,11 @@ export class Counts {
   }
 
   /** In the order of `ids`, in one statement. */
-  async of(ids: readonly string[], viewer: Viewer): Promise<readonly Written[]> {
+  async of(ids: readonly string[], viewer: Viewer): Promise<readonly AuthorCounts[]> {
     await this.#categories.refresh();
     const visible = this.#categories.visible(viewer).map((category) => category.id);
     const rows = await this.#data.all(sql<
-      Written & { id: string }
+      AuthorCounts & { id: string }
     >`select user_id as id, sum(discussions)::int as discussions, sum(posts)::int as posts
       from discussion_author where user_id = any(${ids}::uuid[]) and category_id = any(${visible}::uuid[]) group by user_id order by user_id`);
     const found = new Map(rows.map((row) => [row.id, row]));
@@ -33,7 +33,7 @@ export class Counts {
 
   /** `discussion_count` and `post_count` of the user record. */
   fields(): readonly UserField[] {
-    const field = (name: string, read: (written: Written) => number): UserField => ({
+    const field = (name: string, read: (written: AuthorCounts) => number): UserField => ({
       name,
       result: Type.Integer(),
       tags: [tags.lists, tags.categories],

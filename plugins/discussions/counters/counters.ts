@@ -1,7 +1,7 @@
 import { sql, type Data } from 'parley-forum';
 
 /*
- * The one order in which rows are locked, by every write of this plugin and of those that keep a copy or a count of it.
+ * The one order in which rows are locked, by every write of this plugin and of plugins with a projection or a counter.
  * A transaction takes them from above to below, and several rows of one table by their keys, so that no two can wait
  * for one another:
  *
@@ -10,39 +10,39 @@ import { sql, type Data } from 'parley-forum';
  *  → tag → discussion_tag (discussion, tag) → tag_count (tag, category) → search_post → upload → notification (user,
  * id) → notification_count (user, category)
  *
- * A post is written by whoever has locked its discussion. Reactions stand alone: reaction_count (post, type) →
+ * Only a transaction that has locked a discussion writes its posts. Reactions stand alone: reaction_count (post, type) →
  * reaction.
  */
 
-/** What comes to the numbers of one category; what is negative leaves them. */
-export interface Step {
+/** A change of one category's counters. */
+export interface CounterChange {
   readonly categoryId: string;
   readonly discussions: number;
   readonly posts: number;
 }
 
 const columns = (
-  steps: readonly Step[],
-) => sql`unnest(${steps.map(({ categoryId }) => categoryId)}::uuid[], ${steps.map(({ discussions }) => discussions)}::int[],
-  ${steps.map(({ posts }) => posts)}::int[]) as t (category_id, discussions, posts)`;
+  changes: readonly CounterChange[],
+) => sql`unnest(${changes.map(({ categoryId }) => categoryId)}::uuid[], ${changes.map(({ discussions }) => discussions)}::int[],
+  ${changes.map(({ posts }) => posts)}::int[]) as t (category_id, discussions, posts)`;
 
 /** Any row of a category will do, so the lowest is used. */
-export async function addToCategories(data: Data, steps: readonly Step[]): Promise<void> {
+export async function addToCategoryCounts(data: Data, changes: readonly CounterChange[]): Promise<void> {
   await data.all(sql`insert into category_count (category_id, part, discussions, posts)
-    select t.category_id, 0, t.discussions, t.posts from ${columns(steps)} order by t.category_id
+    select t.category_id, 0, t.discussions, t.posts from ${columns(changes)} order by t.category_id
     on conflict (category_id, part) do update set discussions = category_count.discussions + excluded.discussions, posts = category_count.posts + excluded.posts`);
 }
 
 /**
- * A whole discussion leaves categories (`-1`) or comes to them (`1`): for the categories, for its author, and for
- * everybody with posts in it.
+ * Adds a whole discussion to categories (`1`) or subtracts it (`-1`): in the counters of the categories, of its author,
+ * and of every participant.
  */
-export async function addWhole(
+export async function addDiscussionCounts(
   data: Data,
   id: string,
   moves: ReadonlyArray<{ readonly categoryId: string; readonly by: 1 | -1 }>,
 ): Promise<void> {
-  const authors = await data.all(sql<Step>`with stood as (
+  const authors = await data.all(sql<CounterChange>`with stood as (
       select p.user_id, t.category_id, case when p.user_id = d.author_id and f.deleted_at is null then t.by else 0 end as discussions, t.by * p.posts as posts
       from discussion d join post f on f.id = d.first_post_id join discussion_participant p on p.discussion_id = d.id
       cross join unnest(${moves.map(({ categoryId }) => categoryId)}::uuid[], ${moves.map(({ by }) => by)}::int[]) as t (category_id, by) where d.id = ${id}
@@ -53,7 +53,7 @@ export async function addWhole(
       returning 1
     ) select category_id as "categoryId", sum(posts)::int as posts, 0 as discussions from stood, (select count(*) from counted) c group by category_id`);
   const posts = new Map(authors.map((row) => [row.categoryId, row.posts]));
-  await addToCategories(
+  await addToCategoryCounts(
     data,
     moves.map(({ categoryId, by }) => ({ categoryId, discussions: by, posts: posts.get(categoryId) ?? 0 })),
   );
@@ -63,21 +63,21 @@ export async function addWhole(
  * Posts of one author come or go; with `discussions` also what they count as started, which a category does not lose
  * with its first post.
  */
-export async function addPosts(data: Data, authorId: string, steps: readonly Step[]): Promise<void> {
+export async function addPostCounts(data: Data, authorId: string, changes: readonly CounterChange[]): Promise<void> {
   await data.all(sql`insert into discussion_author (user_id, category_id, discussions, posts)
-    select ${authorId}::uuid, t.category_id, t.discussions, t.posts from ${columns(steps)} order by t.category_id
+    select ${authorId}::uuid, t.category_id, t.discussions, t.posts from ${columns(changes)} order by t.category_id
     on conflict (user_id, category_id) do update
       set discussions = discussion_author.discussions + excluded.discussions, posts = discussion_author.posts + excluded.posts`);
-  await addToCategories(
+  await addToCategoryCounts(
     data,
-    steps.map((step) => ({ ...step, discussions: 0 })),
+    changes.map((step) => ({ ...step, discussions: 0 })),
   );
 }
 
 /**
  * Posts of one author were deleted, the first one among them or not: the discussion's numbers and its last post follow.
  */
-export async function leave(
+export async function removeParticipantPosts(
   data: Data,
   discussionId: string,
   authorId: string,
@@ -89,20 +89,20 @@ export async function leave(
     await data.all(
       sql`delete from discussion_participant where discussion_id = ${discussionId} and user_id = ${authorId}`,
     );
-  await recount(data, discussionId, { replies: -replies, participants: left?.posts === 0 ? -1 : 0 });
+  await updateDiscussionCounts(data, discussionId, { replies: -replies, participants: left?.posts === 0 ? -1 : 0 });
 }
 
 /** A reply was restored. */
-export async function rejoin(data: Data, discussionId: string, authorId: string): Promise<void> {
+export async function restoreParticipantPost(data: Data, discussionId: string, authorId: string): Promise<void> {
   const joined = await data.one(sql<{
     posts: number;
   }>`insert into discussion_participant (discussion_id, user_id, posts) values (${discussionId}, ${authorId}, 1)
     on conflict (discussion_id, user_id) do update set posts = discussion_participant.posts + 1 returning posts`);
-  await recount(data, discussionId, { replies: 1, participants: joined?.posts === 1 ? 1 : 0 });
+  await updateDiscussionCounts(data, discussionId, { replies: 1, participants: joined?.posts === 1 ? 1 : 0 });
 }
 
 /** Where no post is left, the first one was the last. */
-async function recount(
+async function updateDiscussionCounts(
   data: Data,
   discussionId: string,
   { replies, participants }: { replies: number; participants: number },

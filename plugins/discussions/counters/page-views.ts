@@ -3,27 +3,27 @@ import { tags } from 'parley-forum/plugins/discussions';
 import type { PageViewListener } from 'parley-forum/plugins/web';
 
 /** Milliseconds between writes: views are visible well within ten seconds. */
-const EVERY = 5_000;
+const WRITE_INTERVAL = 5_000;
 /** Milliseconds in which one visitor counts once for a discussion. */
-const ONCE = 30 * 60_000;
-/** Visits remembered at most; beyond it the oldest are forgotten and may count again. */
-const REMEMBERED = 100_000;
+const VISIT_WINDOW = 30 * 60_000;
+/** Visits in memory at most; the oldest are dropped and may count again. */
+const MAX_VISITS = 100_000;
 const PAGE = /^\/d\/([1-9]\d{0,8})(?:-[^/?]*)?(?:\?|$)/;
-/** What calls itself a program; people's browsers do not. */
-const PROGRAM =
+/** User agents of programs. */
+const BOT =
   /bot\b|bot\/|crawl|spider|slurp|preview|fetch|monitor|curl|wget|python|java\/|go-http|headless|facebookexternalhit|^$/i;
 
-type Seen = Parameters<PageViewListener['onPageView']>[0];
+type PageView = Parameters<PageViewListener['onPageView']>[0];
 
 /** Counts page views by people: in memory as they come, in the database every few seconds. */
-export class ViewCounts implements PageViewListener {
+export class PageViewCounter implements PageViewListener {
   readonly #data: Data;
   readonly #cache: Cache;
   readonly #clock: Clock;
   readonly #log: Logger;
-  /** Who saw what, and when; the oldest first. */
-  readonly #visits = new Map<string, number>();
-  #waiting = new Map<number, number>();
+  /** When each visitor was last counted; the oldest first. */
+  readonly #recentVisits = new Map<string, number>();
+  #pending = new Map<number, number>();
   #writing: Promise<void> = Promise.resolve();
 
   constructor({ data, cache, clock, log }: { data: Data; cache: Cache; clock: Clock; log: Logger }) {
@@ -35,42 +35,42 @@ export class ViewCounts implements PageViewListener {
 
   /** Writes every few seconds until the returned function is called, which writes the rest. */
   start(): () => Promise<void> {
-    const timer = setInterval(() => void this.flush(), EVERY).unref();
+    const timer = setInterval(() => void this.flush(), WRITE_INTERVAL).unref();
     return () => {
       clearInterval(timer);
       return this.flush();
     };
   }
 
-  readonly onPageView = ({ path, viewer, ip: address, userAgent }: Seen): void => {
+  readonly onPageView = ({ path, viewer, ip, userAgent }: PageView): void => {
     const number = Number(PAGE.exec(path)?.[1]);
-    if (!number || PROGRAM.test(userAgent)) return;
+    if (!number || BOT.test(userAgent)) return;
     // Not by a cookie: a first visit has none yet, and would count again at the second.
-    const visit = `${number} ${viewer.id ?? `${address} ${userAgent}`}`;
+    const visit = `${number} ${viewer.id ?? `${ip} ${userAgent}`}`;
     const now = this.#clock.now();
-    const before = this.#visits.get(visit);
-    if (before !== undefined && now - before < ONCE) return;
-    this.#visits.delete(visit);
-    this.#visits.set(visit, now);
-    if (this.#visits.size > REMEMBERED) this.#visits.delete(this.#visits.keys().next().value!);
-    this.#waiting.set(number, (this.#waiting.get(number) ?? 0) + 1);
+    const before = this.#recentVisits.get(visit);
+    if (before !== undefined && now - before < VISIT_WINDOW) return;
+    this.#recentVisits.delete(visit);
+    this.#recentVisits.set(visit, now);
+    if (this.#recentVisits.size > MAX_VISITS) this.#recentVisits.delete(this.#recentVisits.keys().next().value!);
+    this.#pending.set(number, (this.#pending.get(number) ?? 0) + 1);
   };
 
-  /** Resolves when everything counted so far is stored. What cannot be stored now is kept for the next time. */
+  /** Resolves when everything counted so far is stored. What cannot be stored now waits for the next time. */
   flush(): Promise<void> {
     this.#writing = this.#writing.then(() => this.#write());
     return this.#writing;
   }
 
   async #write(): Promise<void> {
-    if (this.#waiting.size === 0) return;
-    const counted = this.#waiting;
-    this.#waiting = new Map();
+    if (this.#pending.size === 0) return;
+    const counted = this.#pending;
+    this.#pending = new Map();
     try {
       const rows = await this.#data.transaction(() => this.#add(counted));
       await this.#cache.purge(tags.lists, ...rows.map(({ id }) => tags.discussion(id)));
     } catch (error) {
-      for (const [number, views] of counted) this.#waiting.set(number, (this.#waiting.get(number) ?? 0) + views);
+      for (const [number, views] of counted) this.#pending.set(number, (this.#pending.get(number) ?? 0) + views);
       this.#log.warn({ error: messageOf(error) }, 'page views could not be stored; they are kept for the next attempt');
     }
   }

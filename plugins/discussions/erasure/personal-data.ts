@@ -1,6 +1,6 @@
 import { sql, type Data, type RawBuilder } from 'parley-forum';
 import { inParts, jsonList, type PersonalData, type PersonalFile } from 'parley-forum/plugins/privacy';
-import type { Erasing } from './erasure.ts';
+import type { Erasure } from './erasure.ts';
 
 interface OwnDiscussion {
   readonly id: string;
@@ -27,7 +27,7 @@ interface OwnRevision {
   readonly content: string | null;
   readonly replaced_at: Date;
 }
-const FIRST = '00000000-0000-0000-0000-000000000000';
+const ZERO_ID = '00000000-0000-0000-0000-000000000000';
 
 /** Posts in one Markdown file. */
 const IN_A_FILE = 1_000;
@@ -41,7 +41,7 @@ const markdownOf = ({ discussion, number, content, created_at: at }: OwnPost): s
  * What a member wrote, as JSON and, what is not deleted, as Markdown. Of others' discussions it says no more than the
  * number.
  */
-class Written {
+class WrittenContent {
   readonly #data: Data;
   readonly #accountId: string;
 
@@ -61,7 +61,7 @@ class Written {
     for (const state of STATES) {
       yield* inParts((after, limit) =>
         this.#data.all(sql<OwnDiscussion>`select id, number, title, category_id, created_at, deleted_at from discussion
-        where author_id = ${this.#accountId} and deleted_at ${state} and id > ${after?.id ?? FIRST} order by id limit ${limit}`),
+        where author_id = ${this.#accountId} and deleted_at ${state} and id > ${after?.id ?? ZERO_ID} order by id limit ${limit}`),
       );
     }
   }
@@ -72,7 +72,7 @@ class Written {
         this.#data.all(sql<OwnPost>`
         select p.id, p.discussion_id, d.number as discussion, p.number, p.content, p.created_at, p.edited_at, p.deleted_at
         from post p join discussion d on d.id = p.discussion_id
-        where p.author_id = ${this.#accountId} and p.deleted_at ${state} and p.id > ${after?.id ?? FIRST} order by p.id limit ${limit}`),
+        where p.author_id = ${this.#accountId} and p.deleted_at ${state} and p.id > ${after?.id ?? ZERO_ID} order by p.id limit ${limit}`),
       );
     }
   }
@@ -81,7 +81,7 @@ class Written {
     return inParts((after, limit) =>
       this.#data.all(sql<OwnRevision>`
       select r.id, r.post_id, r.title, r.content, r.created_at as replaced_at from post_revision r join post p on p.id = r.post_id
-      where p.author_id = ${this.#accountId} and r.id > ${after?.id ?? FIRST} order by r.id limit ${limit}`),
+      where p.author_id = ${this.#accountId} and r.id > ${after?.id ?? ZERO_ID} order by r.id limit ${limit}`),
     );
   }
 
@@ -99,9 +99,9 @@ class Written {
   }
 }
 
-export const writtenData = (data: Data, erasing: Erasing): PersonalData => ({
+export const discussionsData = (data: Data, erasure: Erasure): PersonalData => ({
   name: 'discussions and posts',
-  entries: (accountId) => new Written(data, accountId).files(),
-  // Without a name the author of what stays is nobody.
-  erase: async (accountId, mode, signal) => (mode === 'remove' ? erasing.erase(accountId, signal) : undefined),
+  entries: (accountId) => new WrittenContent(data, accountId).files(),
+  // The account is anonymised elsewhere, so nothing has to change here.
+  erase: async (accountId, mode, signal) => (mode === 'remove' ? erasure.erase(accountId, signal) : undefined),
 });

@@ -8,19 +8,19 @@ import {
   type PluginHandle,
 } from 'parley-forum';
 import { postDeleted, tags } from 'parley-forum/plugins/discussions';
-import { addPosts, leave, type Step } from '../counters/counters.ts';
+import { addPostCounts, removeParticipantPosts, type CounterChange } from '../counters/counters.ts';
 import { postEvent } from '../events/event-payloads.ts';
-import type { Mirroring } from '../projections/projections.ts';
+import type { Projections } from '../projections/projections.ts';
 import { countTag } from '../reading/reader.ts';
 import { postColumns, type PostRow } from '../rows.ts';
 
-export interface EmptyingServices {
+export interface RedactionDeps {
   readonly data: Data;
   readonly cache: Cache;
   readonly clock: Clock;
   readonly environment: Environment;
   readonly plugin: PluginHandle;
-  readonly mirroring: Mirroring;
+  readonly projections: Projections;
 }
 interface Stored {
   readonly id: string;
@@ -29,35 +29,35 @@ interface Stored {
   readonly categoryId: string;
   readonly deletedAt: Date | null;
 }
-/** Whose posts they are. */
-interface Writer {
+/** The author of the posts. */
+interface PostAuthor {
   readonly id: string;
   readonly username: string;
 }
 
 /**
- * Takes from posts of one author all that they say and said, and deletes those replies that were not deleted. Many in
- * one transaction.
+ * Empties posts of one author, their revisions included, and deletes those replies that were not deleted. Many in one
+ * transaction.
  */
-export class Emptying {
-  readonly #services: EmptyingServices;
+export class Redaction {
+  readonly #deps: RedactionDeps;
 
-  constructor(services: EmptyingServices) {
-    this.#services = services;
+  constructor(deps: RedactionDeps) {
+    this.#deps = deps;
   }
 
-  async empty(ids: readonly string[], author: Writer): Promise<void> {
-    const { data, cache } = this.#services;
+  async redact(ids: readonly string[], author: PostAuthor): Promise<void> {
+    const { data, cache } = this.#deps;
     const changed = await data.transaction(async (em) => {
       // As every writer does: the discussions first, in one order.
       const discussions =
         await data.all(sql<Stored>`select id, number, title, category_id as "categoryId", deleted_at as "deletedAt" from discussion
         where id in (select discussion_id from post where id = any(${ids}::uuid[])) order by id for no key update`);
-      const living = await this.#living(ids);
+      const visibleReplies = await this.#visibleReplies(ids);
       const rows = Map.groupBy(await this.#write(ids), (row) => row.discussion_id);
-      await this.#count(discussions, { rows, living, author });
+      await this.#count(discussions, { rows, visibleReplies, author });
       for (const discussion of discussions)
-        await this.#tell(em, discussion, { rows: rows.get(discussion.id) ?? [], living, author });
+        await this.#publish(em, discussion, { rows: rows.get(discussion.id) ?? [], visibleReplies, author });
       return discussions;
     });
     if (changed.length > 0)
@@ -67,16 +67,16 @@ export class Emptying {
       );
   }
 
-  /** The replies among them that everybody could read. */
-  async #living(ids: readonly string[]): Promise<ReadonlySet<string>> {
-    const rows = await this.#services.data.all(
+  /** The replies among them that are not deleted. */
+  async #visibleReplies(ids: readonly string[]): Promise<ReadonlySet<string>> {
+    const rows = await this.#deps.data.all(
       sql<{ id: string }>`select id from post where id = any(${ids}::uuid[]) and number > 1 and deleted_at is null`,
     );
     return new Set(rows.map(({ id }) => id));
   }
 
   async #write(ids: readonly string[]): Promise<readonly PostRow[]> {
-    const { data, clock } = this.#services;
+    const { data, clock } = this.#deps;
     const now = new Date(clock.now());
     await data.all(sql`delete from post_revision where post_id = any(${ids}::uuid[])`);
     await data.all(sql`update post set deleted_at = ${now}, deleted_by = author_id, updated_at = ${now}
@@ -86,13 +86,13 @@ export class Emptying {
     );
   }
 
-  async #tell(
+  async #publish(
     em: EntityManager,
     discussion: Stored,
-    { rows, living, author }: Emptied<readonly PostRow[]>,
+    { rows, visibleReplies, author }: Redacted<readonly PostRow[]>,
   ): Promise<void> {
-    const { plugin, mirroring, environment } = this.#services;
-    await mirroring.posts(
+    const { plugin, projections, environment } = this.#deps;
+    await projections.posts(
       em,
       discussion,
       rows.map((row) => ({
@@ -106,7 +106,7 @@ export class Emptying {
       })),
     );
     if (discussion.deletedAt) return;
-    for (const { id, number, created_at: createdAt } of rows.filter((row) => living.has(row.id))) {
+    for (const { id, number, created_at: createdAt } of rows.filter((row) => visibleReplies.has(row.id))) {
       const post = postEvent(environment.baseUrl, { id, number, content: '', html: '', createdAt }, discussion, author);
       await plugin.emit(postDeleted, { post, category_id: discussion.categoryId });
     }
@@ -114,23 +114,23 @@ export class Emptying {
 
   async #count(
     discussions: readonly Stored[],
-    { rows, living, author }: Emptied<ReadonlyMap<string, readonly PostRow[]>>,
+    { rows, visibleReplies, author }: Redacted<ReadonlyMap<string, readonly PostRow[]>>,
   ): Promise<void> {
-    const { data } = this.#services;
-    const steps = new Map<string, Step>();
+    const { data } = this.#deps;
+    const changes = new Map<string, CounterChange>();
     for (const { id, categoryId, deletedAt } of discussions) {
-      const gone = (rows.get(id) ?? []).filter((row) => living.has(row.id)).length;
+      const gone = (rows.get(id) ?? []).filter((row) => visibleReplies.has(row.id)).length;
       if (gone === 0) continue;
-      await leave(data, id, author.id, { posts: gone, replies: gone });
+      await removeParticipantPosts(data, id, author.id, { posts: gone, replies: gone });
       if (!deletedAt)
-        steps.set(categoryId, { categoryId, discussions: 0, posts: (steps.get(categoryId)?.posts ?? 0) - gone });
+        changes.set(categoryId, { categoryId, discussions: 0, posts: (changes.get(categoryId)?.posts ?? 0) - gone });
     }
-    if (steps.size > 0) await addPosts(data, author.id, [...steps.values()]);
+    if (changes.size > 0) await addPostCounts(data, author.id, [...changes.values()]);
   }
 }
 
-interface Emptied<Rows> {
+interface Redacted<Rows> {
   readonly rows: Rows;
-  readonly living: ReadonlySet<string>;
-  readonly author: Writer;
+  readonly visibleReplies: ReadonlySet<string>;
+  readonly author: PostAuthor;
 }

@@ -2,7 +2,7 @@ import type { Static } from 'parley-forum';
 import type { DiscussionEvent, PostEvent } from 'parley-forum/plugins/discussions';
 import { discussionPath, postPath } from '../identifiers.ts';
 
-interface Writer {
+interface PostAuthor {
   readonly id: string;
   readonly username: string;
 }
@@ -12,7 +12,7 @@ interface Named {
   readonly slug: string;
 }
 
-/** What events say of a discussion; `baseUrl` makes its address absolute. */
+/** The payload of a discussion; `baseUrl` makes its URL absolute. */
 export function discussionEvent(
   baseUrl: string,
   discussion: Named & {
@@ -21,7 +21,7 @@ export function discussionEvent(
     readonly categoryId: string;
     readonly createdAt: Date;
   },
-  author: Writer,
+  author: PostAuthor,
 ): Static<typeof DiscussionEvent> {
   const { id, number, title, slug, categoryId, createdAt } = discussion;
   return {
@@ -36,7 +36,7 @@ export function discussionEvent(
   };
 }
 
-/** What events say of a post. */
+/** The payload of a post. */
 export function postEvent(
   baseUrl: string,
   post: {
@@ -47,7 +47,7 @@ export function postEvent(
     readonly createdAt: Date;
   },
   discussion: { readonly id: string; readonly number: number },
-  author: Writer,
+  author: PostAuthor,
 ): Static<typeof PostEvent> {
   const { id, number, content, html, createdAt } = post;
   return {

@@ -15,7 +15,7 @@ import type { EventRule } from 'parley-forum/plugins/events';
 import type { CategoryService } from '../categories/category-service.ts';
 import { discussionPath } from '../identifiers.ts';
 
-interface Parts {
+interface EventRulesDeps {
   readonly data: Data;
   readonly categories: CategoryService;
   readonly environment: Environment;
@@ -26,17 +26,17 @@ interface AboutDiscussion {
 interface AboutPost {
   readonly post: Static<typeof PostEvent>;
 }
-interface Kept {
+interface IdRow {
   readonly id: string;
 }
 
 /**
- * Who may be told of what was written: whoever may read it now, and then what it says now. Of what was deleted nothing
- * is told but that.
+ * Events about discussions and posts are visible to viewers who may read them now, with today's text. Of deleted ones
+ * only the deletion is visible.
  */
-export function discussionRules({ data, categories, environment }: Parts): readonly EventRule[] {
+export function discussionRules({ data, categories, environment }: EventRulesDeps): readonly EventRule[] {
   /** Rows about those ids that lie where the viewer may read, by id. */
-  const readable = async <T extends Kept>(
+  const readable = async <T extends IdRow>(
     viewer: Viewer,
     select: (categoryIds: readonly string[]) => RawBuilder<T>,
   ): Promise<ReadonlyMap<string, T>> => {
@@ -46,14 +46,14 @@ export function discussionRules({ data, categories, environment }: Parts): reado
   };
 
   const discussions = async (about: readonly object[], viewer: Viewer): Promise<readonly (boolean | object)[]> => {
-    const told = (about as readonly AboutDiscussion[]).map(({ discussion }) => discussion);
+    const requested = (about as readonly AboutDiscussion[]).map(({ discussion }) => discussion);
     const now = await readable(
       viewer,
       (open) => sql<{ id: string; number: number; title: string; slug: string; category_id: string }>`
       select id, number, title, slug, category_id from discussion
-      where id = any(${told.map(({ id }) => id)}::uuid[]) and deleted_at is null and category_id = any(${open}::uuid[])`,
+      where id = any(${requested.map(({ id }) => id)}::uuid[]) and deleted_at is null and category_id = any(${open}::uuid[])`,
     );
-    return told.map((discussion) => {
+    return requested.map((discussion) => {
       const row = now.get(discussion.id);
       return (
         row !== undefined && { discussion: { ...discussion, ...row, url: environment.baseUrl + discussionPath(row) } }
@@ -61,32 +61,32 @@ export function discussionRules({ data, categories, environment }: Parts): reado
     });
   };
   const deletedDiscussions = async (about: readonly object[], viewer: Viewer): Promise<readonly boolean[]> => {
-    const told = (about as readonly AboutDiscussion[]).map(({ discussion }) => discussion.id);
+    const requested = (about as readonly AboutDiscussion[]).map(({ discussion }) => discussion.id);
     const known = await readable(
       viewer,
       (open) =>
-        sql<Kept>`select id from discussion where id = any(${told}::uuid[]) and category_id = any(${open}::uuid[])`,
+        sql<IdRow>`select id from discussion where id = any(${requested}::uuid[]) and category_id = any(${open}::uuid[])`,
     );
-    return told.map((id) => known.has(id));
+    return requested.map((id) => known.has(id));
   };
   const posts = async (about: readonly object[], viewer: Viewer): Promise<readonly (boolean | object)[]> => {
-    const told = (about as readonly AboutPost[]).map(({ post }) => post);
+    const requested = (about as readonly AboutPost[]).map(({ post }) => post);
     const now = await readable(
       viewer,
       (open) => sql<{ id: string; content: string; html: string }>`
       select p.id, p.content, p.html from post p join discussion d on d.id = p.discussion_id
-      where p.id = any(${told.map(({ id }) => id)}::uuid[]) and p.deleted_at is null and d.deleted_at is null and d.category_id = any(${open}::uuid[])`,
+      where p.id = any(${requested.map(({ id }) => id)}::uuid[]) and p.deleted_at is null and d.deleted_at is null and d.category_id = any(${open}::uuid[])`,
     );
-    return told.map((post) => now.has(post.id) && { post: { ...post, ...now.get(post.id) } });
+    return requested.map((post) => now.has(post.id) && { post: { ...post, ...now.get(post.id) } });
   };
   const deletedPosts = async (about: readonly object[], viewer: Viewer): Promise<readonly boolean[]> => {
-    const told = (about as readonly AboutPost[]).map(({ post }) => post.discussion_id);
+    const requested = (about as readonly AboutPost[]).map(({ post }) => post.discussion_id);
     const known = await readable(
       viewer,
-      (open) => sql<Kept>`
-      select id from discussion where id = any(${told}::uuid[]) and deleted_at is null and category_id = any(${open}::uuid[])`,
+      (open) => sql<IdRow>`
+      select id from discussion where id = any(${requested}::uuid[]) and deleted_at is null and category_id = any(${open}::uuid[])`,
     );
-    return told.map((id) => known.has(id));
+    return requested.map((id) => known.has(id));
   };
 
   const rules: readonly Omit<EventRule, 'tags'>[] = [

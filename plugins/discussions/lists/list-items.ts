@@ -2,14 +2,14 @@ import type { Category, DiscussionRecord } from 'parley-forum/plugins/discussion
 import { discussionPath } from '../identifiers.ts';
 
 /** A row of a list as templates take it. */
-export type Card = Omit<DiscussionRecord, 'category' | 'last_author'> & {
+export type ListItem = Omit<DiscussionRecord, 'category' | 'last_author'> & {
   readonly category: DiscussionRecord['category'] & { readonly hue: number | undefined };
-  /** Absent while nobody has replied. */
+  /** Absent while there is no reply. */
   readonly last_author: DiscussionRecord['last_author'] | undefined;
 };
 
 /** Records as rows of a list show them: with the hue of their category, and links that stay on this site. */
-export function cards(records: readonly DiscussionRecord[], categories: readonly Category[]): readonly Card[] {
+export function listItems(records: readonly DiscussionRecord[], categories: readonly Category[]): readonly ListItem[] {
   const hues = new Map(categories.map(({ id, hue }) => [id, hue]));
   return records.map((record) => ({
     ...record,

@@ -11,7 +11,7 @@ interface Query {
   readonly all: number;
 }
 /** Categories that are read beside one another; planning more would take longer than reading past what is hidden. */
-const BESIDE = 50;
+const MAX_MERGED_CATEGORIES = 50;
 
 /**
  * The page's ids come from indexes alone, so that a far offset does not read the rows it skips. One more than the page
@@ -49,7 +49,7 @@ function candidates({
     sql`discussion d where ${sql.join([...parts, ...more], sql` and `)}`;
   if (category) return where(sql`d.category_id = ${category.id}`);
   if (visible.length === all) return where();
-  if (authorId !== undefined || within || visible.length > BESIDE)
+  if (authorId !== undefined || within || visible.length > MAX_MERGED_CATEGORIES)
     return where(sql`d.category_id = any(${visible}::uuid[])`);
   const most = sql.raw(String(offset + limit + 1));
   const each = visible.map(

@@ -3,8 +3,8 @@ import { isAdmin } from 'parley-forum/plugins/access';
 import { SORTS, type Category } from 'parley-forum/plugins/discussions';
 import { pages, view } from 'parley-forum/plugins/web';
 import { listModel } from './list-page.ts';
-import { listTags } from '../discussion-routes.ts';
-import type { PageServices } from '../page-parts.ts';
+import { listCacheTags } from '../discussion-routes.ts';
+import type { PageDeps } from '../page-parts.ts';
 
 const ListQuery = Type.Object({
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
@@ -14,31 +14,31 @@ const ListQuery = Type.Object({
 const API = '/api/discussions';
 
 /** The front page, the categories, and the list of each. */
-export function listPages(services: PageServices): void {
-  const { plugin, categories, records, rights } = services;
-  const keep = (): readonly string[] => listTags;
+export function listPages(deps: PageDeps): void {
+  const { plugin, categories, records, rights } = deps;
+  const cacheTags = (): readonly string[] => listCacheTags;
   const countOf = async (list: readonly Category[]): Promise<number> => {
     const count = await categories.counts();
     return list.reduce((sum, { id }) => sum + count(id).discussions, 0);
   };
 
   for (const path of ['/', '/discussions']) {
-    plugin.route(pages, { method: 'get', path, can: 'public', query: ListQuery, cacheTags: keep })(
+    plugin.route(pages, { method: 'get', path, can: 'public', query: ListQuery, cacheTags })(
       async ({ actor, query }) => {
         await categories.refresh();
         const visible = categories.visible(actor);
         const list = await listModel(
-          services,
+          deps,
           { ...query, path, api: API, pinnedFirst: query.sort === undefined, total: await countOf(visible) },
           actor,
         );
         const head = { name: 'home', title: 'Discussions', canonical: list.canonical, current: '/' };
-        return view('@discussions/home', head, { ...list, create: rights.anywhere(actor) && '/new' });
+        return view('@discussions/home', head, { ...list, create: rights.canStartAnywhere(actor) && '/new' });
       },
     );
   }
 
-  plugin.route(pages, { method: 'get', path: '/categories', can: 'public', cacheTags: keep })(async ({ actor }) => {
+  plugin.route(pages, { method: 'get', path: '/categories', can: 'public', cacheTags })(async ({ actor }) => {
     await categories.refresh();
     const visible = categories.visible(actor);
     const shown = await records.categories(visible, actor);
@@ -62,7 +62,7 @@ export function listPages(services: PageServices): void {
     path: '/c/:slug',
     can: 'public',
     query: ListQuery,
-    cacheTags: keep,
+    cacheTags,
     load: async ({ actor, params }) => {
       await categories.refresh();
       return categories.find(params['slug'] ?? '', actor);
@@ -70,7 +70,7 @@ export function listPages(services: PageServices): void {
   })(async ({ actor, query, target }) => {
     const path = `/c/${encodeURIComponent(target.slug)}`;
     const list = await listModel(
-      services,
+      deps,
       { ...query, path, api: API, category: target, total: await countOf([target]) },
       actor,
     );

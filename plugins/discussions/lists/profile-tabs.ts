@@ -1,10 +1,10 @@
 import type { Author, ProfileTab } from 'parley-forum/plugins/accounts';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { pagerOf, type SafeHtml, type Web } from 'parley-forum/plugins/web';
-import type { Counts } from '../counters/author-statistics.ts';
+import type { AuthorStatistics } from '../counters/author-statistics.ts';
 import { postPath } from '../identifiers.ts';
-import { cards } from './list-items.ts';
-import { PAGE_SIZE, type PageServices } from '../page-parts.ts';
+import { listItems } from './list-items.ts';
+import { PAGE_SIZE, type PageDeps } from '../page-parts.ts';
 
 const pageOf = (query: Readonly<Record<string, string | undefined>>): number =>
   Math.min(Math.max(1, Math.trunc(Number(query['page'])) || 1), 100_000);
@@ -13,9 +13,9 @@ const path = (profile: Author, tab: string, page: number): string =>
 
 /** What a member wrote, as tabs of their profile. */
 export function profileTabsOf(
-  { reading, categories, markdown }: PageServices,
+  { reader, categories, markdown }: PageDeps,
   web: Web,
-  counts: Counts,
+  statistics: AuthorStatistics,
 ): readonly ProfileTab[] {
   const pager = (profile: Author, tab: string, page: number, hasMore: boolean) =>
     pagerOf(page, hasMore ? page + 1 : page, (number) => path(profile, tab, number));
@@ -25,12 +25,12 @@ export function profileTabsOf(
     query: Readonly<Record<string, string | undefined>>,
   ): Promise<SafeHtml> => {
     const page = pageOf(query);
-    const { items, hasMore } = await reading.list(
+    const { items, hasMore } = await reader.list(
       { authorId: profile.id, sort: 'newest', limit: PAGE_SIZE, offset: (page - 1) * PAGE_SIZE },
       viewer,
     );
     return web.fragment(viewer, '@discussions/profile-discussions', {
-      discussions: cards(items, categories.all()),
+      discussions: listItems(items, categories.all()),
       pager: pager(profile, 'discussions', page, hasMore),
     });
   };
@@ -40,13 +40,13 @@ export function profileTabsOf(
     query: Readonly<Record<string, string | undefined>>,
   ): Promise<SafeHtml> => {
     const page = pageOf(query);
-    const { items, hasMore } = await reading.postsBy(
+    const { items, hasMore } = await reader.postsBy(
       profile.id,
       { limit: PAGE_SIZE, offset: (page - 1) * PAGE_SIZE, before: undefined },
       viewer,
     );
     const titles = new Map(
-      (await reading.recordsOf([...new Set(items.map((post) => post.discussion_id))], viewer)).map((discussion) => [
+      (await reader.recordsOf([...new Set(items.map((post) => post.discussion_id))], viewer)).map((discussion) => [
         discussion.id,
         discussion,
       ]),
@@ -73,13 +73,13 @@ export function profileTabsOf(
     {
       id: 'discussions',
       label: 'Discussions',
-      count: async ({ id }, viewer) => (await counts.of([id], viewer))[0]?.discussions ?? 0,
+      count: async ({ id }, viewer) => (await statistics.of([id], viewer))[0]?.discussions ?? 0,
       render: discussions,
     },
     {
       id: 'posts',
       label: 'Posts',
-      count: async ({ id }, viewer) => (await counts.of([id], viewer))[0]?.posts ?? 0,
+      count: async ({ id }, viewer) => (await statistics.of([id], viewer))[0]?.posts ?? 0,
       render: posts,
     },
   ];

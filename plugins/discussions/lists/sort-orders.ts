@@ -11,7 +11,7 @@ type Column = 'is_pinned' | 'last_post_at' | 'created_at' | 'reply_count' | 'vie
 
 /** Sort keys before the id, which breaks ties in the same direction, as the indexes have them. */
 const ORDERS: Readonly<
-  Record<OrderName, { readonly keys: readonly (readonly [Column, Kind])[]; readonly rising?: true }>
+  Record<OrderName, { readonly keys: readonly (readonly [Column, Kind])[]; readonly ascending?: true }>
 > = {
   pinned: {
     keys: [
@@ -21,13 +21,13 @@ const ORDERS: Readonly<
   },
   latest: { keys: [['last_post_at', 'time']] },
   newest: { keys: [['created_at', 'time']] },
-  oldest: { keys: [['created_at', 'time']], rising: true },
+  oldest: { keys: [['created_at', 'time']], ascending: true },
   most_replied: { keys: [['reply_count', 'count']] },
   most_viewed: { keys: [['view_count', 'count']] },
 };
 const CASTS: Readonly<Record<Kind, string>> = { flag: 'boolean', time: 'timestamptz', count: 'integer' };
-/** Epoch milliseconds that both JavaScript and PostgreSQL take: the year 9999 and its mirror. */
-const FAR = 253_402_300_799_999;
+/** Epoch milliseconds that both JavaScript and PostgreSQL take: the year 9999 and its opposite. */
+const MAX_TIME = 253_402_300_799_999;
 
 /** What `orderBy` reads, of the discussion table under `alias`. */
 export const columnsOf = (name: OrderName, alias: string): RawBuilder<unknown> =>
@@ -35,27 +35,27 @@ export const columnsOf = (name: OrderName, alias: string): RawBuilder<unknown> =
 
 /** `order by` for the discussion table under `alias`. */
 export function orderBy(name: OrderName, alias: string): RawBuilder<unknown> {
-  const { keys, rising } = ORDERS[name];
+  const { keys, ascending } = ORDERS[name];
   return sql.raw(
     [...keys.map(([column]) => column), 'id']
-      .map((column) => `${alias}.${column} ${rising ? 'asc' : 'desc'}`)
+      .map((column) => `${alias}.${column} ${ascending ? 'asc' : 'desc'}`)
       .join(', '),
   );
 }
 
 /** The condition for what comes after `cursor`. 400 for a cursor of another order. */
 export function after(name: OrderName, cursor: string): RawBuilder<unknown> {
-  const { keys, rising } = ORDERS[name];
+  const { keys, ascending } = ORDERS[name];
   const values = decodeCursor(cursor, keys.length + 2);
   const id = values.at(-1);
   if (values[0] !== name || typeof id !== 'string' || !isId(id)) throw badCursor();
   const columns = [...keys.map(([column]) => column), 'id'].map((column) => `d.${column}`).join(', ');
   const bounds = keys.map(([, kind], index) => sql`${valueOf(kind, values[index + 1])}::${sql.raw(CASTS[kind])}`);
-  return sql`(${sql.raw(columns)}) ${sql.raw(rising ? '>' : '<')} (${sql.join([...bounds, sql`${id}::uuid`])})`;
+  return sql`(${sql.raw(columns)}) ${sql.raw(ascending ? '>' : '<')} (${sql.join([...bounds, sql`${id}::uuid`])})`;
 }
 
-/** Which of the two orders that nobody has to ask for a cursor goes on in. */
-export function usualOrder(cursor: string): OrderName {
+/** Which of the two default orders a cursor belongs to. */
+export function orderOfCursor(cursor: string): OrderName {
   try {
     return decodeCursor(cursor, ORDERS.pinned.keys.length + 2)[0] === 'pinned' ? 'pinned' : 'latest';
   } catch {
@@ -70,7 +70,7 @@ export function cursorAfter(name: OrderName, row: DiscussionRow): string {
 }
 
 function valueOf(kind: Kind, value: string | number | undefined): unknown {
-  if (typeof value !== 'number' || !Number.isInteger(value) || Math.abs(value) > FAR) throw badCursor();
+  if (typeof value !== 'number' || !Number.isInteger(value) || Math.abs(value) > MAX_TIME) throw badCursor();
   if (kind === 'time') return new Date(value);
   if (kind === 'flag') return value === 1;
   if (Math.abs(value) > 2_147_483_647) throw badCursor();

@@ -1,36 +1,36 @@
 import { sql, type Data } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
-import type { DiscussionAddress } from 'parley-forum/plugins/discussions';
+import type { DiscussionUrl } from 'parley-forum/plugins/discussions';
 import type { CategoryService } from '../categories/category-service.ts';
 import { discussionPath } from '../identifiers.ts';
 
-interface AddressServices {
+interface UrlsDeps {
   readonly data: Data;
   readonly categories: CategoryService;
 }
 type Row = Readonly<{ number: number; slug: string; updatedAt: Date }>;
 
-/** Everything the viewer may see, piece by piece: numbers never change, so neither do the pieces. */
-export class Addresses {
-  readonly #services: AddressServices;
+/** URLs of visible discussions in ranges of numbers: numbers never change, so neither do the ranges. */
+export class DiscussionUrls {
+  readonly #deps: UrlsDeps;
 
-  constructor(services: AddressServices) {
-    this.#services = services;
+  constructor(deps: UrlsDeps) {
+    this.#deps = deps;
   }
 
   async between(
     { after, last, limit }: Readonly<Record<'after' | 'last' | 'limit', number>>,
     viewer: Viewer,
-  ): Promise<readonly DiscussionAddress[]> {
-    const rows = await this.#services.data.all(sql<Row>`select number, slug, updated_at as "updatedAt" from discussion
+  ): Promise<readonly DiscussionUrl[]> {
+    const rows = await this.#deps.data.all(sql<Row>`select number, slug, updated_at as "updatedAt" from discussion
       where number > ${after}::bigint and number <= ${last}::bigint and category_id = any(${await this.#visible(viewer)}::uuid[]) and deleted_at is null
       order by number limit ${limit}`);
     return rows.map(({ number, slug, updatedAt }) => ({ number, path: discussionPath({ number, slug }), updatedAt }));
   }
 
-  /** Each stretch is looked into only until its first visible discussion. */
-  async stretches(size: number, viewer: Viewer): Promise<readonly number[]> {
-    const rows = await this.#services.data.all(sql<{ stretch: number }>`
+  /** Reads each range only until its first visible discussion. */
+  async occupiedRanges(size: number, viewer: Viewer): Promise<readonly number[]> {
+    const rows = await this.#deps.data.all(sql<{ stretch: number }>`
       select stretch::int from generate_series(0::bigint, (select coalesce(max(number), 1) - 1 from discussion) / ${size}::bigint) stretch
       where exists (
         select from discussion where number > stretch * ${size}::bigint and number <= (stretch + 1) * ${size}::bigint
@@ -40,7 +40,7 @@ export class Addresses {
   }
 
   async #visible(viewer: Viewer): Promise<readonly string[]> {
-    const { categories } = this.#services;
+    const { categories } = this.#deps;
     await categories.refresh();
     return categories.visible(viewer).map(({ id }) => id);
   }

@@ -14,7 +14,7 @@ import {
 import { discussionFields, DiscussionRecord, postFields, PostRecord } from 'parley-forum/plugins/discussions';
 import { isId } from '../identifiers.ts';
 import { withFields } from '../schemas.ts';
-import type { RouteServices } from '../discussion-routes.ts';
+import type { RouteDeps } from '../discussion-routes.ts';
 
 const query = Type.Object({
   ...Paging,
@@ -22,7 +22,7 @@ const query = Type.Object({
 });
 
 /** /api/users/discussions and /api/users/posts: what the caller, or for admins anybody, wrote. */
-export function userRoutes({ plugin, settings, reading }: RouteServices, accounts: Pick<Accounts, 'find'>): void {
+export function userRoutes({ plugin, settings, reader }: RouteDeps, accounts: Pick<Accounts, 'find'>): void {
   const options = { login: true };
   const whose = async (viewer: Viewer, userId: string | undefined): Promise<string> => {
     if (userId === undefined || userId === viewer.id) return viewer.id!;
@@ -44,7 +44,7 @@ export function userRoutes({ plugin, settings, reading }: RouteServices, account
     }),
   })(async ({ actor, query: { user_id, limit, offset, cursor } }) => {
     const authorId = await whose(actor, user_id);
-    const page = await reading.list(
+    const page = await reader.list(
       { authorId, sort: 'newest', limit: limitOf(settings, limit), offset, cursor },
       actor,
     );
@@ -63,7 +63,7 @@ export function userRoutes({ plugin, settings, reading }: RouteServices, account
     const authorId = await whose(actor, user_id);
     const before = cursor === undefined ? undefined : String(decodeCursor(cursor, 1)[0]);
     if (before !== undefined && !isId(before)) throw badCursor();
-    const { items, hasMore } = await reading.postsBy(
+    const { items, hasMore } = await reader.postsBy(
       authorId,
       { limit: limitOf(settings, limit), offset, before },
       actor,

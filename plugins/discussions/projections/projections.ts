@@ -1,21 +1,21 @@
 import { sql, type Clock, type Data, type EntityManager, type PluginHandle, type RawBuilder } from 'parley-forum';
-import { mirrors, type MirroredPost } from 'parley-forum/plugins/discussions';
+import { postProjections, type ProjectedPost } from 'parley-forum/plugins/discussions';
 
 /**
- * Milliseconds that a mark reaches back: other processes may have written without a mirror for a moment, and their
+ * Milliseconds that a checkpoint reaches back: other processes may have written without a projection for a moment, and their
  * clocks may differ.
  */
-const MARGIN = 60_000;
+const CHECKPOINT_MARGIN = 60_000;
 /** So many changed discussions are gone through one by one; of more, all posts are read in their order once. */
-const FEW = 1_000;
+const MAX_SINGLY_READ = 1_000;
 
-interface Whole {
+interface ProjectionSource {
   readonly id: string;
   readonly title: string;
   readonly categoryId: string;
   readonly deletedAt?: Date | null | undefined;
 }
-interface Single {
+interface ProjectedSource {
   readonly id: string;
   readonly number: number;
   readonly authorId: string;
@@ -26,10 +26,10 @@ interface Single {
 }
 
 /**
- * Tells every mirror what was written, inside the transaction that writes it. Without a mirror nothing is asked of the
- * database.
+ * Passes every change to the projections of other plugins, inside the transaction of the change. Without a projection
+ * no statement is sent.
  */
-export class Mirroring {
+export class Projections {
   readonly #plugin: PluginHandle;
   readonly #data: Data;
   readonly #clock: Clock;
@@ -40,56 +40,56 @@ export class Mirroring {
     this.#clock = clock;
   }
 
-  async posts(em: EntityManager, discussion: Whole, posts: readonly Single[]): Promise<void> {
-    await this.imported(em, () => posts.map((post) => copyOf(discussion, post)));
+  async posts(em: EntityManager, discussion: ProjectionSource, posts: readonly ProjectedSource[]): Promise<void> {
+    await this.postsOfMany(em, () => posts.map((post) => projectionOf(discussion, post)));
   }
 
-  /** As `posts`, of several discussions; `copies` is called only where there is a mirror. */
-  async imported(em: EntityManager, copies: () => readonly MirroredPost[]): Promise<void> {
-    const found = this.#plugin.extensions(mirrors);
+  /** As `posts`, of several discussions; `copies` is called only where there is a projection. */
+  async postsOfMany(em: EntityManager, copies: () => readonly ProjectedPost[]): Promise<void> {
+    const found = this.#plugin.extensions(postProjections);
     if (found.length === 0) return;
     const posts = copies();
     for (const { value } of found) await value.posts(em, posts);
   }
 
-  async discussion(em: EntityManager, { id, title, categoryId, deletedAt }: Whole): Promise<void> {
-    for (const { value } of this.#plugin.extensions(mirrors))
+  async discussion(em: EntityManager, { id, title, categoryId, deletedAt }: ProjectionSource): Promise<void> {
+    for (const { value } of this.#plugin.extensions(postProjections))
       await value.discussion(em, { id, title, categoryId, visible: !deletedAt });
   }
 
   async category(em: EntityManager, from: string, to: string): Promise<void> {
-    for (const { value } of this.#plugin.extensions(mirrors)) await value.category(em, from, to);
+    for (const { value } of this.#plugin.extensions(postProjections)) await value.category(em, from, to);
   }
 
   /** The newest discussion's number and the time. */
-  async mark(): Promise<string> {
+  async checkpoint(): Promise<string> {
     const row = await this.#data.one(
       sql<{ number: number }>`select coalesce(max(number), 0) as number from discussion`,
     );
-    return `${row!.number} ${new Date(this.#clock.now() - MARGIN).toISOString()}`;
+    return `${row!.number} ${new Date(this.#clock.now() - CHECKPOINT_MARGIN).toISOString()}`;
   }
 
-  /** Whether there is anything to copy: any post at all, or one in a discussion that changed since the mark. */
-  async changed(since: string | undefined): Promise<boolean> {
+  /** Whether there is anything to copy: any post at all, or one in a discussion that changed since the checkpoint. */
+  async hasChanges(since: string | undefined): Promise<boolean> {
     if (since !== undefined) return (await this.#changedSince(since, 1)).length > 0;
     return (await this.#data.one(sql<{ some: boolean }>`select exists (select 1 from post) as some`))!.some;
   }
 
-  async mirrored(
+  async projectedPosts(
     after: string | undefined,
     limit: number,
     since: string | undefined,
-  ): Promise<readonly MirroredPost[]> {
-    const changed = since === undefined ? undefined : await this.#changedSince(since, FEW + 1);
+  ): Promise<readonly ProjectedPost[]> {
+    const changed = since === undefined ? undefined : await this.#changedSince(since, MAX_SINGLY_READ + 1);
     if (changed?.length === 0) return [];
     const beyond = after === undefined ? sql`true` : sql`p.id > ${after}`;
     const page =
-      changed && changed.length <= FEW
+      changed && changed.length <= MAX_SINGLY_READ
         ? // Only their posts are read; the fence keeps the planner from reading all posts in order until it has met enough of them.
           sql`select p.id, p.discussion_id from unnest(${changed}::uuid[]) as c (id)
           cross join lateral (select p.id, p.discussion_id from post p where p.discussion_id = c.id and ${beyond} offset 0) p order by p.id limit ${limit}`
         : sql`select p.id, p.discussion_id from post p join discussion d on d.id = p.discussion_id
-          where ${beyond} and ${since === undefined ? sql`true` : sql`(${laterThan(since)} or ${touchedSince(since)})`} order by p.id limit ${limit}`;
+          where ${beyond} and ${since === undefined ? sql`true` : sql`(${createdSince(since)} or ${updatedSince(since)})`} order by p.id limit ${limit}`;
     // Two statements: what the first had to wait for is seen by the second.
     const ids = await this.#data.all(
       sql<{
@@ -97,32 +97,33 @@ export class Mirroring {
       }>`with page as (${page}) select page.id from page join discussion d on d.id = page.discussion_id order by d.id for share of d`,
     );
     if (ids.length === 0) return [];
-    return this.#data.all(sql<MirroredPost>`
+    return this.#data.all(sql<ProjectedPost>`
       select p.id, p.number, p.discussion_id as "discussionId", d.category_id as "categoryId", p.author_id as "authorId", d.title, p.content, p.html,
         p.created_at as "createdAt", p.deleted_at is not null as removed,
         d.deleted_at is not null as "discussionRemoved", p.deleted_at is null and d.deleted_at is null as visible
       from post p join discussion d on d.id = p.discussion_id where p.id = any(${ids.map(({ id }) => id)}::uuid[]) order by p.id`);
   }
 
-  /** Ids of discussions changed since the mark: all where they are `limit` at most. Each half by its index. */
-  async #changedSince(mark: string, limit: number): Promise<readonly string[]> {
+  /** Ids of discussions changed since the checkpoint: all where they are `limit` at most. Each half by its index. */
+  async #changedSince(checkpoint: string, limit: number): Promise<readonly string[]> {
     const rows = await this.#data.all(sql<{ id: string }>`
-      (select id from discussion d where ${laterThan(mark)} order by number limit ${limit})
-      union (select id from discussion d where ${touchedSince(mark)} order by updated_at limit ${limit}) order by id`);
+      (select id from discussion d where ${createdSince(checkpoint)} order by number limit ${limit})
+      union (select id from discussion d where ${updatedSince(checkpoint)} order by updated_at limit ${limit}) order by id`);
     return rows.map(({ id }) => id);
   }
 }
 
 /** Discussions that came later, old ones by an import too. */
-const laterThan = (mark: string): RawBuilder<unknown> => sql`d.number > ${Number(mark.split(' ', 1)[0])}`;
-/** Discussions that anything has happened to. */
-const touchedSince = (mark: string): RawBuilder<unknown> =>
-  sql`d.updated_at >= ${new Date(mark.slice(mark.indexOf(' ') + 1))}`;
+const createdSince = (checkpoint: string): RawBuilder<unknown> =>
+  sql`d.number > ${Number(checkpoint.split(' ', 1)[0])}`;
+/** Discussions in which anything changed. */
+const updatedSince = (checkpoint: string): RawBuilder<unknown> =>
+  sql`d.updated_at >= ${new Date(checkpoint.slice(checkpoint.indexOf(' ') + 1))}`;
 
-const copyOf = (
-  { id: discussionId, categoryId, title, deletedAt: gone }: Whole,
-  { id, number, authorId, content, html, createdAt, deletedAt }: Single,
-): MirroredPost => ({
+const projectionOf = (
+  { id: discussionId, categoryId, title, deletedAt: gone }: ProjectionSource,
+  { id, number, authorId, content, html, createdAt, deletedAt }: ProjectedSource,
+): ProjectedPost => ({
   id,
   number,
   discussionId,

@@ -14,17 +14,17 @@ interface Found {
   readonly title: string;
 }
 
-interface Parts {
+interface PageVisibilityDeps {
   readonly data: Data;
   readonly access: Access;
   readonly categories: CategoryService;
 }
 
 /**
- * What visitors are said to read: discussions under their present title, and categories, where the viewer may see them.
- * One statement.
+ * Titles of discussions and categories whose pages visitors have open, as far as the viewer may see them. One
+ * statement.
  */
-export const placeOf = ({ data, access, categories }: Parts): Place => ({
+export const pageVisibility = ({ data, access, categories }: PageVisibilityDeps): Place => ({
   prefixes: ['/d/', '/c/'],
   tags: [tags.lists, tags.all, tags.categories],
   async shown(paths, viewer) {

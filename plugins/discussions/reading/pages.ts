@@ -4,30 +4,29 @@ import type { DiscussionHead, DiscussionRecord, PostRecord, PostStub } from 'par
 import type { Markdown } from 'parley-forum/plugins/markdown';
 import { pagerOf, pages, redirect, view, type PagePicture } from 'parley-forum/plugins/web';
 import { discussionPath, numberOf, postPath } from '../identifiers.ts';
-import { oneTags } from '../discussion-routes.ts';
-import { MOST_TEXT } from '../rows.ts';
-import { composer, findByAddress, PAGE_SIZE, postModel, type PageServices } from '../page-parts.ts';
+import { discussionCacheTags } from '../discussion-routes.ts';
+import { MAX_TEXT_BYTES } from '../rows.ts';
+import { composer, findByPath, PAGE_SIZE, postModel, type PageDeps } from '../page-parts.ts';
 
 const pageOf = (number: number): number => Math.ceil(number / PAGE_SIZE);
-const address = (head: DiscussionHead, page: number): string =>
-  discussionPath(head) + (page > 1 ? `?page=${page}` : '');
+const pathOf = (head: DiscussionHead, page: number): string => discussionPath(head) + (page > 1 ? `?page=${page}` : '');
 /** The rest of a page whose posts are too long to be shown at once, from this number on. */
-const restOf = (head: DiscussionHead, from: number): string =>
+const pathFrom = (head: DiscussionHead, from: number): string =>
   `${discussionPath(head)}?page=${pageOf(from)}&from=${from}`;
 const firstOf = (page: number): number => (page - 1) * PAGE_SIZE + 1;
 
 /** /d/…: reading a discussion. */
-export function discussionPages(services: PageServices): void {
-  const { plugin, reading, records, categories, markdown } = services;
-  const find = findByAddress(services);
-  const keep = ({ target }: { readonly target: DiscussionHead }) => oneTags(target.id);
+export function discussionPages(deps: PageDeps): void {
+  const { plugin, reader, records, categories, markdown } = deps;
+  const load = findByPath(deps);
+  const cacheTags = ({ target }: { readonly target: DiscussionHead }) => discussionCacheTags(target.id);
 
   plugin.route(pages, {
     method: 'get',
     path: '/d/:address',
     can: 'public',
-    load: find,
-    cacheTags: keep,
+    load,
+    cacheTags,
     query: Type.Object({
       page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
       from: Type.Optional(Type.Integer({ minimum: 1, maximum: 20_000_000 })),
@@ -37,16 +36,16 @@ export function discussionPages(services: PageServices): void {
       const search = req.originalUrl.indexOf('?');
       return redirect(discussionPath(head) + (search < 0 ? '' : req.originalUrl.slice(search)), { status: 301 });
     }
-    const found = await reading.discussion(head, actor);
+    const found = await reader.discussion(head, actor);
     const category = categories.find(head.categoryId, actor);
     if (!found || !category) throw notFound();
     const { record, lastNumber } = found;
     const last = pageOf(lastNumber);
     if (page > last || from > lastNumber) throw notFound('The discussion ends before this page');
     if (pageOf(from) !== page) throw notFound('That post is on another page');
-    const range = { from, to: Math.min(page * PAGE_SIZE, lastNumber), falling: false };
+    const range = { from, to: Math.min(page * PAGE_SIZE, lastNumber), descending: false };
     const [posts, [shown]] = await Promise.all([
-      reading.postsBetween(head, range, actor),
+      reader.postsBetween(head, range, actor),
       records.categories([category], actor),
     ]);
     const next = from + posts.length;
@@ -54,11 +53,11 @@ export function discussionPages(services: PageServices): void {
       discussion: record,
       last: lastNumber,
       category: shown,
-      posts: posts.map((post) => postModel(post, head, services, actor)),
-      rest: next <= range.to && { from: next, to: range.to, href: restOf(head, next) },
-      pager: pagerOf(page, last, (number) => address(head, number)),
-      tools: toolsOf(head, found.firstPostId, services, actor),
-      ...endOf(head, services, actor),
+      posts: posts.map((post) => postModel(post, head, deps, actor)),
+      rest: next <= range.to && { from: next, to: range.to, href: pathFrom(head, next) },
+      pager: pagerOf(page, last, (number) => pathOf(head, number)),
+      tools: toolsModel(head, found.firstPostId, deps, actor),
+      ...replyModel(head, deps, actor),
     };
     const description = markdown.excerpt(record.content, 160);
     return view(
@@ -67,26 +66,26 @@ export function discussionPages(services: PageServices): void {
         name: 'discussion',
         title: head.title,
         description,
-        canonical: address(head, page),
+        canonical: pathOf(head, page),
         current: `/c/${encodeURIComponent(category.slug)}`,
-        picture: pictureIn(record.html),
+        picture: firstImage(record.html),
         // For search engines, which are guests.
-        ...(isGuest(actor) && { structuredData: schemaOf(record, posts, markdown) }),
+        ...(isGuest(actor) && { structuredData: structuredData(record, posts, markdown) }),
       },
       model,
     );
   });
 
-  plugin.route(pages, { method: 'get', path: '/d/:address/:post', can: 'public', load: find })(
+  plugin.route(pages, { method: 'get', path: '/d/:address/:post', can: 'public', load })(
     async ({ actor, params, target: head }) => {
       const wanted = numberOf(params['post'] ?? '');
-      const found = wanted === undefined ? undefined : await reading.discussion(head, actor);
+      const found = wanted === undefined ? undefined : await reader.discussion(head, actor);
       if (!found || wanted === undefined) throw notFound();
       const number = Math.min(wanted, found.lastNumber);
       const notice = number === wanted ? {} : { notice: `There is no post ${wanted}; this is the last one.` };
       const page = pageOf(number);
-      const fits = (await reading.sizeBetween(head, { from: firstOf(page), to: number })) <= MOST_TEXT;
-      return redirect(`${fits ? address(head, page) : restOf(head, number)}#post-${number}`, {
+      const fits = (await reader.sizeBetween(head, { from: firstOf(page), to: number })) <= MAX_TEXT_BYTES;
+      return redirect(`${fits ? pathOf(head, page) : pathFrom(head, number)}#post-${number}`, {
         status: 302,
         ...notice,
       });
@@ -95,8 +94,8 @@ export function discussionPages(services: PageServices): void {
 }
 
 /** What the foot of the page offers: a writing field, or why there is none. */
-function endOf(head: DiscussionHead, { rights }: PageServices, viewer: Viewer): object {
-  if (rights.reply(head, viewer)) {
+function replyModel(head: DiscussionHead, { rights }: PageDeps, viewer: Viewer): object {
+  if (rights.canReply(head, viewer)) {
     return {
       reply: composer({ values: {} }, { key: `reply-${head.id}`, writes: 'post', discussion: head, rows: 6 }),
       replyAction: `/d/${head.number}/reply`,
@@ -106,14 +105,14 @@ function endOf(head: DiscussionHead, { rights }: PageServices, viewer: Viewer): 
 }
 
 /** What the viewer may do with the discussion as a whole, as links and forms. */
-function toolsOf(
+function toolsModel(
   head: DiscussionHead,
   firstPostId: string,
-  { rights }: PageServices,
+  { rights }: PageDeps,
   viewer: Viewer,
 ): object | undefined {
-  const { moderate } = rights.in(head.categoryId, viewer);
-  if (!moderate && !rights.change(head, head.authorId, viewer)) return undefined;
+  const { moderate } = rights.inCategory(head.categoryId, viewer);
+  if (!moderate && !rights.canEdit(head, head.authorId, viewer)) return undefined;
   const base = `/d/${head.number}`;
   const flip = (action: string) => ({ action: `${base}/moderate`, fields: [{ name: 'action', value: action }] });
   return {
@@ -134,14 +133,18 @@ function toolsOf(
 const EXCERPT = 500;
 
 /** The discussion with the replies of the page under way. */
-function schemaOf(record: DiscussionRecord, posts: readonly (PostRecord | PostStub)[], markdown: Markdown): object {
+function structuredData(
+  record: DiscussionRecord,
+  posts: readonly (PostRecord | PostStub)[],
+  markdown: Markdown,
+): object {
   const person = ({ username }: PostRecord['author']) => ({
     '@type': 'Person',
     name: username,
     url: new URL(`/u/${encodeURIComponent(username)}`, record.url).href,
   });
   const replies = posts.filter((post): post is PostRecord => 'author' in post && !post.is_deleted && !post.is_first);
-  const image = pictureIn(record.html)?.url;
+  const image = firstImage(record.html)?.url;
   return {
     '@context': 'https://schema.org',
     '@type': 'DiscussionForumPosting',
@@ -171,7 +174,7 @@ function schemaOf(record: DiscussionRecord, posts: readonly (PostRecord | PostSt
 }
 
 /** The first picture of a post, as its HTML has it. */
-function pictureIn(html: string): PagePicture | undefined {
+function firstImage(html: string): PagePicture | undefined {
   const [tag] = /<img [^>]*>/.exec(html) ?? [];
   const attribute = (name: string): string | undefined =>
     new RegExp(`\\s${name}="([^"]*)"`)

@@ -6,13 +6,13 @@ export interface PostsRequest {
   readonly offset?: number | undefined;
   readonly cursor?: string | undefined;
   readonly near?: number | undefined;
-  readonly falling?: boolean;
+  readonly descending?: boolean;
 }
 export interface PostWindow {
   /** Numbers of the first and last post of the page, both included; `from` above `to` for an empty page. */
   readonly from: number;
   readonly to: number;
-  readonly falling: boolean;
+  readonly descending: boolean;
   readonly hasMore: boolean;
   readonly nextCursor: string | undefined;
 }
@@ -23,19 +23,19 @@ export interface PostWindow {
  */
 export function postWindow(
   last: number,
-  { limit, offset = 0, cursor, near, falling = false }: PostsRequest,
+  { limit, offset = 0, cursor, near, descending = false }: PostsRequest,
 ): PostWindow {
   const position = cursor === undefined ? undefined : decodePosition(cursor);
   const skipped = near === undefined ? offset : Math.floor((Math.min(Math.max(near, 1), last) - 1) / limit) * limit;
-  if (falling) {
+  if (descending) {
     const to = Math.max(0, Math.min(last, (position ?? last + 1) - 1) - skipped);
     const from = Math.max(1, to - limit + 1);
     const hasMore = to >= from && from > 1;
-    return { from, to, falling, hasMore, nextCursor: hasMore ? encodeCursor([from]) : undefined };
+    return { from, to, descending, hasMore, nextCursor: hasMore ? encodeCursor([from]) : undefined };
   }
   // Far beyond the end no number fits the database's integers.
   const from = Math.min(last, (position ?? 0) + skipped) + 1;
   const to = Math.min(last, from + limit - 1);
   const hasMore = to >= from && to < last;
-  return { from, to, falling, hasMore, nextCursor: hasMore ? encodeCursor([to]) : undefined };
+  return { from, to, descending, hasMore, nextCursor: hasMore ? encodeCursor([to]) : undefined };
 }

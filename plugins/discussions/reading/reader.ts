@@ -13,12 +13,12 @@ import {
 import type { CategoryService } from '../categories/category-service.ts';
 import { isId, numberOf } from '../identifiers.ts';
 import { listQuery } from '../lists/list-query.ts';
-import { cursorAfter, usualOrder, type OrderName } from '../lists/sort-orders.ts';
+import { cursorAfter, orderOfCursor, type OrderName } from '../lists/sort-orders.ts';
 import { postWindow, type PostsRequest } from './paging.ts';
 import type { Records } from './records.ts';
-import { discussionColumns, MOST_TEXT, postColumns, textSize, type DiscussionRow, type PostRow } from '../rows.ts';
+import { discussionColumns, MAX_TEXT_BYTES, postColumns, textSize, type DiscussionRow, type PostRow } from '../rows.ts';
 
-export interface ReadingServices {
+export interface ReaderDeps {
   readonly data: Data;
   readonly cache: Cache;
   readonly access: Access;
@@ -45,31 +45,31 @@ export interface FoundDiscussion {
 interface Range {
   readonly from: number;
   readonly to: number;
-  readonly falling: boolean;
+  readonly descending: boolean;
 }
-interface OwnPosts {
+interface AuthorPostsPage {
   readonly limit: number;
   readonly offset: number;
   readonly before: string | undefined;
 }
 
-/** What viewers may read. Nothing they may not see appears in a list, a count or an error. */
-export class Reading {
-  readonly #services: ReadingServices;
+/** Reads discussions and posts for a viewer. Nothing they may not see appears in a list, a count or an error. */
+export class DiscussionReader {
+  readonly #deps: ReaderDeps;
 
-  constructor(services: ReadingServices) {
-    this.#services = services;
+  constructor(deps: ReaderDeps) {
+    this.#deps = deps;
   }
 
-  /** By id or public number. Held in memory until it is renamed, moved, locked, pinned, deleted or restored. */
+  /** By id or public number. Cached until it is renamed, moved, locked, pinned, deleted or restored. */
   async find(idOrNumber: string, viewer: Viewer): Promise<DiscussionHead | undefined> {
     const head = await this.#head(idOrNumber);
-    return head && this.#sees(head, viewer) ? head : undefined;
+    return head && this.#canSee(head, viewer) ? head : undefined;
   }
 
   async findPost(id: string, viewer: Viewer): Promise<FoundPost | undefined> {
     if (!isId(id)) return undefined;
-    const { data, access } = this.#services;
+    const { data, access } = this.#deps;
     const row = await data.one(sql<PostRow>`select ${postColumns(1)} from post p where p.id = ${id}`);
     if (!row || (row.deleted_at && !access.allows(viewer, moderate))) return undefined;
     const discussion = await this.find(row.discussion_id, viewer);
@@ -77,7 +77,7 @@ export class Reading {
   }
 
   async discussion(head: DiscussionHead, viewer: Viewer): Promise<FoundDiscussion | undefined> {
-    const { cache, data, records } = this.#services;
+    const { cache, data, records } = this.#deps;
     const rows = await cache.remember(`discussions.one:${head.id}`, [tags.discussion(head.id), tags.all], () =>
       data.all(
         sql<DiscussionRow>`select ${discussionColumns(1)} from discussion d join post f on f.id = d.first_post_id where d.id = ${head.id}`,
@@ -89,10 +89,10 @@ export class Reading {
 
   async list(request: ListRequest, viewer: Viewer): Promise<Page<DiscussionRecord>> {
     const { limit, sort, category, pinnedFirst, cursor } = request;
-    const usual = cursor === undefined ? 'latest' : usualOrder(cursor);
-    const order: OrderName = sort ?? (category || pinnedFirst ? 'pinned' : usual);
+    const defaultOrder = cursor === undefined ? 'latest' : orderOfCursor(cursor);
+    const order: OrderName = sort ?? (category || pinnedFirst ? 'pinned' : defaultOrder);
     const rows = await this.#rows(request, order, viewer);
-    const items = await this.#services.records.discussions(rows.slice(0, limit), viewer);
+    const items = await this.#deps.records.discussions(rows.slice(0, limit), viewer);
     const hasMore = rows.length > limit;
     return { items, hasMore, nextCursor: hasMore ? cursorAfter(order, rows[limit - 1]!) : undefined };
   }
@@ -101,22 +101,22 @@ export class Reading {
     const wanted = ids.filter(isId);
     const visible = this.#visible(viewer, undefined);
     if (wanted.length === 0 || visible.length === 0) return [];
-    const rows = await this.#services.data.all(sql<DiscussionRow>`
+    const rows = await this.#deps.data.all(sql<DiscussionRow>`
       select ${discussionColumns(wanted.length)} from discussion d join post f on f.id = d.first_post_id
       where d.id = any(${wanted}::uuid[]) and d.deleted_at is null and d.category_id = any(${visible}::uuid[])
       order by array_position(${wanted}::uuid[], d.id)`);
-    return this.#services.records.discussions(rows, viewer);
+    return this.#deps.records.discussions(rows, viewer);
   }
 
   async postsOf(ids: readonly string[], viewer: Viewer): Promise<readonly PostRecord[]> {
     const wanted = ids.filter(isId);
     const visible = this.#visible(viewer, undefined);
     if (wanted.length === 0 || visible.length === 0) return [];
-    const rows = await this.#services.data.all(sql<PostRow>`
+    const rows = await this.#deps.data.all(sql<PostRow>`
       select ${postColumns(wanted.length)} from post p join discussion d on d.id = p.discussion_id
       where p.id = any(${wanted}::uuid[]) and p.deleted_at is null and d.deleted_at is null and d.category_id = any(${visible}::uuid[])
       order by array_position(${wanted}::uuid[], p.id)`);
-    return (await this.#services.records.posts(rows, viewer, false)) as readonly PostRecord[];
+    return (await this.#deps.records.posts(rows, viewer, false)) as readonly PostRecord[];
   }
 
   /**
@@ -128,7 +128,7 @@ export class Reading {
     request: PostsRequest,
     viewer: Viewer,
   ): Promise<Page<PostRecord | PostStub>> {
-    const { near, falling = false } = request;
+    const { near, descending = false } = request;
     let window = postWindow(lastNumber, request);
     let items = await this.postsBetween(head, window, viewer);
     const wanted = near === undefined ? undefined : Math.min(near, lastNumber);
@@ -141,7 +141,7 @@ export class Reading {
       window = postWindow(lastNumber, {
         ...request,
         near: undefined,
-        offset: falling ? lastNumber - wanted : wanted - 1,
+        offset: descending ? lastNumber - wanted : wanted - 1,
       });
       items = await this.postsBetween(head, window, viewer);
     }
@@ -154,8 +154,8 @@ export class Reading {
   }
 
   /** Bytes of text in the posts of these numbers. */
-  async sizeBetween(head: DiscussionHead, { from, to }: Omit<Range, 'falling'>): Promise<number> {
-    const row = await this.#services.data.one(sql<{ size: number }>`
+  async sizeBetween(head: DiscussionHead, { from, to }: Omit<Range, 'descending'>): Promise<number> {
+    const row = await this.#deps.data.one(sql<{ size: number }>`
       select coalesce(sum(${textSize('p')}), 0)::int as size from post p where p.discussion_id = ${head.id} and p.number between ${from} and ${to}`);
     return row!.size;
   }
@@ -166,18 +166,18 @@ export class Reading {
    */
   async postsBetween(
     head: DiscussionHead,
-    { from, to, falling }: Range,
+    { from, to, descending }: Range,
     viewer: Viewer,
   ): Promise<readonly (PostRecord | PostStub)[]> {
-    const { cache, data, records, access } = this.#services;
-    const order = sql.raw(falling ? 'p.number desc' : 'p.number');
+    const { cache, data, records, access } = this.#deps;
+    const order = sql.raw(descending ? 'p.number desc' : 'p.number');
     const rows = await cache.remember(
-      `discussions.posts:${head.id}:${from}:${to}:${falling}`,
+      `discussions.posts:${head.id}:${from}:${to}:${descending}`,
       [tags.discussion(head.id), tags.all],
       () =>
         data.all(sql<PostRow>`select ${postColumns(1)}
         from (select p.*, sum(${textSize('p')}) over (order by ${order}) as reached from post p where p.discussion_id = ${head.id} and p.number between ${from} and ${to}) p
-        where p.reached <= ${sql.lit(MOST_TEXT)} or p.number = ${falling ? to : from} order by ${order}`),
+        where p.reached <= ${sql.lit(MAX_TEXT_BYTES)} or p.number = ${descending ? to : from} order by ${order}`),
     );
     return records.posts(rows, viewer, access.allows(viewer, moderate));
   }
@@ -185,62 +185,62 @@ export class Reading {
   /** The newest first; `before` is the id with which the page before ended. */
   async postsBy(
     authorId: string,
-    { limit, offset, before }: OwnPosts,
+    { limit, offset, before }: AuthorPostsPage,
     viewer: Viewer,
   ): Promise<{ items: readonly PostRecord[]; hasMore: boolean }> {
     const visible = this.#visible(viewer, undefined);
     if (visible.length === 0 || !isId(authorId) || (before !== undefined && !isId(before)))
       return { items: [], hasMore: false };
-    const rows = await this.#services.data.all(sql<PostRow>`
+    const rows = await this.#deps.data.all(sql<PostRow>`
       select ${postColumns(limit)} from post p join discussion d on d.id = p.discussion_id
       where p.author_id = ${authorId} and p.deleted_at is null and d.deleted_at is null and d.category_id = any(${visible}::uuid[])
         ${before === undefined ? sql`` : sql`and p.id < ${before}::uuid`}
       order by p.id desc limit ${limit + 1}${offset > 0 ? sql` offset ${offset}` : sql``}`);
-    const items = await this.#services.records.posts(rows.slice(0, limit), viewer, false);
+    const items = await this.#deps.records.posts(rows.slice(0, limit), viewer, false);
     return { items: items as readonly PostRecord[], hasMore: rows.length > limit };
   }
 
   /** A select of the ids of all discussions the viewer may see. */
   async visible(viewer: Viewer): Promise<RawBuilder<unknown>> {
-    const { categories, access } = this.#services;
+    const { categories, access } = this.#deps;
     await categories.refresh();
-    const living = access.allows(viewer, moderate) ? sql`` : sql` and deleted_at is null`;
-    return sql`select id from discussion where category_id = any(${this.#visible(viewer, undefined)}::uuid[])${living}`;
+    const notDeleted = access.allows(viewer, moderate) ? sql`` : sql` and deleted_at is null`;
+    return sql`select id from discussion where category_id = any(${this.#visible(viewer, undefined)}::uuid[])${notDeleted}`;
   }
 
   async visiblePosts(viewer: Viewer): Promise<RawBuilder<unknown>> {
-    const living = this.#services.access.allows(viewer, moderate) ? sql`` : sql` and deleted_at is null`;
-    return sql`select id from post where discussion_id in (${await this.visible(viewer)})${living}`;
+    const notDeleted = this.#deps.access.allows(viewer, moderate) ? sql`` : sql` and deleted_at is null`;
+    return sql`select id from post where discussion_id in (${await this.visible(viewer)})${notDeleted}`;
   }
 
-  #sees(head: DiscussionHead, viewer: Viewer): boolean {
-    const category = this.#services.categories.find(head.categoryId, viewer);
-    return category !== undefined && (!head.deleted || this.#services.access.allows(viewer, moderate));
+  #canSee(head: DiscussionHead, viewer: Viewer): boolean {
+    const category = this.#deps.categories.find(head.categoryId, viewer);
+    return category !== undefined && (!head.deleted || this.#deps.access.allows(viewer, moderate));
   }
 
   #visible(viewer: Viewer, only: string | undefined): readonly string[] {
-    const ids = this.#services.categories.visible(viewer).map((category) => category.id);
+    const ids = this.#deps.categories.visible(viewer).map((category) => category.id);
     return only === undefined ? ids : ids.filter((id) => id === only);
   }
 
   async #head(idOrNumber: string): Promise<DiscussionHead | undefined> {
     const number = numberOf(idOrNumber);
     if (number === undefined && !isId(idOrNumber)) return undefined;
-    const { cache, data, categories } = this.#services;
+    const { cache, data, categories } = this.#deps;
     await categories.refresh();
     const [key, condition] =
       number === undefined
         ? [idOrNumber.toLowerCase(), sql`id = ${idOrNumber}`]
         : [String(number), sql`number = ${number}`];
-    const held = await cache.remember(`discussions.head:${key}`, [headTag(key), tags.all], () =>
+    const cached = await cache.remember(`discussions.head:${key}`, [headTag(key), tags.all], () =>
       data.all(sql<DiscussionHead>`select id, number, title, slug, category_id as "categoryId", author_id as "authorId",
         is_locked as locked, is_pinned as pinned, deleted_at is not null as deleted from discussion where ${condition}`),
     );
-    return held[0];
+    return cached[0];
   }
 
   async #rows(request: ListRequest, order: OrderName, viewer: Viewer): Promise<readonly DiscussionRow[]> {
-    const { cache, data, access, categories } = this.#services;
+    const { cache, data, access, categories } = this.#deps;
     await categories.refresh();
     const { category, categoryIds, authorId, within, limit, offset = 0, cursor } = request;
     const visible = this.#visible(viewer, category?.id).filter((id) => categoryIds?.includes(id) ?? true);

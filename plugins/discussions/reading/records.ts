@@ -40,7 +40,7 @@ export interface CategoryRecord {
   };
 }
 
-export interface RecordServices {
+export interface RecordsDeps {
   readonly plugin: PluginHandle;
   readonly accounts: Pick<Accounts, 'authors'>;
   readonly categories: CategoryService;
@@ -48,23 +48,23 @@ export interface RecordServices {
   readonly markdown: Pick<Markdown, 'excerpt'>;
 }
 
-/** Milliseconds that another plugin has for its field of a page; later it is left out. */
-const PATIENCE = 2_000;
+/** Milliseconds after which another plugin's field is left out of the page. */
+const FIELD_TIMEOUT = 2_000;
 
 /** Characters of a text that is too long for its answer. */
 const EXCERPT = 300;
 
 /** Turns rows into what the API and the pages show: authors from memory, other plugins' fields in one call each. */
 export class Records {
-  readonly #services: RecordServices;
+  readonly #deps: RecordsDeps;
 
-  constructor(services: RecordServices) {
-    this.#services = services;
+  constructor(deps: RecordsDeps) {
+    this.#deps = deps;
   }
 
   async discussions(rows: readonly DiscussionRow[], viewer: Viewer): Promise<readonly DiscussionRecord[]> {
     const authors = await this.#authors(rows);
-    return this.#extended(
+    return this.#withFields(
       discussionFields,
       rows.map((row) => this.#discussion(row, authors)),
       viewer,
@@ -75,7 +75,7 @@ export class Records {
   async posts(rows: readonly PostRow[], viewer: Viewer, whole: boolean): Promise<readonly (PostRecord | PostStub)[]> {
     const shown = rows.filter((row) => whole || !row.deleted_at);
     const authors = await this.#authors(shown);
-    const full = await this.#extended(
+    const full = await this.#withFields(
       postFields,
       shown.map((row) => this.#post(row, authors)),
       viewer,
@@ -87,7 +87,7 @@ export class Records {
   }
 
   async categories(list: readonly Category[], viewer: Viewer): Promise<readonly CategoryRecord[]> {
-    const { categories } = this.#services;
+    const { categories } = this.#deps;
     const count = await categories.counts();
     const records = list.map(
       ({ id, slug, name, description, parentId, hue, icon, position }, index): CategoryRecord => {
@@ -108,22 +108,22 @@ export class Records {
         };
       },
     );
-    return this.#extended(categoryFields, records, viewer);
+    return this.#withFields(categoryFields, records, viewer);
   }
 
-  /** The absolute address of a discussion's page. */
+  /** The absolute URL of a discussion's page. */
   url(discussion: { readonly number: number; readonly slug: string }): string {
-    return this.#services.environment.baseUrl + discussionPath(discussion);
+    return this.#deps.environment.baseUrl + discussionPath(discussion);
   }
 
   #authors(rows: readonly { readonly author_id: string; readonly last_author_id?: string }[]): Promise<Authors> {
-    return this.#services.accounts.authors([
+    return this.#deps.accounts.authors([
       ...new Set(rows.flatMap((row) => [row.author_id, row.last_author_id ?? row.author_id])),
     ]);
   }
 
   #discussion(row: DiscussionRow, authors: Authors): DiscussionRecord {
-    const { id, slug, name } = this.#services.categories.all().find((category) => category.id === row.category_id) ?? {
+    const { id, slug, name } = this.#deps.categories.all().find((category) => category.id === row.category_id) ?? {
       id: row.category_id,
       slug: '',
       name: '',
@@ -166,31 +166,31 @@ export class Records {
     };
   }
 
-  /** What is too long for its answer shows how it begins. */
+  /** A text too long for the answer is cut to an excerpt. */
   #text({ content, html }: Pick<PostRow, 'content' | 'html'>): Pick<PostRecord, 'content' | 'html' | 'is_truncated'> {
     if (html !== null) return { content, html, is_truncated: false };
     return {
       content,
-      html: `<p dir="auto">${escapeHtml(this.#services.markdown.excerpt(content, EXCERPT))}</p>\n`,
+      html: `<p dir="auto">${escapeHtml(this.#deps.markdown.excerpt(content, EXCERPT))}</p>\n`,
       is_truncated: true,
     };
   }
 
-  async #extended<T extends { readonly id: string }>(
+  async #withFields<T extends { readonly id: string }>(
     point: ExtensionPoint<Field>,
     records: readonly T[],
     viewer: Viewer,
   ): Promise<readonly T[]> {
-    const fields = this.#services.plugin.extensions(point);
+    const fields = this.#deps.plugin.extensions(point);
     if (fields.length === 0 || records.length === 0) return records;
     const ids = records.map((record) => record.id);
     const columns = await Promise.all(
       fields.map(async ({ plugin, value: field }) => {
-        const values = await this.#services.plugin.attempt(
+        const values = await this.#deps.plugin.attempt(
           plugin,
           `field ${field.name}`,
           () => field.loadMany(ids, viewer),
-          PATIENCE,
+          FIELD_TIMEOUT,
         );
         return values && ([field.name, values] as const);
       }),
@@ -203,6 +203,6 @@ export class Records {
   }
 }
 
-/** Someone whose account is gone keeps a place beside what they wrote. */
+/** Posts of deleted accounts show a placeholder author. */
 const authorOf = (id: string, authors: Authors): AuthorRecord =>
   authors.get(id) ?? { id, username: 'deleted', avatar_url: null };

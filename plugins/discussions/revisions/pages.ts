@@ -2,37 +2,37 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { Type } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { pagerOf, pages, view } from 'parley-forum/plugins/web';
-import type { Row } from './diff.ts';
+import type { DiffRow } from './diff.ts';
 import { postPath } from '../identifiers.ts';
 import type { FoundPost } from '../reading/reader.ts';
 import type { Change } from './revisions.ts';
-import type { PageServices } from '../page-parts.ts';
+import type { PageDeps } from '../page-parts.ts';
 
 /** Changes on one page: each is compared anew. */
 const SHOWN = 5;
 const Query = Type.Object({ page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })) });
 
 /** A row as the template tells its kinds apart. */
-const rowModel = (row: Row): object => ('before' in row || 'after' in row ? { ...row, changed: true } : row);
+const rowModel = (row: DiffRow): object => ('before' in row || 'after' in row ? { ...row, changed: true } : row);
 
 /** /p/{id}/history: what a post said before it was changed. */
-export function historyPages({ plugin, reading, categories, rights, revisions }: PageServices): void {
-  const find = async ({
+export function historyPages({ plugin, reader, categories, rights, revisions }: PageDeps): void {
+  const load = async ({
     actor,
     params,
   }: {
     readonly actor: Viewer;
     readonly params: Readonly<Record<string, string>>;
   }): Promise<FoundPost | undefined> => {
-    const post = await reading.findPost(params['id'] ?? '', actor);
-    return post && rights.history(post.discussion, post.row.author_id, actor) ? post : undefined;
+    const post = await reader.findPost(params['id'] ?? '', actor);
+    return post && rights.canReadHistory(post.discussion, post.row.author_id, actor) ? post : undefined;
   };
 
   const shown = async ({ content, title, category, ...change }: Change, viewer: Viewer): Promise<object> => {
     // With the library that compares: few ever look here.
-    const { differenceOf } = await import('./diff.ts');
+    const { diffText } = await import('./diff.ts');
     const nameOf = (id: string) => categories.find(id, viewer)?.name;
-    const difference = content && differenceOf(...content);
+    const difference = content && diffText(...content);
     return {
       ...change,
       title: title && { before: title[0], after: title[1] },
@@ -46,7 +46,7 @@ export function historyPages({ plugin, reading, categories, rights, revisions }:
     method: 'get',
     path: '/p/:id/history',
     can: 'public',
-    load: find,
+    load,
     query: Query,
   })(async ({ actor, target: { row, discussion }, query: { page = 1 } }) => {
     const { items, hasMore } = await revisions.changes(row.id, { limit: SHOWN, offset: (page - 1) * SHOWN });

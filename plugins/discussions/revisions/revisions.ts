@@ -12,8 +12,8 @@ import {
   type Page,
 } from 'parley-forum/plugins/api';
 import type { CategoryService } from '../categories/category-service.ts';
-import type { By } from '../writing/moderation-log.ts';
-import { MOST_TEXT } from '../rows.ts';
+import type { ChangedBy } from '../writing/moderation-log.ts';
+import { MAX_TEXT_BYTES } from '../rows.ts';
 
 /**
  * A change of a post, or of the title or category that came with a first post: what stood there before, and null where
@@ -68,7 +68,7 @@ interface Part {
   readonly offset?: number | undefined;
   readonly cursor?: string | undefined;
 }
-interface RevisionServices {
+interface RevisionsDeps {
   readonly data: Data;
   readonly accounts: Pick<Accounts, 'authors'>;
   readonly categories: CategoryService;
@@ -81,34 +81,34 @@ const next = (column: string, now: RawBuilder<unknown>): RawBuilder<unknown> => 
   select n.${sql.ref(column)} from post_revision n where n.post_id = r.post_id and n.id > r.id and n.${sql.ref(column)} is not null order by n.id limit 1
 ), ${now})`;
 
-/** What posts said before they were edited, the newest change first. Who may read it is checked by whoever calls. */
+/** What posts said before they were edited, the newest change first. Callers check who may read them. */
 export class Revisions {
-  readonly #services: RevisionServices;
+  readonly #deps: RevisionsDeps;
 
-  constructor(services: RevisionServices) {
-    this.#services = services;
+  constructor(deps: RevisionsDeps) {
+    this.#deps = deps;
   }
 
   /** Inside the transaction of the change. Nothing where nothing changed. */
-  async keep(
+  async add(
     postId: string,
     { content, title, categoryId }: Before,
-    { viewer, reason = '' }: By,
+    { viewer, reason = '' }: ChangedBy,
     now: Date,
   ): Promise<void> {
     if (content === undefined && title === undefined && categoryId === undefined) return;
-    await this.#services.data
+    await this.#deps.data
       .all(sql`insert into post_revision (id, post_id, editor_id, content, title, category_id, reason, created_at)
       values (${createId(now.getTime())}, ${postId}, ${viewer.id}, ${content ?? null}, ${title ?? null}, ${categoryId ?? null}, ${reason.trim()}, ${now})`);
   }
 
   async list(postId: string, part: Part, viewer: Viewer): Promise<Page<RevisionRecord>> {
-    const found = await this.#services.data.all(sql<
+    const found = await this.#deps.data.all(sql<
       RevisionRow & { readonly found: number }
     >`select ${COLUMNS}, r.found from (
         select r.*, count(*) over ()::int as found, row_number() over (order by r.id desc) as place,
           sum(coalesce(octet_length(r.content), 0)) over (order by r.id desc) as reached from (select * from post_revision r where ${this.#part(postId, part)}) r
-      ) r where r.place = 1 or r.reached <= ${sql.lit(MOST_TEXT)} order by r.id desc`);
+      ) r where r.place = 1 or r.reached <= ${sql.lit(MAX_TEXT_BYTES)} order by r.id desc`);
     const items = found.slice(0, part.limit);
     const hasMore = items.length < (found[0]?.found ?? 0);
     const authors = await this.#editors(items);
@@ -125,7 +125,7 @@ export class Revisions {
   }
 
   async changes(postId: string, part: Part): Promise<{ readonly items: readonly Change[]; readonly hasMore: boolean }> {
-    const rows = await this.#services.data.all(sql<Replaced>`
+    const rows = await this.#deps.data.all(sql<Replaced>`
       select ${COLUMNS}, ${next('content', sql`p.content`)} as next_content, ${next('title', sql`d.title`)} as next_title,
         ${next('category_id', sql`d.category_id`)} as next_category_id
       from post_revision r join post p on p.id = r.post_id join discussion d on d.id = p.discussion_id where ${this.#part(postId, part)}`);
@@ -151,11 +151,11 @@ export class Revisions {
   }
 
   #editors(rows: readonly RevisionRow[]): Promise<ReadonlyMap<string, Author>> {
-    return this.#services.accounts.authors([...new Set(rows.map((row) => row.editor_id))]);
+    return this.#deps.accounts.authors([...new Set(rows.map((row) => row.editor_id))]);
   }
 
   async #visible(viewer: Viewer): Promise<ReadonlySet<string>> {
-    const { categories } = this.#services;
+    const { categories } = this.#deps;
     await categories.refresh();
     return new Set(categories.visible(viewer).map(({ id }) => id));
   }

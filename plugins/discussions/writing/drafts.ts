@@ -16,8 +16,8 @@ export const TITLE = { minLength: 1, maxLength: 200 } as const;
 /** Characters of a post, and bytes: the bound under which Markdown is rendered. */
 export const CONTENT = { minLength: 1, maxLength: 65_536 } as const;
 
-/** What somebody is about to publish, checked, passed by every plugin, and rendered. */
-export interface Accepted {
+/** A draft that was validated, passed every plugin's filter, and was rendered. */
+export interface AcceptedDraft {
   readonly title: string;
   readonly content: string;
   readonly html: string;
@@ -37,11 +37,11 @@ function problems(title: string | undefined, content: string): FieldProblem[] {
 }
 
 /**
- * Text as it is kept: without control characters, which show nothing and which XML and PostgreSQL do not take, and
+ * Text as it is stored: without control characters, which show nothing and which XML and PostgreSQL do not take, and
  * lines end alike wherever they were typed.
  */
-const clean = (text: string): string => text.replace(/\r\n?/g, '\n').replace(/(?![\t\n])\p{Cc}/gu, '');
-const cleanTitle = (title: string): string => clean(title).replace(/\s+/g, ' ').trim();
+const normalize = (text: string): string => text.replace(/\r\n?/g, '\n').replace(/(?![\t\n])\p{Cc}/gu, '');
+const normalizeTitle = (title: string): string => normalize(title).replace(/\s+/g, ' ').trim();
 
 /** Without the blank lines around it: white space before the first word may make it a block of code. */
 function withoutBlankLines(text: string): string {
@@ -50,7 +50,7 @@ function withoutBlankLines(text: string): string {
   return end === 0 ? '' : text.slice(0, after < 0 ? undefined : after).replace(/^\s*\n/, '');
 }
 
-/** The way of a text from a form to the database. */
+/** Validates, filters and renders drafts. */
 export class Drafts {
   readonly #plugin: PluginHandle;
   readonly #markdown: Markdown;
@@ -60,14 +60,14 @@ export class Drafts {
     this.#markdown = markdown;
   }
 
-  /** 400 naming each field that is wrong, or whatever a listener of `discussion.draft` refuses with. */
+  /** 400 naming each field that is wrong, or the error with which a filter of `discussion.draft` refuses it. */
   async accept(
     draft: { readonly title?: string; readonly content: string },
     author: Viewer,
     categoryId: string,
-  ): Promise<Accepted> {
-    const title = draft.title === undefined ? undefined : cleanTitle(draft.title);
-    const content = withoutBlankLines(clean(draft.content));
+  ): Promise<AcceptedDraft> {
+    const title = draft.title === undefined ? undefined : normalizeTitle(draft.title);
+    const content = withoutBlankLines(normalize(draft.content));
     const wrong = problems(title, content);
     if (wrong.length > 0) throw new InvalidInput(wrong);
     const final = await this.#plugin.filter(
@@ -80,7 +80,7 @@ export class Drafts {
 
   /** 400 for an empty title or one that is too long. */
   title(title: string): string {
-    const cleaned = cleanTitle(title);
+    const cleaned = normalizeTitle(title);
     const wrong = problems(cleaned, '-');
     if (wrong.length > 0) throw new InvalidInput(wrong);
     return cleaned;

@@ -4,17 +4,17 @@ import { discussionFields, moderate, type ComposerSlot, type DiscussionHead } fr
 import { pages, redirect, view, type Retry, type View } from 'parley-forum/plugins/web';
 import { discussionPath, postPath } from '../identifiers.ts';
 import type { FoundPost } from '../reading/reader.ts';
-import { oneTags } from '../discussion-routes.ts';
+import { discussionCacheTags } from '../discussion-routes.ts';
 import { ReasonField, withFields } from '../schemas.ts';
 import {
   composer,
-  findByAddress,
+  findByPath,
   previewOf,
-  retyped,
+  draftOf,
   textOf,
-  wrongs,
-  type PageServices,
-  type Typed,
+  problemsByField,
+  type PageDeps,
+  type FormDraft,
 } from '../page-parts.ts';
 import type { FormOptions } from './new-pages.ts';
 
@@ -28,34 +28,34 @@ const ACTIONS = {
 } as const;
 
 /** Moderators are asked why they change what somebody else wrote. */
-const reasonOf = (viewer: Viewer, authorId: string, typed?: Typed): object =>
-  viewer.id === authorId ? {} : { asks: true, reason: textOf(typed?.values['reason']) };
+const reasonOf = (viewer: Viewer, authorId: string, draft?: FormDraft): object =>
+  viewer.id === authorId ? {} : { asks: true, reason: textOf(draft?.values['reason']) };
 
-const confirmView = (model: { readonly title: string }, typed?: Typed): View => {
-  const trouble = typed && { message: typed.message, problems: typed.problems, wrong: wrongs(typed) };
+const confirmView = (model: { readonly title: string }, draft?: FormDraft): View => {
+  const trouble = draft && { message: draft.message, problems: draft.problems, wrong: problemsByField(draft) };
   return view('@discussions/confirm', { name: 'confirm', title: model.title, noindex: true }, { ...model, ...trouble });
 };
 
 /** /p/…: a post by itself, and changing it. */
-export function postPages(services: PageServices): void {
-  const { plugin, reading, rights, editing, markdown } = services;
+export function postPages(deps: PageDeps): void {
+  const { plugin, reader, rights, editor, markdown } = deps;
   const login = { login: true } as const;
-  const find = ({ actor, params }: { readonly actor: Viewer; readonly params: Readonly<Record<string, string>> }) =>
-    reading.findPost(params['id'] ?? '', actor);
-  const allow = ({ actor, target }: { readonly actor: Viewer; readonly target: FoundPost }) =>
-    rights.change(target.discussion, target.row.author_id, actor);
+  const load = ({ actor, params }: { readonly actor: Viewer; readonly params: Readonly<Record<string, string>> }) =>
+    reader.findPost(params['id'] ?? '', actor);
+  const authorize = ({ actor, target }: { readonly actor: Viewer; readonly target: FoundPost }) =>
+    rights.canEdit(target.discussion, target.row.author_id, actor);
   const pathOf = ({ row, discussion }: FoundPost): string => postPath(discussion.number, row.number);
 
-  const editView = (post: FoundPost, viewer: Viewer, typed: Typed): View => {
+  const editView = (post: FoundPost, viewer: Viewer, draft: FormDraft): View => {
     const model = {
-      message: typed.message,
-      problems: typed.problems,
+      message: draft.message,
+      problems: draft.problems,
       number: post.row.number,
       discussion: post.discussion,
       back: pathOf(post),
       action: `/p/${post.row.id}/edit`,
-      ...reasonOf(viewer, post.row.author_id, typed),
-      composer: composer(typed, {
+      ...reasonOf(viewer, post.row.author_id, draft),
+      composer: composer(draft, {
         key: `edit-${post.row.id}`,
         writes: 'post',
         cancel: pathOf(post),
@@ -67,17 +67,17 @@ export function postPages(services: PageServices): void {
     return view('@discussions/edit', { name: 'edit', title: 'Edit a post', noindex: true }, model);
   };
   const again = async (retry: Retry): Promise<View> => {
-    const post = await find(retry);
+    const post = await load(retry);
     if (!post) throw notFound();
-    return editView(post, retry.actor, retyped(retry));
+    return editView(post, retry.actor, draftOf(retry));
   };
 
   plugin.route(pages, {
     method: 'get',
     path: '/p/:id',
     can: 'public',
-    load: find,
-    cacheTags: ({ target }) => oneTags(target.discussion.id),
+    load,
+    cacheTags: ({ target }) => discussionCacheTags(target.discussion.id),
   })(({ target }) => {
     const {
       row: { number, content },
@@ -95,8 +95,8 @@ export function postPages(services: PageServices): void {
     path: '/p/:id/edit',
     can: 'public',
     options: login,
-    load: find,
-    authorize: allow,
+    load,
+    authorize,
   })(({ actor, target }) => editView(target, actor, { values: { content: target.row.content } }));
 
   plugin.route(pages, {
@@ -104,16 +104,16 @@ export function postPages(services: PageServices): void {
     path: '/p/:id/edit',
     can: 'public',
     options: { ...login, longText: true, again } satisfies FormOptions,
-    load: find,
-    authorize: allow,
+    load,
+    authorize,
     body: Type.Object({ content: Text, preview: Text, reason: ReasonField }),
   })(async ({ actor, target, body }) => {
     if (body.preview !== undefined) return editView(target, actor, await previewOf(markdown, body));
-    await editing.edit(target, textOf(body.content), { viewer: actor, reason: body.reason });
+    await editor.edit(target, textOf(body.content), { viewer: actor, reason: body.reason });
     return redirect(pathOf(target), { notice: 'Saved.' });
   });
 
-  const deleteView = (post: FoundPost, viewer: Viewer, typed?: Typed): View => {
+  const deleteView = (post: FoundPost, viewer: Viewer, draft?: FormDraft): View => {
     const { row } = post;
     const title = row.number === 1 ? 'Delete this discussion?' : 'Delete this post?';
     const asked = {
@@ -123,20 +123,20 @@ export function postPages(services: PageServices): void {
       submit: 'Delete',
       cancel: pathOf(post),
     };
-    return confirmView({ ...asked, ...reasonOf(viewer, row.author_id, typed) }, typed);
+    return confirmView({ ...asked, ...reasonOf(viewer, row.author_id, draft) }, draft);
   };
   const askAgain = async (retry: Retry): Promise<View> => {
-    const post = await find(retry);
+    const post = await load(retry);
     if (!post) throw notFound();
-    return deleteView(post, retry.actor, retyped(retry));
+    return deleteView(post, retry.actor, draftOf(retry));
   };
   plugin.route(pages, {
     method: 'get',
     path: '/p/:id/delete',
     can: 'public',
     options: login,
-    load: find,
-    authorize: allow,
+    load,
+    authorize,
   })(({ actor, target }) => deleteView(target, actor));
 
   plugin.route(pages, {
@@ -144,32 +144,32 @@ export function postPages(services: PageServices): void {
     path: '/p/:id/delete',
     can: 'public',
     options: { ...login, again: askAgain } satisfies FormOptions,
-    load: find,
-    authorize: allow,
+    load,
+    authorize,
     body: Reason,
   })(async ({ actor, target, body: { reason } }) => {
-    await editing.removePost(target, { viewer: actor, reason });
+    await editor.removePost(target, { viewer: actor, reason });
     if (target.row.number > 1) return redirect(pathOf(target), { notice: 'The post was deleted.' });
-    return redirect(rights.moderates(actor) ? discussionPath(target.discussion) : '/', {
+    return redirect(rights.canModerate(actor) ? discussionPath(target.discussion) : '/', {
       notice: 'The discussion was deleted.',
     });
   });
 
-  plugin.route(pages, { method: 'post', path: '/p/:id/restore', can: moderate, options: login, load: find })(
+  plugin.route(pages, { method: 'post', path: '/p/:id/restore', can: moderate, options: login, load })(
     async ({ actor, target }) => {
-      await editing.restorePost(target, { viewer: actor });
+      await editor.restorePost(target, { viewer: actor });
       return redirect(pathOf(target), { notice: 'The post is back.' });
     },
   );
 }
 
 /** /d/…/edit, delete and moderate: changing a discussion as a whole. */
-export function managePages(services: PageServices): void {
-  const { plugin, categories, rights, editing } = services;
+export function managePages(deps: PageDeps): void {
+  const { plugin, categories, rights, editor } = deps;
   const login = { login: true } as const;
-  const find = findByAddress(services);
-  const allow = ({ actor, target }: { readonly actor: Viewer; readonly target: DiscussionHead }) =>
-    rights.change(target, target.authorId, actor);
+  const load = findByPath(deps);
+  const authorize = ({ actor, target }: { readonly actor: Viewer; readonly target: DiscussionHead }) =>
+    rights.canEdit(target, target.authorId, actor);
   const EditForm = withFields(
     plugin,
     discussionFields,
@@ -177,28 +177,28 @@ export function managePages(services: PageServices): void {
     'body',
   );
 
-  const editView = (head: DiscussionHead, viewer: Viewer, typed: Typed): View => {
+  const editView = (head: DiscussionHead, viewer: Viewer, draft: FormDraft): View => {
     const open = categories
       .visible(viewer)
       .filter((category) => category.id === head.categoryId || categories.rights(category, viewer).create);
     const model = {
-      message: typed.message,
-      problems: typed.problems,
-      wrong: wrongs(typed),
-      title: textOf(typed.values['title']),
-      category_id: textOf(typed.values['category_id']),
+      message: draft.message,
+      problems: draft.problems,
+      wrong: problemsByField(draft),
+      title: textOf(draft.values['title']),
+      category_id: textOf(draft.values['category_id']),
       options: open.map(({ id, name }) => ({ value: id, label: name })),
       action: `/d/${head.number}/edit`,
       back: discussionPath(head),
-      ...reasonOf(viewer, head.authorId, typed),
-      fields: { writes: 'discussion', discussion: head, values: typed.values } satisfies ComposerSlot,
+      ...reasonOf(viewer, head.authorId, draft),
+      fields: { writes: 'discussion', discussion: head, values: draft.values } satisfies ComposerSlot,
     };
     return view('@discussions/manage', { name: 'edit', title: 'Edit a discussion', noindex: true }, model);
   };
   const again = async (retry: Retry): Promise<View> => {
-    const head = await find(retry);
+    const head = await load(retry);
     if (!head) throw notFound();
-    return editView(head, retry.actor, retyped(retry));
+    return editView(head, retry.actor, draftOf(retry));
   };
 
   plugin.route(pages, {
@@ -206,8 +206,8 @@ export function managePages(services: PageServices): void {
     path: '/d/:address/edit',
     can: 'public',
     options: login,
-    load: find,
-    authorize: allow,
+    load,
+    authorize,
   })(({ actor, target: head }) =>
     editView(head, actor, { values: { title: head.title, category_id: head.categoryId } }),
   );
@@ -218,10 +218,10 @@ export function managePages(services: PageServices): void {
     can: 'public',
     options: { ...login, again } satisfies FormOptions,
     body: EditForm,
-    load: find,
-    authorize: allow,
+    load,
+    authorize,
   })(async ({ actor, target: head, body }) => {
-    await editing.change(
+    await editor.change(
       head,
       { title: body.title, categoryId: body.category_id, fields: body },
       { viewer: actor, reason: body.reason },
@@ -229,7 +229,7 @@ export function managePages(services: PageServices): void {
     return redirect(`/d/${head.number}`, { notice: 'Saved.' });
   });
 
-  const deleteView = (head: DiscussionHead, viewer: Viewer, typed?: Typed): View => {
+  const deleteView = (head: DiscussionHead, viewer: Viewer, draft?: FormDraft): View => {
     const asked = {
       title: 'Delete this discussion?',
       text: head.title,
@@ -237,20 +237,20 @@ export function managePages(services: PageServices): void {
       submit: 'Delete',
       cancel: discussionPath(head),
     };
-    return confirmView({ ...asked, ...reasonOf(viewer, head.authorId, typed) }, typed);
+    return confirmView({ ...asked, ...reasonOf(viewer, head.authorId, draft) }, draft);
   };
   const askAgain = async (retry: Retry): Promise<View> => {
-    const head = await find(retry);
+    const head = await load(retry);
     if (!head) throw notFound();
-    return deleteView(head, retry.actor, retyped(retry));
+    return deleteView(head, retry.actor, draftOf(retry));
   };
   plugin.route(pages, {
     method: 'get',
     path: '/d/:address/delete',
     can: 'public',
     options: login,
-    load: find,
-    authorize: allow,
+    load,
+    authorize,
   })(({ actor, target: head }) => deleteView(head, actor));
 
   plugin.route(pages, {
@@ -258,12 +258,12 @@ export function managePages(services: PageServices): void {
     path: '/d/:address/delete',
     can: 'public',
     options: { ...login, again: askAgain } satisfies FormOptions,
-    load: find,
-    authorize: allow,
+    load,
+    authorize,
     body: Reason,
   })(async ({ actor, target: head, body: { reason } }) => {
-    await editing.remove(head, { viewer: actor, reason });
-    return redirect(rights.moderates(actor) ? discussionPath(head) : '/', { notice: 'The discussion was deleted.' });
+    await editor.remove(head, { viewer: actor, reason });
+    return redirect(rights.canModerate(actor) ? discussionPath(head) : '/', { notice: 'The discussion was deleted.' });
   });
 
   plugin.route(pages, {
@@ -271,13 +271,14 @@ export function managePages(services: PageServices): void {
     path: '/d/:address/moderate',
     can: moderate,
     options: login,
-    load: find,
+    load,
     body: Type.Object({ action: Type.Enum(['pin', 'unpin', 'lock', 'unlock', 'restore']), reason: ReasonField }),
   })(async ({ actor, target: head, body: { action, reason } }) => {
     const by = { viewer: actor, reason };
-    if (!rights.in(head.categoryId, actor).moderate) throw new HttpError(403, 'You do not moderate this category');
-    if (action === 'restore') await editing.restore(head, by);
-    else await editing.change(head, ACTIONS[action], by);
+    if (!rights.inCategory(head.categoryId, actor).moderate)
+      throw new HttpError(403, 'You do not moderate this category');
+    if (action === 'restore') await editor.restore(head, by);
+    else await editor.change(head, ACTIONS[action], by);
     return redirect(discussionPath(head), { notice: DONE[action] });
   });
 }

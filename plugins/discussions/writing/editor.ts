@@ -19,18 +19,23 @@ import {
   type DiscussionHead,
 } from 'parley-forum/plugins/discussions';
 import type { CategoryService } from '../categories/category-service.ts';
-import { addPosts, addWhole, leave, rejoin } from '../counters/counters.ts';
-import { deedsBetween, type By, type Deeds, type State } from './moderation-log.ts';
+import {
+  addPostCounts,
+  addDiscussionCounts,
+  removeParticipantPosts,
+  restoreParticipantPost,
+} from '../counters/counters.ts';
+import { changesBetween, type ChangedBy, type ModerationLog, type DiscussionState } from './moderation-log.ts';
 import type { Drafts } from './drafts.ts';
 import { DiscussionEntity, PostEntity } from '../entities.ts';
 import { discussionEvent, postEvent } from '../events/event-payloads.ts';
 import { slugOf } from '../identifiers.ts';
-import type { Mirroring } from '../projections/projections.ts';
+import type { Projections } from '../projections/projections.ts';
 import { countTag, headTag, type FoundPost } from '../reading/reader.ts';
 import type { Revisions } from '../revisions/revisions.ts';
 import type { Rights } from '../rights.ts';
 
-export interface EditingServices {
+export interface EditorDeps {
   readonly data: Data;
   readonly cache: Cache;
   readonly clock: Clock;
@@ -39,8 +44,8 @@ export interface EditingServices {
   readonly accounts: Pick<Accounts, 'authors'>;
   readonly categories: CategoryService;
   readonly drafts: Drafts;
-  readonly deeds: Deeds;
-  readonly mirroring: Mirroring;
+  readonly moderationLog: ModerationLog;
+  readonly projections: Projections;
   readonly revisions: Revisions;
   readonly rights: Rights;
 }
@@ -79,30 +84,30 @@ interface StoredPost {
   deletedAt?: Date | null | undefined;
 }
 
-const stateOf = ({ title, categoryId, isPinned, isLocked }: StoredDiscussion): State => ({
+const stateOf = ({ title, categoryId, isPinned, isLocked }: StoredDiscussion): DiscussionState => ({
   title,
   categoryId,
   isPinned,
   isLocked,
 });
-/** What was there before, if something else is there now. */
+/** The old value if the new one differs. */
 const changed = (before: string, now: string): string | undefined => (before === now ? undefined : before);
 
 /**
- * Changes to what was written. Whether the viewer may is checked by whoever calls, except for what only moderators may.
+ * Edits, deletes and restores discussions and posts. Callers check permissions, except those that only moderators have.
  */
-export class Editing {
-  readonly #services: EditingServices;
+export class DiscussionEditor {
+  readonly #deps: EditorDeps;
 
-  constructor(services: EditingServices) {
-    this.#services = services;
+  constructor(deps: EditorDeps) {
+    this.#deps = deps;
   }
 
-  async change(head: DiscussionHead, changes: Changes, by: By): Promise<void> {
-    const { rights, drafts, categories, mirroring, revisions, deeds } = this.#services;
+  async change(head: DiscussionHead, changes: Changes, by: ChangedBy): Promise<void> {
+    const { rights, drafts, categories, projections, revisions, moderationLog } = this.#deps;
     const { viewer } = by;
     const staffOnly = changes.pinned !== undefined || changes.locked !== undefined;
-    if (staffOnly && !rights.in(head.categoryId, viewer).moderate)
+    if (staffOnly && !rights.inCategory(head.categoryId, viewer).moderate)
       throw new HttpError(403, 'Only moderators pin and lock discussions');
     const title = changes.title === undefined ? undefined : drafts.title(changes.title);
     const target = changes.categoryId === undefined ? undefined : categories.find(changes.categoryId, viewer);
@@ -128,90 +133,110 @@ export class Editing {
           categoryId: changed(before.categoryId, stored.categoryId),
         };
         if (fields.length > 0 || replaced.title !== undefined || replaced.categoryId !== undefined)
-          await mirroring.discussion(em, stored);
-        await revisions.keep(stored.firstPostId, replaced, by, now);
-        await this.#announce(discussionUpdated, stored);
-        await deeds.tell(deedsBetween(before, stateOf(stored)), { authorId: stored.authorId, discussion: stored }, by);
+          await projections.discussion(em, stored);
+        await revisions.add(stored.firstPostId, replaced, by, now);
+        await this.#emitDiscussion(discussionUpdated, stored);
+        await moderationLog.record(
+          changesBetween(before, stateOf(stored)),
+          { authorId: stored.authorId, discussion: stored },
+          by,
+        );
       },
       target?.id,
     );
   }
 
   /** Takes it out of lists, feeds and search; a moderator can bring it back. */
-  async remove(head: DiscussionHead, by: By): Promise<void> {
+  async remove(head: DiscussionHead, by: ChangedBy): Promise<void> {
     await this.#write(head, async (em, stored, now) => {
       if (stored.deletedAt) return;
       Object.assign(stored, { deletedAt: now, deletedBy: by.viewer.id ?? null });
-      await addWhole(this.#services.data, stored.id, [{ categoryId: stored.categoryId, by: -1 }]);
-      await this.#services.mirroring.discussion(em, stored);
-      await this.#announce(discussionDeleted, stored);
-      await this.#services.deeds.tell(['discussion.deleted'], { authorId: stored.authorId, discussion: stored }, by);
+      await addDiscussionCounts(this.#deps.data, stored.id, [{ categoryId: stored.categoryId, by: -1 }]);
+      await this.#deps.projections.discussion(em, stored);
+      await this.#emitDiscussion(discussionDeleted, stored);
+      await this.#deps.moderationLog.record(
+        ['discussion.deleted'],
+        { authorId: stored.authorId, discussion: stored },
+        by,
+      );
     });
   }
 
-  async restore(head: DiscussionHead, by: By): Promise<void> {
+  async restore(head: DiscussionHead, by: ChangedBy): Promise<void> {
     await this.#write(head, async (em, stored) => {
       if (!stored.deletedAt) return;
       Object.assign(stored, { deletedAt: null, deletedBy: null });
-      await addWhole(this.#services.data, stored.id, [{ categoryId: stored.categoryId, by: 1 }]);
-      await this.#services.mirroring.discussion(em, stored);
-      await this.#announce(discussionUpdated, stored);
-      await this.#services.deeds.tell(['discussion.restored'], { authorId: stored.authorId, discussion: stored }, by);
+      await addDiscussionCounts(this.#deps.data, stored.id, [{ categoryId: stored.categoryId, by: 1 }]);
+      await this.#deps.projections.discussion(em, stored);
+      await this.#emitDiscussion(discussionUpdated, stored);
+      await this.#deps.moderationLog.record(
+        ['discussion.restored'],
+        { authorId: stored.authorId, discussion: stored },
+        by,
+      );
     });
   }
 
-  async edit({ row, discussion }: FoundPost, content: string, by: By): Promise<void> {
-    const { drafts, revisions, deeds } = this.#services;
+  async edit({ row, discussion }: FoundPost, content: string, by: ChangedBy): Promise<void> {
+    const { drafts, revisions, moderationLog } = this.#deps;
     const accepted = await drafts.accept({ content }, by.viewer, discussion.categoryId);
     await this.#write(discussion, async (em, stored, now) => {
       const post = await em.findOneOrFail(PostEntity, { id: row.id });
-      if (post.content !== accepted.content) await revisions.keep(post.id, { content: post.content }, by, now);
+      if (post.content !== accepted.content) await revisions.add(post.id, { content: post.content }, by, now);
       Object.assign(post, { content: accepted.content, html: accepted.html, updatedAt: now, editedAt: now });
-      await this.#announcePost(em, postUpdated, post, stored);
-      await deeds.tell(['post.edited'], { authorId: post.authorId, discussion: stored, post }, by);
+      await this.#publishPost(em, postUpdated, post, stored);
+      await moderationLog.record(['post.edited'], { authorId: post.authorId, discussion: stored, post }, by);
     });
   }
 
   /**
-   * Deleting a first post deletes its discussion. What lies in a deleted discussion counts for nobody until that comes
-   * back.
+   * Deleting a first post deletes its discussion. Posts of a deleted discussion do not count until it is
+   * restored.
    */
-  async removePost({ row, discussion }: FoundPost, by: By): Promise<void> {
+  async removePost({ row, discussion }: FoundPost, by: ChangedBy): Promise<void> {
     if (row.number === 1) return this.remove(discussion, by);
     await this.#write(discussion, async (em, stored, now) => {
       const post = await em.findOneOrFail(PostEntity, { id: row.id });
       if (post.deletedAt) return;
       Object.assign(post, { deletedAt: now, deletedBy: by.viewer.id ?? null, updatedAt: now });
       await em.flush();
-      await leave(this.#services.data, stored.id, post.authorId, { posts: 1, replies: 1 });
+      await removeParticipantPosts(this.#deps.data, stored.id, post.authorId, { posts: 1, replies: 1 });
       if (!stored.deletedAt)
-        await addPosts(this.#services.data, post.authorId, [
+        await addPostCounts(this.#deps.data, post.authorId, [
           { categoryId: stored.categoryId, discussions: 0, posts: -1 },
         ]);
-      await this.#announcePost(em, postDeleted, post, stored);
-      await this.#services.deeds.tell(['post.deleted'], { authorId: post.authorId, discussion: stored, post }, by);
+      await this.#publishPost(em, postDeleted, post, stored);
+      await this.#deps.moderationLog.record(
+        ['post.deleted'],
+        { authorId: post.authorId, discussion: stored, post },
+        by,
+      );
     });
   }
 
-  async restorePost({ row, discussion }: FoundPost, by: By): Promise<void> {
+  async restorePost({ row, discussion }: FoundPost, by: ChangedBy): Promise<void> {
     if (row.number === 1) return this.restore(discussion, by);
     await this.#write(discussion, async (em, stored, now) => {
       const post = await em.findOneOrFail(PostEntity, { id: row.id });
       if (!post.deletedAt) return;
       Object.assign(post, { deletedAt: null, deletedBy: null, updatedAt: now });
       await em.flush();
-      await rejoin(this.#services.data, stored.id, post.authorId);
+      await restoreParticipantPost(this.#deps.data, stored.id, post.authorId);
       if (!stored.deletedAt)
-        await addPosts(this.#services.data, post.authorId, [
+        await addPostCounts(this.#deps.data, post.authorId, [
           { categoryId: stored.categoryId, discussions: 0, posts: 1 },
         ]);
-      await this.#announcePost(em, postUpdated, post, stored);
-      await this.#services.deeds.tell(['post.restored'], { authorId: post.authorId, discussion: stored, post }, by);
+      await this.#publishPost(em, postUpdated, post, stored);
+      await this.#deps.moderationLog.record(
+        ['post.restored'],
+        { authorId: post.authorId, discussion: stored, post },
+        by,
+      );
     });
   }
 
   /**
-   * One writer at a time: the discussion's row is locked first, as replies do. Everything that shows it is dropped
+   * One writer at a time: the discussion's row is locked first, as replies do. Everything that shows it is purged
    * before the answer.
    */
   async #write(
@@ -219,9 +244,9 @@ export class Editing {
     work: (em: EntityManager, stored: StoredDiscussion, now: Date) => Promise<void>,
     to?: string,
   ): Promise<void> {
-    const { data, cache, clock } = this.#services;
+    const { data, cache, clock } = this.#deps;
     const categoryIds = await data.transaction(async (em) => {
-      // The category it comes to is kept from being removed meanwhile.
+      // Locked, so that the target category cannot be deleted meanwhile.
       if (to !== undefined) await data.one(sql`select id from category where id = ${to} for key share`);
       await data.one(sql`select id from discussion where id = ${head.id} for no key update`);
       const stored = (await em.findOneOrFail(DiscussionEntity, { id: head.id })) as StoredDiscussion;
@@ -242,32 +267,32 @@ export class Editing {
 
   async #move(stored: StoredDiscussion, to: string): Promise<void> {
     if (stored.deletedAt) return;
-    await addWhole(this.#services.data, stored.id, [
+    await addDiscussionCounts(this.#deps.data, stored.id, [
       { categoryId: stored.categoryId, by: -1 },
       { categoryId: to, by: 1 },
     ]);
   }
 
-  async #announce(action: typeof discussionUpdated, stored: StoredDiscussion): Promise<void> {
-    const { plugin, environment } = this.#services;
+  async #emitDiscussion(action: typeof discussionUpdated, stored: StoredDiscussion): Promise<void> {
+    const { plugin, environment } = this.#deps;
     await plugin.emit(action, {
       discussion: discussionEvent(environment.baseUrl, stored, await this.#author(stored.authorId)),
     });
   }
 
-  async #announcePost(
+  async #publishPost(
     em: EntityManager,
     action: typeof postUpdated,
     post: StoredPost,
     stored: StoredDiscussion,
   ): Promise<void> {
-    const { plugin, environment, mirroring } = this.#services;
-    await mirroring.posts(em, stored, [post]);
+    const { plugin, environment, projections } = this.#deps;
+    await projections.posts(em, stored, [post]);
     const event = postEvent(environment.baseUrl, post, stored, await this.#author(post.authorId));
     await plugin.emit(action, { post: event, category_id: stored.categoryId });
   }
 
   async #author(id: string): Promise<{ id: string; username: string }> {
-    return (await this.#services.accounts.authors([id])).get(id) ?? { id, username: 'deleted' };
+    return (await this.#deps.accounts.authors([id])).get(id) ?? { id, username: 'deleted' };
   }
 }

@@ -2,10 +2,10 @@ import { sql, Type, type Cache, type Data, type PluginHandle } from 'parley-foru
 import { tags } from 'parley-forum/plugins/discussions';
 import type { Markdown } from 'parley-forum/plugins/markdown';
 
-/** Posts looked through in one transaction. */
+/** Posts checked in one transaction. */
 const BATCH = 1_000;
 
-interface PictureParts {
+interface ImageRecheckDeps {
   readonly plugin: PluginHandle;
   readonly data: Data;
   readonly cache: Cache;
@@ -13,11 +13,11 @@ interface PictureParts {
 }
 
 /**
- * Stored HTML was judged when it was written. When the rules for pictures are others than those under which all of it
- * was judged last, because they became stricter or the site has another address, it is judged once more in the
- * background, in batches that survive a stop.
+ * Images in stored HTML were checked when it was written. When the rules for images have changed since all of it was
+ * checked last, because they became stricter or the site has another URL, a background job checks it again, in batches
+ * that survive a stop.
  */
-export async function judgePictures({ plugin, data, cache, markdown: { permitted } }: PictureParts): Promise<void> {
+export async function recheckImages({ plugin, data, cache, markdown: { permitted } }: ImageRecheckDeps): Promise<void> {
   const job = plugin.job<{ readonly after?: string }>('pictures', {
     schema: Type.Object({ after: Type.Optional(Type.String()) }),
     key: () => 'pictures',
@@ -32,10 +32,10 @@ export async function judgePictures({ plugin, data, cache, markdown: { permitted
           where ${after === undefined ? sql`true` : sql`id > ${after}`} order by id limit ${BATCH}`);
         let some = false;
         for (const { id, html } of posts) {
-          const judged = html === null ? null : permitted.pictures(html);
-          if (judged === html) continue;
-          // What was edited meanwhile was judged then.
-          await data.all(sql`update post set html = ${judged} where id = ${id} and html = ${html}`);
+          const checked = html === null ? null : permitted.pictures(html);
+          if (checked === html) continue;
+          // What was edited meanwhile was checked then.
+          await data.all(sql`update post set html = ${checked} where id = ${id} and html = ${html}`);
           some = true;
         }
         if (posts.length === BATCH) await continueWith({ after: posts.at(-1)!.id });

@@ -16,10 +16,10 @@ import {
   type Importer,
 } from 'parley-forum/plugins/discussions';
 import { LARGEST_HTML } from 'parley-forum/plugins/markdown';
-import { addToCategories } from '../counters/counters.ts';
+import { addToCategoryCounts } from '../counters/counters.ts';
 import { checkedValue } from './drafts.ts';
 import { createId, slugOf } from '../identifiers.ts';
-import type { Mirroring } from '../projections/projections.ts';
+import type { Projections } from '../projections/projections.ts';
 
 /** Posts in one batch: large enough that a statement's fixed cost vanishes, small enough for memory and time-outs. */
 const BATCH = 5_000;
@@ -39,23 +39,23 @@ interface Prepared {
 export class BatchImporter implements Importer {
   readonly #data: Data;
   readonly #cache: Cache;
-  readonly #mirroring: Mirroring;
+  readonly #projections: Projections;
   readonly #plugin: PluginHandle;
 
   constructor({
     data,
     cache,
-    mirroring,
+    projections,
     plugin,
   }: {
     data: Data;
     cache: Cache;
-    mirroring: Mirroring;
+    projections: Projections;
     plugin: PluginHandle;
   }) {
     this.#data = data;
     this.#cache = cache;
-    this.#mirroring = mirroring;
+    this.#projections = projections;
     this.#plugin = plugin;
   }
 
@@ -159,7 +159,7 @@ export class BatchImporter implements Importer {
           ${of(({ authorId }) => authorId)}::uuid[],
           ${of(({ content }) => content)}::text[], ${of(({ html }) => html)}::text[], ${of(({ createdAt }) => createdAt.toISOString())}::timestamptz[])
           as t (id, discussion_id, number, author_id, content, html, created_at)`);
-      await this.#mirroring.imported(em, () =>
+      await this.#projections.postsOfMany(em, () =>
         part.map(({ source: { title, categoryId }, ...post }) => ({
           ...post,
           title,
@@ -190,7 +190,7 @@ export class BatchImporter implements Importer {
         ${sorted.map(([, { discussions }]) => discussions)}::int[], ${sorted.map(([, { posts }]) => posts)}::int[]) as t (id, discussions, posts)
       on conflict (user_id, category_id) do update
       set discussions = discussion_author.discussions + excluded.discussions, posts = discussion_author.posts + excluded.posts`);
-    await addToCategories(
+    await addToCategoryCounts(
       this.#data,
       [...categories].map(([categoryId, tally]) => ({ categoryId, ...tally })),
     );

@@ -4,13 +4,13 @@ import { createId } from 'parley-forum/plugins/api';
 import { moderated } from 'parley-forum/plugins/discussions';
 import type { ActionName } from 'parley-forum/plugins/moderation';
 
-/** Who changes something, and what they say of it. */
-export interface By {
+/** Who changes something, and their reason. */
+export interface ChangedBy {
   readonly viewer: Viewer;
   readonly reason?: string | undefined;
 }
 /** What of a discussion a moderator may have changed. */
-export interface State {
+export interface DiscussionState {
   readonly title: string;
   readonly categoryId: string;
   readonly isPinned: boolean;
@@ -21,7 +21,7 @@ interface Subject {
   readonly discussion: { readonly id: string; readonly number: number; readonly title: string };
   readonly post?: { readonly id: string; readonly number: number };
 }
-/** What an author may do with their own is no moderation. */
+/** Actions that authors may take on their own posts; then they are no moderation. */
 const AUTHORS: readonly ActionName[] = [
   'post.edited',
   'post.deleted',
@@ -30,18 +30,18 @@ const AUTHORS: readonly ActionName[] = [
   'discussion.deleted',
 ];
 
-/** What was done to a discussion between two states. */
-export function deedsBetween(before: State, after: State): readonly ActionName[] {
-  const deeds: ActionName[] = [];
-  if (before.title !== after.title) deeds.push('discussion.renamed');
-  if (before.categoryId !== after.categoryId) deeds.push('discussion.moved');
-  if (before.isPinned !== after.isPinned) deeds.push(after.isPinned ? 'discussion.pinned' : 'discussion.unpinned');
-  if (before.isLocked !== after.isLocked) deeds.push(after.isLocked ? 'discussion.locked' : 'discussion.unlocked');
-  return deeds;
+/** The moderator actions that lead from one state of a discussion to another. */
+export function changesBetween(before: DiscussionState, after: DiscussionState): readonly ActionName[] {
+  const actions: ActionName[] = [];
+  if (before.title !== after.title) actions.push('discussion.renamed');
+  if (before.categoryId !== after.categoryId) actions.push('discussion.moved');
+  if (before.isPinned !== after.isPinned) actions.push(after.isPinned ? 'discussion.pinned' : 'discussion.unpinned');
+  if (before.isLocked !== after.isLocked) actions.push(after.isLocked ? 'discussion.locked' : 'discussion.unlocked');
+  return actions;
 }
 
-/** Tells of what moderators do, for their log. */
-export class Deeds {
+/** Raises an action for each thing that moderators do; the moderation log records them. */
+export class ModerationLog {
   readonly #plugin: PluginHandle;
   readonly #clock: Clock;
 
@@ -50,11 +50,11 @@ export class Deeds {
     this.#clock = clock;
   }
 
-  /** Inside the transaction that does it. */
-  async tell(
+  /** Call it inside the transaction of the change. */
+  async record(
     actions: readonly ActionName[],
     { authorId, discussion: { id, number, title }, post }: Subject,
-    { viewer, reason = '' }: By,
+    { viewer, reason = '' }: ChangedBy,
   ): Promise<void> {
     const now = this.#clock.now();
     const by = {

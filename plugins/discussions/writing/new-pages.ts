@@ -6,15 +6,15 @@ import { discussionPath, postPath } from '../identifiers.ts';
 import { withFields } from '../schemas.ts';
 import {
   composer,
-  findByAddress,
+  findByPath,
   previewOf,
   quotation,
   queryOf,
-  retyped,
+  draftOf,
   textOf,
-  wrongs,
-  type PageServices,
-  type Typed,
+  problemsByField,
+  type PageDeps,
+  type FormDraft,
 } from '../page-parts.ts';
 
 const Text = Type.Optional(Type.String());
@@ -23,10 +23,10 @@ const ANSWERED = 400;
 const ReplyForm = Type.Object({ content: Text, preview: Text });
 
 /** /new and /d/…/reply: writing. */
-export function writingPages(services: PageServices): void {
-  const { plugin, categories, writing, reading, records, rights, markdown } = services;
+export function writingPages(deps: PageDeps): void {
+  const { plugin, categories, writer, reader, records, rights, markdown } = deps;
   const options = { login: true } as const;
-  const find = findByAddress(services);
+  const load = findByPath(deps);
   const NewForm = withFields(
     plugin,
     discussionFields,
@@ -34,22 +34,22 @@ export function writingPages(services: PageServices): void {
     'body',
   );
 
-  const newView = (viewer: Viewer, typed: Typed): View => {
+  const newView = (viewer: Viewer, draft: FormDraft): View => {
     // A guest is here only when a session ended while they wrote: their text must come back, and the choice with it.
     const open = categories
       .visible(viewer)
       .filter((category) => isGuest(viewer) || categories.rights(category, viewer).create);
     if (open.length === 0) throw new HttpError(403, 'You may not start discussions here');
-    const chosen = textOf(typed.values['category_id']);
+    const chosen = textOf(draft.values['category_id']);
     const category = open.find(({ id, slug }) => id === chosen || slug === chosen);
     const model = {
-      message: typed.message,
-      problems: typed.problems,
-      wrong: wrongs(typed),
-      title: textOf(typed.values['title']),
+      message: draft.message,
+      problems: draft.problems,
+      wrong: problemsByField(draft),
+      title: textOf(draft.values['title']),
       category_id: category?.id ?? '',
       options: [{ value: '', label: '…' }, ...open.map(({ id, name }) => ({ value: id, label: name }))],
-      composer: composer(typed, {
+      composer: composer(draft, {
         key: 'new',
         writes: 'discussion',
         cancel: category ? `/c/${encodeURIComponent(category.slug)}` : '/',
@@ -73,12 +73,12 @@ export function writingPages(services: PageServices): void {
     options: {
       ...options,
       longText: true,
-      again: (retry) => newView(retry.actor, retyped(retry)),
+      again: (retry) => newView(retry.actor, draftOf(retry)),
     } satisfies FormOptions,
   })(async ({ actor, body }) => {
     await categories.refresh();
     if (body.preview !== undefined) return newView(actor, await previewOf(markdown, body));
-    const started = await writing.start(actor, {
+    const started = await writer.start(actor, {
       title: textOf(body.title),
       content: textOf(body.content),
       categoryId: textOf(body.category_id),
@@ -93,11 +93,11 @@ export function writingPages(services: PageServices): void {
     viewer: Viewer,
     id: string | undefined,
   ): Promise<object | undefined> => {
-    const named = id === undefined ? undefined : await reading.findPost(id, viewer);
+    const named = id === undefined ? undefined : await reader.findPost(id, viewer);
     const found =
       named?.discussion.id === head.id
         ? named
-        : await reading.findPost((await reading.discussion(head, viewer))?.firstPostId ?? '', viewer);
+        : await reader.findPost((await reader.discussion(head, viewer))?.firstPostId ?? '', viewer);
     const [post] = found ? await records.posts([found.row], viewer, false) : [];
     if (!post || !('author' in post)) return undefined;
     return {
@@ -111,27 +111,27 @@ export function writingPages(services: PageServices): void {
   const replyView = async (
     head: DiscussionHead,
     viewer: Viewer,
-    typed: Typed,
+    draft: FormDraft,
     query: Readonly<Record<string, string | undefined>>,
   ): Promise<View> => {
     const to = query['to'] ?? query['quote'];
     const cancel = discussionPath(head);
     const model = {
-      message: typed.message,
-      problems: typed.problems,
+      message: draft.message,
+      problems: draft.problems,
       discussion: head,
       back: cancel,
       answered: await answered(head, viewer, to),
       action: `/d/${head.number}/reply${to === undefined ? '' : `?to=${encodeURIComponent(to)}`}`,
-      composer: composer(typed, { key: `reply-${head.id}`, writes: 'post', cancel, rows: 10, discussion: head }),
+      composer: composer(draft, { key: `reply-${head.id}`, writes: 'post', cancel, rows: 10, discussion: head }),
     };
     return view('@discussions/reply', { name: 'reply', title: `Reply to “${head.title}”`, noindex: true }, model);
   };
 
-  plugin.route(pages, { method: 'get', path: '/d/:address/reply', can: 'public', options, load: find })(
+  plugin.route(pages, { method: 'get', path: '/d/:address/reply', can: 'public', options, load })(
     async ({ actor, target: head, req }) => {
-      rights.demandReply(head, actor);
-      const quoted = await reading.findPost(queryOf(req)['quote'] ?? '', actor);
+      rights.requireReply(head, actor);
+      const quoted = await reader.findPost(queryOf(req)['quote'] ?? '', actor);
       const [post] = quoted?.discussion.id === head.id ? await records.posts([quoted.row], actor, false) : [];
       return replyView(
         head,
@@ -146,21 +146,21 @@ export function writingPages(services: PageServices): void {
     method: 'post',
     path: '/d/:address/reply',
     can: 'public',
-    load: find,
+    load,
     body: ReplyForm,
     options: {
       ...options,
       longText: true,
       again: async (retry) => {
-        const head = await find(retry);
+        const head = await load(retry);
         if (!head) throw new HttpError(404, 'There is no such discussion');
-        return replyView(head, retry.actor, retyped(retry), queryOf(retry.req));
+        return replyView(head, retry.actor, draftOf(retry), queryOf(retry.req));
       },
     } satisfies FormOptions,
   })(async ({ actor, target: head, body, req }) => {
-    rights.demandReply(head, actor);
+    rights.requireReply(head, actor);
     if (body.preview !== undefined) return replyView(head, actor, await previewOf(markdown, body), queryOf(req));
-    const { path, number } = await writing.reply(actor, { discussionId: head.id, content: textOf(body.content) });
+    const { path, number } = await writer.reply(actor, { discussionId: head.id, content: textOf(body.content) });
     return redirect(path, { notice: `Your reply is number ${number}.` });
   });
 }

@@ -17,19 +17,19 @@ import {
   tags,
   type DiscussionHead,
   type NewDiscussion,
-  type Replied,
-  type Started,
+  type CreatedReply,
+  type CreatedDiscussion,
 } from 'parley-forum/plugins/discussions';
 import type { CategoryService } from '../categories/category-service.ts';
 import type { Drafts } from './drafts.ts';
 import { discussionEvent, postEvent } from '../events/event-payloads.ts';
 import { createId, discussionPath, postPath, slugOf } from '../identifiers.ts';
-import type { Mirroring } from '../projections/projections.ts';
-import { countTag, headTag, type Reading } from '../reading/reader.ts';
+import type { Projections } from '../projections/projections.ts';
+import { countTag, headTag, type DiscussionReader } from '../reading/reader.ts';
 import type { Rights } from '../rights.ts';
 import { postColumns, type PostRow } from '../rows.ts';
 
-export interface WritingServices {
+export interface WriterDeps {
   readonly data: Data;
   readonly cache: Cache;
   readonly clock: Clock;
@@ -37,16 +37,16 @@ export interface WritingServices {
   readonly plugin: PluginHandle;
   readonly categories: CategoryService;
   readonly drafts: Drafts;
-  readonly mirroring: Mirroring;
-  readonly reading: Reading;
+  readonly projections: Projections;
+  readonly reader: DiscussionReader;
   readonly rights: Rights;
 }
 /** A reply with the row that was written. */
-export interface Written extends Replied {
+export interface WrittenReply extends CreatedReply {
   readonly row: PostRow;
 }
 /** Rows over which a category's counters are spread. */
-const PARTS = 8;
+const COUNTER_PARTS = 8;
 
 interface NewPost {
   readonly id: string;
@@ -56,18 +56,18 @@ interface NewPost {
   readonly now: Date;
 }
 /** Which of a category's counter rows to use: any will do, their sum counts. */
-const anyPart = (): number => Math.floor(Math.random() * PARTS);
+const randomPart = (): number => Math.floor(Math.random() * COUNTER_PARTS);
 
 /** New discussions and replies: one statement each, so that a popular discussion is locked as briefly as can be. */
-export class Writing {
-  readonly #services: WritingServices;
+export class DiscussionWriter {
+  readonly #deps: WriterDeps;
 
-  constructor(services: WritingServices) {
-    this.#services = services;
+  constructor(deps: WriterDeps) {
+    this.#deps = deps;
   }
 
-  async start(viewer: Viewer, draft: NewDiscussion): Promise<Started> {
-    const { data, drafts, rights, clock, plugin, environment, categories, cache, mirroring } = this.#services;
+  async start(viewer: Viewer, draft: NewDiscussion): Promise<CreatedDiscussion> {
+    const { data, drafts, rights, clock, plugin, environment, categories, cache, projections } = this.#deps;
     await categories.refresh();
     const category = categories.find(draft.categoryId, viewer);
     if (!category) throw new InvalidInput([{ field: 'category_id', message: 'is not a category you can see' }]);
@@ -75,7 +75,7 @@ export class Writing {
       throw new HttpError(403, 'You may not start discussions in this category');
     const { title, content, html } = await drafts.accept(draft, viewer, category.id);
     const fields = drafts.fields(draft.fields ?? {}, viewer);
-    await rights.spend('discussion', viewer);
+    await rights.consumeRateLimit('discussion', viewer);
     const now = new Date(clock.now());
     const [id, postId, slug] = [createId(now.getTime()), createId(now.getTime()), slugOf(title, 'discussion')];
     const author = { id: viewer.id, username: viewer.username ?? '' };
@@ -97,13 +97,13 @@ export class Writing {
           on conflict (user_id, category_id) do update set discussions = discussion_author.discussions + 1, posts = discussion_author.posts + 1
           returning category_id
         ), c as (
-          insert into category_count (category_id, part, discussions, posts) select a.category_id, ${anyPart()}, 1, 1 from a
+          insert into category_count (category_id, part, discussions, posts) select a.category_id, ${randomPart()}, 1, 1 from a
           on conflict (category_id, part) do update set discussions = category_count.discussions + 1, posts = category_count.posts + 1
         ) select number from d`);
       if (!written) throw new HttpError(409, 'This category has just been removed; choose another one');
       for (const save of fields) await save(em, id);
       const post = { id: postId, number: 1, authorId: author.id, content, html, createdAt: now };
-      await mirroring.posts(em, { id, title, categoryId: category.id }, [post]);
+      await projections.posts(em, { id, title, categoryId: category.id }, [post]);
       const event = discussionEvent(
         environment.baseUrl,
         { id, number: written.number, title, slug, categoryId: category.id, createdAt: now },
@@ -116,20 +116,20 @@ export class Writing {
     return { discussionId: id, number, postId, path: discussionPath({ number, slug }) };
   }
 
-  async reply(viewer: Viewer, draft: { discussionId: string; content: string }): Promise<Written> {
-    const { drafts, rights, reading, cache } = this.#services;
-    const discussion = await reading.find(draft.discussionId, viewer);
+  async reply(viewer: Viewer, draft: { discussionId: string; content: string }): Promise<WrittenReply> {
+    const { drafts, rights, reader, cache } = this.#deps;
+    const discussion = await reader.find(draft.discussionId, viewer);
     if (!discussion) throw notFound('There is no such discussion');
-    rights.demandReply(discussion, viewer);
+    rights.requireReply(discussion, viewer);
     const { content, html } = await drafts.accept({ content: draft.content }, viewer, discussion.categoryId);
-    await rights.spend('post', viewer);
+    await rights.consumeRateLimit('post', viewer);
     const row = await this.#write(discussion, viewer, content, html);
     await cache.purge(tags.lists, tags.discussion(discussion.id), countTag(discussion.categoryId));
     return { id: row.id, number: row.number, path: postPath(discussion.number, row.number), row };
   }
 
   async #write(discussion: DiscussionHead, viewer: Viewer, content: string, html: string): Promise<PostRow> {
-    const { data, clock, plugin, environment, mirroring } = this.#services;
+    const { data, clock, plugin, environment, projections } = this.#deps;
     const now = new Date(clock.now());
     const [id, author] = [createId(now.getTime()), { id: viewer.id!, username: viewer.username ?? '' }];
     return data.transaction(async (em) => {
@@ -137,7 +137,7 @@ export class Writing {
       // Locked, moved or deleted since it was read: the caller asks again and gets the answer that fits.
       if (!row) throw new HttpError(409, 'This discussion has just been changed by a moderator; try again');
       const deletedAt = discussion.deleted ? now : null;
-      await mirroring.posts(em, { ...discussion, deletedAt }, [
+      await projections.posts(em, { ...discussion, deletedAt }, [
         { id, number: row.number, authorId: author.id, content, html, createdAt: now },
       ]);
       await plugin.emit(postCreated, {
@@ -150,9 +150,9 @@ export class Writing {
 }
 
 /**
- * Each part reads from the one before, because PostgreSQL runs parts that nobody reads in no order that is promised: so
- * the locks are taken in the one order that counters.ts tells. What a moderator writes in a deleted discussion counts
- * when that comes back. Whoever holds the discussion's row gets the next number, so numbers have no gaps.
+ * Each part reads from the one before, because PostgreSQL promises no order for parts that no other reads: so
+ * the locks are taken in the one order that counters.ts documents. What a moderator writes in a deleted discussion counts
+ * once it is restored. The writer that locks the discussion's row gets the next number, so numbers have no gaps.
  */
 function replyStatement({ id, author, content, html, now }: NewPost, discussion: DiscussionHead): RawBuilder<PostRow> {
   return sql<PostRow>`
@@ -176,7 +176,7 @@ function replyStatement({ id, author, content, html, now }: NewPost, discussion:
       on conflict (user_id, category_id) do update set posts = discussion_author.posts + 1
       returning category_id
     ), c as (
-      insert into category_count (category_id, part, discussions, posts) select a.category_id, ${anyPart()}, 0, 1 from a
+      insert into category_count (category_id, part, discussions, posts) select a.category_id, ${randomPart()}, 0, 1 from a
       on conflict (category_id, part) do update set posts = category_count.posts + 1
     ) select ${postColumns(1)} from p`;
 }

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
-import { differenceOf } from '../../../plugins/discussions/revisions/diff.ts';
+import { diffText } from '../../../plugins/discussions/revisions/diff.ts';
 
 const lines = (count: number, word: string) => Array.from({ length: count }, (_, at) => `${word} ${at}`).join('\n');
 
 test('lines that changed stand side by side, and in them the words', () => {
-  expect(differenceOf('Hoist the main sail\nGo', 'Hoist the small sail\nGo')).toEqual({
+  expect(diffText('Hoist the main sail\nGo', 'Hoist the small sail\nGo')).toEqual({
     rows: [
       {
         before: [
@@ -25,12 +25,12 @@ test('lines that changed stand side by side, and in them the words', () => {
 });
 
 test('lines that came or went stand alone', () => {
-  expect(differenceOf('a\nb', 'a\nb\nc').rows).toEqual([
+  expect(diffText('a\nb', 'a\nb\nc').rows).toEqual([
     { same: 'a' },
     { same: 'b' },
     { after: [{ text: 'c', changed: true }] },
   ]);
-  expect(differenceOf('a\nb\nc', 'a\nc').rows).toEqual([
+  expect(diffText('a\nb\nc', 'a\nc').rows).toEqual([
     { same: 'a' },
     { before: [{ text: 'b', changed: true }] },
     { same: 'c' },
@@ -38,14 +38,14 @@ test('lines that came or went stand alone', () => {
 });
 
 test('lines with nothing in common are not cut into words', () => {
-  expect(differenceOf('one two', 'three four').rows).toEqual([
+  expect(diffText('one two', 'three four').rows).toEqual([
     { before: [{ text: 'one two', changed: true }], after: [{ text: 'three four', changed: true }] },
   ]);
 });
 
 test('of what stayed only the lines beside a change are shown', () => {
   const before = lines(20, 'line');
-  expect(differenceOf(before, before.replace('line 10', 'other')).rows).toEqual([
+  expect(diffText(before, before.replace('line 10', 'other')).rows).toEqual([
     { gap: 8 },
     { same: 'line 8' },
     { same: 'line 9' },
@@ -54,27 +54,25 @@ test('of what stayed only the lines beside a change are shown', () => {
     { same: 'line 12' },
     { gap: 7 },
   ]);
-  expect(differenceOf(before, before).rows).toEqual([{ gap: 20 }]);
+  expect(diffText(before, before).rows).toEqual([{ gap: 20 }]);
 });
 
 test('texts that are long and wholly different end, and say that they were cut', () => {
-  const { rows, cut } = differenceOf(lines(9_000, 'a'), lines(9_000, 'b'));
+  const { rows, cut } = diffText(lines(9_000, 'a'), lines(9_000, 'b'));
   expect([rows.length, cut]).toEqual([400, true]);
   const words = (word: string) => Array.from({ length: 10_000 }, (_, at) => `${word}${at}`).join(' ');
-  expect(differenceOf(words('a'), words('b')).rows).toHaveLength(1);
+  expect(diffText(words('a'), words('b')).rows).toHaveLength(1);
 });
 
 test('long texts that differ all over are not looked into without end', () => {
   const letters = (from: number) =>
     Array.from({ length: 32_000 }, (_, at) => 'abcdefghijklmnop'[(at * at + from * (at % 7)) % 16]).join('\n');
-  const { rows } = differenceOf(letters(1), letters(3));
+  const { rows } = diffText(letters(1), letters(3));
   expect(rows.some((row) => 'same' in row)).toBe(false);
   const words = (from: number) =>
     Array.from({ length: 300 }, (_, line) =>
       Array.from({ length: 40 }, (_unused, at) => `w${(line * from + at * at) % 11}`).join(' '),
     ).join('\n');
-  const looked = differenceOf(words(2), words(3)).rows.filter(
-    (row) => 'before' in row && (row.before?.length ?? 0) > 1,
-  );
+  const looked = diffText(words(2), words(3)).rows.filter((row) => 'before' in row && (row.before?.length ?? 0) > 1);
   expect(looked.length).toBeLessThan(60);
 });

@@ -1,20 +1,26 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { definePlugin, HttpError, Migration } from 'parley-forum';
-import { Categories, Discussions, Importer, mirrors, type MirroredPost } from 'parley-forum/plugins/discussions';
+import {
+  Categories,
+  Discussions,
+  Importer,
+  postProjections,
+  type ProjectedPost,
+} from 'parley-forum/plugins/discussions';
 import { expectStatus, install, useForum } from './forum.ts';
 
 const forum = useForum();
-const seen: { posts: MirroredPost[][]; discussions: object[]; categories: string[][] } = {
+const seen: { posts: ProjectedPost[][]; discussions: object[]; categories: string[][] } = {
   posts: [],
   discussions: [],
   categories: [],
 };
 let refuse = false;
 
-const mirror = definePlugin({
-  id: 'test-mirror',
+const projection = definePlugin({
+  id: 'test-projection',
   setup(_services, plugin) {
-    plugin.extend(mirrors, {
+    plugin.extend(postProjections, {
       posts: async (_em, posts) => {
         if (refuse) throw new HttpError(503, 'No room');
         seen.posts.push([...posts]);
@@ -47,12 +53,12 @@ const importOne = (posts: number) => {
     .importDiscussions([{ ...source, posts: Array.from({ length: posts }, (_, at) => post(at + 1)) }]);
 };
 
-describe('without a mirror', () => {
-  test('every post can be read in order, and from a mark on what has changed since', async () => {
+describe('without a projection', () => {
+  test('every post can be read in order, and from a checkpoint on what has changed since', async () => {
     const discussions = forum.app.app.service(Discussions);
     const { id, postId } = await forum.start('ada', 'First');
     const reply = await forum.reply('bob', id, 'A *reply*');
-    const all = await discussions.mirrored(undefined, 10);
+    const all = await discussions.projectedPosts(undefined, 10);
     expect(all.map((post) => post.id)).toEqual([postId, reply.id].sort((a, b) => (a < b ? -1 : 1)));
     const common = {
       discussionId: id,
@@ -68,37 +74,39 @@ describe('without a mirror', () => {
       content: 'A *reply*',
       html: expect.stringContaining('<em>reply</em>'),
     });
-    expect((await discussions.mirrored(all[0]!.id, 10)).map((post) => post.id)).toEqual([all[1]!.id]);
+    expect((await discussions.projectedPosts(all[0]!.id, 10)).map((post) => post.id)).toEqual([all[1]!.id]);
 
     forum.app.clock.advance(120_000);
-    const mark = await discussions.mark();
-    expect(await discussions.mirrored(undefined, 10, mark)).toEqual([]);
+    const checkpoint = await discussions.checkpoint();
+    expect(await discussions.projectedPosts(undefined, 10, checkpoint)).toEqual([]);
     await importOne(2);
-    expect((await discussions.mirrored(undefined, 10, mark)).map((post) => post.title)).toEqual([
+    expect((await discussions.projectedPosts(undefined, 10, checkpoint)).map((post) => post.title)).toEqual([
       'Brought along',
       'Brought along',
     ]);
     expectStatus(await forum.as.bob.delete(`/api/posts/${reply.id}`), 200);
-    expect((await discussions.mirrored(undefined, 10, mark)).find((post) => post.id === reply.id)).toMatchObject({
+    expect(
+      (await discussions.projectedPosts(undefined, 10, checkpoint)).find((post) => post.id === reply.id),
+    ).toMatchObject({
       removed: true,
       visible: false,
     });
   });
 
-  test('whether anything has changed since a mark is one statement', async () => {
+  test('whether anything has changed since a checkpoint is one statement', async () => {
     const discussions = forum.app.app.service(Discussions);
     forum.app.clock.advance(120_000);
-    const mark = await discussions.mark();
-    expect(await forum.app.statements(() => discussions.changed(mark))).toBe(1);
-    expect([await discussions.changed(), await discussions.changed(mark)]).toEqual([true, false]);
+    const checkpoint = await discussions.checkpoint();
+    expect(await forum.app.statements(() => discussions.hasChanges(checkpoint))).toBe(1);
+    expect([await discussions.hasChanges(), await discussions.hasChanges(checkpoint)]).toEqual([true, false]);
     await forum.start('ada', 'Since');
-    expect(await discussions.changed(mark)).toBe(true);
+    expect(await discussions.hasChanges(checkpoint)).toBe(true);
   });
 });
 
-describe('a mirror that was switched off', () => {
+describe('a projection that was switched off', () => {
   const batches: string[][] = [];
-  class Marks extends Migration {
+  class Checkpoints extends Migration {
     override up(): void {
       this.addSql('create table test_absence (since text not null)');
     }
@@ -107,9 +115,9 @@ describe('a mirror that was switched off', () => {
     definePlugin({
       id: 'test-absent',
       needs: { discussions: Discussions },
-      migrations: [Marks],
+      migrations: [Checkpoints],
       setup: ({ discussions }, handle) =>
-        discussions.makeUp(
+        discussions.backfill(
           handle,
           {
             posts: async (_em, posts) => {
@@ -144,8 +152,8 @@ describe('a mirror that was switched off', () => {
   });
 });
 
-describe('a mirror', () => {
-  beforeAll(() => install(forum.app, mirror));
+describe('a projection', () => {
+  beforeAll(() => install(forum.app, projection));
   beforeEach(() => {
     refuse = false;
     Object.assign(seen, { posts: [], discussions: [], categories: [] });
@@ -227,11 +235,11 @@ describe('a mirror', () => {
     const [from, to] = [(await categories.save({ name: 'Short-lived' })).id, category('general').id];
     const { id } = await forum.start('ada', 'Homeless', from);
     forum.app.clock.advance(120_000);
-    const mark = await forum.app.app.service(Discussions).mark();
+    const checkpoint = await forum.app.app.service(Discussions).checkpoint();
     forum.app.clock.advance(120_000);
     await categories.remove(from, to);
     expect(seen.categories).toEqual([[from, to]]);
-    expect(await forum.app.app.service(Discussions).mirrored(undefined, 10, mark)).toMatchObject([
+    expect(await forum.app.app.service(Discussions).projectedPosts(undefined, 10, checkpoint)).toMatchObject([
       { discussionId: id, categoryId: to },
     ]);
   });
