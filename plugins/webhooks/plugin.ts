@@ -16,26 +16,26 @@ import {
   webhookSecretRotated,
   webhookTested,
 } from 'parley-forum/plugins/webhooks';
-import { Attempts } from './attempts.ts';
+import { Attempts } from './delivery/delivery-attempts.ts';
 import { addAuditRules } from './audit-rules.ts';
-import { categoryFinder } from './categories.ts';
-import { collect } from './collecting.ts';
-import { FanOut } from './fan-out.ts';
-import { Guard } from './guard.ts';
-import { History } from './history.ts';
-import { Lanes } from './lanes.ts';
-import { historyPages } from './pages/history.ts';
-import { listPages } from './pages/list.ts';
-import { statisticsPages } from './pages/statistics.ts';
+import { categoryFinder } from './events/category-lookup.ts';
+import { collect } from './events/event-subscriber.ts';
+import { FanOut } from './events/fan-out.ts';
+import { Guard } from './delivery/url-guard.ts';
+import { History } from './history/history.ts';
+import { Lanes } from './delivery/delivery-workers.ts';
+import { historyPages } from './history/pages.ts';
+import { listPages } from './pages.ts';
+import { statisticsPages } from './statistics/pages.ts';
 import { deliveriesData } from './personal-data.ts';
-import { Queue } from './queue.ts';
-import { Receiving } from './receiving.ts';
-import { Sender } from './sending.ts';
+import { Queue } from './delivery/delivery-queue.ts';
+import { Receiving } from './inbound.ts';
+import { Sender } from './delivery/sender.ts';
 import { settings as schema } from './settings.ts';
-import { Statistics } from './statistics.ts';
-import { tellWhenDisabled } from './telling.ts';
-import { tidy } from './tidying.ts';
-import { Webhooks } from './webhooks.ts';
+import { Statistics } from './statistics/statistics.ts';
+import { tellWhenDisabled } from './disabled-notifications.ts';
+import { tidy } from './history/cleanup.ts';
+import { Webhooks } from './webhook-store.ts';
 
 /** Lanes that begin at a time; a slow one lets the next begin after a second. */
 const BEGINNING = 8;

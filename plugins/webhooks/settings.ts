@@ -1,5 +1,5 @@
 import { Type } from 'parley-forum';
-import { SECRET_PATTERN } from './signing.ts';
+import { SECRET_PATTERN } from './signatures.ts';
 
 const HOUR = 3_600;
 

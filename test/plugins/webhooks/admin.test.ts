@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { defineAction, definePlugin, sealedStores, Secrets, sql, Type, type PluginHandle } from 'parley-forum';
-import { bodySignature, keyOf } from '../../../plugins/webhooks/signing.ts';
+import { bodySignature, keyOf } from '../../../plugins/webhooks/signatures.ts';
 import { install } from '../discussions/forum.ts';
 import { JSON_ONLY, settled, until, useWebhooks } from './forum.ts';
 import { verify } from './receiver.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { isPublic } from '../../../plugins/webhooks/addresses.ts';
-import { Blocked, Guard } from '../../../plugins/webhooks/guard.ts';
-import { Sender } from '../../../plugins/webhooks/sending.ts';
+import { isPublic } from '../../../plugins/webhooks/delivery/public-ips.ts';
+import { Blocked, Guard } from '../../../plugins/webhooks/delivery/url-guard.ts';
+import { Sender } from '../../../plugins/webhooks/delivery/sender.ts';
 import { startReceiver } from './receiver.ts';
 
 const guardOf = (addresses: readonly string[], more: Partial<ConstructorParameters<typeof Guard>[0]> = {}): Guard =>

@@ -1,6 +1,6 @@
 import { sql, type Data } from 'parley-forum';
-import { Gathering } from './gathering.ts';
-import type { Queue } from './queue.ts';
+import { Gathering } from '../delivery/batcher.ts';
+import type { Queue } from '../delivery/delivery-queue.ts';
 
 /** Something integrators may be told, as it was raised. */
 export interface Raised {

@@ -11,7 +11,7 @@ import {
 import { api, createId } from 'parley-forum/plugins/api';
 import type { Protection } from 'parley-forum/plugins/protection';
 import { webhookReceived } from 'parley-forum/plugins/webhooks';
-import { bodySignature, keyOf, sameText, standardSignature, textKeyOf } from './signing.ts';
+import { bodySignature, keyOf, sameText, standardSignature, textKeyOf } from './signatures.ts';
 
 /** Seconds by which a sender's clock may differ from ours. */
 const TOLERANCE = 300;

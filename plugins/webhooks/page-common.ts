@@ -2,10 +2,10 @@ import type { Data, Hooks, PluginHandle, Request, Settings } from 'parley-forum'
 import type { Access } from 'parley-forum/plugins/access';
 import type { Admin } from 'parley-forum/plugins/admin';
 import type { Categories } from 'parley-forum/plugins/discussions';
-import type { Guard } from '../guard.ts';
-import type { History } from '../history.ts';
-import type { Statistics } from '../statistics.ts';
-import type { Webhooks } from '../webhooks.ts';
+import type { Guard } from './delivery/url-guard.ts';
+import type { History } from './history/history.ts';
+import type { Statistics } from './statistics/statistics.ts';
+import type { Webhooks } from './webhook-store.ts';
 
 export interface PageServices {
   readonly plugin: PluginHandle;

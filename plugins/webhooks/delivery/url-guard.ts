@@ -1,7 +1,7 @@
 import { lookup, Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { LookupAddress } from 'node:dns';
-import { isPublic } from './addresses.ts';
+import { isPublic } from './public-ips.ts';
 
 /** The address may not be reached from this server. The message says what to do. */
 export class Blocked extends Error {

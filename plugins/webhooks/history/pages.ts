@@ -2,9 +2,9 @@ import { InvalidInput, notFound, Type } from 'parley-forum';
 import { limitOf, pageFields, Paging, type Page } from 'parley-forum/plugins/api';
 import { manageWebhooks, STATUSES, webhookRedelivered, type DeliveryRecord } from 'parley-forum/plugins/webhooks';
 import { negotiated, pages, redirect, formErrors, type Retry, type View } from 'parley-forum/plugins/web';
-import { subscribable } from '../collecting.ts';
-import type { DeliveryDetails } from '../history.ts';
-import { badgeOf, by, ROOT, tabs, type PageServices } from './parts.ts';
+import { subscribable } from '../events/event-subscriber.ts';
+import type { DeliveryDetails } from './history.ts';
+import { badgeOf, by, ROOT, tabs, type PageServices } from '../page-common.ts';
 
 const PATH = `${ROOT}/history`;
 const Moment = Type.String({ maxLength: 40 });

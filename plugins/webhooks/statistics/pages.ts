@@ -1,9 +1,9 @@
 import { Type } from 'parley-forum';
 import { manageWebhooks, type HourRecord, type StatisticsRecord } from 'parley-forum/plugins/webhooks';
 import { negotiated, pages, type SafeHtml } from 'parley-forum/plugins/web';
-import { lines, stackedBars } from '../charts.ts';
-import { PERIODS, type Endpoint, type Period } from '../statistics.ts';
-import { ROOT, tabs, type PageServices } from './parts.ts';
+import { lines, stackedBars } from './charts.ts';
+import { PERIODS, type Endpoint, type Period } from './statistics.ts';
+import { ROOT, tabs, type PageServices } from '../page-common.ts';
 
 const PATH = `${ROOT}/stats`;
 const percent = (part: number | null): string => (part === null ? '–' : `${(part * 100).toFixed(1)} %`);

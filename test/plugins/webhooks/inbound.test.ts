@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { definePlugin } from 'parley-forum';
 import { webhookReceived, type ReceivedWebhook } from 'parley-forum/plugins/webhooks';
 import { startForum, type TestForum } from 'parley-forum/testing';
-import { signedHeaders } from '../../../plugins/webhooks/signing.ts';
+import { signedHeaders } from '../../../plugins/webhooks/signatures.ts';
 import { install } from '../discussions/forum.ts';
 
 const SECRET = `whsec_${randomBytes(32).toString('base64')}`;

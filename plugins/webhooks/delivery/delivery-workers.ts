@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf, type Clock, type Data, type Job, type Logger } from 'parley-forum';
-import type { Attempts } from './attempts.ts';
-import { Gathering } from './gathering.ts';
-import { record, type Outcome } from './outcomes.ts';
-import type { Attempt, Held, Queue } from './queue.ts';
-import type { Webhooks } from './webhooks.ts';
+import type { Attempts } from './delivery-attempts.ts';
+import { Gathering } from './batcher.ts';
+import { record, type Outcome } from './delivery-results.ts';
+import type { Attempt, Held, Queue } from './delivery-queue.ts';
+import type { Webhooks } from '../webhook-store.ts';
 
 /** Requests to one webhook at a time; one, as long as none of them arrives. */
 const WIDTH = 4;

@@ -1,10 +1,10 @@
 import { HttpError, notFound, sql, type Clock, type Data, type RawBuilder } from 'parley-forum';
 import { badCursor, createId, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
 import type { DeliveryRecord, Status } from 'parley-forum/plugins/webhooks';
-import type { Attempts } from './attempts.ts';
-import { record } from './outcomes.ts';
-import type { Queue } from './queue.ts';
-import type { WebhookRow, Webhooks } from './webhooks.ts';
+import type { Attempts } from '../delivery/delivery-attempts.ts';
+import { record } from '../delivery/delivery-results.ts';
+import type { Queue } from '../delivery/delivery-queue.ts';
+import type { WebhookRow, Webhooks } from '../webhook-store.ts';
 
 /** Deliveries that are sent again at once. */
 const MOST = 10_000;

@@ -9,11 +9,11 @@ import {
   webhookTested,
 } from 'parley-forum/plugins/webhooks';
 import { negotiated, pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
-import { seeingAll } from '../categories.ts';
-import { subscribable } from '../collecting.ts';
-import { Blocked } from '../guard.ts';
-import { recordOf, type Draft, type WebhookRow } from '../webhooks.ts';
-import { badgeOf, by, queryText, ROOT, tabs, type PageServices } from './parts.ts';
+import { seeingAll } from './events/category-lookup.ts';
+import { subscribable } from './events/event-subscriber.ts';
+import { Blocked } from './delivery/url-guard.ts';
+import { recordOf, type Draft, type WebhookRow } from './webhook-store.ts';
+import { badgeOf, by, queryText, ROOT, tabs, type PageServices } from './page-common.ts';
 
 const Id = Type.Object({ id: Type.String({ maxLength: 64 }) });
 const Texts = Type.Union([

@@ -1,8 +1,8 @@
 import type { Clock, Secrets } from 'parley-forum';
-import type { Outcome } from './outcomes.ts';
-import type { Attempt, Endpoint } from './queue.ts';
-import type { Sender, Sent } from './sending.ts';
-import { keyOf, signedHeaders } from './signing.ts';
+import type { Outcome } from './delivery-results.ts';
+import type { Attempt, Endpoint } from './delivery-queue.ts';
+import type { Sender, Sent } from './sender.ts';
+import { keyOf, signedHeaders } from '../signatures.ts';
 
 export interface AttemptParts {
   readonly clock: Clock;

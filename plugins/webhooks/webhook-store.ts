@@ -1,8 +1,8 @@
 import { notFound, sql, type Clock, type Data, type PluginHandle, type SealedStore, type Secrets } from 'parley-forum';
 import { createId, isId } from 'parley-forum/plugins/api';
 import { webhookDisabled, type DisabledReason, type Status, type WebhookRecord } from 'parley-forum/plugins/webhooks';
-import type { Queue } from './queue.ts';
-import { createSecret } from './signing.ts';
+import type { Queue } from './delivery/delivery-queue.ts';
+import { createSecret } from './signatures.ts';
 
 const HOUR = 3_600_000;
 /**

@@ -4,7 +4,7 @@ import { request as secureRequest } from 'node:https';
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { messageOf } from 'parley-forum';
-import { Blocked, type Guard } from './guard.ts';
+import { Blocked, type Guard } from './url-guard.ts';
 
 /** Milliseconds from looking up the name to the end of the answer. */
 export const TIMEOUT = 15_000;
