@@ -1,6 +1,6 @@
 import { defineAction, definePermission } from 'parley-forum';
 
-/** What somebody sent to POST /api/webhooks under a good signature. */
+/** What a service sent to POST /api/webhooks with a valid signature. */
 export interface ReceivedWebhook {
   /** The sender's `webhook-id`, or one of ours where there was none. */
   readonly id: string;
@@ -13,7 +13,7 @@ export interface ReceivedWebhook {
 export const webhookReceived = defineAction<ReceivedWebhook>('webhook.received');
 
 /**
- * Why a webhook was switched off without anybody asking: its address answered 410, or nothing but failures for days.
+ * Why a webhook was switched off automatically: its URL returned 410, or it failed for days.
  */
 export const DISABLED_REASONS = ['gone', 'failing'] as const;
 export type DisabledReason = (typeof DISABLED_REASONS)[number];
@@ -22,7 +22,7 @@ export const webhookDisabled = defineAction<{
 }>('webhook.disabled');
 
 /**
- * An administrator made a webhook or changed one. Only the host of its address: the rest may hold a key of the
+ * An administrator created or changed a webhook. Only the host of its URL: the rest may contain a key of the
  * receiver's.
  */
 export const webhookSaved = defineAction<{
@@ -38,7 +38,7 @@ export const webhookSecretRotated = defineAction<{
   readonly actor: string | undefined;
   readonly webhook: { readonly id: string };
 }>('webhook.secret-rotated');
-/** Somebody is about to send a test, which goes out whether or not the webhook is switched on. */
+/** A test is about to be sent, whether or not the webhook is switched on. */
 export const webhookTested = defineAction<{
   readonly actor: string | undefined;
   readonly webhook: { readonly id: string };
@@ -51,9 +51,9 @@ export const webhookRedelivered = defineAction<{
 }>('webhook.redelivered');
 
 /**
- * How an attempt stands or ended. `retrying`: it failed and another one follows at `next_attempt_at`, or has followed;
- * `failed`: it was the last; `blocked`: the address may not be reached from here; `disabled`: the webhook was switched
- * off instead, or answered 410.
+ * State of an attempt. `retrying`: it failed and another one follows at `next_attempt_at`, or has followed;
+ * `failed`: it was the last; `blocked`: the URL may not be reached from here; `disabled`: the webhook was switched off
+ * instead, or returned 410.
  */
 export const STATUSES = ['pending', 'delivered', 'failed', 'retrying', 'blocked', 'disabled'] as const;
 export type Status = (typeof STATUSES)[number];
@@ -64,7 +64,7 @@ export interface WebhookRecord {
   readonly url: string;
   readonly events: readonly string[];
   readonly active: boolean;
-  /** Ids; empty: all. What belongs to no category is sent in any case. */
+  /** Ids; empty: all. Events without a category are sent in any case. */
   readonly categories: readonly string[];
   readonly last_status: Status | null;
   readonly last_delivery_at: string | null;
@@ -86,7 +86,7 @@ export interface DeliveryRecord {
   readonly error: string | null;
   readonly created_at: string;
 }
-/** One hour of attempts; milliseconds are of those that were answered. */
+/** One hour of attempts; milliseconds cover attempts with a response. */
 export interface HourRecord {
   readonly hour: string;
   readonly delivered: number;

@@ -47,7 +47,7 @@ const RULES = [
   })),
 ];
 
-/** What is done to webhooks leaves entries. */
+/** Audit entries for administrators' changes to webhooks. */
 export function addAuditRules(plugin: PluginHandle): void {
   for (const rule of RULES) plugin.extend(auditRules, rule);
 }

@@ -4,18 +4,21 @@ import type { Accounts } from 'parley-forum/plugins/accounts';
 import { notificationTypes, type Notifications } from 'parley-forum/plugins/notifications';
 import { manageWebhooks, webhookDisabled } from 'parley-forum/plugins/webhooks';
 
-/** How many are told at a time. */
-const TOGETHER = 100;
+/** Members notified per batch. */
+const BATCH_SIZE = 100;
 const TYPE = 'webhook_disabled';
 
-export interface TellingParts {
+export interface DisabledNotificationsDeps {
   readonly access: Access;
   readonly accounts: Accounts;
   readonly notifications: Notifications;
 }
 
-/** Tells those who manage webhooks that one was switched off. */
-export function tellWhenDisabled(plugin: PluginHandle, { access, accounts, notifications }: TellingParts): void {
+/** Notifies members who manage webhooks when one was switched off. */
+export function notifyWhenDisabled(
+  plugin: PluginHandle,
+  { access, accounts, notifications }: DisabledNotificationsDeps,
+): void {
   const visible = (viewer: Viewer): boolean => access.allows(viewer, manageWebhooks);
   plugin.extend(notificationTypes, {
     type: TYPE,
@@ -32,8 +35,8 @@ export function tellWhenDisabled(plugin: PluginHandle, { access, accounts, notif
         .groups()
         .filter((group) => access.allows({ id: undefined, username: undefined, group }, manageWebhooks));
       for (const group of groups) {
-        for (let offset = 0; ; offset += TOGETHER) {
-          const found = await accounts.search({ text: '', groupId: group.id, limit: TOGETHER, offset });
+        for (let offset = 0; ; offset += BATCH_SIZE) {
+          const found = await accounts.search({ text: '', groupId: group.id, limit: BATCH_SIZE, offset });
           await notifications.notify(
             found.accounts.map(({ id: userId }) => ({
               type: TYPE,
@@ -44,7 +47,7 @@ export function tellWhenDisabled(plugin: PluginHandle, { access, accounts, notif
               key,
             })),
           );
-          if (offset + TOGETHER >= found.total) break;
+          if (offset + BATCH_SIZE >= found.total) break;
         }
       }
     },

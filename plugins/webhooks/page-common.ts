@@ -2,28 +2,28 @@ import type { Data, Hooks, PluginHandle, Request, Settings } from 'parley-forum'
 import type { Access } from 'parley-forum/plugins/access';
 import type { Admin } from 'parley-forum/plugins/admin';
 import type { Categories } from 'parley-forum/plugins/discussions';
-import type { Guard } from './delivery/url-guard.ts';
-import type { History } from './history/history.ts';
+import type { UrlGuard } from './delivery/url-guard.ts';
+import type { DeliveryHistory } from './history/history.ts';
 import type { Statistics } from './statistics/statistics.ts';
-import type { Webhooks } from './webhook-store.ts';
+import type { WebhookStore } from './webhook-store.ts';
 
-export interface PageServices {
+export interface PageDeps {
   readonly plugin: PluginHandle;
   readonly data: Data;
   readonly admin: Admin;
   readonly access: Access;
   readonly settings: Settings;
   readonly hooks: Hooks;
-  readonly guard: Guard;
-  readonly webhooks: Webhooks;
-  readonly history: History;
+  readonly guard: UrlGuard;
+  readonly webhooks: WebhookStore;
+  readonly history: DeliveryHistory;
   readonly statistics: Statistics;
   readonly categories: Categories | undefined;
 }
 
 export const ROOT = '/admin/webhooks';
 
-/** The ways between the pages; `current` is the path of one of them. */
+/** Tabs between the pages; `current` is the path of one of them. */
 export const tabs = (current: string): readonly object[] =>
   [
     ['Webhooks', ROOT],
@@ -31,7 +31,7 @@ export const tabs = (current: string): readonly object[] =>
     ['Statistics', `${ROOT}/stats`],
   ].map(([label, href]) => ({ label, href, current: href === current }));
 
-/** Which colour a status has. */
+/** The colour of a status. */
 export const badgeOf = (status: string): string =>
   ({ delivered: 'success', retrying: 'warning', failed: 'danger', blocked: 'danger' })[status] ?? '';
 
@@ -41,8 +41,8 @@ export function queryText(req: Request, name: string): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Who made a change, for the log. */
-export const by = ({
+/** The acting user, for the log. */
+export const actorFields = ({
   id,
   username,
 }: {

@@ -9,11 +9,11 @@ import {
   webhookTested,
 } from 'parley-forum/plugins/webhooks';
 import { negotiated, pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
-import { seeingAll } from './events/category-lookup.ts';
-import { subscribable } from './events/event-subscriber.ts';
-import { Blocked } from './delivery/url-guard.ts';
-import { recordOf, type Draft, type WebhookRow } from './webhook-store.ts';
-import { badgeOf, by, queryText, ROOT, tabs, type PageServices } from './page-common.ts';
+import { systemViewer } from './events/category-lookup.ts';
+import { subscribableEvents } from './events/event-subscriber.ts';
+import { BlockedUrl } from './delivery/url-guard.ts';
+import { recordOf, type WebhookInput, type WebhookRow } from './webhook-store.ts';
+import { badgeOf, actorFields, queryText, ROOT, tabs, type PageDeps } from './page-common.ts';
 
 const Id = Type.Object({ id: Type.String({ maxLength: 64 }) });
 const Texts = Type.Union([
@@ -33,8 +33,8 @@ type Values = Readonly<Record<string, unknown>>;
 const list = (value: readonly string[] | string): readonly string[] =>
   (typeof value === 'string' ? [value] : value).filter((text) => text !== '');
 
-/** /admin/webhooks, and what is done to one of them. */
-export function listPages({
+/** /admin/webhooks, and the actions on one webhook. */
+export function addWebhookPages({
   plugin,
   data,
   admin,
@@ -44,7 +44,7 @@ export function listPages({
   webhooks,
   history,
   categories,
-}: PageServices): void {
+}: PageDeps): void {
   plugin.extend(adminSections, { group: 'integrations' as const, label: 'Webhooks', href: ROOT });
   const can = manageWebhooks;
   const found = async (id: string): Promise<WebhookRow> =>
@@ -58,7 +58,7 @@ export function listPages({
     { problems = [], message }: Partial<Retry> = {},
   ): View => {
     const known = edited?.events ?? [];
-    const events = [...new Set([...subscribable(hooks), ...known])].map((name) => ({ value: name, label: name }));
+    const events = [...new Set([...subscribableEvents(hooks), ...known])].map((name) => ({ value: name, label: name }));
     const model = {
       tabs: tabs(ROOT),
       message,
@@ -114,18 +114,18 @@ export function listPages({
     if (!url) return refuse('is not an address, such as https://example.org/hook');
     // A name that cannot be looked up now may be found when something is sent; it is checked again each time.
     await guard
-      .addressesOf(url)
-      .catch((error: unknown) => (error instanceof Blocked ? refuse(error.message) : undefined));
+      .resolve(url)
+      .catch((error: unknown) => (error instanceof BlockedUrl ? refuse(error.message) : undefined));
     return url.href;
   };
   const checkedEvents = (names: readonly string[], kept: readonly string[]): readonly string[] => {
-    const unknown = names.filter((name) => !subscribable(hooks).includes(name) && !kept.includes(name));
+    const unknown = names.filter((name) => !subscribableEvents(hooks).includes(name) && !kept.includes(name));
     if (names.length === 0) throw new InvalidInput([{ field: 'events', message: 'must name at least one event' }]);
     if (unknown.length > 0)
       throw new InvalidInput([
         {
           field: 'events',
-          message: `has no event "${unknown.join('", "')}"; choose of ${subscribable(hooks).join(', ')}`,
+          message: `has no event "${unknown.join('", "')}"; choose of ${subscribableEvents(hooks).join(', ')}`,
         },
       ]);
     return [...new Set(names)];
@@ -135,7 +135,7 @@ export function listPages({
     return [
       ...new Set(
         given.map((idOrSlug) => {
-          const category = categories?.find(idOrSlug, seeingAll(access));
+          const category = categories?.find(idOrSlug, systemViewer(access));
           if (!category) throw new InvalidInput([{ field: 'categories', message: `has no category "${idOrSlug}"` }]);
           return category.id;
         }),
@@ -167,7 +167,7 @@ export function listPages({
     const asked = body.events ?? body.event;
     const url = body.url === undefined ? before?.url : body.url;
     if (url === undefined) throw new InvalidInput([{ field: 'url', message: 'is required' }]);
-    const draft: Draft = {
+    const draft: WebhookInput = {
       url: url === before?.url ? url : await checkedUrl(url),
       events: asked === undefined && before ? before.events : checkedEvents(list(asked ?? []), before?.events ?? []),
       categories:
@@ -176,17 +176,17 @@ export function listPages({
       active: body.active ?? before?.active ?? true,
     };
     const { webhook, secret } = await data.transaction(async () => {
-      const made = before
-        ? { webhook: await webhooks.change(before.id, draft), secret: undefined }
+      const saved = before
+        ? { webhook: await webhooks.update(before.id, draft), secret: undefined }
         : await webhooks.create(draft);
-      const { id, name, url: target, active } = made.webhook;
+      const { id, name, url: target, active } = saved.webhook;
       await plugin.emit(webhookSaved, {
         actor: actor.id,
         webhook: { id, name, host: URL.parse(target)?.host ?? '', active },
       });
-      return made;
+      return saved;
     });
-    plugin.log.info({ ...by(actor), webhook: webhook.id, active: webhook.active }, 'a webhook was saved');
+    plugin.log.info({ ...actorFields(actor), webhook: webhook.id, active: webhook.active }, 'a webhook was saved');
     const json = { success: true, webhook: recordOf(webhook) };
     if (secret === undefined)
       return negotiated(redirect(`${ROOT}?id=${webhook.id}`, { notice: `Saved “${webhook.name}”.` }), json);
@@ -206,7 +206,7 @@ export function listPages({
       await plugin.emit(webhookSecretRotated, { actor: actor.id, webhook: { id: webhook.id } });
       return webhooks.rotate(webhook.id);
     });
-    plugin.log.info({ ...by(actor), webhook: webhook.id }, 'a webhook has a new secret');
+    plugin.log.info({ ...actorFields(actor), webhook: webhook.id }, 'a webhook has a new secret');
     return negotiated(secretView(webhook, secret, 'webhooks:secret.rotated'), { success: true, secret });
   });
 
@@ -237,7 +237,7 @@ export function listPages({
       await webhooks.remove(webhook.id);
       await plugin.emit(webhookDeleted, { actor: actor.id, webhook: { id: webhook.id, name: webhook.name } });
     });
-    plugin.log.info({ ...by(actor), webhook: webhook.id }, 'a webhook was deleted');
+    plugin.log.info({ ...actorFields(actor), webhook: webhook.id }, 'a webhook was deleted');
     return negotiated(redirect(ROOT, { notice: `“${webhook.name}” is gone, with all it sent.` }), { success: true });
   });
 }

@@ -2,15 +2,14 @@ import { sql, type Data } from 'parley-forum';
 import type { PersonalData } from 'parley-forum/plugins/privacy';
 
 /**
- * Deliveries that name a member: those that wait are not sent any more, of the others the history forgets what they
- * said.
+ * Deliveries that mention a member: pending ones are cancelled, and all are deleted from the history.
  */
 export const deliveriesData = (data: Data): PersonalData => ({
   name: 'deliveries to webhooks',
   async erase(accountId) {
     await data.transaction(async () => {
       const about = sql`select id from webhook_event where body like ${`%"${accountId}"%`}`;
-      // Lines before their deliveries, and in order, as the queue locks them.
+      // Webhooks before their deliveries, and in order, as the queue locks them.
       await data.all(sql`select 1 from webhook
         where id in (select webhook_id from webhook_delivery where event_id in (${about})) order by id for no key update`);
       await data.all(sql`delete from webhook_delivery where event_id in (${about})`);

@@ -16,29 +16,29 @@ import {
   webhookSecretRotated,
   webhookTested,
 } from 'parley-forum/plugins/webhooks';
-import { Attempts } from './delivery/delivery-attempts.ts';
+import { DeliveryAttempts } from './delivery/delivery-attempts.ts';
 import { addAuditRules } from './audit-rules.ts';
-import { categoryFinder } from './events/category-lookup.ts';
-import { collect } from './events/event-subscriber.ts';
+import { createCategoryLookup } from './events/category-lookup.ts';
+import { subscribeToEvents } from './events/event-subscriber.ts';
 import { FanOut } from './events/fan-out.ts';
-import { Guard } from './delivery/url-guard.ts';
-import { History } from './history/history.ts';
-import { Lanes } from './delivery/delivery-workers.ts';
-import { historyPages } from './history/pages.ts';
-import { listPages } from './pages.ts';
-import { statisticsPages } from './statistics/pages.ts';
+import { UrlGuard } from './delivery/url-guard.ts';
+import { DeliveryHistory } from './history/history.ts';
+import { DeliveryWorkers } from './delivery/delivery-workers.ts';
+import { addHistoryPages } from './history/pages.ts';
+import { addWebhookPages } from './pages.ts';
+import { addStatisticsPages } from './statistics/pages.ts';
 import { deliveriesData } from './personal-data.ts';
-import { Queue } from './delivery/delivery-queue.ts';
-import { Receiving } from './inbound.ts';
+import { DeliveryQueue } from './delivery/delivery-queue.ts';
+import { InboundWebhooks } from './inbound.ts';
 import { Sender } from './delivery/sender.ts';
 import { settings as schema } from './settings.ts';
 import { Statistics } from './statistics/statistics.ts';
-import { tellWhenDisabled } from './disabled-notifications.ts';
-import { tidy } from './history/cleanup.ts';
-import { Webhooks } from './webhook-store.ts';
+import { notifyWhenDisabled } from './disabled-notifications.ts';
+import { deleteOldDeliveries } from './history/cleanup.ts';
+import { WebhookStore } from './webhook-store.ts';
 
-/** Lanes that begin at a time; a slow one lets the next begin after a second. */
-const BEGINNING = 8;
+/** Workers that start at a time; a slow one lets the next start after a second. */
+const MAX_STARTING = 8;
 
 export default definePlugin({
   id: 'webhooks',
@@ -93,15 +93,15 @@ export default definePlugin({
     const own = plugin.settings;
     const job = plugin.job<{ readonly webhook: string }>('deliver', {
       schema: Type.Object({ webhook: Type.String() }),
-      limit: BEGINNING,
-      run: ({ webhook }): Promise<void> => lanes.run(webhook),
+      limit: MAX_STARTING,
+      run: ({ webhook }): Promise<void> => workers.run(webhook),
     });
-    const guard = new Guard({
+    const guard = new UrlGuard({
       allowedHosts: environment.allowedHosts,
       allowedPorts: environment.allowedPorts,
       secure: environment.production,
     });
-    const attempts = new Attempts({
+    const attempts = new DeliveryAttempts({
       clock,
       secrets,
       sender: new Sender(guard),
@@ -110,29 +110,38 @@ export default definePlugin({
       delays: () => own['webhooks.retry_delays'],
       jitter: () => own['webhooks.retry_jitter'],
     });
-    const queue = new Queue({ data, clock, job, attempts: () => own['webhooks.retry_delays'].length + 1 });
-    const webhooks = new Webhooks({ data, clock, secrets, queue, plugin });
-    const lanes = new Lanes({ data, clock, queue, attempts, webhooks, job, log: plugin.log, signal: plugin.signal });
-    const fanOut = new FanOut({ data, queue, categoriesOf: categoryFinder(access, discussions) });
-    const history = new History({ data, clock, queue, webhooks, attempts });
-    const receiving = new Receiving({ plugin, data, clock, protection });
+    const queue = new DeliveryQueue({ data, clock, job, attempts: () => own['webhooks.retry_delays'].length + 1 });
+    const webhooks = new WebhookStore({ data, clock, secrets, queue, plugin });
+    const workers = new DeliveryWorkers({
+      data,
+      clock,
+      queue,
+      attempts,
+      webhooks,
+      job,
+      log: plugin.log,
+      signal: plugin.signal,
+    });
+    const fanOut = new FanOut({ data, queue, findCategories: createCategoryLookup(access, discussions) });
+    const history = new DeliveryHistory({ data, clock, queue, webhooks, attempts });
+    const inbound = new InboundWebhooks({ plugin, data, clock, protection });
 
-    await queue.begin();
-    plugin.defer(() => lanes.end());
+    await queue.recoverLeases();
+    plugin.defer(() => workers.stop());
     plugin.extend(sealedStores, webhooks);
     addAuditRules(plugin);
-    collect(plugin, hooks, (raised) => fanOut.add(raised));
+    subscribeToEvents(plugin, hooks, (raised) => fanOut.add(raised));
     plugin.extend(personalData, deliveriesData(data), LAST);
-    plugin.job('revive', { schema: Type.Object({}), cron: '*/10 * * * *', run: () => queue.revive() });
+    plugin.job('revive', { schema: Type.Object({}), cron: '*/10 * * * *', run: () => queue.restartOverdue() });
     plugin.job('tidy', {
       schema: Type.Object({}),
       cron: '13 3 * * *',
       run: async () => {
-        await tidy(data, clock, own['webhooks.history_days']);
-        await receiving.clean();
+        await deleteOldDeliveries(data, clock, own['webhooks.history_days']);
+        await inbound.deleteOldIds();
       },
     });
-    if (notifications) tellWhenDisabled(plugin, { access, accounts, notifications });
+    if (notifications) notifyWhenDisabled(plugin, { access, accounts, notifications });
     if (!admin) return;
     const services = {
       plugin,
@@ -147,8 +156,8 @@ export default definePlugin({
       statistics: new Statistics({ data, clock }),
       categories,
     };
-    listPages(services);
-    historyPages(services);
-    statisticsPages(services);
+    addWebhookPages(services);
+    addHistoryPages(services);
+    addStatisticsPages(services);
   },
 });

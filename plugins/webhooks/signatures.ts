@@ -9,7 +9,7 @@ export const createSecret = (): string => PREFIX + randomBytes(32).toString('bas
 /** The bytes that both schemes sign with, as a rule. */
 export const keyOf = (secret: string): Buffer => Buffer.from(secret.slice(PREFIX.length), 'base64');
 
-/** The secret as it is written, which senders such as GitHub sign with. */
+/** The secret's text, which senders such as GitHub sign with. */
 export const textKeyOf = (secret: string): Buffer => Buffer.from(secret);
 
 /** X-Forum-Signature: of the body alone. */
@@ -24,13 +24,13 @@ export const standardSignature = (
 ): string => `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64')}`;
 
 /** In constant time. */
-export function sameText(expected: string, given: string): boolean {
+export function constantTimeEqual(expected: string, given: string): boolean {
   const [a, b] = [Buffer.from(expected), Buffer.from(given)];
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
 /** What is signed: the newest key first. */
-export interface Outgoing {
+export interface SignatureInput {
   readonly service: string;
   readonly keys: readonly Buffer[];
   readonly eventId: string;
@@ -41,7 +41,7 @@ export interface Outgoing {
   readonly at: number;
 }
 
-/** The headers that say what is sent and prove who sent it. */
+/** Headers that describe the event and sign it. */
 export function signedHeaders({
   service,
   keys,
@@ -50,7 +50,7 @@ export function signedHeaders({
   event,
   body,
   at,
-}: Outgoing): Readonly<Record<string, string>> {
+}: SignatureInput): Readonly<Record<string, string>> {
   const timestamp = String(Math.floor(at / 1_000));
   return {
     [`X-${service}-Event`]: event,

@@ -1,7 +1,7 @@
 import { notFound, sql, type Clock, type Data, type PluginHandle, type SealedStore, type Secrets } from 'parley-forum';
 import { createId, isId } from 'parley-forum/plugins/api';
 import { webhookDisabled, type DisabledReason, type Status, type WebhookRecord } from 'parley-forum/plugins/webhooks';
-import type { Queue } from './delivery/delivery-queue.ts';
+import type { DeliveryQueue } from './delivery/delivery-queue.ts';
 import { createSecret } from './signatures.ts';
 
 const HOUR = 3_600_000;
@@ -9,8 +9,8 @@ const HOUR = 3_600_000;
  * Milliseconds for which a replaced secret still signs, and of nothing but failures after which a webhook is switched
  * off.
  */
-const ROTATION = 24 * HOUR;
-const FAILING = 120 * HOUR;
+const ROTATION_PERIOD = 24 * HOUR;
+const FAILING_LIMIT = 120 * HOUR;
 
 export interface WebhookRow {
   readonly id: string;
@@ -19,7 +19,7 @@ export interface WebhookRow {
   readonly events: readonly string[];
   readonly categories: readonly string[];
   readonly active: boolean;
-  /** Why it was switched off without anybody asking. */
+  /** Why it was switched off automatically. */
   readonly disabled: DisabledReason | null;
   readonly lastStatus: Status | null;
   readonly lastDeliveryAt: Date | null;
@@ -27,7 +27,7 @@ export interface WebhookRow {
   readonly oldSecret: string | null;
   readonly oldSecretUntil: Date | null;
 }
-export type Draft = Pick<WebhookRow, 'name' | 'url' | 'events' | 'categories' | 'active'>;
+export type WebhookInput = Pick<WebhookRow, 'name' | 'url' | 'events' | 'categories' | 'active'>;
 
 const COLUMNS =
   sql.raw(`id, name, url, events, categories, active, disabled, last_status as "lastStatus", last_delivery_at as "lastDeliveryAt",
@@ -54,41 +54,39 @@ export const recordOf = ({
   last_delivery_at: lastDeliveryAt?.toISOString() ?? null,
 });
 
-export interface WebhookParts {
+export interface WebhookStoreDeps {
   readonly data: Data;
   readonly clock: Clock;
   readonly secrets: Secrets;
-  readonly queue: Queue;
+  readonly queue: DeliveryQueue;
   readonly plugin: PluginHandle;
 }
 
 /** The webhooks of the forum, their secrets sealed. */
-export class Webhooks implements SealedStore {
-  readonly #parts: WebhookParts;
+export class WebhookStore implements SealedStore {
+  readonly #deps: WebhookStoreDeps;
 
-  constructor(parts: WebhookParts) {
-    this.#parts = parts;
+  constructor(deps: WebhookStoreDeps) {
+    this.#deps = deps;
   }
 
   list(): Promise<readonly WebhookRow[]> {
-    return this.#parts.data.all(sql<WebhookRow>`select ${COLUMNS} from webhook order by name, id`);
+    return this.#deps.data.all(sql<WebhookRow>`select ${COLUMNS} from webhook order by name, id`);
   }
 
   async find(id: string): Promise<WebhookRow | undefined> {
-    return isId(id)
-      ? this.#parts.data.one(sql<WebhookRow>`select ${COLUMNS} from webhook where id = ${id}`)
-      : undefined;
+    return isId(id) ? this.#deps.data.one(sql<WebhookRow>`select ${COLUMNS} from webhook where id = ${id}`) : undefined;
   }
 
-  /** Resolves to it and its secret, which nobody sees again. */
+  /** Resolves to it and its secret, which is never shown again. */
   async create({
     name,
     url,
     events,
     categories,
     active,
-  }: Draft): Promise<{ readonly webhook: WebhookRow; readonly secret: string }> {
-    const { data, clock, secrets } = this.#parts;
+  }: WebhookInput): Promise<{ readonly webhook: WebhookRow; readonly secret: string }> {
+    const { data, clock, secrets } = this.#deps;
     const now = new Date(clock.now());
     const secret = createSecret();
     const webhook =
@@ -97,9 +95,9 @@ export class Webhooks implements SealedStore {
     return { webhook: webhook!, secret };
   }
 
-  /** Switched on again it begins anew; switched off, what waits is not sent. */
-  async change(id: string, { name, url, events, categories, active }: Draft): Promise<WebhookRow> {
-    const { data, queue } = this.#parts;
+  /** Switching it on resets its failures; switching it off cancels pending deliveries. */
+  async update(id: string, { name, url, events, categories, active }: WebhookInput): Promise<WebhookRow> {
+    const { data, queue } = this.#deps;
     return data.transaction(async () => {
       const row =
         await data.one(sql<WebhookRow>`update webhook set name = ${name}, url = ${url}, events = ${events}::text[], categories = ${categories}::uuid[],
@@ -111,24 +109,24 @@ export class Webhooks implements SealedStore {
     });
   }
 
-  /** With all it ever sent. */
+  /** Together with its history. */
   async remove(id: string): Promise<void> {
-    await this.#parts.data.all(sql`delete from webhook where id = ${id}`);
+    await this.#deps.data.all(sql`delete from webhook where id = ${id}`);
   }
 
   /** Resolves to the new secret. The one before signs too for a day; one that was replaced before that ends now. */
   async rotate(id: string): Promise<string> {
-    const { data, clock, secrets } = this.#parts;
+    const { data, clock, secrets } = this.#deps;
     const secret = createSecret();
     await data.all(
-      sql`update webhook set old_secret = secret, old_secret_until = ${new Date(clock.now() + ROTATION)}, secret = ${secrets.seal(secret)} where id = ${id}`,
+      sql`update webhook set old_secret = secret, old_secret_until = ${new Date(clock.now() + ROTATION_PERIOD)}, secret = ${secrets.seal(secret)} where id = ${id}`,
     );
     return secret;
   }
 
-  /** Switches it off for a reason of its own, and raises that. */
+  /** Switches it off automatically, and raises `webhook.disabled`. */
   async disable(id: string, reason: DisabledReason): Promise<void> {
-    const { data, queue, plugin } = this.#parts;
+    const { data, queue, plugin } = this.#deps;
     await data.transaction(async () => {
       const row = await data.one(
         sql<{
@@ -142,13 +140,13 @@ export class Webhooks implements SealedStore {
     });
   }
 
-  /** If nothing has arrived since then for too long. */
+  /** Disables it if nothing was delivered for too long. */
   async disableFailing(id: string, since: Date): Promise<void> {
-    if (this.#parts.clock.now() - since.getTime() >= FAILING) await this.disable(id, 'failing');
+    if (this.#deps.clock.now() - since.getTime() >= FAILING_LIMIT) await this.disable(id, 'failing');
   }
 
   async reseal(again: (sealed: string) => string): Promise<void> {
-    const { data } = this.#parts;
+    const { data } = this.#deps;
     const rows = await data.all(
       sql<{
         id: string;

@@ -1,8 +1,8 @@
-/** Lets what comes while the last batch is written wait and go together. */
-export class Gathering<T> {
+/** Items added while a batch is being written are collected and written as the next batch. */
+export class Batcher<T> {
   readonly #write: (items: readonly T[]) => Promise<void>;
   #waiting: T[] = [];
-  /** The batch that gathers what waits. */
+  /** The batch that is being collected. */
   #next: Promise<void> | undefined;
   /** Never rejects. */
   #last: Promise<void> = Promise.resolve();
@@ -15,13 +15,13 @@ export class Gathering<T> {
   add(item: T): Promise<void> {
     this.#waiting.push(item);
     if (!this.#next) {
-      this.#next = this.#last.then(() => this.#take());
+      this.#next = this.#last.then(() => this.#flush());
       this.#last = this.#next.catch(() => undefined);
     }
     return this.#next;
   }
 
-  #take(): Promise<void> {
+  #flush(): Promise<void> {
     this.#next = undefined;
     const items = this.#waiting;
     this.#waiting = [];

@@ -1,10 +1,10 @@
 import type { Clock, Secrets } from 'parley-forum';
-import type { Outcome } from './delivery-results.ts';
+import type { DeliveryResult } from './delivery-results.ts';
 import type { Attempt, Endpoint } from './delivery-queue.ts';
-import type { Sender, Sent } from './sender.ts';
+import type { Sender, SendResult } from './sender.ts';
 import { keyOf, signedHeaders } from '../signatures.ts';
 
-export interface AttemptParts {
+export interface DeliveryAttemptsDeps {
   readonly clock: Clock;
   readonly secrets: Secrets;
   readonly sender: Sender;
@@ -12,26 +12,26 @@ export interface AttemptParts {
   readonly service: () => string;
   /** Seconds before each further attempt. */
   readonly delays: () => readonly number[];
-  /** By what part of itself a delay may be longer or shorter. */
+  /** Fraction by which a delay may be longer or shorter. */
   readonly jitter: () => number;
   readonly version: string;
 }
 
-/** Seconds; nobody is waited for longer, whatever they ask for. */
-const LONGEST = 86_400;
-const GONE = 410;
+/** Seconds; upper limit for a receiver's `Retry-After`. */
+const MAX_DELAY = 86_400;
+const HTTP_GONE = 410;
 
-/** Makes attempts and judges what came of them. */
-export class Attempts {
-  readonly #parts: AttemptParts;
+/** Makes attempts and classifies their results. */
+export class DeliveryAttempts {
+  readonly #deps: DeliveryAttemptsDeps;
 
-  constructor(parts: AttemptParts) {
-    this.#parts = parts;
+  constructor(deps: DeliveryAttemptsDeps) {
+    this.#deps = deps;
   }
 
   /** Rejects only when `stop` aborts. */
-  async make(webhook: Endpoint, attempt: Attempt, stop: AbortSignal): Promise<Outcome> {
-    const { clock, sender, service, version } = this.#parts;
+  async make(webhook: Endpoint, attempt: Attempt, stop: AbortSignal): Promise<DeliveryResult> {
+    const { clock, sender, service, version } = this.#deps;
     const { id: deliveryId, eventId, event, body } = attempt;
     const signed = signedHeaders({
       service: service(),
@@ -42,7 +42,7 @@ export class Attempts {
       body,
       at: clock.now(),
     });
-    return this.#judge(
+    return this.#toResult(
       attempt,
       await sender.send(
         { url: webhook.url, body, headers: { ...signed, 'User-Agent': `Parley/${version}`, Accept: '*/*' } },
@@ -51,9 +51,9 @@ export class Attempts {
     );
   }
 
-  /** The newest first; the old one as long as it was promised. */
+  /** The newest first; the old one until its rotation period ends. */
   #keys({ secret, oldSecret, oldSecretUntil }: Endpoint): readonly Buffer[] {
-    const { clock, secrets } = this.#parts;
+    const { clock, secrets } = this.#deps;
     const sealed =
       oldSecret !== null && oldSecretUntil !== null && oldSecretUntil.getTime() > clock.now()
         ? [secret, oldSecret]
@@ -61,35 +61,35 @@ export class Attempts {
     return sealed.map((text) => keyOf(secrets.open(text)));
   }
 
-  #judge({ id, attempt, attempts }: Attempt, sent: Sent): Outcome {
+  #toResult({ id, attempt, attempts }: Attempt, sent: SendResult): DeliveryResult {
     const { status, durationMs, response, blocked } = sent;
     const known = { id, responseStatus: status, durationMs, response };
     if (status !== undefined && status >= 200 && status < 300)
       return { ...known, status: 'delivered', error: undefined };
-    const error = sent.error ?? answered(status ?? 0);
+    const error = sent.error ?? statusError(status ?? 0);
     if (blocked) return { ...known, status: 'blocked', error };
-    if (status === GONE) return { ...known, status: 'disabled', error };
+    if (status === HTTP_GONE) return { ...known, status: 'disabled', error };
     if (attempt >= attempts) return { ...known, status: 'failed', error };
     const delay = this.#delay(attempt, sent.retryAfter);
-    return { ...known, status: 'retrying', error, delay, next: new Date(this.#parts.clock.now() + delay * 1_000) };
+    return { ...known, status: 'retrying', error, delay, next: new Date(this.#deps.clock.now() + delay * 1_000) };
   }
 
-  /** Never before the time that the receiver asked for. */
+  /** Never before the receiver's `Retry-After`. */
   #delay(attempt: number, retryAfter: string | undefined): number {
-    const { delays, jitter } = this.#parts;
+    const { delays, jitter } = this.#deps;
     const usual = delays()[attempt - 1] ?? delays().at(-1) ?? 0;
     const spread = usual * (1 + jitter() * (2 * Math.random() - 1));
-    return Math.max(spread, Math.min(this.#asked(retryAfter), LONGEST));
+    return Math.max(spread, Math.min(this.#retryAfterSeconds(retryAfter), MAX_DELAY));
   }
 
-  /** Seconds, which the header says or gives as a date. */
-  #asked(retryAfter: string | undefined): number {
+  /** Seconds; the header contains seconds or a date. */
+  #retryAfterSeconds(retryAfter: string | undefined): number {
     if (retryAfter === undefined) return 0;
     if (/^\d+$/.test(retryAfter.trim())) return Number(retryAfter);
     const until = Date.parse(retryAfter);
-    return Number.isNaN(until) ? 0 : Math.max(0, (until - this.#parts.clock.now()) / 1_000);
+    return Number.isNaN(until) ? 0 : Math.max(0, (until - this.#deps.clock.now()) / 1_000);
   }
 }
 
-const answered = (status: number): string =>
+const statusError = (status: number): string =>
   `Answered ${status}${status >= 300 && status < 400 ? '; redirects are not followed, enter the address they lead to' : ''}`;

@@ -1,14 +1,14 @@
 import { sql, type Clock, type Data, type Job } from 'parley-forum';
 import { createId } from 'parley-forum/plugins/api';
 
-/** Seconds for which a process that sends keeps others away; renewed before each round, which takes 15 at most. */
-const HOLD = 20;
-/** Seconds within which a stored job should have begun to send; after them another one may be stored. */
-const BEGIN = 5;
-/** Minutes after which what is due and was not taken is looked after. */
+/** Seconds for which a process leases a queue; renewed before each batch, which takes 15 at most. */
+const LEASE = 20;
+/** Seconds within which a stored job should start sending; after them another one may be stored. */
+const START_TIMEOUT = 5;
+/** Minutes after which due deliveries that no worker took are restarted. */
 const OVERDUE = 10;
 
-export interface QueueParts {
+export interface DeliveryQueueDeps {
   readonly data: Data;
   readonly clock: Clock;
   /** How many attempts a delivery has. */
@@ -20,21 +20,21 @@ export interface NewDelivery {
   readonly eventId: string;
   readonly event: string;
 }
-/** What a webhook's address is told with; secrets are sealed. */
+/** Where and with which secrets a webhook is sent; secrets are sealed. */
 export interface Endpoint {
   readonly url: string;
   readonly secret: string;
   readonly oldSecret: string | null;
   readonly oldSecretUntil: Date | null;
 }
-/** A line that is this process's until then, and what of it is due. */
-export interface Held extends Endpoint {
-  readonly until: Date;
-  /** Counts what was ever added to the line. */
+/** A queue leased by this process, and its due attempts. */
+export interface Lease extends Endpoint {
+  readonly leasedUntil: Date;
+  /** Counts all that was ever added to the queue. */
   readonly added: number;
   readonly due: readonly Attempt[];
 }
-/** One attempt that is to be made. */
+/** One attempt to be made. */
 export interface Attempt {
   readonly id: string;
   readonly webhookId: string;
@@ -44,34 +44,33 @@ export interface Attempt {
   readonly attempt: number;
   readonly attempts: number;
 }
-type Due = Attempt & { readonly status: string };
-interface Line {
+type DueAttempt = Attempt & { readonly status: string };
+interface QueueState {
   readonly next: Date | null;
   readonly due: boolean;
-  /** When the job is due that is stored already and early enough. */
-  readonly stored: Date | null;
+  /** When an already stored job that is early enough is due. */
+  readonly scheduled: Date | null;
 }
 
 /**
- * Deliveries that wait, a line for each webhook. Whoever adds to a line that nobody is about to empty stores a job that
- * will; whoever empties it lets go of it only when nothing was added meanwhile, so nothing is left behind. Times are
- * the database's.
+ * Pending deliveries, one queue per webhook. Adding to a queue without a worker also stores a job that starts one; a
+ * worker releases its lease only when nothing was added meanwhile, so nothing is left behind. Times are the database's.
  */
-export class Queue {
-  readonly #parts: QueueParts;
-  /** Marks the lines that this process holds. */
+export class DeliveryQueue {
+  readonly #deps: DeliveryQueueDeps;
+  /** Identifies the leases of this process. */
   readonly #holder = crypto.randomUUID();
 
-  constructor(parts: QueueParts) {
-    this.#parts = parts;
+  constructor(deps: DeliveryQueueDeps) {
+    this.#deps = deps;
   }
 
   /**
-   * Joins the transaction under way. What is for a webhook that is gone or switched off is left out. Resolves to how
-   * many were added.
+   * Joins the current transaction. Deliveries to deleted or disabled webhooks are left out. Resolves to how many were
+   * added.
    */
   async add(deliveries: readonly NewDelivery[]): Promise<number> {
-    const { data, clock, attempts } = this.#parts;
+    const { data, clock, attempts } = this.#deps;
     if (deliveries.length === 0) return 0;
     const rows = deliveries.map((delivery) => ({ ...delivery, id: createId(clock.now()) }));
     return data.transaction(async () => {
@@ -86,18 +85,17 @@ export class Queue {
   }
 
   /**
-   * Has the lines of these webhooks emptied soon. Joins the transaction under way, and keeps their rows locked until
-   * its end: always before those of their deliveries, and in order, so that nobody waits for each other. Resolves to
-   * those that are active.
+   * Starts workers for the queues of these webhooks. Joins the current transaction, and locks their rows until its end:
+   * always before those of their deliveries, and in order, which avoids deadlocks. Resolves to those that are active.
    */
   wake(webhookIds: readonly string[]): Promise<readonly string[]> {
-    const { data, job } = this.#parts;
+    const { data, job } = this.#deps;
     return data.transaction(async () => {
       const open = await data.all(sql<{ id: string; idle: boolean }>`
         with own as materialized (select id, coalesce(held_until, '-infinity') <= now() as idle from webhook where id = any(${webhookIds}::uuid[]) and active
           order by id for no key update)
         update webhook w set added = w.added + 1, holder = case when own.idle then null else w.holder end,
-          held_until = case when own.idle then now() + make_interval(secs => ${BEGIN}) else w.held_until end
+          held_until = case when own.idle then now() + make_interval(secs => ${START_TIMEOUT}) else w.held_until end
         from own where w.id = own.id returning w.id, own.idle`);
       for (const { id, idle } of open) if (idle) await job.add({ webhook: id });
       return open.map(({ id }) => id);
@@ -105,29 +103,28 @@ export class Queue {
   }
 
   /**
-   * For one round: the webhook's line is this process's. Undefined when it is not to be had: another one's, or not
-   * active.
+   * Leases the webhook's queue for one batch. Undefined when another process holds it, or the webhook is not active.
    */
-  async hold(webhookId: string, limit: number): Promise<Held | undefined> {
+  async acquireLease(webhookId: string, limit: number): Promise<Lease | undefined> {
     // `added` is that of the statement's own view, as is what is due: what came while it waited for the row is in
     // neither.
-    const held = await this.#parts.data.one(sql<Omit<Held, 'due'> & { readonly due: readonly Due[] }>`
+    const lease = await this.#deps.data.one(sql<Omit<Lease, 'due'> & { readonly due: readonly DueAttempt[] }>`
       with own as (
-        update webhook set holder = ${this.#holder}, held_until = now() + make_interval(secs => ${HOLD})
+        update webhook set holder = ${this.#holder}, held_until = now() + make_interval(secs => ${LEASE})
         where id = ${webhookId} and active and (holder is null or holder = ${this.#holder} or held_until <= now()) returning id, held_until
-      ) select w.url, w.secret, w.old_secret as "oldSecret", w.old_secret_until as "oldSecretUntil", o.held_until as until, w.added, coalesce((
+      ) select w.url, w.secret, w.old_secret as "oldSecret", w.old_secret_until as "oldSecretUntil", o.held_until as "leasedUntil", w.added, coalesce((
         select json_agg(a order by a.due_at, a.id) from (
           select d.id, d.webhook_id as "webhookId", d.event_id as "eventId", d.event, e.body, d.attempt, d.attempts, d.status, d.due_at
           from webhook_delivery d join webhook_event e on e.id = d.event_id
           where d.webhook_id = w.id and d.due_at <= now() order by d.due_at, d.id limit ${limit}
         ) a), '[]') as due
       from own o join webhook w on w.id = o.id`);
-    return held && { ...held, due: await this.#again(held.due) };
+    return lease && { ...lease, due: await this.#repeatInterrupted(lease.due) };
   }
 
-  /** Lets go of a line to which nothing was added since it was held. False: there is more to do. */
-  async release(webhookId: string, added?: number): Promise<boolean> {
-    const { data, job } = this.#parts;
+  /** Releases the lease unless something was added since it was taken. False: there is more to do. */
+  async releaseLease(webhookId: string, added?: number): Promise<boolean> {
+    const { data, job } = this.#deps;
     const empty =
       await data.all(sql`update webhook w set holder = null, held_until = null where id = ${webhookId} and active and added = ${added ?? -1}
       and not exists (select 1 from webhook_delivery d where d.webhook_id = w.id and d.due_at is not null) returning 1`);
@@ -138,37 +135,37 @@ export class Queue {
       );
       if (!row?.active) return this.cancel(webhookId).then(() => true);
       // A statement of its own, so that it sees what was added while this waited for the lock.
-      const line =
-        (await data.one(sql<Line>`select min(d.due_at) as next, coalesce(min(d.due_at) <= now(), false) as due,
-          case when w.retry_at > now() and w.retry_at <= min(d.due_at) then w.retry_at end as stored
+      const state =
+        (await data.one(sql<QueueState>`select min(d.due_at) as next, coalesce(min(d.due_at) <= now(), false) as due,
+          case when w.retry_at > now() and w.retry_at <= min(d.due_at) then w.retry_at end as scheduled
         from webhook w left join webhook_delivery d on d.webhook_id = w.id and d.due_at is not null where w.id = ${webhookId} group by w.id`))!;
-      if (line.due) return false;
+      if (state.due) return false;
       await data.all(
-        sql`update webhook set holder = null, held_until = null, retry_at = ${line.stored ?? line.next}::timestamptz where id = ${webhookId}`,
+        sql`update webhook set holder = null, held_until = null, retry_at = ${state.scheduled ?? state.next}::timestamptz where id = ${webhookId}`,
       );
-      if (line.next && !line.stored) await job.add({ webhook: webhookId }, { at: line.next });
+      if (state.next && !state.scheduled) await job.add({ webhook: webhookId }, { at: state.next });
       return true;
     });
   }
 
-  /** Nothing that waits is sent any more. Joins the transaction under way. */
+  /** Cancels all pending deliveries. Joins the current transaction. */
   async cancel(webhookId: string): Promise<void> {
-    const { data } = this.#parts;
+    const { data } = this.#deps;
     await data.all(sql`update webhook_delivery set due_at = null, next_attempt_at = null, status = case status when 'pending' then 'disabled' else 'failed' end
       where webhook_id = ${webhookId} and due_at is not null`);
     await data.all(sql`update webhook set holder = null, held_until = null, retry_at = null where id = ${webhookId}`);
   }
 
-  /** When the line may be free again, while another process holds it. */
-  async heldElsewhere(webhookId: string): Promise<Date | undefined> {
-    const row = await this.#parts.data.one(sql<{ until: Date }>`select held_until as until from webhook
+  /** When another process's lease ends, if there is one. */
+  async leasedElsewhereUntil(webhookId: string): Promise<Date | undefined> {
+    const row = await this.#deps.data.one(sql<{ until: Date }>`select held_until as until from webhook
       where id = ${webhookId} and active and held_until > now() and holder <> ${this.#holder}`);
     return row?.until;
   }
 
-  /** On the embedded database there is one process: who still holds lines at its start has died. */
-  async begin(): Promise<void> {
-    const { data, job } = this.#parts;
+  /** On the embedded database there is one process: leases that exist at its start belong to a dead one. */
+  async recoverLeases(): Promise<void> {
+    const { data, job } = this.#deps;
     if (!data.embedded) return;
     await data.transaction(async () => {
       const left = await data.all(
@@ -178,16 +175,14 @@ export class Queue {
     });
   }
 
-  /** Lets others have this process's lines at once: it stops. */
-  async leave(): Promise<void> {
-    await this.#parts.data.all(
-      sql`update webhook set holder = null, held_until = now() where holder = ${this.#holder}`,
-    );
+  /** Releases all leases of this process when it stops. */
+  async releaseAllLeases(): Promise<void> {
+    await this.#deps.data.all(sql`update webhook set holder = null, held_until = now() where holder = ${this.#holder}`);
   }
 
   /** Takes care of lines whose job was lost, such as with a backup. */
-  async revive(): Promise<void> {
-    const { data, job } = this.#parts;
+  async restartOverdue(): Promise<void> {
+    const { data, job } = this.#deps;
     await data.transaction(async () => {
       const late = sql`now() - make_interval(mins => ${OVERDUE})`;
       const left = await data.all(sql<{
@@ -199,8 +194,8 @@ export class Queue {
   }
 
   /** A further attempt becomes a row of its own when it begins. */
-  async #again(due: readonly Due[]): Promise<readonly Attempt[]> {
-    const { data, clock } = this.#parts;
+  async #repeatInterrupted(due: readonly DueAttempt[]): Promise<readonly Attempt[]> {
+    const { data, clock } = this.#deps;
     const again = due.filter(({ status }) => status === 'retrying');
     if (again.length === 0) return due;
     const rows = new Map(

@@ -1,8 +1,8 @@
 import { sql, type Clock, type Data } from 'parley-forum';
 import type { Status } from 'parley-forum/plugins/webhooks';
 
-/** How an attempt ended, as it is written down. */
-export interface Outcome {
+/** How an attempt ended, as it is stored. */
+export interface DeliveryResult {
   readonly id: string;
   readonly status: Status;
   /** Seconds until the next attempt, and when that is. */
@@ -14,23 +14,23 @@ export interface Outcome {
   readonly response: string | undefined;
 }
 
-/** Writes down how attempts of one webhook ended. Resolves to since when nothing has succeeded. */
-export async function record(
+/** Stores the results of attempts of one webhook. Resolves to since when nothing has succeeded. */
+export async function saveResults(
   { data, clock }: { readonly data: Data; readonly clock: Clock },
   webhookId: string,
-  outcomes: readonly Outcome[],
+  results: readonly DeliveryResult[],
 ): Promise<Date | undefined> {
   const now = new Date(clock.now());
-  const succeeded = outcomes.some(({ status }) => status === 'delivered');
+  const succeeded = results.some(({ status }) => status === 'delivered');
   const row = await data.one(sql<{ since: Date | null }>`
     with own as (
-      update webhook set last_status = ${outcomes.at(-1)!.status}, last_delivery_at = ${now},
+      update webhook set last_status = ${results.at(-1)!.status}, last_delivery_at = ${now},
         failing_since = case when ${succeeded}::boolean then null else coalesce(failing_since, ${now}::timestamptz) end
       where id = ${webhookId} returning failing_since as since
     ), done as (
       update webhook_delivery d set status = o.status, due_at = now() + make_interval(secs => o.delay), next_attempt_at = o.next,
         response_status = o."responseStatus", duration_ms = o."durationMs", error = o.error, response = o.response
-      from own cross join json_to_recordset(${JSON.stringify(outcomes)}::json) as o(id uuid, status text, delay float8, next timestamptz,
+      from own cross join json_to_recordset(${JSON.stringify(results)}::json) as o(id uuid, status text, delay float8, next timestamptz,
         "responseStatus" integer, "durationMs" integer, error text, response text)
       where d.id = o.id and d.status in ('pending', 'disabled')
     ) select since from own`);

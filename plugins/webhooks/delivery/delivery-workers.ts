@@ -1,125 +1,126 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf, type Clock, type Data, type Job, type Logger } from 'parley-forum';
-import type { Attempts } from './delivery-attempts.ts';
-import { Gathering } from './batcher.ts';
-import { record, type Outcome } from './delivery-results.ts';
-import type { Attempt, Held, Queue } from './delivery-queue.ts';
-import type { Webhooks } from '../webhook-store.ts';
+import type { DeliveryAttempts } from './delivery-attempts.ts';
+import { Batcher } from './batcher.ts';
+import { saveResults, type DeliveryResult } from './delivery-results.ts';
+import type { Attempt, Lease, DeliveryQueue } from './delivery-queue.ts';
+import type { WebhookStore } from '../webhook-store.ts';
 
-/** Requests to one webhook at a time; one, as long as none of them arrives. */
-const WIDTH = 4;
-/** Milliseconds between two that did not arrive: an address that is dead costs the others next to nothing. */
-const PAUSE = 250;
+/** Concurrent requests to one webhook; one, as long as none of them succeeds. */
+const CONCURRENCY = 4;
+/** Milliseconds between failed batches: a dead receiver costs the others next to nothing. */
+const FAILURE_PAUSE = 250;
 /**
- * Milliseconds for which a job waits for its lane, so that quick ones need no second job and slow ones keep no other
- * work from running.
+ * Milliseconds for which a job waits for its worker, so that quick ones need no second job and slow ones do not block
+ * other jobs.
  */
-const PATIENCE = 1_000;
+const JOB_WAIT = 1_000;
 
-export interface LaneParts {
+export interface DeliveryWorkersDeps {
   readonly data: Data;
   readonly clock: Clock;
-  readonly queue: Queue;
-  readonly attempts: Attempts;
-  readonly webhooks: Webhooks;
+  readonly queue: DeliveryQueue;
+  readonly attempts: DeliveryAttempts;
+  readonly webhooks: WebhookStore;
   readonly job: Job<{ readonly webhook: string }>;
   readonly log: Logger;
-  /** Aborts when nothing may be sent any more. */
+  /** Aborts when the plugin stops. */
   readonly signal: AbortSignal;
 }
 /** Sends what is due for one webhook. */
-interface Lane {
-  /** Resolves to when the webhook is to be looked at again, where another process is at it. */
-  readonly end: Promise<Date | undefined>;
-  /** Until when this process has the webhook to itself. */
-  until: Date;
-  /** For when the last job was stored that looks after the lane, should this process die. */
-  watched: number;
+interface DeliveryWorker {
+  /** Resolves to when to try again, where another process holds the lease. */
+  readonly done: Promise<Date | undefined>;
+  /** Until when this process holds the webhook's lease. */
+  leasedUntil: Date;
+  /** When the stored job runs that takes over if this process dies. */
+  recoveryJobAt: number;
 }
 
-/** A lane for each webhook that has something to send, whatever the others' addresses do. */
-export class Lanes {
-  readonly #parts: LaneParts;
-  readonly #running = new Map<string, Lane>();
+/** One worker for each webhook with due deliveries, independent of the others. */
+export class DeliveryWorkers {
+  readonly #deps: DeliveryWorkersDeps;
+  readonly #workers = new Map<string, DeliveryWorker>();
 
-  constructor(parts: LaneParts) {
-    this.#parts = parts;
+  constructor(deps: DeliveryWorkersDeps) {
+    this.#deps = deps;
   }
 
-  /** What the job does: sees to it that the lane runs, and that it would be looked after. */
+  /** Runs the job: starts or joins the webhook's worker, and schedules recovery for a slow one. */
   async run(webhookId: string): Promise<void> {
-    const joined = this.#running.get(webhookId);
-    const lane = joined ?? this.#begin(webhookId);
+    const running = this.#workers.get(webhookId);
+    const worker = running ?? this.#startWorker(webhookId);
     const limit = new AbortController();
-    const patience = sleep(PATIENCE, undefined, { signal: limit.signal }).then(
-      () => lane.until,
+    const jobWait = sleep(JOB_WAIT, undefined, { signal: limit.signal }).then(
+      () => worker.leasedUntil,
       () => undefined,
     );
-    const again = await Promise.race([lane.end, patience]).finally(() => limit.abort());
-    if (again) return this.#watch(webhookId, lane, again);
-    // It may have let go of its webhook before what woke this job was there.
-    if (joined) await this.run(webhookId);
+    const again = await Promise.race([worker.done, jobWait]).finally(() => limit.abort());
+    if (again) return this.#scheduleRecovery(webhookId, worker, again);
+    // It may have released its lease before the delivery behind this job was stored.
+    if (running) await this.run(webhookId);
   }
 
-  /** Resolves when all lanes have ended, which they do soon after the signal. */
-  async end(): Promise<void> {
-    await Promise.allSettled([...this.#running.values()].map(({ end }) => end));
-    await this.#parts.queue.leave();
+  /** Resolves when all workers have ended, soon after the signal aborts. */
+  async stop(): Promise<void> {
+    await Promise.allSettled([...this.#workers.values()].map(({ done: end }) => end));
+    await this.#deps.queue.releaseAllLeases();
   }
 
-  async #watch(webhookId: string, lane: Lane, at: Date): Promise<void> {
-    if (lane.watched > Date.now()) return;
-    lane.watched = at.getTime();
-    await this.#parts.job.add({ webhook: webhookId }, { at });
+  async #scheduleRecovery(webhookId: string, worker: DeliveryWorker, at: Date): Promise<void> {
+    if (worker.recoveryJobAt > Date.now()) return;
+    worker.recoveryJobAt = at.getTime();
+    await this.#deps.job.add({ webhook: webhookId }, { at });
   }
 
-  #begin(webhookId: string): Lane {
+  #startWorker(webhookId: string): DeliveryWorker {
     const { promise, resolve, reject } = Promise.withResolvers<Date | undefined>();
-    const lane: Lane = { end: promise, until: new Date(), watched: 0 };
-    this.#running.set(webhookId, lane);
-    const over = (): boolean => this.#running.delete(webhookId);
-    this.#drive(webhookId, lane).finally(over).then(resolve, reject);
-    // A job that no longer waits is not told; the one that looks after the lane begins another.
+    const worker: DeliveryWorker = { done: promise, leasedUntil: new Date(), recoveryJobAt: 0 };
+    this.#workers.set(webhookId, worker);
+    const over = (): boolean => this.#workers.delete(webhookId);
+    this.#work(webhookId, worker).finally(over).then(resolve, reject);
+    // A job that no longer waits does not see the error; the recovery job starts another worker.
     promise.catch((error: unknown) =>
-      this.#parts.log.warn({ webhook: webhookId, error: messageOf(error) }, 'sending to a webhook was interrupted'),
+      this.#deps.log.warn({ webhook: webhookId, error: messageOf(error) }, 'sending to a webhook was interrupted'),
     );
-    return lane;
+    return worker;
   }
 
-  async #drive(webhookId: string, lane: Lane): Promise<Date | undefined> {
-    const { queue, signal } = this.#parts;
-    const recording = new Gathering<Outcome>((outcomes) => this.#record(webhookId, outcomes));
-    for (let width = WIDTH; ;) {
+  async #work(webhookId: string, worker: DeliveryWorker): Promise<Date | undefined> {
+    const { queue, signal } = this.#deps;
+    const batcher = new Batcher<DeliveryResult>((results) => this.#record(webhookId, results));
+    for (let concurrency = CONCURRENCY; ;) {
       signal.throwIfAborted();
-      const held = await queue.hold(webhookId, width);
-      const elsewhere = held ? undefined : await queue.heldElsewhere(webhookId);
+      const lease = await queue.acquireLease(webhookId, concurrency);
+      const elsewhere = lease ? undefined : await queue.leasedElsewhereUntil(webhookId);
       if (elsewhere) return elsewhere;
-      if (held) lane.until = held.until;
-      const arrived = held === undefined || held.due.length === 0 || (await this.#round(held, recording));
-      if ((held?.due.length ?? 0) < width && (await queue.release(webhookId, held?.added))) return undefined;
-      width = arrived ? WIDTH : 1;
-      if (!arrived) await sleep(PAUSE, undefined, { signal });
+      if (lease) worker.leasedUntil = lease.leasedUntil;
+      const arrived = lease === undefined || lease.due.length === 0 || (await this.#sendBatch(lease, batcher));
+      if ((lease?.due.length ?? 0) < concurrency && (await queue.releaseLease(webhookId, lease?.added)))
+        return undefined;
+      concurrency = arrived ? CONCURRENCY : 1;
+      if (!arrived) await sleep(FAILURE_PAUSE, undefined, { signal });
     }
   }
 
-  /** Whether anything arrived. What is under way has ended when this does, whatever goes wrong. */
-  async #round(held: Held, recording: Gathering<Outcome>): Promise<boolean> {
-    const ended = await Promise.allSettled(held.due.map((attempt) => this.#attempt(held, attempt, recording)));
+  /** Whether anything was delivered. Resolves after all requests have ended, even if some fail. */
+  async #sendBatch(lease: Lease, batcher: Batcher<DeliveryResult>): Promise<boolean> {
+    const ended = await Promise.allSettled(lease.due.map((attempt) => this.#attempt(lease, attempt, batcher)));
     const failure = ended.find(({ status }) => status === 'rejected');
     if (failure) throw (failure as PromiseRejectedResult).reason;
     return ended.some((attempt) => attempt.status === 'fulfilled' && attempt.value);
   }
 
-  async #attempt(held: Held, attempt: Attempt, recording: Gathering<Outcome>): Promise<boolean> {
-    const outcome = await this.#parts.attempts.make(held, attempt, this.#parts.signal);
-    await recording.add(outcome);
-    return outcome.status === 'delivered';
+  async #attempt(lease: Lease, attempt: Attempt, batcher: Batcher<DeliveryResult>): Promise<boolean> {
+    const result = await this.#deps.attempts.make(lease, attempt, this.#deps.signal);
+    await batcher.add(result);
+    return result.status === 'delivered';
   }
 
-  async #record(webhookId: string, outcomes: readonly Outcome[]): Promise<void> {
-    const { webhooks } = this.#parts;
-    const failingSince = await record(this.#parts, webhookId, outcomes);
-    if (outcomes.some(({ status }) => status === 'disabled')) await webhooks.disable(webhookId, 'gone');
+  async #record(webhookId: string, results: readonly DeliveryResult[]): Promise<void> {
+    const { webhooks } = this.#deps;
+    const failingSince = await saveResults(this.#deps, webhookId, results);
+    if (results.some(({ status }) => status === 'disabled')) await webhooks.disable(webhookId, 'gone');
     else if (failingSince) await webhooks.disableFailing(webhookId, failingSince);
   }
 }

@@ -1,7 +1,7 @@
 import { BlockList, isIPv4 } from 'node:net';
 
-/** What is not on the internet, or is another address in disguise. */
-const CLOSED_4 = [
+/** Ranges that are not on the public internet, or translate to other addresses. */
+const RESERVED_4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -22,19 +22,21 @@ const CLOSED_4 = [
  * All of IPv6 but 2000::/3, so IPv4 written as IPv6 and its translations too; of that what is reserved, for documents,
  * Teredo and 6to4.
  */
-const OPEN_6 = '2000::/3';
-const CLOSED_6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
+const GLOBAL_6 = '2000::/3';
+const RESERVED_6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'];
 
-function listOf(ranges: readonly string[], family: 'ipv4' | 'ipv6'): BlockList {
+function blockList(ranges: readonly string[], family: 'ipv4' | 'ipv6'): BlockList {
   const list = new BlockList();
   for (const [network = '', bits] of ranges.map((range) => range.split('/')))
     list.addSubnet(network, Number(bits), family);
   return list;
 }
-const closed4 = listOf(CLOSED_4, 'ipv4');
-const open6 = listOf([OPEN_6], 'ipv6');
-const closed6 = listOf(CLOSED_6, 'ipv6');
+const reserved4 = blockList(RESERVED_4, 'ipv4');
+const global6 = blockList([GLOBAL_6], 'ipv6');
+const reserved6 = blockList(RESERVED_6, 'ipv6');
 
-/** Whether an address is one of the public internet. */
-export const isPublic = (address: string): boolean =>
-  isIPv4(address) ? !closed4.check(address, 'ipv4') : open6.check(address, 'ipv6') && !closed6.check(address, 'ipv6');
+/** Whether an IP is on the public internet. */
+export const isPublicIp = (address: string): boolean =>
+  isIPv4(address)
+    ? !reserved4.check(address, 'ipv4')
+    : global6.check(address, 'ipv6') && !reserved6.check(address, 'ipv6');

@@ -4,48 +4,48 @@ import { request as secureRequest } from 'node:https';
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import { messageOf } from 'parley-forum';
-import { Blocked, type Guard } from './url-guard.ts';
+import { BlockedUrl, type UrlGuard } from './url-guard.ts';
 
-/** Milliseconds from looking up the name to the end of the answer. */
+/** Milliseconds from the DNS lookup to the end of the response. */
 export const TIMEOUT = 15_000;
-/** Bytes of an answer that are kept; the rest is not read. */
-const KEPT = 65_536;
+/** Bytes of a response that are stored; the rest is not read. */
+const MAX_RESPONSE_BYTES = 65_536;
 
-export interface Sending {
+export interface OutgoingRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
-/** What came of it: an answer with a status, or an error. */
-export interface Sent {
+/** The result: a response with a status, or an error. */
+export interface SendResult {
   readonly status: number | undefined;
   readonly durationMs: number;
   /** Its beginning. */
   readonly response: string | undefined;
   readonly retryAfter: string | undefined;
   readonly error: string | undefined;
-  /** The guard let nothing out. */
+  /** Refused by the URL guard. */
   readonly blocked: boolean;
 }
 
-/** Posts to foreign addresses: no redirects, no kept connections, only where the guard lets it. */
+/** Posts to other servers: no redirects, no keep-alive, only to URLs that the guard allows. */
 export class Sender {
-  readonly #guard: Guard;
+  readonly #guard: UrlGuard;
 
-  constructor(guard: Guard) {
+  constructor(guard: UrlGuard) {
     this.#guard = guard;
   }
 
-  /** Rejects only when `stop` aborts; then nobody knows whether it arrived. */
-  async send(sending: Sending, stop: AbortSignal): Promise<Sent> {
+  /** Rejects only when `stop` aborts; then it is unknown whether it arrived. */
+  async send(outgoing: OutgoingRequest, stop: AbortSignal): Promise<SendResult> {
     const start = performance.now();
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), TIMEOUT);
     const took = (): number => Math.round(performance.now() - start);
     const nothing = { status: undefined, response: undefined, retryAfter: undefined, error: undefined, blocked: false };
     try {
-      const response = await this.#post(sending, AbortSignal.any([stop, late.signal]));
-      const beginning = await beginningOf(response);
+      const response = await this.#post(outgoing, AbortSignal.any([stop, late.signal]));
+      const beginning = await readBeginning(response);
       stop.throwIfAborted();
       return {
         ...nothing,
@@ -56,7 +56,7 @@ export class Sender {
       };
     } catch (error) {
       stop.throwIfAborted();
-      if (error instanceof Blocked)
+      if (error instanceof BlockedUrl)
         return { ...nothing, durationMs: took(), error: `Not sent: the address ${error.message}`, blocked: true };
       return {
         ...nothing,
@@ -68,31 +68,31 @@ export class Sender {
     }
   }
 
-  async #post({ url, headers, body }: Sending, signal: AbortSignal): Promise<IncomingMessage> {
+  async #post({ url, headers, body }: OutgoingRequest, signal: AbortSignal): Promise<IncomingMessage> {
     const address = new URL(url);
-    const addresses = await unlessAborted(signal, this.#guard.addressesOf(address));
+    const addresses = await abortable(signal, this.#guard.resolve(address));
     const request = (address.protocol === 'https:' ? secureRequest : plainRequest)(address, {
       method: 'POST',
       agent: false,
       signal,
-      lookup: fixed(addresses),
+      lookup: pinnedLookup(addresses),
       headers: { ...headers, 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(body)) },
     });
-    return answerTo(request, body);
+    return responseOf(request, body);
   }
 }
 
-/** Rejects when `signal` aborts, for work that cannot be told to stop, as the system's resolver. */
-async function unlessAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+/** Rejects when `signal` aborts, for work that cannot be cancelled, such as the system's resolver. */
+async function abortable<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const tell = (): void => reject(signal.reason as Error);
-  signal.addEventListener('abort', tell);
-  return Promise.race([work, aborted]).finally(() => signal.removeEventListener('abort', tell));
+  const abort = (): void => reject(signal.reason as Error);
+  signal.addEventListener('abort', abort);
+  return Promise.race([work, aborted]).finally(() => signal.removeEventListener('abort', abort));
 }
 
-/** Stands in for the resolver, so that the connection goes where was checked. */
-const fixed =
+/** Replaces the resolver, so that the connection goes to the IPs that were checked. */
+const pinnedLookup =
   (addresses: readonly LookupAddress[]): LookupFunction =>
   (_host, options, done) => {
     const [first] = addresses;
@@ -100,32 +100,32 @@ const fixed =
     else done(null, first!.address, first!.family);
   };
 
-async function answerTo(request: ClientRequest, body: string): Promise<IncomingMessage> {
+async function responseOf(request: ClientRequest, body: string): Promise<IncomingMessage> {
   const answering = once(request, 'response') as Promise<[IncomingMessage]>;
-  // What breaks after the answer has begun is met where the answer is read.
+  // Errors after the response has begun surface where it is read.
   request.on('error', () => undefined).end(body);
   const [response] = await answering;
   return response;
 }
 
-/** Whoever has answered with a status has taken it or not; that the rest of the answer never came changes nothing. */
-async function beginningOf(response: IncomingMessage): Promise<string> {
+/** The status decides whether a delivery succeeded; a response that breaks off afterwards changes nothing. */
+async function readBeginning(response: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = [];
   let length = 0;
   try {
     for await (const chunk of response as AsyncIterable<Buffer>) {
       chunks.push(chunk);
       length += chunk.length;
-      if (length >= KEPT) break;
+      if (length >= MAX_RESPONSE_BYTES) break;
     }
   } catch {
-    // Kept as far as it came.
+    // Stored as far as it came.
   }
   // The one character that no PostgreSQL text can hold.
-  return Buffer.concat(chunks).subarray(0, KEPT).toString('utf8').replaceAll('\0', '');
+  return Buffer.concat(chunks).subarray(0, MAX_RESPONSE_BYTES).toString('utf8').replaceAll('\0', '');
 }
 
-/** Connections that were tried one after the other fail together, with the reasons inside. */
+/** Several connection attempts fail as one error, with the reasons inside. */
 function reasonOf(error: unknown): string {
   const inner = error instanceof AggregateError ? (error.errors[0] as unknown) : error;
   return `Not delivered: ${messageOf(inner).replaceAll('\0', '')}`;

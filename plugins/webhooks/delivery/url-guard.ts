@@ -1,93 +1,94 @@
 import { lookup, Resolver } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import type { LookupAddress } from 'node:dns';
-import { isPublic } from './public-ips.ts';
+import { isPublicIp } from './public-ips.ts';
 
-/** The address may not be reached from this server. The message says what to do. */
-export class Blocked extends Error {
+/** The URL may not be reached from this server. The message says what to do. */
+export class BlockedUrl extends Error {
   override readonly name = 'Blocked';
 }
 
-/** Milliseconds that a name server has to answer. */
-const PATIENCE = 2_500;
+/** Milliseconds for a name server to respond. */
+const DNS_TIMEOUT = 2_500;
 
-export interface GuardParts {
-  /** Host names and addresses that may be reached wherever they are, on any port, as the operator wrote them. */
+export interface UrlGuardOptions {
+  /** Host names and IPs that may always be reached, on any port, as the operator wrote them. */
   readonly allowedHosts: readonly string[];
   readonly allowedPorts: readonly number[];
   /** Whether plain http is refused. */
   readonly secure: boolean;
-  /** All addresses of a name; asks name servers where left out. */
+  /** All IPs of a name; default: asks name servers. */
   readonly resolve?: (host: string) => Promise<readonly string[]>;
 }
 
-/** Keeps webhooks from reaching what is only within this server's reach. */
-export class Guard {
-  readonly #parts: GuardParts;
+/** Prevents webhooks from reaching this server's internal network (SSRF). */
+export class UrlGuard {
+  readonly #options: UrlGuardOptions;
 
-  constructor(parts: GuardParts) {
-    this.#parts = parts;
+  constructor(deps: UrlGuardOptions) {
+    this.#options = deps;
   }
 
   /**
    * The addresses a webhook at `url` may be sent to: connect to these and to no others, since the name may mean
-   * something else a moment later. Throws `Blocked`, also when only one of them is not public; other errors are the
+   * something else a moment later. Throws `BlockedUrl`, also when only one of them is not public; other errors are the
    * name servers'.
    */
-  async addressesOf(url: URL): Promise<readonly LookupAddress[]> {
-    this.#checkForm(url);
+  async resolve(url: URL): Promise<readonly LookupAddress[]> {
+    this.#checkUrl(url);
     const host = hostOf(url);
-    if (this.#allows(host)) return isIP(host) ? [addressOf(host)] : lookup(host, { all: true });
-    const { resolve = askNameServers } = this.#parts;
+    if (this.#allows(host)) return isIP(host) ? [toLookupAddress(host)] : lookup(host, { all: true });
+    const { resolve = queryNameServers } = this.#options;
     const addresses = isIP(host) ? [host] : await resolve(host);
     if (addresses.length === 0) throw new Error('The name has no address');
-    if (!addresses.every(isPublic))
-      throw new Blocked(
+    if (!addresses.every(isPublicIp))
+      throw new BlockedUrl(
         'is not on the public internet; an operator can allow the host in the variable WEBHOOKS_ALLOWED_HOSTS',
       );
-    return addresses.map(addressOf);
+    return addresses.map(toLookupAddress);
   }
 
-  /** What can be said without asking anybody. */
-  #checkForm(url: URL): void {
-    if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new Blocked('must begin with https:// or http://');
-    if (url.username !== '' || url.password !== '') throw new Blocked('must not contain a name or password');
+  /** What can be checked without a lookup. */
+  #checkUrl(url: URL): void {
+    if (url.protocol !== 'https:' && url.protocol !== 'http:')
+      throw new BlockedUrl('must begin with https:// or http://');
+    if (url.username !== '' || url.password !== '') throw new BlockedUrl('must not contain a name or password');
     const host = hostOf(url);
     if (this.#allows(host)) return;
-    if (url.protocol === 'http:' && this.#parts.secure) throw new Blocked('must begin with https://');
+    if (url.protocol === 'http:' && this.#options.secure) throw new BlockedUrl('must begin with https://');
     const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
-    const ports = this.#parts.allowedPorts;
+    const ports = this.#options.allowedPorts;
     if (!ports.includes(port))
-      throw new Blocked(
+      throw new BlockedUrl(
         `must use one of the ports ${ports.join(', ')}; an operator can allow others in the variable WEBHOOKS_ALLOWED_PORTS`,
       );
     // A name without a dot means something on this network only.
     if (!isIP(host) && !/[^.]\.[^.]/.test(host))
-      throw new Blocked(
+      throw new BlockedUrl(
         'must be a full host name; an operator can allow the host in the variable WEBHOOKS_ALLOWED_HOSTS',
       );
   }
 
   #allows(host: string): boolean {
-    return this.#parts.allowedHosts.some((allowed) => nameOf(allowed) === host);
+    return this.#options.allowedHosts.some((allowed) => normaliseHost(allowed) === host);
   }
 }
 
-/** As names are compared: without brackets and final dots. */
-const nameOf = (text: string): string =>
+/** Names are compared without brackets and final dots. */
+const normaliseHost = (text: string): string =>
   text
     .trim()
     .toLowerCase()
     .replace(/^\[|\]$|\.+$/g, '');
-const hostOf = (url: URL): string => nameOf(url.hostname);
-const addressOf = (address: string): LookupAddress => ({ address, family: isIP(address) });
+const hostOf = (url: URL): string => normaliseHost(url.hostname);
+const toLookupAddress = (address: string): LookupAddress => ({ address, family: isIP(address) });
 
 /**
- * Not through the system's resolver, which knows names of this machine and keeps one of few threads busy while it
+ * Not through the system's resolver, which knows names of this machine and blocks one of few threads while it
  * waits.
  */
-async function askNameServers(host: string): Promise<readonly string[]> {
-  const resolver = new Resolver({ timeout: PATIENCE, tries: 1 });
+async function queryNameServers(host: string): Promise<readonly string[]> {
+  const resolver = new Resolver({ timeout: DNS_TIMEOUT, tries: 1 });
   const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
   const found = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
   if (found.length === 0) throw (answers[0] as PromiseRejectedResult).reason;

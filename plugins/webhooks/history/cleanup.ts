@@ -2,22 +2,22 @@ import { sql, type Clock, type Data } from 'parley-forum';
 
 const DAY = 86_400_000;
 /** Rows that are deleted by one statement. */
-const TOGETHER = 1_000;
+const BATCH_SIZE = 1_000;
 
-/** Deletes what was sent more than so many days ago, a part at a time. What still waits stays. */
-export async function tidy(data: Data, clock: Clock, days: number): Promise<void> {
+/** Deletes deliveries older than this many days, in batches. Pending ones stay. */
+export async function deleteOldDeliveries(data: Data, clock: Clock, days: number): Promise<void> {
   const before = new Date(clock.now() - days * DAY);
-  const gone = (rows: readonly unknown[]): boolean => rows.length < TOGETHER;
+  const gone = (rows: readonly unknown[]): boolean => rows.length < BATCH_SIZE;
   while (
     !gone(
       await data.all(sql`delete from webhook_delivery where id in
-    (select id from webhook_delivery where created_at < ${before} and due_at is null order by created_at limit ${TOGETHER}) returning 1`),
+    (select id from webhook_delivery where created_at < ${before} and due_at is null order by created_at limit ${BATCH_SIZE}) returning 1`),
     )
   );
   while (
     !gone(
       await data.all(sql`delete from webhook_event where id in (select id from webhook_event e where created_at < ${before}
-    and not exists (select 1 from webhook_delivery d where d.event_id = e.id) order by created_at limit ${TOGETHER}) returning 1`),
+    and not exists (select 1 from webhook_delivery d where d.event_id = e.id) order by created_at limit ${BATCH_SIZE}) returning 1`),
     )
   );
 }

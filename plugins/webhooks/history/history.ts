@@ -1,19 +1,19 @@
 import { HttpError, notFound, sql, type Clock, type Data, type RawBuilder } from 'parley-forum';
 import { badCursor, createId, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
 import type { DeliveryRecord, Status } from 'parley-forum/plugins/webhooks';
-import type { Attempts } from '../delivery/delivery-attempts.ts';
-import { record } from '../delivery/delivery-results.ts';
-import type { Queue } from '../delivery/delivery-queue.ts';
-import type { WebhookRow, Webhooks } from '../webhook-store.ts';
+import type { DeliveryAttempts } from '../delivery/delivery-attempts.ts';
+import { saveResults } from '../delivery/delivery-results.ts';
+import type { DeliveryQueue } from '../delivery/delivery-queue.ts';
+import type { WebhookRow, WebhookStore } from '../webhook-store.ts';
 
-/** Deliveries that are sent again at once. */
-const MOST = 10_000;
+/** Most deliveries redelivered at once. */
+const MAX_REDELIVERIES = 10_000;
 
 interface DeliveryRow extends Omit<DeliveryRecord, 'next_attempt_at' | 'created_at'> {
   readonly next_attempt_at: Date | null;
   readonly created_at: Date;
 }
-/** One attempt with all that was sent and came back. */
+/** One attempt with its request and response. */
 export interface DeliveryDetails extends DeliveryRecord {
   readonly webhook: string;
   readonly active: boolean;
@@ -28,18 +28,18 @@ export interface HistoryRequest {
   readonly offset?: number | undefined;
   readonly cursor?: string | undefined;
 }
-/** What is sent again: all that was first tried in a time and has not arrived since. */
-export interface Range {
+/** What to redeliver: all that was first attempted in this period and has not been delivered since. */
+export interface RedeliveryRange {
   readonly webhookId?: string | undefined;
   readonly from: Date;
   readonly to: Date;
 }
-export interface HistoryParts {
+export interface HistoryDeps {
   readonly data: Data;
   readonly clock: Clock;
-  readonly queue: Queue;
-  readonly webhooks: Webhooks;
-  readonly attempts: Attempts;
+  readonly queue: DeliveryQueue;
+  readonly webhooks: WebhookStore;
+  readonly attempts: DeliveryAttempts;
 }
 
 const COLUMNS = sql.raw(
@@ -51,12 +51,12 @@ const recordOf = ({ next_attempt_at: next, created_at: at, ...row }: DeliveryRow
   created_at: at.toISOString(),
 });
 
-/** What was sent: read, and sent again. */
-export class History {
-  readonly #parts: HistoryParts;
+/** The history of deliveries, and redelivery. */
+export class DeliveryHistory {
+  readonly #deps: HistoryDeps;
 
-  constructor(parts: HistoryParts) {
-    this.#parts = parts;
+  constructor(deps: HistoryDeps) {
+    this.#deps = deps;
   }
 
   /** Attempts, the newest first. */
@@ -64,7 +64,7 @@ export class History {
     if (webhookId !== undefined && !isId(webhookId)) return { items: [], hasMore: false, nextCursor: undefined };
     const before = cursor === undefined ? undefined : String(decodeCursor(cursor, 1)[0]);
     if (before !== undefined && !isId(before)) throw badCursor();
-    const rows = await this.#parts.data.all(sql<DeliveryRow>`select ${COLUMNS} from webhook_delivery d where true
+    const rows = await this.#deps.data.all(sql<DeliveryRow>`select ${COLUMNS} from webhook_delivery d where true
       ${webhookId === undefined ? sql`` : sql`and d.webhook_id = ${webhookId}`} ${status === undefined ? sql`` : sql`and d.status = ${status}`}
       ${event === undefined ? sql`` : sql`and d.event = ${event}`} ${before === undefined ? sql`` : sql`and d.id < ${before}::uuid`}
       order by d.id desc limit ${limit + 1} offset ${offset}`);
@@ -75,7 +75,7 @@ export class History {
 
   async find(id: string): Promise<DeliveryDetails | undefined> {
     if (!isId(id)) return undefined;
-    const row = await this.#parts.data.one(sql<DeliveryRow & Omit<DeliveryDetails, keyof DeliveryRecord>>`
+    const row = await this.#deps.data.one(sql<DeliveryRow & Omit<DeliveryDetails, keyof DeliveryRecord>>`
       select ${COLUMNS}, w.name as webhook, w.active, e.body, d.response from webhook_delivery d
       join webhook w on w.id = d.webhook_id join webhook_event e on e.id = d.event_id where d.id = ${id}`);
     return (
@@ -84,14 +84,13 @@ export class History {
   }
 
   /**
-   * Sends one attempt of something that means nothing, at once and whether or not the webhook is switched on, and
-   * resolves when it has ended.
+   * Sends a test event at once, whether or not the webhook is switched on, and resolves when the attempt has ended.
    */
   async test(
     { id: webhookId, name, url, secret, oldSecret, oldSecretUntil }: WebhookRow,
     stop: AbortSignal,
   ): Promise<DeliveryRecord> {
-    const { data, clock, webhooks, attempts } = this.#parts;
+    const { data, clock, webhooks, attempts } = this.#deps;
     const now = clock.now();
     const [id, eventId] = [createId(now), createId(now)];
     const [event, at] = ['webhook.test', new Date(now)];
@@ -108,43 +107,43 @@ export class History {
       await data.all(sql`insert into webhook_delivery (id, webhook_id, event_id, event, status, attempt, attempts, created_at)
         values (${id}, ${webhookId}, ${eventId}, ${event}, 'pending', 1, 1, ${at})`);
     });
-    const outcome = await attempts.make(
+    const result = await attempts.make(
       { url, secret, oldSecret, oldSecretUntil },
       { id, webhookId, eventId, event, body, attempt: 1, attempts: 1 },
       stop,
     );
-    await record({ data, clock }, webhookId, [outcome]);
-    if (outcome.status === 'disabled') await webhooks.disable(webhookId, 'gone');
+    await saveResults({ data, clock }, webhookId, [result]);
+    if (result.status === 'disabled') await webhooks.disable(webhookId, 'gone');
     return (await this.find(id)) ?? Promise.reject(notFound('The webhook was deleted meanwhile'));
   }
 
-  /** One event once more to the same webhook, or at once where it would be tried again anyway. */
+  /** Sends one event to the same webhook again, or at once where a retry was due later. */
   async redeliver(deliveryId: string): Promise<number> {
-    const { data } = this.#parts;
+    const { data } = this.#deps;
     const found = await this.find(deliveryId);
     if (!found) throw notFound('There is no such delivery');
     if (!found.active) throw new HttpError(409, 'The webhook is switched off; switch it on first');
     return data.transaction(() =>
-      this.#again(sql`d.event_id = ${found.event_id} and d.webhook_id = ${found.webhook_id}`),
+      this.#requeue(sql`d.event_id = ${found.event_id} and d.webhook_id = ${found.webhook_id}`),
     );
   }
 
-  /** Everything that has not arrived, at most 10,000 at a time. */
-  async redeliverAll({ webhookId, from, to }: Range): Promise<number> {
+  /** Redelivers everything that was not delivered, at most 10,000 at a time. */
+  async redeliverAll({ webhookId, from, to }: RedeliveryRange): Promise<number> {
     if (webhookId !== undefined && !isId(webhookId)) throw notFound('There is no such webhook');
     const own = webhookId === undefined ? sql`` : sql`and d.webhook_id = ${webhookId}`;
-    return this.#parts.data.transaction(() =>
-      this.#again(sql`d.created_at >= ${from} and d.created_at <= ${to} ${own} and not exists (
+    return this.#deps.data.transaction(() =>
+      this.#requeue(sql`d.created_at >= ${from} and d.created_at <= ${to} ${own} and not exists (
       select 1 from webhook_delivery o where o.event_id = d.event_id and o.webhook_id = d.webhook_id and o.status = 'delivered')`),
     );
   }
 
-  /** What waits is due now; what does not is added. */
-  async #again(condition: RawBuilder<unknown>): Promise<number> {
-    const { data, queue } = this.#parts;
+  /** Pending deliveries become due now; others are added. */
+  async #requeue(condition: RawBuilder<unknown>): Promise<number> {
+    const { data, queue } = this.#deps;
     const found = await data.all(sql<{ webhookId: string; eventId: string; event: string }>`
       select d.webhook_id as "webhookId", d.event_id as "eventId", d.event from webhook_delivery d join webhook w on w.id = d.webhook_id and w.active
-      where ${condition} group by d.webhook_id, d.event_id, d.event order by d.event_id, d.webhook_id limit ${MOST}`);
+      where ${condition} group by d.webhook_id, d.event_id, d.event order by d.event_id, d.webhook_id limit ${MAX_REDELIVERIES}`);
     await queue.wake([...new Set(found.map(({ webhookId }) => webhookId))]);
     const pairs = JSON.stringify(found);
     const waiting = await data.all(sql<{ webhookId: string; eventId: string }>`

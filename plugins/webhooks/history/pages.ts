@@ -2,15 +2,15 @@ import { InvalidInput, notFound, Type } from 'parley-forum';
 import { limitOf, pageFields, Paging, type Page } from 'parley-forum/plugins/api';
 import { manageWebhooks, STATUSES, webhookRedelivered, type DeliveryRecord } from 'parley-forum/plugins/webhooks';
 import { negotiated, pages, redirect, formErrors, type Retry, type View } from 'parley-forum/plugins/web';
-import { subscribable } from '../events/event-subscriber.ts';
+import { subscribableEvents } from '../events/event-subscriber.ts';
 import type { DeliveryDetails } from './history.ts';
-import { badgeOf, by, ROOT, tabs, type PageServices } from '../page-common.ts';
+import { badgeOf, actorFields, ROOT, tabs, type PageDeps } from '../page-common.ts';
 
 const PATH = `${ROOT}/history`;
-const Moment = Type.String({ maxLength: 40 });
+const DateTime = Type.String({ maxLength: 40 });
 
-/** What was sent, and sending it again. */
-export function historyPages({ plugin, data, admin, settings, hooks, webhooks, history }: PageServices): void {
+/** /admin/webhooks/history, and redelivery. */
+export function addHistoryPages({ plugin, data, admin, settings, hooks, webhooks, history }: PageDeps): void {
   const can = manageWebhooks;
   const rowOf = (delivery: DeliveryRecord, names: ReadonlyMap<string, string>): object => ({
     ...delivery,
@@ -20,7 +20,7 @@ export function historyPages({ plugin, data, admin, settings, hooks, webhooks, h
     label: `webhooks:status.${delivery.status}`,
   });
 
-  /** One attempt with what was sent and what came back. */
+  /** One attempt with its request and response. */
   const detailView = ({ body, response, webhook, active, ...delivery }: DeliveryDetails): View => {
     const model = {
       tabs: tabs(PATH),
@@ -50,7 +50,7 @@ export function historyPages({ plugin, data, admin, settings, hooks, webhooks, h
       values,
       webhooks: choices(rows.map(({ id, name }) => ({ value: id, label: name }))),
       statuses: choices(STATUSES.map((value) => ({ value, label: value }))),
-      events: choices([...subscribable(hooks), 'webhook.test'].map((value) => ({ value, label: value }))),
+      events: choices([...subscribableEvents(hooks), 'webhook.test'].map((value) => ({ value, label: value }))),
       range: retry?.body,
       ...formErrors(retry),
       next: page.nextCursor && `${PATH}?${new URLSearchParams([...asked, ['cursor', page.nextCursor]])}`,
@@ -110,8 +110,8 @@ export function historyPages({ plugin, data, admin, settings, hooks, webhooks, h
     body: Type.Object({
       delivery_id: Type.Optional(Type.String({ maxLength: 64 })),
       webhook_id: Type.Optional(Type.String({ maxLength: 64 })),
-      from: Type.Optional(Moment),
-      to: Type.Optional(Moment),
+      from: Type.Optional(DateTime),
+      to: Type.Optional(DateTime),
     }),
   })(async ({ actor, body: { delivery_id: id, webhook_id: webhookId, from, to } }) => {
     if (id === undefined && from === undefined)
@@ -121,8 +121,8 @@ export function historyPages({ plugin, data, admin, settings, hooks, webhooks, h
     if (webhookId && !(await webhooks.find(webhookId))) throw notFound('There is no such webhook');
     const range = {
       ...(webhookId && { webhookId }),
-      from: momentOf('from', from),
-      to: momentOf('to', to || '9999-12-31'),
+      from: parseDateTime('from', from),
+      to: parseDateTime('to', to || '9999-12-31'),
     };
     const count = await data.transaction(async () => {
       const found = id === undefined ? await history.redeliverAll(range) : await history.redeliver(id);
@@ -130,7 +130,7 @@ export function historyPages({ plugin, data, admin, settings, hooks, webhooks, h
         await plugin.emit(webhookRedelivered, { actor: actor.id, webhook: webhookId || undefined, count: found });
       return found;
     });
-    plugin.log.info({ ...by(actor), count }, 'deliveries are sent again');
+    plugin.log.info({ ...actorFields(actor), count }, 'deliveries are sent again');
     return negotiated(
       redirect(PATH, { notice: count === 0 ? 'There is nothing to send again.' : `${count} on the way again.` }),
       { success: true, count },
@@ -139,7 +139,7 @@ export function historyPages({ plugin, data, admin, settings, hooks, webhooks, h
 }
 
 /** Forms give minutes of no time zone, which count as UTC. */
-function momentOf(field: string, text = '1970-01-01'): Date {
+function parseDateTime(field: string, text = '1970-01-01'): Date {
   const at = new Date(/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2})?$/.test(text) ? `${text}Z` : text);
   if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(at.getTime()))
     throw new InvalidInput([{ field, message: 'is not a time, such as 2026-01-31T12:00:00Z' }]);

@@ -2,8 +2,8 @@ import { Type } from 'parley-forum';
 import { manageWebhooks, type HourRecord, type StatisticsRecord } from 'parley-forum/plugins/webhooks';
 import { negotiated, pages, type SafeHtml } from 'parley-forum/plugins/web';
 import { lines, stackedBars } from './charts.ts';
-import { PERIODS, type Endpoint, type Period } from './statistics.ts';
-import { ROOT, tabs, type PageServices } from '../page-common.ts';
+import { PERIODS, type WebhookStatistics, type Period } from './statistics.ts';
+import { ROOT, tabs, type PageDeps } from '../page-common.ts';
 
 const PATH = `${ROOT}/stats`;
 const percent = (part: number | null): string => (part === null ? '–' : `${(part * 100).toFixed(1)} %`);
@@ -12,7 +12,7 @@ const rateOf = ({ delivered, failed }: { readonly delivered: number; readonly fa
   delivered + failed === 0 ? null : delivered / (delivered + failed);
 
 /** /admin/webhooks/stats. */
-export function statisticsPages({ plugin, admin, webhooks, statistics }: PageServices): void {
+export function addStatisticsPages({ plugin, admin, webhooks, statistics }: PageDeps): void {
   plugin.route(pages, {
     method: 'get',
     path: PATH,
@@ -77,7 +77,7 @@ interface Chart {
 
 function chartsOf(
   figures: StatisticsRecord,
-  endpoints: readonly Endpoint[],
+  endpoints: readonly WebhookStatistics[],
   names: ReadonlyMap<string, string>,
 ): readonly Chart[] {
   const hours = figures.per_hour;
@@ -145,7 +145,7 @@ function tableOf(
   };
 }
 
-const endpointTable = (endpoints: readonly Endpoint[], names: ReadonlyMap<string, string>): object =>
+const endpointTable = (endpoints: readonly WebhookStatistics[], names: ReadonlyMap<string, string>): object =>
   tableOf(
     'Webhooks, most failures first',
     ['Webhook', 'Attempts', 'Arrived', 'Failed', 'Waiting', 'p50', 'p95'],

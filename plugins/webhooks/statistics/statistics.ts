@@ -3,11 +3,11 @@ import { isId } from 'parley-forum/plugins/api';
 import type { HourRecord, StatisticsRecord } from 'parley-forum/plugins/webhooks';
 
 const HOUR = 3_600_000;
-/** Hours that may be looked at together. */
+/** Periods in hours. */
 export const PERIODS = { '24h': 24, '7d': 168, '30d': 720 } as const;
 export type Period = keyof typeof PERIODS;
 
-interface Counted {
+interface HourRow {
   readonly hour: Date | null;
   readonly deliveries: number;
   readonly delivered: number;
@@ -15,8 +15,8 @@ interface Counted {
   readonly p50: number | null;
   readonly p95: number | null;
 }
-/** What one webhook did. */
-export interface Endpoint {
+/** Figures of one webhook. */
+export interface WebhookStatistics {
   readonly id: string;
   readonly deliveries: number;
   readonly delivered: number;
@@ -44,7 +44,7 @@ export class Statistics {
   async read(period: Period, webhookId?: string): Promise<StatisticsRecord> {
     const first = this.#firstHour(period);
     const own = webhookId === undefined ? sql`` : sql`and d.webhook_id = ${isId(webhookId) ? webhookId : null}::uuid`;
-    const rows = await this.#data.all(sql<Counted>`
+    const rows = await this.#data.all(sql<HourRow>`
       select date_trunc('hour', d.created_at, 'UTC') as hour, ${COUNTS}, ${percentile(0.5)} as p50, ${percentile(0.95)} as p95
       from webhook_delivery d where d.created_at >= ${first} ${own} group by rollup (1) order by hour`);
     const waiting = await this.#data.one(
@@ -67,8 +67,8 @@ export class Statistics {
   }
 
   /** Each webhook that did something in the period, or has something to do. One statement. */
-  endpoints(period: Period): Promise<readonly Endpoint[]> {
-    return this.#data.all(sql<Endpoint>`
+  endpoints(period: Period): Promise<readonly WebhookStatistics[]> {
+    return this.#data.all(sql<WebhookStatistics>`
       select d.webhook_id as id, ${COUNTS}, count(*) filter (where d.due_at is not null)::integer as pending, ${percentile(0.5)} as p50_ms, ${percentile(0.95)} as p95_ms
       from webhook_delivery d where d.created_at >= ${this.#firstHour(period)} or d.due_at is not null group by d.webhook_id order by failed desc, d.webhook_id`);
   }
@@ -78,7 +78,7 @@ export class Statistics {
   }
 }
 
-function hoursOf(first: Date, count: number, rows: readonly Counted[]): readonly HourRecord[] {
+function hoursOf(first: Date, count: number, rows: readonly HourRow[]): readonly HourRecord[] {
   const known = new Map(rows.map((row) => [row.hour?.getTime(), row]));
   return Array.from({ length: count }, (_, at) => {
     const time = first.getTime() + at * HOUR;

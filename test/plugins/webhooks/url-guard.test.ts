@@ -1,19 +1,22 @@
 import { describe, expect, test } from 'vitest';
-import { isPublic } from '../../../plugins/webhooks/delivery/public-ips.ts';
-import { Blocked, Guard } from '../../../plugins/webhooks/delivery/url-guard.ts';
+import { isPublicIp } from '../../../plugins/webhooks/delivery/public-ips.ts';
+import { BlockedUrl, UrlGuard } from '../../../plugins/webhooks/delivery/url-guard.ts';
 import { Sender } from '../../../plugins/webhooks/delivery/sender.ts';
 import { startReceiver } from './receiver.ts';
 
-const guardOf = (addresses: readonly string[], more: Partial<ConstructorParameters<typeof Guard>[0]> = {}): Guard =>
-  new Guard({
+const guardOf = (
+  addresses: readonly string[],
+  more: Partial<ConstructorParameters<typeof UrlGuard>[0]> = {},
+): UrlGuard =>
+  new UrlGuard({
     allowedHosts: [],
     allowedPorts: [80, 443],
     secure: false,
     resolve: () => Promise.resolve(addresses),
     ...more,
   });
-const check = (guard: Guard, url: string): Promise<unknown> =>
-  guard.addressesOf(new URL(url)).then(
+const check = (guard: UrlGuard, url: string): Promise<unknown> =>
+  guard.resolve(new URL(url)).then(
     (found) => found.map(({ address }) => address),
     (error: unknown) => error,
   );
@@ -53,7 +56,7 @@ describe('an address', () => {
     'fe80::1',
     'ff02::1',
     '5f00::1',
-  ])('%s is not of the public internet', (address) => expect(isPublic(address)).toBe(false));
+  ])('%s is not of the public internet', (address) => expect(isPublicIp(address)).toBe(false));
   test.each([
     '1.1.1.1',
     '8.8.8.8',
@@ -62,7 +65,7 @@ describe('an address', () => {
     '192.0.1.1',
     '2606:4700:4700::1111',
     '2a00:1450:4001::1',
-  ])('%s is', (address) => expect(isPublic(address)).toBe(true));
+  ])('%s is', (address) => expect(isPublicIp(address)).toBe(true));
 });
 
 describe('the guard', () => {
@@ -87,7 +90,7 @@ describe('the guard', () => {
     'file:///etc/passwd',
     'gopher://8.8.8.8/',
     'http://user:word@8.8.8.8/',
-  ])('keeps %s out', async (url) => expect(await check(guardOf(['8.8.8.8']), url)).toBeInstanceOf(Blocked));
+  ])('keeps %s out', async (url) => expect(await check(guardOf(['8.8.8.8']), url)).toBeInstanceOf(BlockedUrl));
 
   test.each([
     'http://8.8.8.8/',
@@ -99,14 +102,14 @@ describe('the guard', () => {
   });
 
   test('keeps a name out when any of its addresses is inside', async () => {
-    expect(await check(guardOf(['8.8.8.8', '10.0.0.1']), 'https://hooks.example.org/')).toBeInstanceOf(Blocked);
-    expect(await check(guardOf(['8.8.8.8', '::1']), 'https://hooks.example.org/')).toBeInstanceOf(Blocked);
+    expect(await check(guardOf(['8.8.8.8', '10.0.0.1']), 'https://hooks.example.org/')).toBeInstanceOf(BlockedUrl);
+    expect(await check(guardOf(['8.8.8.8', '::1']), 'https://hooks.example.org/')).toBeInstanceOf(BlockedUrl);
     expect(await check(guardOf([]), 'https://hooks.example.org/')).toEqual(new Error('The name has no address'));
   });
 
   test('wants https where the site runs in production', async () => {
     expect(await check(guardOf(['8.8.8.8'], { secure: true }), 'http://hooks.example.org/')).toEqual(
-      new Blocked('must begin with https://'),
+      new BlockedUrl('must begin with https://'),
     );
     expect(await check(guardOf(['8.8.8.8'], { secure: true }), 'https://hooks.example.org/')).toEqual(['8.8.8.8']);
   });
@@ -116,7 +119,7 @@ describe('the guard', () => {
     for (const url of ['http://127.0.0.1:8080/', 'http://127.1/', 'http://[::1]:99/', 'http://localhost:3000/'])
       expect(await check(guard, url)).not.toBeInstanceOf(Error);
     for (const url of ['http://127.0.0.2/', 'http://10.0.0.1/', 'https://sub.localhost:1/'])
-      expect(await check(guard, url)).toBeInstanceOf(Blocked);
+      expect(await check(guard, url)).toBeInstanceOf(BlockedUrl);
   });
 });
 
@@ -138,7 +141,7 @@ describe('sending', () => {
     });
     expect(receiver.received).toEqual([]);
 
-    const pinned = { addressesOf: () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]) } as unknown as Guard;
+    const pinned = { addressesOf: () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]) } as unknown as UrlGuard;
     expect(await new Sender(pinned).send(sending(`http://no-such-name.invalid:${port}/hook`), never)).toMatchObject({
       status: 200,
       blocked: false,
