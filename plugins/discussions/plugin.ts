@@ -30,7 +30,7 @@ import {
 import { eventRules } from 'parley-forum/plugins/events';
 import { Limits } from 'parley-forum/plugins/limits';
 import { Markdown } from 'parley-forum/plugins/markdown';
-import { places } from 'parley-forum/plugins/presence';
+import { pageVisibilityRules } from 'parley-forum/plugins/presence';
 import { personalData } from 'parley-forum/plugins/privacy';
 import { Web } from 'parley-forum/plugins/web';
 import { ProjectionBackfill } from './projections/backfill.ts';
@@ -174,7 +174,7 @@ export default definePlugin({
     const views = new PageViewCounter({ data, cache, clock, log: plugin.log });
     addPages({ ...deps, markdown }, { statistics: new AuthorStatistics(data, categories), views, access, web, admin });
 
-    plugin.extend(places, pageVisibility({ data, access, categories }));
+    plugin.extend(pageVisibilityRules, pageVisibility({ data, access, categories }));
     for (const rule of discussionRules({ data, categories, environment })) plugin.extend(eventRules, rule);
     plugin.on(userChanged, () => cache.purge(tags.lists, tags.all), { awaited: true });
     plugin.on(pluginChanged, () => cache.purge(tags.lists, tags.all), { awaited: true });

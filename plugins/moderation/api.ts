@@ -28,24 +28,24 @@ export interface ModerationEntry {
   readonly id: string;
   readonly action: ActionName;
   readonly actor_id: string;
-  /** Whom it is about: the member, or whoever wrote what was changed. */
+  /** Whom it is about: the member, or the author of what was changed. */
   readonly user_id?: string | undefined;
   /** With the title that it had then. */
   readonly discussion?: { readonly id: string; readonly number: number; readonly title: string } | undefined;
   readonly post?: { readonly id: string; readonly number: number } | undefined;
   readonly report_id?: string | undefined;
-  /** May be empty. The member is told, but not what is said of reports. */
+  /** May be empty. The member sees it, except for reports. */
   readonly reason: string;
   /** The end of a suspension. */
   readonly until?: string | undefined;
   readonly created_at: string;
 }
 /** A moderator did something. Raised in the transaction that puts it into the log, once for each. */
-export const acted = defineAction<{ readonly entry: ModerationEntry }>('moderation.acted');
+export const moderationActed = defineAction<{ readonly entry: ModerationEntry }>('moderation.acted');
 
 /**
- * A moderator noted something about a member, for other moderators; raised in the transaction that keeps the note.
- * Never with the note.
+ * A moderator noted something about a member, for other moderators; raised in the transaction that stores the
+ * note. Never with the note.
  */
 export const memberNoted = defineAction<{ readonly userId: string; readonly by: string }>('moderation.member-noted');
 
@@ -53,7 +53,7 @@ export const openModeration = definePermission('moderation.open', {
   label: 'see the moderators’ pages, log and notes on members',
   default: 'moderator',
 });
-export const restrainMembers = definePermission('moderation.restrain', {
+export const sanctionMembers = definePermission('moderation.restrain', {
   label: 'warn, suspend and ban members',
   default: 'moderator',
 });

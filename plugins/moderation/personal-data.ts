@@ -12,12 +12,12 @@ interface Row {
   readonly created_at: Date;
 }
 const FIRST = '00000000-0000-0000-0000-000000000000';
-/** What a member is told of, and by whom is not. */
-const TOLD = sql`action not in ('report.resolved', 'report.dismissed')`;
+/** What a member is notified of; by whom it was done is left out. */
+const NOTIFIED = sql`action not in ('report.resolved', 'report.dismissed')`;
 
 /**
- * What moderators did to what a member wrote, and to them. The log and the notes stay the moderators', about somebody
- * without a name.
+ * What moderators did to what a member wrote, and to them. The log and the notes stay the moderators', about a
+ * member without a name.
  */
 export const moderationData = (data: Data, access: Access): PersonalData => ({
   name: 'moderation',
@@ -25,7 +25,7 @@ export const moderationData = (data: Data, access: Access): PersonalData => ({
     const rows = inParts<Row>((after, limit) =>
       data.all(sql<Row>`
       select id, action, discussion_number, post_number, reason, until, created_at from moderation_entry
-      where user_id = ${accountId} and actor_id <> ${accountId} and ${TOLD} and id > ${after?.id ?? FIRST} order by id limit ${limit}`),
+      where user_id = ${accountId} and actor_id <> ${accountId} and ${NOTIFIED} and id > ${after?.id ?? FIRST} order by id limit ${limit}`),
     );
     yield { path: 'moderation.json', content: jsonList(rows) };
   },

@@ -2,22 +2,22 @@ import { Clock, Data, definePlugin } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Categories, Discussions } from 'parley-forum/plugins/discussions';
-import { acted, memberNoted, openModeration, restrainMembers } from 'parley-forum/plugins/moderation';
+import { moderationActed, memberNoted, openModeration, sanctionMembers } from 'parley-forum/plugins/moderation';
 import { Notifications } from 'parley-forum/plugins/notifications';
 import { personalData } from 'parley-forum/plugins/privacy';
 import { Reports } from 'parley-forum/plugins/reports';
 import { Web } from 'parley-forum/plugins/web';
-import { noteBansElsewhere } from './bans-elsewhere.ts';
-import { collect } from './collecting.ts';
-import { Log } from './log.ts';
-import { StaffNotes } from './notes.ts';
-import { tellMembers } from './notices.ts';
-import { homePages } from './pages/home.ts';
-import { logPages } from './pages/log.ts';
-import { memberPages } from './pages/member.ts';
-import { standingPages } from './pages/standing.ts';
+import { syncBans } from './ban-sync.ts';
+import { subscribe } from './event-subscriber.ts';
+import { ModerationLog } from './moderation-log.ts';
+import { StaffNotes } from './staff-notes.ts';
+import { notifyMembers } from './notifications.ts';
+import { homePages } from './pages/home-page.ts';
+import { logPages } from './pages/log-page.ts';
+import { memberPages } from './pages/member-page.ts';
+import { standingPages } from './pages/standing-page.ts';
 import { moderationData } from './personal-data.ts';
-import { Restraints } from './restraints.ts';
+import { Sanctions } from './sanctions.ts';
 import { fillSlots } from './slots.ts';
 
 export default definePlugin({
@@ -35,22 +35,22 @@ export default definePlugin({
     discussions: Discussions,
   },
   wants: { reports: Reports, notifications: Notifications, web: Web },
-  hooks: [acted, memberNoted],
-  permissions: [openModeration, restrainMembers],
+  hooks: [moderationActed, memberNoted],
+  permissions: [openModeration, sanctionMembers],
   setup({ data, clock, access, accounts, categories, discussions, reports, notifications, web }, plugin) {
-    const log = new Log({ plugin, data, accounts, discussions });
-    const restraints = new Restraints({ data, clock, access, accounts, log });
+    const log = new ModerationLog({ plugin, data, accounts, discussions });
+    const sanctions = new Sanctions({ data, clock, access, accounts, log });
     const notes = new StaffNotes({ plugin, data, clock, accounts });
-    collect(plugin, { access, discussions, log });
-    noteBansElsewhere(plugin, { data, clock, access, accounts, log });
+    subscribe(plugin, { access, discussions, log });
+    syncBans(plugin, { data, clock, access, accounts, log });
     plugin.extend(personalData, moderationData(data, access));
-    if (notifications) tellMembers(plugin, { access, accounts, categories, discussions, notifications });
+    if (notifications) notifyMembers(plugin, { access, accounts, categories, discussions, notifications });
 
-    const services = { plugin, access, accounts, discussions, reports, log, restraints, notes };
-    homePages(services);
-    logPages(services);
-    memberPages(services);
-    standingPages(services);
+    const deps = { plugin, access, accounts, discussions, reports, log, sanctions, notes };
+    homePages(deps);
+    logPages(deps);
+    memberPages(deps);
+    standingPages(deps);
     if (web) fillSlots(plugin, { access, accounts, web });
   },
 });

@@ -1,27 +1,31 @@
 import type { PluginHandle } from 'parley-forum';
 import type { Access } from 'parley-forum/plugins/access';
 import type { Accounts, Author } from 'parley-forum/plugins/accounts';
-import { openModeration, restrainMembers } from 'parley-forum/plugins/moderation';
+import { openModeration, sanctionMembers } from 'parley-forum/plugins/moderation';
 import { reportActions } from 'parley-forum/plugins/reports';
 import { defineSlot, fill, slotFillings, type Web } from 'parley-forum/plugins/web';
-import { STANDING } from './notices.ts';
-import { memberPath } from './pages/parts.ts';
+import { STANDING } from './notifications.ts';
+import { memberPath } from './pages/shared.ts';
 
-interface SlotParts {
+interface SlotsDeps {
   readonly access: Access;
   readonly accounts: Pick<Accounts, 'authors'>;
   readonly web: Web;
 }
 
 /** What moderation adds to the pages of others: why a member may not write, and the ways to the page of a member. */
-export function fillSlots(plugin: PluginHandle, { access, accounts, web }: SlotParts): void {
+export function fillSlots(plugin: PluginHandle, { access, accounts, web }: SlotsDeps): void {
   plugin.extend(
     slotFillings,
     fill(defineSlot<object>('main.start'), async (contexts, viewer) => {
       const suspension = access.suspension(viewer.id);
       const banned = viewer.group.level === 'banned';
       if (!suspension && !banned) return [];
-      const notice = await web.fragment(viewer, '@moderation/restrained', { ...suspension, banned, href: STANDING });
+      const notice = await web.fragment(viewer, '@moderation/sanction-notice', {
+        ...suspension,
+        banned,
+        href: STANDING,
+      });
       return contexts.map(() => notice);
     }),
   );
@@ -41,7 +45,7 @@ export function fillSlots(plugin: PluginHandle, { access, accounts, web }: SlotP
   plugin.extend(
     slotFillings,
     fill(reportActions, async (reports, viewer) => {
-      if (!access.allows(viewer, restrainMembers)) return [];
+      if (!access.allows(viewer, sanctionMembers)) return [];
       const authors = await accounts.authors(reports.map((report) => report.author_id));
       return Promise.all(
         reports.map(async (report) => {

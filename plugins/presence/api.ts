@@ -18,21 +18,21 @@ export type VisitorRecord = Static<typeof VisitorRecord>;
 export const BotRecord = Type.Object({ name: Type.String(), page: nullable(Type.String()), last_seen_at: Time });
 export type BotRecord = Static<typeof BotRecord>;
 
-/** A page that somebody looks at, as this viewer may know of it. */
-export interface PlaceShown {
+/** A page that a visitor is on, as this viewer may see it. */
+export interface VisiblePage {
   readonly path: string;
-  /** Its title; undefined where it has a fixed address. */
+  /** Its title; undefined where it has a fixed URL. */
   readonly title?: string;
 }
-export interface ShownVisitor extends Omit<VisitorRecord, 'page'> {
-  readonly place: PlaceShown | undefined;
+export interface VisibleVisitor extends Omit<VisitorRecord, 'page'> {
+  readonly page: VisiblePage | undefined;
 }
-export interface ShownBot extends Omit<BotRecord, 'page'> {
-  readonly place: PlaceShown | undefined;
+export interface VisibleBot extends Omit<BotRecord, 'page'> {
+  readonly page: VisiblePage | undefined;
 }
 
 /** A part of a list. */
-export interface Part {
+export interface ListRange {
   readonly limit: number;
   readonly offset?: number | undefined;
   readonly cursor?: string | undefined;
@@ -44,37 +44,36 @@ export interface Part {
 export interface Presence {
   statistics(): Promise<PresenceStatistics>;
   /** Members first, then by when they were last seen, the latest first. */
-  visitors(part: Part, viewer: Viewer): Promise<Page<ShownVisitor>>;
+  visitors(part: ListRange, viewer: Viewer): Promise<Page<VisibleVisitor>>;
   /** By when they were last seen, the latest first. */
-  bots(part: Part, viewer: Viewer): Promise<Page<ShownBot>>;
+  bots(part: ListRange, viewer: Viewer): Promise<Page<VisibleBot>>;
 }
 export const Presence = defineToken<Presence>('Presence');
 
 /**
- * Pages whose address names something that not everybody may see. Visitors on such pages are told of only where the
- * plugin that owns them says so; pages with a fixed address are told of when everybody may open them.
+ * Pages whose URL names something that not everyone may see. The page of a visitor is shown only if the plugin that
+ * owns it says so; pages with a fixed URL are shown if everyone may open them.
  */
-export interface Place {
-  /** The beginnings of the addresses, such as `/d/`. */
+export interface PageVisibilityRule {
+  /** The beginnings of the paths, such as `/d/`. */
   readonly prefixes: readonly string[];
   /**
-   * The address and title to tell the viewer in place of each path (decoded); undefined where they may not know of it.
-   * Asked once for a whole list.
+   * The path and title to show the viewer for each path (decoded); undefined where they may not see it. Called once for
+   * a whole list.
    */
-  shown(paths: readonly string[], viewer: Viewer): Awaitable<readonly (PlaceShown | undefined)[]>;
-  /** Cache tags that are purged whenever it may answer something else; without them no list of visitors is kept. */
+  visible(paths: readonly string[], viewer: Viewer): Awaitable<readonly (VisiblePage | undefined)[]>;
+  /** Cache tags that are purged whenever its result may change; without them no list of visitors is cached. */
   readonly tags?: readonly string[];
 }
-export const places = defineExtensionPoint<Place>('presence.places');
+export const pageVisibilityRules = defineExtensionPoint<PageVisibilityRule>('presence.page-visibility');
 
 /**
- * Which members do not want to be named among those who are here: they count as before, and are shown as guests are.
- * Asked once for a whole list.
+ * Which members hide that they are here: they count as members, and are shown as guests. Called once for a whole list.
  */
-export interface Discretion {
+export interface HiddenMembers {
   hidden(ids: readonly string[]): Promise<ReadonlySet<string>>;
 }
-export const discretions = defineExtensionPoint<Discretion>('presence.discretions');
+export const hiddenMembers = defineExtensionPoint<HiddenMembers>('presence.hidden-members');
 
 /** Cache tag of what shows who is here. */
 export const presenceTag = 'presence';

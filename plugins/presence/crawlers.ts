@@ -1,7 +1,7 @@
 import { isbot } from 'isbot';
 
-/** Those that are named; whoever sends another name does not get to write on the page of who is here. */
-const NAMED = [
+/** The names that are shown; any other user agent cannot put a name of its own on the page. */
+const KNOWN_CRAWLERS = [
   'Googlebot',
   'AdsBot-Google',
   'Google-InspectionTool',
@@ -47,19 +47,18 @@ const NAMED = [
   'Feedly',
   'Inoreader',
 ] as const;
-const OTHERS = 'Other bots';
-/** Characters of a user agent that are looked at. */
-const READ = 512;
-/** Node's own `fetch`: a program that somebody wrote, and no crawler. */
-const PLAIN = 'node';
+const OTHER_BOTS = 'Other bots';
+/** Characters of a user agent that are read. */
+const MAX_USER_AGENT_LENGTH = 512;
+/** Node's own `fetch`: a script, and no crawler. */
+const NODE_FETCH = 'node';
 
 /**
- * The name of a well-known crawler, one name for all others, or undefined for people and for programs that nobody
- * knows.
+ * The name of a well-known crawler, one name for all others, or undefined for people and unknown programs.
  */
 export function crawlerOf(userAgent: string): string | undefined {
-  const read = userAgent.slice(0, READ);
-  if (read === PLAIN || !isbot(read)) return undefined;
+  const read = userAgent.slice(0, MAX_USER_AGENT_LENGTH);
+  if (read === NODE_FETCH || !isbot(read)) return undefined;
   const text = read.toLowerCase();
-  return NAMED.find((name) => text.includes(name.toLowerCase())) ?? OTHERS;
+  return KNOWN_CRAWLERS.find((name) => text.includes(name.toLowerCase())) ?? OTHER_BOTS;
 }

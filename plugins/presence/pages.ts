@@ -5,7 +5,7 @@ import type { Presence } from 'parley-forum/plugins/presence';
 import { defineSlot, fill, html, navigation, pages, slotFillings, view, type Web } from 'parley-forum/plugins/web';
 import type { PresenceSettings } from './settings.ts';
 
-/** /online, the card that leads there, and the element with which members' open pages say that they are still there. */
+/** /online, the card that leads there, and the heartbeat element of members' open pages. */
 export function presencePages(plugin: PluginHandle<PresenceSettings>, presence: Presence, web: Web | undefined): void {
   plugin.route(pages, { method: 'get', path: '/online', can: 'public' })(async ({ actor }) => {
     const named = plugin.settings['presence.public'] || !isGuest(actor);
@@ -21,7 +21,7 @@ export function presencePages(plugin: PluginHandle<PresenceSettings>, presence: 
   plugin.extend(navigation, { area: 'footer', label: 'presence:online', href: '/online' });
 
   if (!web) return;
-  // The numbers are put in by a script: with them, no page could be kept.
+  // A script puts the numbers in: with them, no page could be cached.
   plugin.extend(
     slotFillings,
     fill(defineSlot('rail.home'), async (contexts, viewer) => {

@@ -1,17 +1,17 @@
 import { Cache, Clock, definePlugin, Http, pluginChanged, Routes, Secrets, Settings } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Live, signals } from 'parley-forum/plugins/live';
-import { discretions, places, Presence, presenceTag } from 'parley-forum/plugins/presence';
+import { hiddenMembers, pageVisibilityRules, Presence, presenceTag } from 'parley-forum/plugins/presence';
 import { pageViewListeners, Web } from 'parley-forum/plugins/web';
-import { announce, SIGNAL } from './announcer.ts';
+import { signalStatistics, SIGNAL } from './statistics-signal.ts';
 import { presencePages } from './pages.ts';
-import { RedisVisits } from './redis-visits.ts';
+import { RedisVisitorStore } from './redis-visitor-store.ts';
 import { presenceRoutes } from './routes.ts';
 import { PresenceService } from './service.ts';
 import { presenceSettings } from './settings.ts';
-import { Sightings } from './sightings.ts';
-import { MemoryVisits } from './visits.ts';
-import { Whereabouts } from './whereabouts.ts';
+import { VisitRecorder } from './visit-recorder.ts';
+import { MemoryVisitorStore } from './visitor-store.ts';
+import { PageVisibility } from './page-visibility.ts';
 
 export default definePlugin({
   id: 'presence',
@@ -29,37 +29,37 @@ export default definePlugin({
   },
   wants: { live: Live, web: Web },
   provides: { presence: Presence },
-  extensionPoints: [places, discretions],
+  extensionPoints: [pageVisibilityRules, hiddenMembers],
   settings: presenceSettings,
   setup({ cache, clock, http, routes, secrets, settings, accounts, live, web }, plugin) {
     const { log } = plugin;
-    const visits = cache.redis ? new RedisVisits(cache.redis) : new MemoryVisits(clock);
-    const whereabouts = new Whereabouts(plugin, routes);
+    const store = cache.redis ? new RedisVisitorStore(cache.redis) : new MemoryVisitorStore(clock);
+    const pageVisibility = new PageVisibility(plugin, routes);
     const changed = (): void => void cache.purge(presenceTag);
-    const sightings = new Sightings({
-      visits,
-      whereabouts,
+    const recorder = new VisitRecorder({
+      store,
+      pageVisibility,
       secrets,
       log,
       changed: cache.redis ? () => undefined : changed,
     });
     const presence = new PresenceService({
-      visits,
-      sightings,
-      whereabouts,
+      store,
+      recorder,
+      pageVisibility,
       accounts,
-      discretions: () => plugin.extensions(discretions).map(({ value }) => value),
+      hiddenMembers: () => plugin.extensions(hiddenMembers).map(({ value }) => value),
     });
 
-    plugin.extend(pageViewListeners, sightings);
-    plugin.defer(() => sightings.flush());
-    plugin.on(pluginChanged, () => whereabouts.forget());
+    plugin.extend(pageViewListeners, recorder);
+    plugin.defer(() => recorder.flush());
+    plugin.on(pluginChanged, () => pageVisibility.reset());
     plugin.onSettings(changed);
-    presenceRoutes(plugin, { presence, changed, visits, sightings, whereabouts, http, settings });
+    presenceRoutes(plugin, { presence, changed, store, recorder, pageVisibility, http, settings });
     presencePages(plugin, presence, web);
     if (live) {
       plugin.extend(signals, { name: SIGNAL, visible: () => true });
-      plugin.defer(announce(live, { presence, visits, log }));
+      plugin.defer(signalStatistics(live, { presence, store, log }));
     }
     return { presence };
   },

@@ -4,48 +4,50 @@ import { accountsTag } from 'parley-forum/plugins/accounts';
 import { api, holdsUntil, limitOf, listOf, loginNeeded, pageFields, Paging, tagsOf } from 'parley-forum/plugins/api';
 import {
   BotRecord,
-  places,
+  pageVisibilityRules,
   presenceBucket,
   PresenceStatistics,
   presenceTag,
   VisitorRecord,
-  type PlaceShown,
+  type VisiblePage,
   type Presence,
 } from 'parley-forum/plugins/presence';
 import type { PresenceSettings } from './settings.ts';
-import type { Sightings } from './sightings.ts';
-import type { Visits } from './visits.ts';
-import { LONGEST, type Whereabouts } from './whereabouts.ts';
+import type { VisitRecorder } from './visit-recorder.ts';
+import type { VisitorStore } from './visitor-store.ts';
+import { MAX_PATH_LENGTH, type PageVisibility } from './page-visibility.ts';
 
-export interface RouteParts {
+export interface RoutesDeps {
   readonly presence: Presence;
-  readonly visits: Visits;
-  readonly sightings: Sightings;
-  readonly whereabouts: Whereabouts;
+  readonly store: VisitorStore;
+  readonly recorder: VisitRecorder;
+  readonly pageVisibility: PageVisibility;
   readonly http: Http;
   readonly settings: Settings;
-  /** To be called when somebody was seen. */
+  /** To be called when a visitor was seen. */
   changed(): void;
 }
 
 /** /api/presence. */
 export function presenceRoutes(
   plugin: PluginHandle<PresenceSettings>,
-  { presence, visits, sightings, whereabouts, http, settings, changed }: RouteParts,
+  { presence, store, recorder, pageVisibility, http, settings, changed }: RoutesDeps,
 ): void {
-  // A page that is left open goes on to say so: that does not count as doing something.
+  // An open page repeats its heartbeat: that is no activity of the member.
   const options = { bucket: presenceBucket, idle: true };
   const query = Type.Object(Paging);
-  const admit = (viewer: Viewer): void => {
+  const checkAccess = (viewer: Viewer): void => {
     if (isGuest(viewer) && !plugin.settings['presence.public']) throw loginNeeded();
   };
-  const keep = (): readonly string[] | undefined =>
-    visits.holdsUntil() === undefined ? undefined : tagsOf([presenceTag, accountsTag], plugin.extensions(places));
-  /** Somebody goes at that moment. */
-  const hold = (res: Response): void => holdsUntil(res, visits.holdsUntil() ?? 0);
+  const cacheTags = (): readonly string[] | undefined =>
+    store.freshUntil() === undefined
+      ? undefined
+      : tagsOf([presenceTag, accountsTag], plugin.extensions(pageVisibilityRules));
+  /** A visitor expires at that moment. */
+  const setFreshness = (res: Response): void => holdsUntil(res, store.freshUntil() ?? 0);
   /** A guest's forgery token was checked by now, so it is their cookie's. */
   const guestOf = (req: Request): readonly string[] =>
-    sightings.guestIds({
+    recorder.guestIds({
       key: req.get('x-csrf-token'),
       ip: http.addressOf(req),
       userAgent: req.get('user-agent') ?? '',
@@ -58,16 +60,16 @@ export function presenceRoutes(
     options,
     summary: 'Says that the caller is still here, and on which page; a guest who was not here is not added',
     body: Type.Object({
-      page: Type.String({ pattern: '^/', maxLength: LONGEST, description: 'Path of the current page' }),
+      page: Type.String({ pattern: '^/', maxLength: MAX_PATH_LENGTH, description: 'Path of the current page' }),
     }),
     result: Type.Object({}),
   })(async ({ actor, req, body }) => {
-    await sightings.flush();
-    const page = whereabouts.pathOf(body.page);
+    await recorder.flush();
+    const page = pageVisibility.pathOf(body.page);
     const stored =
       actor.id === undefined
-        ? visits.refresh(guestOf(req), page)
-        : visits.record([{ kind: 'member', id: actor.id, page }]);
+        ? store.refresh(guestOf(req), page)
+        : store.record([{ kind: 'member', id: actor.id, page }]);
     await stored.catch((error: unknown) => plugin.log.debug({ error }, 'who is here could not be stored'));
     changed();
     return {};
@@ -80,10 +82,10 @@ export function presenceRoutes(
     options,
     summary: 'How many are here',
     result: PresenceStatistics,
-    cacheTags: keep,
+    cacheTags,
   })(async ({ res }) => {
     const statistics = await presence.statistics();
-    hold(res);
+    setFreshness(res);
     return statistics;
   });
 
@@ -95,11 +97,11 @@ export function presenceRoutes(
     query,
     summary: 'Who is here: members first, then by when they were last seen',
     result: listOf('visitors', VisitorRecord),
-    cacheTags: keep,
+    cacheTags,
   })(async ({ actor, res, query: { limit, offset, cursor } }) => {
-    admit(actor);
+    checkAccess(actor);
     const page = await presence.visitors({ limit: limitOf(settings, limit), offset, cursor }, actor);
-    hold(res);
+    setFreshness(res);
     return { visitors: page.items.map(withPage), ...pageFields(page) };
   });
 
@@ -111,17 +113,17 @@ export function presenceRoutes(
     query,
     summary: 'Which crawlers are here',
     result: listOf('bots', BotRecord),
-    cacheTags: keep,
+    cacheTags,
   })(async ({ actor, res, query: { limit, offset, cursor } }) => {
-    admit(actor);
+    checkAccess(actor);
     const page = await presence.bots({ limit: limitOf(settings, limit), offset, cursor }, actor);
-    hold(res);
+    setFreshness(res);
     return { bots: page.items.map(withPage), ...pageFields(page) };
   });
 }
 
-/** The API tells where somebody is by the page's path alone. */
-const withPage = <T extends { readonly place: PlaceShown | undefined }>({
-  place,
+/** The API gives only the path of a visitor's page. */
+const withPage = <T extends { readonly page: VisiblePage | undefined }>({
+  page,
   ...rest
-}: T): Omit<T, 'place'> & { readonly page: string | null } => ({ ...rest, page: place?.path ?? null });
+}: T): Omit<T, 'page'> & { readonly page: string | null } => ({ ...rest, page: page?.path ?? null });

@@ -3,91 +3,91 @@ import type { Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import { decodePosition, encodeCursor, type Page } from 'parley-forum/plugins/api';
 import type {
-  Discretion,
-  Part,
-  PlaceShown,
+  HiddenMembers,
+  ListRange,
+  VisiblePage,
   Presence,
   PresenceStatistics,
-  ShownBot,
-  ShownVisitor,
+  VisibleBot,
+  VisibleVisitor,
 } from 'parley-forum/plugins/presence';
-import type { Sightings } from './sightings.ts';
-import type { Kind, Visitor, Visits } from './visits.ts';
-import type { Whereabouts } from './whereabouts.ts';
+import type { VisitRecorder } from './visit-recorder.ts';
+import type { Kind, Visitor, VisitorStore } from './visitor-store.ts';
+import type { PageVisibility } from './page-visibility.ts';
 
-interface Parts {
-  readonly visits: Visits;
-  readonly sightings: Sightings;
-  readonly whereabouts: Whereabouts;
+interface PresenceDeps {
+  readonly store: VisitorStore;
+  readonly recorder: VisitRecorder;
+  readonly pageVisibility: PageVisibility;
   readonly accounts: Pick<Accounts, 'authors'>;
-  discretions(): readonly Discretion[];
+  hiddenMembers(): readonly HiddenMembers[];
 }
 
-/** What is known of visitors, for others' eyes. What this process has seen counts at once. */
+/** Visitors as a viewer may see them. What this process has seen counts at once. */
 export class PresenceService implements Presence {
-  readonly #parts: Parts;
+  readonly #deps: PresenceDeps;
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
+  constructor(deps: PresenceDeps) {
+    this.#deps = deps;
   }
 
   async statistics(): Promise<PresenceStatistics> {
-    const { member, guest, bot } = await this.#read((visits) => visits.count());
+    const { member, guest, bot } = await this.#read((store) => store.count());
     return { total: member + guest + bot, anonymous: guest, authenticated: member, bots: bot };
   }
 
-  async visitors(part: Part, viewer: Viewer): Promise<Page<ShownVisitor>> {
+  async visitors(part: ListRange, viewer: Viewer): Promise<Page<VisibleVisitor>> {
     const { items, ...page } = await this.#page(['member', 'guest'], part);
     const members = items.flatMap(({ kind, id }) => (kind === 'member' ? [id] : []));
-    const [authors, hidden, places] = await Promise.all([
-      this.#parts.accounts.authors(members),
+    const [authors, hidden, visiblePages] = await Promise.all([
+      this.#deps.accounts.authors(members),
       this.#hidden(members),
-      this.#places(items, viewer),
+      this.#visiblePages(items, viewer),
     ]);
     return {
       ...page,
       items: items.map(({ id, at }, index) => ({
         user: (hidden.has(id) ? undefined : authors.get(id)) ?? null,
-        place: places[index],
+        page: visiblePages[index],
         last_seen_at: timeOf(at),
       })),
     };
   }
 
-  async bots(part: Part, viewer: Viewer): Promise<Page<ShownBot>> {
+  async bots(part: ListRange, viewer: Viewer): Promise<Page<VisibleBot>> {
     const { items, ...page } = await this.#page(['bot'], part);
-    const places = await this.#places(items, viewer);
+    const visiblePages = await this.#visiblePages(items, viewer);
     return {
       ...page,
-      items: items.map(({ id, at }, index) => ({ name: id, place: places[index], last_seen_at: timeOf(at) })),
+      items: items.map(({ id, at }, index) => ({ name: id, page: visiblePages[index], last_seen_at: timeOf(at) })),
     };
   }
 
   async #hidden(members: readonly string[]): Promise<ReadonlySet<string>> {
     const sets =
-      members.length === 0 ? [] : await Promise.all(this.#parts.discretions().map((one) => one.hidden(members)));
+      members.length === 0 ? [] : await Promise.all(this.#deps.hiddenMembers().map((one) => one.hidden(members)));
     return new Set(sets.flatMap((set) => [...set]));
   }
 
-  async #page(kinds: readonly Kind[], { limit, offset = 0, cursor }: Part): Promise<Page<Visitor>> {
+  async #page(kinds: readonly Kind[], { limit, offset = 0, cursor }: ListRange): Promise<Page<Visitor>> {
     const start = offset + (cursor === undefined ? 0 : decodePosition(cursor));
-    const found = await this.#read((visits) => visits.list(kinds, start, limit + 1));
+    const found = await this.#read((store) => store.list(kinds, start, limit + 1));
     const hasMore = found.length > limit;
     return { items: found.slice(0, limit), hasMore, nextCursor: hasMore ? encodeCursor([start + limit]) : undefined };
   }
 
-  #places(visitors: readonly Visitor[], viewer: Viewer): Promise<readonly (PlaceShown | undefined)[]> {
-    return this.#parts.whereabouts.shown(
+  #visiblePages(visitors: readonly Visitor[], viewer: Viewer): Promise<readonly (VisiblePage | undefined)[]> {
+    return this.#deps.pageVisibility.visible(
       visitors.map(({ page }) => page),
       viewer,
     );
   }
 
-  async #read<T>(question: (visits: Visits) => Promise<T>): Promise<T> {
-    const { visits, sightings } = this.#parts;
-    await sightings.flush();
+  async #read<T>(question: (store: VisitorStore) => Promise<T>): Promise<T> {
+    const { store, recorder } = this.#deps;
+    await recorder.flush();
     try {
-      return await question(visits);
+      return await question(store);
     } catch (error) {
       throw new HttpError(503, 'Who is here is not known at the moment; try again soon', {
         headers: { 'Retry-After': '5' },

@@ -3,7 +3,7 @@ import { Access } from 'parley-forum/plugins/access';
 import { Accounts, lastSeenRules, loggedIn } from 'parley-forum/plugins/accounts';
 import { Limits } from 'parley-forum/plugins/limits';
 import { Mail } from 'parley-forum/plugins/mail';
-import { discretions } from 'parley-forum/plugins/presence';
+import { hiddenMembers } from 'parley-forum/plugins/presence';
 import {
   accountErased,
   deletionCancelled,
@@ -49,7 +49,7 @@ export default definePlugin({
   commands,
   setup({ data, cache, clock, http, environment, access, accounts, limits, protection, web, mail }, plugin) {
     const choices = new ChoiceStore(data);
-    plugin.extend(discretions, { hidden: (ids) => choices.hiding('presence', ids) });
+    plugin.extend(hiddenMembers, { hidden: (ids) => choices.hiding('presence', ids) });
     plugin.extend(lastSeenRules, { hidden: (ids) => choices.hiding('lastSeen', ids) });
 
     const administrators = new Administrators({ data, access, accounts });

@@ -6,7 +6,7 @@ import {
   type ComposerSlot,
   type DiscussionRecord,
 } from 'parley-forum/plugins/discussions';
-import { places } from 'parley-forum/plugins/presence';
+import { pageVisibilityRules } from 'parley-forum/plugins/presence';
 import type { TagReference } from 'parley-forum/plugins/tags';
 import {
   fill,
@@ -31,10 +31,10 @@ const pathOf = (tag: { readonly slug: string }): string => `/t/${encodeURICompon
 /** /tags and /t/…. */
 export function tagPages({ plugin, visible, discussions }: TagServices): void {
   plugin.extend(navigation, { area: 'main', label: 'tags:nav.tags', href: '/tags', icon: 'tag' }, -8);
-  plugin.extend(places, {
+  plugin.extend(pageVisibilityRules, {
     prefixes: ['/t/'],
     tags: shownTags,
-    async shown(paths, viewer) {
+    async visible(paths, viewer) {
       const known = new Map(
         (await visible.visible(viewer)).map((tag) => [`/t/${tag.slug}`, { path: pathOf(tag), title: tag.name }]),
       );

@@ -1,6 +1,6 @@
 import { HttpError, notFound, Type, type PluginHandle } from 'parley-forum';
 import { accountsTag, profileTabs, type Accounts, type Author } from 'parley-forum/plugins/accounts';
-import { places } from 'parley-forum/plugins/presence';
+import { pageVisibilityRules } from 'parley-forum/plugins/presence';
 import { pages, redirect, view } from 'parley-forum/plugins/web';
 import type { User, UserRecords } from './user-records.ts';
 
@@ -16,10 +16,10 @@ export function addProfile(
   accounts: Pick<Accounts, 'idsByUsername' | 'authors'>,
 ): void {
   // A profile is public if there is such a member.
-  plugin.extend(places, {
+  plugin.extend(pageVisibilityRules, {
     prefixes: ['/u/'],
     tags: [accountsTag],
-    async shown(paths) {
+    async visible(paths) {
       const names = paths.map((path) => PROFILE.exec(path)?.[1]?.toLowerCase());
       const known = await accounts.idsByUsername(names.filter((name) => name !== undefined));
       const authors = await accounts.authors([...known.values()]);

@@ -1,7 +1,7 @@
 import { sql, type Data } from 'parley-forum';
 import type { Access } from 'parley-forum/plugins/access';
 import { moderate, tags } from 'parley-forum/plugins/discussions';
-import type { Place } from 'parley-forum/plugins/presence';
+import type { PageVisibilityRule } from 'parley-forum/plugins/presence';
 import type { CategoryService } from '../categories/category-service.ts';
 import { discussionPath, numberOf } from '../identifiers.ts';
 
@@ -24,10 +24,10 @@ interface PageVisibilityDeps {
  * Titles of discussions and categories whose pages visitors have open, as far as the viewer may see them. One
  * statement.
  */
-export const pageVisibility = ({ data, access, categories }: PageVisibilityDeps): Place => ({
+export const pageVisibility = ({ data, access, categories }: PageVisibilityDeps): PageVisibilityRule => ({
   prefixes: ['/d/', '/c/'],
   tags: [tags.lists, tags.all, tags.categories],
-  async shown(paths, viewer) {
+  async visible(paths, viewer) {
     await categories.refresh();
     const numbers = paths.map((path) => numberOf(DISCUSSION.exec(path)?.[1] ?? ''));
     const ids = categories.visible(viewer).map(({ id }) => id);

@@ -20,8 +20,8 @@ class PresenceCard extends HTMLElement {
 
   #show(statistics: Statistics): void {
     const format = new Intl.NumberFormat(document.documentElement.lang);
-    for (const place of this.querySelectorAll<HTMLElement>('[data-number]'))
-      place.textContent = format.format(Number(statistics[place.dataset['number'] ?? ''] ?? 0));
+    for (const page of this.querySelectorAll<HTMLElement>('[data-number]'))
+      page.textContent = format.format(Number(statistics[page.dataset['number'] ?? ''] ?? 0));
     this.querySelector('dl')?.removeAttribute('hidden');
   }
 }

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test, vi } from 'vitest';
 import { definePlugin } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Categories } from 'parley-forum/plugins/discussions';
-import { acted, type ModerationEntry } from 'parley-forum/plugins/moderation';
+import { moderationActed, type ModerationEntry } from 'parley-forum/plugins/moderation';
 import { install, useForum, type Name } from '../discussions/forum.ts';
 
 const forum = useForum();
@@ -13,7 +13,7 @@ beforeAll(async () =>
     forum.app,
     definePlugin({
       id: 'test-moderation',
-      setup: (_services, plugin) => plugin.on(acted, ({ entry }) => void entries.push(entry)),
+      setup: (_services, plugin) => plugin.on(moderationActed, ({ entry }) => void entries.push(entry)),
     }),
   ),
 );

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { PresenceStatistics } from 'parley-forum/plugins/presence';
-import { announce } from '../../../plugins/presence/announcer.ts';
-import { MemoryVisits } from '../../../plugins/presence/visits.ts';
+import { signalStatistics } from '../../../plugins/presence/statistics-signal.ts';
+import { MemoryVisitorStore } from '../../../plugins/presence/visitor-store.ts';
 import { testLog } from '../../kit/database.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -16,7 +16,7 @@ test('open pages are told the numbers when they changed, every five seconds at m
     bots: vi.fn<() => never>(),
   };
   const live = { send: (signal: string, data: object) => void sent.push([signal, data]) };
-  const stop = announce(live, { presence, visits: new MemoryVisits(Date), log: testLog });
+  const stop = signalStatistics(live, { presence, store: new MemoryVisitorStore(Date), log: testLog });
   await vi.advanceTimersByTimeAsync(4_900);
   expect(sent).toEqual([]);
   await vi.advanceTimersByTimeAsync(60_000);

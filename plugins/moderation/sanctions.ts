@@ -3,41 +3,41 @@ import type { Access, Viewer } from 'parley-forum/plugins/access';
 import type { Account, Accounts } from 'parley-forum/plugins/accounts';
 import { createId } from 'parley-forum/plugins/api';
 import type { ActionName } from 'parley-forum/plugins/moderation';
-import { OWN } from './bans-elsewhere.ts';
-import type { Log } from './log.ts';
+import { OWN_ACTION } from './ban-sync.ts';
+import type { ModerationLog } from './moderation-log.ts';
 
-interface RestraintServices {
+interface SanctionsDeps {
   readonly data: Data;
   readonly clock: Clock;
   readonly access: Access;
   readonly accounts: Pick<Accounts, 'find' | 'setGroup'>;
-  readonly log: Log;
+  readonly log: ModerationLog;
 }
 const DAY = 86_400_000;
 
 /**
- * What moderators do to members. Whoever does it must stand above the member on the ladder of groups, so nobody acts on
+ * Warnings, suspensions and bans. A moderator must stand above the member on the ladder of groups, so no one acts on
  * themselves.
  */
-export class Restraints {
-  readonly #services: RestraintServices;
+export class Sanctions {
+  readonly #deps: SanctionsDeps;
 
-  constructor(services: RestraintServices) {
-    this.#services = services;
+  constructor(deps: SanctionsDeps) {
+    this.#deps = deps;
   }
 
   /** Whether the viewer stands above the member. */
-  above(viewer: Viewer, account: Account): boolean {
-    const { access } = this.#services;
+  outranks(viewer: Viewer, account: Account): boolean {
+    const { access } = this.#deps;
     const group = access.group(account.groupId);
     return viewer.id !== account.id && group !== undefined && access.outranks(viewer, group);
   }
 
   banned({ groupId }: Account): boolean {
-    return this.#services.access.group(groupId)?.level === 'banned';
+    return this.#deps.access.group(groupId)?.level === 'banned';
   }
 
-  /** The member is told, and nothing else. */
+  /** Notifies the member and does nothing else. */
   warn(userId: string, reason: string, viewer: Viewer): Promise<void> {
     return this.#act('member.warned', userId, { reason }, viewer, () => Promise.resolve());
   }
@@ -48,7 +48,7 @@ export class Restraints {
     { days, reason }: { readonly days: number; readonly reason: string },
     viewer: Viewer,
   ): Promise<void> {
-    const { access, clock } = this.#services;
+    const { access, clock } = this.#deps;
     const until = new Date(clock.now() + days * DAY);
     return this.#act('member.suspended', userId, { reason, until }, viewer, async (account) => {
       if (this.banned(account))
@@ -58,7 +58,7 @@ export class Restraints {
   }
 
   release(userId: string, reason: string, viewer: Viewer): Promise<void> {
-    const { access } = this.#services;
+    const { access } = this.#deps;
     return this.#act('member.released', userId, { reason }, viewer, async ({ username }) => {
       if (!access.suspension(userId)) throw new HttpError(409, `${username} is not suspended any more`);
       await access.release(userId);
@@ -67,19 +67,19 @@ export class Restraints {
 
   /** Ends every session of the member, who becomes one of the group of the banned. */
   ban(userId: string, reason: string, viewer: Viewer): Promise<void> {
-    const { data, access, accounts } = this.#services;
+    const { data, access, accounts } = this.#deps;
     return this.#act('member.banned', userId, { reason }, viewer, async (account) => {
       if (this.banned(account)) throw new HttpError(409, `${account.username} is banned already`);
       await data.all(sql`insert into moderation_ban (user_id, group_id) values (${userId}, ${account.groupId})
         on conflict (user_id) do update set group_id = excluded.group_id`);
       await access.release(userId);
-      await accounts.setGroup(userId, access.groupOf('banned').id, viewer.id, OWN);
+      await accounts.setGroup(userId, access.groupOf('banned').id, viewer.id, OWN_ACTION);
     });
   }
 
-  /** Back to the group of before, if whoever lifts the ban stands above it; otherwise a member like others. */
+  /** Back to the group of before, if the viewer stands above it; otherwise a member like others. */
   unban(userId: string, reason: string, viewer: Viewer): Promise<void> {
-    const { data, access, accounts } = this.#services;
+    const { data, access, accounts } = this.#deps;
     return this.#act('member.unbanned', userId, { reason }, viewer, async (account) => {
       if (!this.banned(account)) throw new HttpError(409, `${account.username} is not banned any more`);
       const before = await data.one(
@@ -90,7 +90,7 @@ export class Restraints {
         userId,
         group && access.outranks(viewer, group) ? group.id : access.groupOf('member').id,
         viewer.id,
-        OWN,
+        OWN_ACTION,
       );
     });
   }
@@ -102,12 +102,12 @@ export class Restraints {
     viewer: Viewer,
     work: (account: Account) => Promise<void>,
   ): Promise<void> {
-    const { data, clock, accounts, log } = this.#services;
+    const { data, clock, accounts, log } = this.#deps;
     await data.transaction(async () => {
       const account = await accounts.find(userId);
       if (!account) throw notFound('There is no such member');
       if (viewer.id === userId) throw new HttpError(403, 'Somebody else has to judge you');
-      if (!this.above(viewer, account))
+      if (!this.outranks(viewer, account))
         throw new HttpError(403, `${account.username} is not below you; ask an administrator`);
       await work(account);
       const now = clock.now();

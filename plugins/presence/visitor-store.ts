@@ -1,20 +1,20 @@
 import type { Clock } from 'parley-forum';
 
-/** Milliseconds after which somebody who was seen counts as gone. */
+/** Milliseconds after which a visitor who was not seen again counts as gone. */
 export const WINDOW = 5 * 60_000;
-/** Visitors of one kind at most; beyond it the one seen longest ago is forgotten. */
-export const MOST = 100_000;
+/** Visitors of one kind at most; beyond it the one seen longest ago is dropped. */
+export const MAX_VISITORS = 100_000;
 
 export type Kind = 'member' | 'guest' | 'bot';
 
-/** Somebody was seen on a page. */
+/** A visitor was seen on a page. */
 export interface Visit {
   readonly kind: Kind;
   /** A member's id, a guest's digest, a bot's name. */
   readonly id: string;
-  /** Under what the same guest was noted before they brought a cookie. */
+  /** The id of the same guest before they sent a cookie. */
   readonly before?: string | undefined;
-  /** Empty where it is nobody's business. */
+  /** Empty where no one may see it. */
   readonly page: string;
 }
 export interface Visitor {
@@ -26,25 +26,25 @@ export interface Visitor {
 }
 
 /** Who was seen lately, and where. */
-export interface Visits {
-  /** A guest who is new under `id` is taken for the one noted under `before`. */
+export interface VisitorStore {
+  /** A guest who is new under `id` replaces the one recorded under `before`. */
   record(visits: readonly Visit[]): Promise<void>;
-  /** The first of these guests that is known is seen again; nobody is added. */
+  /** The first of these guests that is known is seen again; none is added. */
   refresh(guests: readonly string[], page: string): Promise<void>;
   count(): Promise<Readonly<Record<Kind, number>>>;
   /** Kind by kind, those seen last first: at most `length` after the first `start`. */
   list(kinds: readonly Kind[], start: number, length: number): Promise<readonly Visitor[]>;
   /**
-   * When somebody goes unless they are seen again (epoch milliseconds); undefined where another process may see
-   * somebody.
+   * When the first visitor expires unless seen again (epoch milliseconds); undefined where another process may see
+   * visitors.
    */
-  holdsUntil(): number | undefined;
-  /** True for the one caller, over all processes, who is the first to say something else than was said before. */
-  isNews(text: string): Promise<boolean>;
+  freshUntil(): number | undefined;
+  /** True for the one caller, over all processes, whose text differs first from the last one. */
+  claimChange(text: string): Promise<boolean>;
 }
 
 /** For one process. */
-export class MemoryVisits implements Visits {
+export class MemoryVisitorStore implements VisitorStore {
   readonly #clock: Clock;
   /** The one seen longest ago first. */
   readonly #visitors: Readonly<Record<Kind, Map<string, Visitor>>> = {
@@ -52,7 +52,7 @@ export class MemoryVisits implements Visits {
     guest: new Map(),
     bot: new Map(),
   };
-  #told = '';
+  #lastClaimed = '';
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -63,7 +63,7 @@ export class MemoryVisits implements Visits {
       const visitors = this.#visitors[kind];
       if (!visitors.delete(id) && before !== undefined) visitors.delete(before);
       visitors.set(id, { kind, id, page, at: this.#clock.now() });
-      if (visitors.size > MOST) visitors.delete(visitors.keys().next().value!);
+      if (visitors.size > MAX_VISITORS) visitors.delete(visitors.keys().next().value!);
     }
     return Promise.resolve();
   }
@@ -87,17 +87,17 @@ export class MemoryVisits implements Visits {
     );
   }
 
-  holdsUntil(): number {
+  freshUntil(): number {
     const first = (['member', 'guest', 'bot'] as const).map(
       (kind) => this.#present(kind).values().next().value?.at ?? Infinity,
     );
     return Math.min(...first) + WINDOW;
   }
 
-  isNews(text: string): Promise<boolean> {
-    const news = text !== this.#told;
-    this.#told = text;
-    return Promise.resolve(news);
+  claimChange(text: string): Promise<boolean> {
+    const changed = text !== this.#lastClaimed;
+    this.#lastClaimed = text;
+    return Promise.resolve(changed);
   }
 
   /** Those who have not been gone for too long. */

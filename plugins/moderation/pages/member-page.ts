@@ -1,20 +1,20 @@
 import { HttpError, notFound, Type, type Static } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { seeAddresses, type Account, type IpAddresses } from 'parley-forum/plugins/accounts';
-import { openModeration, restrainMembers } from 'parley-forum/plugins/moderation';
+import { openModeration, sanctionMembers } from 'parley-forum/plugins/moderation';
 import { handleReports } from 'parley-forum/plugins/reports';
 import { pages, redirect, formErrors, view, type Retry, type View } from 'parley-forum/plugins/web';
-import { HOME, lineModel, LOG, memberPath, type PageServices } from './parts.ts';
+import { HOME, entryModel, LOG, memberPath, type PagesDeps } from './shared.ts';
 
 /** Days that a suspension can last. */
 const DAYS = [1, 3, 7, 14, 30, 90, 365] as const;
 /** Reports and lines of the log that are shown. */
-const SHOWN = 20;
+const MAX_SHOWN = 20;
 const login = { login: true } as const;
 const Reason = Type.String({ pattern: '\\S', maxLength: 500 });
-const Judged = Type.Object({ reason: Reason, days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3_650 })) });
-const VERBS = ['warn', 'suspend', 'release', 'ban', 'unban'] as const;
-const DONE: Readonly<Record<(typeof VERBS)[number], string>> = {
+const SanctionForm = Type.Object({ reason: Reason, days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3_650 })) });
+const ACTIONS = ['warn', 'suspend', 'release', 'ban', 'unban'] as const;
+const NOTICES: Readonly<Record<(typeof ACTIONS)[number], string>> = {
   warn: 'The member is warned.',
   suspend: 'The member is suspended.',
   release: 'The suspension is over.',
@@ -23,7 +23,7 @@ const DONE: Readonly<Record<(typeof VERBS)[number], string>> = {
 };
 
 /** /mod/members/{name}: what moderators know of a member, and what they may do. */
-export function memberPages({ plugin, access, accounts, reports, log, restraints, notes }: PageServices): void {
+export function memberPages({ plugin, access, accounts, reports, log, sanctions, notes }: PagesDeps): void {
   const find = async ({
     params,
   }: {
@@ -40,15 +40,15 @@ export function memberPages({ plugin, access, accounts, reports, log, restraints
   ): Promise<View> => {
     const { id, username } = account;
     const [history, noted, reported] = await Promise.all([
-      log.list({ userId: id, limit: SHOWN }, viewer),
+      log.list({ userId: id, limit: MAX_SHOWN }, viewer),
       notes.about(id),
-      access.allows(viewer, handleReports) ? reports?.about(id, viewer, SHOWN) : undefined,
+      access.allows(viewer, handleReports) ? reports?.about(id, viewer, MAX_SHOWN) : undefined,
     ]);
     const suspension = access.suspension(id);
-    const banned = restraints.banned(account);
+    const banned = sanctions.banned(account);
     const path = memberPath(username);
-    const to = (verb: string): string => `${path}/${verb}`;
-    const may = access.allows(viewer, restrainMembers) && restraints.above(viewer, account);
+    const to = (action: string): string => `${path}/${action}`;
+    const may = access.allows(viewer, sanctionMembers) && sanctions.outranks(viewer, account);
     const model = {
       member: {
         id,
@@ -72,7 +72,7 @@ export function memberPages({ plugin, access, accounts, reports, log, restraints
       days: DAYS,
       addNote: to('notes'),
       notes: noted,
-      history: history.items.map(lineModel),
+      history: history.items.map(entryModel),
       more: history.hasMore && `${LOG}?member=${encodeURIComponent(username)}`,
       reports: reported?.map(({ id: report, reason, status, created_at: at }) => ({
         reason,
@@ -99,27 +99,27 @@ export function memberPages({ plugin, access, accounts, reports, log, restraints
     shown(target, actor),
   );
 
-  const judge = (
+  const sanction = (
     { id }: Account,
-    verb: (typeof VERBS)[number],
-    { reason, days }: Static<typeof Judged>,
+    action: (typeof ACTIONS)[number],
+    { reason, days }: Static<typeof SanctionForm>,
     viewer: Viewer,
   ): Promise<void> => {
-    if (verb !== 'suspend') return restraints[verb](id, reason, viewer);
+    if (action !== 'suspend') return sanctions[action](id, reason, viewer);
     if (days === undefined) throw new HttpError(400, 'Say for how many days');
-    return restraints.suspend(id, { days, reason }, viewer);
+    return sanctions.suspend(id, { days, reason }, viewer);
   };
-  for (const verb of VERBS) {
+  for (const action of ACTIONS) {
     plugin.route(pages, {
       method: 'post',
-      path: `${path}/${verb}`,
-      can: restrainMembers,
+      path: `${path}/${action}`,
+      can: sanctionMembers,
       options: { ...login, again },
       load: find,
-      body: Judged,
+      body: SanctionForm,
     })(async ({ actor, target, body }) => {
-      await judge(target, verb, body, actor);
-      return redirect(memberPath(target.username), { notice: DONE[verb] });
+      await sanction(target, action, body, actor);
+      return redirect(memberPath(target.username), { notice: NOTICES[action] });
     });
   }
 
@@ -135,7 +135,7 @@ export function memberPages({ plugin, access, accounts, reports, log, restraints
     return redirect(memberPath(target.username), { notice: 'Noted.' });
   });
 
-  // Looking leaves an entry in the audit log, so it is asked for by a form.
+  // Viewing leaves an entry in the audit log, so it takes a form.
   plugin.route(pages, { method: 'post', path: `${path}/addresses`, can: seeAddresses, options: login, load: find })(
     async ({ actor, target }) => {
       const addresses = await accounts.ipAddresses(target.id, actor.id!);

@@ -11,25 +11,25 @@ export interface StaffNote {
   readonly content: string;
   readonly created_at: string;
 }
-interface NoteServices {
+interface StaffNotesDeps {
   readonly plugin: PluginHandle;
   readonly data: Data;
   readonly clock: Clock;
   readonly accounts: Pick<Accounts, 'authors'>;
 }
 /** Notes shown of one member. */
-const MOST = 100;
+const MAX_NOTES = 100;
 
-/** Moderators' notes on members. Who may read and write them is checked by whoever calls. */
+/** Moderators' notes on members. The caller checks who may read and write them. */
 export class StaffNotes {
-  readonly #services: NoteServices;
+  readonly #deps: StaffNotesDeps;
 
-  constructor(services: NoteServices) {
-    this.#services = services;
+  constructor(deps: StaffNotesDeps) {
+    this.#deps = deps;
   }
 
   async add(userId: string, content: string, viewer: Viewer): Promise<void> {
-    const { plugin, data, clock } = this.#services;
+    const { plugin, data, clock } = this.#deps;
     const now = clock.now();
     await data.transaction(async () => {
       await data.all(sql`insert into moderation_note (id, user_id, author_id, content, created_at)
@@ -40,9 +40,9 @@ export class StaffNotes {
 
   /** The newest first. */
   async about(userId: string): Promise<readonly StaffNote[]> {
-    const { data, accounts } = this.#services;
+    const { data, accounts } = this.#deps;
     const rows = await data.all(sql<{ id: string; author_id: string; content: string; created_at: Date }>`
-      select id, author_id, content, created_at from moderation_note where user_id = ${userId} order by id desc limit ${MOST}`);
+      select id, author_id, content, created_at from moderation_note where user_id = ${userId} order by id desc limit ${MAX_NOTES}`);
     const authors = await accounts.authors(rows.map((row) => row.author_id));
     return rows.map((row) => ({
       id: row.id,

@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { RedisVisits } from '../../../plugins/presence/redis-visits.ts';
-import { MemoryVisits, WINDOW, type Visits } from '../../../plugins/presence/visits.ts';
+import { RedisVisitorStore } from '../../../plugins/presence/redis-visitor-store.ts';
+import { MemoryVisitorStore, WINDOW, type VisitorStore } from '../../../plugins/presence/visitor-store.ts';
 import { onServer } from '../../kit/database.ts';
 
 const SHORT = 300;
@@ -11,7 +11,7 @@ const url = onServer ? process.env['TEST_REDIS_URL'] : undefined;
 
 interface Opened {
   /** As two processes see it. */
-  readonly visits: readonly [Visits, Visits];
+  readonly visits: readonly [VisitorStore, VisitorStore];
   /** Lets so much of the window pass. */
   pass(part: number): Promise<void>;
   close(): void;
@@ -22,7 +22,7 @@ const stores: readonly { readonly place: string; open(): Promise<Opened> }[] = [
     place: 'in this process',
     open: async () => {
       let now = 1_000_000;
-      const visits = new MemoryVisits({ now: () => now });
+      const visits = new MemoryVisitorStore({ now: () => now });
       return { visits: [visits, visits], pass: async (part) => void (now += part * WINDOW), close: () => undefined };
     },
   },
@@ -36,7 +36,7 @@ const stores: readonly { readonly place: string; open(): Promise<Opened> }[] = [
             const lines = [new Redis(url, { keyPrefix }), new Redis(url, { keyPrefix })] as const;
             await Promise.all(lines.map((line) => once(line, 'ready')));
             return {
-              visits: [new RedisVisits(lines[0], SHORT), new RedisVisits(lines[1], SHORT)] as const,
+              visits: [new RedisVisitorStore(lines[0], SHORT), new RedisVisitorStore(lines[1], SHORT)] as const,
               pass: (part: number) => sleep(part * SHORT + 2),
               close: () => lines.forEach((line) => line.disconnect()),
             };
@@ -111,9 +111,9 @@ describe.each(stores)('visits $place', ({ open }) => {
 
   test('one process only is told that there is news', async () => {
     const [one, other] = opened.visits;
-    expect(await one.isNews('a')).toBe(true);
-    expect(await other.isNews('a')).toBe(false);
-    expect(await other.isNews('b')).toBe(true);
-    expect(await one.isNews('b')).toBe(false);
+    expect(await one.claimChange('a')).toBe(true);
+    expect(await other.claimChange('a')).toBe(false);
+    expect(await other.claimChange('b')).toBe(true);
+    expect(await one.claimChange('b')).toBe(false);
   });
 });

@@ -3,18 +3,18 @@ import type { Access } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { Discussions } from 'parley-forum/plugins/discussions';
 import type { Reports } from 'parley-forum/plugins/reports';
-import type { Line, Log } from '../log.ts';
-import type { StaffNotes } from '../notes.ts';
-import type { Restraints } from '../restraints.ts';
+import type { NamedEntry, ModerationLog } from '../moderation-log.ts';
+import type { StaffNotes } from '../staff-notes.ts';
+import type { Sanctions } from '../sanctions.ts';
 
-export interface PageServices {
+export interface PagesDeps {
   readonly plugin: PluginHandle;
   readonly access: Access;
   readonly accounts: Accounts;
   readonly discussions: Discussions;
   readonly reports: Reports | undefined;
-  readonly log: Log;
-  readonly restraints: Restraints;
+  readonly log: ModerationLog;
+  readonly sanctions: Sanctions;
   readonly notes: StaffNotes;
 }
 export const HOME = '/mod';
@@ -23,7 +23,7 @@ export const LOG = '/mod/log';
 export const memberPath = (username: string): string => `/mod/members/${encodeURIComponent(username)}`;
 
 /** A line of the log as templates show it. */
-export function lineModel(line: Line): object {
+export function entryModel(entry: NamedEntry): object {
   const {
     id,
     action,
@@ -36,7 +36,7 @@ export function lineModel(line: Line): object {
     reason,
     until,
     created_at: at,
-  } = line;
+  } = entry;
   const href = discussion === null ? undefined : `/d/${discussion}${post === null ? '' : `/${post}`}`;
   return {
     id,

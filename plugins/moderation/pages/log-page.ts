@@ -2,7 +2,7 @@ import { Type } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { ACTIONS, openModeration } from 'parley-forum/plugins/moderation';
 import { pagerOf, pages, view } from 'parley-forum/plugins/web';
-import { HOME, lineModel, LOG, type PageServices } from './parts.ts';
+import { HOME, entryModel, LOG, type PagesDeps } from './shared.ts';
 
 const PAGE = 30;
 const Query = Type.Object({
@@ -11,17 +11,17 @@ const Query = Type.Object({
   member: Type.Optional(Type.String({ maxLength: 64 })),
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: 100_000 })),
 });
-/** Nobody's, so that a name nobody has finds nothing. */
-const NOBODY = '00000000-0000-0000-0000-000000000000';
+/** An id that no account has, so that an unknown name finds nothing. */
+const NO_ONE = '00000000-0000-0000-0000-000000000000';
 
 /** /mod/log: what moderators did, by what, by whom and to whom. */
-export function logPages({ plugin, accounts, log }: PageServices): void {
-  /** Undefined where no name is given. Addresses are no names: nobody finds out here whose they are. */
+export function logPages({ plugin, accounts, log }: PagesDeps): void {
+  /** Undefined where no name is given. E-mail addresses are no names: this does not reveal whose they are. */
   const idOf = async (name: string): Promise<string | undefined> => {
     if (name === '') return undefined;
-    return (name.includes('@') ? undefined : (await accounts.findByIdentifier(name))?.id) ?? NOBODY;
+    return (name.includes('@') ? undefined : (await accounts.findByIdentifier(name))?.id) ?? NO_ONE;
   };
-  const linesOf = async (
+  const entriesOf = async (
     { action, actor, member }: Readonly<Record<'action' | 'actor' | 'member', string>>,
     page: number,
     viewer: Viewer,
@@ -41,7 +41,7 @@ export function logPages({ plugin, accounts, log }: PageServices): void {
     async ({ actor: viewer, query }) => {
       const { page = 1, action = '', actor = '', member = '' } = query;
       const values = { action, actor: actor.trim(), member: member.trim() };
-      const { items, hasMore } = await linesOf(values, page, viewer);
+      const { items, hasMore } = await entriesOf(values, page, viewer);
       const address = (number: number): string => {
         const given = new URLSearchParams(
           Object.entries({ ...values, page: number > 1 ? String(number) : '' }).filter(([, value]) => value !== ''),
@@ -51,7 +51,7 @@ export function logPages({ plugin, accounts, log }: PageServices): void {
       const model = {
         values,
         home: HOME,
-        lines: items.map(lineModel),
+        entries: items.map(entryModel),
         actions: ACTIONS.map((name) => ({ value: name, label: `moderation:action.${name}`, current: name === action })),
         pager: pagerOf(page, hasMore ? page + 1 : page, address),
       };

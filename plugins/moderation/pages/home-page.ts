@@ -1,12 +1,12 @@
 import { openModeration } from 'parley-forum/plugins/moderation';
 import { navigation, pages, view } from 'parley-forum/plugins/web';
-import { HOME, lineModel, LOG, memberPath, type PageServices } from './parts.ts';
+import { HOME, entryModel, LOG, memberPath, type PagesDeps } from './shared.ts';
 
 /** Reports, members and lines that are shown of each. */
-const SHOWN = 10;
+const MAX_SHOWN = 10;
 
-/** /mod: what waits, what was done lately, and who is suspended. */
-export function homePages({ plugin, access, accounts, reports, log }: PageServices): void {
+/** /mod: open reports, recent actions, and who is suspended. */
+export function homePages({ plugin, access, accounts, reports, log }: PagesDeps): void {
   plugin.extend(
     navigation,
     {
@@ -22,18 +22,18 @@ export function homePages({ plugin, access, accounts, reports, log }: PageServic
   plugin.route(pages, { method: 'get', path: HOME, can: openModeration, options: { login: true } })(
     async ({ actor }) => {
       const suspensions = access.suspensions();
-      const lasting = suspensions.slice(0, SHOWN);
-      const [lately, people, open, newest] = await Promise.all([
-        log.list({ limit: SHOWN }, actor),
-        accounts.authors(lasting.map(({ userId }) => userId)),
+      const suspensionsShown = suspensions.slice(0, MAX_SHOWN);
+      const [recent, people, open, newest] = await Promise.all([
+        log.list({ limit: MAX_SHOWN }, actor),
+        accounts.authors(suspensionsShown.map(({ userId }) => userId)),
         reports?.open(actor),
-        reports?.list({ status: 'open', limit: SHOWN }, actor),
+        reports?.list({ status: 'open', limit: MAX_SHOWN }, actor),
       ]);
       const model = {
-        lines: lately.items.map(lineModel),
+        entries: recent.items.map(entryModel),
         log: LOG,
         total: suspensions.length,
-        suspended: lasting.flatMap(({ userId, until, reason }) => {
+        suspended: suspensionsShown.flatMap(({ userId, until, reason }) => {
           const member = people.get(userId);
           return member ? [{ ...member, until, reason, href: memberPath(member.username) }] : [];
         }),

@@ -2,7 +2,7 @@ import { sql, type Data, type PluginHandle, type RawBuilder } from 'parley-forum
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { Accounts, Author } from 'parley-forum/plugins/accounts';
 import type { Discussions } from 'parley-forum/plugins/discussions';
-import { acted, type ActionName, type ModerationEntry } from 'parley-forum/plugins/moderation';
+import { moderationActed, type ActionName, type ModerationEntry } from 'parley-forum/plugins/moderation';
 
 interface EntryRow {
   readonly id: string;
@@ -19,11 +19,11 @@ interface EntryRow {
   readonly created_at: Date;
 }
 /** An entry with the names that people have now. */
-export interface Line extends EntryRow {
+export interface NamedEntry extends EntryRow {
   readonly actor: Author | undefined;
   readonly member: Author | undefined;
 }
-export interface LogRequest {
+export interface LogQuery {
   readonly action?: ActionName | undefined;
   readonly actions?: readonly ActionName[] | undefined;
   readonly actorId?: string | undefined;
@@ -31,11 +31,11 @@ export interface LogRequest {
   readonly limit: number;
   readonly offset?: number | undefined;
 }
-interface Lines {
-  readonly items: readonly Line[];
+interface EntryPage {
+  readonly items: readonly NamedEntry[];
   readonly hasMore: boolean;
 }
-interface LogServices {
+interface ModerationLogDeps {
   readonly plugin: PluginHandle;
   readonly data: Data;
   readonly accounts: Pick<Accounts, 'authors'>;
@@ -47,16 +47,16 @@ const COLUMNS = sql.raw(
 );
 
 /** What moderators did, the newest first. */
-export class Log {
-  readonly #services: LogServices;
+export class ModerationLog {
+  readonly #deps: ModerationLogDeps;
 
-  constructor(services: LogServices) {
-    this.#services = services;
+  constructor(deps: ModerationLogDeps) {
+    this.#deps = deps;
   }
 
-  /** Joins the transaction under way. The same entry again is no news. */
+  /** Joins the transaction under way. An entry that is there already is ignored. */
   async add(entry: ModerationEntry): Promise<void> {
-    const { data, plugin } = this.#services;
+    const { data, plugin } = this.#deps;
     const { id, action, discussion, post, reason } = entry;
     await data.transaction(async () => {
       const [added] = await data.all(sql<{ id: string }>`
@@ -65,26 +65,26 @@ export class Log {
         ) values (${id}, ${action}, ${entry.actor_id}, ${entry.user_id ?? null},
           ${discussion?.id ?? null}, ${discussion?.number ?? null}, ${discussion?.title ?? null}, ${post?.id ?? null}, ${post?.number ?? null}, ${entry.report_id ?? null}, ${reason}, ${entry.until ?? null}, ${entry.created_at})
         on conflict (id) do nothing returning id`);
-      if (added) await plugin.emit(acted, { entry });
+      if (added) await plugin.emit(moderationActed, { entry });
     });
   }
 
-  /** Without what was done where the viewer may not read. */
-  async list(request: LogRequest, viewer: Viewer): Promise<Lines> {
-    const visible = await this.#services.discussions.visible(viewer);
-    return this.#lines(request, sql`(discussion_id is null or discussion_id in (${visible}))`);
+  /** Without entries about discussions that the viewer may not read. */
+  async list(request: LogQuery, viewer: Viewer): Promise<EntryPage> {
+    const visible = await this.#deps.discussions.visible(viewer);
+    return this.#entries(request, sql`(discussion_id is null or discussion_id in (${visible}))`);
   }
 
-  /** What was done to a member, for the member alone. */
-  own(userId: string, request: Pick<LogRequest, 'actions' | 'limit' | 'offset'>): Promise<Lines> {
-    return this.#lines({ ...request, userId }, sql`true`);
+  /** What was done to a member, for that member alone. */
+  aboutMember(userId: string, request: Pick<LogQuery, 'actions' | 'limit' | 'offset'>): Promise<EntryPage> {
+    return this.#entries({ ...request, userId }, sql`true`);
   }
 
-  async #lines(
-    { action, actions, actorId, userId, limit, offset = 0 }: LogRequest,
+  async #entries(
+    { action, actions, actorId, userId, limit, offset = 0 }: LogQuery,
     condition: RawBuilder<unknown>,
-  ): Promise<Lines> {
-    const { data, accounts } = this.#services;
+  ): Promise<EntryPage> {
+    const { data, accounts } = this.#deps;
     const conditions = [condition];
     if (action !== undefined) conditions.push(sql`action = ${action}`);
     if (actions !== undefined) conditions.push(sql`action = any(${actions}::text[])`);

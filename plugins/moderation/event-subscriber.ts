@@ -2,17 +2,17 @@ import type { PluginHandle } from 'parley-forum';
 import type { Access, Viewer } from 'parley-forum/plugins/access';
 import { audited, auditRules } from 'parley-forum/plugins/audit';
 import { moderated, type Discussions } from 'parley-forum/plugins/discussions';
-import { acted, ACTIONS, memberNoted, type ModerationEntry } from 'parley-forum/plugins/moderation';
+import { moderationActed, ACTIONS, memberNoted, type ModerationEntry } from 'parley-forum/plugins/moderation';
 import { reportHandled } from 'parley-forum/plugins/reports';
-import type { Log } from './log.ts';
+import type { ModerationLog } from './moderation-log.ts';
 
-interface CollectingParts {
+interface SubscriberDeps {
   readonly access: Access;
   readonly discussions: Pick<Discussions, 'find'>;
-  readonly log: Log;
+  readonly log: ModerationLog;
 }
-/** In place of an account's id: nobody's. */
-const NOBODY = '00000000-0000-0000-0000-000000000000';
+/** An id that no account has. */
+const NO_ONE = '00000000-0000-0000-0000-000000000000';
 
 /** What an entry is about, for the audit log. */
 function subjectOf({
@@ -27,16 +27,16 @@ function subjectOf({
   return user === undefined ? undefined : { type: 'account', id: user };
 }
 
-/** What is done with posts, discussions and reports comes into the log, and what is in the log into the audit log. */
-export function collect(plugin: PluginHandle, { access, discussions, log }: CollectingParts): void {
+/** Adds what is done with posts, discussions and reports to the log, and what is in the log to the audit log. */
+export function subscribe(plugin: PluginHandle, { access, discussions, log }: SubscriberDeps): void {
   plugin.on(moderated, ({ entry }) => log.add(entry), { durable: true });
 
-  // Reports that ended together are one deed, under the one that the moderator had before them.
+  // Reports that ended together are one entry, under the one that the moderator opened.
   plugin.on(
     reportHandled,
     async ({ report }) => {
-      const everything: Viewer = { id: NOBODY, username: undefined, group: access.groupOf('admin') };
-      const head = await discussions.find(report.discussion_id, everything);
+      const unrestricted: Viewer = { id: NO_ONE, username: undefined, group: access.groupOf('admin') };
+      const head = await discussions.find(report.discussion_id, unrestricted);
       await log.add({
         id: report.lead_id,
         action: `report.${report.outcome}`,
@@ -54,7 +54,7 @@ export function collect(plugin: PluginHandle, { access, discussions, log }: Coll
   plugin.extend(
     auditRules,
     audited(
-      acted,
+      moderationActed,
       ACTIONS.map((action) => `moderation.${action}` as const),
       ({ entry }) => {
         const subject = subjectOf(entry);

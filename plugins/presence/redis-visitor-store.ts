@@ -1,14 +1,14 @@
 import type { Cache } from 'parley-forum';
-import { MOST, WINDOW, type Kind, type Visit, type Visitor, type Visits } from './visits.ts';
+import { MAX_VISITORS, WINDOW, type Kind, type Visit, type Visitor, type VisitorStore } from './visitor-store.ts';
 
 type Redis = NonNullable<Cache['redis']>;
 
-/** Who was seen, by kind, sorted by when; the pages they were seen on; what was told last. */
+/** Who was seen, by kind, sorted by when; the pages they were seen on; the statistics that were sent last. */
 const KEYS = ['presence:member', 'presence:guest', 'presence:bot', 'presence:pages'] as const;
-const TOLD = 'presence:told';
+const LAST_CLAIMED = 'presence:told';
 
 /**
- * Time is Redis's own, so that clocks of processes need not agree. Everything is forgotten when nobody comes any more.
+ * Time is Redis's own, so that clocks of processes need not agree. Everything expires when there are no visitors.
  */
 const BEGIN = `
 local time = redis.call('TIME')
@@ -59,7 +59,7 @@ end
 return found`;
 
 /** For all processes; each call is one round trip. */
-export class RedisVisits implements Visits {
+export class RedisVisitorStore implements VisitorStore {
   readonly #redis: Redis;
   readonly #window: number;
 
@@ -86,15 +86,15 @@ export class RedisVisits implements Visits {
     return found.map(([kind, id, page, at]) => ({ kind, id, page, at: Number(at) }));
   }
 
-  holdsUntil(): undefined {
+  freshUntil(): undefined {
     return undefined;
   }
 
-  async isNews(text: string): Promise<boolean> {
-    return (await this.#redis.set(TOLD, text, 'PX', this.#window, 'GET')) !== text;
+  async claimChange(text: string): Promise<boolean> {
+    return (await this.#redis.set(LAST_CLAIMED, text, 'PX', this.#window, 'GET')) !== text;
   }
 
   #run(script: string, ...values: readonly (string | number)[]): Promise<unknown> {
-    return this.#redis.eval(script, KEYS.length, ...KEYS, this.#window, MOST, ...values);
+    return this.#redis.eval(script, KEYS.length, ...KEYS, this.#window, MAX_VISITORS, ...values);
   }
 }
