@@ -23,7 +23,7 @@ const WITHOUT = [
  */
 const FIRST_PROCESS = [
   'test/core/data.test.ts',
-  'test/plugins/{demo/demo,discussions/writing,notifications/telling,reactions/reactions,search/search,subscriptions/subscriptions,tags/tags}.test.ts',
+  'test/plugins/{demo/demo,discussions/writing,notifications/notify,reactions/reactions,search/search,subscriptions/subscriptions,tags/tags}.test.ts',
 ];
 /**
  * What may differ between the embedded database and a server: what is kept how, what is up to Redis where there is one,

@@ -17,7 +17,7 @@ import {
   view,
   type Web,
 } from 'parley-forum/plugins/web';
-import type { Reading } from './reading.ts';
+import type { Reading } from './reader.ts';
 import { readTags } from './routes.ts';
 
 export interface PageParts {

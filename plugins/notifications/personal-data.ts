@@ -1,6 +1,6 @@
 import { sql, type Data } from 'parley-forum';
 import { inParts, jsonList, type PersonalData } from 'parley-forum/plugins/privacy';
-import type { PreferenceStore } from './preferences.ts';
+import type { PreferenceStore } from './preferences/preferences.ts';
 import { NONE } from './store.ts';
 
 interface Row {

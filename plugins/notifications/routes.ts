@@ -2,7 +2,7 @@ import { Type, type PluginHandle, type Settings } from 'parley-forum';
 import { api, Id, limitOf, listOf, pageFields, Paging } from 'parley-forum/plugins/api';
 import { tags } from 'parley-forum/plugins/discussions';
 import { NotificationRecord } from 'parley-forum/plugins/notifications';
-import type { Reading } from './reading.ts';
+import type { Reading } from './reader.ts';
 
 /**
  * Tags of answers that show a member's notifications; the member's own, which is purged whenever those change, is on

@@ -4,7 +4,7 @@ import { Accounts } from 'parley-forum/plugins/accounts';
 import { Notifications } from 'parley-forum/plugins/notifications';
 import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
 import { mailsOf, type SentMail } from '../mail/forum.ts';
-import { listOf, PATIENCE, readAll, settled } from './told.ts';
+import { listOf, PATIENCE, readAll, settled } from './helpers.ts';
 
 const DAY = 86_400_000;
 const forum = useForum({ 'notifications.mail_delay': 3_600 });

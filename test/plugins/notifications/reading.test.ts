@@ -3,7 +3,7 @@ import { Live } from 'parley-forum/plugins/live';
 import { leastOf } from 'parley-forum/testing';
 import { Notifications } from 'parley-forum/plugins/notifications';
 import { expectStatus, useForum } from '../discussions/forum.ts';
-import { countOf, listOf, PATIENCE, readAll, settled } from './told.ts';
+import { countOf, listOf, PATIENCE, readAll, settled } from './helpers.ts';
 
 const forum = useForum();
 const tell = (count: number, more: object = {}) =>

@@ -17,7 +17,7 @@ import {
   type Retry,
   type View,
 } from 'parley-forum/plugins/web';
-import { DIGEST, type Letters } from './letters.ts';
+import { DIGEST, type Letters } from '../emails/emails.ts';
 import type { Preferences, PreferenceStore } from './preferences.ts';
 
 export interface SettingsParts {

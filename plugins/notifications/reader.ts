@@ -3,7 +3,7 @@ import type { Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { Page } from 'parley-forum/plugins/api';
 import type { NotificationRecord } from 'parley-forum/plugins/notifications';
-import type { Sight } from './sight.ts';
+import type { Sight } from './visibility.ts';
 import type { NotificationRow, Store } from './store.ts';
 
 export interface ReadingParts {

@@ -1,10 +1,10 @@
 import { Type, type Clock, type Data, type PluginHandle } from 'parley-forum';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { Mail, Message } from 'parley-forum/plugins/mail';
-import type { Letters } from './letters.ts';
-import type { PreferenceStore, Reader } from './preferences.ts';
-import type { Sight } from './sight.ts';
-import { NONE, type Store } from './store.ts';
+import type { Letters } from './emails.ts';
+import type { PreferenceStore, Reader } from '../preferences/preferences.ts';
+import type { Sight } from '../visibility.ts';
+import { NONE, type Store } from '../store.ts';
 
 interface MailSettings {
   readonly 'notifications.mail_delay': number;

@@ -3,7 +3,7 @@ import { sql, Data } from 'parley-forum';
 import { Notifications } from 'parley-forum/plugins/notifications';
 import { Subscriptions } from 'parley-forum/plugins/subscriptions';
 import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
-import { countOf, listOf, PATIENCE, readAll, settled, shortly } from './told.ts';
+import { countOf, listOf, PATIENCE, readAll, settled, shortly } from './helpers.ts';
 
 const forum = useForum();
 const told = async (name: Name): Promise<unknown[]> => {

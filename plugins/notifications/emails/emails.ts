@@ -3,7 +3,7 @@ import type { Author } from 'parley-forum/plugins/accounts';
 import { letter, type Message } from 'parley-forum/plugins/mail';
 import type { NotificationType } from 'parley-forum/plugins/notifications';
 import type { Web } from 'parley-forum/plugins/web';
-import type { NotificationRow } from './store.ts';
+import type { NotificationRow } from '../store.ts';
 
 const PURPOSE = 'notifications.unsubscribe';
 /** What a link switches off: a type of notification, or the digest. */

@@ -5,9 +5,9 @@ import type { DiscussionHead } from 'parley-forum/plugins/discussions';
 import type { NewNotification, Notifications } from 'parley-forum/plugins/notifications';
 import type { Subscriptions } from 'parley-forum/plugins/subscriptions';
 import { batches } from './batches.ts';
-import type { Follower } from './mirror.ts';
-import type { PreferenceStore } from './preferences.ts';
-import type { Sight } from './sight.ts';
+import type { Follower } from './projection/projection.ts';
+import type { PreferenceStore } from './preferences/preferences.ts';
+import type { Sight } from './visibility.ts';
 import { NONE, type Entry, type Store } from './store.ts';
 
 export interface NotifierParts {

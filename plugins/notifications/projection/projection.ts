@@ -1,6 +1,6 @@
 import { sql, type Clock, type Data, type EntityManager, type RawBuilder } from 'parley-forum';
 import type { PostProjection, ProjectedPost } from 'parley-forum/plugins/discussions';
-import { NONE } from './store.ts';
+import { NONE } from '../store.ts';
 
 /**
  * The first half of the advisory locks that order what is told of a discussion and what becomes of it; the number has

@@ -1,6 +1,6 @@
 import { Type, type Data, type PluginHandle, type Settings } from 'parley-forum';
 import type { Discussions } from 'parley-forum/plugins/discussions';
-import type { Follower } from './mirror.ts';
+import type { Follower } from './projection.ts';
 
 export interface CatchingUpParts {
   readonly data: Data;

@@ -5,8 +5,8 @@ import { notificationTypes, type NewNotification, type Notifications } from 'par
 import { reactionAdded } from 'parley-forum/plugins/reactions';
 import { reportHandled } from 'parley-forum/plugins/reports';
 import type { Subscriptions } from 'parley-forum/plugins/subscriptions';
-import { addressed } from './addressed.ts';
-import type { Sight } from './sight.ts';
+import { addressed } from './mentions.ts';
+import type { Sight } from '../visibility.ts';
 
 export interface SourceParts {
   readonly environment: Environment;
