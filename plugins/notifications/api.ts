@@ -28,14 +28,14 @@ export interface NotificationType {
   readonly label: string;
   /** A text that stands before the title, with `{name}`, who was last, and `count`. */
   readonly sentence: string;
-  /** Whether it is e-mailed at once before the member chooses. */
+  /** Whether the default channel is email. */
   readonly mailed: boolean;
-  /** Who has it among their preferences. Default: everyone. Synchronous. */
+  /** Whose preferences list it. Default: everyone's. Synchronous. */
   visible?(viewer: Viewer): boolean;
 }
 export const notificationTypes = defineExtensionPoint<NotificationType>('notifications.types');
 
-/** Where a member is told of one type: nowhere, on the site, or there and by e-mail. */
+/** Where a member gets notifications of one type: nowhere, on the site, or there and by email. */
 export const CHANNELS = ['off', 'site', 'mail'] as const;
 export type Channel = (typeof CHANNELS)[number];
 export const DIGESTS = ['none', 'daily', 'weekly'] as const;
@@ -45,7 +45,7 @@ export interface NewNotification {
   readonly type: string;
   readonly userId: string;
   readonly actorId?: string;
-  /** Who may not see it is not told, now or later. */
+  /** Members who may not see it get no notification, now or later. */
   readonly discussionId?: string;
   readonly postId?: string;
   /** Path of this site. */
@@ -54,13 +54,13 @@ export interface NewNotification {
   readonly title?: string;
   /** Unread ones of equal type and group are one. Default: the discussion, else each stands alone. */
   readonly group?: string;
-  /** The durable work's id, or what it is about: one member is told once of one key. */
+  /** Id of the durable work or of its subject: a member gets one notification per key. */
   readonly key: string;
 }
 export interface Notifications {
   /**
-   * Keeps it, counts it, tells the member's open pages, and sends mail by preference. Nothing for the actor themselves,
-   * for who muted it, or for what the member may not see. Of several with one key for one member the first counts. Any
+   * Stores it, counts it, updates the member's open pages, and sends email by preference. Skips the actor, members who
+   * muted the discussion, and members who may not see it. Of several with one key for one member the first counts. Any
    * number, in batches of a few statements.
    */
   notify(notifications: readonly NewNotification[]): Promise<void>;
@@ -70,7 +70,7 @@ export interface Notifications {
 export const Notifications = defineToken<Notifications>('Notifications');
 
 /**
- * What these members have to read changed. Raised in the transaction that changed it; what is held for them is purged
- * before that resolves.
+ * Unread notifications of these members changed. Raised in the transaction that changed them; the members' cached
+ * answers are purged before that resolves.
  */
 export const unreadChanged = defineAction<{ readonly userIds: readonly string[] }>('notifications.changed');

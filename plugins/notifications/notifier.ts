@@ -5,30 +5,30 @@ import type { DiscussionHead } from 'parley-forum/plugins/discussions';
 import type { NewNotification, Notifications } from 'parley-forum/plugins/notifications';
 import type { Subscriptions } from 'parley-forum/plugins/subscriptions';
 import { batches } from './batches.ts';
-import type { Follower } from './projection/projection.ts';
+import type { DiscussionProjection } from './projection/projection.ts';
 import type { PreferenceStore } from './preferences/preferences.ts';
-import type { Sight } from './visibility.ts';
+import type { Visibility } from './visibility.ts';
 import { NONE, type Entry, type Store } from './store.ts';
 
-export interface NotifierParts {
+export interface NotifierDeps {
   readonly data: Data;
   readonly accounts: Accounts;
   readonly subscriptions: Subscriptions | undefined;
   readonly store: Store;
-  readonly follower: Follower;
+  readonly projection: DiscussionProjection;
   readonly preferences: PreferenceStore;
-  readonly sight: Sight;
+  readonly visibility: Visibility;
   changed(userIds: readonly string[]): Promise<void>;
-  /** Lets these be mailed later, in the transaction under way. */
+  /** Schedules emails for these in the current transaction. */
   mail(ids: readonly string[]): Promise<void>;
 }
 
-/** Who is told of what. */
+/** Stores notifications for those who may see and did not mute them, and schedules emails. */
 export class Notifier implements Notifications {
-  readonly #parts: NotifierParts;
+  readonly #deps: NotifierDeps;
 
-  constructor(parts: NotifierParts) {
-    this.#parts = parts;
+  constructor(deps: NotifierDeps) {
+    this.#deps = deps;
   }
 
   async notify(notifications: readonly NewNotification[]): Promise<void> {
@@ -37,15 +37,15 @@ export class Notifier implements Notifications {
       const key = `${one.userId} ${one.key}`;
       if (one.userId !== one.actorId && !once.has(key)) once.set(key, one);
     }
-    for (const batch of batches([...once.values()])) await this.#tell(batch);
+    for (const batch of batches([...once.values()])) await this.#deliver(batch);
   }
 
   async unread(userId: string): Promise<number> {
-    return (await this.#parts.sight.unread([userId])).get(userId) ?? 0;
+    return (await this.#deps.visibility.unread([userId])).get(userId) ?? 0;
   }
 
-  async #tell(batch: readonly NewNotification[]): Promise<void> {
-    const { data, accounts, preferences, store, follower, changed, mail } = this.#parts;
+  async #deliver(batch: readonly NewNotification[]): Promise<void> {
+    const { data, accounts, preferences, store, projection, changed, mail } = this.#deps;
     const userIds = [...new Set(batch.map(({ userId }) => userId))];
     const discussionIds = [...new Set(batch.flatMap(({ discussionId }) => discussionId ?? []))];
     const viewers = await accounts.viewers(userIds);
@@ -59,24 +59,24 @@ export class Notifier implements Notifications {
     );
     if (wanted.length === 0) return;
     await data.transaction(async () => {
-      await follower.hold(discussionIds);
+      await projection.lockShared(discussionIds);
       const entries = await this.#visible(wanted, discussionIds, viewers);
-      const kept = entries.length > 0 ? await store.add(entries) : [];
-      if (kept.length === 0) return;
+      const stored = entries.length > 0 ? await store.add(entries) : [];
+      if (stored.length === 0) return;
       await mail(
-        kept
+        stored
           .filter(({ added, userId, type }) => added && preferences.channel(chosen(userId), type) === 'mail')
           .map(({ id }) => id),
       );
-      await changed([...new Set(kept.map(({ userId }) => userId))]);
+      await changed([...new Set(stored.map(({ userId }) => userId))]);
     });
   }
 
-  /** `<discussion> <member>` of those who want to hear nothing of a discussion. */
+  /** `<discussion> <member>` of those who muted a discussion. */
   async #muted(discussionIds: readonly string[], userIds: readonly string[]): Promise<ReadonlySet<string>> {
     const muted = new Set<string>();
     for (const id of discussionIds) {
-      const levels = await this.#parts.subscriptions?.levels(id, userIds);
+      const levels = await this.#deps.subscriptions?.levels(id, userIds);
       for (const [userId, level] of levels ?? []) if (level === 'muted') muted.add(`${id} ${userId}`);
     }
     return muted;
@@ -87,14 +87,14 @@ export class Notifier implements Notifications {
     discussionIds: readonly string[],
     viewers: ReadonlyMap<string, Viewer>,
   ): Promise<readonly Entry[]> {
-    const { sight } = this.#parts;
+    const { visibility } = this.#deps;
     const heads = new Map<string, DiscussionHead | undefined>();
-    for (const id of discussionIds) heads.set(id, await sight.head(id));
+    for (const id of discussionIds) heads.set(id, await visibility.head(id));
     return batch.flatMap((one): Entry[] => {
       const { type, userId, actorId, discussionId, postId, url, title, key } = one;
       const head = discussionId === undefined ? undefined : heads.get(discussionId);
       const categoryId = head?.categoryId ?? NONE;
-      if ((discussionId !== undefined && !head) || !sight.sees(categoryId, viewers.get(userId)!)) return [];
+      if ((discussionId !== undefined && !head) || !visibility.canSee(categoryId, viewers.get(userId)!)) return [];
       const group = one.group ?? discussionId ?? key;
       return [
         {

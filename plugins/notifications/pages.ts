@@ -17,13 +17,13 @@ import {
   view,
   type Web,
 } from 'parley-forum/plugins/web';
-import type { Reading } from './reader.ts';
+import type { NotificationReader } from './reader.ts';
 import { readTags } from './routes.ts';
 
-export interface PageParts {
+export interface PagesDeps {
   readonly cache: Cache;
   readonly discussions: Discussions;
-  readonly reading: Reading;
+  readonly reader: NotificationReader;
   readonly web: Web;
   types(): readonly NotificationType[];
 }
@@ -34,8 +34,8 @@ const Query = Type.Object({
   unread: Type.Optional(Type.Boolean()),
 });
 
-/** /notifications, the bell in every page's head, and that opening a discussion reads what was told of it. */
-export function addPages(plugin: PluginHandle, { cache, discussions, reading, web, types }: PageParts): void {
+/** /notifications, the bell in every page's head, and marking a discussion's notifications read when it is opened. */
+export function addPages(plugin: PluginHandle, { cache, discussions, reader, web, types }: PagesDeps): void {
   const options = { login: true };
   plugin.extend(navigation, { area: 'account', label: 'notifications:title', href: LIST, icon: 'bell' }, -10);
 
@@ -47,7 +47,7 @@ export function addPages(plugin: PluginHandle, { cache, discussions, reading, we
     query: Query,
     cacheTags: readTags,
   })(async ({ actor, query: { page = 1, unread = false } }) => {
-    const { items, hasMore } = await reading.list(actor, { limit: PAGE, offset: (page - 1) * PAGE, unread });
+    const { items, hasMore } = await reader.list(actor, { limit: PAGE, offset: (page - 1) * PAGE, unread });
     const href = (only: boolean, number: number): string => {
       const query = new URLSearchParams({
         ...(only && { unread: 'true' }),
@@ -60,7 +60,7 @@ export function addPages(plugin: PluginHandle, { cache, discussions, reading, we
         ...one,
         sentence: types().find(({ type }) => type === one.type)?.sentence ?? '',
       })),
-      unread: await reading.unread(actor),
+      unread: await reader.unread(actor),
       only: unread,
       all: href(false, 1),
       fresh: href(true, 1),
@@ -80,13 +80,13 @@ export function addPages(plugin: PluginHandle, { cache, discussions, reading, we
     options,
     body: Type.Object({ id: Type.Optional(Id) }),
   })(async ({ actor, body: { id } }) => {
-    await reading.read(actor, id === undefined ? {} : { ids: [id] });
-    return negotiated(redirect(LIST), { success: true, count: await reading.unread(actor) });
+    await reader.read(actor, id === undefined ? {} : { ids: [id] });
+    return negotiated(redirect(LIST), { success: true, count: await reader.unread(actor) });
   });
 
   const unread = (viewer: Viewer): Promise<number> =>
     cache.remember(`notifications.unread:${viewer.id}`, [accountTag(viewer.id!), accessTag, ...readTags()], () =>
-      reading.unread(viewer),
+      reader.unread(viewer),
     );
   plugin.extend(
     slotFillings,
@@ -101,7 +101,7 @@ export function addPages(plugin: PluginHandle, { cache, discussions, reading, we
   const opened = async (number: string, viewer: Viewer): Promise<void> => {
     if ((await unread(viewer)) === 0) return;
     const discussion = await discussions.find(number, viewer);
-    if (discussion) await reading.read(viewer, { discussionId: discussion.id });
+    if (discussion) await reader.read(viewer, { discussionId: discussion.id });
   };
   plugin.extend(pageViewListeners, {
     onPageView({ path, viewer }) {

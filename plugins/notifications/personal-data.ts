@@ -14,17 +14,16 @@ interface Row {
 }
 
 /**
- * What a member was told, and what they chose to be told. Who did it is left out, and so is what they may not see any
- * more.
+ * A member's notifications and preferences, without actors, and without notifications that they may not see any more.
  */
-export const notificationsData = ({
+export const notificationsPersonalData = ({
   data,
   preferences,
   visible,
 }: {
   readonly data: Data;
   readonly preferences: PreferenceStore;
-  /** Ids of the categories of which the member may be told. */
+  /** Ids of the categories that the member may see. */
   readonly visible: (accountId: string) => Promise<readonly string[]>;
 }): PersonalData => ({
   name: 'notifications',

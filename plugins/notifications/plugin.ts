@@ -9,25 +9,25 @@ import { personalData } from 'parley-forum/plugins/privacy';
 import { Subscriptions } from 'parley-forum/plugins/subscriptions';
 import { Web } from 'parley-forum/plugins/web';
 import { batches } from './batches.ts';
-import { addCatchingUp } from './projection/backfill.ts';
-import { Letters } from './emails/emails.ts';
-import { addMailing } from './emails/email-jobs.ts';
-import { Follower } from './projection/projection.ts';
+import { addBackfill } from './projection/backfill.ts';
+import { NotificationEmails } from './emails/emails.ts';
+import { addEmailJobs } from './emails/email-jobs.ts';
+import { DiscussionProjection } from './projection/projection.ts';
 import { addPages } from './pages.ts';
-import { notificationsData } from './personal-data.ts';
+import { notificationsPersonalData } from './personal-data.ts';
 import { PreferenceStore } from './preferences/preferences.ts';
-import { Reading } from './reader.ts';
+import { NotificationReader } from './reader.ts';
 import { unreadCounter } from './recount.ts';
 import { addRoutes } from './routes.ts';
 import { Notifier } from './notifier.ts';
-import { addSettings } from './preferences/pages.ts';
-import { Sight } from './visibility.ts';
+import { addPreferencePages } from './preferences/pages.ts';
+import { Visibility } from './visibility.ts';
 import { addSources } from './sources/sources.ts';
 import { Store } from './store.ts';
 
 const DAY = 86_400_000;
-/** Days that what is read, and what was told, are remembered. A failed job may be let run again for 30 days. */
-const KEPT = { read: 90, known: 60 };
+/** Days after which read notifications and known keys are deleted. Failed jobs may be retried for 30 days. */
+const RETENTION_DAYS = { read: 90, known: 60 };
 
 export default definePlugin({
   id: 'notifications',
@@ -98,28 +98,28 @@ export default definePlugin({
     const changed = (userIds: readonly string[]): Promise<void> => plugin.emit(unreadChanged, { userIds });
     const store = new Store({ data, clock });
     const preferences = new PreferenceStore({ data, clock, types });
-    const sight = new Sight({ access, accounts, categories, discussions, store });
-    const follower = new Follower({ data, clock, changed });
-    const letters = web && mail && new Letters({ environment, secrets, web, types });
-    const reading = new Reading({ data, environment, accounts, store, sight, changed });
-    const later =
-      letters && mail && addMailing(plugin, { data, clock, accounts, mail, letters, preferences, sight, store });
+    const visibility = new Visibility({ access, accounts, categories, discussions, store });
+    const projection = new DiscussionProjection({ data, clock, changed });
+    const emails = web && mail && new NotificationEmails({ environment, secrets, web, types });
+    const reader = new NotificationReader({ data, environment, accounts, store, visibility, changed });
+    const emailLater =
+      emails && mail && addEmailJobs(plugin, { data, clock, accounts, mail, emails, preferences, visibility, store });
     const notifications = new Notifier({
       data,
       accounts,
       subscriptions,
       store,
-      follower,
+      projection,
       preferences,
-      sight,
+      visibility,
       changed,
-      mail: later ?? (() => Promise.resolve()),
+      mail: emailLater ?? (() => Promise.resolve()),
     });
 
-    plugin.extend(postProjections, follower);
-    await addCatchingUp(plugin, { data, settings, discussions, follower });
+    plugin.extend(postProjections, projection);
+    await addBackfill(plugin, { data, settings, discussions, projection });
     // It may have been deleted and restored.
-    plugin.on(postUpdated, ({ post }) => follower.unbury(`post:${post.id}`), { awaited: true });
+    plugin.on(postUpdated, ({ post }) => projection.unmarkDeleted(`post:${post.id}`), { awaited: true });
     plugin.extend(signals, { name: 'notifications', visible: (_count, viewer) => !isGuest(viewer) });
     plugin.on(
       unreadChanged,
@@ -127,7 +127,7 @@ export default definePlugin({
         await cache.purge(...userIds.map(accountTag));
         if (!live) return;
         for (const batch of batches(userIds)) {
-          const counts = await sight.unread(batch);
+          const counts = await visibility.unread(batch);
           for (const id of batch) live.send('notifications', { count: counts.get(id) ?? 0 }, id);
         }
       },
@@ -139,22 +139,28 @@ export default definePlugin({
       run: () => {
         const ago = (days: number): Date => new Date(clock.now() - days * DAY);
         const { 'notifications.days': days, 'notifications.most': most } = plugin.settings;
-        return store.clean({ read: ago(KEPT.read), old: ago(days), most, known: ago(KEPT.known), changed });
+        return store.cleanUp({
+          read: ago(RETENTION_DAYS.read),
+          old: ago(days),
+          most,
+          known: ago(RETENTION_DAYS.known),
+          changed,
+        });
       },
     });
-    addSources(plugin, { environment, accounts, discussions, subscriptions, notifications, sight });
-    addRoutes(plugin, { settings, reading });
-    addSettings(plugin, { preferences, letters, types });
+    addSources(plugin, { environment, accounts, discussions, subscriptions, notifications, visibility });
+    addRoutes(plugin, { settings, reader });
+    addPreferencePages(plugin, { preferences, emails, types });
     plugin.extend(counters, unreadCounter({ data, changed }));
     plugin.extend(
       personalData,
-      notificationsData({
+      notificationsPersonalData({
         data,
         preferences,
-        visible: async (id) => sight.categories((await accounts.viewers([id])).get(id) ?? access.guest),
+        visible: async (id) => visibility.categories((await accounts.viewers([id])).get(id) ?? access.guest),
       }),
     );
-    if (web) addPages(plugin, { cache, discussions, reading, web, types });
+    if (web) addPages(plugin, { cache, discussions, reader, web, types });
     return { notifications };
   },
 });

@@ -3,43 +3,43 @@ import type { Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { Page } from 'parley-forum/plugins/api';
 import type { NotificationRecord } from 'parley-forum/plugins/notifications';
-import type { Sight } from './visibility.ts';
+import type { Visibility } from './visibility.ts';
 import type { NotificationRow, Store } from './store.ts';
 
-export interface ReadingParts {
+export interface ReaderDeps {
   readonly data: Data;
   readonly environment: Environment;
   readonly accounts: Accounts;
   readonly store: Store;
-  readonly sight: Sight;
+  readonly visibility: Visibility;
   changed(userIds: readonly string[]): Promise<void>;
 }
 
-/** What members read of their own; `viewer` is a member everywhere here. */
-export class Reading {
-  readonly #parts: ReadingParts;
+/** Members' own notifications; `viewer` is always a member here. */
+export class NotificationReader {
+  readonly #deps: ReaderDeps;
 
-  constructor(parts: ReadingParts) {
-    this.#parts = parts;
+  constructor(deps: ReaderDeps) {
+    this.#deps = deps;
   }
 
   async list(
     viewer: Viewer,
     request: Parameters<Store['list']>[2],
   ): Promise<Page<NotificationRecord & { readonly path: string }>> {
-    const { store, sight, accounts } = this.#parts;
-    const page = await store.list(viewer.id!, await sight.categories(viewer), request);
+    const { store, visibility, accounts } = this.#deps;
+    const page = await store.list(viewer.id!, await visibility.categories(viewer), request);
     const actors = await accounts.authors([...new Set(page.items.flatMap(({ actorId }) => actorId ?? []))]);
     return { ...page, items: page.items.map((row) => this.#record(row, actors)) };
   }
 
   async unread(viewer: Viewer): Promise<number> {
-    return (await this.#parts.sight.unread([viewer.id!])).get(viewer.id!) ?? 0;
+    return (await this.#deps.visibility.unread([viewer.id!])).get(viewer.id!) ?? 0;
   }
 
   /** All of them, or those of `which`; ids that are not among the viewer's are left alone. */
   async read(viewer: Viewer, which: Parameters<Store['read']>[1] = {}): Promise<void> {
-    const { data, store, changed } = this.#parts;
+    const { data, store, changed } = this.#deps;
     await data.transaction(async () => {
       if ((await store.read(viewer.id!, which)) > 0) await changed([viewer.id!]);
     });
@@ -55,7 +55,7 @@ export class Reading {
       id,
       type,
       title,
-      url: this.#parts.environment.baseUrl + url,
+      url: this.#deps.environment.baseUrl + url,
       actor,
       discussion_id: discussionId,
       post_id: postId,

@@ -2,7 +2,7 @@ import { Type, type PluginHandle, type Settings } from 'parley-forum';
 import { api, Id, limitOf, listOf, pageFields, Paging } from 'parley-forum/plugins/api';
 import { tags } from 'parley-forum/plugins/discussions';
 import { NotificationRecord } from 'parley-forum/plugins/notifications';
-import type { Reading } from './reader.ts';
+import type { NotificationReader } from './reader.ts';
 
 /**
  * Tags of answers that show a member's notifications; the member's own, which is purged whenever those change, is on
@@ -11,7 +11,10 @@ import type { Reading } from './reader.ts';
 export const readTags = (): readonly string[] => [tags.categories, tags.all];
 
 /** /api/notifications and what lies below it: always the caller's own. */
-export function addRoutes(plugin: PluginHandle, { settings, reading }: { settings: Settings; reading: Reading }): void {
+export function addRoutes(
+  plugin: PluginHandle,
+  { settings, reader }: { settings: Settings; reader: NotificationReader },
+): void {
   const own = { can: 'public', options: { login: true } } as const;
 
   plugin.route(api, {
@@ -26,7 +29,7 @@ export function addRoutes(plugin: PluginHandle, { settings, reading }: { setting
     }),
     result: listOf('notifications', NotificationRecord),
   })(async ({ actor, query: { limit, offset, cursor, unread } }) => {
-    const page = await reading.list(actor, { limit: limitOf(settings, limit), offset, cursor, unread });
+    const page = await reader.list(actor, { limit: limitOf(settings, limit), offset, cursor, unread });
     return { notifications: page.items.map(({ path: _path, ...record }) => record), ...pageFields(page) };
   });
 
@@ -37,7 +40,7 @@ export function addRoutes(plugin: PluginHandle, { settings, reading }: { setting
     summary: 'How many the caller has not read',
     cacheTags: readTags,
     result: Type.Object({ count: Type.Integer() }),
-  })(async ({ actor }) => ({ count: await reading.unread(actor) }));
+  })(async ({ actor }) => ({ count: await reader.unread(actor) }));
 
   plugin.route(api, {
     ...own,
@@ -49,7 +52,7 @@ export function addRoutes(plugin: PluginHandle, { settings, reading }: { setting
   })(async ({ actor, body: { id, ids } }) => {
     const named =
       id === undefined && ids === undefined ? undefined : [...(ids ?? []), ...(id === undefined ? [] : [id])];
-    await reading.read(actor, named && { ids: named });
-    return { count: await reading.unread(actor) };
+    await reader.read(actor, named && { ids: named });
+    return { count: await reader.unread(actor) };
   });
 }

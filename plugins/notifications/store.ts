@@ -33,14 +33,14 @@ export interface NotificationRow {
   readonly isRead: boolean;
   readonly createdAt: Date;
 }
-/** What was kept: `added` is false where it went into an unread one. */
-interface Kept {
+/** A stored notification: `added` is false if it was merged into an unread one. */
+interface StoredNotification {
   readonly id: string;
   readonly userId: string;
   readonly type: string;
   readonly added: boolean;
 }
-interface Cleaning {
+interface CleanupLimits {
   readonly read: Date;
   readonly old: Date;
   readonly most: number;
@@ -70,11 +70,11 @@ export class Store {
     this.#clock = clock;
   }
 
-  /** Leaves out what was told before and what is deleted. At most one of `entries` for each member and key. */
-  add(entries: readonly Entry[]): Promise<readonly Kept[]> {
+  /** Leaves out those with a known key and those of deleted posts. At most one of `entries` for each member and key. */
+  add(entries: readonly Entry[]): Promise<readonly StoredNotification[]> {
     const now = new Date(this.#clock.now());
     const rows = entries.map((entry) => ({ ...entry, id: createId(now.getTime()) }));
-    return this.#data.all(sql<Kept>`
+    return this.#data.all(sql<StoredNotification>`
       with given as (
         select * from json_to_recordset(${JSON.stringify(rows)}::json) as g(id uuid, "userId" uuid, type text, "actorId" uuid, "discussionId" uuid,
           "postId" uuid, "categoryId" uuid, url text, title text, "discussionTitle" text, "group" text, key text)
@@ -184,9 +184,9 @@ export class Store {
 
   /**
    * What is read and older than `read`, what is older than `old`, what a member has beyond the newest `most`, and keys
-   * that are older than `known`. `changed` is told whose numbers are others now.
+   * that are older than `known`. `changed` gets the members whose unread counts changed.
    */
-  async clean({ read, old, most, known, changed }: Cleaning): Promise<void> {
+  async cleanUp({ read, old, most, known, changed }: CleanupLimits): Promise<void> {
     const drop = async (which: RawBuilder<unknown>): Promise<readonly unknown[]> => {
       const gone = await this.#drop(which);
       const members = new Set(gone.filter(({ isRead }) => !isRead).map(({ userId }) => userId));

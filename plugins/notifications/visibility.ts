@@ -3,7 +3,7 @@ import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { Categories, DiscussionHead, Discussions } from 'parley-forum/plugins/discussions';
 import { NONE, type Store } from './store.ts';
 
-interface SightParts {
+interface VisibilityDeps {
   readonly access: Access;
   readonly accounts: Accounts;
   readonly categories: Categories;
@@ -11,15 +11,15 @@ interface SightParts {
   readonly store: Store;
 }
 
-/** What members may see of what they were told. */
-export class Sight {
+/** Decides which notifications members may see. */
+export class Visibility {
   readonly #access: Access;
   readonly #accounts: Accounts;
   readonly #categories: Categories;
   readonly #discussions: Discussions;
   readonly #store: Store;
 
-  constructor({ access, accounts, categories, discussions, store }: SightParts) {
+  constructor({ access, accounts, categories, discussions, store }: VisibilityDeps) {
     this.#access = access;
     this.#accounts = accounts;
     this.#categories = categories;
@@ -34,13 +34,13 @@ export class Sight {
   }
 
   /** Whether the viewer may read what is in a category; after `categories` or `head` only. */
-  sees(categoryId: string, viewer: Viewer): boolean {
+  canSee(categoryId: string, viewer: Viewer): boolean {
     return categoryId === NONE || this.#categories.find(categoryId, viewer) !== undefined;
   }
 
   /** Where a discussion is, whoever may see it; undefined once it is deleted. */
   async head(discussionId: string): Promise<DiscussionHead | undefined> {
-    // Nobody's account, with an administrator's rights: whoever has no id is a guest.
+    // An id that no account has, with an administrator's rights: without an id it would be a guest.
     const everything: Viewer = { id: NONE, username: undefined, group: this.#access.groupOf('admin') };
     const head = await this.#discussions.find(discussionId, everything);
     return head?.deleted ? undefined : head;
@@ -56,7 +56,7 @@ export class Sight {
     const sums = new Map<string, number>();
     for (const { userId, categoryId, unread } of counts) {
       const viewer = viewers.get(userId);
-      if (viewer && this.sees(categoryId, viewer)) sums.set(userId, (sums.get(userId) ?? 0) + unread);
+      if (viewer && this.canSee(categoryId, viewer)) sums.set(userId, (sums.get(userId) ?? 0) + unread);
     }
     return sums;
   }

@@ -1,44 +1,44 @@
 import { Type, type Clock, type Data, type PluginHandle } from 'parley-forum';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { Mail, Message } from 'parley-forum/plugins/mail';
-import type { Letters } from './emails.ts';
-import type { PreferenceStore, Reader } from '../preferences/preferences.ts';
-import type { Sight } from '../visibility.ts';
+import type { NotificationEmails } from './emails.ts';
+import type { PreferenceStore, DigestRecipient } from '../preferences/preferences.ts';
+import type { Visibility } from '../visibility.ts';
 import { NONE, type Store } from '../store.ts';
 
 interface MailSettings {
   readonly 'notifications.mail_delay': number;
 }
-export interface MailingParts {
+export interface EmailJobsDeps {
   readonly data: Data;
   readonly clock: Clock;
   readonly accounts: Accounts;
   readonly mail: Mail;
-  readonly letters: Letters;
+  readonly emails: NotificationEmails;
   readonly preferences: PreferenceStore;
-  readonly sight: Sight;
+  readonly visibility: Visibility;
   readonly store: Store;
 }
-/** Members whose digests are made at a time, and the notifications one names. */
-const READERS = 200;
-const NAMED = 20;
+/** Members whose digests are rendered at a time, and the notifications that one digest lists. */
+const DIGEST_BATCH = 200;
+const MAX_IN_DIGEST = 20;
 const DAY = 86_400_000;
-/** Milliseconds: what is newer may have company that is not committed yet, so it waits for the next digest. */
-const FRESH = 60_000;
+/** Milliseconds: beside newer notifications others may not be committed yet, so they wait for the next digest. */
+const SETTLE_TIME = 60_000;
 
 /**
- * What is mailed: single notifications a while after they came, and digests each morning. Returns how to ask for the
- * former.
+ * Jobs that send emails: about single notifications after a delay, and digests each morning. Returns the function that
+ * schedules the former.
  */
-export function addMailing(
+export function addEmailJobs(
   plugin: PluginHandle<MailSettings>,
-  parts: MailingParts,
+  deps: EmailJobsDeps,
 ): (ids: readonly string[]) => Promise<void> {
   const job = plugin.job<{ readonly id: string }>('mail', {
     schema: Type.Object({ id: Type.String() }),
-    run: ({ id }) => mailOne(parts, id),
+    run: ({ id }) => emailOne(deps, id),
   });
-  plugin.job('digest', { schema: Type.Object({}), cron: '0 7 * * *', run: () => mailDigests(parts) });
+  plugin.job('digest', { schema: Type.Object({}), cron: '0 7 * * *', run: () => emailDigests(deps) });
   return async (ids) => {
     // By the computer's clock, as jobs are due by the database's.
     const at = new Date(Date.now() + plugin.settings['notifications.mail_delay'] * 1_000);
@@ -46,9 +46,9 @@ export function addMailing(
   };
 }
 
-/** Nothing where it was read or deleted meanwhile, may not be seen any more, or is not wanted by mail any more. */
-async function mailOne(
-  { accounts, mail, letters, preferences, sight, store }: MailingParts,
+/** Sends nothing if it was read, deleted, hidden or switched off meanwhile. */
+async function emailOne(
+  { accounts, mail, emails, preferences, visibility, store }: EmailJobsDeps,
   id: string,
 ): Promise<void> {
   const row = await store.find(id);
@@ -56,51 +56,53 @@ async function mailOne(
   const { userId, type, actorId } = row;
   const viewer = (await accounts.viewers([userId])).get(userId);
   const to = (await accounts.emails([userId])).get(userId);
-  if (!viewer || to === undefined || !(await sight.categories(viewer)).includes(row.categoryId)) return;
+  if (!viewer || to === undefined || !(await visibility.categories(viewer)).includes(row.categoryId)) return;
   if (preferences.channel((await preferences.of([userId]))(userId), type) !== 'mail') return;
   const actor = actorId === null ? undefined : (await accounts.authors([actorId])).get(actorId);
-  await mail.send(letters.one(row, actor, to));
+  await mail.send(emails.single(row, actor, to));
 }
 
-/** Each member's once a day or week, whichever process is asked and however often. */
-async function mailDigests(parts: MailingParts): Promise<void> {
-  const { data, clock, preferences } = parts;
-  const until = new Date(clock.now() - FRESH);
+/** Each member gets one a day or week, whichever process runs the job and however often. */
+async function emailDigests(deps: EmailJobsDeps): Promise<void> {
+  const { data, clock, preferences } = deps;
+  const until = new Date(clock.now() - SETTLE_TIME);
   const day = new Date(Math.floor(clock.now() / DAY) * DAY);
   const week = new Date(day.getTime() - ((day.getUTCDay() + 6) % 7) * DAY);
   for (let after = NONE; ;) {
-    const readers = await preferences.readers({ day, week }, after, READERS);
-    if (readers.length > 0) {
-      const messages = await digestsOf(parts, readers, until, day.toISOString().slice(0, 10));
+    const recipients = await preferences.recipients({ day, week }, after, DIGEST_BATCH);
+    if (recipients.length > 0) {
+      const messages = await digestsOf(deps, recipients, until, day.toISOString().slice(0, 10));
       await data.transaction(async () => {
-        await preferences.digested(
-          readers.map(({ id }) => id),
+        await preferences.markDigested(
+          recipients.map(({ id }) => id),
           until,
         );
-        await parts.mail.send(...messages);
+        await deps.mail.send(...messages);
       });
     }
-    if (readers.length < READERS) return;
-    after = readers.at(-1)!.id;
+    if (recipients.length < DIGEST_BATCH) return;
+    after = recipients.at(-1)!.id;
   }
 }
 
 async function digestsOf(
-  parts: MailingParts,
-  readers: readonly Reader[],
+  deps: EmailJobsDeps,
+  recipients: readonly DigestRecipient[],
   until: Date,
   key: string,
 ): Promise<readonly Message[]> {
-  const { accounts, letters, sight, store } = parts;
-  const ids = readers.map(({ id }) => id);
+  const { accounts, emails, visibility, store } = deps;
+  const ids = recipients.map(({ id }) => id);
   const [viewers, addresses] = [await accounts.viewers(ids), await accounts.emails(ids)];
-  const rows = await store.newest(new Map(readers.map(({ id, since }) => [id, since])), until, NAMED + 1);
+  const rows = await store.newest(new Map(recipients.map(({ id, since }) => [id, since])), until, MAX_IN_DIGEST + 1);
   const actors = await accounts.authors([...new Set(rows.flatMap(({ actorId }) => actorId ?? []))]);
   const byMember = Map.groupBy(rows, ({ userId }) => userId);
   return ids.flatMap((id) => {
     const [viewer, to] = [viewers.get(id), addresses.get(id)];
-    const visible = viewer ? (byMember.get(id) ?? []).filter(({ categoryId }) => sight.sees(categoryId, viewer)) : [];
+    const visible = viewer
+      ? (byMember.get(id) ?? []).filter(({ categoryId }) => visibility.canSee(categoryId, viewer))
+      : [];
     if (to === undefined || visible.length === 0) return [];
-    return letters.digest(visible.slice(0, NAMED), actors, { to, more: visible.length > NAMED, key });
+    return emails.digest(visible.slice(0, MAX_IN_DIGEST), actors, { to, more: visible.length > MAX_IN_DIGEST, key });
   });
 }

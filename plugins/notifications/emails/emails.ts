@@ -6,10 +6,10 @@ import type { Web } from 'parley-forum/plugins/web';
 import type { NotificationRow } from '../store.ts';
 
 const PURPOSE = 'notifications.unsubscribe';
-/** What a link switches off: a type of notification, or the digest. */
+/** The kind that stands for the digest in unsubscribe links, beside types of notifications. */
 export const DIGEST = 'digest';
 
-export interface LetterParts {
+export interface EmailsDeps {
   readonly environment: Environment;
   readonly secrets: Secrets;
   readonly web: Web;
@@ -18,39 +18,42 @@ export interface LetterParts {
 
 interface DigestOptions {
   readonly to: string;
-  /** There are others that the mail does not name. */
+  /** There are more than the email lists. */
   readonly more: boolean;
-  /** The day that it is for. */
+  /** The day of the digest. */
   readonly key: string;
 }
 
-/** Mails about notifications, and the links in them that end their kind. */
-export class Letters {
-  readonly #parts: LetterParts;
+/** Renders emails about notifications, with their unsubscribe links. */
+export class NotificationEmails {
+  readonly #deps: EmailsDeps;
 
-  constructor(parts: LetterParts) {
-    this.#parts = parts;
+  constructor(deps: EmailsDeps) {
+    this.#deps = deps;
   }
 
-  /** What happened, in one line. */
-  says({ type, title, count }: Pick<NotificationRow, 'type' | 'title' | 'count'>, actor: Author | undefined): string {
-    const { web, types } = this.#parts;
-    const sentence = types().find((one) => one.type === type)?.sentence;
+  /** The notification in one line. */
+  summary(
+    { type, title, count }: Pick<NotificationRow, 'type' | 'title' | 'count'>,
+    actor: Author | undefined,
+  ): string {
+    const { web, types } = this.#deps;
+    const sentence = types().find((known) => known.type === type)?.sentence;
     return [sentence && web.text(sentence, { name: actor?.username ?? '', count }), title].filter(Boolean).join(' ');
   }
 
-  one(row: NotificationRow, actor: Author | undefined, to: string): Message {
-    const { web, environment } = this.#parts;
-    const subject = this.says(row, actor);
-    const unsubscribe = this.#link(row.userId, row.type);
-    const parts = letter({
+  single(row: NotificationRow, actor: Author | undefined, to: string): Message {
+    const { web, environment } = this.#deps;
+    const subject = this.summary(row, actor);
+    const unsubscribe = this.#unsubscribeUrl(row.userId, row.type);
+    const content = letter({
       title: subject,
       paragraphs: [],
       action: { label: web.text('notifications:mail.open'), href: environment.baseUrl + row.url },
       reason: web.text('notifications:mail.reason'),
       end: { label: web.text('notifications:mail.stop'), href: unsubscribe },
     });
-    return { to, subject, ...parts, unsubscribe, key: `notification:${row.id}` };
+    return { to, subject, ...content, unsubscribe, key: `notification:${row.id}` };
   }
 
   digest(
@@ -58,15 +61,15 @@ export class Letters {
     actors: ReadonlyMap<string, Author>,
     { to, more, key }: DigestOptions,
   ): Message {
-    const { web, environment } = this.#parts;
+    const { web, environment } = this.#deps;
     const userId = rows[0]!.userId;
     const title = web.text('notifications:digest.title', { count: rows.length });
-    const unsubscribe = this.#link(userId, DIGEST);
-    const parts = letter({
+    const unsubscribe = this.#unsubscribeUrl(userId, DIGEST);
+    const content = letter({
       title,
       paragraphs: [],
       links: rows.map((row) => ({
-        label: this.says(row, actors.get(row.actorId ?? '')),
+        label: this.summary(row, actors.get(row.actorId ?? '')),
         href: environment.baseUrl + row.url,
       })),
       action: {
@@ -76,21 +79,21 @@ export class Letters {
       reason: web.text('notifications:digest.reason'),
       end: { label: web.text('notifications:mail.stop'), href: unsubscribe },
     });
-    return { to, subject: title, ...parts, unsubscribe, key: `digest:${userId}:${key}` };
+    return { to, subject: title, ...content, unsubscribe, key: `digest:${userId}:${key}` };
   }
 
-  /** Whom and what a link of a mail is about; undefined for one that was not made here. */
-  read(
+  /** Member and kind of a signed unsubscribe link; undefined if the signature is wrong. */
+  verifyLink(
     userId: string,
     kind: string,
     signature: string,
   ): { readonly userId: string; readonly kind: string } | undefined {
-    return this.#parts.secrets.verify(PURPOSE, `${userId} ${kind}`, signature) ? { userId, kind } : undefined;
+    return this.#deps.secrets.verify(PURPOSE, `${userId} ${kind}`, signature) ? { userId, kind } : undefined;
   }
 
-  /** It has no end: whoever reads an old mail may want to stop them too. */
-  #link(userId: string, kind: string): string {
-    const { environment, secrets } = this.#parts;
+  /** It does not expire: readers of an old email may want to unsubscribe too. */
+  #unsubscribeUrl(userId: string, kind: string): string {
+    const { environment, secrets } = this.#deps;
     return `${environment.baseUrl}/notifications/stop/${userId}/${encodeURIComponent(kind)}/${secrets.sign(PURPOSE, `${userId} ${kind}`)}`;
   }
 }

@@ -17,13 +17,13 @@ import {
   type Retry,
   type View,
 } from 'parley-forum/plugins/web';
-import { DIGEST, type Letters } from '../emails/emails.ts';
+import { DIGEST, type NotificationEmails } from '../emails/emails.ts';
 import type { Preferences, PreferenceStore } from './preferences.ts';
 
-export interface SettingsParts {
+export interface PreferencePagesDeps {
   readonly preferences: PreferenceStore;
-  /** Undefined where nothing can be mailed. */
-  readonly letters: Letters | undefined;
+  /** Undefined where no email can be sent. */
+  readonly emails: NotificationEmails | undefined;
   types(): readonly NotificationType[];
 }
 const SETTINGS = '/settings/notifications';
@@ -33,14 +33,14 @@ const Choice = Type.Object({
 });
 const Stop = Type.Object({ user: Type.String(), kind: Type.String(), signature: Type.String() });
 
-/** What members choose to be told, and the page that a mail's link leads to. */
-export function addSettings(plugin: PluginHandle, { preferences, letters, types }: SettingsParts): void {
+/** The preferences page, and the page that an email's unsubscribe link leads to. */
+export function addPreferencePages(plugin: PluginHandle, { preferences, emails, types }: PreferencePagesDeps): void {
   plugin.extend(navigation, { area: 'settings', label: 'notifications:title', href: SETTINGS });
   const options = { login: true };
   const offered = (actor: Viewer): readonly NotificationType[] => types().filter((one) => one.visible?.(actor) ?? true);
-  const channels = CHANNELS.filter((channel) => channel !== 'mail' || letters !== undefined);
+  const channels = CHANNELS.filter((channel) => channel !== 'mail' || emails !== undefined);
 
-  // A guest gets here with what they chose when their session has ended meanwhile.
+  // A guest gets here when their session ended while they filled in the form.
   const stored = async ({ id }: Viewer): Promise<Preferences> =>
     (await preferences.of(id === undefined ? [] : [id]))(id ?? '');
   const page = (actor: Viewer, chosen: Preferences, retry?: Retry): View => {
@@ -54,7 +54,7 @@ export function addSettings(plugin: PluginHandle, { preferences, letters, types 
       return { name: `channels[${type}]`, label, channels: choices };
     });
     const digests =
-      letters &&
+      emails &&
       DIGESTS.map((value) => ({ value, label: `notifications:digest.${value}`, current: value === chosen.digest }));
     return view(
       '@notifications/settings',
@@ -64,7 +64,7 @@ export function addSettings(plugin: PluginHandle, { preferences, letters, types 
     );
   };
   const again = async (retry: Retry): Promise<View> =>
-    page(retry.actor, rechosen(await stored(retry.actor), retry.body), retry);
+    page(retry.actor, withSubmitted(await stored(retry.actor), retry.body), retry);
 
   plugin.route(pages, { method: 'get', path: SETTINGS, can: 'public', options })(async ({ actor }) => {
     const chosen = await stored(actor);
@@ -85,10 +85,10 @@ export function addSettings(plugin: PluginHandle, { preferences, letters, types 
     },
   );
 
-  if (!letters) return;
-  // Looking changes nothing: programs that check mails open what is in them.
+  if (!emails) return;
+  // GET changes nothing: programs that scan emails open their links.
   const find = ({ params }: { readonly params: Static<typeof Stop> }) =>
-    letters.read(params.user, params.kind, params.signature);
+    emails.verifyLink(params.user, params.kind, params.signature);
   const path = '/notifications/stop/:user/:kind/:signature';
   const stopView = (kind: string, done: boolean, action: string): View => {
     const label =
@@ -114,8 +114,8 @@ export function addSettings(plugin: PluginHandle, { preferences, letters, types 
   );
 }
 
-/** What is stored, with what was chosen in a form that was refused. */
-function rechosen(
+/** Stored preferences, overridden by those of a form that was refused. */
+function withSubmitted(
   { channels, digest }: Preferences,
   { channels: typed, digest: wish }: Readonly<Record<string, unknown>>,
 ): Preferences {

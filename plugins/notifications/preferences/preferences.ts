@@ -2,7 +2,7 @@ import { sql, type Clock, type Data } from 'parley-forum';
 import type { Channel, Digest, NotificationType } from 'parley-forum/plugins/notifications';
 
 export interface Preferences {
-  /** What was chosen, by type. */
+  /** Chosen channels, by type. */
   readonly channels: Readonly<Record<string, Channel>>;
   readonly digest: Digest;
 }
@@ -10,15 +10,15 @@ interface Choice {
   readonly channels?: Readonly<Record<string, Channel>>;
   readonly digest?: Digest | undefined;
 }
-const NOTHING_CHOSEN: Preferences = { channels: {}, digest: 'none' };
+const DEFAULTS: Preferences = { channels: {}, digest: 'none' };
 
-/** Somebody whose digest is due. */
-export interface Reader {
+/** A member whose digest is due. */
+export interface DigestRecipient {
   readonly id: string;
   readonly since: Date | undefined;
 }
 
-/** What members chose to be told, and where. */
+/** Notification preferences of members. */
 export class PreferenceStore {
   readonly #data: Data;
   readonly #clock: Clock;
@@ -31,20 +31,20 @@ export class PreferenceStore {
     this.#types = types;
   }
 
-  /** Everyone is in it, whether they chose anything or not. */
+  /** Answers for every member, with defaults for those who chose nothing. */
   async of(userIds: readonly string[]): Promise<(userId: string) => Preferences> {
     const rows = await this.#data.all(sql<Preferences & { id: string }>`
       select user_id as id, channels, digest from notification_preference where user_id = any(${userIds}::uuid[])`);
     const known = new Map(rows.map((row) => [row.id, row]));
-    return (userId) => known.get(userId) ?? NOTHING_CHOSEN;
+    return (userId) => known.get(userId) ?? DEFAULTS;
   }
 
-  /** Where somebody is told of a type, chosen or not. */
+  /** The member's channel for a type, or its default. */
   channel({ channels }: Preferences, type: string): Channel {
     return channels[type] ?? (this.#types().find((one) => one.type === type)?.mailed ? 'mail' : 'site');
   }
 
-  /** What is undefined stays. A digest that is switched on tells of what comes from now on. */
+  /** What is undefined stays. A digest that is switched on covers notifications from now on. */
   async save(userId: string, { channels = {}, digest }: Choice): Promise<void> {
     const now = new Date(this.#clock.now());
     await this.#data.all(sql`insert into notification_preference as p (user_id, channels, digest, digested_at)
@@ -54,19 +54,19 @@ export class PreferenceStore {
   }
 
   /** Whose last digest was before the beginning of this day or, for weekly ones, of this week; by id, after `after`. */
-  readers(
+  recipients(
     { day, week }: { readonly day: Date; readonly week: Date },
     after: string,
     limit: number,
-  ): Promise<readonly Reader[]> {
-    return this.#data.all(sql<Reader>`select user_id as id, digested_at as since from notification_preference
+  ): Promise<readonly DigestRecipient[]> {
+    return this.#data.all(sql<DigestRecipient>`select user_id as id, digested_at as since from notification_preference
       where digest <> 'none' and user_id > ${after}
         and coalesce(digested_at, '-infinity') < case digest when 'daily' then ${day}::timestamptz else ${week}::timestamptz end
       order by user_id limit ${limit}`);
   }
 
-  /** Their digests tell of what came up to `until`. */
-  async digested(userIds: readonly string[], until: Date): Promise<void> {
+  /** Their digests covered notifications up to `until`. */
+  async markDigested(userIds: readonly string[], until: Date): Promise<void> {
     await this.#data.all(
       sql`update notification_preference set digested_at = ${until} where user_id = any(${userIds}::uuid[])`,
     );

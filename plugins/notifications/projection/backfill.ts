@@ -1,26 +1,23 @@
 import { Type, type Data, type PluginHandle, type Settings } from 'parley-forum';
 import type { Discussions } from 'parley-forum/plugins/discussions';
-import type { Follower } from './projection.ts';
+import type { DiscussionProjection } from './projection.ts';
 
-export interface CatchingUpParts {
+export interface BackfillDeps {
   readonly data: Data;
   readonly settings: Settings;
   readonly discussions: Discussions;
-  readonly follower: Follower;
+  readonly projection: DiscussionProjection;
 }
 const KEY = 'notifications.stopped_at';
-/** Posts that are looked at in one transaction. */
+/** Posts processed in one transaction. */
 const PAGE = 200;
 
 /**
- * While the plugin is switched off discussions are moved and deleted without it: where it stopped is noted, and gone
- * through when it is back.
+ * While the plugin is off discussions are moved and deleted without it: it stores a checkpoint when it stops, and a job
+ * processes the changes since then when it starts.
  */
-export async function addCatchingUp(
-  plugin: PluginHandle<{ readonly [KEY]: string }>,
-  parts: CatchingUpParts,
-): Promise<void> {
-  const { data, settings, discussions, follower } = parts;
+export async function addBackfill(plugin: PluginHandle<{ readonly [KEY]: string }>, deps: BackfillDeps): Promise<void> {
+  const { data, settings, discussions, projection } = deps;
   // One batch an attempt, which leaves the rest to the next one in the same transaction: a stop loses nothing of what
   // was done.
   const job = plugin.job<{ readonly since: string; readonly after?: string }>('catch-up', {
@@ -28,11 +25,11 @@ export async function addCatchingUp(
     run: ({ since, after }, { continueWith }) =>
       data.transaction(async (em) => {
         const posts = await discussions.projectedPosts(after, PAGE, since);
-        await follower.posts(em, posts);
+        await projection.posts(em, posts);
         // A post that was deleted by itself does not say whether its discussion is there.
-        const telling = new Map(posts.filter(({ removed }) => !removed).map((post) => [post.discussionId, post]));
-        for (const { discussionId: id, title, categoryId, visible } of telling.values())
-          await follower.discussion(em, { id, title, categoryId, visible });
+        const latest = new Map(posts.filter(({ removed }) => !removed).map((post) => [post.discussionId, post]));
+        for (const { discussionId: id, title, categoryId, visible } of latest.values())
+          await projection.discussion(em, { id, title, categoryId, visible });
         if (posts.length === PAGE) await continueWith({ since, after: posts.at(-1)!.id });
       }),
   });

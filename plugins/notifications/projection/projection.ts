@@ -3,21 +3,21 @@ import type { PostProjection, ProjectedPost } from 'parley-forum/plugins/discuss
 import { NONE } from '../store.ts';
 
 /**
- * The first half of the advisory locks that order what is told of a discussion and what becomes of it; the number has
- * no meaning.
+ * The first half of the advisory locks that keep notifying about a discussion and changing it apart; the number has no
+ * meaning.
  */
 const LOCK = 7_216_011;
 
-type Whole = Parameters<PostProjection['discussion']>[1];
+type ProjectedDiscussion = Parameters<PostProjection['discussion']>[1];
 
 /**
- * Notifications follow their discussions: gone when they are deleted, in another category when they are moved, with the
- * numbers of their readers.
+ * Keeps notifications in step with their discussions: deletes them with discussions and posts, moves them to other
+ * categories, and updates the members' unread counts.
  */
-export class Follower implements PostProjection {
+export class DiscussionProjection implements PostProjection {
   readonly #data: Data;
   readonly #clock: Clock;
-  /** Tells whose numbers changed. */
+  /** Called with the members whose unread counts changed. */
   readonly #changed: (userIds: readonly string[]) => Promise<void>;
 
   constructor({
@@ -35,10 +35,10 @@ export class Follower implements PostProjection {
   }
 
   /**
-   * To be taken by whoever is about to tell of discussions, before looking at them: what becomes of them then waits for
-   * the end of the transaction.
+   * Call it before reading discussions to notify about them: changes to them then wait for the end of the
+   * transaction.
    */
-  async hold(discussionIds: readonly string[]): Promise<void> {
+  async lockShared(discussionIds: readonly string[]): Promise<void> {
     if (discussionIds.length === 0) return;
     await this.#data.all(
       sql`select pg_advisory_xact_lock_shared(${LOCK}, hashtext(id)) from unnest(${discussionIds}::text[]) as d(id) order by hashtext(id)`,
@@ -48,19 +48,19 @@ export class Follower implements PostProjection {
   async posts(_em: EntityManager, posts: readonly ProjectedPost[]): Promise<void> {
     const gone = posts.filter(({ visible }) => !visible);
     if (gone.length === 0) return;
-    await this.#own([...new Set(gone.map(({ discussionId }) => discussionId))]);
-    await this.#bury(gone.map(({ id }) => `post:${id}`));
+    await this.#lockExclusive([...new Set(gone.map(({ discussionId }) => discussionId))]);
+    await this.#markDeleted(gone.map(({ id }) => `post:${id}`));
     await this.#remove(sql`n.post_id = any(${gone.map(({ id }) => id)}::uuid[])`);
   }
 
-  async discussion(_em: EntityManager, { id, title, categoryId, visible }: Whole): Promise<void> {
-    await this.#own([id]);
+  async discussion(_em: EntityManager, { id, title, categoryId, visible }: ProjectedDiscussion): Promise<void> {
+    await this.#lockExclusive([id]);
     if (visible) {
-      await this.unbury(`discussion:${id}`);
+      await this.unmarkDeleted(`discussion:${id}`);
       const differing = sql`n.discussion_id = ${id} and (n.category_id <> ${categoryId} or n.discussion_title is distinct from ${title})`;
       await this.#move(differing, categoryId, sql`, discussion_title = ${title}`);
     } else {
-      await this.#bury([`discussion:${id}`]);
+      await this.#markDeleted([`discussion:${id}`]);
       await this.#remove(sql`n.discussion_id = ${id}`, true);
     }
   }
@@ -69,26 +69,26 @@ export class Follower implements PostProjection {
     await this.#move(sql`n.category_id = ${from}`, to);
   }
 
-  /** It is there again and may be told of. */
-  async unbury(key: string): Promise<void> {
+  /** It was restored, so notifications about it are allowed again. */
+  async unmarkDeleted(key: string): Promise<void> {
     await this.#data.all(sql`delete from notification_key where user_id = ${NONE} and key = ${key}`);
   }
 
-  async #bury(keys: readonly string[]): Promise<void> {
+  async #markDeleted(keys: readonly string[]): Promise<void> {
     await this.#data.all(sql`insert into notification_key (user_id, key, created_at)
       select ${NONE}, key, ${new Date(this.#clock.now())} from unnest(${keys}::text[]) as k(key) order by key on conflict do nothing`);
   }
 
-  async #own(discussionIds: readonly string[]): Promise<void> {
+  async #lockExclusive(discussionIds: readonly string[]): Promise<void> {
     await this.#data.all(
       sql`select pg_advisory_xact_lock(${LOCK}, hashtext(id)) from unnest(${discussionIds}::text[]) as d(id) order by hashtext(id)`,
     );
   }
 
-  /** One that stands for several posts goes on without the one that is gone, unless `whole`. */
+  /** A notification of several posts only loses the deleted one, unless `whole`. */
   async #remove(which: RawBuilder<unknown>, whole = false): Promise<void> {
     const alone = whole ? sql`true` : sql`h.count = 1 or h.group_key = 'post:' || h.post_id`;
-    await this.#tell(sql<{ id: string }>`
+    await this.#change(sql<{ id: string }>`
       with h as (
         select n.id, n.user_id, n.post_id, n.category_id, n.group_key, n.count, n.is_read from notification n where ${which} order by n.user_id, n.id for update
       ), gone as (
@@ -103,7 +103,7 @@ export class Follower implements PostProjection {
   }
 
   async #move(which: RawBuilder<unknown>, to: string, more: RawBuilder<unknown> = sql``): Promise<void> {
-    await this.#tell(sql<{ id: string }>`
+    await this.#change(sql<{ id: string }>`
       with h as (
         select n.id, n.user_id, n.category_id, n.is_read from notification n where ${which} order by n.user_id, n.id for update
       ), moved as (
@@ -117,7 +117,7 @@ export class Follower implements PostProjection {
       ) select distinct user_id as id from h order by user_id`);
   }
 
-  async #tell(statement: RawBuilder<{ id: string }>): Promise<void> {
+  async #change(statement: RawBuilder<{ id: string }>): Promise<void> {
     const members = await this.#data.all(statement);
     if (members.length > 0) await this.#changed(members.map(({ id }) => id));
   }

@@ -5,34 +5,34 @@ import { notificationTypes, type NewNotification, type Notifications } from 'par
 import { reactionAdded } from 'parley-forum/plugins/reactions';
 import { reportHandled } from 'parley-forum/plugins/reports';
 import type { Subscriptions } from 'parley-forum/plugins/subscriptions';
-import { addressed } from './mentions.ts';
-import type { Sight } from '../visibility.ts';
+import { parseMentions } from './mentions.ts';
+import type { Visibility } from '../visibility.ts';
 
-export interface SourceParts {
+export interface SourcesDeps {
   readonly environment: Environment;
   readonly accounts: Accounts;
   readonly discussions: Discussions;
   readonly subscriptions: Subscriptions | undefined;
   readonly notifications: Notifications;
-  readonly sight: Sight;
+  readonly visibility: Visibility;
 }
-/** Something that was written, as far as telling of it goes. */
-interface Writing {
+/** A new post, with what its notifications need. */
+interface WrittenPost {
   readonly html: string;
   readonly authorId: string;
   readonly discussionId: string;
   readonly postId?: string;
   readonly url: string;
-  /** One member is told once of it, whether they are mentioned, quoted, or watch. */
+  /** A member gets one notification of it, whether they are mentioned, quoted, or watch. */
   readonly key: string;
 }
-/** Watchers that are told at a time. */
+/** Watchers notified at a time. */
 const WATCHERS = 500;
 
-/** What this plugin itself tells members of. All of it is durable, and told once however often it is tried. */
+/** The plugin's own notifications. All are durable, and sent once however often the work is retried. */
 export function addSources(
   plugin: PluginHandle,
-  { environment, accounts, discussions, subscriptions, notifications, sight }: SourceParts,
+  { environment, accounts, discussions, subscriptions, notifications, visibility }: SourcesDeps,
 ): void {
   const type = (name: string, mailed: boolean): void =>
     plugin.extend(notificationTypes, {
@@ -44,7 +44,7 @@ export function addSources(
   for (const name of ['reply', 'mention', 'quote']) type(name, true);
   for (const name of ['reaction', 'report_handled']) type(name, false);
   const pathOf = (url: string): string => url.slice(environment.baseUrl.length);
-  const about = ({ authorId, discussionId, postId, url, key }: Writing) => ({
+  const about = ({ authorId, discussionId, postId, url, key }: WrittenPost) => ({
     actorId: authorId,
     discussionId,
     ...(postId !== undefined && { postId }),
@@ -52,16 +52,16 @@ export function addSources(
     key,
   });
 
-  const speakTo = async (writing: Writing): Promise<void> => {
-    const { mentioned, quoted } = addressed(writing.html);
+  const notifyMentioned = async (written: WrittenPost): Promise<void> => {
+    const { mentioned, quoted } = parseMentions(written.html);
     if (mentioned.length + quoted.length === 0) return;
     const ids = await accounts.idsByUsername([...mentioned, ...quoted]);
-    const told = (names: readonly string[], kind: string): NewNotification[] =>
+    const notificationsFor = (names: readonly string[], kind: string): NewNotification[] =>
       names.flatMap((name) => {
         const userId = ids.get(name);
-        return userId === undefined ? [] : [{ ...about(writing), type: kind, userId, group: writing.key }];
+        return userId === undefined ? [] : [{ ...about(written), type: kind, userId, group: written.key }];
       });
-    await notifications.notify([...told(mentioned, 'mention'), ...told(quoted, 'quote')]);
+    await notifications.notify([...notificationsFor(mentioned, 'mention'), ...notificationsFor(quoted, 'quote')]);
   };
 
   plugin.on(
@@ -70,7 +70,7 @@ export function addSources(
       const viewer = (await accounts.viewers([author.id])).get(author.id);
       const [record] = viewer ? await discussions.records([id], viewer) : [];
       if (record)
-        await speakTo({
+        await notifyMentioned({
           html: record.html,
           authorId: author.id,
           discussionId: id,
@@ -85,8 +85,8 @@ export function addSources(
     postCreated,
     async ({ post }) => {
       const { id: postId, html, author, discussion_id: discussionId } = post;
-      const writing = { html, authorId: author.id, discussionId, postId, url: pathOf(post.url), key: `post:${postId}` };
-      await speakTo(writing);
+      const written = { html, authorId: author.id, discussionId, postId, url: pathOf(post.url), key: `post:${postId}` };
+      await notifyMentioned(written);
       let after: string | undefined;
       for (;;) {
         const watchers =
@@ -94,7 +94,7 @@ export function addSources(
             limit: WATCHERS,
             ...(after !== undefined && { after }),
           })) ?? [];
-        await notifications.notify(watchers.map((userId) => ({ ...about(writing), type: 'reply', userId })));
+        await notifications.notify(watchers.map((userId) => ({ ...about(written), type: 'reply', userId })));
         if (watchers.length < WATCHERS) return;
         after = watchers.at(-1);
       }
@@ -109,7 +109,7 @@ export function addSources(
       const post = viewer && (await discussions.findPost(postId, viewer));
       if (!post) return;
       const url = `/d/${post.discussion.number}/${post.number}`;
-      // Taken back and given again it is no news.
+      // Removing a reaction and adding it again does not notify twice.
       const key = `${reaction}:${postId}:${actor.id}`;
       await notifications.notify([
         { type: 'reaction', userId, actorId: actor.id, discussionId, postId, url, group: `post:${postId}`, key },
@@ -122,7 +122,7 @@ export function addSources(
     reportHandled,
     async ({ report: { id, discussion_id: discussionId, reporter_id: userId } }) => {
       // Without the post, which may be gone because of the report; without the discussion where that is gone too.
-      const head = await sight.head(discussionId);
+      const head = await visibility.head(discussionId);
       const where = head
         ? { discussionId, url: `/d/${head.number}` }
         : { title: 'something that is gone', url: '/notifications' };

@@ -4,7 +4,7 @@ import { Accounts } from 'parley-forum/plugins/accounts';
 import { Notifications } from 'parley-forum/plugins/notifications';
 import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
 import { mailsOf, type SentMail } from '../mail/forum.ts';
-import { listOf, PATIENCE, readAll, settled } from './helpers.ts';
+import { listOf, POLL, readAll, settled } from './inbox.ts';
 
 const DAY = 86_400_000;
 const forum = useForum({ 'notifications.mail_delay': 3_600 });
@@ -32,7 +32,7 @@ async function run(job: string): Promise<void> {
   await data().all(sql`update job set run_at = now() where listener = ${job} and cron is null`);
   await forum.app.app.service(Jobs).retry(job);
   for (const listener of [job, 'mail/job:deliver'])
-    await vi.waitFor(async () => expect(await hand(listener)).toEqual([]), PATIENCE);
+    await vi.waitFor(async () => expect(await hand(listener)).toEqual([]), POLL);
 }
 /** What was sent by the immediate mails, or by the digests, since the last time. */
 let seen = 0;

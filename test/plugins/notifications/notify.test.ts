@@ -3,7 +3,7 @@ import { sql, Data } from 'parley-forum';
 import { Notifications } from 'parley-forum/plugins/notifications';
 import { Subscriptions } from 'parley-forum/plugins/subscriptions';
 import { expectStatus, useForum, type Name } from '../discussions/forum.ts';
-import { countOf, listOf, PATIENCE, readAll, settled, shortly } from './helpers.ts';
+import { countOf, listOf, POLL, readAll, settled, shortly } from './inbox.ts';
 
 const forum = useForum();
 const told = async (name: Name): Promise<unknown[]> => {
@@ -277,6 +277,6 @@ test('what happened to discussions while the plugin was off is caught up with', 
   expectStatus(await forum.as.mia.put(`/api/discussions/${moved.id}`, { category_id: category.id }), 200);
   expectStatus(await forum.as.mia.delete(`/api/posts/${post}`), 200);
   await kernel.enable('notifications');
-  await vi.waitFor(async () => expect([await told('ada'), await told('root')]).toEqual([[], []]), PATIENCE);
+  await vi.waitFor(async () => expect([await told('ada'), await told('root')]).toEqual([[], []]), POLL);
   expect([await countOf(forum.as.ada), await countOf(forum.as.root)]).toEqual([0, 0]);
 });

@@ -3,7 +3,7 @@ import { Live } from 'parley-forum/plugins/live';
 import { leastOf } from 'parley-forum/testing';
 import { Notifications } from 'parley-forum/plugins/notifications';
 import { expectStatus, useForum } from '../discussions/forum.ts';
-import { countOf, listOf, PATIENCE, readAll, settled } from './helpers.ts';
+import { countOf, listOf, POLL, readAll, settled } from './inbox.ts';
 
 const forum = useForum();
 const tell = (count: number, more: object = {}) =>
@@ -144,7 +144,7 @@ describe('pages', () => {
     await settled(forum);
     expect(await countOf(forum.as.ada)).toBe(2);
     for (let time = 0; time < 2; time++) await page(`/d/${number}-opened`);
-    await vi.waitFor(async () => expect(await countOf(forum.as.ada)).toBe(1), PATIENCE);
+    await vi.waitFor(async () => expect(await countOf(forum.as.ada)).toBe(1), POLL);
   });
 
   test('preferences are chosen by a form, beside the other settings', async () => {

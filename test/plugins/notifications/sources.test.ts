@@ -3,7 +3,7 @@ import { definePlugin, Plugins } from 'parley-forum';
 import { reactionAdded } from 'parley-forum/plugins/reactions';
 import { reportHandled } from 'parley-forum/plugins/reports';
 import { expectStatus, install, useForum, type Name } from '../discussions/forum.ts';
-import { listOf, readAll, settled, shortly } from './helpers.ts';
+import { listOf, readAll, settled, shortly } from './inbox.ts';
 
 const forum = useForum();
 let react: (name: Name, post: { id: string; discussion_id: string }, author: Name, reaction?: string) => Promise<void>;

@@ -3,7 +3,7 @@ import { Data, sql } from 'parley-forum';
 import type { Client } from 'parley-forum/testing';
 import { expectStatus, type Forum } from '../discussions/forum.ts';
 
-export const PATIENCE = { timeout: 15_000, interval: 25 };
+export const POLL = { timeout: 15_000, interval: 25 };
 
 export const listOf = async (client: Client, query = ''): Promise<any[]> =>
   expectStatus(await client.get(`/api/notifications${query}`), 200).body.notifications;
@@ -12,15 +12,15 @@ export const countOf = async (client: Client): Promise<number> =>
 export const readAll = async (client: Client): Promise<void> =>
   void expectStatus(await client.post('/api/notifications/mark-read', {}), 200);
 
-/** Resolves when what was raised so far has been told. */
+/** Resolves when all durable listeners have run. */
 export async function settled({ app }: Forum): Promise<void> {
-  const waiting = () =>
+  const pending = () =>
     app.app
       .service(Data)
       .all(
         sql`select listener from job where listener like 'notifications/%' and listener not like '%job:%' and failed_at is null`,
       );
-  await vi.waitFor(async () => expect(await waiting()).toEqual([]), PATIENCE);
+  await vi.waitFor(async () => expect(await pending()).toEqual([]), POLL);
 }
 
 /** What each of these sees in short: type, title, count, whether it is read. */
