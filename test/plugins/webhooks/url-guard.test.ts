@@ -141,7 +141,7 @@ describe('sending', () => {
     });
     expect(receiver.received).toEqual([]);
 
-    const pinned = { addressesOf: () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]) } as unknown as UrlGuard;
+    const pinned = { resolve: () => Promise.resolve([{ address: '127.0.0.1', family: 4 }]) } as unknown as UrlGuard;
     expect(await new Sender(pinned).send(sending(`http://no-such-name.invalid:${port}/hook`), never)).toMatchObject({
       status: 200,
       blocked: false,
