@@ -12,9 +12,9 @@ import {
 } from 'parley-forum/plugins/web';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { formOf, type PageServices } from './files-page.ts';
-import { extensionsOf, picturesOf } from './formats.ts';
-import { megabytes } from './intake.ts';
-import { spend } from './share.ts';
+import { extensionsOf, picturesOf } from './processing/formats.ts';
+import { megabytes } from './processing/multipart-reader.ts';
+import { spend } from './rate-limit.ts';
 
 const AVATAR = '/settings/avatar';
 const PROFILE = '/settings/profile';

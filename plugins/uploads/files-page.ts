@@ -18,12 +18,12 @@ import {
   type View,
   type Web,
 } from 'parley-forum/plugins/web';
-import { extensionsOf } from './formats.ts';
-import { megabytes, type Intake } from './intake.ts';
-import type { Preparing } from './preparing.ts';
+import { extensionsOf } from './processing/formats.ts';
+import { megabytes, type Intake } from './processing/multipart-reader.ts';
+import type { Preparing } from './processing/upload-processor.ts';
 import type { UploadSettings } from './settings.ts';
-import { spend } from './share.ts';
-import type { Quota, Upload, UploadStore } from './store.ts';
+import { spend } from './rate-limit.ts';
+import type { Quota, Upload, UploadStore } from './storage/upload-store.ts';
 import { pathOf, type Uploads } from './uploads.ts';
 
 export interface PageServices {

@@ -2,8 +2,8 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { sql, type Data } from 'parley-forum';
 import { inParts, jsonList, type PersonalData } from 'parley-forum/plugins/privacy';
-import type { UploadFiles } from './files.ts';
-import { pathName } from './names.ts';
+import type { UploadFiles } from './storage/file-storage.ts';
+import { pathName } from './processing/file-names.ts';
 import type { Uploads } from './uploads.ts';
 
 interface Row {

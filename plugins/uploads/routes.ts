@@ -2,10 +2,10 @@ import { Type, type PluginHandle, type Request, type Settings } from 'parley-for
 import type { Access } from 'parley-forum/plugins/access';
 import { api, IdParams, limitOf, listOf, pageFields, Paging } from 'parley-forum/plugins/api';
 import { manageUploads, uploadFiles, UploadRecord } from 'parley-forum/plugins/uploads';
-import type { Intake } from './intake.ts';
-import type { Prepared, Preparing } from './preparing.ts';
-import { UPLOADS } from './share.ts';
-import type { UploadStore } from './store.ts';
+import type { Intake } from './processing/multipart-reader.ts';
+import type { Prepared, Preparing } from './processing/upload-processor.ts';
+import { UPLOADS } from './rate-limit.ts';
+import type { UploadStore } from './storage/upload-store.ts';
 import type { Uploads } from './uploads.ts';
 
 export interface RouteServices {

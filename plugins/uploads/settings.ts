@@ -1,5 +1,5 @@
 import { Type, type Static } from 'parley-forum';
-import { KINDS } from './formats.ts';
+import { KINDS } from './processing/formats.ts';
 
 const group = { 'x-group': 'uploads' };
 

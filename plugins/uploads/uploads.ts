@@ -2,9 +2,9 @@ import { sql, type Data, type Environment, type PluginHandle } from 'parley-foru
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import { uploadDeleted, type UploadRecord } from 'parley-forum/plugins/uploads';
-import { pathName } from './names.ts';
-import type { Prepared } from './preparing.ts';
-import type { Upload, UploadStore } from './store.ts';
+import { pathName } from './processing/file-names.ts';
+import type { Prepared } from './processing/upload-processor.ts';
+import type { Upload, UploadStore } from './storage/upload-store.ts';
 
 interface UploadsParts {
   readonly data: Data;

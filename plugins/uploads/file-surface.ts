@@ -16,9 +16,9 @@ import {
 import { isFresh } from 'parley-forum/plugins/api';
 import { DATA_POLICY, presentable, type Policy, type Protection } from 'parley-forum/plugins/protection';
 import type { Web } from 'parley-forum/plugins/web';
-import type { UploadFiles } from './files.ts';
-import { disposition, pathName } from './names.ts';
-import type { Upload, UploadStore } from './store.ts';
+import type { UploadFiles } from './storage/file-storage.ts';
+import { disposition, pathName } from './processing/file-names.ts';
+import type { Upload, UploadStore } from './storage/upload-store.ts';
 
 interface StoredFile {
   readonly upload: Upload;

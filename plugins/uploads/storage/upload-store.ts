@@ -1,9 +1,9 @@
 import { HttpError, notFound, sql, type Cache, type Clock, type Data, type RawBuilder } from 'parley-forum';
 import { badCursor, createId, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
 import type { Purpose } from 'parley-forum/plugins/uploads';
-import type { UploadFiles } from './files.ts';
-import { megabytes } from './intake.ts';
-import type { Prepared } from './preparing.ts';
+import type { UploadFiles } from './file-storage.ts';
+import { megabytes } from '../processing/multipart-reader.ts';
+import type { Prepared } from '../processing/upload-processor.ts';
 
 /** An upload as it is stored. */
 export interface Upload {

@@ -2,8 +2,8 @@ import type SharpLibrary from 'sharp';
 import type { Sharp, SharpOptions } from 'sharp';
 import { messageOf, type Logger } from 'parley-forum';
 import { pictureFormat, type Format } from './formats.ts';
-import { refusal } from './inspection.ts';
-import { Lane } from './lane.ts';
+import { refusal } from './signature-check.ts';
+import { Lane } from './serial-queue.ts';
 
 /** Seconds after which work on one picture is given up. */
 const PATIENCE = 20;

@@ -1,9 +1,9 @@
 import { rm } from 'node:fs/promises';
 import type { Request } from 'parley-forum';
 import { extensionsOf, formatOf, picturesOf, type Format } from './formats.ts';
-import { inspect, refusal } from './inspection.ts';
-import type { Intake, Received } from './intake.ts';
-import { fileName } from './names.ts';
+import { inspect, refusal } from './signature-check.ts';
+import type { Intake, Received } from './multipart-reader.ts';
+import { fileName } from './file-names.ts';
 import type { Pictures } from './pictures.ts';
 
 /** A file that may be kept as it lies at `path`. */

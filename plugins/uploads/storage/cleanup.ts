@@ -1,7 +1,7 @@
 import { sql, type Clock, type Data } from 'parley-forum';
 import type { Accounts } from 'parley-forum/plugins/accounts';
-import type { UploadFiles } from './files.ts';
-import type { UploadStore } from './store.ts';
+import type { UploadFiles } from './file-storage.ts';
+import type { UploadStore } from './upload-store.ts';
 
 /** Rows in one statement. */
 const BATCH = 500;

@@ -1,5 +1,5 @@
-import { namedIn } from './references.ts';
-import type { UploadStore } from './store.ts';
+import { namedIn } from './storage/references.ts';
+import type { UploadStore } from './storage/upload-store.ts';
 
 const PICTURE = /<img src="[^"]*\/uploads\/([0-9a-f-]{36})\/[^"]*"/gi;
 
