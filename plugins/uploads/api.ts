@@ -1,7 +1,7 @@
 import { defineAction, definePermission, Type, type Static } from 'parley-forum';
 import { nullable, Time } from 'parley-forum/plugins/api';
 
-/** An upload as its owner sees it. `url` is the whole address; whoever knows it may fetch the file. */
+/** An upload as its owner sees it. `url` is absolute; everyone who knows it may fetch the file. */
 export const UploadRecord = Type.Object({
   id: Type.String(),
   url: Type.String(),
@@ -14,12 +14,11 @@ export const UploadRecord = Type.Object({
 });
 export type UploadRecord = Static<typeof UploadRecord>;
 
-/** `post`: to be shown in what members write; `avatar`: the picture of its member. */
+/** `post`: shown in posts; `avatar`: a member's picture. */
 export type Purpose = 'post' | 'avatar';
 
 /**
- * An upload was deleted by somebody. Not raised for what is removed because nothing uses it. `by`: the account that did
- * it.
+ * A user deleted an upload. Not raised when unused files are removed. `by`: the account that deleted it.
  */
 export const uploadDeleted = defineAction<{
   readonly upload: { readonly id: string; readonly owner_id: string; readonly type: string; readonly purpose: Purpose };

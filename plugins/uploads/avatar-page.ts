@@ -11,18 +11,18 @@ import {
   type View,
 } from 'parley-forum/plugins/web';
 import type { Viewer } from 'parley-forum/plugins/access';
-import { formOf, type PageServices } from './files-page.ts';
+import { formOf, type PageDeps } from './files-page.ts';
 import { extensionsOf, picturesOf } from './processing/formats.ts';
 import { megabytes } from './processing/multipart-reader.ts';
-import { spend } from './rate-limit.ts';
+import { consumeUpload } from './rate-limit.ts';
 
 const AVATAR = '/settings/avatar';
 const PROFILE = '/settings/profile';
-/** The end of the page on which members say who they are. */
+/** The end of the profile settings page. */
 const profileEnd = defineSlot('settings.profile.end');
 
-/** A member's picture: a panel among what they say of themselves, and a page of its own for when it is refused. */
-export function avatarPage({ plugin, access, accounts, limits, web, intake, preparing, uploads }: PageServices): void {
+/** A member's avatar: a panel in the profile settings, and a page of its own for refused forms. */
+export function avatarPage({ plugin, access, accounts, limits, web, reader, processor, uploads }: PageDeps): void {
   const { settings } = plugin;
 
   const model = async ({ id }: Viewer, retry?: Retry): Promise<object> => {
@@ -60,10 +60,10 @@ export function avatarPage({ plugin, access, accounts, limits, web, intake, prep
     method: 'post',
     path: AVATAR,
     can: uploadFiles,
-    options: { ...options, multipart: formOf(intake) },
+    options: { ...options, multipart: formOf(reader) },
   })(async ({ actor, req }) => {
-    await spend(limits, actor, settings['uploads.rate_limit']);
-    await uploads.setAvatar(actor.id!, await preparing.avatar(req));
+    await consumeUpload(limits, actor, settings['uploads.rate_limit']);
+    await uploads.setAvatar(actor.id!, await processor.avatar(req));
     return redirect(PROFILE, { notice: 'Your new picture is shown from now on.' });
   });
 

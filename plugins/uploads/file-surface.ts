@@ -16,39 +16,38 @@ import {
 import { isFresh } from 'parley-forum/plugins/api';
 import { DATA_POLICY, presentable, type Policy, type Protection } from 'parley-forum/plugins/protection';
 import type { Web } from 'parley-forum/plugins/web';
-import type { UploadFiles } from './storage/file-storage.ts';
-import { disposition, pathName } from './processing/file-names.ts';
+import type { FileStorage } from './storage/file-storage.ts';
+import { contentDisposition, urlFileName } from './processing/file-names.ts';
 import type { Upload, UploadStore } from './storage/upload-store.ts';
 
 interface StoredFile {
   readonly upload: Upload;
   readonly path: string;
 }
-/** Without sessions: who has the address may have the file. */
+/** Without sessions: everyone who knows the URL may have the file. */
 const files = defineSurface<undefined, StoredFile>('uploads', { prefix: '/uploads' });
 
-/** Whatever the file is, it runs nothing, loads nothing and has no access to the site. */
+/** No file may run or load anything, or has access to the site. */
 const FILE_POLICY: Policy = { ...DATA_POLICY, sandbox: [] };
-/** A file never changes under its address. */
 /**
- * The bytes of an address never change, but they may be deleted: caches that others share ask again after five minutes,
- * browsers after a day.
+ * The bytes of a URL never change, but they may be deleted: shared caches revalidate after five minutes, browsers after
+ * a day.
  */
-const KEPT = 'public, max-age=86400, s-maxage=300, immutable';
+const CACHE_CONTROL = 'public, max-age=86400, s-maxage=300, immutable';
 
-interface SurfaceParts {
+interface FileSurfaceDeps {
   readonly http: Http;
   readonly protection: Protection;
   readonly log: Logger;
-  /** Shows people what went wrong. */
+  /** Shows the error page. */
   readonly web: Pick<Web, 'sendErrorPage'> | undefined;
 }
 
 class FileSurface implements SurfaceBehaviour<undefined, StoredFile> {
-  readonly #parts: SurfaceParts;
+  readonly #deps: FileSurfaceDeps;
 
-  constructor(parts: SurfaceParts) {
-    this.#parts = parts;
+  constructor(deps: FileSurfaceDeps) {
+    this.#deps = deps;
   }
 
   authenticate(): undefined {
@@ -61,10 +60,10 @@ class FileSurface implements SurfaceBehaviour<undefined, StoredFile> {
   ): Promise<void> {
     const shown = type.startsWith('image/');
     const etag = `"${id}"`;
-    this.#head(req, res, FILE_POLICY, {
+    this.#setHeaders(req, res, FILE_POLICY, {
       'Content-Type': type === 'text/plain' || type === 'text/csv' ? `${type}; charset=utf-8` : type,
-      'Content-Disposition': disposition(shown ? 'inline' : 'attachment', name),
-      'Cache-Control': KEPT,
+      'Content-Disposition': contentDisposition(shown ? 'inline' : 'attachment', name),
+      'Cache-Control': CACHE_CONTROL,
       ETag: etag,
       // Feed readers and previews of links show pictures on pages of their own.
       ...(shown && { 'Cross-Origin-Resource-Policy': 'cross-origin' }),
@@ -76,7 +75,7 @@ class FileSurface implements SurfaceBehaviour<undefined, StoredFile> {
   }
 
   async fail({ req, res }: RequestContext<undefined>, error: unknown): Promise<void> {
-    const { http, log, web } = this.#parts;
+    const { http, log, web } = this.#deps;
     if (res.headersSent) return void res.destroy();
     const requestId = http.idOf(req);
     const { status, message, code, headers } =
@@ -85,30 +84,30 @@ class FileSurface implements SurfaceBehaviour<undefined, StoredFile> {
     for (const name of ['Content-Disposition', 'Content-Length', 'ETag', 'Cross-Origin-Resource-Policy'])
       res.removeHeader(name);
     if (await web?.sendErrorPage(req, res, error)) return;
-    this.#head(req, res, DATA_POLICY, { 'Cache-Control': 'no-store', ...headers });
+    this.#setHeaders(req, res, DATA_POLICY, { 'Cache-Control': 'no-store', ...headers });
     res.status(status).json({ success: false, error: message, code, request_id: requestId });
   }
 
-  #head(req: Request, res: Response, policy: Policy, headers: Readonly<Record<string, string>>): void {
-    const { http, protection } = this.#parts;
+  #setHeaders(req: Request, res: Response, policy: Policy, headers: Readonly<Record<string, string>>): void {
+    const { http, protection } = this.#deps;
     for (const [name, value] of protection.headers(policy)) res.setHeader(name, value);
     res.set({ ...headers, 'X-Request-Id': http.idOf(req) });
   }
 }
 
-interface ServingParts extends SurfaceParts {
+interface ServeFilesDeps extends FileSurfaceDeps {
   readonly store: UploadStore;
-  readonly files: UploadFiles;
+  readonly files: FileStorage;
 }
 
 /** /uploads/{id}/{name}. */
-export function serveFiles(plugin: PluginHandle, { store, files: disk, ...parts }: ServingParts): void {
-  plugin.surface(files, new FileSurface(parts));
+export function serveFiles(plugin: PluginHandle, { store, files: disk, ...deps }: ServeFilesDeps): void {
+  plugin.surface(files, new FileSurface(deps));
   plugin.route(files, { method: 'get', path: '/:id/:name', can: 'public', summary: 'A file that a member uploaded' })(
     async ({ params }) => {
       const upload = await store.find(params['id'] ?? '');
-      // An address with another name could say anything about what it leads to.
-      if (!upload || params['name'] !== pathName(upload.name)) throw notFound('There is no such file');
+      // With a different name the URL could claim anything about the file.
+      if (!upload || params['name'] !== urlFileName(upload.name)) throw notFound('There is no such file');
       const path = disk.pathOf(upload.id);
       if (!(await stat(path).catch(() => undefined))) throw notFound('There is no such file');
       return { upload, path };

@@ -19,21 +19,21 @@ import {
   type Web,
 } from 'parley-forum/plugins/web';
 import { extensionsOf } from './processing/formats.ts';
-import { megabytes, type Intake } from './processing/multipart-reader.ts';
-import type { Preparing } from './processing/upload-processor.ts';
+import { megabytes, type MultipartReader } from './processing/multipart-reader.ts';
+import type { UploadProcessor } from './processing/upload-processor.ts';
 import type { UploadSettings } from './settings.ts';
-import { spend } from './rate-limit.ts';
+import { consumeUpload } from './rate-limit.ts';
 import type { Quota, Upload, UploadStore } from './storage/upload-store.ts';
-import { pathOf, type Uploads } from './uploads.ts';
+import { uploadPath, type Uploads } from './uploads.ts';
 
-export interface PageServices {
+export interface PageDeps {
   readonly plugin: PluginHandle<UploadSettings>;
   readonly access: Access;
   readonly accounts: Pick<Accounts, 'find'>;
   readonly limits: Limits;
   readonly web: Web;
-  readonly intake: Intake;
-  readonly preparing: Preparing;
+  readonly reader: MultipartReader;
+  readonly processor: UploadProcessor;
   readonly store: UploadStore;
   readonly uploads: Uploads;
   quota(): Quota;
@@ -46,30 +46,20 @@ const PAGE = 50;
  * Reads the form of a page; whether its file can be taken is told by the handler, which then knows whose form it is.
  */
 export const formOf =
-  (intake: Intake) =>
+  (reader: MultipartReader) =>
   async (req: Request): Promise<Readonly<Record<string, string>>> =>
-    (await intake.form(req)).fields;
+    (await reader.form(req)).fields;
 
 /** How a file is shown, or linked to, in a text. */
 function markdownOf(upload: Upload): string {
   const name = upload.name.replace(/[\\[\]*_`<>]/g, '\\$&');
   return upload.type.startsWith('image/')
-    ? `![${name.replace(/\.\w+$/, '')}](${pathOf(upload)})`
-    : `[${name}](${pathOf(upload)})`;
+    ? `![${name.replace(/\.\w+$/, '')}](${uploadPath(upload)})`
+    : `[${name}](${uploadPath(upload)})`;
 }
 
 /** /settings/uploads, and the way there from where texts are written. */
-export function filesPage({
-  plugin,
-  access,
-  limits,
-  web,
-  intake,
-  preparing,
-  store,
-  uploads,
-  quota,
-}: PageServices): void {
+export function filesPage({ plugin, access, limits, web, reader, processor, store, uploads, quota }: PageDeps): void {
   const { settings } = plugin;
   const mayUpload = (viewer: Viewer): boolean => access.allows(viewer, uploadFiles);
   plugin.extend(navigation, { area: 'settings', label: 'uploads:title', href: FILES, visible: mayUpload });
@@ -97,7 +87,7 @@ export function filesPage({
       id === undefined ? { items: [] } : await store.list(id, { limit: PAGE, offset: (page - 1) * PAGE });
     const rows = items.map((upload) => ({
       ...upload,
-      path: pathOf(upload),
+      path: uploadPath(upload),
       picture: upload.type.startsWith('image/'),
       bytes: megabytes(upload.size),
       markdown: markdownOf(upload),
@@ -129,10 +119,10 @@ export function filesPage({
     method: 'post',
     path: FILES,
     can: uploadFiles,
-    options: { ...options, multipart: formOf(intake) },
+    options: { ...options, multipart: formOf(reader) },
   })(async ({ actor, req }) => {
-    await spend(limits, actor, settings['uploads.rate_limit']);
-    const { name } = await uploads.add(actor.id!, await preparing.upload(req));
+    await consumeUpload(limits, actor, settings['uploads.rate_limit']);
+    const { name } = await uploads.add(actor.id!, await processor.upload(req));
     return redirect(FILES, { notice: `${name} is uploaded.` });
   });
 

@@ -2,8 +2,8 @@ import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { sql, type Data } from 'parley-forum';
 import { inParts, jsonList, type PersonalData } from 'parley-forum/plugins/privacy';
-import type { UploadFiles } from './storage/file-storage.ts';
-import { pathName } from './processing/file-names.ts';
+import type { FileStorage } from './storage/file-storage.ts';
+import { urlFileName } from './processing/file-names.ts';
 import type { Uploads } from './uploads.ts';
 
 interface Row {
@@ -16,7 +16,7 @@ interface Row {
 }
 interface Parts {
   readonly data: Data;
-  readonly files: UploadFiles;
+  readonly files: FileStorage;
   readonly uploads: Uploads;
 }
 const FIRST = '00000000-0000-0000-0000-000000000000';
@@ -35,7 +35,7 @@ export const uploadsData = ({ data, files, uploads }: Parts): PersonalData => ({
       const path = files.pathOf(id);
       // It may have been deleted since the list was begun.
       if (await stat(path).catch(() => undefined))
-        yield { path: `uploads/${id}-${pathName(name)}`, content: createReadStream(path) };
+        yield { path: `uploads/${id}-${urlFileName(name)}`, content: createReadStream(path) };
     }
   },
   erase: (accountId) => uploads.removeAll(accountId),

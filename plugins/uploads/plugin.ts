@@ -11,20 +11,20 @@ import { Protection } from 'parley-forum/plugins/protection';
 import { manageUploads, uploadDeleted, uploadFiles } from 'parley-forum/plugins/uploads';
 import { Web } from 'parley-forum/plugins/web';
 import { avatarPage } from './avatar-page.ts';
-import { UploadFiles } from './storage/file-storage.ts';
+import { FileStorage } from './storage/file-storage.ts';
 import { filesPage } from './files-page.ts';
-import { Intake } from './processing/multipart-reader.ts';
+import { MultipartReader } from './processing/multipart-reader.ts';
 import { uploadsData } from './personal-data.ts';
 import { Pictures } from './processing/pictures.ts';
-import { Preparing } from './processing/upload-processor.ts';
+import { UploadProcessor } from './processing/upload-processor.ts';
 import { usageCounter } from './storage/usage-counter.ts';
-import { References } from './storage/references.ts';
+import { UploadReferences } from './storage/references.ts';
 import { uploadRoutes } from './routes.ts';
 import { uploadSettings } from './settings.ts';
-import { withSizes } from './image-sizes.ts';
+import { addImageSizes } from './image-sizes.ts';
 import { UploadStore } from './storage/upload-store.ts';
 import { serveFiles } from './file-surface.ts';
-import { Tidying } from './storage/cleanup.ts';
+import { UploadCleanup } from './storage/cleanup.ts';
 import { Uploads } from './uploads.ts';
 
 export default definePlugin({
@@ -54,29 +54,36 @@ export default definePlugin({
     plugin,
   ) {
     const { settings: own, log } = plugin;
-    const files = new UploadFiles(join(environment.dataDir, 'uploads'));
+    const files = new FileStorage(join(environment.dataDir, 'uploads'));
     const quota = () => ({ files: own['uploads.member_files'], bytes: own['uploads.member_bytes'] });
     const store = new UploadStore({ data, cache, clock, files, quota });
     const uploads = new Uploads({ data, environment, accounts, store, plugin });
     plugin.extend(personalData, uploadsData({ data, files, uploads }));
     plugin.extend(counters, usageCounter({ data, clock }));
-    const intake = new Intake({ folder: files.incoming, maxSize: () => own['uploads.max_size'] });
+    const reader = new MultipartReader({ folder: files.incoming, maxSize: () => own['uploads.max_size'] });
     const pictures = new Pictures({ maxPixels: () => own['uploads.max_pixels'], log });
-    const preparing = new Preparing({ intake, pictures, types: () => own['uploads.types'] });
+    const processor = new UploadProcessor({ reader, pictures, types: () => own['uploads.types'] });
 
-    plugin.on(markdownHtml, (html) => withSizes(html, store));
-    const references = new References({ data, clock });
+    plugin.on(markdownHtml, (html) => addImageSizes(html, store));
+    const references = new UploadReferences({ data, clock });
     plugin.extend(postProjections, references);
     await discussions.backfill(plugin, references, 'upload_absence');
-    const tidying = new Tidying({ data, clock, accounts, store, files, unusedDays: () => own['uploads.unused_days'] });
+    const cleanup = new UploadCleanup({
+      data,
+      clock,
+      accounts,
+      store,
+      files,
+      unusedDays: () => own['uploads.unused_days'],
+    });
     plugin.job('tidy', {
       schema: Type.Object({}),
       cron: '23 4 * * *',
-      run: (_none, { signal }) => tidying.run(signal),
+      run: (_none, { signal }) => cleanup.run(signal),
     });
 
     serveFiles(plugin, { http, protection, log, web, store, files });
-    uploadRoutes({ plugin, settings, access, intake, preparing, store, uploads });
+    uploadRoutes({ plugin, settings, access, reader, processor, store, uploads });
     plugin.extend(
       auditRules,
       audited(uploadDeleted, ['upload.deleted'], ({ upload, by }) =>
@@ -91,7 +98,7 @@ export default definePlugin({
       ),
     );
     if (!web) return;
-    const pages = { plugin, access, accounts, limits, web, intake, preparing, store, uploads, quota };
+    const pages = { plugin, access, accounts, limits, web, reader, processor, store, uploads, quota };
     filesPage(pages);
     avatarPage(pages);
   },

@@ -2,38 +2,41 @@ import { Type, type PluginHandle, type Request, type Settings } from 'parley-for
 import type { Access } from 'parley-forum/plugins/access';
 import { api, IdParams, limitOf, listOf, pageFields, Paging } from 'parley-forum/plugins/api';
 import { manageUploads, uploadFiles, UploadRecord } from 'parley-forum/plugins/uploads';
-import type { Intake } from './processing/multipart-reader.ts';
-import type { Prepared, Preparing } from './processing/upload-processor.ts';
-import { UPLOADS } from './rate-limit.ts';
+import type { MultipartReader } from './processing/multipart-reader.ts';
+import type { ProcessedFile, UploadProcessor } from './processing/upload-processor.ts';
+import { UPLOAD_BUCKET } from './rate-limit.ts';
 import type { UploadStore } from './storage/upload-store.ts';
 import type { Uploads } from './uploads.ts';
 
-export interface RouteServices {
+export interface RouteDeps {
   readonly plugin: PluginHandle;
   readonly settings: Settings;
   readonly access: Access;
-  readonly intake: Intake;
-  readonly preparing: Preparing;
+  readonly reader: MultipartReader;
+  readonly processor: UploadProcessor;
   readonly store: UploadStore;
   readonly uploads: Uploads;
 }
-/** What a repetition of the request is recognised by; the file itself waits on the disk. */
-interface SentFile {
+/** Identifies a repeated request; the file itself is on disk. */
+interface FileFingerprint {
   readonly name: string;
   readonly sha256: string;
 }
 const UploadForm = Type.Object({
-  file: Type.Unsafe<SentFile>({ contentMediaType: 'application/octet-stream', description: 'The file, with its name' }),
+  file: Type.Unsafe<FileFingerprint>({
+    contentMediaType: 'application/octet-stream',
+    description: 'The file, with its name',
+  }),
 });
-const BUCKET = { ...UPLOADS, limit: 'uploads.rate_limit' };
+const BUCKET = { ...UPLOAD_BUCKET, limit: 'uploads.rate_limit' };
 
 /** /api/uploads. */
-export function uploadRoutes({ plugin, settings, access, intake, preparing, store, uploads }: RouteServices): void {
-  const prepared = new WeakMap<Request, Prepared>();
+export function uploadRoutes({ plugin, settings, access, reader, processor, store, uploads }: RouteDeps): void {
+  const processed = new WeakMap<Request, ProcessedFile>();
   /** Everything that takes long, before a transaction begins. */
-  const multipart = async (req: Request): Promise<{ readonly file: SentFile }> => {
-    const { name, sha256 } = await intake.file(req);
-    prepared.set(req, await preparing.upload(req));
+  const multipart = async (req: Request): Promise<{ readonly file: FileFingerprint }> => {
+    const { name, sha256 } = await reader.file(req);
+    processed.set(req, await processor.upload(req));
     return { file: { name, sha256 } };
   };
 
@@ -46,7 +49,7 @@ export function uploadRoutes({ plugin, settings, access, intake, preparing, stor
     options: { login: true, multipart, bucket: BUCKET },
     body: UploadForm,
     result: Type.Object({ upload: UploadRecord }),
-  })(async ({ actor, req }) => ({ upload: uploads.record(await uploads.add(actor.id!, prepared.get(req)!)) }));
+  })(async ({ actor, req }) => ({ upload: uploads.toRecord(await uploads.add(actor.id!, processed.get(req)!)) }));
 
   plugin.route(api, {
     method: 'get',
@@ -58,7 +61,7 @@ export function uploadRoutes({ plugin, settings, access, intake, preparing, stor
     result: listOf('uploads', UploadRecord),
   })(async ({ actor, query: { limit, ...query } }) => {
     const page = await store.list(actor.id!, { ...query, limit: limitOf(settings, limit) });
-    return { uploads: page.items.map((upload) => uploads.record(upload)), ...pageFields(page) };
+    return { uploads: page.items.map((upload) => uploads.toRecord(upload)), ...pageFields(page) };
   });
 
   plugin.route(api, {

@@ -2,11 +2,11 @@ import { sql, type Data, type Environment, type PluginHandle } from 'parley-foru
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import { uploadDeleted, type UploadRecord } from 'parley-forum/plugins/uploads';
-import { pathName } from './processing/file-names.ts';
-import type { Prepared } from './processing/upload-processor.ts';
+import { urlFileName } from './processing/file-names.ts';
+import type { ProcessedFile } from './processing/upload-processor.ts';
 import type { Upload, UploadStore } from './storage/upload-store.ts';
 
-interface UploadsParts {
+interface UploadsDeps {
   readonly data: Data;
   readonly environment: Environment;
   readonly accounts: Pick<Accounts, 'find' | 'setAvatar'>;
@@ -14,27 +14,27 @@ interface UploadsParts {
   readonly plugin: PluginHandle;
 }
 
-/** The address of an upload on this site. The id cannot be guessed; the name is for people. */
-export const pathOf = ({ id, name }: Pick<Upload, 'id' | 'name'>): string =>
-  `/uploads/${id}/${encodeURIComponent(pathName(name))}`;
+/** The path of an upload on this site. The id cannot be guessed; the name is for people. */
+export const uploadPath = ({ id, name }: Pick<Upload, 'id' | 'name'>): string =>
+  `/uploads/${id}/${encodeURIComponent(urlFileName(name))}`;
 
-/** What members do with files and with their pictures. Who may is checked by whoever calls. */
+/** Members' operations on files and avatars. Callers check permissions. */
 export class Uploads {
-  readonly #parts: UploadsParts;
+  readonly #deps: UploadsDeps;
 
-  constructor(parts: UploadsParts) {
-    this.#parts = parts;
+  constructor(deps: UploadsDeps) {
+    this.#deps = deps;
   }
 
   /** 409 where it would be more than the member may have. */
-  add(accountId: string, prepared: Prepared): Promise<Upload> {
-    return this.#parts.store.add(accountId, 'post', prepared);
+  add(accountId: string, processed: ProcessedFile): Promise<Upload> {
+    return this.#deps.store.add(accountId, 'post', processed);
   }
 
-  record({ id, name, type, size, width, height, createdAt }: Upload): UploadRecord {
+  toRecord({ id, name, type, size, width, height, createdAt }: Upload): UploadRecord {
     return {
       id,
-      url: this.#parts.environment.baseUrl + pathOf({ id, name }),
+      url: this.#deps.environment.baseUrl + uploadPath({ id, name }),
       name,
       type,
       size,
@@ -44,41 +44,41 @@ export class Uploads {
     };
   }
 
-  /** From the next request on it is gone, and with an avatar the picture of its member. */
+  /** Takes effect with the next request; deleting an avatar also unsets the member's picture. */
   async delete(upload: Upload, by: Viewer): Promise<void> {
-    const { plugin, store } = this.#parts;
+    const { plugin, store } = this.#deps;
     const { id, type, purpose, accountId } = upload;
     await store.remove(upload, async () => {
-      if (purpose === 'avatar') await this.#forget(upload);
+      if (purpose === 'avatar') await this.#unsetAvatar(upload);
       await plugin.emit(uploadDeleted, { upload: { id, owner_id: accountId, type, purpose }, by: by.id ?? '' });
     });
   }
 
   /** The member's picture from now on; the one before is removed. */
-  async setAvatar(accountId: string, prepared: Prepared): Promise<void> {
-    const { data, accounts, store } = this.#parts;
+  async setAvatar(accountId: string, processed: ProcessedFile): Promise<void> {
+    const { data, accounts, store } = this.#deps;
     const { id } = await data.transaction(async () => {
-      const made = await store.add(accountId, 'avatar', prepared);
-      await accounts.setAvatar(accountId, pathOf(made));
-      return made;
+      const added = await store.add(accountId, 'avatar', processed);
+      await accounts.setAvatar(accountId, uploadPath(added));
+      return added;
     });
     await store.removeWhere(sql`account_id = ${accountId} and purpose = 'avatar' and id < ${id}::uuid`);
   }
 
   async removeAvatar(accountId: string): Promise<void> {
-    await this.#parts.accounts.setAvatar(accountId, undefined);
-    await this.#parts.store.removeWhere(sql`account_id = ${accountId} and purpose = 'avatar'`);
+    await this.#deps.accounts.setAvatar(accountId, undefined);
+    await this.#deps.store.removeWhere(sql`account_id = ${accountId} and purpose = 'avatar'`);
   }
 
   /** Their picture counts as one of their files. */
   async removeAll(accountId: string): Promise<void> {
-    if (await this.#parts.accounts.find(accountId)) await this.#parts.accounts.setAvatar(accountId, undefined);
-    await this.#parts.store.removeWhere(sql`account_id = ${accountId}`);
+    if (await this.#deps.accounts.find(accountId)) await this.#deps.accounts.setAvatar(accountId, undefined);
+    await this.#deps.store.removeWhere(sql`account_id = ${accountId}`);
   }
 
-  async #forget(avatar: Upload): Promise<void> {
-    const { accounts } = this.#parts;
-    if ((await accounts.find(avatar.accountId))?.avatarUrl === pathOf(avatar))
+  async #unsetAvatar(avatar: Upload): Promise<void> {
+    const { accounts } = this.#deps;
+    if ((await accounts.find(avatar.accountId))?.avatarUrl === uploadPath(avatar))
       await accounts.setAvatar(avatar.accountId, undefined);
   }
 }

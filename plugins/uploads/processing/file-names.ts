@@ -1,7 +1,7 @@
 import { slugOf } from 'parley-forum/plugins/api';
 
-/** Characters of a name before its ending. */
-const LONGEST = 100;
+/** Characters of a name before its extension. */
+const MAX_STEM_LENGTH = 100;
 
 export interface FileName {
   /**
@@ -14,10 +14,10 @@ export interface FileName {
 }
 
 /**
- * What is left of a name that a client sent. One dot stays: "photo.php.png" must not look like a program to whatever
+ * Cleans a name that a client sent. One dot stays: "photo.php.png" must not look like a program to software that
  * reads names from left to right.
  */
-export function fileName(given: string): FileName {
+export function parseFileName(given: string): FileName {
   const last = given.normalize('NFC').split(/[/\\]/).at(-1) ?? '';
   const plain = last
     .replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '')
@@ -26,18 +26,18 @@ export function fileName(given: string): FileName {
     .trim();
   const dot = plain.lastIndexOf('.');
   const whole = dot < 0 ? plain : plain.slice(0, dot);
-  const stem = [...whole.replace(/\.+/g, '-').replace(/^[-\s]+|[-\s]+$/g, '')].slice(0, LONGEST).join('');
+  const stem = [...whole.replace(/\.+/g, '-').replace(/^[-\s]+|[-\s]+$/g, '')].slice(0, MAX_STEM_LENGTH).join('');
   return { stem: stem || 'file', extension: dot < 0 ? '' : plain.slice(dot + 1).toLowerCase() };
 }
 
-/** The last part of the file's address: words that stay as they are in Markdown and in addresses. */
-export const pathName = (name: string): string => {
-  const { stem, extension } = fileName(name);
+/** The last part of the file's URL: words that need no escaping in Markdown and in URLs. */
+export const urlFileName = (name: string): string => {
+  const { stem, extension } = parseFileName(name);
   return `${slugOf(stem, 'file')}.${extension}`;
 };
 
 /** RFC 6266: the name for programs that know only ASCII, then the whole one. */
-export function disposition(kind: 'inline' | 'attachment', name: string): string {
+export function contentDisposition(kind: 'inline' | 'attachment', name: string): string {
   const plain = name.replace(/[^\x20-\x7e]|["\\%]/g, '_');
   const encoded = encodeURIComponent(name).replace(
     /['()*]/g,

@@ -1,12 +1,12 @@
 /** What a kind of file is, beyond its name. */
 export interface Format {
-  /** As which it is served. */
+  /** The content type it is served with. */
   readonly type: string;
-  /** What its name may end in; the first is what stored files get. */
+  /** Its extensions; stored files get the first one. */
   readonly extensions: readonly [string, ...string[]];
-  /** Shown in place, after it was written anew as this kind. All others are only offered as downloads. */
+  /** Shown inline, after it was re-encoded as this type. All others are only offered as downloads. */
   readonly picture?: 'jpg' | 'png' | 'gif' | 'webp';
-  /** Has no mark of its own, so that nothing may be found in it but text. */
+  /** Has no file signature, so it must contain nothing but text. */
   readonly text?: boolean;
 }
 
@@ -52,7 +52,7 @@ export function formatOf(extension: string, allowed: readonly string[]): Format 
 
 export const pictureFormat = (picture: NonNullable<Format['picture']>): Format => FORMATS[picture];
 
-/** Every ending that is allowed, for messages and for the dialogue in which a file is chosen. */
+/** Every allowed extension, for messages and for the dialogue in which a file is chosen. */
 export const extensionsOf = (allowed: readonly string[]): readonly string[] =>
   KINDS.filter((kind) => allowed.includes(kind)).flatMap((kind) => FORMATS[kind].extensions);
 

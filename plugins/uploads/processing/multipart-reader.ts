@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { HttpError, InvalidInput, type Request } from 'parley-forum';
 
-/** A file that came in. It lies at `path` until it is moved away or its request ends. */
-export interface Received {
+/** A received file. It is at `path` until it is moved away or its request ends. */
+export interface ReceivedFile {
   readonly path: string;
   /** As the client sent it. */
   readonly name: string;
@@ -16,31 +16,31 @@ export interface Received {
 /** A multipart body. The file is the part named `file`; all others are fields. */
 export interface ReceivedForm {
   readonly fields: Readonly<Record<string, string>>;
-  readonly file: Received | undefined;
-  /** Why the file cannot be taken, though the rest of the form can be read. */
+  readonly file: ReceivedFile | undefined;
+  /** Why the file is refused, though the rest of the form can be read. */
   readonly refused: HttpError | undefined;
 }
 
-interface IntakeParts {
-  /** Where files lie until it is clear what becomes of them. */
+interface MultipartReaderOptions {
+  /** Folder of files in progress. */
   readonly folder: string;
   maxSize(): number;
 }
 /**
- * Read and thrown away beyond the limit, so that browsers, which read no answer before they have sent everything, get
- * to see why.
+ * Bytes beyond the limit that are read and discarded, so that browsers, which read no response before they have sent
+ * everything, show the error.
  */
-const DRAINED = 32 * 1024 ** 2;
-const LIMITS = { files: 1, fields: 20, parts: 21, fieldSize: 64 * 1024, headerPairs: 50, headerSize: 16 * 1024 };
-const ONE = 'must be one file, with at most 20 other fields';
+const DRAIN_LIMIT = 32 * 1024 ** 2;
+const LIMITS = { files: 1, fields: 20, deps: 21, fieldSize: 64 * 1024, headerPairs: 50, headerSize: 16 * 1024 };
+const ONE_FILE = 'must be one file, with at most 20 other fields';
 
-/** Reads multipart bodies: the file goes to the disk as it comes, and never is in memory as a whole. */
-export class Intake {
-  readonly #parts: IntakeParts;
+/** Reads multipart bodies: the file is streamed to disk and is never in memory as a whole. */
+export class MultipartReader {
+  readonly #options: MultipartReaderOptions;
   readonly #forms = new WeakMap<Request, Promise<ReceivedForm>>();
 
-  constructor(parts: IntakeParts) {
-    this.#parts = parts;
+  constructor(deps: MultipartReaderOptions) {
+    this.#options = deps;
   }
 
   /** Read once for each request. Throws 400, 413 or 415 where nothing of it can be read. */
@@ -51,7 +51,7 @@ export class Intake {
   }
 
   /** The file of the request's form; throws where there is none, or it was refused. */
-  async file(req: Request): Promise<Received> {
+  async file(req: Request): Promise<ReceivedFile> {
     const { file, refused } = await this.form(req);
     if (refused) throw refused;
     if (!file) throw new InvalidInput([{ field: 'file', message: 'is missing: choose a file' }]);
@@ -59,16 +59,16 @@ export class Intake {
   }
 
   async #read(req: Request): Promise<ReceivedForm> {
-    const most = this.#parts.maxSize();
-    // What comes after an answer is not read, so the connection cannot be used again.
-    const tooLarge = new HttpError(413, `A file may have at most ${megabytes(most)}`, {
+    const maxBytes = this.#options.maxSize();
+    // What follows the response is not read, so the connection cannot be reused.
+    const tooLarge = new HttpError(413, `A file may have at most ${megabytes(maxBytes)}`, {
       headers: { Connection: 'close' },
     });
-    const parser = await parserOf(req, most);
-    if (Number(req.headers['content-length'] ?? 0) > most + DRAINED) throw tooLarge;
+    const parser = await parserOf(req, maxBytes);
+    if (Number(req.headers['content-length'] ?? 0) > maxBytes + DRAIN_LIMIT) throw tooLarge;
     const fields: Record<string, string> = {};
     let refused: HttpError | undefined;
-    let writing: Promise<Received> | undefined;
+    let writing: Promise<ReceivedFile> | undefined;
     let stream: BusboyFileStream | undefined;
     parser.on('field', (name, value, _cut, truncated) => {
       if (truncated) refused ??= new HttpError(413, `The field ${name} is too long`);
@@ -81,13 +81,13 @@ export class Intake {
       if (name !== 'file') return void part.resume();
       stream = part;
       writing = this.#write(part, given ?? '', req);
-      // Whether it failed is asked below, perhaps much later.
+      // It is awaited below, perhaps much later.
       writing.catch(() => undefined);
     });
-    const more = new InvalidInput([{ field: 'file', message: ONE }]);
+    const more = new InvalidInput([{ field: 'file', message: ONE_FILE }]);
     for (const limit of ['filesLimit', 'fieldsLimit'] as const) parser.on(limit, () => (refused ??= more));
     try {
-      await feed(req, parser, { most: most + DRAINED, tooLarge, more });
+      await feed(req, parser, { maxBytes: maxBytes + DRAIN_LIMIT, tooLarge, tooManyParts: more });
     } catch (error) {
       stream?.destroy(new Error('the upload was broken off'));
       await writing?.catch(() => undefined);
@@ -98,9 +98,9 @@ export class Intake {
     return { fields, file: file && (file.name !== '' || file.size > 0) ? file : undefined, refused };
   }
 
-  /** Whatever becomes of the request, nothing stays when it has ended. */
-  async #write(part: BusboyFileStream, name: string, req: Request): Promise<Received> {
-    const { folder } = this.#parts;
+  /** The file is removed when the request ends, unless it was moved away. */
+  async #write(part: BusboyFileStream, name: string, req: Request): Promise<ReceivedFile> {
+    const { folder } = this.#options;
     const path = join(folder, crypto.randomUUID());
     const remove = (): void => void rm(path, { force: true }).catch(() => undefined);
     const sum = createHash('sha256');
@@ -109,9 +109,13 @@ export class Intake {
       await mkdir(folder, { recursive: true });
       // Made before the part is read: a file that is still being made when the upload breaks off could not be removed.
       const file = await open(path, 'wx', 0o600);
-      await pipeline(part, (source: AsyncIterable<Buffer>) => counted(source, sum, count), file.createWriteStream());
+      await pipeline(
+        part,
+        (source: AsyncIterable<Buffer>) => hashAndCount(source, sum, count),
+        file.createWriteStream(),
+      );
     } catch (error) {
-      // Whoever sends it would wait for a reader.
+      // Otherwise the sender would wait for a reader.
       part.destroy(error as Error);
       remove();
       throw error;
@@ -122,11 +126,15 @@ export class Intake {
   }
 }
 
-/** `5 MiB`, as limits are told. */
+/** `5 MiB`, as shown in messages. */
 export const megabytes = (bytes: number): string =>
   bytes >= 1024 ** 2 ? `${+(bytes / 1024 ** 2).toFixed(1)} MiB` : `${Math.ceil(bytes / 1024)} KiB`;
 
-async function* counted(source: AsyncIterable<Buffer>, sum: Hash, count: { size: number }): AsyncGenerator<Buffer> {
+async function* hashAndCount(
+  source: AsyncIterable<Buffer>,
+  sum: Hash,
+  count: { size: number },
+): AsyncGenerator<Buffer> {
   for await (const chunk of source) {
     sum.update(chunk);
     count.size += chunk.length;
@@ -149,19 +157,23 @@ async function parserOf({ headers }: Request, fileSize: number): Promise<BusboyI
 
 const malformed = (message: string): InvalidInput => new InvalidInput([{ field: 'body', message }]);
 
-interface Refusals {
-  readonly most: number;
-  /** The body has more than `most` bytes. */
+interface BodyLimits {
+  readonly maxBytes: number;
+  /** The body has more than `maxBytes` bytes. */
   readonly tooLarge: HttpError;
-  /** It has more parts than any form; what follows them is thrown away unread, as there may be a hundred thousand. */
-  readonly more: HttpError;
+  /** It has more parts than any form; the rest is discarded unread, as there may be a hundred thousand. */
+  readonly tooManyParts: HttpError;
 }
 
 /**
- * Resolves when the parser has read the whole body. It reads each piece while it is handed over, so that nothing it
- * throws goes astray.
+ * Resolves when the parser has read the whole body. Each chunk is parsed before the next is read, so that every error
+ * it throws is caught.
  */
-async function feed(req: Request, parser: BusboyInstance, { most, tooLarge, more }: Refusals): Promise<void> {
+async function feed(
+  req: Request,
+  parser: BusboyInstance,
+  { maxBytes, tooLarge, tooManyParts: more }: BodyLimits,
+): Promise<void> {
   const ended = new Promise<void>((resolve, reject) => void parser.on('finish', resolve).on('error', reject));
   const write = (chunk: Buffer): Promise<void> => new Promise((resolve) => void parser.write(chunk, () => resolve()));
   let length = 0;
@@ -170,7 +182,7 @@ async function feed(req: Request, parser: BusboyInstance, { most, tooLarge, more
   try {
     for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       length += chunk.length;
-      if (length > most) throw tooLarge;
+      if (length > maxBytes) throw tooLarge;
       if (!full) await Promise.race([write(chunk), ended]);
     }
     if (full) throw more;

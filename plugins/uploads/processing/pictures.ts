@@ -2,8 +2,8 @@ import type SharpLibrary from 'sharp';
 import type { Sharp, SharpOptions } from 'sharp';
 import { messageOf, type Logger } from 'parley-forum';
 import { pictureFormat, type Format } from './formats.ts';
-import { refusal } from './signature-check.ts';
-import { Lane } from './serial-queue.ts';
+import { fileProblem } from './signature-check.ts';
+import { SerialQueue } from './serial-queue.ts';
 
 /** Seconds after which work on one picture is given up. */
 const PATIENCE = 20;
@@ -34,7 +34,7 @@ const READERS = ['Jpeg', 'Png', 'Nsgif', 'Webp', 'Heif'].map((name) => `VipsFore
 export class Pictures {
   readonly #maxPixels: () => number;
   readonly #log: Logger;
-  readonly #lane = new Lane();
+  readonly #lane = new SerialQueue();
   #library: Promise<Library> | undefined;
 
   constructor({ maxPixels, log }: { readonly maxPixels: () => number; readonly log: Logger }) {
@@ -83,12 +83,13 @@ export class Pictures {
   }
 
   #refused(error: unknown, most: number): Error {
-    if (error instanceof TooManyPixels) return refusal(`has more than ${most / 1e6} million pixels; make it smaller`);
+    if (error instanceof TooManyPixels)
+      return fileProblem(`has more than ${most / 1e6} million pixels; make it smaller`);
     if (messageOf(error).startsWith('timeout'))
-      return refusal('takes too long to read; make it smaller, or a still picture of it');
+      return fileProblem('takes too long to read; make it smaller, or a still picture of it');
     // What is wrong with a picture and what is wrong with the disk cannot be told apart here.
     this.#log.info({ problem: messageOf(error) }, 'a picture could not be written anew');
-    return refusal('cannot be read as a picture; it may be damaged');
+    return fileProblem('cannot be read as a picture; it may be damaged');
   }
 }
 

@@ -1,26 +1,26 @@
 import { HttpError } from 'parley-forum';
 
-/** How many may wait. */
-const QUEUE = 16;
+/** Most pending tasks. */
+const MAX_PENDING = 16;
 
-/** One after the other: a large picture takes a lot of memory while it is read, and two of them take twice as much. */
-export class Lane {
+/** Runs tasks one after the other: decoding a large picture takes a lot of memory, and two of them take twice as much. */
+export class SerialQueue {
   #last: Promise<unknown> = Promise.resolve();
-  #waiting = 0;
+  #pending = 0;
 
-  /** 503 where too many wait already. */
+  /** 503 if too many are pending. */
   async run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#waiting >= QUEUE)
+    if (this.#pending >= MAX_PENDING)
       throw new HttpError(503, 'Many pictures are on their way in; try again soon', {
         headers: { 'Retry-After': '10' },
       });
-    this.#waiting++;
+    this.#pending++;
     const mine = this.#last.then(work);
     this.#last = mine.catch(() => undefined);
     try {
       return await mine;
     } finally {
-      this.#waiting--;
+      this.#pending--;
     }
   }
 }

@@ -1,45 +1,45 @@
 import { sql, type Clock, type Data } from 'parley-forum';
 import type { Accounts } from 'parley-forum/plugins/accounts';
-import type { UploadFiles } from './file-storage.ts';
+import type { FileStorage } from './file-storage.ts';
 import type { UploadStore } from './upload-store.ts';
 
 /** Rows in one statement. */
 const BATCH = 500;
 const DAY = 24 * 3_600_000;
 
-interface TidyingParts {
+interface CleanupDeps {
   readonly data: Data;
   readonly clock: Clock;
   readonly accounts: Pick<Accounts, 'authors'>;
   readonly store: UploadStore;
-  readonly files: UploadFiles;
+  readonly files: FileStorage;
   unusedDays(): number;
 }
 
 /**
- * Removes, once a day, what nobody needs: unused files, those of accounts that are gone, avatars that were replaced,
+ * Removes, once a day, unused files, those of deleted accounts, avatars that were replaced,
  * and what crashes left on the disk.
  */
-export class Tidying {
-  readonly #parts: TidyingParts;
+export class UploadCleanup {
+  readonly #deps: CleanupDeps;
 
-  constructor(parts: TidyingParts) {
-    this.#parts = parts;
+  constructor(deps: CleanupDeps) {
+    this.#deps = deps;
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await this.#unused(signal);
-    await this.#orphans(signal);
-    await this.#replaced();
-    const { clock, files, store } = this.#parts;
-    if (!signal.aborted) await files.sweep(clock.now(), (ids) => store.known(ids));
+    await this.#removeUnused(signal);
+    await this.#removeOrphans(signal);
+    await this.#removeReplacedAvatars();
+    const { clock, files, store } = this.#deps;
+    if (!signal.aborted) await files.removeLeftovers(clock.now(), (ids) => store.known(ids));
   }
 
-  /** Looks again at each row when it is removed: a post may have begun to use it meanwhile. */
-  async #unused(signal: AbortSignal): Promise<void> {
-    const { clock, data, store, unusedDays } = this.#parts;
+  /** Checks each row again when it is removed: a post may use it by now. */
+  async #removeUnused(signal: AbortSignal): Promise<void> {
+    const { clock, data, store, unusedDays } = this.#deps;
     const now = clock.now();
-    // Two posts that let go of the last uses at the same moment each saw the other's.
+    // Two posts that drop the last uses concurrently each still see the other's.
     await data.all(sql`update upload u set unused_since = ${new Date(now)}
       where purpose = 'post' and unused_since is null and not exists (select 1 from upload_use x where x.upload_id = u.id)`);
     const before = new Date(now - unusedDays() * DAY);
@@ -52,8 +52,8 @@ export class Tidying {
     }
   }
 
-  async #orphans(signal: AbortSignal): Promise<void> {
-    const { accounts, data, store } = this.#parts;
+  async #removeOrphans(signal: AbortSignal): Promise<void> {
+    const { accounts, data, store } = this.#deps;
     for (let after = '00000000-0000-0000-0000-000000000000', more = true; more && !signal.aborted;) {
       const owners = (
         await data.all(sql<{ id: string }>`
@@ -67,8 +67,8 @@ export class Tidying {
     }
   }
 
-  async #replaced(): Promise<void> {
-    await this.#parts.store.removeWhere(sql`purpose = 'avatar' and exists (
+  async #removeReplacedAvatars(): Promise<void> {
+    await this.#deps.store.removeWhere(sql`purpose = 'avatar' and exists (
       select 1 from upload newer where newer.account_id = upload.account_id and newer.purpose = 'avatar' and newer.id > upload.id)`);
   }
 }

@@ -1,18 +1,18 @@
 import { sql, type Clock, type Data, type EntityManager } from 'parley-forum';
 import type { PostProjection, ProjectedPost } from 'parley-forum/plugins/discussions';
 
-const ADDRESS = /\/uploads\/([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})\//gi;
+const UPLOAD_URL = /\/uploads\/([0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12})\//gi;
 
-/** Which uploads are named in a text, in lower case. */
-export const namedIn = (html: string): readonly string[] => [
-  ...new Set([...html.matchAll(ADDRESS)].map(([, id = '']) => id.toLowerCase())),
+/** Ids of the uploads a text refers to, in lower case. */
+export const referencedUploads = (html: string): readonly string[] => [
+  ...new Set([...html.matchAll(UPLOAD_URL)].map(([, id = '']) => id.toLowerCase())),
 ];
 
 /**
- * Notes, in the transaction that writes a post, which uploads it shows or links to. A deleted post keeps its own, since
- * it may be restored. One statement, whatever the number of posts.
+ * Records, in the transaction that writes a post, which uploads it shows or links to. A deleted post keeps its
+ * references, since it may be restored. One statement, whatever the number of posts.
  */
-export class References implements PostProjection {
+export class UploadReferences implements PostProjection {
   readonly #data: Data;
   readonly #clock: Clock;
 
@@ -24,7 +24,7 @@ export class References implements PostProjection {
   /** Locking what is named makes the removal of unused files wait, or this for the removal. */
   async posts(_em: EntityManager, posts: readonly ProjectedPost[]): Promise<void> {
     const ids = posts.map(({ id }) => id);
-    const uses = posts.flatMap(({ id, html }) => namedIn(html).map((upload) => ({ id, upload })));
+    const uses = posts.flatMap(({ id, html }) => referencedUploads(html).map((upload) => ({ id, upload })));
     await this.#data.all(sql`
       with named as (
         select n.post_id, u.id as upload_id
@@ -44,7 +44,7 @@ export class References implements PostProjection {
       )`);
   }
 
-  /** Its posts name what they named. */
+  /** References belong to posts; nothing to do. */
   async discussion(): Promise<void> {}
 
   async category(): Promise<void> {}

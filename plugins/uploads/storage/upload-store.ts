@@ -1,9 +1,9 @@
 import { HttpError, notFound, sql, type Cache, type Clock, type Data, type RawBuilder } from 'parley-forum';
 import { badCursor, createId, decodeCursor, encodeCursor, isId, type Page } from 'parley-forum/plugins/api';
 import type { Purpose } from 'parley-forum/plugins/uploads';
-import type { UploadFiles } from './file-storage.ts';
+import type { FileStorage } from './file-storage.ts';
 import { megabytes } from '../processing/multipart-reader.ts';
-import type { Prepared } from '../processing/upload-processor.ts';
+import type { ProcessedFile } from '../processing/upload-processor.ts';
 
 /** An upload as it is stored. */
 export interface Upload {
@@ -21,12 +21,12 @@ export interface Quota {
   readonly files: number;
   readonly bytes: number;
 }
-interface StoreParts {
+interface UploadStoreDeps {
   readonly data: Data;
   readonly cache: Cache;
   readonly clock: Clock;
-  readonly files: UploadFiles;
-  /** What one member may have. */
+  readonly files: FileStorage;
+  /** Limits per member. */
   quota(): Quota;
 }
 const COLUMNS = sql.raw(
@@ -35,21 +35,25 @@ const COLUMNS = sql.raw(
 /** Cache tag of one upload: purged when it is gone. */
 const tagOf = (id: string): string => `upload:${id}`;
 
-/** Which uploads there are, and whose. */
+/** The uploads and their owners. */
 export class UploadStore {
-  readonly #parts: StoreParts;
+  readonly #deps: UploadStoreDeps;
 
-  constructor(parts: StoreParts) {
-    this.#parts = parts;
+  constructor(deps: UploadStoreDeps) {
+    this.#deps = deps;
   }
 
   /**
    * Moves the file to its place, together with the row or not at all. 409 where a file for posts would be more than the
    * member may have.
    */
-  async add(accountId: string, purpose: Purpose, { path, name, type, size, width, height }: Prepared): Promise<Upload> {
-    const { data, clock, files, quota } = this.#parts;
-    const most = quota();
+  async add(
+    accountId: string,
+    purpose: Purpose,
+    { path, name, type, size, width, height }: ProcessedFile,
+  ): Promise<Upload> {
+    const { data, clock, files, quota } = this.#deps;
+    const quotaLimit = quota();
     let moved: string | undefined;
     try {
       return await data.transaction(async () => {
@@ -61,7 +65,7 @@ export class UploadStore {
         const room =
           purpose === 'avatar'
             ? sql`true`
-            : sql`(select count(*) < ${most.files}::bigint and coalesce(sum(size), 0) + ${size}::bigint <= ${most.bytes}::bigint
+            : sql`(select count(*) < ${quotaLimit.files}::bigint and coalesce(sum(size), 0) + ${size}::bigint <= ${quotaLimit.bytes}::bigint
           from upload where account_id = ${accountId} and purpose = 'post')`;
         const row = await data.one(sql<Upload>`
           insert into upload (id, account_id, purpose, name, type, size, width, height, created_at, unused_since)
@@ -71,9 +75,9 @@ export class UploadStore {
         if (!row)
           throw new HttpError(
             409,
-            `Your files may be ${most.files}, with ${megabytes(most.bytes)} together; delete some under Settings → Files first`,
+            `Your files may be ${quotaLimit.files}, with ${megabytes(quotaLimit.bytes)} together; delete some under Settings → Files first`,
           );
-        await files.keep(id, path);
+        await files.store(id, path);
         moved = id;
         return row;
       });
@@ -83,16 +87,16 @@ export class UploadStore {
     }
   }
 
-  /** Held in memory; `undefined` also for a malformed id. */
+  /** Cached in memory; `undefined` also for a malformed id. */
   async find(id: string): Promise<Upload | undefined> {
     if (!isId(id)) return undefined;
-    const { data, cache } = this.#parts;
+    const { data, cache } = this.#deps;
     const key = tagOf(id.toLowerCase());
-    const held = cache.peek<Upload>(key);
-    if (held) return held;
+    const cached = cache.peek<Upload>(key);
+    if (cached) return cached;
     const since = cache.mark();
     const row = await data.one(sql<Upload>`select ${COLUMNS} from upload where id = ${id}`);
-    // What is not there is not held: anybody may ask for anything.
+    // Missing ids are not cached: requests for invented ids would fill the cache.
     if (row) cache.keep(key, [key], row, since);
     return row;
   }
@@ -108,7 +112,7 @@ export class UploadStore {
   ): Promise<Page<Upload>> {
     const before = cursor === undefined ? undefined : String(decodeCursor(cursor, 1)[0]);
     if (before !== undefined && !isId(before)) throw badCursor();
-    const rows = await this.#parts.data.all(sql<Upload>`
+    const rows = await this.#deps.data.all(sql<Upload>`
       select ${COLUMNS} from upload where account_id = ${accountId} and purpose = 'post'${before === undefined ? sql`` : sql` and id < ${before}::uuid`}
       order by id desc limit ${limit + 1} offset ${offset}`);
     const items = rows.slice(0, limit);
@@ -116,25 +120,25 @@ export class UploadStore {
     return { items, hasMore, nextCursor: hasMore ? encodeCursor([items.at(-1)!.id]) : undefined };
   }
 
-  /** What a member has, for posts. */
+  /** What a member uses of the quota, for posts. */
   async used(accountId: string): Promise<Quota> {
-    const row = await this.#parts.data.one(sql<Quota>`
+    const row = await this.#deps.data.one(sql<Quota>`
       select count(*)::int as files, coalesce(sum(size), 0)::bigint as bytes from upload where account_id = ${accountId} and purpose = 'post'`);
     return row!;
   }
 
-  /** 404 where somebody else was quicker. `also` joins the transaction. */
+  /** 404 if it was deleted meanwhile. `also` joins the transaction. */
   async remove({ id }: Upload, also: () => Promise<void>): Promise<void> {
     const gone = await this.removeWhere(sql`id = ${id}`, also);
     if (gone.length === 0) throw notFound('There is no such file');
   }
 
   /**
-   * Resolves to the ids of those that were removed. Rows first: a file without a row is swept up later, a row without a
+   * Resolves to the ids of those that were removed. Rows first: a file without a row is removed later, a row without a
    * file would be a dead link.
    */
   async removeWhere(condition: RawBuilder<unknown>, also?: () => Promise<void>): Promise<readonly string[]> {
-    const { data, cache, files } = this.#parts;
+    const { data, cache, files } = this.#deps;
     const ids = await data.transaction(async () => {
       const rows = await data.all(sql<{ id: string }>`delete from upload where ${condition} returning id`);
       if (rows.length > 0) await also?.();
@@ -150,14 +154,14 @@ export class UploadStore {
   async sizes(
     ids: readonly string[],
   ): Promise<ReadonlyMap<string, { readonly width: number; readonly height: number }>> {
-    const rows = await this.#parts.data.all(sql<{ id: string; width: number; height: number }>`
+    const rows = await this.#deps.data.all(sql<{ id: string; width: number; height: number }>`
       select id, width, height from upload where id = any(${ids}::uuid[]) and width is not null and height is not null`);
     return new Map(rows.map(({ id, ...size }) => [id, size]));
   }
 
   /** Those of the ids that are known. One statement. */
   async known(ids: readonly string[]): Promise<ReadonlySet<string>> {
-    const rows = await this.#parts.data.all(
+    const rows = await this.#deps.data.all(
       sql<{ id: string }>`select id from upload where id = any(${ids.filter(isId)}::uuid[])`,
     );
     return new Set(rows.map(({ id }) => id));
