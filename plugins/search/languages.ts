@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'parley-forum';
-import { spanWords } from './spans.ts';
+import { bucketWords } from './time-buckets.ts';
 
 /** Whose words PostgreSQL can reduce to their stems; `simple` takes every word as it is. */
 export const LANGUAGES = [
@@ -46,4 +46,4 @@ interface Indexed {
  * its text.
  */
 export const vectorOf = ({ language, title, body }: Indexed): RawBuilder<unknown> =>
-  sql`setweight(to_tsvector(${language}::regconfig, ${title}), 'A') || setweight(to_tsvector(${language}::regconfig, ${body}), 'B') || ${spanWords}`;
+  sql`setweight(to_tsvector(${language}::regconfig, ${title}), 'A') || setweight(to_tsvector(${language}::regconfig, ${body}), 'B') || ${bucketWords}`;

@@ -2,7 +2,7 @@
 const INLINE = /<\/?(?:a|code|em|s|span|strong)(?:\s[^>]*)?>/g;
 const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" };
 /** Longer texts are searched up to here. */
-const LONGEST = 65_536;
+const MAX_LENGTH = 65_536;
 
 // PostgreSQL's parser of texts takes minutes for 64 KiB of what could be one address or one tag, so long runs are
 // parted and no tag begins.
@@ -20,5 +20,5 @@ export const plainText = (html: string): string =>
     .replace(RUN, '$& ')
     .replace(TAG, '< ')
     .trim()
-    .slice(0, LONGEST)
+    .slice(0, MAX_LENGTH)
     .toWellFormed();

@@ -5,9 +5,9 @@ import { Limits } from 'parley-forum/plugins/limits';
 import { Search, searchTag } from 'parley-forum/plugins/search';
 import { Tags } from 'parley-forum/plugins/tags';
 import { Web } from 'parley-forum/plugins/web';
-import { Keeper } from './keeper.ts';
+import { IndexMaintenance } from './index-maintenance.ts';
 import { LANGUAGES } from './languages.ts';
-import { PostMirror } from './mirror.ts';
+import { SearchProjection } from './projection.ts';
 import { addPages } from './pages.ts';
 import { addRoutes } from './routes.ts';
 import { SearchService } from './service.ts';
@@ -51,18 +51,18 @@ export default definePlugin({
     plugin,
   ) {
     const language = () => plugin.settings['search.language'];
-    const mirror = new PostMirror(data, language);
-    const keeper = new Keeper({ data, discussions, mirror, log: plugin.log, language });
+    const projection = new SearchProjection(data, language);
+    const maintenance = new IndexMaintenance({ data, discussions, projection, log: plugin.log, language });
     const job = plugin.job('keep', {
       schema: Type.Object({}),
       key: () => 'keep',
       perKey: 1,
-      run: (_payload, { signal }) => keeper.catchUp(signal).finally(() => cache.purge(searchTag)),
+      run: (_payload, { signal }) => maintenance.catchUp(signal).finally(() => cache.purge(searchTag)),
     });
     plugin.onSettings(async (keys) => void (keys.includes('search.language') && (await job.add({}))));
-    plugin.extend(postProjections, mirror);
-    if (await keeper.begin()) await job.add({}, { once: true });
-    plugin.defer(() => keeper.end());
+    plugin.extend(postProjections, projection);
+    if (await maintenance.start()) await job.add({}, { once: true });
+    plugin.defer(() => maintenance.stop());
 
     const search = new SearchService({ data, environment, accounts, categories, discussions, tags, language });
     addRoutes(plugin, { search, settings, clock });

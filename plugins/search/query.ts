@@ -1,6 +1,6 @@
 import { InvalidInput } from 'parley-forum';
 
-/** What somebody asked for, taken apart. All of it must hold. */
+/** A parsed query. All of its conditions must hold. */
 export interface Query {
   /** Words, `"phrases"` and `-not`, as PostgreSQL's `websearch_to_tsquery` reads them; may be empty. */
   readonly text: string;
@@ -14,13 +14,13 @@ export interface Query {
 }
 
 /** Characters of a query; it bounds what one search can cost. */
-export const LONGEST = 256;
+export const MAX_QUERY_LENGTH = 256;
 const PARTS = /-?"[^"]*"?|\S+/g;
 const FILTER = /^(author|category|tag|before|after):(.+)$/i;
 const DAY = /^\d{4}(?:-\d\d(?:-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d)?)?)?)?$/;
 
 /** 400 where a date is none. */
-export function readQuery(q: string): Query {
+export function parseQuery(q: string): Query {
   const words: string[] = [];
   const found: Record<string, string[]> = { author: [], category: [], tag: [], before: [], after: [] };
   for (const [part] of q.toWellFormed().matchAll(PARTS)) {

@@ -3,11 +3,11 @@ import type { Account, Accounts } from 'parley-forum/plugins/accounts';
 import type { DiscussionRecord } from 'parley-forum/plugins/discussions';
 import type { SearchResult } from 'parley-forum/plugins/search';
 import { escapeHtml } from 'parley-forum/plugins/web';
-import { FOUND, type FoundRow } from './statements.ts';
+import { MARKERS, type FoundRow } from './statements.ts';
 
 /** Text of members escaped first, then what was found marked. */
 const marked = (excerpt: string): string =>
-  escapeHtml(excerpt).replaceAll(FOUND.begin, '<mark>').replaceAll(FOUND.end, '</mark>');
+  escapeHtml(excerpt).replaceAll(MARKERS.begin, '<mark>').replaceAll(MARKERS.end, '</mark>');
 
 /** Results come without those whose discussion vanished while they were looked for. */
 function withRecord<T>(
@@ -73,7 +73,7 @@ export function memberResult(
     id,
     title: username,
     url: `${baseUrl}/u/${encodeURIComponent(username)}`,
-    excerpt: marked(`${before}${FOUND.begin}${found}${FOUND.end}${after}`),
+    excerpt: marked(`${before}${MARKERS.begin}${found}${MARKERS.end}${after}`),
     author: { id, username, avatar_url: avatarUrl },
     discussion_id: null,
     number: null,

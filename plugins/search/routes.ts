@@ -5,23 +5,23 @@ import { tags } from 'parley-forum/plugins/discussions';
 import type { Bucket } from 'parley-forum/plugins/limits';
 import { SEARCH_TYPES, SearchResult, searchTag, type Search } from 'parley-forum/plugins/search';
 import { tagsTag } from 'parley-forum/plugins/tags';
-import { LONGEST } from './query.ts';
+import { MAX_QUERY_LENGTH } from './query.ts';
 
 export const BUCKET: Bucket & { readonly limit: string } = { name: 'search', window: 60, limit: 'search.rate_limit' };
 
 /** Milliseconds for which results hold though what is newer ranks higher. */
-const HOLDS = 60_000;
+const MAX_AGE = 60_000;
 /** What results are made of. */
-const keep = (): readonly string[] => [searchTag, tags.lists, tags.all, tags.categories, tagsTag, accountsTag];
+const cacheTags = (): readonly string[] => [searchTag, tags.lists, tags.all, tags.categories, tagsTag, accountsTag];
 
-interface RouteParts {
+interface RouteDeps {
   readonly search: Search;
   readonly settings: Settings;
   readonly clock: Clock;
 }
 
 /** GET /api/search. */
-export function addRoutes(plugin: PluginHandle, { search, settings, clock }: RouteParts): void {
+export function addRoutes(plugin: PluginHandle, { search, settings, clock }: RouteDeps): void {
   plugin.route(api, {
     method: 'get',
     path: '/search',
@@ -30,7 +30,7 @@ export function addRoutes(plugin: PluginHandle, { search, settings, clock }: Rou
     query: Type.Object({
       q: Type.String({
         pattern: '\\S',
-        maxLength: LONGEST,
+        maxLength: MAX_QUERY_LENGTH,
         description: 'Words, "phrases", -not, author:, category:, tag:, before: and after: a date',
       }),
       type: Type.Optional(Type.Enum([...SEARCH_TYPES], { description: 'discussions by default' })),
@@ -38,10 +38,10 @@ export function addRoutes(plugin: PluginHandle, { search, settings, clock }: Rou
     }),
     result: Type.Object({ results: Type.Array(SearchResult), ...pagingResult, type: Type.Enum([...SEARCH_TYPES]) }),
     options: { bucket: BUCKET },
-    cacheTags: keep,
+    cacheTags,
   })(async ({ actor, res, query: { q, type = 'discussions', limit, offset, cursor } }) => {
     const page = await search.search({ q, type, limit: limitOf(settings, limit), offset, cursor }, actor);
-    holdsUntil(res, clock.now() + HOLDS);
+    holdsUntil(res, clock.now() + MAX_AGE);
     return { results: [...page.items], ...pageFields(page), type };
   });
 }

@@ -5,19 +5,19 @@ import { badCursor, decodeCursor, decodePosition, encodeCursor, isId, type Page 
 import type { Categories, Discussions } from 'parley-forum/plugins/discussions';
 import type { Search, SearchRequest, SearchResult } from 'parley-forum/plugins/search';
 import type { Tags } from 'parley-forum/plugins/tags';
-import { conditionsOf } from './conditions.ts';
+import { queryConditions } from './query-conditions.ts';
 import type { Language } from './languages.ts';
-import { LONGEST, readQuery, type Query } from './query.ts';
+import { MAX_QUERY_LENGTH, parseQuery, type Query } from './query.ts';
 import { discussionResults, memberResult, postResults } from './results.ts';
-import { spansBefore } from './spans.ts';
-import { newestMatches, RANKED, rankedPage, type FoundRow, type Matching } from './statements.ts';
+import { bucketsBefore } from './time-buckets.ts';
+import { newestMatches, MAX_RANKED, rankedPage, type FoundRow, type PostFilter } from './statements.ts';
 
-/** Milliseconds after which a search is given up. */
-const PATIENCE = 2_000;
-/** PostgreSQL's code for a statement that was cut off. */
-const CUT_OFF = '57014';
+/** Milliseconds after which a search is cancelled. */
+const TIMEOUT = 2_000;
+/** PostgreSQL's code for a cancelled statement. */
+const QUERY_CANCELED = '57014';
 
-export interface SearchServices {
+export interface SearchDeps {
   readonly data: Data;
   readonly environment: Environment;
   readonly accounts: Accounts;
@@ -29,16 +29,16 @@ export interface SearchServices {
 
 /** Finds what the viewer may see. */
 export class SearchService implements Search {
-  readonly #services: SearchServices;
+  readonly #deps: SearchDeps;
 
-  constructor(services: SearchServices) {
-    this.#services = services;
+  constructor(deps: SearchDeps) {
+    this.#deps = deps;
   }
 
   search(request: SearchRequest, viewer: Viewer): Promise<Page<SearchResult>> {
-    if (request.q.trim() === '' || request.q.length > LONGEST)
-      throw new InvalidInput([{ field: 'q', message: `must have 1 to ${LONGEST} characters` }]);
-    const query = readQuery(request.q);
+    if (request.q.trim() === '' || request.q.length > MAX_QUERY_LENGTH)
+      throw new InvalidInput([{ field: 'q', message: `must have 1 to ${MAX_QUERY_LENGTH} characters` }]);
+    const query = parseQuery(request.q);
     return request.type === 'users' ? this.#members(query, request) : this.#posts(query, request, viewer);
   }
 
@@ -48,35 +48,31 @@ export class SearchService implements Search {
     viewer: Viewer,
   ): Promise<Page<SearchResult>> {
     const after = cursor === undefined ? undefined : readCursor(cursor);
-    const conditions = await conditionsOf(query, this.#services, viewer);
+    const conditions = await queryConditions(query, this.#deps, viewer);
     if (!conditions) return { items: [], hasMore: false, nextCursor: undefined };
-    const once = type === 'discussions';
-    const matching = { language: this.#services.language(), text: query.text, conditions, once };
+    const perDiscussion = type === 'discussions';
+    const filter = { language: this.#deps.language(), text: query.text, conditions, perDiscussion };
     const rows = await this.#bounded(async (begun, newest) => {
-      const ids = await this.#candidates(
-        matching,
-        begun,
-        query.before && query.before < newest ? query.before : newest,
-      );
-      return ids.length === 0 ? [] : this.#services.data.all(rankedPage(matching, ids, { limit, offset, after }));
+      const ids = await this.#candidates(filter, begun, query.before && query.before < newest ? query.before : newest);
+      return ids.length === 0 ? [] : this.#deps.data.all(rankedPage(filter, ids, { limit, offset, after }));
     });
     const found = rows.slice(0, limit);
     const hasMore = rows.length > limit;
     const last = found.at(-1);
-    const records = await this.#services.discussions.records(
+    const records = await this.#deps.discussions.records(
       found.map((row) => row.discussion_id),
       viewer,
     );
-    const items = once ? discussionResults(found, records) : await postResults(found, records, this.#services);
+    const items = perDiscussion ? discussionResults(found, records) : await postResults(found, records, this.#deps);
     return { items, hasMore, nextCursor: hasMore && last ? encodeCursor([last.score, last.id]) : undefined };
   }
 
-  /** Further and further back, until there are enough. */
-  async #candidates(matching: Matching, begun: number, newest: Date): Promise<readonly string[]> {
-    for (const span of matching.text === '' ? [undefined] : spansBefore(newest)) {
-      if (performance.now() - begun > PATIENCE) throw tooSlow();
-      const row = await this.#services.data.one(newestMatches(matching, span));
-      if (span === undefined || row!.ids.length >= RANKED) return row!.ids;
+  /** Searches ever longer time buckets until there are enough matches. */
+  async #candidates(filter: PostFilter, begun: number, newest: Date): Promise<readonly string[]> {
+    for (const bucket of filter.text === '' ? [undefined] : bucketsBefore(newest)) {
+      if (performance.now() - begun > TIMEOUT) throw tooSlow();
+      const row = await this.#deps.data.one(newestMatches(filter, bucket));
+      if (bucket === undefined || row!.ids.length >= MAX_RANKED) return row!.ids;
     }
     return [];
   }
@@ -85,31 +81,31 @@ export class SearchService implements Search {
     const start = (cursor === undefined ? 0 : decodePosition(cursor)) + offset;
     const name = text.replaceAll('"', '').trim();
     const accounts =
-      name === '' ? [] : await this.#services.accounts.searchNames({ text: name, limit: limit + 1, offset: start });
+      name === '' ? [] : await this.#deps.accounts.searchNames({ text: name, limit: limit + 1, offset: start });
     const items = accounts
       .slice(0, limit)
-      .map((account) => memberResult(account, name, this.#services.environment.baseUrl));
+      .map((account) => memberResult(account, name, this.#deps.environment.baseUrl));
     const hasMore = accounts.length > limit;
     return { items, hasMore, nextCursor: hasMore ? encodeCursor([start + limit]) : undefined };
   }
 
   /**
-   * Each statement is cut off by the server after two seconds. The embedded database cannot be interrupted: it stops
-   * between two statements.
+   * The server cancels each statement after two seconds. The embedded database cannot be interrupted: there the search
+   * stops between two statements.
    */
   async #bounded(work: (begun: number, newest: Date) => Promise<readonly FoundRow[]>): Promise<readonly FoundRow[]> {
-    const { data } = this.#services;
+    const { data } = this.#deps;
     try {
       return await data.transaction(async () => {
         // Planned for its very words, and by the indexes: how many posts have a word is not known well enough to read
         // all of them instead.
-        await data.all(sql`select set_config('statement_timeout', ${String(PATIENCE)}, true), set_config('plan_cache_mode', 'force_custom_plan', true),
+        await data.all(sql`select set_config('statement_timeout', ${String(TIMEOUT)}, true), set_config('plan_cache_mode', 'force_custom_plan', true),
           set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true)`);
         const row = await data.one(sql<{ newest: Date | null }>`select max(created_at) as newest from search_post`);
         return row?.newest ? work(performance.now(), row.newest) : [];
       });
     } catch (error) {
-      throw (error as { code?: unknown }).code === CUT_OFF ? tooSlow(error) : error;
+      throw (error as { code?: unknown }).code === QUERY_CANCELED ? tooSlow(error) : error;
     }
   }
 }

@@ -1,30 +1,30 @@
 import { sql, type RawBuilder } from 'parley-forum';
 import type { Language } from './languages.ts';
 
-/** Around what was found in an excerpt; the copy of a post holds no control characters. */
-export const FOUND = { begin: '\u0002', end: '\u0003' } as const;
+/** Around matches in an excerpt; indexed texts have no control characters. */
+export const MARKERS = { begin: '\u0002', end: '\u0003' } as const;
 /** Of common words only this many posts are compared, the newest. */
-export const RANKED = 250;
+export const MAX_RANKED = 250;
 /** Of these, posts of one discussion when discussions are looked for; its first post is always among them. */
-const OF_ONE = 3;
+const MAX_PER_DISCUSSION = 3;
 /** Seconds after which a post counts half as much. */
 const HALF_LIFE = 365 * 86_400;
 /**
  * Characters of a post in which its excerpt is looked for: fewer where the better results of the page took what they
  * may together, but always some.
  */
-const EXCERPTED = { most: 20_000, together: 50_000, least: 400 } as const;
-const EXCERPT = `StartSel=${FOUND.begin}, StopSel=${FOUND.end}, MaxWords=30, MinWords=15, MaxFragments=2, FragmentDelimiter=" … "`;
+const EXCERPT_SOURCE = { most: 20_000, together: 50_000, least: 400 } as const;
+const EXCERPT = `StartSel=${MARKERS.begin}, StopSel=${MARKERS.end}, MaxWords=30, MinWords=15, MaxFragments=2, FragmentDelimiter=" … "`;
 
-/** Which posts are looked at. */
-export interface Matching {
+/** Which posts match. */
+export interface PostFilter {
   readonly language: Language;
   /** May be empty: then all posts match. */
   readonly text: string;
   /** Conditions on `p`, besides that it is visible and matches. */
   readonly conditions: readonly RawBuilder<unknown>[];
-  /** For discussions, each once by its best post. */
-  readonly once: boolean;
+  /** Each discussion once, by its best post. */
+  readonly perDiscussion: boolean;
 }
 /** A post as a search finds it. */
 export interface FoundRow {
@@ -37,37 +37,37 @@ export interface FoundRow {
   readonly score: number;
   readonly excerpt: string;
 }
-export interface PagePart {
+export interface PageRange {
   readonly limit: number;
   readonly offset: number;
   /** Score and id with which the page before ended. */
   readonly after: readonly [number, string] | undefined;
 }
 
-const wordsOf = ({ language, text }: Pick<Matching, 'language' | 'text'>): RawBuilder<unknown> =>
+const wordsOf = ({ language, text }: Pick<PostFilter, 'language' | 'text'>): RawBuilder<unknown> =>
   sql`websearch_to_tsquery(${language}::regconfig, ${text})`;
 /** A literal: for a parameter the planner would guess. */
-const most = sql.raw(String(RANKED));
+const most = sql.raw(String(MAX_RANKED));
 
-/** The newest matches within a span of time, as one row of ids. */
-export function newestMatches(matching: Matching, span: string | undefined): RawBuilder<{ ids: string[] }> {
-  const { text, conditions, once } = matching;
-  const words = wordsOf(matching);
+/** The newest matches within a time bucket, as one row of ids. */
+export function newestMatches(filter: PostFilter, bucket: string | undefined): RawBuilder<{ ids: string[] }> {
+  const { text, conditions, perDiscussion } = filter;
+  const words = wordsOf(filter);
   // A text without any word but the most common ones, which are not indexed, matches nothing.
   const fits =
     text === ''
       ? []
       : [
           sql`numnode(${words}) > 0`,
-          sql`p.vector @@ (${words}${span === undefined ? sql`` : sql` && ${span}::tsquery`})`,
+          sql`p.vector @@ (${words}${bucket === undefined ? sql`` : sql` && ${bucket}::tsquery`})`,
         ];
   const matches = sql`select p.id, p.discussion_id, p.number, p.created_at from search_post p where ${sql.join([sql`p.visible`, ...fits, ...conditions], sql` and `)}`;
   const newest = sql`order by created_at desc, id desc limit ${most}`;
   if (text === '') return sql`select coalesce(array_agg(id), '{}') as ids from (${matches} ${newest}) newest`;
   const few = sql`select id, created_at from (
-    select *, row_number() over (partition by discussion_id order by number = 1 desc, created_at desc, id desc) as place from matches) m where place <= ${OF_ONE}`;
+    select *, row_number() over (partition by discussion_id order by number = 1 desc, created_at desc, id desc) as place from matches) m where place <= ${MAX_PER_DISCUSSION}`;
   return sql`with matches as materialized (${matches})
-    select coalesce(array_agg(id), '{}') as ids from (${once ? few : sql`select id, created_at from matches`} ${newest}) newest`;
+    select coalesce(array_agg(id), '{}') as ids from (${perDiscussion ? few : sql`select id, created_at from matches`} ${newest}) newest`;
 }
 
 /**
@@ -76,15 +76,15 @@ export function newestMatches(matching: Matching, span: string | undefined): Raw
  * One row more than `limit` tells whether there is a next page.
  */
 export function rankedPage(
-  matching: Matching,
+  filter: PostFilter,
   ids: readonly string[],
-  { limit, offset, after }: PagePart,
+  { limit, offset, after }: PageRange,
 ): RawBuilder<FoundRow> {
-  const { language, text, once } = matching;
-  const words = wordsOf(matching);
+  const { language, text, perDiscussion } = filter;
+  const words = wordsOf(filter);
   const fit = text === '' ? sql`0` : sql`ln(greatest(ts_rank(vector, ${words}, 1), 1e-6)::float8)`;
   const begin = sql`left(body, room)`;
-  const before = sql`sum(least(length(body), ${EXCERPTED.most}::int)) over (order by score desc, id desc rows between unbounded preceding and 1 preceding)`;
+  const before = sql`sum(least(length(body), ${EXCERPT_SOURCE.most}::int)) over (order by score desc, id desc rows between unbounded preceding and 1 preceding)`;
   // The title comes before the text where the text alone would not show why it was found.
   const shown = sql`case when title <> '' and not to_tsvector(${language}::regconfig, ${begin}) @@ ${words} then title || ' – ' || ${begin} else ${begin} end`;
   const excerpt =
@@ -93,12 +93,12 @@ export function rankedPage(
     with scored as (
       select id, discussion_id, ${fit} + extract(epoch from created_at)::float8 * ${Math.LN2 / HALF_LIFE}::float8 as score from search_post where id = any(${ids}::uuid[])
     ), best as (
-      select ${once ? sql`distinct on (discussion_id)` : sql``} id, score from scored ${once ? sql`order by discussion_id, score desc, id desc` : sql``}
+      select ${perDiscussion ? sql`distinct on (discussion_id)` : sql``} id, score from scored ${perDiscussion ? sql`order by discussion_id, score desc, id desc` : sql``}
     ), page as (
       select id, score from best ${after ? sql`where (score, id) < (${after[0]}::float8, ${after[1]}::uuid)` : sql``}
       order by score desc, id desc limit ${limit + 1} offset ${offset}
     ), texts as (
-      select *, greatest(${EXCERPTED.least}::int, least(${EXCERPTED.most}::int, ${EXCERPTED.together}::int - coalesce(${before}, 0)))::int as room
+      select *, greatest(${EXCERPT_SOURCE.least}::int, least(${EXCERPT_SOURCE.most}::int, ${EXCERPT_SOURCE.together}::int - coalesce(${before}, 0)))::int as room
       from page join search_post using (id)
     )
     select id, discussion_id, number, author_id, category_id, created_at, score, ${excerpt} as excerpt

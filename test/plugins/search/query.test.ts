@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { InvalidInput } from 'parley-forum';
-import { readQuery } from '../../../plugins/search/query.ts';
+import { parseQuery } from '../../../plugins/search/query.ts';
 
 describe('a query', () => {
   test('is words with filters among them', () => {
-    expect(readQuery('stern author:ada gland Category:help tag:tools')).toEqual({
+    expect(parseQuery('stern author:ada gland Category:help tag:tools')).toEqual({
       text: 'stern gland',
       authors: ['ada'],
       categories: ['help'],
@@ -15,26 +15,26 @@ describe('a query', () => {
   });
 
   test('keeps phrases whole, whatever they look like', () => {
-    expect(readQuery('"author: ada said" -"not this" -pump')).toMatchObject({
+    expect(parseQuery('"author: ada said" -"not this" -pump')).toMatchObject({
       text: '"author: ada said" -"not this" -pump',
       authors: [],
     });
   });
 
   test('takes the narrowest dates, in UTC', () => {
-    const { before, after } = readQuery('before:2026-03-01 before:2026-02 after:2025 after:2025-06-01T10:00');
+    const { before, after } = parseQuery('before:2026-03-01 before:2026-02 after:2025 after:2025-06-01T10:00');
     expect([before, after]).toEqual([new Date('2026-02-01T00:00:00Z'), new Date('2025-06-01T10:00:00Z')]);
   });
 
   test.each(['before:yesterday', 'after:2026-13-40', 'after:1'])('refuses a date that is none: %s', (q) =>
-    expect(() => readQuery(q)).toThrow(InvalidInput),
+    expect(() => parseQuery(q)).toThrow(InvalidInput),
   );
 
   test('has no half characters', () => {
-    expect(readQuery('ab \ud800').text).toBe('ab \ufffd');
+    expect(parseQuery('ab \ud800').text).toBe('ab \ufffd');
   });
 
   test('leaves a filter without a value to the words', () => {
-    expect(readQuery('author: tag:').text).toBe('author: tag:');
+    expect(parseQuery('author: tag:').text).toBe('author: tag:');
   });
 });

@@ -3,8 +3,8 @@ import type { PostProjection, ProjectedPost } from 'parley-forum/plugins/discuss
 import { vectorOf, type Language } from './languages.ts';
 import { plainText } from './plain-text.ts';
 
-/** Keeps the searchable copy of every post, in the transaction that writes the post. One statement each. */
-export class PostMirror implements PostProjection {
+/** Updates the search index in the transaction that writes a post. One statement each. */
+export class SearchProjection implements PostProjection {
   readonly #data: Data;
   readonly #language: () => Language;
 
@@ -13,7 +13,7 @@ export class PostMirror implements PostProjection {
     this.#language = language;
   }
 
-  /** What is as it was is not written again. */
+  /** Unchanged rows are not written. */
   async posts(_em: EntityManager, posts: readonly ProjectedPost[]): Promise<void> {
     const of = <T>(read: (post: ProjectedPost) => T): T[] => posts.map(read);
     const language = this.#language();

@@ -12,10 +12,10 @@ interface Sources {
 }
 
 /**
- * What the filters of a query and the viewer's rights say of a post `p`; `undefined`: nothing can be found, as when a
- * name is unknown or hidden.
+ * SQL conditions on a post `p` for the filters of a query and the viewer's permissions; `undefined`: nothing can match,
+ * as when a name is unknown or hidden.
  */
-export async function conditionsOf(
+export async function queryConditions(
   query: Query,
   { accounts, categories, tags }: Sources,
   viewer: Viewer,
@@ -38,7 +38,7 @@ export async function conditionsOf(
   ];
 }
 
-/** By name only: whoever knows an address shall not learn whose it is. */
+/** By name only: an email address must not reveal whose it is. */
 async function authorOf(name: string, accounts: Accounts): Promise<string | undefined> {
   const username = name.replace(/^@/, '');
   const account = await accounts.findByIdentifier(username);

@@ -1,51 +1,51 @@
 import { sql, type Data, type Logger } from 'parley-forum';
 import type { Discussions } from 'parley-forum/plugins/discussions';
 import { vectorOf, type Language } from './languages.ts';
-import type { PostMirror } from './mirror.ts';
+import type { SearchProjection } from './projection.ts';
 
 /** Posts in one transaction: their discussions cannot be changed meanwhile, so it must be short. */
 const BATCH = 500;
 /** Posts between two lines of the log. */
-const TELL_EVERY = 50_000;
+const LOG_INTERVAL = 50_000;
 
-/** How far the copy has come. There is one row. */
-interface State {
-  /** Mark up to which nothing is missing; null until every post has been copied once. */
+/** State of the index. There is one row. */
+interface IndexState {
+  /** Checkpoint up to which nothing is missing; null until every post has been copied once. */
   readonly complete: string | null;
-  /** Mark at which the copying under way began; null when there is none. */
+  /** Checkpoint at which the current backfill began; null when there is none. */
   readonly walking: string | null;
-  /** The last post it has copied. */
+  /** The last post it has indexed. */
   readonly walked: string | null;
-  /** Something may have been written without the mirror since `complete`. */
+  /** Something may have been written without the projection since `complete`. */
   readonly stale: boolean;
   /** The language in which every post is indexed. */
   readonly language: string | null;
 }
-interface KeeperParts {
+interface IndexMaintenanceDeps {
   readonly data: Data;
   readonly discussions: Discussions;
-  readonly mirror: PostMirror;
+  readonly projection: SearchProjection;
   readonly log: Logger;
   readonly language: () => Language;
 }
 
 /**
- * Brings the copy up to what was written while nobody mirrored it, in batches that survive a stop, and into the
- * language of the setting.
+ * Backfills the index with what was written while the plugin was off, in batches that survive a stop, and reindexes it
+ * when the language setting changes.
  */
-export class Keeper {
-  readonly #parts: KeeperParts;
+export class IndexMaintenance {
+  readonly #deps: IndexMaintenanceDeps;
 
-  constructor(parts: KeeperParts) {
-    this.#parts = parts;
+  constructor(deps: IndexMaintenanceDeps) {
+    this.#deps = deps;
   }
 
   /**
-   * From now on the mirror hears of everything. Resolves to whether something came before, or the language changed, so
-   * that there is something to do.
+   * Call it once the projection is added. Resolves to whether posts are missing or the language changed, so that there is
+   * something to do.
    */
-  async begin(): Promise<boolean> {
-    const { discussions, language } = this.#parts;
+  async start(): Promise<boolean> {
+    const { discussions, language } = this.#deps;
     const { complete, walking, stale, language: indexed } = await this.#state();
     if (stale || walking !== null) return true;
     const missing = await discussions.hasChanges(complete ?? undefined);
@@ -53,10 +53,12 @@ export class Keeper {
     return missing || indexed !== language();
   }
 
-  /** The mirror is about to leave: what is complete now is complete up to here. */
-  async end(): Promise<void> {
-    const mark = await this.#parts.discussions.checkpoint();
-    await this.#parts.data.all(sql`update search_state set complete = ${mark} where walking is null and not stale`);
+  /** Stores a checkpoint: an index that is complete now is complete up to here. */
+  async stop(): Promise<void> {
+    const checkpoint = await this.#deps.discussions.checkpoint();
+    await this.#deps.data.all(
+      sql`update search_state set complete = ${checkpoint} where walking is null and not stale`,
+    );
   }
 
   async catchUp(signal: AbortSignal): Promise<void> {
@@ -66,27 +68,27 @@ export class Keeper {
       state = await this.#state()
     ) {
       if (state.walking === null)
-        await this.#set(sql`walking = ${await this.#parts.discussions.checkpoint()}, walked = null, stale = false`);
-      else await this.#walk(state, signal);
+        await this.#set(sql`walking = ${await this.#deps.discussions.checkpoint()}, walked = null, stale = false`);
+      else await this.#copy(state, signal);
     }
-    await this.#translate(signal);
+    await this.#reindex(signal);
   }
 
-  async #walk({ complete, walking, walked }: State, signal: AbortSignal): Promise<void> {
-    const { data, discussions, mirror, log } = this.#parts;
+  async #copy({ complete, walking, walked }: IndexState, signal: AbortSignal): Promise<void> {
+    const { data, discussions, projection, log } = this.#deps;
     let copied = 0;
     for (let after = walked ?? undefined; !signal.aborted;) {
       const last = await data.transaction(async (em) => {
         const posts = await discussions.projectedPosts(after, BATCH, complete ?? undefined);
-        if (posts.length > 0) await mirror.posts(em, posts);
+        if (posts.length > 0) await projection.posts(em, posts);
         copied += posts.length;
-        const end = posts.length < BATCH;
+        const finished = posts.length < BATCH;
         await this.#set(
-          end ? sql`complete = ${walking}, walking = null, walked = null` : sql`walked = ${posts.at(-1)!.id}`,
+          finished ? sql`complete = ${walking}, walking = null, walked = null` : sql`walked = ${posts.at(-1)!.id}`,
         );
-        return end ? undefined : posts.at(-1)!.id;
+        return finished ? undefined : posts.at(-1)!.id;
       });
-      if (copied > 0 && (last === undefined || copied % TELL_EVERY === 0))
+      if (copied > 0 && (last === undefined || copied % LOG_INTERVAL === 0))
         log.info({ posts: copied, done: last === undefined }, 'posts were looked through for the search');
       if (last === undefined) return;
       after = last;
@@ -94,9 +96,9 @@ export class Keeper {
   }
 
   /** Indexes anew what is in another language than the setting's. New posts come in the new one by themselves. */
-  async #translate(signal: AbortSignal): Promise<void> {
-    const { data, log } = this.#parts;
-    const language = this.#parts.language();
+  async #reindex(signal: AbortSignal): Promise<void> {
+    const { data, log } = this.#deps;
+    const language = this.#deps.language();
     if ((await this.#state()).language === language) return;
     let after = '00000000-0000-0000-0000-000000000000';
     for (let indexed = 0; !signal.aborted;) {
@@ -109,18 +111,18 @@ export class Keeper {
         if (indexed > 0) log.info({ posts: indexed, language }, 'the search index is in its new language');
         return;
       }
-      if (indexed % TELL_EVERY === 0) log.info({ posts: indexed, language }, 'the search index changes its language');
+      if (indexed % LOG_INTERVAL === 0) log.info({ posts: indexed, language }, 'the search index changes its language');
       after = rows.reduce((last, { id }) => (id > last ? id : last), after);
     }
   }
 
   async #set(values: ReturnType<typeof sql>): Promise<void> {
-    await this.#parts.data.all(sql`update search_state set ${values}`);
+    await this.#deps.data.all(sql`update search_state set ${values}`);
   }
 
-  async #state(): Promise<State> {
-    const state = await this.#parts.data.one(
-      sql<State>`select complete, walking, walked, stale, language from search_state`,
+  async #state(): Promise<IndexState> {
+    const state = await this.#deps.data.one(
+      sql<IndexState>`select complete, walking, walked, stale, language from search_state`,
     );
     return state!;
   }
