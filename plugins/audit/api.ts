@@ -1,14 +1,14 @@
 import { defineExtensionPoint, definePermission, defineToken, type Action } from 'parley-forum';
 
-/** What somebody did, as it is kept. Never with secrets, tokens, passwords, e-mail addresses or what members wrote. */
+/** An entry of the log. Never with secrets, tokens, passwords, e-mail addresses or what members wrote. */
 export interface AuditEntry<A extends string = string> {
   /** What happened, in words with a dot such as `account.logged-in`; stable, since people filter by it. */
   readonly action: A;
-  /** The account that did it, or `commandLine`; absent where nobody was logged in or the program did it by itself. */
+  /** The account that did it, or `commandLine`; absent where no one was logged in or the program did it by itself. */
   readonly actor?: string | undefined;
   /** What it was done to. */
   readonly subject?: { readonly type: string; readonly id: string } | undefined;
-  /** The client's network address, where it matters. */
+  /** The client's IP address, where it matters. */
   readonly address?: string | undefined;
   /** Short facts, such as the keys of the settings that changed; texts are cut at 200 characters. */
   readonly details?: Readonly<Record<string, string | number | boolean>>;
@@ -23,7 +23,7 @@ export interface AuditRule<P = any> {
    */
   readonly actions: readonly string[];
   /**
-   * `undefined`: this one is not kept. Runs after the action, perhaps more than once, so it must only read the payload.
+   * `undefined`: no entry. Runs after the action, perhaps more than once, so it must only read the payload.
    */
   entry(payload: P): AuditEntry | undefined;
 }
@@ -40,7 +40,7 @@ export const audited = <P, const A extends string>(
 export interface AuditRecord {
   readonly id: string;
   readonly action: string;
-  /** Null where nobody was logged in, and `username` where the account is gone. */
+  /** Null where no one was logged in, and `username` where the account is gone. */
   readonly actor: { readonly id: string; readonly username: string | null } | null;
   /** With `username` where it is an account that is there. */
   readonly subject: { readonly type: string; readonly id: string; readonly username?: string } | null;
@@ -49,16 +49,16 @@ export interface AuditRecord {
   readonly created_at: string;
 }
 
-/** What a look at the whole log found. */
-export interface Verdict {
-  /** Entries that were looked at. */
+/** The result of checking the whole log. */
+export interface VerificationResult {
+  /** Entries that were checked. */
   readonly entries: number;
   /** The position of the first one that is not as it was written, or before which some are missing. */
   readonly broken: number | undefined;
 }
 export interface AuditLog {
   /** Reads all of it, a part at a time, and recomputes every seal. */
-  verify(): Promise<Verdict>;
+  verify(): Promise<VerificationResult>;
 }
 export const AuditLog = defineToken<AuditLog>('AuditLog');
 

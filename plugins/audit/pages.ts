@@ -3,23 +3,26 @@ import { adminSections, type Admin } from 'parley-forum/plugins/admin';
 import { limitOf, pageFields, Paging } from 'parley-forum/plugins/api';
 import { auditRules, readAudit, type AuditRecord } from 'parley-forum/plugins/audit';
 import { negotiated, pages } from 'parley-forum/plugins/web';
-import { FORGOTTEN } from './forgetting.ts';
-import type { Reading } from './reading.ts';
+import { FORGOTTEN } from './retention.ts';
+import type { LogReader } from './log-reader.ts';
 
 const PATH = '/admin/audit';
 const DAY = 86_400_000;
 const Text = Type.Optional(Type.String({ maxLength: 100 }));
 
-/** What people see of an entry's facts. */
-const factsOf = (details: AuditRecord['details']): string =>
+/** An entry's details as text. */
+const detailsText = (details: AuditRecord['details']): string =>
   Object.entries(details)
     .map(([key, value]) => `${key}: ${String(value)}`)
     .join(' · ');
 
-const shownOf = ({ details, subject, actor, ...entry }: AuditRecord, labels: ReadonlyMap<string, string>): object => ({
+const entryModel = (
+  { details, subject, actor, ...entry }: AuditRecord,
+  labels: ReadonlyMap<string, string>,
+): object => ({
   ...entry,
   label: labels.get(entry.action),
-  facts: factsOf(details),
+  facts: detailsText(details),
   actor: actor && { name: actor.username ?? actor.id, href: `${PATH}?actor=${actor.id}` },
   subject: subject && {
     text: `${subject.type} ${subject.username ?? subject.id}`,
@@ -27,14 +30,14 @@ const shownOf = ({ details, subject, actor, ...entry }: AuditRecord, labels: Rea
   },
 });
 
-export interface PageParts {
+export interface PagesDeps {
   readonly admin: Admin;
   readonly settings: Settings;
-  readonly reading: Reading;
+  readonly reader: LogReader;
 }
 
-/** `/admin/audit`. Looking at it leaves no entry. */
-export function addPages(plugin: PluginHandle, { admin, settings, reading }: PageParts): void {
+/** `/admin/audit`. Viewing it leaves no entry. */
+export function addPages(plugin: PluginHandle, { admin, settings, reader }: PagesDeps): void {
   /** Keys of texts by action; those of plugins that are switched off are missing. */
   const labels = (): ReadonlyMap<string, string> =>
     new Map([
@@ -54,14 +57,14 @@ export function addPages(plugin: PluginHandle, { admin, settings, reading }: Pag
     can: readAudit,
     options: { login: true },
     query: Type.Object({ ...Paging, action: Text, actor: Text, subject: Text, from: Text, to: Text }),
-  })(async ({ query: { limit, offset, cursor, ...given } }) => {
+  })(async ({ query: { limit, offset, cursor, ...filters } }) => {
     const values = Object.fromEntries(
-      Object.entries(given)
+      Object.entries(filters)
         .map(([key, value]) => [key, value.trim()])
         .filter(([, value]) => value !== ''),
     );
     const { action, actor, subject, from, to } = values;
-    const page = await reading.list({
+    const page = await reader.list({
       action,
       actor,
       subject,
@@ -72,7 +75,7 @@ export function addPages(plugin: PluginHandle, { admin, settings, reading }: Pag
       cursor,
     });
     const known = labels();
-    const actions = (await reading.actions()).map((name) => ({
+    const actions = (await reader.actions()).map((name) => ({
       value: name,
       label: known.get(name),
       current: name === action,
@@ -81,7 +84,7 @@ export function addPages(plugin: PluginHandle, { admin, settings, reading }: Pag
     const view = admin.view(
       '@audit/list',
       { title: 'Audit log', current: PATH },
-      { entries: page.items.map((entry) => shownOf(entry, known)), actions, values, next },
+      { entries: page.items.map((entry) => entryModel(entry, known)), actions, values, next },
     );
     return negotiated(view, { success: true, entries: page.items, ...pageFields(page) });
   });

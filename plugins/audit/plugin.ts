@@ -2,14 +2,14 @@ import { Clock, Data, definePlugin, sealedStores, Secrets, Settings, Type } from
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { Admin } from 'parley-forum/plugins/admin';
 import { AuditLog, auditRules, readAudit } from 'parley-forum/plugins/audit';
-import { collect } from './collecting.ts';
+import { subscribe } from './event-subscriber.ts';
 import { verifyCommand } from './commands.ts';
-import { forget } from './forgetting.ts';
+import { deleteOld } from './retention.ts';
 import { addPages } from './pages.ts';
-import { Reading } from './reading.ts';
+import { LogReader } from './log-reader.ts';
 import { Seals } from './seals.ts';
-import { verify } from './verifying.ts';
-import { Writing } from './writing.ts';
+import { verify } from './verification.ts';
+import { LogWriter } from './log-writer.ts';
 
 export default definePlugin({
   id: 'audit',
@@ -37,21 +37,21 @@ export default definePlugin({
 
   setup({ data, clock, secrets, settings, accounts, admin }, plugin) {
     const seals = new Seals({ data, secrets });
-    const writing = new Writing({ data, seals, log: plugin.log });
+    const writer = new LogWriter({ data, seals, log: plugin.log });
     plugin.extend(sealedStores, seals);
-    collect(plugin, (id, entry) => writing.add(id, entry));
+    subscribe(plugin, (id, entry) => writer.add(id, entry));
     plugin.job('tend', {
       schema: Type.Object({}),
       cron: '43 3 * * *',
       run: async () => {
         const { broken } = await verify(data, seals);
-        // Said before anything is forgotten: where it is broken, the evidence stays.
+        // Checked before anything is deleted: where it is broken, the evidence stays.
         if (broken !== undefined)
           plugin.log.error({ audit: true, position: broken }, 'the audit log is not as it was written');
-        else await forget({ data, clock, writing }, plugin.settings['audit.days']);
+        else await deleteOld({ data, clock, writer }, plugin.settings['audit.days']);
       },
     });
-    if (admin) addPages(plugin, { admin, settings, reading: new Reading({ data, accounts }) });
+    if (admin) addPages(plugin, { admin, settings, reader: new LogReader({ data, accounts }) });
     return { audit: { verify: () => verify(data, seals) } };
   },
 });

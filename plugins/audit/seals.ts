@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import { sql, type Data, type SealedStore, type Secrets } from 'parley-forum';
 
-/** An entry as it is kept, before it has a seal. */
+/** An entry as it is stored, before it has a seal. */
 export interface Unsealed {
   readonly id: string;
   readonly action: string;
@@ -16,7 +16,9 @@ export interface Unsealed {
 /** What stands before the first entry of all. */
 export const BEGINNING = '';
 
-/** Seals entries with a key that the database holds only sealed: whoever can write there alone cannot make a seal. */
+/**
+ * Seals entries with a key that the database holds only sealed: access to the database is not enough to make a seal.
+ */
 export class Seals implements SealedStore {
   readonly #data: Data;
   readonly #secrets: Secrets;
@@ -28,7 +30,7 @@ export class Seals implements SealedStore {
 
   /** Seals of one key, for as long as the caller's work takes. The key is made where there is none yet. */
   async open(): Promise<(entry: Unsealed, previous: string) => string> {
-    const key = Buffer.from(this.#secrets.open((await this.#kept()) ?? (await this.#make())), 'base64');
+    const key = Buffer.from(this.#secrets.open((await this.#sealedKey()) ?? (await this.#createKey())), 'base64');
     return (entry, previous) =>
       createHmac('sha256', key)
         .update(JSON.stringify([previous, ...fieldsOf(entry)]))
@@ -36,20 +38,20 @@ export class Seals implements SealedStore {
   }
 
   async reseal(again: (sealed: string) => string): Promise<void> {
-    const kept = await this.#kept();
-    if (kept !== undefined) await this.#data.all(sql`update audit_key set sealed = ${again(kept)}`);
+    const sealedKey = await this.#sealedKey();
+    if (sealedKey !== undefined) await this.#data.all(sql`update audit_key set sealed = ${again(sealedKey)}`);
   }
 
-  async #kept(): Promise<string | undefined> {
+  async #sealedKey(): Promise<string | undefined> {
     return (await this.#data.one(sql<{ sealed: string }>`select sealed from audit_key`))?.sealed;
   }
 
   /** Of processes that make one at the same time, all get the first. */
-  async #make(): Promise<string> {
+  async #createKey(): Promise<string> {
     await this.#data.all(
       sql`insert into audit_key (sealed) values (${this.#secrets.seal(randomBytes(32).toString('base64'))}) on conflict do nothing`,
     );
-    return (await this.#kept())!;
+    return (await this.#sealedKey())!;
   }
 }
 

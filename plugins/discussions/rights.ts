@@ -7,7 +7,7 @@ import {
   type CategoryRights,
   type DiscussionHead,
 } from 'parley-forum/plugins/discussions';
-import { demand, type Bucket, type Limits } from 'parley-forum/plugins/limits';
+import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 import type { CategoryService } from './categories/category-service.ts';
 
 /** Settings of this plugin. */
@@ -101,6 +101,6 @@ export class Rights {
     const limit = isStaff(viewer) ? rate * STAFF : rate;
     const key = viewer.id ?? '';
     const allowance = this.#limits.consumeNow(bucket, key, limit) ?? (await this.#limits.consume(bucket, key, limit));
-    demand(allowance, (seconds) => `You have written many ${kind}s; wait ${seconds} s before the next`);
+    assertAllowed(allowance, (seconds) => `You have written many ${kind}s; wait ${seconds} s before the next`);
   }
 }

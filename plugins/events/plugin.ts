@@ -1,6 +1,6 @@
 import { Cache, Clock, Data, definePlugin, Cluster, Hooks, Settings, sql, Type } from 'parley-forum';
 import { EventLog, eventRules, eventsTag } from 'parley-forum/plugins/events';
-import { inBatches, LAST, personalData } from 'parley-forum/plugins/privacy';
+import { repeatInBatches, LAST, personalData } from 'parley-forum/plugins/privacy';
 import { collect } from './collecting.ts';
 import { eventsData } from './personal-data.ts';
 import { Reading } from './reading.ts';
@@ -44,7 +44,7 @@ export default definePlugin({
       cron: '23 3 * * *',
       run: async (_none, { signal }) => {
         const before = firstIdAt(clock.now() - plugin.settings['events.days'] * DAY);
-        await inBatches(
+        await repeatInBatches(
           signal,
           async (limit) =>
             (

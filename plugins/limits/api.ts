@@ -15,8 +15,8 @@ export interface Bucket {
   /** Seconds. */
   readonly window: number;
   /**
-   * What to do while Redis is configured but away: false counts in this process (the default), true refuses with 503.
-   * For logins, where counting per process would multiply the guesses.
+   * What to do while Redis is configured but unavailable: false counts in this process (the default), true refuses with
+   * 503. For logins, where counting per process would multiply the guesses.
    */
   readonly failClosed?: boolean;
 }
@@ -25,25 +25,25 @@ export interface Bucket {
  * Counting buckets: exact over all processes with Redis, in this process without. Windows begin with a key's first use.
  */
 export interface Limits {
-  /** Takes one from `key`'s share; `limit` is per window. Addresses as keys go through `addressKey` first. */
+  /** Takes one from `key`'s share; `limit` is per window. IP addresses as keys go through `addressKey` first. */
   consume(bucket: Bucket, key: string, limit: number): Promise<Allowance>;
-  /** As `consume` but synchronous, where the count is kept in this process; `undefined` where it is not. */
+  /** As `consume` but synchronous, where this process counts; `undefined` where it is not. */
   consumeNow(bucket: Bucket, key: string, limit: number): Allowance | undefined;
   /** Looks without taking; `allowed` is whether one more may be taken. */
   peek(bucket: Bucket, key: string, limit: number): Promise<Allowance>;
   reset(bucket: Bucket, key: string): Promise<void>;
-  /** What a client's address counts as: an IPv6 address as its /64, since one customer holds all of it. */
+  /** What a client's IP address counts as: an IPv6 address as its /64, since one customer holds all of it. */
   addressKey(address: string): string;
 }
 export const Limits = defineToken<Limits>('Limits');
 
-/** 429 that says when to come back; `says` makes its message of the whole seconds until then, at least 1. */
-export function tooMany({ resetAt }: Allowance, says: (seconds: number) => string): HttpError {
+/** 429 that says when to come back; `messageOf` makes its message of the whole seconds until then, at least 1. */
+export function tooMany({ resetAt }: Allowance, messageOf: (seconds: number) => string): HttpError {
   const seconds = Math.max(1, Math.ceil((resetAt - Date.now()) / 1000));
-  return new HttpError(429, says(seconds), { headers: { 'Retry-After': String(seconds) } });
+  return new HttpError(429, messageOf(seconds), { headers: { 'Retry-After': String(seconds) } });
 }
 
 /** Throws what `tooMany` makes, unless it is allowed. */
-export function demand(allowance: Allowance, says: (seconds: number) => string): void {
-  if (!allowance.allowed) throw tooMany(allowance, says);
+export function assertAllowed(allowance: Allowance, messageOf: (seconds: number) => string): void {
+  if (!allowance.allowed) throw tooMany(allowance, messageOf);
 }

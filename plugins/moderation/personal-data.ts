@@ -1,6 +1,6 @@
 import { sql, type Data } from 'parley-forum';
 import type { Access } from 'parley-forum/plugins/access';
-import { inParts, jsonList, type PersonalData } from 'parley-forum/plugins/privacy';
+import { readInBatches, jsonList, type PersonalData } from 'parley-forum/plugins/privacy';
 
 interface Row {
   readonly id: string;
@@ -22,7 +22,7 @@ const NOTIFIED = sql`action not in ('report.resolved', 'report.dismissed')`;
 export const moderationData = (data: Data, access: Access): PersonalData => ({
   name: 'moderation',
   async *entries(accountId) {
-    const rows = inParts<Row>((after, limit) =>
+    const rows = readInBatches<Row>((after, limit) =>
       data.all(sql<Row>`
       select id, action, discussion_number, post_number, reason, until, created_at from moderation_entry
       where user_id = ${accountId} and actor_id <> ${accountId} and ${NOTIFIED} and id > ${after?.id ?? FIRST} order by id limit ${limit}`),

@@ -1,5 +1,5 @@
 import { sql, type Data } from 'parley-forum';
-import { inParts, jsonList, type PersonalData } from 'parley-forum/plugins/privacy';
+import { readInBatches, jsonList, type PersonalData } from 'parley-forum/plugins/privacy';
 import type { PreferenceStore } from './preferences/preferences.ts';
 import { NONE } from './store.ts';
 
@@ -29,7 +29,7 @@ export const notificationsPersonalData = ({
   name: 'notifications',
   async *entries(accountId) {
     const categories = await visible(accountId);
-    const rows = inParts<Row>((after, limit) =>
+    const rows = readInBatches<Row>((after, limit) =>
       data.all(sql<Row>`
       select id, type, coalesce(title, discussion_title, '') as title, url, count, is_read, created_at from notification
       where user_id = ${accountId} and id > ${after?.id ?? NONE} and category_id = any(${categories}::uuid[]) order by id limit ${limit}`),

@@ -9,7 +9,7 @@ import {
   type Response,
   type SurfaceBehaviour,
 } from 'parley-forum';
-import { demand, type Bucket, type Limits } from 'parley-forum/plugins/limits';
+import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
 import { violationsIn, type Violation } from './violations.ts';
 
@@ -47,7 +47,7 @@ export class Receiving implements SurfaceBehaviour<undefined> {
 
   async authenticate(req: Request): Promise<undefined> {
     const { http, limits, rate } = this.#parts;
-    demand(
+    assertAllowed(
       await limits.consume(REPORTS, limits.addressKey(http.addressOf(req)), rate()),
       () => 'Too many reports; send the next one later',
     );

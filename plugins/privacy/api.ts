@@ -4,15 +4,15 @@ import { defineAction, defineExtensionPoint, defineToken } from 'parley-forum';
 export const MODES = ['anonymise', 'remove'] as const;
 export type Mode = (typeof MODES)[number];
 
-/** A file of somebody's own data. */
+/** A file of a member's own data. */
 export interface PersonalFile {
   /** Below the archive's folder, with `/` between its parts. */
   readonly path: string;
-  /** Read while the archive is sent, part by part: nothing long is to be held in memory. */
+  /** Read while the archive is sent, in chunks: nothing long is held in memory. */
   readonly content: string | AsyncIterable<string | Uint8Array>;
 }
 
-/** What one plugin keeps of a member. Added by the plugin that keeps it. */
+/** What one plugin stores about a member. Added by that plugin. */
 export interface PersonalData {
   /** What it is, as the log of failures names it. */
   readonly name: string;
@@ -22,15 +22,14 @@ export interface PersonalData {
    */
   entries?(accountId: string): AsyncIterable<PersonalFile>;
   /**
-   * Forgets the member, whose account has lost its name already. In parts, each a transaction; stops early when
-   * `signal` aborts. Runs again after a failure and once more a day later, for what was still on its way, so it must do
-   * no harm the second time.
+   * Erases the data of the member, whose account is anonymised already. In batches, each a transaction; stops early
+   * when `signal` aborts. Runs again after a failure and once more a day later, for what was still on its way, so it
+   * must do no harm the second time.
    */
   erase?(accountId: string, mode: Mode, signal: AbortSignal): Promise<void>;
 }
 /**
- * Those who write events about what they erase come before those who forget events: the order of the list is that of
- * erasing.
+ * The order of the list is that of the erasure: plugins that raise events about it come before those that store events.
  */
 export const personalData = defineExtensionPoint<PersonalData>('privacy.personal-data');
 
@@ -38,17 +37,17 @@ export const personalData = defineExtensionPoint<PersonalData>('privacy.personal
 export const LAST = 100;
 
 /** Rows in one statement of an archive. */
-const TOGETHER = 200;
+const BATCH_SIZE = 200;
 
-/** All rows of a list, a part at a time: `read` gets the last row of the part before, and how many to read. */
-export async function* inParts<Row>(
+/** All rows of a list, a batch at a time: `read` gets the last row of the batch before, and how many to read. */
+export async function* readInBatches<Row>(
   read: (after: Row | undefined, limit: number) => Promise<readonly Row[]>,
 ): AsyncGenerator<Row, void> {
   for (let last: Row | undefined, full = true; full;) {
-    const rows = await read(last, TOGETHER);
+    const rows = await read(last, BATCH_SIZE);
     yield* rows;
     last = rows.at(-1);
-    full = rows.length === TOGETHER;
+    full = rows.length === BATCH_SIZE;
   }
 }
 
@@ -63,13 +62,14 @@ export async function* jsonList(rows: AsyncIterable<object> | Iterable<object>):
 }
 
 /**
- * Repeats `step`, which is to do that many things and to answer how many it did, until it did fewer or `signal` aborts.
+ * Repeats `step`, which handles up to `limit` rows and returns how many it handled, until it handled fewer or `signal`
+ * aborts.
  */
-export async function inBatches(signal: AbortSignal, step: (limit: number) => Promise<number>): Promise<void> {
-  for (let done = TOGETHER; done === TOGETHER && !signal.aborted;) done = await step(TOGETHER);
+export async function repeatInBatches(signal: AbortSignal, step: (limit: number) => Promise<number>): Promise<void> {
+  for (let done = BATCH_SIZE; done === BATCH_SIZE && !signal.aborted;) done = await step(BATCH_SIZE);
 }
 
-/** Whom it is about. */
+/** The account that it is about. */
 interface About {
   readonly id: string;
 }

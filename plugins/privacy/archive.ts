@@ -3,8 +3,8 @@ import { pipeline } from 'node:stream/promises';
 import { ZipFile } from 'yazl';
 import type { PersonalFile } from 'parley-forum/plugins/privacy';
 
-/** Whoever was to get it went away. */
-const LEFT = 'ERR_STREAM_PREMATURE_CLOSE';
+/** The client disconnected. */
+const PREMATURE_CLOSE = 'ERR_STREAM_PREMATURE_CLOSE';
 
 /**
  * Sends the files as a ZIP, as fast as it is taken: one file at a time is open, and of each only a part in memory. What
@@ -27,7 +27,7 @@ export async function sendArchive(
   });
   // Of two failures the first is the cause: the other side ends because of it.
   await Promise.all([sent, filled]).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== LEFT) throw error;
+    if (error.code !== PREMATURE_CLOSE) throw error;
   });
 }
 

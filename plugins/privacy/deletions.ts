@@ -9,68 +9,70 @@ import {
   type Mode,
 } from 'parley-forum/plugins/privacy';
 import type { Administrators } from './administrators.ts';
-import type { ChoiceStore } from './choices.ts';
-import type { Letters } from './letters.ts';
+import type { VisibilityChoiceStore } from './visibility-choices.ts';
+import type { DeletionEmails } from './emails.ts';
 
 const DAY = 86_400_000;
 /**
  * The advisory lock under which deletions begin and are asked for, so that of the last two administrators one stays;
  * the number has no meaning.
  */
-const ONE_BY_ONE = 7_216_103;
+const DELETION_LOCK = 7_216_103;
 
-export interface DeletionParts {
+export interface DeletionsDeps {
   readonly data: Data;
   readonly clock: Clock;
   readonly accounts: Accounts;
   readonly administrators: Administrators;
-  readonly choices: ChoiceStore;
-  readonly letters: Letters;
+  readonly choices: VisibilityChoiceStore;
+  readonly emails: DeletionEmails;
   readonly plugin: PluginHandle;
   /** Looks for what is due, at once. */
   readonly job: () => Job<Readonly<Record<string, never>>>;
 }
 /** A deletion that was asked for. */
-export interface Pending {
+export interface PendingDeletion {
   readonly accountId: string;
   readonly mode: Mode;
   readonly dueAt: Date;
   readonly started: boolean;
   readonly erased: boolean;
 }
-export interface Request {
+export interface DeletionRequest {
   readonly mode: Mode;
   /** Days in which the member can come back. */
   readonly days: number;
   readonly by?: string | undefined;
 }
 
-const COLUMNS = sql<Pending>`account_id as "accountId", mode, due_at as "dueAt", started_at is not null as started, erased_at is not null as erased`;
+const COLUMNS = sql<PendingDeletion>`account_id as "accountId", mode, due_at as "dueAt", started_at is not null as started, erased_at is not null as erased`;
 const dateOf = (at: Date): string => at.toISOString().slice(0, 10);
 
 /**
- * Deletes accounts: first their name and all that lets anybody in, in one step; then, plugin by plugin and in parts,
- * what is kept of them; and a day later once more what was still on its way then. Goes on where it was interrupted.
+ * Deletes accounts: first, in one step, their name and every way in; then, plugin by plugin and in batches, what is
+ * stored about them; and a day later once more, for what was still on its way. Goes on where it was interrupted.
  */
 export class AccountDeletions implements Deletions {
-  readonly #parts: DeletionParts;
+  readonly #deps: DeletionsDeps;
 
-  constructor(parts: DeletionParts) {
-    this.#parts = parts;
+  constructor(deps: DeletionsDeps) {
+    this.#deps = deps;
   }
 
   /** When the account is due, if its member asked for that. */
-  find(accountId: string): Promise<Pending | undefined> {
-    return this.#parts.data.one(sql<Pending>`select ${COLUMNS} from privacy_deletion where account_id = ${accountId}`);
+  find(accountId: string): Promise<PendingDeletion | undefined> {
+    return this.#deps.data.one(
+      sql<PendingDeletion>`select ${COLUMNS} from privacy_deletion where account_id = ${accountId}`,
+    );
   }
 
   /**
    * Ends all sessions and tokens of the account; the rest is done in the background. 409 for the only administrator.
    */
-  request(accountId: string, request: Request): Promise<Date> {
-    const { data, job } = this.#parts;
+  request(accountId: string, request: DeletionRequest): Promise<Date> {
+    const { data, job } = this.#deps;
     return data.transaction(async () => {
-      const due = await this.#note(accountId, request);
+      const due = await this.#schedule(accountId, request);
       if (request.days === 0) await job().add({});
       return due;
     });
@@ -78,7 +80,7 @@ export class AccountDeletions implements Deletions {
 
   /** Harmless where nothing was asked for, or where it has begun. */
   async cancel(accountId: string, by?: string): Promise<void> {
-    const { data, accounts, letters, plugin } = this.#parts;
+    const { data, accounts, emails, plugin } = this.#deps;
     await data.transaction(async () => {
       const gone = await data.one(
         sql`delete from privacy_deletion where account_id = ${accountId} and started_at is null returning 1`,
@@ -86,29 +88,29 @@ export class AccountDeletions implements Deletions {
       const account = gone === undefined ? undefined : await accounts.find(accountId);
       if (!account) return;
       await plugin.emit(deletionCancelled, { id: accountId, by });
-      await letters.tell('cancelled', account);
+      await emails.send('cancelled', account);
     });
   }
 
   async erase(accountId: string, mode: Mode, by?: string): Promise<void> {
-    await this.#parts.data.transaction(() => this.#note(accountId, { mode, days: 0, by }));
-    await this.#carryOut((await this.find(accountId))!, this.#parts.plugin.signal);
+    await this.#deps.data.transaction(() => this.#schedule(accountId, { mode, days: 0, by }));
+    await this.#execute((await this.find(accountId))!, this.#deps.plugin.signal);
   }
 
   /** All that is due, one after the other. What fails stays, for the next time. */
-  async due(signal: AbortSignal): Promise<void> {
-    const { data, clock } = this.#parts;
+  async runDue(signal: AbortSignal): Promise<void> {
+    const { data, clock } = this.#deps;
     const rows = await data.all(
-      sql<Pending>`select ${COLUMNS} from privacy_deletion where due_at <= ${new Date(clock.now())} order by due_at, account_id`,
+      sql<PendingDeletion>`select ${COLUMNS} from privacy_deletion where due_at <= ${new Date(clock.now())} order by due_at, account_id`,
     );
-    for (const pending of rows) if (!signal.aborted) await this.#carryOut(pending, signal);
+    for (const pending of rows) if (!signal.aborted) await this.#execute(pending, signal);
   }
 
-  async #note(accountId: string, { mode, days, by }: Request): Promise<Date> {
-    const { data, clock, accounts, administrators, letters, plugin } = this.#parts;
+  async #schedule(accountId: string, { mode, days, by }: DeletionRequest): Promise<Date> {
+    const { data, clock, accounts, administrators, emails, plugin } = this.#deps;
     const now = clock.now();
     const due = new Date(now + days * DAY);
-    await this.#alone();
+    await this.#lock();
     const account = await accounts.find(accountId);
     if (!account) throw notFound('There is no such member');
     if (await administrators.isLast(account))
@@ -117,25 +119,25 @@ export class AccountDeletions implements Deletions {
       on conflict (account_id) do update set mode = excluded.mode, requested_at = excluded.requested_at, due_at = excluded.due_at where privacy_deletion.started_at is null`);
     await accounts.endSessions(accountId, by, 'privacy');
     await plugin.emit(deletionRequested, { id: accountId, mode, due: due.toISOString(), by });
-    if (days > 0) await letters.tell('requested', account, { mode, date: dateOf(due) });
+    if (days > 0) await emails.send('requested', account, { mode, date: dateOf(due) });
     return due;
   }
 
-  async #carryOut(pending: Pending, signal: AbortSignal): Promise<void> {
+  async #execute(pending: PendingDeletion, signal: AbortSignal): Promise<void> {
     if (!pending.started && !(await this.#begin(pending))) return;
-    const complete = await this.#forget(pending, signal);
-    if (complete && !signal.aborted) await this.#end(pending);
+    const complete = await this.#eraseData(pending, signal);
+    if (complete && !signal.aborted) await this.#finish(pending);
   }
 
   /**
    * The step from which there is no way back. False where it is not to be done (any more). A login cancels a deletion
-   * when it happens; here it is asked for once more, since nobody may have heard of it: the plugin was off, or the
+   * when it happens; here it is checked once more, since that event may have been missed: the plugin was off, or the
    * process died.
    */
-  #begin({ accountId, mode }: Pending): Promise<boolean> {
-    const { data, clock, accounts, administrators, letters } = this.#parts;
+  #begin({ accountId, mode }: PendingDeletion): Promise<boolean> {
+    const { data, clock, accounts, administrators, emails } = this.#deps;
     return data.transaction(async () => {
-      await this.#alone();
+      await this.#lock();
       const account: Account | undefined = await accounts.find(accountId);
       const row = await data.one(sql<{
         requestedAt: Date;
@@ -148,17 +150,17 @@ export class AccountDeletions implements Deletions {
         await this.cancel(accountId, cameBack ? accountId : undefined);
         return false;
       }
-      await letters.tell('erased', account, { mode });
+      await emails.send('erased', account, { mode });
       await accounts.anonymise(accountId);
       return true;
     });
   }
 
-  /** True when nothing failed. What one plugin cannot do keeps none of the others from it. */
-  async #forget({ accountId, mode }: Pending, signal: AbortSignal): Promise<boolean> {
-    const { plugin, choices } = this.#parts;
+  /** True when nothing failed. The failure of one plugin does not stop the others. */
+  async #eraseData({ accountId, mode }: PendingDeletion, signal: AbortSignal): Promise<boolean> {
+    const { plugin, choices } = this.#deps;
     let complete = true;
-    await choices.forget(accountId);
+    await choices.delete(accountId);
     for (const { plugin: owner, value } of plugin.extensions(personalData)) {
       if (signal.aborted) return false;
       await value.erase?.(accountId, mode, signal).catch((error: unknown) => {
@@ -172,8 +174,8 @@ export class AccountDeletions implements Deletions {
     return complete;
   }
 
-  async #end({ accountId, mode, erased }: Pending): Promise<void> {
-    const { data, clock, plugin } = this.#parts;
+  async #finish({ accountId, mode, erased }: PendingDeletion): Promise<void> {
+    const { data, clock, plugin } = this.#deps;
     const now = clock.now();
     await data.transaction(async () => {
       if (erased) return void (await data.all(sql`delete from privacy_deletion where account_id = ${accountId}`));
@@ -184,7 +186,7 @@ export class AccountDeletions implements Deletions {
     });
   }
 
-  async #alone(): Promise<void> {
-    await this.#parts.data.all(sql`select pg_advisory_xact_lock(${ONE_BY_ONE})`);
+  async #lock(): Promise<void> {
+    await this.#deps.data.all(sql`select pg_advisory_xact_lock(${DELETION_LOCK})`);
   }
 }

@@ -1,5 +1,5 @@
 import { type Clock, type Http, type PluginHandle, type Response } from 'parley-forum';
-import { demand, type Bucket, type Limits } from 'parley-forum/plugins/limits';
+import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 import { exportRequested, personalData, type PersonalFile } from 'parley-forum/plugins/privacy';
 import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
 import { pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
@@ -8,7 +8,7 @@ import type { PrivacySettings } from './settings.ts';
 
 const EXPORTS: Bucket = { name: 'privacy.exports', window: 86_400 };
 
-export interface ExportParts {
+export interface ExportPagesDeps {
   readonly clock: Clock;
   readonly http: Http;
   readonly limits: Limits;
@@ -19,16 +19,16 @@ export interface ExportParts {
 /** A copy of all that a member has here, as a download that is made while it is sent. */
 export function addExportPages(
   plugin: PluginHandle<PrivacySettings>,
-  { clock, http, limits, protection, again }: ExportParts,
+  { clock, http, limits, protection, again }: ExportPagesDeps,
 ): void {
-  const own = async function* (accountId: string): AsyncGenerator<PersonalFile, void> {
+  const filesOf = async function* (accountId: string): AsyncGenerator<PersonalFile, void> {
     for (const { value } of plugin.extensions(personalData)) if (value.entries) yield* value.entries(accountId);
   };
-  const spend = async (accountId: string): Promise<void> => {
+  const countExport = async (accountId: string): Promise<void> => {
     const allowance = await limits.consume(EXPORTS, accountId, plugin.settings['privacy.export_rate_limit']);
-    demand(allowance, () => 'You have asked for your data several times today; come back tomorrow');
+    assertAllowed(allowance, () => 'You have asked for your data several times today; come back tomorrow');
   };
-  const head = (res: Response, id: string): void => {
+  const setHeaders = (res: Response, id: string): void => {
     for (const [name, value] of protection.headers(DATA_POLICY)) res.setHeader(name, value);
     const day = new Date(clock.now()).toISOString().slice(0, 10);
     res.set({
@@ -47,12 +47,12 @@ export function addExportPages(
     options: { login: true, confirm: true, again },
   })(async ({ actor, req, res }) => {
     const id = actor.id!;
-    await spend(id);
+    await countExport(id);
     await plugin.emit(exportRequested, { id });
-    head(res, http.idOf(req));
+    setHeaders(res, http.idOf(req));
     const { sendArchive } = await import('./archive.ts');
-    await sendArchive(own(id), res, plugin.signal);
-    // The answer was sent: this is read by nobody.
+    await sendArchive(filesOf(id), res, plugin.signal);
+    // The response was sent already: this is ignored.
     return redirect(PRIVACY);
   });
 }

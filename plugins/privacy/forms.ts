@@ -1,7 +1,7 @@
 import { InvalidInput, Type } from 'parley-forum';
 import { MODES } from 'parley-forum/plugins/privacy';
 import { formErrors, view, type PageHead, type Retry, type View } from 'parley-forum/plugins/web';
-import type { Choices } from './choices.ts';
+import type { VisibilityChoices } from './visibility-choices.ts';
 
 /** The page of settings that all of this belongs to. */
 export const PRIVACY = '/settings/privacy';
@@ -15,12 +15,12 @@ export const DeletionForm = Type.Object({ username: Type.String({ maxLength: 100
 const HEAD: PageHead = { name: 'settings', title: 'Privacy', noindex: true, current: PRIVACY };
 
 /** What is there to be seen, the export, and the way to the end. */
-export function overview(choices: Choices, retry?: Retry): View {
+export function overview(choices: VisibilityChoices, retry?: Retry): View {
   return view('@privacy/settings', HEAD, { ...choices, ...formErrors(retry) }, retry?.status ?? 200);
 }
 
 /** Asks what is to become of what the member wrote, and for their name, which nobody types by accident. */
-export function farewell(days: number, retry?: Retry): View {
+export function deletePage(days: number, retry?: Retry): View {
   const mode = MODES.find((one) => one === retry?.body['mode']) ?? 'anonymise';
   const username = typeof retry?.body['username'] === 'string' ? retry.body['username'] : '';
   return view(
@@ -32,7 +32,7 @@ export function farewell(days: number, retry?: Retry): View {
 }
 
 /** 400 unless the member typed their own name, in any case. */
-export function demandName(typed: string, username: string | undefined): void {
+export function checkName(typed: string, username: string | undefined): void {
   if (typed.trim().toLowerCase() === username?.toLowerCase()) return;
   throw new InvalidInput([{ field: 'username', message: 'is not your username' }]);
 }

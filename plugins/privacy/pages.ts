@@ -2,29 +2,29 @@ import type { Cache, PluginHandle } from 'parley-forum';
 import { accountsTag, accountTag, type Accounts } from 'parley-forum/plugins/accounts';
 import { presenceTag } from 'parley-forum/plugins/presence';
 import { navigation, negotiated, pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
-import type { ChoiceStore } from './choices.ts';
+import type { VisibilityChoiceStore } from './visibility-choices.ts';
 import type { AccountDeletions } from './deletions.ts';
-import { ChoiceForm, DeletionForm, demandName, farewell, overview, PRIVACY } from './forms.ts';
+import { ChoiceForm, DeletionForm, checkName, deletePage, overview, PRIVACY } from './forms.ts';
 import type { PrivacySettings } from './settings.ts';
 
-export interface PageParts {
+export interface PagesDeps {
   readonly cache: Cache;
   readonly accounts: Accounts;
-  readonly choices: ChoiceStore;
+  readonly choices: VisibilityChoiceStore;
   readonly deletions: AccountDeletions;
 }
 const DELETE = `${PRIVACY}/delete`;
 
-/** The page as it stands for whoever asked; guests get here when their session ended while they typed. */
+/** The page for a viewer; guests get here when their session ended while they typed. */
 export const pageOf =
-  (choices: ChoiceStore) =>
+  (choices: VisibilityChoiceStore) =>
   async (id: string | undefined, retry?: Retry): Promise<View> =>
     overview(id === undefined ? { presence: false, lastSeen: false } : await choices.of(id), retry);
 
 /** Where members choose what others see of them, and where they leave. */
 export function addPages(
   plugin: PluginHandle<PrivacySettings>,
-  { cache, accounts, choices, deletions }: PageParts,
+  { cache, accounts, choices, deletions }: PagesDeps,
 ): void {
   const page = pageOf(choices);
   const days = (): number => plugin.settings['privacy.grace_days'];
@@ -49,17 +49,17 @@ export function addPages(
   });
 
   const confirmed = { login: true, confirm: true };
-  plugin.route(pages, { method: 'get', path: DELETE, can: 'public', options: confirmed })(() => farewell(days()));
+  plugin.route(pages, { method: 'get', path: DELETE, can: 'public', options: confirmed })(() => deletePage(days()));
 
   plugin.route(pages, {
     method: 'post',
     path: DELETE,
     can: 'public',
     body: DeletionForm,
-    options: { ...confirmed, again: (retry: Retry) => farewell(days(), retry) },
+    options: { ...confirmed, again: (retry: Retry) => deletePage(days(), retry) },
   })(async ({ actor, body }) => {
     const id = actor.id!;
-    demandName(body.username, (await accounts.find(id))?.username);
+    checkName(body.username, (await accounts.find(id))?.username);
     const due = await deletions.request(id, { mode: body.mode, days: days(), by: id });
     const date = due.toISOString().slice(0, 10);
     const notice =

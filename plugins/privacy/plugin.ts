@@ -16,11 +16,11 @@ import { Protection } from 'parley-forum/plugins/protection';
 import { Web } from 'parley-forum/plugins/web';
 import { Administrators } from './administrators.ts';
 import { addAuditRules } from './audit-rules.ts';
-import { ChoiceStore } from './choices.ts';
+import { VisibilityChoiceStore } from './visibility-choices.ts';
 import { commands } from './commands.ts';
 import { AccountDeletions } from './deletions.ts';
 import { addExportPages } from './export-pages.ts';
-import { Letters } from './letters.ts';
+import { DeletionEmails } from './emails.ts';
 import { addPages, pageOf } from './pages.ts';
 import { privacySettings } from './settings.ts';
 
@@ -48,19 +48,19 @@ export default definePlugin({
   settings: privacySettings,
   commands,
   setup({ data, cache, clock, http, environment, access, accounts, limits, protection, web, mail }, plugin) {
-    const choices = new ChoiceStore(data);
-    plugin.extend(hiddenMembers, { hidden: (ids) => choices.hiding('presence', ids) });
-    plugin.extend(lastSeenRules, { hidden: (ids) => choices.hiding('lastSeen', ids) });
+    const choices = new VisibilityChoiceStore(data);
+    plugin.extend(hiddenMembers, { hidden: (ids) => choices.hiddenAmong('presence', ids) });
+    plugin.extend(lastSeenRules, { hidden: (ids) => choices.hiddenAmong('lastSeen', ids) });
 
     const administrators = new Administrators({ data, access, accounts });
-    const letters = new Letters({ environment, web, mail });
+    const emails = new DeletionEmails({ environment, web, mail });
     const deletions = new AccountDeletions({
       data,
       clock,
       accounts,
       administrators,
       choices,
-      letters,
+      emails,
       plugin,
       job: () => job,
     });
@@ -70,7 +70,7 @@ export default definePlugin({
       cron: '*/10 * * * *',
       key: () => 'erase',
       perKey: 1,
-      run: (_none, { signal }) => deletions.due(signal),
+      run: (_none, { signal }) => deletions.runDue(signal),
     });
     plugin.on(loggedIn, ({ id }) => deletions.cancel(id, id), { awaited: true });
 

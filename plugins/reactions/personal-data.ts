@@ -1,6 +1,6 @@
 import { sql, type Cache, type Data } from 'parley-forum';
 import { tags } from 'parley-forum/plugins/discussions';
-import { inBatches, inParts, jsonList, type PersonalData } from 'parley-forum/plugins/privacy';
+import { repeatInBatches, readInBatches, jsonList, type PersonalData } from 'parley-forum/plugins/privacy';
 
 interface Row {
   readonly id: number;
@@ -13,7 +13,7 @@ interface Row {
 export const reactionsData = ({ data, cache }: { readonly data: Data; readonly cache: Cache }): PersonalData => ({
   name: 'reactions',
   async *entries(accountId) {
-    const rows = inParts<Row>((after, limit) =>
+    const rows = readInBatches<Row>((after, limit) =>
       data.all(sql<Row>`select id, post_id, type as reaction, created_at from reaction
       where user_id = ${accountId} and id > ${after?.id ?? 0} order by id limit ${limit}`),
     );
@@ -21,7 +21,7 @@ export const reactionsData = ({ data, cache }: { readonly data: Data; readonly c
   },
   async erase(accountId, mode, signal) {
     if (mode === 'anonymise') return;
-    await inBatches(signal, (limit) =>
+    await repeatInBatches(signal, (limit) =>
       data.transaction(async () => {
         // Counters are locked in the order of their keys, before the reactions: as whoever gives one does.
         const chosen = sql`select post_id, type from reaction where user_id = ${accountId} order by post_id, type limit ${limit}`;

@@ -1,13 +1,13 @@
 import type { PluginHandle } from 'parley-forum';
 import { audited, auditRules } from 'parley-forum/plugins/audit';
-import { emailConfirmed, passwordReset, resetAsked } from 'parley-forum/plugins/recovery';
+import { emailConfirmed, passwordReset, resetRequested } from 'parley-forum/plugins/recovery';
 
-/** What is kept for administrators. Who asked for a link is not known: the account is what it is about. */
+/** The audit log's entries. Who requested a link is not known: the account is the subject, not the actor. */
 export function addAuditRules(plugin: PluginHandle): void {
   const about = (account: string) => ({ type: 'account', id: account });
   plugin.extend(
     auditRules,
-    audited(resetAsked, ['account.reset-asked'], ({ account, address }) => ({
+    audited(resetRequested, ['account.reset-asked'], ({ account, address }) => ({
       action: 'account.reset-asked',
       subject: about(account),
       address,

@@ -4,17 +4,17 @@ import type { Account, Accounts } from 'parley-forum/plugins/accounts';
 
 /** Seconds for which a link that confirms an address works: a mail may be read only the next day. */
 export const CONFIRMATION_LIFETIME = 86_400;
-/** Checked before anything is looked up: what is no token costs no statement. */
+/** Checked first: a malformed token costs no statement. */
 const TOKEN = /^[a-f0-9]{64}$/;
 
-export interface LinkParts<Holder> {
+export interface LinksDeps<Holder> {
   readonly data: Data;
   readonly clock: Clock;
   readonly accounts: Pick<Accounts, 'find'>;
   readonly purpose: 'reset' | 'confirm' | 'address';
   /** Seconds for which a link works, asked when it is made. */
   lifetime(): number;
-  /** What the link stands and falls with, such as the address that it was sent to. */
+  /** What invalidates the link when it changes, such as the address that it was sent to. */
   boundTo(account: Holder): string;
 }
 
@@ -22,7 +22,7 @@ export interface LinkParts<Holder> {
 export interface UsedLink {
   readonly account: Account;
   /** It works again until it would have expired, unless there is a newer one. */
-  giveBack(): Promise<void>;
+  restore(): Promise<void>;
 }
 
 interface Row {
@@ -35,22 +35,22 @@ interface Row {
 const COLUMNS = sql`hash, account_id as "accountId", bound_to as "boundTo", expires_at as "expiresAt"`;
 
 /**
- * Tokens for links in mails: 256 random bits, of which only the SHA-256 is kept. Each works once, and only the newest
+ * Tokens for links in mails: 256 random bits, of which only the SHA-256 is stored. Each works once, and only the newest
  * of its kind.
  */
 export class Links<Holder extends Pick<Account, 'id'>> {
-  readonly #parts: LinkParts<Holder>;
+  readonly #deps: LinksDeps<Holder>;
 
-  constructor(parts: LinkParts<Holder>) {
-    this.#parts = parts;
+  constructor(deps: LinksDeps<Holder>) {
+    this.#deps = deps;
   }
 
   /** The token. This is the only time it can be read. */
   async make(account: Holder): Promise<string> {
-    const { clock, lifetime, boundTo } = this.#parts;
+    const { clock, lifetime, boundTo } = this.#deps;
     const token = randomBytes(32).toString('hex');
     const expiresAt = new Date(clock.now() + lifetime() * 1_000);
-    await this.#keep(
+    await this.#insert(
       { hash: hash('sha256', token), accountId: account.id, boundTo: hash('sha256', boundTo(account)), expiresAt },
       sql`do update
       set hash = excluded.hash, bound_to = excluded.bound_to, expires_at = excluded.expires_at`,
@@ -61,13 +61,13 @@ export class Links<Holder extends Pick<Account, 'id'>> {
   /** Whose link it is, without using it up; undefined for one that does not work (any more). */
   async find(token: string): Promise<Account | undefined> {
     if (!TOKEN.test(token)) return undefined;
-    const row = await this.#parts.data.one(sql<Row>`select ${COLUMNS} from recovery_link where ${this.#usable(token)}`);
+    const row = await this.#deps.data.one(sql<Row>`select ${COLUMNS} from recovery_link where ${this.#usable(token)}`);
     return row && this.#holder(row);
   }
 
   /** Whether a link that this account was sent works now. */
-  async waiting(account: Holder): Promise<boolean> {
-    const { data, clock, purpose } = this.#parts;
+  async hasUsable(account: Holder): Promise<boolean> {
+    const { data, clock, purpose } = this.#deps;
     const row = await data.one(sql<Row>`select ${COLUMNS} from recovery_link
       where purpose = ${purpose} and account_id = ${account.id} and expires_at > ${new Date(clock.now())}`);
     return row !== undefined && (await this.#holder(row)) !== undefined;
@@ -76,34 +76,34 @@ export class Links<Holder extends Pick<Account, 'id'>> {
   /** As `find`, and of several calls at once only one gets it. */
   async use(token: string): Promise<UsedLink | undefined> {
     if (!TOKEN.test(token)) return undefined;
-    const row = await this.#parts.data.one(
+    const row = await this.#deps.data.one(
       sql<Row>`delete from recovery_link where ${this.#usable(token)} returning ${COLUMNS}`,
     );
     const account = row && (await this.#holder(row));
-    return account && { account, giveBack: () => this.#keep(row, sql`do nothing`) };
+    return account && { account, restore: () => this.#insert(row, sql`do nothing`) };
   }
 
-  async clean(): Promise<void> {
-    const { data, clock, purpose } = this.#parts;
+  async deleteExpired(): Promise<void> {
+    const { data, clock, purpose } = this.#deps;
     await data.all(
       sql`delete from recovery_link where purpose = ${purpose} and expires_at <= ${new Date(clock.now())}`,
     );
   }
 
-  async #keep({ hash, accountId, boundTo, expiresAt }: Row, conflict: ReturnType<typeof sql>): Promise<void> {
-    const { data, purpose } = this.#parts;
+  async #insert({ hash, accountId, boundTo, expiresAt }: Row, conflict: ReturnType<typeof sql>): Promise<void> {
+    const { data, purpose } = this.#deps;
     await data.all(sql`insert into recovery_link (hash, purpose, account_id, bound_to, expires_at)
       values (${hash}, ${purpose}, ${accountId}, ${boundTo}, ${expiresAt}) on conflict (purpose, account_id) ${conflict}`);
   }
 
   #usable(token: string) {
-    const { clock, purpose } = this.#parts;
+    const { clock, purpose } = this.#deps;
     return sql`hash = ${hash('sha256', token)} and purpose = ${purpose} and expires_at > ${new Date(clock.now())}`;
   }
 
   async #holder({ accountId, boundTo }: Row): Promise<Account | undefined> {
-    const account = await this.#parts.accounts.find(accountId);
+    const account = await this.#deps.accounts.find(accountId);
     if (account?.status !== 'active') return undefined;
-    return hash('sha256', this.#parts.boundTo(account as Account & Holder)) === boundTo ? account : undefined;
+    return hash('sha256', this.#deps.boundTo(account as Account & Holder)) === boundTo ? account : undefined;
   }
 }

@@ -1,7 +1,7 @@
 import { sql, type Data } from 'parley-forum';
 import type { PersonalData } from 'parley-forum/plugins/privacy';
 
-/** Links that are on their way to a member, and the address that a member wants. */
+/** Unused links of a member, and the address that a member changes to. */
 export const linksData = (data: Data): PersonalData => ({
   name: 'links by mail',
   async *entries(accountId) {

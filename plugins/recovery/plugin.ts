@@ -3,17 +3,17 @@ import { Accounts, Sessions } from 'parley-forum/plugins/accounts';
 import { Limits } from 'parley-forum/plugins/limits';
 import { Mail } from 'parley-forum/plugins/mail';
 import { personalData } from 'parley-forum/plugins/privacy';
-import { emailConfirmed, passwordReset, resetAsked } from 'parley-forum/plugins/recovery';
+import { emailConfirmed, passwordReset, resetRequested } from 'parley-forum/plugins/recovery';
 import { Web } from 'parley-forum/plugins/web';
-import { AddressChanges } from './address-changes.ts';
-import { addAddressPages } from './address-pages.ts';
+import { EmailChanges } from './email-changes.ts';
+import { addEmailChangePages } from './email-change-pages.ts';
 import { addAuditRules } from './audit-rules.ts';
 import { addConfirmationPages } from './confirmation-pages.ts';
-import { Confirmations } from './confirmations.ts';
-import { Letters } from './letters.ts';
+import { EmailConfirmations } from './email-confirmations.ts';
+import { RecoveryEmails } from './emails.ts';
 import { linksData } from './personal-data.ts';
 import { addResetPages } from './reset-pages.ts';
-import { Resets } from './resets.ts';
+import { PasswordResets } from './password-resets.ts';
 import { recoverySettings } from './settings.ts';
 
 export default definePlugin({
@@ -34,13 +34,13 @@ export default definePlugin({
     mail: Mail,
     web: Web,
   },
-  hooks: [resetAsked, passwordReset, emailConfirmed],
+  hooks: [resetRequested, passwordReset, emailConfirmed],
   settings: recoverySettings,
   setup({ data, clock, environment, http, secrets, limits, accounts, sessions, mail, web }, plugin) {
-    const letters = new Letters({ environment, web });
-    const changes = new AddressChanges({ plugin, data, clock, limits, accounts, mail, letters });
-    const confirmations = new Confirmations({ plugin, data, clock, limits, accounts, mail, letters, changes });
-    const resets = new Resets({
+    const emails = new RecoveryEmails({ environment, web });
+    const changes = new EmailChanges({ plugin, data, clock, limits, accounts, mail, emails });
+    const confirmations = new EmailConfirmations({ plugin, data, clock, limits, accounts, mail, emails, changes });
+    const resets = new PasswordResets({
       plugin,
       data,
       clock,
@@ -48,21 +48,21 @@ export default definePlugin({
       limits,
       accounts,
       mail,
-      letters,
-      proven: ({ id }) => confirmations.accept(id),
+      emails,
+      emailProven: ({ id }) => confirmations.confirm(id),
     });
     addResetPages(plugin, { resets, accounts, http, web });
     addConfirmationPages(plugin, { confirmations, sessions, http });
-    addAddressPages(plugin, { changes, accounts, http, web, proven: ({ id }) => confirmations.accept(id) });
+    addEmailChangePages(plugin, { changes, accounts, http, web, emailProven: ({ id }) => confirmations.confirm(id) });
     addAuditRules(plugin);
     plugin.extend(personalData, linksData(data));
     plugin.job('clean', {
       schema: Type.Object({}),
       cron: '29 * * * *',
       run: async () => {
-        await resets.clean();
-        await confirmations.clean();
-        await changes.clean();
+        await resets.deleteExpired();
+        await confirmations.deleteExpired();
+        await changes.deleteExpired();
       },
     });
   },

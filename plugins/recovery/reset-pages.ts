@@ -15,10 +15,10 @@ import {
   type View,
   type Web,
 } from 'parley-forum/plugins/web';
-import type { Resets } from './resets.ts';
+import type { PasswordResets } from './password-resets.ts';
 
-export interface ResetPageParts {
-  readonly resets: Resets;
+export interface ResetPagesDeps {
+  readonly resets: PasswordResets;
   readonly accounts: Pick<Accounts, 'passwordPolicy'>;
   readonly http: Http;
   readonly web: Web;
@@ -36,16 +36,16 @@ const NewPassword = Type.Object({
 
 /** Head of pages that stand between a mail and the forum. */
 const head = (title: string) => ({ name: 'login', title, noindex: true });
-/** The address of such a page lets its reader in: it goes to no other page and stays in no memory. */
-export function guarded(res: Response): void {
+/** The URL of such a page holds a token: it is not sent as referrer and not cached. */
+export function protectPage(res: Response): void {
   res.set({ 'Referrer-Policy': 'no-referrer', 'Cache-Control': 'no-store' });
 }
 
 /**
- * One answer for links that are malformed, unknown, used, replaced or too old. `again`: where a new one is to be had.
+ * One answer for links that are malformed, unknown, used, replaced or too old. `again`: where to request a new one.
  */
-export function goneLink(again: string): Negotiated {
-  const page = view('@recovery/gone', head('This link no longer works'), { again }, 404);
+export function invalidLink(again: string): Negotiated {
+  const page = view('@recovery/invalid-link', head('This link no longer works'), { again }, 404);
   return negotiated(
     page,
     { success: false, error: 'This link no longer works; ask for a new one', code: 'not_found' },
@@ -54,7 +54,7 @@ export function goneLink(again: string): Negotiated {
 }
 
 /** /password/forgot and the page that its mail leads to. */
-export function addResetPages(plugin: PluginHandle, { resets, accounts, http, web }: ResetPageParts): void {
+export function addResetPages(plugin: PluginHandle, { resets, accounts, http, web }: ResetPagesDeps): void {
   plugin.extend(
     slotFillings,
     fill(defineSlot<object>('auth.login.after'), (contexts) =>
@@ -79,7 +79,7 @@ export function addResetPages(plugin: PluginHandle, { resets, accounts, http, we
   plugin.route(pages, { method: 'post', path: FORGOT, can: 'public', body: Email, options: { again: forgotView } })(
     async ({ body, req }) => {
       if (!ADDRESS.test(body.email)) throw new InvalidInput([{ field: 'email', message: 'is not an e-mail address' }]);
-      await resets.ask(body.email, http.addressOf(req));
+      await resets.request(body.email, http.addressOf(req));
       return negotiated(redirect(SENT), { success: true });
     },
   );
@@ -94,26 +94,26 @@ export function addResetPages(plugin: PluginHandle, { resets, accounts, http, we
     return view('@recovery/reset', head('Choose a new password'), model, retry?.status ?? 200);
   };
   const again = async (retry: Retry): Promise<View> => {
-    guarded(retry.res);
+    protectPage(retry.res);
     const { token = '' } = retry.params;
     const account = await resets.find(token);
-    return account ? formView(token, account.username, retry) : (goneLink(FORGOT).page as View);
+    return account ? formView(token, account.username, retry) : (invalidLink(FORGOT).page as View);
   };
 
   const path = '/password/reset/:token';
   plugin.route(pages, { method: 'get', path, can: 'public', params: Token })(async ({ params: { token }, res }) => {
-    guarded(res);
+    protectPage(res);
     const account = await resets.find(token);
-    return account ? formView(token, account.username) : goneLink(FORGOT);
+    return account ? formView(token, account.username) : invalidLink(FORGOT);
   });
 
   plugin.route(pages, { method: 'post', path, can: 'public', params: Token, body: NewPassword, options: { again } })(
     async ({ params, body, req, res }) => {
-      guarded(res);
+      protectPage(res);
       if (body.password_confirmation !== undefined && body.password_confirmation !== body.password) {
         throw new InvalidInput([{ field: 'password_confirmation', message: 'is not the same as the password' }]);
       }
-      if (!(await resets.finish(params.token, body.password, http.addressOf(req)))) return goneLink(FORGOT);
+      if (!(await resets.finish(params.token, body.password, http.addressOf(req)))) return invalidLink(FORGOT);
       return negotiated(
         redirect('/login', {
           notice:

@@ -12,7 +12,7 @@ export const STATUSES = ['open', ...OUTCOMES] as const;
 export type Status = (typeof STATUSES)[number];
 
 /**
- * A report as the API shows it, to whoever made it and to moderators. `note` is the reporter's, `handled_note` the
+ * A report as the API shows it, to its reporter and to moderators. `note` is the reporter's, `handled_note` the
  * moderator's. Who works on it only moderators see.
  */
 export const ReportRecord = Type.Object({
@@ -38,7 +38,7 @@ export const ReportEvent = Type.Object({
   reason: Type.Enum([...REASONS]),
   created_at: Type.String(),
 });
-/** Somebody reported a post. */
+/** A member reported a post. */
 export const reportCreated = defineAction<{
   readonly report: {
     readonly id: string;
@@ -66,7 +66,7 @@ export const reportHandled = defineAction<{
   };
 }>('report.handled');
 
-/** A moderator took a report on, let it go, or noted something beside it. Never with the note. */
+/** A moderator claimed a report, released it, or added a note. Never with the note. */
 export const reportWorkedOn = defineAction<{
   readonly report: string;
   readonly by: string;

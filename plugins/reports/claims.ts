@@ -12,68 +12,68 @@ export interface ReportNote {
   readonly content: string;
   readonly created_at: string;
 }
-interface ClaimServices {
+interface ClaimsDeps {
   readonly plugin: PluginHandle;
   readonly data: Data;
   readonly clock: Clock;
   readonly accounts: Pick<Accounts, 'authors'>;
 }
 /** Notes shown on one page. */
-const MOST = 100;
+const MAX_NOTES = 100;
 
-/** Who works on a report, and what moderators tell each other of it. Who may is checked by whoever calls. */
+/** Who works on a report, and moderators' notes on it. The caller checks who may. */
 export class Claims {
-  readonly #services: ClaimServices;
+  readonly #deps: ClaimsDeps;
 
-  constructor(services: ClaimServices) {
-    this.#services = services;
+  constructor(deps: ClaimsDeps) {
+    this.#deps = deps;
   }
 
   /**
-   * With it all open reports of its post that nobody else works on. Of two moderators at once one gets it; the other is
-   * told who (409).
+   * Claims all open reports of its post that no one else works on. Of two moderators at once one gets it; the other
+   * gets 409.
    */
   async claim({ id, post_id: postId }: ReportRow, viewer: Viewer): Promise<void> {
-    const { data, clock } = this.#services;
+    const { data, clock } = this.#deps;
     await data.transaction(async () => {
-      const free = (await lockOpen(data, postId))
+      const claimable = (await lockOpen(data, postId))
         .filter((row) => row.claimed_by === null || row.claimed_by === viewer.id)
         .map((row) => row.id);
-      if (!free.includes(id))
+      if (!claimable.includes(id))
         throw new HttpError(409, 'Somebody else works on this report already, or has dealt with it');
       await data.all(
-        sql`update report set claimed_by = ${viewer.id}, claimed_at = ${new Date(clock.now())} where id = any(${free}::uuid[])`,
+        sql`update report set claimed_by = ${viewer.id}, claimed_at = ${new Date(clock.now())} where id = any(${claimable}::uuid[])`,
       );
-      await this.#tell(id, 'claimed', viewer);
+      await this.#emitWorkedOn(id, 'claimed', viewer);
     });
   }
 
-  /** All of its post. Anybody may let go for a colleague who does not come back. */
+  /** All of its post. Any moderator may release what a colleague claimed. */
   async release({ id, post_id: postId }: ReportRow, viewer: Viewer): Promise<void> {
-    const { data } = this.#services;
+    const { data } = this.#deps;
     await data.transaction(async () => {
-      const taken = (await lockOpen(data, postId)).filter((row) => row.claimed_by !== null).map((row) => row.id);
-      if (taken.length === 0) return;
-      await data.all(sql`update report set claimed_by = null, claimed_at = null where id = any(${taken}::uuid[])`);
-      await this.#tell(id, 'released', viewer);
+      const claimed = (await lockOpen(data, postId)).filter((row) => row.claimed_by !== null).map((row) => row.id);
+      if (claimed.length === 0) return;
+      await data.all(sql`update report set claimed_by = null, claimed_at = null where id = any(${claimed}::uuid[])`);
+      await this.#emitWorkedOn(id, 'released', viewer);
     });
   }
 
   async note({ id }: ReportRow, content: string, viewer: Viewer): Promise<void> {
-    const { data, clock } = this.#services;
+    const { data, clock } = this.#deps;
     const now = clock.now();
     await data.transaction(async () => {
       await data.all(sql`insert into report_note (id, report_id, author_id, content, created_at)
         values (${createId(now)}, ${id}, ${viewer.id}, ${content.trim()}, ${new Date(now)})`);
-      await this.#tell(id, 'noted', viewer);
+      await this.#emitWorkedOn(id, 'noted', viewer);
     });
   }
 
   /** Beside any of these, the oldest first. */
   async notes(reportIds: readonly string[]): Promise<readonly ReportNote[]> {
-    const { data, accounts } = this.#services;
+    const { data, accounts } = this.#deps;
     const rows = await data.all(sql<{ id: string; author_id: string; content: string; created_at: Date }>`
-      select id, author_id, content, created_at from report_note where report_id = any(${reportIds}::uuid[]) order by id limit ${MOST}`);
+      select id, author_id, content, created_at from report_note where report_id = any(${reportIds}::uuid[]) order by id limit ${MAX_NOTES}`);
     const authors = await accounts.authors(rows.map((row) => row.author_id));
     return rows.map((row) => ({
       id: row.id,
@@ -83,7 +83,7 @@ export class Claims {
     }));
   }
 
-  #tell(report: string, what: 'claimed' | 'released' | 'noted', { id = '' }: Viewer): Promise<void> {
-    return this.#services.plugin.emit(reportWorkedOn, { report, by: id, what });
+  #emitWorkedOn(report: string, what: 'claimed' | 'released' | 'noted', { id = '' }: Viewer): Promise<void> {
+    return this.#deps.plugin.emit(reportWorkedOn, { report, by: id, what });
   }
 }

@@ -3,11 +3,11 @@ import { tags } from 'parley-forum/plugins/discussions';
 import type { EventRule } from 'parley-forum/plugins/events';
 import { handleReports, reportCreated, type ReportEvent } from 'parley-forum/plugins/reports';
 import type { Static } from 'parley-forum';
-import type { Reading } from './reading.ts';
+import type { ReportReader } from './report-reader.ts';
 
 /** Reports are for those who handle them, of what they may see themselves. */
-export const ruleOf = (
-  reading: Reading,
+export const reportEventRule = (
+  reader: ReportReader,
   access: Access,
 ): EventRule<{ readonly report: Static<typeof ReportEvent> }> => ({
   hook: reportCreated,
@@ -15,7 +15,7 @@ export const ruleOf = (
   async visible(data, viewer) {
     if (!access.allows(viewer, handleReports)) return data.map(() => false);
     const ids = (data as readonly { readonly report: Static<typeof ReportEvent> }[]).map(({ report }) => report.id);
-    const seen = await reading.visible(ids, viewer);
+    const seen = await reader.visible(ids, viewer);
     return ids.map((id) => seen.has(id));
   },
 });

@@ -1,5 +1,5 @@
 import { sql, type Data } from 'parley-forum';
-import { inParts, jsonList, type PersonalData } from 'parley-forum/plugins/privacy';
+import { readInBatches, jsonList, type PersonalData } from 'parley-forum/plugins/privacy';
 
 interface Row {
   readonly id: string;
@@ -12,13 +12,13 @@ interface Row {
 const FIRST = '00000000-0000-0000-0000-000000000000';
 
 /**
- * The reports that a member made; those about them are the moderators'. Without their words they stay, so that what was
- * decided can be followed.
+ * The reports that a member made; those about them are the moderators'. They stay without their notes, so that
+ * decisions can be followed.
  */
 export const reportsData = (data: Data): PersonalData => ({
   name: 'reports',
   async *entries(accountId) {
-    const rows = inParts<Row>((after, limit) =>
+    const rows = readInBatches<Row>((after, limit) =>
       data.all(sql<Row>`select id, post_id, reason, note, status, created_at from report
       where reporter_id = ${accountId} and id > ${after?.id ?? FIRST} order by id limit ${limit}`),
     );

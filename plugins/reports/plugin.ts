@@ -18,14 +18,14 @@ import {
 } from 'parley-forum/plugins/reports';
 import { Web } from 'parley-forum/plugins/web';
 import { Claims } from './claims.ts';
-import { reportPages } from './pages.ts';
+import { reportPages } from './report-pages.ts';
 import { reportsData } from './personal-data.ts';
-import { openTag, queuePages } from './queue.ts';
-import { Reading } from './reading.ts';
-import { Reporting } from './reporting.ts';
+import { openTag, queuePages } from './queue-pages.ts';
+import { ReportReader } from './report-reader.ts';
+import { ReportWriter } from './report-writer.ts';
 import { reportRoutes } from './routes.ts';
-import { ruleOf } from './event-rule.ts';
-import { tellHandlers } from './telling.ts';
+import { reportEventRule } from './event-rule.ts';
+import { notifyHandlers } from './notifications.ts';
 
 export default definePlugin({
   id: 'reports',
@@ -57,17 +57,17 @@ export default definePlugin({
     }),
   }),
   setup({ data, cache, clock, settings, access, accounts, discussions, limits, markdown, notifications, web }, plugin) {
-    const reading = new Reading({ data, accounts, discussions });
-    const reporting = new Reporting({ data, clock, limits, discussions, plugin });
+    const reader = new ReportReader({ data, accounts, discussions });
+    const writer = new ReportWriter({ data, clock, limits, discussions, plugin });
     const claims = new Claims({ plugin, data, clock, accounts });
-    const services = { plugin, cache, settings, reading, reporting, claims, access, discussions, markdown, web };
-    reportRoutes(services);
-    reportPages(services);
-    queuePages(services);
+    const deps = { plugin, cache, settings, reader, writer, claims, access, discussions, markdown, web };
+    reportRoutes(deps);
+    reportPages(deps);
+    queuePages(deps);
     plugin.on(reportCreated, () => cache.purge(openTag), { awaited: true });
     plugin.on(reportHandled, () => cache.purge(openTag), { awaited: true });
-    if (notifications) tellHandlers(plugin, { access, accounts, notifications, reading });
-    plugin.extend(eventRules, ruleOf(reading, access));
+    if (notifications) notifyHandlers(plugin, { access, accounts, notifications, reader });
+    plugin.extend(eventRules, reportEventRule(reader, access));
     plugin.extend(personalData, reportsData(data));
     plugin.extend(
       auditRules,
@@ -77,6 +77,6 @@ export default definePlugin({
         subject: { type: 'report', id },
       })),
     );
-    return { reports: reading };
+    return { reports: reader };
   },
 });

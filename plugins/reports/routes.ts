@@ -1,20 +1,20 @@
 import { Type, type PluginHandle, type Settings } from 'parley-forum';
 import { api, Id, IdParams, limitOf, listOf, pageFields, Paging } from 'parley-forum/plugins/api';
 import { handleReports, OUTCOMES, REASONS, report, ReportRecord, STATUSES } from 'parley-forum/plugins/reports';
-import type { Reading } from './reading.ts';
-import type { Reporting } from './reporting.ts';
+import type { ReportReader } from './report-reader.ts';
+import type { ReportWriter } from './report-writer.ts';
 
-export interface RouteServices {
+export interface RoutesDeps {
   readonly plugin: PluginHandle;
   readonly settings: Settings;
-  readonly reading: Reading;
-  readonly reporting: Reporting;
+  readonly reader: ReportReader;
+  readonly writer: ReportWriter;
 }
-/** What somebody says besides, of a report or of how it was handled. */
+/** A remark on a report or on how it was handled. */
 export const Note = Type.String({ maxLength: 2_000 });
 
 /** /api/reports. */
-export function reportRoutes({ plugin, settings, reading, reporting }: RouteServices): void {
+export function reportRoutes({ plugin, settings, reader, writer }: RoutesDeps): void {
   const result = Type.Object({ report: ReportRecord });
 
   plugin.route(api, {
@@ -26,7 +26,7 @@ export function reportRoutes({ plugin, settings, reading, reporting }: RouteServ
     result,
     body: Type.Object({ post_id: Id, reason: Type.Enum([...REASONS]), note: Type.Optional(Note) }),
   })(async ({ actor, body: { post_id: postId, reason, note } }) => {
-    const [made] = await reading.records([await reporting.report(actor, { postId, reason, note })]);
+    const [made] = await reader.records([await writer.report(actor, { postId, reason, note })]);
     return { report: { ...made!, claimed_by: null, claimed_at: null } };
   });
 
@@ -38,7 +38,7 @@ export function reportRoutes({ plugin, settings, reading, reporting }: RouteServ
     query: Type.Object({ ...Paging, status: Type.Optional(Type.Enum([...STATUSES])) }),
     result: listOf('reports', ReportRecord),
   })(async ({ actor, query: { limit, ...query } }) => {
-    const page = await reading.list({ ...query, limit: limitOf(settings, limit) }, actor);
+    const page = await reader.list({ ...query, limit: limitOf(settings, limit) }, actor);
     return { reports: [...page.items], ...pageFields(page) };
   });
 
@@ -50,9 +50,9 @@ export function reportRoutes({ plugin, settings, reading, reporting }: RouteServ
     params: IdParams,
     result,
     body: Type.Object({ status: Type.Enum([...OUTCOMES]), note: Type.Optional(Note) }),
-    load: ({ actor, params }) => reading.find(params.id, actor),
+    load: ({ actor, params }) => reader.find(params.id, actor),
   })(async ({ actor, target, body: { status: outcome, note } }) => {
-    const [handled] = await reading.records([await reporting.handle(target, { outcome, note }, actor)]);
+    const [handled] = await reader.records([await writer.handle(target, { outcome, note }, actor)]);
     return { report: handled! };
   });
 }

@@ -1,6 +1,6 @@
 import { HttpError, Type, type Http, type PluginHandle, type Request } from 'parley-forum';
 import { isStaff, type Viewer } from 'parley-forum/plugins/access';
-import { demand, type Limits } from 'parley-forum/plugins/limits';
+import { assertAllowed, type Limits } from 'parley-forum/plugins/limits';
 import { SEARCH_TYPES, type Search, type SearchResult, type SearchType } from 'parley-forum/plugins/search';
 import { defineSlot, fill, pagerOf, pages, SafeHtml, slotFillings, view, type Web } from 'parley-forum/plugins/web';
 import { MAX_QUERY_LENGTH, parseQuery } from './query.ts';
@@ -41,7 +41,7 @@ export function addPages(
       viewer.id === undefined ? `ip:${limits.addressKey(http.addressOf(req))}` : `user:${viewer.id}`,
       limit,
     );
-    demand(allowance, (seconds) => `You have searched a lot; wait ${seconds} s before the next search`);
+    assertAllowed(allowance, (seconds) => `You have searched a lot; wait ${seconds} s before the next search`);
   };
   const find = async (req: Request, viewer: Viewer, { q, type, page }: SearchParams): Promise<SearchOutcome> => {
     try {

@@ -1,5 +1,5 @@
 import { sql, type Data } from 'parley-forum';
-import { inParts, jsonList, type PersonalData } from 'parley-forum/plugins/privacy';
+import { readInBatches, jsonList, type PersonalData } from 'parley-forum/plugins/privacy';
 
 interface Row {
   readonly discussion_id: string;
@@ -12,7 +12,7 @@ const FIRST = '00000000-0000-0000-0000-000000000000';
 export const subscriptionsData = (data: Data): PersonalData => ({
   name: 'subscriptions',
   async *entries(accountId) {
-    const rows = inParts<Row>((after, limit) =>
+    const rows = readInBatches<Row>((after, limit) =>
       data.all(sql<Row>`select discussion_id, level, created_at from subscription
       where user_id = ${accountId} and discussion_id > ${after?.discussion_id ?? FIRST} order by discussion_id limit ${limit}`),
     );

@@ -1,5 +1,5 @@
 import { sql, type Data } from 'parley-forum';
-import { inParts, jsonList, type PersonalData } from 'parley-forum/plugins/privacy';
+import { readInBatches, jsonList, type PersonalData } from 'parley-forum/plugins/privacy';
 
 interface Row {
   readonly discussion_id: string;
@@ -11,7 +11,7 @@ const FIRST = '00000000-0000-0000-0000-000000000000';
 export const tagsData = (data: Data): PersonalData => ({
   name: 'tags',
   async *entries(accountId) {
-    const rows = inParts<Row>((after, limit) =>
+    const rows = readInBatches<Row>((after, limit) =>
       data.all(sql<Row>`
       select d.id as discussion_id, array_agg(t.slug order by x.position, t.slug) as tags
       from discussion d join discussion_tag x on x.discussion_id = d.id and x.position is not null join tag t on t.id = x.tag_id

@@ -3,14 +3,14 @@ import { manageAccounts, type Account, type Accounts } from 'parley-forum/plugin
 import { defineSlot, fill, negotiated, pages, redirect, slotFillings, type Web } from 'parley-forum/plugins/web';
 import type { TwoFactorService } from './service.ts';
 
-export interface AdminPageParts {
+export interface AdminPagesDeps {
   readonly service: TwoFactorService;
   readonly accounts: Pick<Accounts, 'find'>;
   readonly web: Web;
 }
 
 /** A button beside each member in the admin panel who has a second factor, for those who have lost it. */
-export function addAdminPages(plugin: PluginHandle, { service, accounts, web }: AdminPageParts): void {
+export function addAdminPages(plugin: PluginHandle, { service, accounts, web }: AdminPagesDeps): void {
   plugin.extend(
     slotFillings,
     fill(defineSlot<Pick<Account, 'id' | 'username'>>('admin.member'), async (members, viewer) => {

@@ -22,7 +22,7 @@ export const twoFactorRefused = defineAction<{ readonly account: string; readonl
 export interface TwoFactor {
   /** Whether a login of this account needs a code besides the password. */
   enabled(accountId: string): Promise<boolean>;
-  /** Switches it off for somebody who has lost their device and their codes. False where it was not on. */
+  /** Switches it off for a member who has lost their device and their codes. False where it was not on. */
   reset(accountId: string, actor?: string): Promise<boolean>;
 }
 export const TwoFactor = defineToken<TwoFactor>('TwoFactor');

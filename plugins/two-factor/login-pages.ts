@@ -1,13 +1,13 @@
 import type { Http, PluginHandle } from 'parley-forum';
 import { loginSteps, type Sessions, type PendingLogin } from 'parley-forum/plugins/accounts';
 import { negotiated, pages, redirect, formErrors, view, type Retry, type View } from 'parley-forum/plugins/web';
-import type { Guard } from './guard.ts';
+import type { CodeVerifier } from './code-verifier.ts';
 import type { TwoFactorService } from './service.ts';
 import { Code, fieldProblem } from './settings-pages.ts';
 
-export interface LoginPageParts {
+export interface LoginPagesDeps {
   readonly service: TwoFactorService;
-  readonly guard: Guard;
+  readonly verifier: CodeVerifier;
   readonly sessions: Sessions;
   readonly http: Http;
 }
@@ -16,12 +16,12 @@ const NAME = 'two_factor';
 const PAGE = '/login/two-factor';
 
 /** The page between password and session. */
-export function addLoginPages(plugin: PluginHandle, { service, guard, sessions, http }: LoginPageParts): void {
+export function addLoginPages(plugin: PluginHandle, { service, verifier, sessions, http }: LoginPagesDeps): void {
   plugin.extend(loginSteps, {
     name: NAME,
     path: PAGE,
     required: ({ id }) => service.enabled(id),
-    confirm: ({ id }, code, address) => fieldProblem(guard.check({ id, address }, code)),
+    confirm: ({ id }, code, address) => fieldProblem(verifier.verify({ id, address }, code)),
   });
 
   const page = (retry?: Retry): View => {
@@ -32,8 +32,8 @@ export function addLoginPages(plugin: PluginHandle, { service, guard, sessions, 
       retry?.status ?? 200,
     );
   };
-  const ours = (waiting: PendingLogin | undefined): PendingLogin | undefined =>
-    waiting?.step === NAME ? waiting : undefined;
+  const ours = (pending: PendingLogin | undefined): PendingLogin | undefined =>
+    pending?.step === NAME ? pending : undefined;
 
   plugin.route(pages, { method: 'get', path: PAGE, can: 'public' })(async ({ req }) =>
     ours(await sessions.pendingLogin(req)) ? page() : redirect('/login'),
@@ -41,14 +41,14 @@ export function addLoginPages(plugin: PluginHandle, { service, guard, sessions, 
 
   plugin.route(pages, { method: 'post', path: PAGE, can: 'public', body: Code, options: { again: page } })(
     async ({ req, res, body }) => {
-      const waiting = ours(await sessions.pendingLogin(req));
-      if (!waiting) {
+      const pending = ours(await sessions.pendingLogin(req));
+      if (!pending) {
         const error = 'Nobody waits for a code here, or it took more than ten minutes: log in again.';
         return negotiated(redirect('/login', { notice: error }), { success: false, error, code: 'login_needed' }, 401);
       }
-      await guard.check({ id: waiting.account.id, address: http.addressOf(req) }, body.code);
-      const entered = await sessions.completeStep(req, res, NAME);
-      return negotiated(redirect(entered.next ?? waiting.returnTo), entered);
+      await verifier.verify({ id: pending.account.id, address: http.addressOf(req) }, body.code);
+      const result = await sessions.completeStep(req, res, NAME);
+      return negotiated(redirect(result.next ?? pending.returnTo), result);
     },
   );
 }

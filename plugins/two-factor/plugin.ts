@@ -9,8 +9,8 @@ import { Web } from 'parley-forum/plugins/web';
 import { addAdminPages } from './admin-pages.ts';
 import { addAuditRules } from './audit-rules.ts';
 import { commands } from './commands.ts';
-import { Guard } from './guard.ts';
-import { tellOwner, warnOwner } from './letters.ts';
+import { CodeVerifier } from './code-verifier.ts';
+import { notifyOwner, warnOwner } from './emails.ts';
 import { addLoginPages } from './login-pages.ts';
 import { twoFactorData } from './personal-data.ts';
 import { TwoFactorService } from './service.ts';
@@ -41,18 +41,18 @@ export default definePlugin({
   settings: twoFactorSettings,
   commands,
   setup({ data, clock, secrets, environment, settings, http, accounts, sessions, limits, web, mail }, plugin) {
-    const letters = { accounts, environment, web, mail };
+    const emails = { accounts, environment, web, mail };
     const service = new TwoFactorService({
       data,
       clock,
       secrets,
       changed: async (what) => {
         await plugin.emit(twoFactorChanged, what);
-        await tellOwner(letters, what.account, what.event);
+        await notifyOwner(emails, what.account, what.event);
       },
-      warn: (accountId, failures) => warnOwner(letters, accountId, failures),
+      warn: (accountId, failures) => warnOwner(emails, accountId, failures),
     });
-    const guard = new Guard({
+    const verifier = new CodeVerifier({
       limits,
       service,
       settings: plugin.settings,
@@ -73,14 +73,14 @@ export default definePlugin({
         { field: key, message: 'locks you out: set up two-factor login for your own account first' },
       ];
     });
-    // By a link in a mail: whoever guesses codes does not have the new password.
+    // By a link in a mail: an attacker who guesses codes does not have the new password.
     plugin.extend(accountChangeListeners, {
       changed: async (what, { id }) => (what === 'reset' ? service.endWait(id) : undefined),
     });
     addAuditRules(plugin);
-    addSettingsPages(plugin, { service, guard, http, settings, web });
+    addSettingsPages(plugin, { service, verifier, http, settings, web });
     addAdminPages(plugin, { service, accounts, web });
-    addLoginPages(plugin, { service, guard, sessions, http });
+    addLoginPages(plugin, { service, verifier, sessions, http });
     plugin.extend(personalData, twoFactorData(data, service));
     return { twoFactor: service };
   },

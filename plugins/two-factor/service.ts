@@ -1,11 +1,11 @@
 import { HttpError, sql, type Clock, type Data, type SealedStore, type Secrets } from 'parley-forum';
 import type { TwoFactor, TwoFactorChange } from 'parley-forum/plugins/two-factor';
-import { digestOf, newBackupCodes, readCode } from './codes.ts';
+import { digestOf, newBackupCodes, parseCode } from './codes.ts';
 
-/** With its library, which is loaded when somebody first needs it. */
+/** With its library, which is loaded when first needed. */
 const totp = () => import('./totp.ts');
 
-/** Who changes something about their own second factor, and from where. */
+/** The member who changes their own second factor, and their IP address. */
 export interface Member {
   readonly id: string;
   readonly address: string;
@@ -16,22 +16,22 @@ export interface State {
   /** Backup codes that are left. */
   readonly codesLeft: number;
   /** The secret that waits for its first code. Of one that is in use nothing is shown again. */
-  readonly waiting: string | undefined;
+  readonly pendingSecret: string | undefined;
 }
 
 /** Seconds after as many wrong codes as are allowed; each further one doubles them, up to half a day. */
 const FIRST_WAIT = 60;
-const LONGEST_WAIT = 43_200;
+const MAX_WAIT = 43_200;
 /** Milliseconds between two mails about wrong codes. */
-const WARNING = 86_400_000;
+const WARNING_INTERVAL = 86_400_000;
 
-export interface TwoFactorParts {
+export interface TwoFactorDeps {
   readonly data: Data;
   readonly clock: Clock;
   readonly secrets: Secrets;
-  /** Raises `two-factor.changed` and tells the member; inside the transaction of the change. */
+  /** Raises `two-factor.changed` and notifies the member; inside the transaction of the change. */
   changed(what: TwoFactorChange): Promise<void>;
-  /** Tells the owner of so many wrong codes after the right password; inside a transaction. */
+  /** Warns the owner of so many wrong codes after the right password; inside a transaction. */
   warn(accountId: string, failures: number): Promise<void>;
 }
 
@@ -43,15 +43,15 @@ interface Row {
 
 /** Secrets and backup codes: the former sealed, of the latter only hashes. */
 export class TwoFactorService implements TwoFactor, SealedStore {
-  readonly #parts: TwoFactorParts;
+  readonly #deps: TwoFactorDeps;
 
-  constructor(parts: TwoFactorParts) {
-    this.#parts = parts;
+  constructor(deps: TwoFactorDeps) {
+    this.#deps = deps;
   }
 
   async enabled(accountId: string): Promise<boolean> {
     return (
-      (await this.#parts.data.one(
+      (await this.#deps.data.one(
         sql`select 1 from two_factor where account_id = ${accountId} and enabled_at is not null`,
       )) !== undefined
     );
@@ -59,7 +59,7 @@ export class TwoFactorService implements TwoFactor, SealedStore {
 
   /** Those of these accounts that have it on. One statement. */
   async enabledAmong(accountIds: readonly string[]): Promise<ReadonlySet<string>> {
-    const rows = await this.#parts.data.all(sql<{ id: string }>`
+    const rows = await this.#deps.data.all(sql<{ id: string }>`
       select account_id as id from two_factor where account_id = any(${accountIds}::uuid[]) and enabled_at is not null`);
     return new Set(rows.map(({ id }) => id));
   }
@@ -69,16 +69,16 @@ export class TwoFactorService implements TwoFactor, SealedStore {
     return {
       enabled: row?.enabled ?? false,
       codesLeft: row?.codes ?? 0,
-      waiting: row && !row.enabled ? this.#parts.secrets.open(row.secret) : undefined,
+      pendingSecret: row && !row.enabled ? this.#deps.secrets.open(row.secret) : undefined,
     };
   }
 
   /**
-   * A fresh secret that counts once a code of it was given; one that waits already is forgotten. 409 where the second
+   * A fresh secret that counts once a code of it was given; one that waits already is replaced. 409 where the second
    * factor is on.
    */
   async begin(accountId: string): Promise<string> {
-    const { data, secrets } = this.#parts;
+    const { data, secrets } = this.#deps;
     const { newSecret } = await totp();
     const secret = newSecret();
     const row =
@@ -89,30 +89,30 @@ export class TwoFactorService implements TwoFactor, SealedStore {
   }
 
   /** Switches it on: the backup codes, which can be read this once, or undefined for a wrong code. */
-  async confirm({ id, address }: Member, typed: string): Promise<readonly string[] | undefined> {
-    const { data, clock } = this.#parts;
+  async confirm({ id, address }: Member, input: string): Promise<readonly string[] | undefined> {
+    const { data, clock } = this.#deps;
     const row = await this.#row(id);
-    const counter = row && !row.enabled ? await this.#counter(typed, row.secret) : undefined;
+    const counter = row && !row.enabled ? await this.#counter(input, row.secret) : undefined;
     if (!row || counter === undefined) return undefined;
     return data.transaction(async () => {
       const done =
         await data.one(sql`update two_factor set enabled_at = ${new Date(clock.now())}, last_counter = ${counter}
         where account_id = ${id} and enabled_at is null and secret = ${row.secret} returning account_id`);
       if (!done) return undefined;
-      await this.#parts.changed({ account: id, event: 'enabled', actor: id, address });
+      await this.#deps.changed({ account: id, event: 'enabled', actor: id, address });
       return this.#replaceCodes(id);
     });
   }
 
   /** New backup codes in place of all old ones; undefined where the second factor is off. */
   async renewCodes({ id, address }: Member): Promise<readonly string[] | undefined> {
-    const { data } = this.#parts;
+    const { data } = this.#deps;
     return data.transaction(async () => {
       const on = await data.one(
         sql`select 1 from two_factor where account_id = ${id} and enabled_at is not null for update`,
       );
       if (!on) return undefined;
-      await this.#parts.changed({ account: id, event: 'codes-renewed', actor: id, address });
+      await this.#deps.changed({ account: id, event: 'codes-renewed', actor: id, address });
       return this.#replaceCodes(id);
     });
   }
@@ -121,8 +121,8 @@ export class TwoFactorService implements TwoFactor, SealedStore {
    * Counts a try that is about to be made, as a failure until a right code takes that back. Resolves to 0, or to the
    * seconds that it has to wait: then nothing was counted. The waits begin with `allowed` failures in a row.
    */
-  async countTry(accountId: string, allowed: number): Promise<number> {
-    const { data, clock } = this.#parts;
+  async countAttempt(accountId: string, allowed: number): Promise<number> {
+    const { data, clock } = this.#deps;
     const now = clock.now();
     return data.transaction(async () => {
       const row = await data.one(sql<{ failures: number; retryAt: Date | null }>`
@@ -132,9 +132,7 @@ export class TwoFactorService implements TwoFactor, SealedStore {
       if (wait > 0) return Math.ceil(wait / 1_000);
       const failures = row.failures + 1;
       const retryAt =
-        failures < allowed
-          ? null
-          : new Date(now + Math.min(FIRST_WAIT * 2 ** (failures - allowed), LONGEST_WAIT) * 1_000);
+        failures < allowed ? null : new Date(now + Math.min(FIRST_WAIT * 2 ** (failures - allowed), MAX_WAIT) * 1_000);
       await data.all(
         sql`update two_factor set failures = ${failures}, retry_at = ${retryAt} where account_id = ${accountId}`,
       );
@@ -142,26 +140,26 @@ export class TwoFactorService implements TwoFactor, SealedStore {
     });
   }
 
-  /** A code was wrong: tells the owner, at most once a day, when that were `allowed` in a row. */
+  /** A code was wrong: warns the owner, at most once a day, after `allowed` in a row. */
   async warnOwner(accountId: string, allowed: number): Promise<void> {
-    const { data, clock, warn } = this.#parts;
+    const { data, clock, warn } = this.#deps;
     const now = clock.now();
     await data.transaction(async () => {
       const row = await data.one(sql<{ failures: number }>`update two_factor set warned_at = ${new Date(now)}
-        where account_id = ${accountId} and failures >= ${allowed} and (warned_at is null or warned_at <= ${new Date(now - WARNING)}) returning failures`);
+        where account_id = ${accountId} and failures >= ${allowed} and (warned_at is null or warned_at <= ${new Date(now - WARNING_INTERVAL)}) returning failures`);
       if (row) await warn(accountId, row.failures);
     });
   }
 
   /** A next try need not wait; the failures before it still count. */
   async endWait(accountId: string): Promise<void> {
-    await this.#parts.data.all(sql`update two_factor set retry_at = null where account_id = ${accountId}`);
+    await this.#deps.data.all(sql`update two_factor set retry_at = null where account_id = ${accountId}`);
   }
 
   /** Whether the code is right and was not used before; from here on it is. */
-  async accept({ id, address }: Member, typed: string): Promise<boolean> {
-    const { data } = this.#parts;
-    const given = readCode(typed);
+  async accept({ id, address }: Member, input: string): Promise<boolean> {
+    const { data } = this.#deps;
+    const given = parseCode(input);
     if (!given) return false;
     if (given.kind === 'time') {
       const row = await this.#row(id);
@@ -180,13 +178,13 @@ export class TwoFactorService implements TwoFactor, SealedStore {
         await data.all(
           sql`update two_factor set failures = 0, retry_at = null, warned_at = null where account_id = ${id}`,
         );
-        await this.#parts.changed({ account: id, event: 'code-used', actor: id, address });
+        await this.#deps.changed({ account: id, event: 'code-used', actor: id, address });
       }
       return used !== undefined;
     });
   }
 
-  /** The member's own wish; whether they may was asked before. */
+  /** At the member's own request; the caller checks whether they may. */
   async disable({ id, address }: Member): Promise<void> {
     await this.#remove({ account: id, event: 'disabled', actor: id, address });
   }
@@ -196,7 +194,7 @@ export class TwoFactorService implements TwoFactor, SealedStore {
   }
 
   async reseal(again: (sealed: string) => string): Promise<void> {
-    const { data } = this.#parts;
+    const { data } = this.#deps;
     const rows = await data.all(
       sql<{
         id: string;
@@ -210,18 +208,18 @@ export class TwoFactorService implements TwoFactor, SealedStore {
   }
 
   async #remove(what: TwoFactorChange): Promise<boolean> {
-    const { data } = this.#parts;
+    const { data } = this.#deps;
     return data.transaction(async () => {
       const removed = await data.one(
         sql`delete from two_factor where account_id = ${what.account} and enabled_at is not null returning 1`,
       );
-      if (removed) await this.#parts.changed(what);
+      if (removed) await this.#deps.changed(what);
       return removed !== undefined;
     });
   }
 
   async #replaceCodes(accountId: string): Promise<readonly string[]> {
-    const { data } = this.#parts;
+    const { data } = this.#deps;
     const codes = newBackupCodes();
     await data.all(sql`delete from two_factor_backup_code where account_id = ${accountId}`);
     await data.all(sql`insert into two_factor_backup_code (account_id, hash)
@@ -229,16 +227,16 @@ export class TwoFactorService implements TwoFactor, SealedStore {
     return codes;
   }
 
-  async #counter(typed: string, sealed: string): Promise<number | undefined> {
-    const given = readCode(typed);
+  async #counter(input: string, sealed: string): Promise<number | undefined> {
+    const given = parseCode(input);
     const { counterOf } = await totp();
     return given?.kind === 'time'
-      ? counterOf(given.code, this.#parts.secrets.open(sealed), this.#parts.clock.now())
+      ? counterOf(given.code, this.#deps.secrets.open(sealed), this.#deps.clock.now())
       : undefined;
   }
 
   #row(accountId: string): Promise<Row | undefined> {
-    return this.#parts.data.one(sql<Row>`select secret, enabled_at is not null as enabled,
+    return this.#deps.data.one(sql<Row>`select secret, enabled_at is not null as enabled,
       (select count(*)::int from two_factor_backup_code c where c.account_id = t.account_id) as codes from two_factor t where account_id = ${accountId}`);
   }
 }

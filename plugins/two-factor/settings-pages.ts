@@ -25,26 +25,26 @@ import {
   type View,
   type Web,
 } from 'parley-forum/plugins/web';
-import type { Guard } from './guard.ts';
+import type { CodeVerifier } from './code-verifier.ts';
 import type { Member, State, TwoFactorService } from './service.ts';
 
-export interface SettingsPageParts {
+export interface SettingsPagesDeps {
   readonly service: TwoFactorService;
-  readonly guard: Guard;
+  readonly verifier: CodeVerifier;
   readonly http: Http;
   readonly settings: Settings;
   readonly web: Web;
 }
 
 export const PAGE = '/settings/security/two-factor';
-/** Longer than any code with all that people put between its signs. */
+/** Longer than any code with all separators that people type. */
 export const Code = Type.Object({ code: Type.String({ minLength: 1, maxLength: 60 }) });
 
 const HEAD: PageHead = { name: 'settings', title: 'Two-factor login', noindex: true, current: '/settings/security' };
-const NOTHING: State = { waiting: undefined, enabled: false, codesLeft: 0 };
+const OFF_STATE: State = { pendingSecret: undefined, enabled: false, codesLeft: 0 };
 
 /** What the page shows besides the state: what was wrong, or backup codes that were just made. */
-interface Shown {
+interface PageExtras {
   readonly retry?: Retry;
   readonly codes?: readonly string[];
 }
@@ -52,7 +52,7 @@ interface Shown {
 /** Where members switch their second factor on and off. All of it asks for the password again. */
 export function addSettingsPages(
   plugin: PluginHandle,
-  { service, guard, http, settings, web }: SettingsPageParts,
+  { service, verifier, http, settings, web }: SettingsPagesDeps,
 ): void {
   const member = (actor: Viewer, req: Request): Member => ({ id: actor.id!, address: http.addressOf(req) });
   const uriOf = async (secret: string, username: string): Promise<string> => {
@@ -60,16 +60,17 @@ export function addSettingsPages(
     return enrolmentUri({ secret, username, site: String(settings.get('site.name') ?? '') });
   };
 
-  const page = async (viewer: Viewer, { retry, codes }: Shown = {}): Promise<View> => {
+  const page = async (viewer: Viewer, { retry, codes }: PageExtras = {}): Promise<View> => {
     // A guest gets here with what they typed when their session has ended meanwhile.
-    const { waiting, ...state } = viewer.id === undefined ? NOTHING : await service.state(viewer.id);
+    const { pendingSecret, ...state } = viewer.id === undefined ? OFF_STATE : await service.state(viewer.id);
     const setup =
-      waiting && (await setupOf(waiting, await uriOf(waiting, viewer.username ?? ''), web.text('two-factor:open')));
+      pendingSecret &&
+      (await setupOf(pendingSecret, await uriOf(pendingSecret, viewer.username ?? ''), web.text('two-factor:open')));
     const download = codes && downloadOf(codes, web.text('two-factor:codes.download'));
     const model = { ...state, setup, codes, download, ...formErrors(retry) };
     return view('@two-factor/settings', HEAD, model, retry?.status ?? 200);
   };
-  /** What is shown once must not be kept by the browser either. */
+  /** What is shown once must not be cached by the browser either. */
   const codesPage = async (viewer: Viewer, res: Response, codes: readonly string[]) => {
     res.set('Cache-Control', 'no-store');
     return negotiated(await page(viewer, { codes }), { success: true, backup_codes: codes });
@@ -78,11 +79,11 @@ export function addSettingsPages(
 
   plugin.route(pages, { method: 'get', path: PAGE, can: 'public', options })(async ({ actor, res }) => {
     res.set('Cache-Control', 'no-store');
-    const { enabled, codesLeft, waiting } = await service.state(actor.id!);
+    const { enabled, codesLeft, pendingSecret } = await service.state(actor.id!);
     return negotiated(await page(actor), {
       success: true,
       enabled,
-      waiting: waiting !== undefined,
+      waiting: pendingSecret !== undefined,
       backup_codes_left: codesLeft,
     });
   });
@@ -96,7 +97,7 @@ export function addSettingsPages(
   plugin.route(pages, { method: 'post', path: `${PAGE}/confirm`, can: 'public', options, body: Code })(
     async ({ actor, body, req, res }) => {
       const own = member(actor, req);
-      return codesPage(actor, res, await fieldProblem(guard.attempt(own, () => service.confirm(own, body.code))));
+      return codesPage(actor, res, await fieldProblem(verifier.limited(own, () => service.confirm(own, body.code))));
     },
   );
 
@@ -111,7 +112,7 @@ export function addSettingsPages(
   plugin.route(pages, { method: 'post', path: `${PAGE}/off`, can: 'public', options, body: Code })(
     async ({ actor, body, req }) => {
       const own = member(actor, req);
-      await fieldProblem(guard.check(own, body.code));
+      await fieldProblem(verifier.verify(own, body.code));
       await service.disable(own);
       return negotiated(redirect('/settings/security', { notice: 'Two-factor login is off.' }), { success: true });
     },
@@ -130,7 +131,7 @@ export function addSettingsPages(
   );
 }
 
-/** A file that the browser makes of what it was sent, since the codes cannot be asked for again. */
+/** A `data:` URL, since the codes cannot be requested again. */
 const downloadOf = (codes: readonly string[], label: string): SafeHtml => {
   const file = `data:text/plain;charset=utf-8,${encodeURIComponent(`${codes.join('\r\n')}\r\n`)}`;
   return html`<a class="button" download="backup-codes.txt" href="${file}">${label}</a>`;

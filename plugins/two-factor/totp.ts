@@ -1,7 +1,7 @@
 import { Secret, TOTP } from 'otpauth';
 
 /** What every authenticator app understands; some ignore other values without a word (RFC 6238). */
-const SCHEME = { algorithm: 'SHA1', digits: 6, period: 30 } as const;
+const ALGORITHM = { algorithm: 'SHA1', digits: 6, period: 30 } as const;
 /** Time steps that a clock may be off, in either direction. */
 const WINDOW = 1;
 /** 160 bits, as RFC 4226 advises. */
@@ -10,7 +10,7 @@ const SECRET_BYTES = 20;
 /** In base32, as people type it. */
 export const newSecret = (): string => new Secret({ size: SECRET_BYTES }).base32;
 
-/** The address that apps read from the QR code. */
+/** The URI that apps read from the QR code. */
 export const enrolmentUri = ({
   secret,
   site,
@@ -19,18 +19,18 @@ export const enrolmentUri = ({
   readonly secret: string;
   readonly site: string;
   readonly username: string;
-}): string => new TOTP({ ...SCHEME, issuer: site, label: username, secret: Secret.fromBase32(secret) }).toString();
+}): string => new TOTP({ ...ALGORITHM, issuer: site, label: username, secret: Secret.fromBase32(secret) }).toString();
 
 /**
  * The time step that `code` belongs to; undefined where it is none of those that count at `now`, in epoch milliseconds.
  */
 export function counterOf(code: string, secret: string, now: number): number | undefined {
   const delta = TOTP.validate({
-    ...SCHEME,
+    ...ALGORITHM,
     token: code,
     secret: Secret.fromBase32(secret),
     timestamp: now,
     window: WINDOW,
   });
-  return delta === null ? undefined : TOTP.counter({ period: SCHEME.period, timestamp: now }) + delta;
+  return delta === null ? undefined : TOTP.counter({ period: ALGORITHM.period, timestamp: now }) + delta;
 }

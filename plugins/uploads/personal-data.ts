@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import { sql, type Data } from 'parley-forum';
-import { inParts, jsonList, type PersonalData } from 'parley-forum/plugins/privacy';
+import { readInBatches, jsonList, type PersonalData } from 'parley-forum/plugins/privacy';
 import type { FileStorage } from './storage/file-storage.ts';
 import { urlFileName } from './processing/file-names.ts';
 import type { Uploads } from './uploads.ts';
@@ -26,7 +26,7 @@ export const uploadsData = ({ data, files, uploads }: Parts): PersonalData => ({
   name: 'uploads',
   async *entries(accountId) {
     const rows = (): AsyncIterable<Row> =>
-      inParts<Row>((after, limit) =>
+      readInBatches<Row>((after, limit) =>
         data.all(sql<Row>`select id, purpose, name, type, size, created_at from upload
       where account_id = ${accountId} and id > ${after?.id ?? FIRST} order by id limit ${limit}`),
       );

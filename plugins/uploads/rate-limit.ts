@@ -1,5 +1,5 @@
 import { isStaff, type Viewer } from 'parley-forum/plugins/access';
-import { demand, type Bucket, type Limits } from 'parley-forum/plugins/limits';
+import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 
 /** The bucket that API and pages share. */
 export const UPLOAD_BUCKET: Bucket = { name: 'uploads', window: 600 };
@@ -13,5 +13,5 @@ export async function consumeUpload(limits: Limits, viewer: Viewer, rate: number
     `user:${viewer.id}`,
     isStaff(viewer) ? rate * STAFF_FACTOR : rate,
   );
-  demand(allowance, (seconds) => `You have uploaded many files; wait ${seconds} s before the next`);
+  assertAllowed(allowance, (seconds) => `You have uploaded many files; wait ${seconds} s before the next`);
 }

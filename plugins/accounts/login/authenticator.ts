@@ -1,6 +1,6 @@
 import { HttpError, type Logger, type PluginHandle } from 'parley-forum';
 import { loginRefused, type Account } from 'parley-forum/plugins/accounts';
-import { demand, type Bucket, type Limits } from 'parley-forum/plugins/limits';
+import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 import { digest } from '../identifiers.ts';
 import type { Passwords } from '../passwords/passwords.ts';
 import type { AccountsService, Credentials } from '../accounts/service.ts';
@@ -66,9 +66,9 @@ export class Authenticator {
       // Name and e-mail address are one account; an unknown name is counted likewise.
       const target = credentials?.account.id ?? digest(normalized(identifier));
       return this.#perAccount.attempt(target, byTarget, async () => {
-        demand(await limits.consume(ATTEMPTS, target, settings['login.attempt_rate_limit']), tooManyAttempts);
+        assertAllowed(await limits.consume(ATTEMPTS, target, settings['login.attempt_rate_limit']), tooManyAttempts);
         // A failure until it is found right: other processes, whose attempts this one does not see, count with it.
-        demand(await this.#perAccount.recordFailure(target, byTarget), tooManyAttempts);
+        assertAllowed(await this.#perAccount.recordFailure(target, byTarget), tooManyAttempts);
         const account = await this.#verify(credentials, password, from);
         if (!account) {
           await this.#perAddress.recordFailure(source, bySource);

@@ -1,4 +1,4 @@
-import { demand, type Allowance, type Bucket, type Limits } from 'parley-forum/plugins/limits';
+import { assertAllowed, type Allowance, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 
 /**
  * Counts only failures, and yet never lets more attempts run at once than failures are left: otherwise a thousand
@@ -37,7 +37,7 @@ export class FailureThrottle {
   async #acquire(key: string, limit: number): Promise<void> {
     for (;;) {
       const allowance = await this.#limits.peek(this.#bucket, key, limit);
-      demand(allowance, tooManyAttempts);
+      assertAllowed(allowance, tooManyAttempts);
       const active = this.#active.get(key) ?? 0;
       if (active < allowance.remaining) return void this.#active.set(key, active + 1);
       await new Promise<void>((resolve) => this.#waiting.set(key, [...(this.#waiting.get(key) ?? []), resolve]));

@@ -1,6 +1,6 @@
 import { InvalidInput, type FieldProblem } from 'parley-forum';
 import type { Account, NewAccount, EmailConfirmation } from 'parley-forum/plugins/accounts';
-import { demand, type Bucket, type Limits } from 'parley-forum/plugins/limits';
+import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 import { HONEYPOT, type Honeypot } from './honeypot.ts';
 import type { AccountsService } from '../accounts/service.ts';
 import { tooManyAttempts } from '../login/failure-throttle.ts';
@@ -75,7 +75,7 @@ export class Registration {
     if (problems.length > 0)
       throw new InvalidInput([...problems, ...(problems.some(isName) ? [] : await this.#takenName(username))]);
     const allowance = await limits.consume(BUCKET, limits.addressKey(address), settings['registration.rate_limit']);
-    demand(allowance, tooManyAttempts);
+    assertAllowed(allowance, tooManyAttempts);
     const taken = await accounts.taken({ username, email });
     const refused = [
       ...(this.#deps.confirmation() ? taken.filter(isName) : taken),

@@ -2,7 +2,7 @@ import { sql, type Cache, type Clock, type Data, type RawBuilder } from 'parley-
 import type { Access, Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import { tags, type DiscussionHead } from 'parley-forum/plugins/discussions';
-import { inBatches } from 'parley-forum/plugins/privacy';
+import { repeatInBatches } from 'parley-forum/plugins/privacy';
 import type { DiscussionEditor } from '../writing/editor.ts';
 import { addPostCounts, removeParticipantPosts } from '../counters/counters.ts';
 import type { Redaction } from './redaction.ts';
@@ -55,9 +55,9 @@ export class Erasure {
     const { access, accounts } = this.#deps;
     const author: Author = { id: accountId, username: (await accounts.find(accountId))?.username ?? 'deleted' };
     const viewer: Viewer = { ...author, group: access.groupOf('guest') };
-    await inBatches(signal, (limit) => this.#discussions(viewer, limit, signal));
-    await inBatches(signal, (limit) => this.#posts(author, limit, VISIBLE_REPLY));
-    await inBatches(signal, (limit) => this.#posts(author, limit, HAS_TEXT));
+    await repeatInBatches(signal, (limit) => this.#discussions(viewer, limit, signal));
+    await repeatInBatches(signal, (limit) => this.#posts(author, limit, VISIBLE_REPLY));
+    await repeatInBatches(signal, (limit) => this.#posts(author, limit, HAS_TEXT));
   }
 
   async #discussions(viewer: Viewer, limit: number, signal: AbortSignal): Promise<number> {

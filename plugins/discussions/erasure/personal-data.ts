@@ -1,5 +1,5 @@
 import { sql, type Data, type RawBuilder } from 'parley-forum';
-import { inParts, jsonList, type PersonalData, type PersonalFile } from 'parley-forum/plugins/privacy';
+import { readInBatches, jsonList, type PersonalData, type PersonalFile } from 'parley-forum/plugins/privacy';
 import type { Erasure } from './erasure.ts';
 
 interface OwnDiscussion {
@@ -59,7 +59,7 @@ class WrittenContent {
 
   async *#discussions(): AsyncGenerator<OwnDiscussion, void> {
     for (const state of STATES) {
-      yield* inParts((after, limit) =>
+      yield* readInBatches((after, limit) =>
         this.#data.all(sql<OwnDiscussion>`select id, number, title, category_id, created_at, deleted_at from discussion
         where author_id = ${this.#accountId} and deleted_at ${state} and id > ${after?.id ?? ZERO_ID} order by id limit ${limit}`),
       );
@@ -68,7 +68,7 @@ class WrittenContent {
 
   async *#posts(states: readonly RawBuilder<unknown>[]): AsyncGenerator<OwnPost, void> {
     for (const state of states) {
-      yield* inParts((after, limit) =>
+      yield* readInBatches((after, limit) =>
         this.#data.all(sql<OwnPost>`
         select p.id, p.discussion_id, d.number as discussion, p.number, p.content, p.created_at, p.edited_at, p.deleted_at
         from post p join discussion d on d.id = p.discussion_id
@@ -78,7 +78,7 @@ class WrittenContent {
   }
 
   #revisions(): AsyncIterable<OwnRevision> {
-    return inParts((after, limit) =>
+    return readInBatches((after, limit) =>
       this.#data.all(sql<OwnRevision>`
       select r.id, r.post_id, r.title, r.content, r.created_at as replaced_at from post_revision r join post p on p.id = r.post_id
       where p.author_id = ${this.#accountId} and r.id > ${after?.id ?? ZERO_ID} order by r.id limit ${limit}`),

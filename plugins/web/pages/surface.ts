@@ -16,7 +16,7 @@ import {
 import { isGuest, isStaff, type Access, type Viewer } from 'parley-forum/plugins/access';
 import type { Csrf, Sessions } from 'parley-forum/plugins/accounts';
 import { multipartOf } from 'parley-forum/plugins/api';
-import { demand, type Bucket, type Limits } from 'parley-forum/plugins/limits';
+import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 import type { Protection } from 'parley-forum/plugins/protection';
 import { isAdminPath, findFormRoute, parentPage, currentPage, pathParams, SAFE_METHODS } from './paths.ts';
 import {
@@ -151,7 +151,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
   async #limitWrites(req: Request, actor: Viewer): Promise<void> {
     const { limits, http, writeLimit: writes } = this.#deps;
     const limit = writes() * (isStaff(actor) ? STAFF_FACTOR : 1);
-    demand(
+    assertAllowed(
       await limits.consume(WRITES, limits.addressKey(http.addressOf(req)), limit),
       (seconds) => `Too many forms were sent; try again in ${seconds} s`,
     );

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { HttpError, Logger } from 'parley-forum';
-import { demand, type Bucket } from 'parley-forum/plugins/limits';
+import { assertAllowed, type Bucket } from 'parley-forum/plugins/limits';
 import { LimitsService } from '../../../plugins/limits/service.ts';
 
 const log: Logger = {
@@ -54,11 +54,11 @@ describe.each(places)('a bucket counted $place', ({ open }) => {
   });
 
   it('refuses with 429, and says the same seconds in its message and in Retry-After', async () => {
-    demand(await limits.consume(bucket, 'ada', 1), () => 'never said');
+    assertAllowed(await limits.consume(bucket, 'ada', 1), () => 'never said');
     const refused = await limits.consume(bucket, 'ada', 1);
     let error: unknown;
     try {
-      demand(refused, (seconds) => `wait ${seconds} s`);
+      assertAllowed(refused, (seconds) => `wait ${seconds} s`);
     } catch (thrown) {
       error = thrown;
     }
@@ -72,7 +72,7 @@ describe.each(places)('a bucket counted $place', ({ open }) => {
 
   it('says at least one second, even of a bucket that is full again by now', () => {
     const past = { limit: 1, remaining: 0, resetAt: Date.now() - 5_000, allowed: false };
-    expect(() => demand(past, (seconds) => `wait ${seconds} s`)).toThrow('wait 1 s');
+    expect(() => assertAllowed(past, (seconds) => `wait ${seconds} s`)).toThrow('wait 1 s');
   });
 
   it('counts each key and each bucket by itself', async () => {

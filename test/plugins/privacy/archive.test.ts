@@ -1,7 +1,7 @@
 import { PassThrough, Writable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { inParts, jsonList, type PersonalFile } from 'parley-forum/plugins/privacy';
+import { readInBatches, jsonList, type PersonalFile } from 'parley-forum/plugins/privacy';
 import { sendArchive } from '../../../plugins/privacy/archive.ts';
 import { unpack } from './forum.ts';
 
@@ -34,7 +34,7 @@ test('files are packed one after the other, empty ones too', async () => {
 
 test('a list is read in parts and is JSON, also when it is empty', async () => {
   const asked: (number | undefined)[] = [];
-  const rows = inParts<{ id: number }>(async (after, limit) => {
+  const rows = readInBatches<{ id: number }>(async (after, limit) => {
     asked.push(after?.id);
     return Array.from({ length: Math.min(limit, 450 - (after?.id ?? 0)) }, (_, at) => ({
       id: (after?.id ?? 0) + at + 1,

@@ -2,7 +2,7 @@ import { HttpError, notFound, sql, type Clock, type Data, type PluginHandle, typ
 import { isStaff, type Viewer } from 'parley-forum/plugins/access';
 import { createId } from 'parley-forum/plugins/api';
 import type { Discussions } from 'parley-forum/plugins/discussions';
-import { demand, type Bucket, type Limits } from 'parley-forum/plugins/limits';
+import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 import { reportCreated, reportHandled, type Outcome, type Reason } from 'parley-forum/plugins/reports';
 import { columns, lockOpen, type ReportRow } from './rows.ts';
 
@@ -13,9 +13,9 @@ export interface ReportSettings {
 }
 const REPORTS: Bucket = { name: 'reports', window: 3_600 };
 /** Moderators may report this many times as much. */
-const STAFF = 5;
+const STAFF_FACTOR = 5;
 
-export interface ReportingServices {
+export interface ReportWriterDeps {
   readonly data: Data;
   readonly clock: Clock;
   readonly limits: Limits;
@@ -23,12 +23,12 @@ export interface ReportingServices {
   readonly plugin: PluginHandle<ReportSettings>;
 }
 
-/** Making and handling reports. Who may is checked by whoever calls. */
-export class Reporting {
-  readonly #services: ReportingServices;
+/** Makes and handles reports. The caller checks who may. */
+export class ReportWriter {
+  readonly #deps: ReportWriterDeps;
 
-  constructor(services: ReportingServices) {
-    this.#services = services;
+  constructor(deps: ReportWriterDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -39,13 +39,13 @@ export class Reporting {
     viewer: Viewer,
     { postId, reason, note = '' }: { postId: string; reason: Reason; note?: string | undefined },
   ): Promise<ReportRow> {
-    const { data, clock, discussions, plugin } = this.#services;
+    const { data, clock, discussions, plugin } = this.#deps;
     const post = await discussions.findPost(postId, viewer);
     if (!post) throw notFound('There is no such post');
     const open = sql`post_id = ${post.id} and reporter_id = ${viewer.id} and status = 'open'`;
     const before = await this.#one(open);
     if (before) return before;
-    await this.#spend(viewer);
+    await this.#countReport(viewer);
     const now = new Date(clock.now());
     const id = createId(now.getTime());
     const made = await data.transaction(async () => {
@@ -71,7 +71,7 @@ export class Reporting {
     { outcome, note = '' }: { outcome: Outcome; note?: string | undefined },
     viewer: Viewer,
   ): Promise<ReportRow> {
-    const { data, clock, plugin } = this.#services;
+    const { data, clock, plugin } = this.#deps;
     const now = new Date(clock.now());
     const by = { handler_id: viewer.id ?? '', note: note.trim(), handled_at: now.toISOString() };
     const handled = await data.transaction(async () => {
@@ -94,14 +94,14 @@ export class Reporting {
   }
 
   #one(condition: RawBuilder<unknown>): Promise<ReportRow | undefined> {
-    return this.#services.data.one(sql<ReportRow>`select ${columns} from report where ${condition}`);
+    return this.#deps.data.one(sql<ReportRow>`select ${columns} from report where ${condition}`);
   }
 
   /** Takes one from the viewer's share; throws 429 when there is none left. */
-  async #spend(viewer: Viewer): Promise<void> {
-    const { limits, plugin } = this.#services;
+  async #countReport(viewer: Viewer): Promise<void> {
+    const { limits, plugin } = this.#deps;
     const rate = plugin.settings['reports.rate_limit'];
-    const allowance = await limits.consume(REPORTS, viewer.id ?? '', isStaff(viewer) ? rate * STAFF : rate);
-    demand(allowance, (seconds) => `You have reported many posts; wait ${seconds} s before the next`);
+    const allowance = await limits.consume(REPORTS, viewer.id ?? '', isStaff(viewer) ? rate * STAFF_FACTOR : rate);
+    assertAllowed(allowance, (seconds) => `You have reported many posts; wait ${seconds} s before the next`);
   }
 }

@@ -11,46 +11,46 @@ export interface ReportList {
   readonly authorId?: string | undefined;
   readonly status?: Status | undefined;
   /** Of the open reports of one post only the newest. */
-  readonly together?: boolean | undefined;
+  readonly grouped?: boolean | undefined;
   readonly limit: number;
   readonly offset?: number | undefined;
   readonly cursor?: string | undefined;
 }
 
-interface ReadingServices {
+interface ReportReaderDeps {
   readonly data: Data;
   readonly accounts: Pick<Accounts, 'authors'>;
   readonly discussions: Pick<Discussions, 'visible'>;
 }
 
-/** Reports that are looked through for those of the same posts. */
-const BESIDE = 1_000;
+/** Reports that are read for those of the same posts. */
+const MAX_RELATED = 1_000;
 /** Of the open ones of its post. */
-const NEWEST = sql`not exists (select 1 from report as newer where newer.post_id = report.post_id and newer.status = 'open' and newer.id > report.id)`;
+const IS_NEWEST = sql`not exists (select 1 from report as newer where newer.post_id = report.post_id and newer.status = 'open' and newer.id > report.id)`;
 
 /**
- * Reports for moderators' eyes: only of what they may see themselves, and not of what they wrote, since that is for
- * others to judge.
+ * Reports as a moderator may see them: only of what they may see themselves, and not of their own posts, which others
+ * judge.
  */
-export class Reading implements Reports {
-  readonly #services: ReadingServices;
+export class ReportReader implements Reports {
+  readonly #deps: ReportReaderDeps;
 
-  constructor(services: ReadingServices) {
-    this.#services = services;
+  constructor(deps: ReportReaderDeps) {
+    this.#deps = deps;
   }
 
   /** The newest first. */
   async list(
-    { status, authorId, together = false, limit, offset = 0, cursor }: ReportList,
+    { status, authorId, grouped = false, limit, offset = 0, cursor }: ReportList,
     viewer: Viewer,
   ): Promise<Page<ReportRecord>> {
     const before = cursor === undefined ? undefined : String(decodeCursor(cursor, 1)[0]);
     if (before !== undefined && !isId(before)) throw badCursor();
-    const conditions = [await this.#seen(status, viewer)];
+    const conditions = [await this.#visibleTo(status, viewer)];
     if (authorId !== undefined) conditions.push(sql`author_id = ${authorId}`);
-    if (together) conditions.push(NEWEST);
+    if (grouped) conditions.push(IS_NEWEST);
     if (before !== undefined) conditions.push(sql`id < ${before}::uuid`);
-    const rows = await this.#services.data.all(sql<ReportRow>`
+    const rows = await this.#deps.data.all(sql<ReportRow>`
       select ${columns} from report where ${sql.join(conditions, sql` and `)}
       order by id desc limit ${limit + 1} offset ${offset}`);
     const hasMore = rows.length > limit;
@@ -67,20 +67,20 @@ export class Reading implements Reports {
   }
 
   /** `together`: as for `list`. */
-  async count(status: Status, viewer: Viewer, together = false): Promise<number> {
-    const seen = await this.#seen(status, viewer);
-    const row = await this.#services.data.one(
+  async count(status: Status, viewer: Viewer, grouped = false): Promise<number> {
+    const visibleTo = await this.#visibleTo(status, viewer);
+    const row = await this.#deps.data.one(
       sql<{
         count: number;
-      }>`select count(*)::int as count from report where ${seen}${together ? sql` and ${NEWEST}` : sql``}`,
+      }>`select count(*)::int as count from report where ${visibleTo}${grouped ? sql` and ${IS_NEWEST}` : sql``}`,
     );
     return row?.count ?? 0;
   }
 
   /** The other reports of these posts that are open with them, or that ended with them; the oldest first. */
-  async beside(reports: readonly ReportRecord[]): Promise<(report: ReportRecord) => readonly ReportRecord[]> {
-    const rows = await this.#services.data.all(sql<ReportRow>`select ${columns} from report
-      where post_id = any(${[...new Set(reports.map(({ post_id }) => post_id))]}::uuid[]) order by id limit ${BESIDE}`);
+  async related(reports: readonly ReportRecord[]): Promise<(report: ReportRecord) => readonly ReportRecord[]> {
+    const rows = await this.#deps.data.all(sql<ReportRow>`select ${columns} from report
+      where post_id = any(${[...new Set(reports.map(({ post_id }) => post_id))]}::uuid[]) order by id limit ${MAX_RELATED}`);
     const others = await this.records(rows);
     return ({ id, post_id, status, handled_at }) =>
       others.filter(
@@ -91,24 +91,22 @@ export class Reading implements Reports {
 
   /** Those of the ids whose report the viewer may see. */
   async visible(ids: readonly string[], viewer: Viewer): Promise<ReadonlySet<string>> {
-    const rows = await this.#services.data.all(sql<{ id: string }>`
-      select id from report where id = any(${ids.filter(isId)}::uuid[]) and ${await this.#seen(undefined, viewer)} order by id`);
+    const rows = await this.#deps.data.all(sql<{ id: string }>`
+      select id from report where id = any(${ids.filter(isId)}::uuid[]) and ${await this.#visibleTo(undefined, viewer)} order by id`);
     return new Set(rows.map(({ id }) => id));
   }
 
   /** If the viewer may see what was reported. */
   async find(id: string, viewer: Viewer): Promise<ReportRow | undefined> {
     if (!isId(id)) return undefined;
-    return this.#services.data.one(
-      sql<ReportRow>`select ${columns} from report where id = ${id} and ${await this.#seen(undefined, viewer)}`,
+    return this.#deps.data.one(
+      sql<ReportRow>`select ${columns} from report where id = ${id} and ${await this.#visibleTo(undefined, viewer)}`,
     );
   }
 
   async reporterOf(id: string): Promise<string | undefined> {
     return (
-      await this.#services.data.one(
-        sql<{ reporter: string }>`select reporter_id as reporter from report where id = ${id}`,
-      )
+      await this.#deps.data.one(sql<{ reporter: string }>`select reporter_id as reporter from report where id = ${id}`)
     )?.reporter;
   }
 
@@ -116,7 +114,7 @@ export class Reading implements Reports {
     const people = rows
       .flatMap(({ reporter_id, claimed_by, handled_by }) => [reporter_id, claimed_by, handled_by])
       .filter((id) => id !== null);
-    const authors = await this.#services.accounts.authors(people);
+    const authors = await this.#deps.accounts.authors(people);
     return rows.map(
       ({ reporter_id, author_id: _author, claimed_by, claimed_at, handled_by, created_at, handled_at, ...row }) => ({
         ...row,
@@ -130,9 +128,9 @@ export class Reading implements Reports {
     );
   }
 
-  async #seen(status: Status | undefined, viewer: Viewer): Promise<RawBuilder<unknown>> {
+  async #visibleTo(status: Status | undefined, viewer: Viewer): Promise<RawBuilder<unknown>> {
     const own = isAdmin(viewer) ? sql`` : sql` and author_id <> ${viewer.id ?? null}::uuid`;
-    const visible = sql`discussion_id in (${await this.#services.discussions.visible(viewer)})${own}`;
+    const visible = sql`discussion_id in (${await this.#deps.discussions.visible(viewer)})${own}`;
     return status === undefined ? visible : sql`${visible} and status = ${status}`;
   }
 }

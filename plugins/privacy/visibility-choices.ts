@@ -1,27 +1,27 @@
 import { sql, type Data } from 'parley-forum';
 
-/** What a member keeps out of others' sight. */
-export interface Choices {
+/** What a member hides from others. */
+export interface VisibilityChoices {
   /** Among those who are here they count as a guest. */
   readonly presence: boolean;
   readonly lastSeen: boolean;
 }
 
-/** Who hides what. */
-export class ChoiceStore {
+/** Stores who hides what. */
+export class VisibilityChoiceStore {
   readonly #data: Data;
 
   constructor(data: Data) {
     this.#data = data;
   }
 
-  async of(accountId: string): Promise<Choices> {
-    const row = await this.#data.one(sql<Choices>`
+  async of(accountId: string): Promise<VisibilityChoices> {
+    const row = await this.#data.one(sql<VisibilityChoices>`
       select hide_presence as presence, hide_last_seen as "lastSeen" from privacy_choice where account_id = ${accountId}`);
     return row ?? { presence: false, lastSeen: false };
   }
 
-  async save(accountId: string, { presence, lastSeen }: Choices): Promise<void> {
+  async save(accountId: string, { presence, lastSeen }: VisibilityChoices): Promise<void> {
     await this.#data.transaction(() =>
       this.#data.all(sql`insert into privacy_choice (account_id, hide_presence, hide_last_seen)
       values (${accountId}, ${presence}, ${lastSeen})
@@ -30,7 +30,7 @@ export class ChoiceStore {
   }
 
   /** Those of these members who hide it. One statement. */
-  async hiding(what: keyof Choices, accountIds: readonly string[]): Promise<ReadonlySet<string>> {
+  async hiddenAmong(what: keyof VisibilityChoices, accountIds: readonly string[]): Promise<ReadonlySet<string>> {
     if (accountIds.length === 0) return new Set();
     const column = sql.ref(what === 'presence' ? 'hide_presence' : 'hide_last_seen');
     const rows = await this.#data.all(sql<{ id: string }>`
@@ -38,7 +38,7 @@ export class ChoiceStore {
     return new Set(rows.map(({ id }) => id));
   }
 
-  async forget(accountId: string): Promise<void> {
+  async delete(accountId: string): Promise<void> {
     await this.#data.all(sql`delete from privacy_choice where account_id = ${accountId}`);
   }
 }

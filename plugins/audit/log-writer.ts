@@ -3,27 +3,27 @@ import type { AuditEntry } from 'parley-forum/plugins/audit';
 import { BEGINNING, type Seals, type Unsealed } from './seals.ts';
 
 /** The advisory lock of the log's end; the number has no meaning. */
-const END = 7_216_102;
-const LONGEST = 200;
+const LOG_END_LOCK = 7_216_102;
+const MAX_TEXT_LENGTH = 200;
 
 /** The moment in an id of version 7: when the action was raised, however late it is written down. */
 const raisedAt = (id: string): Date => new Date(Number.parseInt(id.replace('-', '').slice(0, 12), 16));
-const short = <V>(value: V): V | string =>
-  typeof value === 'string' && value.length > LONGEST ? `${value.slice(0, LONGEST - 1)}…` : value;
+const truncated = <V>(value: V): V | string =>
+  typeof value === 'string' && value.length > MAX_TEXT_LENGTH ? `${value.slice(0, MAX_TEXT_LENGTH - 1)}…` : value;
 
 function unsealed(id: string, { action, actor, subject, address, details = {} }: AuditEntry): Unsealed {
-  // Whoever has a shell on the server is no account.
+  // The command line is no account.
   const who = actor === commandLine ? { actor: null, facts: { by: commandLine } } : { actor: actor ?? null, facts: {} };
   const facts = Object.fromEntries(
     Object.entries({ ...details, ...who.facts })
       .filter(([, value]) => value !== undefined)
-      .map(([key, value]) => [key, short(value)]),
+      .map(([key, value]) => [key, truncated(value)]),
   );
   const to = { subjectType: subject?.type ?? null, subjectId: subject?.id ?? null };
   return { id, action, actor: who.actor, ...to, address: address ?? null, details: facts, createdAt: raisedAt(id) };
 }
 
-export interface WritingParts {
+export interface LogWriterDeps {
   readonly data: Data;
   readonly seals: Seals;
   readonly log: Logger;
@@ -33,21 +33,21 @@ export interface WritingParts {
  * Adds entries at the end of the log, all that wait in one short transaction, each sealed together with the one before
  * it.
  */
-export class Writing {
-  readonly #parts: WritingParts;
-  readonly #waiting: Unsealed[] = [];
-  /** The batch that gathers what waits. */
+export class LogWriter {
+  readonly #deps: LogWriterDeps;
+  readonly #pending: Unsealed[] = [];
+  /** The batch that collects pending entries. */
   #next: Promise<void> | undefined;
   /** Never rejects. */
   #last: Promise<void> = Promise.resolve();
 
-  constructor(parts: WritingParts) {
-    this.#parts = parts;
+  constructor(deps: LogWriterDeps) {
+    this.#deps = deps;
   }
 
   /** Resolves when the entry is in the log. An id that is there already is left as it is. */
   add(id: string, entry: AuditEntry): Promise<void> {
-    this.#waiting.push(unsealed(id, entry));
+    this.#pending.push(unsealed(id, entry));
     if (!this.#next) {
       this.#next = this.#last.then(() => this.#write());
       this.#last = this.#next.catch(() => undefined);
@@ -56,12 +56,12 @@ export class Writing {
   }
 
   /**
-   * In the transaction under way, which keeps others from the log's end until it ends. Resolves to those that were not
+   * In the transaction under way, which locks the log's end until it ends. Resolves to those that were not
    * there yet.
    */
   async append(entries: readonly Unsealed[]): Promise<readonly Unsealed[]> {
-    const { data, seals } = this.#parts;
-    await this.hold();
+    const { data, seals } = this.#deps;
+    await this.lock();
     const seal = await seals.open();
     const known = await data.all(
       sql<{ id: string }>`select id from audit_entry where id = any(${entries.map(({ id }) => id)}::uuid[])`,
@@ -83,16 +83,16 @@ export class Writing {
   }
 
   /** Held until the commit: seals and positions then have one order. The embedded database has one writer anyway. */
-  async hold(): Promise<void> {
-    const { data } = this.#parts;
-    if (!data.embedded) await data.all(sql`select pg_advisory_xact_lock(${END})`);
+  async lock(): Promise<void> {
+    const { data } = this.#deps;
+    if (!data.embedded) await data.all(sql`select pg_advisory_xact_lock(${LOG_END_LOCK})`);
   }
 
   async #write(): Promise<void> {
     this.#next = undefined;
-    const entries = this.#waiting.splice(0).sort((a, b) => (a.id < b.id ? -1 : 1));
-    const added = await this.#parts.data.transaction(() => this.append(entries));
+    const entries = this.#pending.splice(0).sort((a, b) => (a.id < b.id ? -1 : 1));
+    const added = await this.#deps.data.transaction(() => this.append(entries));
     for (const { details, createdAt, ...entry } of added)
-      this.#parts.log.info({ audit: true, ...entry, details, at: createdAt.toISOString() }, entry.action);
+      this.#deps.log.info({ audit: true, ...entry, details, at: createdAt.toISOString() }, entry.action);
   }
 }

@@ -6,7 +6,7 @@ import type { AuditRecord } from 'parley-forum/plugins/audit';
 /** The type of subjects that have names. */
 const ACCOUNT = 'account';
 
-/** What is asked for; what is absent does not matter. */
+/** Absent filters match everything. */
 export interface Filters {
   readonly action?: string | undefined;
   /** A username or an account's id. */
@@ -35,8 +35,8 @@ interface Row {
   readonly created_at: Date;
 }
 
-/** The log for administrators' eyes. */
-export class Reading {
+/** Reads the log for administrators. */
+export class LogReader {
   readonly #data: Data;
   readonly #accounts: Pick<Accounts, 'authors' | 'findByIdentifier'>;
 
@@ -66,7 +66,7 @@ export class Reading {
     };
   }
 
-  /** Every action that has an entry, in the order of the alphabet. One look at the index for each. */
+  /** Every action that has an entry, in alphabetical order. One index look-up for each. */
   async actions(): Promise<readonly string[]> {
     const rows = await this.#data.all(sql<{ action: string }>`
       with recursive found as (
@@ -92,7 +92,7 @@ export class Reading {
       order by position desc limit ${limit} offset ${offset}`);
   }
 
-  /** Null for a name that nobody has. */
+  /** Null for an unknown name. */
   async #accountId(nameOrId: string): Promise<string | null> {
     return isId(nameOrId) ? nameOrId : ((await this.#accounts.findByIdentifier(nameOrId))?.id ?? null);
   }

@@ -15,9 +15,9 @@ import {
   type Web,
 } from 'parley-forum/plugins/web';
 import type { Claims } from './claims.ts';
-import { Note, type RouteServices } from './routes.ts';
+import { Note, type RoutesDeps } from './routes.ts';
 
-export interface PageServices extends RouteServices {
+export interface PagesDeps extends RoutesDeps {
   readonly access: Access;
   readonly cache: Cache;
   readonly claims: Claims;
@@ -34,7 +34,7 @@ const postOf =
     discussions.findPost(params['id'] ?? '', actor);
 
 /** /p/{id}/report, and the way there in the menu of a post. */
-export function reportPages({ plugin, access, discussions, reporting, web }: PageServices): void {
+export function reportPages({ plugin, access, discussions, writer, web }: PagesDeps): void {
   const find = postOf(discussions);
   const formView = (post: PostHead, { body = {}, message, problems = [] }: Partial<Retry> = {}): View => {
     const model = {
@@ -66,7 +66,7 @@ export function reportPages({ plugin, access, discussions, reporting, web }: Pag
     load: find,
     body: Type.Object({ reason: Type.Enum([...REASONS]), note: Type.Optional(Note) }),
   })(async ({ actor, target, body: { reason, note } }) => {
-    await reporting.report(actor, { postId: target.id, reason, note });
+    await writer.report(actor, { postId: target.id, reason, note });
     return redirect(pathOf(target), { notice: 'Thank you. The moderators will look at it.' });
   });
 

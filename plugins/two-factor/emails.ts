@@ -4,7 +4,7 @@ import { letter, type Mail } from 'parley-forum/plugins/mail';
 import type { TwoFactorEvent } from 'parley-forum/plugins/two-factor';
 import type { Web } from 'parley-forum/plugins/web';
 
-export interface LetterParts {
+export interface EmailsDeps {
   readonly accounts: Pick<Accounts, 'emails'>;
   readonly environment: Environment;
   readonly web: Web;
@@ -12,9 +12,11 @@ export interface LetterParts {
   readonly mail: Mail | undefined;
 }
 
-/** Tells the owner of an account that somebody has the password and guesses codes. The mail says how to end that. */
+/**
+ * Warns the owner of an account that another person has the password and guesses codes. The mail says how to end that.
+ */
 export async function warnOwner(
-  { accounts, environment, web, mail }: LetterParts,
+  { accounts, environment, web, mail }: EmailsDeps,
   accountId: string,
   failures: number,
 ): Promise<void> {
@@ -32,10 +34,10 @@ export async function warnOwner(
 }
 
 /**
- * Tells the owner of an account by mail what happened to its second factor: if it was not them, they must hear of it.
+ * Mails the owner of an account what happened to its second factor, in case it was not them.
  */
-export async function tellOwner(
-  { accounts, environment, web, mail }: LetterParts,
+export async function notifyOwner(
+  { accounts, environment, web, mail }: EmailsDeps,
   accountId: string,
   event: TwoFactorEvent,
 ): Promise<void> {

@@ -2,13 +2,13 @@ import { Type, type Clock, type Data, type Job, type PluginHandle, type Secrets 
 import type { Account, Accounts } from 'parley-forum/plugins/accounts';
 import type { Limits } from 'parley-forum/plugins/limits';
 import type { Mail } from 'parley-forum/plugins/mail';
-import { passwordReset, resetAsked } from 'parley-forum/plugins/recovery';
-import type { Letters } from './letters.ts';
+import { passwordReset, resetRequested } from 'parley-forum/plugins/recovery';
+import type { RecoveryEmails } from './emails.ts';
 import { Links } from './links.ts';
-import { PER_ACCOUNT, PER_ADDRESS, take } from './rates.ts';
+import { RESETS_PER_ACCOUNT, RESETS_PER_IP, consume } from './rate-limits.ts';
 import type { RecoverySettings } from './settings.ts';
 
-export interface ResetParts {
+export interface PasswordResetsDeps {
   readonly plugin: PluginHandle<RecoverySettings>;
   readonly data: Data;
   readonly clock: Clock;
@@ -16,28 +16,28 @@ export interface ResetParts {
   readonly limits: Limits;
   readonly accounts: Accounts;
   readonly mail: Mail;
-  readonly letters: Letters;
-  /** The member reads mail at their address: they came by a link in it. */
-  proven(account: Account): Promise<void>;
+  readonly emails: RecoveryEmails;
+  /** The member followed a link sent to their address, so the address is theirs. */
+  emailProven(account: Account): Promise<void>;
 }
 
-/** Who asks: kept sealed until the job has run, since it names an address. */
+/** The request: sealed until the job has run, since it holds an e-mail address. */
 interface Request {
   readonly email: string;
   readonly address: string;
 }
 
 /** New passwords for those who have forgotten theirs. */
-export class Resets {
-  readonly #parts: ResetParts;
+export class PasswordResets {
+  readonly #deps: PasswordResetsDeps;
   readonly #links: Links<Account>;
   readonly #job: Job<{ readonly sealed: string }>;
 
-  constructor(parts: ResetParts) {
-    this.#parts = parts;
-    const { plugin, secrets } = parts;
+  constructor(deps: PasswordResetsDeps) {
+    this.#deps = deps;
+    const { plugin, secrets } = deps;
     this.#links = new Links({
-      ...parts,
+      ...deps,
       purpose: 'reset',
       lifetime: () => plugin.settings['security.password_reset_token_ttl'],
       // A password that was changed meanwhile, or an address that is another one now: the link is of no use any more.
@@ -53,12 +53,12 @@ export class Resets {
    * Does the same, and takes the same time, whether or not there is such a member: who it is is looked up afterwards.
    * Throws 429.
    */
-  async ask(email: string, address: string): Promise<void> {
-    const { plugin, limits, secrets } = this.#parts;
+  async request(email: string, address: string): Promise<void> {
+    const { plugin, limits, secrets } = this.#deps;
     const target = email.trim().toLowerCase();
     const limit = plugin.settings['password_reset.rate_limit'];
-    await take(limits, PER_ADDRESS, limits.addressKey(address), limit);
-    await take(limits, PER_ACCOUNT, target, limit);
+    await consume(limits, RESETS_PER_IP, limits.addressKey(address), limit);
+    await consume(limits, RESETS_PER_ACCOUNT, target, limit);
     await this.#job.add({ sealed: secrets.seal(JSON.stringify({ email: target, address } satisfies Request)) });
   }
 
@@ -69,39 +69,39 @@ export class Resets {
 
   /** False for a link that does not work. 400 where the password is refused: then the link still works. */
   async finish(token: string, password: string, address: string): Promise<boolean> {
-    const { plugin, accounts, proven } = this.#parts;
+    const { plugin, accounts, emailProven } = this.#deps;
     const used = await this.#links.use(token);
     if (!used) return false;
     const { account } = used;
     try {
       await accounts.resetPassword(account.id, password);
     } catch (error) {
-      await used.giveBack();
+      await used.restore();
       throw error;
     }
-    await proven(account);
+    await emailProven(account);
     await plugin.emit(passwordReset, { account: account.id, address });
     return true;
   }
 
-  clean(): Promise<void> {
-    return this.#links.clean();
+  deleteExpired(): Promise<void> {
+    return this.#links.deleteExpired();
   }
 
   async #send({ email, address }: Request): Promise<void> {
-    const { plugin, data, accounts, mail, letters } = this.#parts;
+    const { plugin, data, accounts, mail, emails } = this.#deps;
     const account = email.includes('@') ? await accounts.findByIdentifier(email) : undefined;
     if (account?.status !== 'active') return;
     await data.transaction(async () => {
       const token = await this.#links.make(account);
       await mail.send(
-        letters.reset(account.email, {
+        emails.reset(account.email, {
           token,
           username: account.username,
           lifetime: plugin.settings['security.password_reset_token_ttl'],
         }),
       );
-      await plugin.emit(resetAsked, { account: account.id, address });
+      await plugin.emit(resetRequested, { account: account.id, address });
     });
   }
 }

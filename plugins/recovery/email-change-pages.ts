@@ -14,24 +14,24 @@ import {
   type View,
   type Web,
 } from 'parley-forum/plugins/web';
-import type { AddressChanges } from './address-changes.ts';
-import { goneLink, guarded, Token } from './reset-pages.ts';
+import type { EmailChanges } from './email-changes.ts';
+import { invalidLink, protectPage, Token } from './reset-pages.ts';
 
-export interface AddressPageParts {
-  readonly changes: AddressChanges;
+export interface EmailChangePagesDeps {
+  readonly changes: EmailChanges;
   readonly accounts: Pick<Accounts, 'find'>;
   readonly http: Http;
   readonly web: Web;
-  /** The member reads mail at their address: they came by a link in it. */
-  proven(account: Account): Promise<void>;
+  /** The member followed a link sent to their address, so the address is theirs. */
+  emailProven(account: Account): Promise<void>;
 }
 
 const SECURITY = '/settings/security';
 const EMAIL = `${SECURITY}/email`;
 const head = (title: string) => ({ name: 'settings', title, noindex: true, current: SECURITY });
 
-/** For the link of another member. Only who asked for an address gets it, whoever reads the mail that went there. */
-function foreignLink(): Negotiated {
+/** For the link of another member. Only the member who requested an address can confirm it. */
+function otherMembersLink(): Negotiated {
   const error = 'Another member asked for this link; log in as that member to follow it';
   return negotiated(
     view('@recovery/foreign', head('This link is not yours'), {}, 403),
@@ -40,16 +40,16 @@ function foreignLink(): Negotiated {
   );
 }
 
-/** The page that the mail to a new address leads to, and a word about it where members see their address. */
-export function addAddressPages(
+/** The page that the mail to a new address leads to, and a notice of it where members see their address. */
+export function addEmailChangePages(
   plugin: PluginHandle,
-  { changes, accounts, http, web, proven }: AddressPageParts,
+  { changes, accounts, http, web, emailProven }: EmailChangePagesDeps,
 ): void {
   plugin.extend(
     slotFillings,
     fill(defineSlot<object>('settings.security.email'), async (contexts, viewer) => {
       const account = viewer.id === undefined ? undefined : await accounts.find(viewer.id);
-      const email = account && (await changes.wanted(account));
+      const email = account && (await changes.pendingEmail(account));
       if (email === undefined) return [];
       const notice = await web.fragment(viewer, '@recovery/pending', { email });
       return contexts.map(() => notice);
@@ -60,37 +60,37 @@ export function addAddressPages(
     const model = {
       action: `${EMAIL}/confirm/${token}`,
       username: account.username,
-      email: await changes.wanted(account),
+      email: await changes.pendingEmail(account),
       ...formErrors(retry),
     };
     return view('@recovery/change', head('Confirm your new address'), model, retry?.status ?? 200);
   };
   const again = async (retry: Retry): Promise<View> => {
-    guarded(retry.res);
+    protectPage(retry.res);
     const { token = '' } = retry.params;
     const account = await changes.find(token);
-    if (!account) return goneLink(EMAIL).page as View;
-    return account.id === retry.actor.id ? changeView(token, account, retry) : (foreignLink().page as View);
+    if (!account) return invalidLink(EMAIL).page as View;
+    return account.id === retry.actor.id ? changeView(token, account, retry) : (otherMembersLink().page as View);
   };
 
-  // Looking changes nothing: programs that check mails open what is in them.
+  // GET changes nothing: mail scanners open links.
   const path = `${EMAIL}/confirm/:token`;
   plugin.route(pages, { method: 'get', path, can: 'public', params: Token, options: { login: true } })(
     async ({ actor, params: { token }, res }) => {
-      guarded(res);
+      protectPage(res);
       const account = await changes.find(token);
-      if (!account) return goneLink(EMAIL);
-      return account.id === actor.id ? changeView(token, account) : foreignLink();
+      if (!account) return invalidLink(EMAIL);
+      return account.id === actor.id ? changeView(token, account) : otherMembersLink();
     },
   );
 
   plugin.route(pages, { method: 'post', path, can: 'public', params: Token, options: { login: true, again } })(
     async ({ actor, params: { token }, req, res }) => {
-      guarded(res);
+      protectPage(res);
       const account = await changes.find(token);
-      if (account && account.id !== actor.id) return foreignLink();
-      if (!account || !(await changes.finish(token, http.addressOf(req)))) return goneLink(EMAIL);
-      await proven(account);
+      if (account && account.id !== actor.id) return otherMembersLink();
+      if (!account || !(await changes.finish(token, http.addressOf(req)))) return invalidLink(EMAIL);
+      await emailProven(account);
       return negotiated(redirect(SECURITY, { notice: 'Your e-mail address is changed.' }), { success: true });
     },
   );

@@ -1,6 +1,6 @@
 import { sql, type Data } from 'parley-forum';
-import type { Verdict } from 'parley-forum/plugins/audit';
-import { FORGOTTEN } from './forgetting.ts';
+import type { VerificationResult } from 'parley-forum/plugins/audit';
+import { FORGOTTEN } from './retention.ts';
 import { BEGINNING, type Seals, type Unsealed } from './seals.ts';
 
 /** Entries read at once. */
@@ -13,7 +13,7 @@ interface Row extends Unsealed {
 }
 
 /** Whether every entry is as it was written and none is missing between the first and the last. */
-export async function verify(data: Data, seals: Seals): Promise<Verdict> {
+export async function verify(data: Data, seals: Seals): Promise<VerificationResult> {
   const seal = await seals.open();
   let [position, entries, previous] = [0, 0, await beginning(data)];
   for (;;) {
@@ -28,7 +28,7 @@ export async function verify(data: Data, seals: Seals): Promise<Verdict> {
   }
 }
 
-/** The seal before the first entry that is kept: that of the last one that was forgotten, as the log itself says. */
+/** The seal before the first stored entry: that of the last deleted one, as the log itself says. */
 async function beginning(data: Data): Promise<string> {
   const row = await data.one(sql<{ seal: string }>`
     select details->>'last_seal' as seal from audit_entry where action = ${FORGOTTEN} order by position desc limit 1`);

@@ -2,17 +2,17 @@ import type { Environment } from 'parley-forum';
 import { letter, type MailLink, type Message } from 'parley-forum/plugins/mail';
 import type { Web } from 'parley-forum/plugins/web';
 
-export interface LetterParts {
+export interface EmailsDeps {
   readonly environment: Environment;
   readonly web: Web;
 }
 
 /** The mails of this plugin, in the site's own language. */
-export class Letters {
-  readonly #parts: LetterParts;
+export class RecoveryEmails {
+  readonly #deps: EmailsDeps;
 
-  constructor(parts: LetterParts) {
-    this.#parts = parts;
+  constructor(deps: EmailsDeps) {
+    this.#deps = deps;
   }
 
   reset(
@@ -30,16 +30,16 @@ export class Letters {
     return this.#letter(to, 'change', { username }, `/settings/security/email/confirm/${token}`);
   }
 
-  /** Another member wants the address of this one. At most one mail a day for each. */
-  wanted(
+  /** Another member tried to change to the address of this one. At most one mail a day for each. */
+  emailWanted(
     to: string,
     { id, username, day }: { readonly id: string; readonly username: string; readonly day: string },
   ): Message {
     return { ...this.#letter(to, 'wanted', { username }, '/settings/security'), key: `recovery.wanted:${id}:${day}` };
   }
 
-  /** Somebody signed up with the address of a member. At most one a day for each. */
-  taken(
+  /** Another person signed up with the address of a member. At most one a day for each. */
+  emailTaken(
     to: string,
     { id, username, day }: { readonly id: string; readonly username: string; readonly day: string },
   ): Message {
@@ -47,7 +47,7 @@ export class Letters {
   }
 
   #letter(to: string, kind: string, values: Readonly<Record<string, unknown>>, path: string): Message {
-    const { web, environment } = this.#parts;
+    const { web, environment } = this.#deps;
     const subject = web.text(`recovery:mail.${kind}.title`, values);
     const action: MailLink = {
       label: web.text(`recovery:mail.${kind}.action`, values),

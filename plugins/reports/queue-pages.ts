@@ -4,15 +4,15 @@ import { accountTag } from 'parley-forum/plugins/accounts';
 import { tags } from 'parley-forum/plugins/discussions';
 import { handleReports, OUTCOMES, STATUSES, type ReportRecord, type Status } from 'parley-forum/plugins/reports';
 import { navigation, pagerOf, pages, redirect, SafeHtml, view, type Retry, type View } from 'parley-forum/plugins/web';
-import type { PageServices } from './pages.ts';
+import type { PagesDeps } from './report-pages.ts';
 import { Note } from './routes.ts';
 import type { ReportRow } from './rows.ts';
 
 /** Reports on one page, and characters shown there of what was reported. */
 const PAGE_SIZE = 20;
-const SHOWN = 300;
+const EXCERPT_LENGTH = 300;
 const LIST = '/mod/reports';
-/** Cache tag of whatever says how many reports are open: purged when one comes or is dealt with. */
+/** Cache tag of what shows how many reports are open: purged when one is made or handled. */
 export const openTag = 'reports-open';
 const can = handleReports;
 const login = { login: true } as const;
@@ -21,23 +21,14 @@ const pathOf = (id: string): string => `${LIST}/${id}`;
 const listPath = (name: Status, number = 1): string => `${LIST}?status=${name}${number > 1 ? `&page=${number}` : ''}`;
 
 /** A report as the templates show it, with the others of its post. */
-interface Shown {
+interface ReportModel {
   readonly others: readonly ReportRecord[];
 }
 
-/** /mod/reports: what members think the moderators should look at, and a page for each. */
-export function queuePages({
-  plugin,
-  access,
-  cache,
-  claims,
-  discussions,
-  markdown,
-  reading,
-  reporting,
-}: PageServices): void {
-  const shown = async (reports: readonly ReportRecord[], viewer: Viewer): Promise<readonly Shown[]> => {
-    const [posts, threads, beside] = await Promise.all([
+/** /mod/reports: the queue of reports, and a page for each. */
+export function queuePages({ plugin, access, cache, claims, discussions, markdown, reader, writer }: PagesDeps): void {
+  const toModels = async (reports: readonly ReportRecord[], viewer: Viewer): Promise<readonly ReportModel[]> => {
+    const [posts, threads, related] = await Promise.all([
       discussions.posts(
         reports.map(({ post_id }) => post_id),
         viewer,
@@ -46,19 +37,19 @@ export function queuePages({
         reports.map(({ discussion_id }) => discussion_id),
         viewer,
       ),
-      reading.beside(reports),
+      reader.related(reports),
     ]);
     return reports.map((one) => {
       const post = posts.find(({ id }) => id === one.post_id);
       const thread = threads.find(({ id }) => id === one.discussion_id);
-      const others = beside(one).map((other) => ({ ...other, href: pathOf(other.id) }));
+      const others = related(one).map((other) => ({ ...other, href: pathOf(other.id) }));
       const first = [one, ...others].map(({ created_at: at }) => at).toSorted()[0]!;
       const seen = post &&
         thread && {
           author: post.author,
           title: thread.title,
           href: `/d/${thread.number}/${post.number}`,
-          excerpt: markdown.excerpt(post.content, SHOWN),
+          excerpt: markdown.excerpt(post.content, EXCERPT_LENGTH),
           html: new SafeHtml(post.html),
           history: post.edited_at !== null && post.edited_at > first && `/p/${post.id}/history`,
           edit: `/p/${post.id}/edit`,
@@ -84,16 +75,13 @@ export function queuePages({
     viewer: Viewer,
     { status = 'open', page = 1 }: { status?: Status | undefined; page?: number | undefined },
   ): Promise<View> => {
-    const together = status === 'open';
-    const total = await reading.count(status, viewer, together);
+    const grouped = status === 'open';
+    const total = await reader.count(status, viewer, grouped);
     const last = Math.max(1, Math.ceil(total / PAGE_SIZE));
     if (page > last) throw notFound('The list ends before this page');
-    const { items } = await reading.list(
-      { status, together, limit: PAGE_SIZE, offset: (page - 1) * PAGE_SIZE },
-      viewer,
-    );
+    const { items } = await reader.list({ status, grouped, limit: PAGE_SIZE, offset: (page - 1) * PAGE_SIZE }, viewer);
     const model = {
-      reports: await shown(items, viewer),
+      reports: await toModels(items, viewer),
       tabs: STATUSES.map((name) => ({ name, href: listPath(name), current: name === status })),
       pager: pagerOf(page, last, (number) => listPath(status, number)),
     };
@@ -111,14 +99,14 @@ export function queuePages({
   })(({ actor, query }) => listView(actor, query));
 
   const find = ({ actor, params }: { readonly actor: Viewer; readonly params: Readonly<Record<string, string>> }) =>
-    reading.find(params['id'] ?? '', actor);
+    reader.find(params['id'] ?? '', actor);
   const oneView = async (
     row: ReportRow,
     viewer: Viewer,
     { body = {}, message, problems = [] }: Partial<Retry> = {},
   ): Promise<View> => {
-    const records = await reading.records([row]);
-    const [report] = await shown(records, viewer);
+    const records = await reader.records([row]);
+    const [report] = await toModels(records, viewer);
     const notes = await claims.notes([row.id, ...report!.others.map(({ id }) => id)]);
     const model = {
       report,
@@ -149,7 +137,7 @@ export function queuePages({
     options: { ...login, again },
     body: Type.Object({ status: Type.Enum([...OUTCOMES]), note: Type.Optional(Note) }),
   })(async ({ actor, target, body: { status: outcome, note } }) => {
-    await reporting.handle(target, { outcome, note }, actor);
+    await writer.handle(target, { outcome, note }, actor);
     return redirect(LIST, { notice: `All open reports of this post are ${outcome}.` });
   });
 
@@ -183,7 +171,7 @@ export function queuePages({
     tags: [openTag, tags.lists, tags.all, tags.categories],
     load: (viewer: Viewer): Promise<number> =>
       cache.remember(`reports.open:${viewer.id}`, [...open.tags, accountTag(viewer.id!), accessTag], () =>
-        reading.open(viewer),
+        reader.open(viewer),
       ),
   };
   plugin.extend(navigation, {

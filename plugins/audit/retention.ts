@@ -1,30 +1,30 @@
 import { sql, type Clock, type Data } from 'parley-forum';
 import { createId } from 'parley-forum/plugins/api';
-import type { Writing } from './writing.ts';
+import type { LogWriter } from './log-writer.ts';
 
 const DAY = 86_400_000;
-/** Days for which entries stay at least: whoever takes an administrator's session over cannot make them go soon. */
-const LEAST = 30;
+/** Days for which entries stay at least: the thief of an administrator's session cannot have them deleted soon. */
+const MIN_DAYS = 30;
 
-/** The entry that says how much was forgotten, and where what is left begins. */
+/** The entry that says how much was deleted, and where the rest begins. */
 export const FORGOTTEN = 'audit.forgotten';
 
-export interface ForgettingParts {
+export interface RetentionDeps {
   readonly data: Data;
   readonly clock: Clock;
-  readonly writing: Writing;
+  readonly writer: LogWriter;
 }
 
 /**
  * Deletes what is older than so many days, from the beginning on, and leaves an entry that says so. 0 days: nothing is
  * ever too old.
  */
-export async function forget({ data, clock, writing }: ForgettingParts, days: number): Promise<void> {
+export async function deleteOld({ data, clock, writer }: RetentionDeps, days: number): Promise<void> {
   if (days === 0) return;
   const now = clock.now();
-  const before = new Date(now - Math.max(days, LEAST) * DAY);
+  const before = new Date(now - Math.max(days, MIN_DAYS) * DAY);
   await data.transaction(async () => {
-    await writing.hold();
+    await writer.lock();
     // Up to the first one that is not too old, so that nothing is missing in between.
     const old = await data.one(sql<{ position: number; seal: string; count: number }>`
       with old as (select position, seal from audit_entry
@@ -32,7 +32,7 @@ export async function forget({ data, clock, writing }: ForgettingParts, days: nu
       select position, seal, (select count(*) from old) as count from old order by position desc limit 1`);
     if (!old) return;
     const details = { entries: old.count, last_seal: old.seal };
-    await writing.append([
+    await writer.append([
       {
         id: createId(now),
         action: FORGOTTEN,

@@ -4,12 +4,12 @@ import { letter, type Mail } from 'parley-forum/plugins/mail';
 import type { Mode } from 'parley-forum/plugins/privacy';
 import type { Web } from 'parley-forum/plugins/web';
 
-export interface LetterParts {
+export interface EmailsDeps {
   readonly environment: Environment;
   readonly web: Web;
   readonly mail: Mail | undefined;
 }
-/** What a member is told: that it was asked for, that it was called off, that it is done. */
+/** The mails: deletion requested, cancelled, done. */
 type Kind = 'requested' | 'cancelled' | 'erased';
 
 /** Where a mail leads to. */
@@ -20,22 +20,22 @@ const PATHS: Readonly<Record<Kind, string | undefined>> = {
 };
 
 /**
- * Tells the owner of an account what becomes of it. Joins the transaction under way; does nothing where there is no
+ * Mails the owner of an account about its deletion. Joins the transaction under way; does nothing where there is no
  * mail.
  */
-export class Letters {
-  readonly #parts: LetterParts;
+export class DeletionEmails {
+  readonly #deps: EmailsDeps;
 
-  constructor(parts: LetterParts) {
-    this.#parts = parts;
+  constructor(deps: EmailsDeps) {
+    this.#deps = deps;
   }
 
-  async tell(
+  async send(
     kind: Kind,
     { username, email }: Account,
     values: { readonly mode?: Mode; readonly date?: string } = {},
   ): Promise<void> {
-    const { mail, web, environment } = this.#parts;
+    const { mail, web, environment } = this.#deps;
     if (!mail) return;
     const text = (key: string): string => web.text(`privacy:mail.${kind}.${key}`, { username, date: values.date });
     const subject = text('title');

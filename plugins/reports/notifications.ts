@@ -3,20 +3,23 @@ import type { Access, Viewer } from 'parley-forum/plugins/access';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import { notificationTypes, type Notifications } from 'parley-forum/plugins/notifications';
 import { handleReports, reportCreated } from 'parley-forum/plugins/reports';
-import type { Reading } from './reading.ts';
+import type { ReportReader } from './report-reader.ts';
 
-interface TellingParts {
+interface NotificationDeps {
   readonly access: Access;
   readonly accounts: Pick<Accounts, 'search' | 'viewers'>;
   readonly notifications: Notifications;
-  readonly reading: Reading;
+  readonly reader: ReportReader;
 }
-/** Accounts in one question. */
-const TOGETHER = 100;
+/** Accounts in one query. */
+const BATCH_SIZE = 100;
 const TYPE = 'report';
 
-/** Tells those who handle reports that there are some: one notification while it is unread, however many come. */
-export function tellHandlers(plugin: PluginHandle, { access, accounts, notifications, reading }: TellingParts): void {
+/** Notifies those who handle reports: one notification while it is unread, however many reports come. */
+export function notifyHandlers(
+  plugin: PluginHandle,
+  { access, accounts, notifications, reader }: NotificationDeps,
+): void {
   const handles = (viewer: Viewer): boolean => access.allows(viewer, handleReports);
   plugin.extend(notificationTypes, {
     type: TYPE,
@@ -31,8 +34,8 @@ export function tellHandlers(plugin: PluginHandle, { access, accounts, notificat
     await access.refresh();
     const groups = access.groups().filter((group) => handles({ id: undefined, username: undefined, group }));
     for (const { id: groupId } of groups) {
-      for (let offset = 0, total = 1; offset < total; offset += TOGETHER) {
-        const found = await accounts.search({ text: '', groupId, limit: TOGETHER, offset });
+      for (let offset = 0, total = 1; offset < total; offset += BATCH_SIZE) {
+        const found = await accounts.search({ text: '', groupId, limit: BATCH_SIZE, offset });
         total = found.total;
         yield [...(await accounts.viewers(found.accounts.map(({ id }) => id))).values()].filter(handles);
       }
@@ -43,14 +46,21 @@ export function tellHandlers(plugin: PluginHandle, { access, accounts, notificat
     reportCreated,
     async ({ report: { id } }) => {
       const key = `report:${id}`;
-      const reporter = await reading.reporterOf(id);
+      const reporter = await reader.reporterOf(id);
       for await (const viewers of handlers()) {
-        const told: string[] = [];
+        const recipients: string[] = [];
         for (const viewer of viewers)
-          if (viewer.id !== reporter && (await reading.find(id, viewer))) told.push(viewer.id!);
+          if (viewer.id !== reporter && (await reader.find(id, viewer))) recipients.push(viewer.id!);
         // Without a title of a discussion: those that come later are others'.
         await notifications.notify(
-          told.map((userId) => ({ type: TYPE, userId, url: '/mod/reports', title: TITLE, group: 'reports', key })),
+          recipients.map((userId) => ({
+            type: TYPE,
+            userId,
+            url: '/mod/reports',
+            title: TITLE,
+            group: 'reports',
+            key,
+          })),
         );
       }
     },

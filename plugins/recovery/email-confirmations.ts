@@ -1,0 +1,105 @@
+import { sql } from 'parley-forum';
+import type { Account, EmailConfirmation } from 'parley-forum/plugins/accounts';
+import { emailConfirmed } from 'parley-forum/plugins/recovery';
+import type { EmailChanges, EmailChangesDeps } from './email-changes.ts';
+import { CONFIRMATION_LIFETIME, Links } from './links.ts';
+import { CONFIRMATIONS, consume } from './rate-limits.ts';
+
+export interface EmailConfirmationsDeps extends EmailChangesDeps {
+  readonly changes: Pick<EmailChanges, 'begin'>;
+}
+type NewMember = Pick<Account, 'id' | 'username' | 'email'>;
+
+/** Confirms the e-mail addresses of new members. */
+export class EmailConfirmations implements EmailConfirmation {
+  readonly name = 'email_verification';
+  readonly path = '/register/sent';
+  readonly #deps: EmailConfirmationsDeps;
+  readonly #links: Links<NewMember>;
+
+  constructor(deps: EmailConfirmationsDeps) {
+    this.#deps = deps;
+    this.#links = new Links({
+      ...deps,
+      purpose: 'confirm',
+      lifetime: () => CONFIRMATION_LIFETIME,
+      boundTo: ({ email }) => email.toLowerCase(),
+    });
+  }
+
+  required(): boolean {
+    return this.#deps.plugin.settings['registration.email_verification'];
+  }
+
+  async begin(account: NewMember): Promise<void> {
+    const { data, clock } = this.#deps;
+    await data.all(
+      sql`insert into recovery_unconfirmed (account_id, since) values (${account.id}, ${new Date(clock.now())})`,
+    );
+    await this.#send(account);
+  }
+
+  /** A member who has not confirmed yet may have lost the mail and gets another; others are notified of the attempt. */
+  async emailTaken(account: Account): Promise<void> {
+    const { clock, mail, emails, limits, plugin } = this.#deps;
+    if (account.status !== 'active') return;
+    if (await this.pending(account.id)) {
+      const allowance = await limits.consume(CONFIRMATIONS, account.id, plugin.settings['password_reset.rate_limit']);
+      return allowance.allowed ? this.#send(account) : undefined;
+    }
+    const day = new Date(clock.now()).toISOString().slice(0, 10);
+    await mail.send(emails.emailTaken(account.email, { id: account.id, username: account.username, day }));
+  }
+
+  changeEmail(account: Account, email: string): Promise<void> {
+    return this.#deps.changes.begin(account, email);
+  }
+
+  /** The member cannot log in yet. */
+  async pending(accountId: string): Promise<boolean> {
+    if (!this.required()) return false;
+    return (
+      (await this.#deps.data.one(sql`select 1 from recovery_unconfirmed where account_id = ${accountId}`)) !== undefined
+    );
+  }
+
+  /** Another mail, whose link voids the one before. Throws 429. */
+  async resend(account: Account): Promise<void> {
+    const { limits, plugin } = this.#deps;
+    await consume(limits, CONFIRMATIONS, account.id, plugin.settings['password_reset.rate_limit']);
+    await this.#send(account);
+  }
+
+  /** Whose link it is; undefined for one that does not work (any more). */
+  find(token: string): Promise<Account | undefined> {
+    return this.#links.find(token);
+  }
+
+  /** False for a link that does not work. */
+  async finish(token: string, address: string): Promise<boolean> {
+    const { data, plugin } = this.#deps;
+    return data.transaction(async () => {
+      const used = await this.#links.use(token);
+      if (!used) return false;
+      await this.confirm(used.account.id);
+      await plugin.emit(emailConfirmed, { account: used.account.id, address });
+      return true;
+    });
+  }
+
+  /** The address is known to be the member's, from here or elsewhere. */
+  async confirm(accountId: string): Promise<void> {
+    await this.#deps.data.all(sql`delete from recovery_unconfirmed where account_id = ${accountId}`);
+  }
+
+  deleteExpired(): Promise<void> {
+    return this.#links.deleteExpired();
+  }
+
+  async #send(account: NewMember): Promise<void> {
+    const { data, mail, emails } = this.#deps;
+    await data.transaction(async () =>
+      mail.send(emails.confirm(account.email, { token: await this.#links.make(account), username: account.username })),
+    );
+  }
+}

@@ -1,0 +1,74 @@
+import { HttpError } from 'parley-forum';
+import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
+import { parseCode } from './codes.ts';
+import type { Member, TwoFactorService } from './service.ts';
+
+/** In 15 minutes. While Redis is unavailable no code is accepted, as with passwords. */
+const CODES_PER_IP: Bucket = { name: 'two_factor', window: 900, failClosed: true };
+
+export interface CodeVerifierSettings {
+  readonly 'two_factor.rate_limit': number;
+  readonly 'two_factor.address_rate_limit': number;
+}
+
+export interface CodeVerifierDeps {
+  readonly limits: Limits;
+  readonly service: TwoFactorService;
+  readonly settings: CodeVerifierSettings;
+  /** Raises `two-factor.refused`. */
+  refused(member: Member): Promise<void>;
+}
+
+/**
+ * Checks codes and limits the attempts, since six digits are soon guessed: attempts are counted before they are
+ * checked, so that many at once gain nothing.
+ */
+export class CodeVerifier {
+  readonly #deps: CodeVerifierDeps;
+
+  constructor(deps: CodeVerifierDeps) {
+    this.#deps = deps;
+  }
+
+  /**
+   * Accepts the code, or throws: 401 with one wording for every cause, 429 while the account has to wait after wrong
+   * ones. Backup codes do not wait, since they cannot be guessed: the thief of a password must not lock its owner
+   * out.
+   */
+  async verify(member: Member, code: string): Promise<void> {
+    const { service, settings } = this.#deps;
+    const allowed = settings['two_factor.rate_limit'];
+    const counted = parseCode(code)?.kind !== 'backup';
+    await this.limited(member, async () => {
+      const wait = counted ? await service.countAttempt(member.id, allowed) : 0;
+      if (wait > 0) throw new HttpError(429, mustWait(wait), { headers: { 'Retry-After': String(wait) } });
+      if (await service.accept(member, code)) return true;
+      if (counted) await service.warnOwner(member.id, allowed);
+      return undefined;
+    });
+  }
+
+  /**
+   * For work that checks a code where guessing gains nothing, such as the set-up; undefined from `work` is a wrong
+   * code.
+   */
+  async limited<T>(member: Member, work: () => Promise<T | undefined>): Promise<T> {
+    const { limits, settings } = this.#deps;
+    assertAllowed(
+      await limits.consume(CODES_PER_IP, limits.addressKey(member.address), settings['two_factor.address_rate_limit']),
+      tooManyCodes,
+    );
+    const result = await work();
+    if (result !== undefined) return result;
+    await this.#deps.refused(member);
+    throw new HttpError(401, 'The code is wrong or was used before; wait for the next one', { code: 'wrong_code' });
+  }
+}
+
+const inWords = (seconds: number): string => {
+  if (seconds < 90) return `${seconds} seconds`;
+  return seconds < 5_400 ? `${Math.ceil(seconds / 60)} minutes` : `${Math.ceil(seconds / 3_600)} hours`;
+};
+const tooManyCodes = (seconds: number): string => `Too many codes were tried. Try again in ${inWords(seconds)}.`;
+const mustWait = (seconds: number): string =>
+  `Too many wrong codes were given. Try again in ${inWords(seconds)}, or give a backup code now.`;
