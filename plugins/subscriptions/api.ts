@@ -2,9 +2,9 @@ import { definePermission, defineToken, Type } from 'parley-forum';
 import { Time } from 'parley-forum/plugins/api';
 
 /**
- * How closely a member follows a discussion. `watching`: told of every reply. `tracking`: sees what is new, is told
- * only of mentions. `normal`: not followed, and writing in it changes nothing about that. `muted`: told of nothing,
- * whatever happens there.
+ * How closely a member follows a discussion. `watching`: notified of every reply. `tracking`: sees what is new, is
+ * notified of mentions only. `normal`: not followed, and writing in it changes nothing about that. `muted`: no
+ * notifications.
  */
 export const LEVELS = ['watching', 'tracking', 'normal', 'muted'] as const;
 export type Level = (typeof LEVELS)[number];
@@ -22,10 +22,10 @@ export interface Subscriptions {
     discussionId: string,
     options: { readonly after?: string; readonly limit: number },
   ): Promise<readonly string[]>;
-  /** The levels of these members; whoever neither chose nor wrote is missing. */
+  /** The levels of these members; members who neither chose one nor wrote are missing. */
   levels(discussionId: string, userIds: readonly string[]): Promise<ReadonlyMap<string, Level>>;
   level(discussionId: string, userId: string): Promise<Level>;
-  /** Chooses a level. Nothing changes a choice but another one. */
+  /** Chooses a level. Only another choice changes it. */
   set(discussionId: string, userId: string, level: Level): Promise<void>;
 }
 export const Subscriptions = defineToken<Subscriptions>('Subscriptions');

@@ -4,9 +4,9 @@ import { Id } from 'parley-forum/plugins/api';
 import { headActions, type DiscussionRecord, type Discussions } from 'parley-forum/plugins/discussions';
 import { follow, LEVELS } from 'parley-forum/plugins/subscriptions';
 import { fill, negotiated, pages, redirect, slotFillings, type SafeHtml, type Web } from 'parley-forum/plugins/web';
-import type { SubscriptionService } from './service.ts';
+import type { SubscriptionService } from './subscription-service.ts';
 
-export interface PageParts {
+export interface PageDeps {
   readonly access: Access;
   readonly discussions: Discussions;
   readonly subscriptions: SubscriptionService;
@@ -14,7 +14,7 @@ export interface PageParts {
 }
 
 /** The menu at the head of a discussion, and the form behind it. */
-export function addPages(plugin: PluginHandle, { access, discussions, subscriptions, web }: PageParts): void {
+export function addPages(plugin: PluginHandle, { access, discussions, subscriptions, web }: PageDeps): void {
   const control = async ({ id }: DiscussionRecord, viewer: Viewer): Promise<SafeHtml | undefined> => {
     if (isGuest(viewer) || !access.allows(viewer, follow)) return undefined;
     const current = await subscriptions.level(id, viewer.id!);

@@ -6,15 +6,15 @@ interface Row {
   readonly level: string;
   readonly created_at: Date;
 }
-const FIRST = '00000000-0000-0000-0000-000000000000';
+const ZERO_ID = '00000000-0000-0000-0000-000000000000';
 
 /** What a member follows and has muted. */
-export const subscriptionsData = (data: Data): PersonalData => ({
+export const subscriptionsPersonalData = (data: Data): PersonalData => ({
   name: 'subscriptions',
   async *entries(accountId) {
     const rows = readInBatches<Row>((after, limit) =>
       data.all(sql<Row>`select discussion_id, level, created_at from subscription
-      where user_id = ${accountId} and discussion_id > ${after?.discussion_id ?? FIRST} order by discussion_id limit ${limit}`),
+      where user_id = ${accountId} and discussion_id > ${after?.discussion_id ?? ZERO_ID} order by discussion_id limit ${limit}`),
     );
     yield { path: 'subscriptions.json', content: jsonList(rows) };
   },

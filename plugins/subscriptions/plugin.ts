@@ -6,14 +6,14 @@ import { personalData } from 'parley-forum/plugins/privacy';
 import { follow, LEVELS, Subscriptions, type Level } from 'parley-forum/plugins/subscriptions';
 import { Web } from 'parley-forum/plugins/web';
 import { addPages } from './pages.ts';
-import { subscriptionsData } from './personal-data.ts';
+import { subscriptionsPersonalData } from './personal-data.ts';
 import { addRoutes } from './routes.ts';
-import { SubscriptionService } from './service.ts';
+import { SubscriptionService } from './subscription-service.ts';
 
-const level = (usual: Level, title: string, description: string) =>
+const level = (value: Level, title: string, description: string) =>
   Type.Enum(
     LEVELS.filter((one) => one !== 'muted'),
-    { default: usual, title, description },
+    { default: value, title, description },
   );
 
 export default definePlugin({
@@ -43,21 +43,29 @@ export default definePlugin({
   }),
   setup({ data, cache, clock, settings, access, accounts, discussions, web }, plugin) {
     const subscriptions = new SubscriptionService({ data, cache, clock });
-    // Before the writer is answered, so that the next page they open shows it.
+    // Awaited, so that the writer's next page shows it.
     plugin.on(
       discussionCreated,
       ({ discussion }) =>
-        subscriptions.begin(discussion.id, discussion.author.id, plugin.settings['subscriptions.when_starting']),
+        subscriptions.followOnWriting(
+          discussion.id,
+          discussion.author.id,
+          plugin.settings['subscriptions.when_starting'],
+        ),
       { awaited: true },
     );
     plugin.on(
       postCreated,
       ({ post }) =>
-        subscriptions.begin(post.discussion_id, post.author.id, plugin.settings['subscriptions.when_replying']),
+        subscriptions.followOnWriting(
+          post.discussion_id,
+          post.author.id,
+          plugin.settings['subscriptions.when_replying'],
+        ),
       { awaited: true },
     );
     addRoutes(plugin, { settings, accounts, discussions, subscriptions });
-    plugin.extend(personalData, subscriptionsData(data));
+    plugin.extend(personalData, subscriptionsPersonalData(data));
     if (web) addPages(plugin, { access, discussions, subscriptions, web });
     return { subscriptions };
   },

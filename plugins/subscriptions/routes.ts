@@ -4,18 +4,18 @@ import type { Accounts } from 'parley-forum/plugins/accounts';
 import { api, Id, limitOf, listOf, loginNeeded, pageFields, Paging } from 'parley-forum/plugins/api';
 import type { Discussions } from 'parley-forum/plugins/discussions';
 import { follow, LEVELS, SubscriptionRecord, type Level } from 'parley-forum/plugins/subscriptions';
-import { followedBy, type SubscriptionService } from './service.ts';
+import { followedBy, type SubscriptionService } from './subscription-service.ts';
 
-export interface RouteParts {
+export interface RouteDeps {
   readonly settings: Settings;
   readonly accounts: Accounts;
   readonly discussions: Discussions;
   readonly subscriptions: SubscriptionService;
 }
-/** Whether somebody at this level follows the discussion. */
+/** Whether a member at this level follows the discussion. */
 const subscribed = (level: Level): boolean => level === 'watching' || level === 'tracking';
 
-export function addRoutes(plugin: PluginHandle, { settings, accounts, discussions, subscriptions }: RouteParts): void {
+export function addRoutes(plugin: PluginHandle, { settings, accounts, discussions, subscriptions }: RouteDeps): void {
   plugin.route(api, {
     method: 'post',
     path: '/subscriptions/toggle',
@@ -30,7 +30,7 @@ export function addRoutes(plugin: PluginHandle, { settings, accounts, discussion
     return { subscribed: subscribed(level), level };
   });
 
-  const whose = async (viewer: Viewer, userId: string | undefined): Promise<string> => {
+  const targetUser = async (viewer: Viewer, userId: string | undefined): Promise<string> => {
     if (isGuest(viewer))
       throw userId === undefined
         ? new InvalidInput([{ field: 'user_id', message: 'is required for guests' }])
@@ -52,7 +52,7 @@ export function addRoutes(plugin: PluginHandle, { settings, accounts, discussion
     }),
     result: listOf('subscriptions', SubscriptionRecord),
   })(async ({ actor, query: { user_id, limit, offset, cursor } }) => {
-    const userId = await whose(actor, user_id);
+    const userId = await targetUser(actor, user_id);
     const page = await discussions.list(
       { within: followedBy(userId), sort: 'latest', limit: limitOf(settings, limit), offset, cursor },
       actor,

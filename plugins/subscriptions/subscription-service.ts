@@ -52,8 +52,8 @@ export class SubscriptionService implements Subscriptions {
     return row!.level;
   }
 
-  /** For whoever wrote: a level that was there, chosen or not, stays. */
-  async begin(discussionId: string, userId: string, level: Level): Promise<void> {
+  /** Follows a discussion for its writer; an existing level, chosen or not, stays. */
+  async followOnWriting(discussionId: string, userId: string, level: Level): Promise<void> {
     if (level === 'normal') return;
     const added = await this.#data.all(sql`insert into subscription (discussion_id, user_id, level, created_at)
       values (${discussionId}, ${userId}, ${level}, ${this.#now()}) on conflict do nothing returning user_id`);
