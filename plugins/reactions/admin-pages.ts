@@ -3,8 +3,8 @@ import { adminSections, type Admin } from 'parley-forum/plugins/admin';
 import { audited, auditRules } from 'parley-forum/plugins/audit';
 import { manageReactions, reactionTypeSaved, type ReactionType } from 'parley-forum/plugins/reactions';
 import { negotiated, pages, redirect, formErrors, type Retry, type View } from 'parley-forum/plugins/web';
-import type { RouteServices } from './routes.ts';
-import type { ReactionTypes } from './types.ts';
+import type { RouteDeps } from './routes.ts';
+import type { ReactionTypes } from './reaction-types.ts';
 
 const Body = Type.Object({
   slug: Type.String({ minLength: 1, maxLength: 40 }),
@@ -16,7 +16,7 @@ const Body = Type.Object({
 
 /** /admin/reactions. */
 export function adminPages(
-  { plugin }: Pick<RouteServices, 'plugin'>,
+  { plugin }: Pick<RouteDeps, 'plugin'>,
   { admin, types }: { admin: Admin; types: ReactionTypes },
 ): void {
   plugin.extend(adminSections, { group: 'content' as const, label: 'Reactions', href: '/admin/reactions' });

@@ -20,7 +20,7 @@ export interface ReactionType {
   readonly enabled: boolean;
 }
 
-/** Somebody reacted to a post. Taking a reaction back raises nothing. */
+/** A member reacted to a post. Taking a reaction back raises nothing. */
 export const reactionAdded = defineAction<{
   readonly reaction: string;
   readonly emoji: string;

@@ -1,8 +1,8 @@
 /**
- * Drawings of the emoji that a fresh forum begins with: a machine without letters for them would show boxes. Others are
- * shown as the machine has them.
+ * Images of the default reactions' emoji: a device without a font for them would show boxes. Other emoji are shown in
+ * the device's font.
  */
-const DRAWN: Readonly<Record<string, string>> = {
+const IMAGES: Readonly<Record<string, string>> = {
   '👍': 'like',
   '❤': 'love',
   '😄': 'laugh',
@@ -11,8 +11,8 @@ const DRAWN: Readonly<Record<string, string>> = {
   '🙏': 'thanks',
 };
 
-/** The file of an emoji's drawing, below `public/`. */
-export function drawingOf(emoji: string): string | undefined {
-  const name = DRAWN[emoji.replaceAll('\ufe0f', '')];
+/** The file of an emoji's image, below `public/`. */
+export function imageOf(emoji: string): string | undefined {
+  const name = IMAGES[emoji.replaceAll('\ufe0f', '')];
   return name && `${name}.svg`;
 }

@@ -3,12 +3,12 @@ import type { Access, Viewer } from 'parley-forum/plugins/access';
 import { postFooter, type PostHead, type PostRecord } from 'parley-forum/plugins/discussions';
 import { react, type ReactionCounts } from 'parley-forum/plugins/reactions';
 import { fill, pages, redirect, slotFillings, type SafeHtml, type Web } from 'parley-forum/plugins/web';
-import { drawingOf } from './pictures.ts';
-import type { RouteServices } from './routes.ts';
+import { imageOf } from './emoji-images.ts';
+import type { RouteDeps } from './routes.ts';
 
 /** The buttons below each post, and the form they send. */
 export function reactionPages(
-  { plugin, discussions, reactions }: RouteServices,
+  { plugin, discussions, reactions }: RouteDeps,
   { access, web }: { access: Access; web: Web },
 ): void {
   plugin.route(pages, {
@@ -30,9 +30,9 @@ export function reactionPages(
     return redirect(`/d/${target.discussion.number}/${target.number}`);
   });
 
-  const pictureOf = (emoji: string): string | undefined => {
-    const drawing = drawingOf(emoji);
-    return drawing && web.asset('reactions', drawing);
+  const imageUrl = (emoji: string): string | undefined => {
+    const image = imageOf(emoji);
+    return image && web.asset('reactions', image);
   };
   const bar = async (
     post: PostRecord & { readonly reactions?: ReactionCounts },
@@ -41,7 +41,7 @@ export function reactionPages(
     const { id, number, is_deleted: gone, reactions: counts = [] } = post;
     const may = !gone && access.allows(viewer, react);
     if (!may && counts.length === 0) return undefined;
-    const shown = reactions.types().map((type) => ({ ...type, picture: pictureOf(type.emoji) }));
+    const shown = reactions.types().map((type) => ({ ...type, picture: imageUrl(type.emoji) }));
     const types = new Map(shown.map((type) => [type.slug, type]));
     const given = counts.flatMap((count) => {
       const type = types.get(count.reaction);

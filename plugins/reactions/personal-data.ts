@@ -9,8 +9,14 @@ interface Row {
   readonly created_at: Date;
 }
 
-/** A member's reactions: theirs to take along. They stay, without a name, unless all that they did is removed. */
-export const reactionsData = ({ data, cache }: { readonly data: Data; readonly cache: Cache }): PersonalData => ({
+/** Exports a member's reactions. Anonymising keeps them, removing deletes them. */
+export const reactionsPersonalData = ({
+  data,
+  cache,
+}: {
+  readonly data: Data;
+  readonly cache: Cache;
+}): PersonalData => ({
   name: 'reactions',
   async *entries(accountId) {
     const rows = readInBatches<Row>((after, limit) =>
@@ -23,7 +29,7 @@ export const reactionsData = ({ data, cache }: { readonly data: Data; readonly c
     if (mode === 'anonymise') return;
     await repeatInBatches(signal, (limit) =>
       data.transaction(async () => {
-        // Counters are locked in the order of their keys, before the reactions: as whoever gives one does.
+        // Counters are locked in the order of their keys, before the reactions, as when a reaction is added.
         const chosen = sql`select post_id, type from reaction where user_id = ${accountId} order by post_id, type limit ${limit}`;
         await data.all(
           sql`select 1 from reaction_count where (post_id, type) in (${chosen}) order by post_id, type for update`,

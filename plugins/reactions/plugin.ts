@@ -6,14 +6,14 @@ import { Discussions, postFields } from 'parley-forum/plugins/discussions';
 import { personalData } from 'parley-forum/plugins/privacy';
 import { manageReactions, react, reactionAdded, Reactions, reactionTypeSaved } from 'parley-forum/plugins/reactions';
 import { Web } from 'parley-forum/plugins/web';
-import { adminPages } from './admin.ts';
-import { reactionsField } from './field.ts';
+import { adminPages } from './admin-pages.ts';
+import { reactionsField } from './post-field.ts';
 import { reactionPages } from './pages.ts';
-import { reactionsData } from './personal-data.ts';
-import { reactionCounter } from './recounting.ts';
+import { reactionsPersonalData } from './personal-data.ts';
+import { reactionCounter } from './recount.ts';
 import { reactionRoutes } from './routes.ts';
-import { ReactionService } from './service.ts';
-import { ReactionTypes } from './types.ts';
+import { ReactionService } from './reaction-service.ts';
+import { ReactionTypes } from './reaction-types.ts';
 
 export default definePlugin({
   id: 'reactions',
@@ -35,16 +35,16 @@ export default definePlugin({
   permissions: [react, manageReactions],
   async setup({ data, cache, clock, settings, access, accounts, discussions, web, admin }, plugin) {
     const types = new ReactionTypes({ data, cache });
-    await types.open();
+    await types.load();
     const reactions = new ReactionService({ plugin, data, cache, clock, access, discussions, types });
     plugin.extend(postFields, reactionsField(reactions, data));
-    plugin.extend(personalData, reactionsData({ data, cache }));
+    plugin.extend(personalData, reactionsPersonalData({ data, cache }));
     plugin.extend(counters, reactionCounter({ data, cache }));
 
-    const services = { plugin, settings, accounts, discussions, reactions };
-    reactionRoutes(services);
-    if (web) reactionPages(services, { access, web });
-    if (admin) adminPages(services, { admin, types });
+    const deps = { plugin, settings, accounts, discussions, reactions };
+    reactionRoutes(deps);
+    if (web) reactionPages(deps, { access, web });
+    if (admin) adminPages(deps, { admin, types });
     return { reactions };
   },
 });

@@ -2,9 +2,9 @@ import { sql, Type, type Data, type Static } from 'parley-forum';
 import { Time } from 'parley-forum/plugins/api';
 import type { Field } from 'parley-forum/plugins/discussions';
 import { ReactionCounts } from 'parley-forum/plugins/reactions';
-import type { ReactionService } from './service.ts';
+import type { ReactionService } from './reaction-service.ts';
 
-/** What an import brings for a post; nobody may react twice in one way. */
+/** Reactions of an imported post; a member has each type at most once. */
 const Imported = Type.Array(
   Type.Object({ reaction: Type.String(), user_id: Type.String({ format: 'uuid' }), created_at: Time }),
 );

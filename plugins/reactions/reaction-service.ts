@@ -17,9 +17,9 @@ import {
   type Reactions,
   type ReactionType,
 } from 'parley-forum/plugins/reactions';
-import type { ReactionTypes } from './types.ts';
+import type { ReactionTypes } from './reaction-types.ts';
 
-export interface ReactionServices {
+export interface ReactionDeps {
   readonly plugin: PluginHandle;
   readonly data: Data;
   readonly cache: Cache;
@@ -35,13 +35,13 @@ interface CountRow {
   readonly reacted: boolean;
 }
 /** One reaction of a member. */
-export interface Given {
+export interface GivenReaction {
   readonly id: number;
   readonly postId: string;
   readonly type: string;
   readonly createdAt: Date;
 }
-interface GivenPage {
+interface ReactionPage {
   readonly limit: number;
   readonly offset: number;
   /** The id with which the page before ended. */
@@ -50,18 +50,18 @@ interface GivenPage {
 
 /** Giving reactions, taking them back, and counting them. */
 export class ReactionService implements Reactions {
-  readonly #services: ReactionServices;
+  readonly #deps: ReactionDeps;
 
-  constructor(services: ReactionServices) {
-    this.#services = services;
+  constructor(deps: ReactionDeps) {
+    this.#deps = deps;
   }
 
   types(): readonly ReactionType[] {
-    return this.#services.types.all();
+    return this.#deps.types.all();
   }
 
   async toggle(viewer: Viewer, postId: string, reaction: string): Promise<'added' | 'removed'> {
-    const { access, cache, discussions, types } = this.#services;
+    const { access, cache, discussions, types } = this.#deps;
     if (viewer.id === undefined || !access.allows(viewer, react))
       throw new HttpError(403, `You may not ${react.label}`);
     await types.refresh();
@@ -82,7 +82,7 @@ export class ReactionService implements Reactions {
 
   /** For each of the posts, by the order of the types. One statement. */
   async counts(postIds: readonly string[], viewer: Viewer): Promise<readonly ReactionCounts[]> {
-    const { data, types } = this.#services;
+    const { data, types } = this.#deps;
     await types.refresh();
     const rows = await data.all(sql<CountRow>`select c.post_id as "postId", c.type, c.count, r.id is not null as reacted
       from reaction_count c left join reaction r on r.post_id = c.post_id and r.type = c.type and r.user_id = ${viewer.id ?? null}::uuid
@@ -95,8 +95,8 @@ export class ReactionService implements Reactions {
   }
 
   /** Ids of those who reacted last, at most `limit` for each type. */
-  async givers(postId: string, limit: number): Promise<ReadonlyMap<string, readonly string[]>> {
-    const rows = await this.#services.data.all(sql<{
+  async recentReactors(postId: string, limit: number): Promise<ReadonlyMap<string, readonly string[]>> {
+    const rows = await this.#deps.data.all(sql<{
       type: string;
       userId: string;
     }>`select type, user_id as "userId" from (
@@ -108,16 +108,20 @@ export class ReactionService implements Reactions {
   }
 
   /** What a member gave on posts that the viewer may see, the newest first; one more than `limit`, if there are. */
-  async givenBy(userId: string, { limit, offset, before }: GivenPage, viewer: Viewer): Promise<readonly Given[]> {
-    const { data, discussions } = this.#services;
-    return data.all(sql<Given>`select id, post_id as "postId", type, created_at as "createdAt" from reaction
+  async reactionsBy(
+    userId: string,
+    { limit, offset, before }: ReactionPage,
+    viewer: Viewer,
+  ): Promise<readonly GivenReaction[]> {
+    const { data, discussions } = this.#deps;
+    return data.all(sql<GivenReaction>`select id, post_id as "postId", type, created_at as "createdAt" from reaction
       where user_id = ${userId} and post_id in (${await discussions.visiblePosts(viewer)})${before === undefined ? sql`` : sql` and id < ${before}`}
       order by id desc limit ${limit + 1} offset ${offset}`);
   }
 
   /** Equal toggles at one moment come one after the other, because each locks the counter's row before it looks. */
   #write(userId: string, username: string, post: PostHead, { slug, emoji }: ReactionType): Promise<boolean> {
-    const { data, clock, plugin } = this.#services;
+    const { data, clock, plugin } = this.#deps;
     return data.transaction(async () => {
       await data.all(sql`insert into reaction_count (post_id, type, count) values (${post.id}, ${slug}, 0)
         on conflict (post_id, type) do update set count = reaction_count.count`);
@@ -131,14 +135,14 @@ export class ReactionService implements Reactions {
         update reaction_count set count = count + (case when exists (select from given) then 1 else -1 end)
         where post_id = ${post.id} and type = ${slug} returning exists (select from given) as added`);
       const added = row?.added ?? false;
-      const told = {
+      const payload = {
         reaction: slug,
         emoji,
         post_id: post.id,
         discussion_id: post.discussion.id,
         author_id: post.authorId,
       };
-      if (added) await plugin.emit(reactionAdded, { ...told, actor: { id: userId, username } });
+      if (added) await plugin.emit(reactionAdded, { ...payload, actor: { id: userId, username } });
       return added;
     });
   }

@@ -3,8 +3,8 @@ import { tags as discussionTags } from 'parley-forum/plugins/discussions';
 import { reactionsTag, type ReactionType } from 'parley-forum/plugins/reactions';
 
 const KEY = 'reactions.types';
-/** What a fresh forum begins with. */
-const FIRST: readonly (readonly [slug: string, emoji: string, label: string])[] = [
+/** Types of a new forum. */
+const DEFAULT_TYPES: readonly (readonly [slug: string, emoji: string, label: string])[] = [
   ['like', '👍', 'Like'],
   ['love', '❤️', 'Love'],
   ['laugh', '😄', 'Laugh'],
@@ -13,7 +13,7 @@ const FIRST: readonly (readonly [slug: string, emoji: string, label: string])[] 
   ['thanks', '🙏', 'Thanks'],
 ];
 
-/** What an administrator says of a kind; what is undefined stays, or gets its first value. */
+/** An administrator's changes of a type; undefined fields keep their value, or get a default. */
 export interface TypeChanges {
   readonly slug: string;
   readonly emoji?: string | undefined;
@@ -23,43 +23,45 @@ export interface TypeChanges {
 }
 
 /** An emoji may be written with or without the mark that asks for colours. */
-const plain = (emoji: string): string => emoji.replaceAll('\ufe0f', '');
+const withoutVariation = (emoji: string): string => emoji.replaceAll('\ufe0f', '');
 
-/** The kinds of reactions, held in memory as one snapshot. */
+/** The types of reactions, cached in memory as one snapshot. */
 export class ReactionTypes {
   readonly #data: Data;
   readonly #cache: Cache;
-  #now: readonly ReactionType[] = [];
+  #snapshot: readonly ReactionType[] = [];
 
   constructor({ data, cache }: { data: Data; cache: Cache }) {
     this.#data = data;
     this.#cache = cache;
   }
 
-  /** Reads them; a database without any gets the first ones. */
-  async open(): Promise<void> {
+  /** Reads them; an empty database gets the default ones. */
+  async load(): Promise<void> {
     await this.refresh();
-    if (this.#now.length > 0) return;
-    for (const [position, [slug, emoji, label]] of FIRST.entries())
+    if (this.#snapshot.length > 0) return;
+    for (const [position, [slug, emoji, label]] of DEFAULT_TYPES.entries())
       await this.#write({ slug, emoji, label, position, enabled: true });
     await this.#changed();
   }
 
   /** To await before the others are used for a request: costs nothing unless another process changed a kind. */
   refresh(): Promise<void> | undefined {
-    const held = this.#cache.peek<readonly ReactionType[]>(KEY);
-    if (!held) return this.#read();
-    this.#now = held;
+    const cached = this.#cache.peek<readonly ReactionType[]>(KEY);
+    if (!cached) return this.#read();
+    this.#snapshot = cached;
     return undefined;
   }
 
   all(): readonly ReactionType[] {
-    return this.#now;
+    return this.#snapshot;
   }
 
   /** By slug or emoji. */
   find(slugOrEmoji: string): ReactionType | undefined {
-    return this.#now.find(({ slug, emoji }) => slug === slugOrEmoji || plain(emoji) === plain(slugOrEmoji));
+    return this.#snapshot.find(
+      ({ slug, emoji }) => slug === slugOrEmoji || withoutVariation(emoji) === withoutVariation(slugOrEmoji),
+    );
   }
 
   /**
@@ -71,8 +73,8 @@ export class ReactionTypes {
     done?: (type: ReactionType) => Promise<void>,
   ): Promise<{ readonly type: ReactionType; readonly created: boolean }> {
     const { slug, emoji = '', label = '', position, enabled } = changes;
-    const known = this.#now.find((type) => type.slug === slug);
-    const next = Math.max(-1, ...this.#now.map((other) => other.position)) + 1;
+    const known = this.#snapshot.find((type) => type.slug === slug);
+    const next = Math.max(-1, ...this.#snapshot.map((other) => other.position)) + 1;
     const type: ReactionType = {
       slug,
       emoji: emoji.trim() || (known?.emoji ?? ''),
@@ -80,7 +82,7 @@ export class ReactionTypes {
       position: position ?? known?.position ?? next,
       enabled: enabled ?? known?.enabled ?? true,
     };
-    this.#refuse(type);
+    this.#validate(type);
     await this.#data.transaction(async () => {
       await this.#write(type);
       await done?.(type);
@@ -89,14 +91,16 @@ export class ReactionTypes {
     return { type, created: !known };
   }
 
-  #refuse({ slug, emoji, label }: ReactionType): void {
+  #validate({ slug, emoji, label }: ReactionType): void {
     const wrong = (field: string, message: string): InvalidInput => new InvalidInput([{ field, message }]);
     if (!/^[a-z0-9]+(?:[-_][a-z0-9]+)*$/.test(slug))
       throw wrong('slug', 'may have small letters and digits with single hyphens between them');
     if (!/^(?=.*[\p{Emoji_Presentation}\p{Extended_Pictographic}\u20e3])\S{1,20}$/u.test(emoji))
       throw wrong('emoji', 'must be an emoji');
     if (label === '') throw wrong('label', 'is required');
-    if (this.#now.some((other) => other.slug !== slug && plain(other.emoji) === plain(emoji)))
+    if (
+      this.#snapshot.some((other) => other.slug !== slug && withoutVariation(other.emoji) === withoutVariation(emoji))
+    )
       throw wrong('emoji', 'is used by another reaction');
   }
 
@@ -112,7 +116,7 @@ export class ReactionTypes {
   }
 
   async #read(): Promise<void> {
-    this.#now = await this.#cache.remember(KEY, [reactionsTag], () =>
+    this.#snapshot = await this.#cache.remember(KEY, [reactionsTag], () =>
       this.#data.all(
         sql<ReactionType>`select slug, emoji, label, position, enabled from reaction_type order by position, slug`,
       ),

@@ -16,9 +16,9 @@ import {
 } from 'parley-forum/plugins/api';
 import { tags as discussionTags, type Discussions, type PostHead } from 'parley-forum/plugins/discussions';
 import { react, ReactionCounts, reactionsTag } from 'parley-forum/plugins/reactions';
-import type { ReactionService } from './service.ts';
+import type { ReactionService } from './reaction-service.ts';
 
-export interface RouteServices {
+export interface RouteDeps {
   readonly plugin: PluginHandle;
   readonly settings: Settings;
   readonly accounts: Pick<Accounts, 'find' | 'authors'>;
@@ -39,7 +39,7 @@ const PostReaction = Type.Object({
 const UserReaction = Type.Object({ post_id: Type.String(), reaction: Type.String(), created_at: Time });
 
 /** /api/reactions… and /api/users/reactions. */
-export function reactionRoutes({ plugin, settings, accounts, discussions, reactions }: RouteServices): void {
+export function reactionRoutes({ plugin, settings, accounts, discussions, reactions }: RouteDeps): void {
   const find = ({
     actor,
     params,
@@ -83,8 +83,8 @@ export function reactionRoutes({ plugin, settings, accounts, discussions, reacti
   })(async ({ actor, target, query }) => {
     const [counts = []] = await reactions.counts([target.id], actor);
     const page = pageOf(counts, { ...query, limit: limitOf(settings, query.limit) });
-    const givers = await reactions.givers(target.id, NAMES);
-    const people = await accounts.authors([...new Set([...givers.values()].flat())]);
+    const recentReactors = await reactions.recentReactors(target.id, NAMES);
+    const people = await accounts.authors([...new Set([...recentReactors.values()].flat())]);
     const types = new Map(reactions.types().map((type) => [type.slug, type]));
     const items = page.items.map(({ reaction, count, reacted }) => {
       const { emoji = '', label = reaction } = types.get(reaction) ?? {};
@@ -94,7 +94,7 @@ export function reactionRoutes({ plugin, settings, accounts, discussions, reacti
         label,
         count,
         reacted,
-        users: (givers.get(reaction) ?? []).flatMap((id) => people.get(id) ?? []),
+        users: (recentReactors.get(reaction) ?? []).flatMap((id) => people.get(id) ?? []),
       };
     });
     return { reactions: items, ...pageFields(page) };
@@ -116,7 +116,7 @@ export function reactionRoutes({ plugin, settings, accounts, discussions, reacti
     const before = cursor === undefined ? undefined : decodeCursor(cursor, 1)[0];
     if (before !== undefined && !Number.isSafeInteger(before)) throw badCursor();
     const limit = limitOf(settings, wanted);
-    const rows = await reactions.givenBy(userId, { limit, offset, before: before as number | undefined }, actor);
+    const rows = await reactions.reactionsBy(userId, { limit, offset, before: before as number | undefined }, actor);
     const items = rows
       .slice(0, limit)
       .map(({ postId, type, createdAt }) => ({ post_id: postId, reaction: type, created_at: createdAt.toISOString() }));
