@@ -3,7 +3,7 @@ import { defineToken, Type, type Static } from 'parley-forum';
 export const Typist = Type.Object({ id: Type.String(), username: Type.String() });
 export type Typist = Static<typeof Typist>;
 /**
- * What the signal `typing` on the live streams says: somebody gave a sign of writing, or stopped. A sign holds for 8 s.
+ * What the signal `typing` on the live streams says: a member is writing, or stopped. A signal is valid for 8 s.
  */
 export interface TypingSignal {
   readonly discussion_id: string;
@@ -11,7 +11,10 @@ export interface TypingSignal {
   readonly typing: boolean;
 }
 
-/** Who is writing in a discussion: said within the last 8 s, over all processes with Redis. Asks for no rights. */
+/**
+ * Who signalled within the last 8 s that they write in a discussion, over all processes with Redis. Checks no
+ * permissions.
+ */
 export interface Typing {
   typists(discussionId: string): Promise<readonly Typist[]>;
 }

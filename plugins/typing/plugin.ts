@@ -7,8 +7,8 @@ import { Presence } from 'parley-forum/plugins/presence';
 import { Typing, type TypingSignal } from 'parley-forum/plugins/typing';
 import { fill, slotFillings, Web } from 'parley-forum/plugins/web';
 import { typingRoutes } from './routes.ts';
-import { SIGNAL, TypingService } from './service.ts';
-import { MemoryWriters, RedisWriters } from './writers.ts';
+import { SIGNAL, TypingService } from './typing-service.ts';
+import { MemoryTypistStore, RedisTypistStore } from './typist-store.ts';
 
 export default definePlugin({
   id: 'typing',
@@ -27,8 +27,8 @@ export default definePlugin({
   wants: { live: Live, web: Web },
   provides: { typing: Typing },
   setup({ cache, clock, settings, accounts, discussions, live, web }, plugin) {
-    const writers = cache.redis ? new RedisWriters(cache.redis) : new MemoryWriters(clock);
-    const typing = new TypingService({ writers, accounts, live, cache, log: plugin.log });
+    const store = cache.redis ? new RedisTypistStore(cache.redis) : new MemoryTypistStore(clock);
+    const typing = new TypingService({ store, accounts, live, cache, log: plugin.log });
     typingRoutes(plugin, { typing, discussions, settings });
 
     plugin.on(postCreated, ({ post }) => typing.stop(post.discussion_id, post.author), { awaited: true });

@@ -5,16 +5,16 @@ import { api, holdsUntil, Id, limitOf, listOf, pageFields, pageOf, Paging } from
 import { tags, writeReply, type DiscussionHead, type Discussions } from 'parley-forum/plugins/discussions';
 import { presenceBucket } from 'parley-forum/plugins/presence';
 import { Typist, typingTag } from 'parley-forum/plugins/typing';
-import type { TypingService } from './service.ts';
+import type { TypingService } from './typing-service.ts';
 
-export interface RouteParts {
+export interface RouteDeps {
   readonly typing: TypingService;
   readonly discussions: Pick<Discussions, 'find' | 'canReply'>;
   readonly settings: Settings;
 }
 
 /** /api/typing-indicator. */
-export function typingRoutes(plugin: PluginHandle, { typing, discussions, settings }: RouteParts): void {
+export function typingRoutes(plugin: PluginHandle, { typing, discussions, settings }: RouteDeps): void {
   const options = { bucket: presenceBucket };
   const body = Type.Object({ discussion_id: Id });
   const find = async (id: string, viewer: Viewer): Promise<DiscussionHead> => {

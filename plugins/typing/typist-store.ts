@@ -1,32 +1,31 @@
 import type { Cache, Clock } from 'parley-forum';
 
-/** Milliseconds after which somebody who gave no further sign counts as having stopped. */
-export const EXPIRY = 8_000;
+/** Milliseconds after which a typist without another signal counts as having stopped. */
+export const TTL = 8_000;
 
-/** Who is writing where. */
-export interface Writers {
+/** Stores who is writing in which discussion. */
+export interface TypistStore {
   add(discussionId: string, userId: string): Promise<void>;
   remove(discussionId: string, userId: string): Promise<void>;
   /** Ascending. */
   of(discussionId: string): Promise<readonly string[]>;
   /**
-   * When somebody counts as having stopped unless they give a sign (epoch milliseconds); undefined where another
-   * process may hear of somebody.
+   * When the next typist expires (epoch milliseconds); undefined where other processes may add typists.
    */
   holdsUntil(): number | undefined;
 }
 
-interface Sign {
+interface TypingEntry {
   readonly discussionId: string;
   readonly userId: string;
   readonly at: number;
 }
 
 /** For one process. */
-export class MemoryWriters implements Writers {
+export class MemoryTypistStore implements TypistStore {
   readonly #clock: Clock;
-  /** The oldest sign first. */
-  readonly #signs = new Map<string, Sign>();
+  /** The oldest first. */
+  readonly #entries = new Map<string, TypingEntry>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -34,32 +33,32 @@ export class MemoryWriters implements Writers {
 
   add(discussionId: string, userId: string): Promise<void> {
     void this.remove(discussionId, userId);
-    this.#signs.set(`${discussionId} ${userId}`, { discussionId, userId, at: this.#clock.now() });
+    this.#entries.set(`${discussionId} ${userId}`, { discussionId, userId, at: this.#clock.now() });
     this.#expire();
     return Promise.resolve();
   }
 
   remove(discussionId: string, userId: string): Promise<void> {
-    this.#signs.delete(`${discussionId} ${userId}`);
+    this.#entries.delete(`${discussionId} ${userId}`);
     return Promise.resolve();
   }
 
   of(discussionId: string): Promise<readonly string[]> {
     this.#expire();
     return Promise.resolve(
-      [...this.#signs.values()].flatMap((sign) => (sign.discussionId === discussionId ? [sign.userId] : [])).sort(),
+      [...this.#entries.values()].flatMap((sign) => (sign.discussionId === discussionId ? [sign.userId] : [])).sort(),
     );
   }
 
   holdsUntil(): number {
-    return (this.#signs.values().next().value?.at ?? Infinity) + EXPIRY;
+    return (this.#entries.values().next().value?.at ?? Infinity) + TTL;
   }
 
   #expire(): void {
-    const gone = this.#clock.now() - EXPIRY;
-    for (const [key, { at }] of this.#signs) {
-      if (at > gone) break;
-      this.#signs.delete(key);
+    const expired = this.#clock.now() - TTL;
+    for (const [key, { at }] of this.#entries) {
+      if (at > expired) break;
+      this.#entries.delete(key);
     }
   }
 }
@@ -77,17 +76,17 @@ return redis.call('ZRANGE', KEYS[1], 0, -1)`;
 const keyOf = (discussionId: string): string => `typing:${discussionId}`;
 
 /** For all processes. */
-export class RedisWriters implements Writers {
+export class RedisTypistStore implements TypistStore {
   readonly #redis: NonNullable<Cache['redis']>;
-  readonly #expiry: number;
+  readonly #ttl: number;
 
-  constructor(redis: NonNullable<Cache['redis']>, expiry = EXPIRY) {
+  constructor(redis: NonNullable<Cache['redis']>, ttl = TTL) {
     this.#redis = redis;
-    this.#expiry = expiry;
+    this.#ttl = ttl;
   }
 
   async add(discussionId: string, userId: string): Promise<void> {
-    await this.#redis.eval(ADD, 1, keyOf(discussionId), this.#expiry, userId);
+    await this.#redis.eval(ADD, 1, keyOf(discussionId), this.#ttl, userId);
   }
 
   async remove(discussionId: string, userId: string): Promise<void> {
@@ -99,6 +98,6 @@ export class RedisWriters implements Writers {
   }
 
   async of(discussionId: string): Promise<readonly string[]> {
-    return ((await this.#redis.eval(OF, 1, keyOf(discussionId), this.#expiry)) as string[]).sort();
+    return ((await this.#redis.eval(OF, 1, keyOf(discussionId), this.#ttl)) as string[]).sort();
   }
 }

@@ -2,14 +2,14 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
-import { RedisWriters } from '../../../plugins/typing/writers.ts';
+import { RedisTypistStore } from '../../../plugins/typing/typist-store.ts';
 import { onServer } from '../../kit/database.ts';
 
 test.skipIf(!onServer)('what one process is told of, the others know, for as long as it holds', async () => {
   const keyPrefix = `test-${crypto.randomUUID()}:`;
   const lines = [0, 1].map(() => new Redis(process.env['TEST_REDIS_URL']!, { keyPrefix }));
   await Promise.all(lines.map((line) => once(line, 'ready')));
-  const [one, other] = lines.map((line) => new RedisWriters(line, 300)) as [RedisWriters, RedisWriters];
+  const [one, other] = lines.map((line) => new RedisTypistStore(line, 300)) as [RedisTypistStore, RedisTypistStore];
   await one.add('d', 'bob');
   await other.add('d', 'ada');
   await other.add('e', 'eve');
