@@ -3,7 +3,7 @@ import { adminSections, type Admin } from 'parley-forum/plugins/admin';
 import { audited, auditRules } from 'parley-forum/plugins/audit';
 import { manageTags, tagDeleted, tagSaved, type Tag } from 'parley-forum/plugins/tags';
 import { negotiated, pagerOf, pages, redirect, formErrors, type Retry, type View } from 'parley-forum/plugins/web';
-import type { TagServices } from './routes.ts';
+import type { TagDeps } from './routes.ts';
 
 const PAGE = 50;
 const given = (text: string | undefined): string | undefined => (text === '' ? undefined : text);
@@ -15,7 +15,7 @@ const Body = Type.Object({
 });
 
 /** /admin/tags. */
-export function adminPages({ plugin, tags, counts }: TagServices, admin: Admin): void {
+export function adminPages({ plugin, tags, counts }: TagDeps, admin: Admin): void {
   plugin.extend(adminSections, { group: 'content' as const, label: 'Tags', href: '/admin/tags' });
   plugin.extend(
     auditRules,

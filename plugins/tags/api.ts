@@ -22,7 +22,7 @@ export interface Tag {
   readonly hue: number;
 }
 
-/** Tags as one viewer may know of them: one exists for whoever may see a discussion with it, and for nobody else. */
+/** Tags as one viewer sees them: a tag exists only for those who may see a discussion with it. */
 export interface Tags {
   /** In the order of their names. `categoryIds`: only what discussions of these categories show. */
   visible(viewer: Viewer, categoryIds?: readonly string[]): Promise<readonly TagRecord[]>;
@@ -30,13 +30,13 @@ export interface Tags {
   find(idOrSlug: string, viewer: Viewer, categoryIds?: readonly string[]): Promise<TagRecord | undefined>;
   /**
    * A select of the ids of all discussions with the tag, for `ListRequest.within` and other plugins' statements; it
-   * knows nothing of rights.
+   * checks no permissions.
    */
   discussionsWith(tagId: string): RawBuilder<unknown>;
 }
 export const Tags = defineToken<Tags>('Tags');
 
-/** An administrator made, renamed or coloured a tag. Those that writers make by using them raise nothing. */
+/** An administrator made, renamed or coloured a tag. Tags that writers create by using them raise nothing. */
 export const tagSaved = defineAction<{
   readonly id: string;
   readonly name: string;

@@ -2,11 +2,11 @@ import { InvalidInput, sql, Type, type Cache, type Data } from 'parley-forum';
 import type { Access } from 'parley-forum/plugins/access';
 import { tags as discussionTags, type Field, type PostProjection } from 'parley-forum/plugins/discussions';
 import { createTags, TagReference, tagsTag } from 'parley-forum/plugins/tags';
-import type { TagCounts } from './counts.ts';
-import { wordsOf } from './names.ts';
-import type { TagService } from './service.ts';
+import type { TagCounts } from './tag-counts.ts';
+import { namesIn } from './names.ts';
+import type { TagService } from './tag-service.ts';
 
-interface AssignmentServices {
+interface AssignmentsDeps {
   readonly data: Data;
   readonly cache: Cache;
   readonly access: Access;
@@ -19,17 +19,17 @@ type Assigned = TagReference & { readonly discussionId: string };
 
 /** Which discussion has which tags. */
 export class Assignments {
-  readonly #services: AssignmentServices;
+  readonly #deps: AssignmentsDeps;
 
-  constructor(services: AssignmentServices) {
-    this.#services = services;
+  constructor(deps: AssignmentsDeps) {
+    this.#deps = deps;
   }
 
   /**
-   * In the order in which they were chosen, for each of the discussions. Held until one of these discussions changes.
+   * In the order in which they were chosen, for each of the discussions. Cached until one of these discussions changes.
    */
   async of(discussionIds: readonly string[]): Promise<readonly (readonly TagReference[])[]> {
-    const { cache, data } = this.#services;
+    const { cache, data } = this.#deps;
     return cache.remember(
       `tags.of:${discussionIds.join()}`,
       [tagsTag, ...discussionIds.map(discussionTags.discussion)],
@@ -46,7 +46,7 @@ export class Assignments {
 
   /** `tags` of the discussion record. */
   field(): Field {
-    const { access, counts, max } = this.#services;
+    const { access, counts, max } = this.#deps;
     return {
       name: 'tags',
       result: Type.Array(TagReference),
@@ -56,19 +56,19 @@ export class Assignments {
       }),
       loadMany: (ids) => this.of(ids),
       save: async (_em, id, value, viewer) => {
-        const words = wordsOf(value);
+        const words = namesIn(value);
         if (words.length > max()) throw new InvalidInput([{ field: 'tags', message: `must be at most ${max()}` }]);
         const create = access.allows(viewer, createTags);
         await this.#assign(new Map([[id, words]]), create, create ? [] : await counts.hiddenFrom(viewer));
       },
       saveMany: (_em, values) =>
-        this.#assign(new Map([...values].map(([id, value]) => [id, wordsOf(value)])), true, []),
+        this.#assign(new Map([...values].map(([id, value]) => [id, namesIn(value)])), true, []),
     };
   }
 
   /** Counts follow every change; fields have been saved by then. */
-  mirror(): PostProjection {
-    const { counts } = this.#services;
+  projection(): PostProjection {
+    const { counts } = this.#deps;
     return {
       // A discussion may go on without its first post.
       posts: (_em, posts) => {
@@ -92,7 +92,7 @@ export class Assignments {
     create: boolean,
     hidden: readonly string[],
   ): Promise<void> {
-    const { data, tags } = this.#services;
+    const { data, tags } = this.#deps;
     const ids = await tags.resolve([...new Set([...wanted.values()].flat())], { create, hidden });
     const rows = [...wanted].flatMap(([discussion, words]) =>
       [...new Set(words.map((word) => ids.get(word)!))].map((tag, position) => ({ discussion, tag, position })),

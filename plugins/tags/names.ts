@@ -2,26 +2,26 @@ import { createHash } from 'node:crypto';
 import { InvalidInput } from 'parley-forum';
 
 /** Characters of a name. */
-export const LONGEST = 30;
+export const MAX_NAME_LENGTH = 30;
 /** Steps of 15 degrees on the colour wheel. */
-const STEPS = 24;
+const HUE_STEPS = 24;
 
-/** A name as it is kept: of any script, composed, with single spaces. */
-const clean = (name: string): string => name.normalize('NFC').replace(/\s+/g, ' ').trim();
+/** A name as it is stored: of any script, composed, with single spaces. */
+const normalize = (name: string): string => name.normalize('NFC').replace(/\s+/g, ' ').trim();
 
 /** By what names are compared: writing a tag in capitals means the same tag. */
 export const keyOf = (name: string): string => name.normalize('NFKC').toLowerCase();
 
 /** A colour that stays the same for the same name. */
-export const hueOf = (name: string): number => (createHash('sha1').update(keyOf(name)).digest()[0]! % STEPS) * 15;
+export const hueOf = (name: string): number => (createHash('sha1').update(keyOf(name)).digest()[0]! % HUE_STEPS) * 15;
 
-/** The name as it is kept; 400 naming `field` where it cannot be one. */
+/** The name as it is stored; 400 naming `field` where it cannot be one. */
 export function nameOf(text: string, field: string): string {
-  const name = clean(text);
+  const name = normalize(text);
   const length = [...name].length;
   const wrong = (message: string): InvalidInput => new InvalidInput([{ field, message }]);
-  if (length < 1 || length > LONGEST)
-    throw wrong(`must be names of 1 to ${LONGEST} characters; “${name.slice(0, 60)}” has ${length}`);
+  if (length < 1 || length > MAX_NAME_LENGTH)
+    throw wrong(`must be names of 1 to ${MAX_NAME_LENGTH} characters; “${name.slice(0, 60)}” has ${length}`);
   // Two invisible ones belong to words of some scripts, and to emoji.
   if (/[,\p{C}]/u.test(name.replace(/\u200c|\u200d/g, '')))
     throw wrong('must be names without commas and invisible characters');
@@ -29,14 +29,14 @@ export function nameOf(text: string, field: string): string {
 }
 
 /**
- * What somebody chose for a discussion: a list, or one text with commas between, as forms have it. Empty ones and
+ * Tags chosen for a discussion: a list, or one text with commas between, as forms have it. Empty ones and
  * repetitions are left out.
  */
-export function wordsOf(value: unknown): readonly string[] {
+export function namesIn(value: unknown): readonly string[] {
   const words = [value]
     .flat()
     .flatMap((text) => String(text).split(','))
-    .map(clean)
+    .map(normalize)
     .filter(Boolean);
   return [...new Map(words.map((word) => [keyOf(word), word])).values()];
 }

@@ -20,16 +20,16 @@ import {
   type Web,
 } from 'parley-forum/plugins/web';
 import type { Assignments } from './assignments.ts';
-import { byUse, findTag, shownTags, type TagServices } from './routes.ts';
+import { byUsage, findTag, shownTags, type TagDeps } from './routes.ts';
 
 /** Tags on one page. */
 const PAGE = 100;
 const Page = Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 }));
-const keep = (): readonly string[] => shownTags;
+const cacheTags = (): readonly string[] => shownTags;
 const pathOf = (tag: { readonly slug: string }): string => `/t/${encodeURIComponent(tag.slug)}`;
 
 /** /tags and /t/…. */
-export function tagPages({ plugin, visible, discussions }: TagServices): void {
+export function tagPages({ plugin, visible, discussions }: TagDeps): void {
   plugin.extend(navigation, { area: 'main', label: 'tags:nav.tags', href: '/tags', icon: 'tag' }, -8);
   plugin.extend(pageVisibilityRules, {
     prefixes: ['/t/'],
@@ -47,9 +47,9 @@ export function tagPages({ plugin, visible, discussions }: TagServices): void {
     path: '/tags',
     can: 'public',
     query: Type.Object({ page: Page }),
-    cacheTags: keep,
+    cacheTags,
   })(async ({ actor, query: { page = 1 } }) => {
-    const all = (await visible.visible(actor)).toSorted(byUse);
+    const all = (await visible.visible(actor)).toSorted(byUsage);
     const last = Math.max(1, Math.ceil(all.length / PAGE));
     const pager = pagerOf(Math.min(page, last), last, (number) => (number > 1 ? `/tags?page=${number}` : '/tags'));
     const shown = all.slice((pager.page - 1) * PAGE, pager.page * PAGE);
@@ -71,7 +71,7 @@ export function tagPages({ plugin, visible, discussions }: TagServices): void {
     can: 'public',
     query: Type.Object({ page: Page, sort: Type.Optional(Type.Enum([...SORTS])) }),
     load: findTag(visible),
-    cacheTags: keep,
+    cacheTags,
   })(async ({ actor, query, target }) => {
     const path = pathOf(target);
     const api = `/api/tags/${encodeURIComponent(target.slug)}/discussions`;
@@ -92,7 +92,7 @@ export function tagPages({ plugin, visible, discussions }: TagServices): void {
  * record's own.
  */
 export function tagSlots(
-  { plugin }: TagServices,
+  { plugin }: TagDeps,
   { assignments, web, max }: { assignments: Assignments; web: Web; max: () => number },
 ): void {
   const links = (tags: readonly TagReference[]): SafeHtml | undefined =>

@@ -5,15 +5,15 @@ import { Categories, discussionFields, Discussions, postProjections } from 'parl
 import { personalData } from 'parley-forum/plugins/privacy';
 import { createTags, manageTags, tagDeleted, Tags, tagSaved } from 'parley-forum/plugins/tags';
 import { Web } from 'parley-forum/plugins/web';
-import { adminPages } from './admin.ts';
+import { adminPages } from './admin-pages.ts';
 import { Assignments } from './assignments.ts';
-import { TagCounts } from './counts.ts';
+import { TagCounts } from './tag-counts.ts';
 import { tagPages, tagSlots } from './pages.ts';
-import { tagsData } from './personal-data.ts';
-import { tagCounters } from './recounting.ts';
+import { tagsPersonalData } from './personal-data.ts';
+import { tagCounters } from './recount.ts';
 import { tagRoutes } from './routes.ts';
-import { TagService } from './service.ts';
-import { VisibleTags } from './visible.ts';
+import { TagService } from './tag-service.ts';
+import { VisibleTags } from './visible-tags.ts';
 
 export default definePlugin({
   id: 'tags',
@@ -50,17 +50,17 @@ export default definePlugin({
     const max = (): number => plugin.settings['tags.max'];
     const assignments = new Assignments({ data, cache, access, tags, counts, max });
     plugin.extend(discussionFields, assignments.field());
-    const mirror = assignments.mirror();
-    plugin.extend(postProjections, mirror);
-    await discussions.backfill(plugin, mirror, 'tag_absence');
+    const projection = assignments.projection();
+    plugin.extend(postProjections, projection);
+    await discussions.backfill(plugin, projection, 'tag_absence');
 
-    const services = { plugin, settings, clock, tags, counts, visible, discussions, web };
-    tagRoutes(services);
-    tagPages(services);
-    plugin.extend(personalData, tagsData(data));
+    const deps = { plugin, settings, clock, tags, counts, visible, discussions, web };
+    tagRoutes(deps);
+    tagPages(deps);
+    plugin.extend(personalData, tagsPersonalData(data));
     for (const counter of tagCounters({ data, cache, counts })) plugin.extend(counters, counter);
-    if (web) tagSlots(services, { assignments, web, max });
-    if (admin) adminPages(services, admin);
+    if (web) tagSlots(deps, { assignments, web, max });
+    if (admin) adminPages(deps, admin);
     return { tags: visible };
   },
 });

@@ -1,20 +1,20 @@
 import { sql, type Cache, type Counter, type Data } from 'parley-forum';
 import { tags as discussionTags } from 'parley-forum/plugins/discussions';
 import { tagsTag } from 'parley-forum/plugins/tags';
-import type { TagCounts } from './counts.ts';
+import type { TagCounts } from './tag-counts.ts';
 
-interface Parts {
+interface RecountDeps {
   readonly data: Data;
   readonly cache: Cache;
   readonly counts: TagCounts;
 }
-interface Line {
+interface MismatchRow {
   readonly line: string;
 }
 
 /** Which tags of discussions are counted where, and how many that makes. */
-export const tagCounters = ({ data, cache, counts }: Parts): readonly Counter[] => {
-  const linesOf = async (query: ReturnType<typeof sql<Line>>): Promise<readonly string[]> =>
+export const tagCounters = ({ data, cache, counts }: RecountDeps): readonly Counter[] => {
+  const mismatches = async (query: ReturnType<typeof sql<MismatchRow>>): Promise<readonly string[]> =>
     (await data.all(query)).map(({ line }) => line);
   const keysOf =
     (table: string, column: string): Counter['keys'] =>
@@ -24,9 +24,9 @@ export const tagCounters = ({ data, cache, counts }: Parts): readonly Counter[] 
     select distinct ${sql.ref(column)} as id from ${sql.table(table)} where ${after === undefined ? sql`true` : sql`${sql.ref(column)} > ${after}::uuid`}
     order by id ${falling ? sql`desc` : sql`asc`} limit ${limit}`)
       ).map(({ id }) => id);
-  const corrected = (work: () => Promise<unknown>) =>
+  const repairAndPurge = (work: () => Promise<unknown>) =>
     data.transaction(work).then(() => cache.purge(tagsTag, discussionTags.lists, discussionTags.categories));
-  const there = (
+  const actual = (
     keys: readonly string[],
   ) => sql`select tag_id, counted_in as category_id, count(*)::int as discussions from discussion_tag
     where tag_id = any(${keys}::uuid[]) and counted_in is not null group by tag_id, counted_in`;
@@ -35,11 +35,11 @@ export const tagCounters = ({ data, cache, counts }: Parts): readonly Counter[] 
       name: 'tags of discussions',
       keys: keysOf('discussion_tag', 'discussion_id'),
       check: (keys) =>
-        linesOf(sql<Line>`select format('discussion %s: counted in %s, but is in %s', d.number, t.counted_in, d.category_id) as line
+        mismatches(sql<MismatchRow>`select format('discussion %s: counted in %s, but is in %s', d.number, t.counted_in, d.category_id) as line
       from discussion_tag t join discussion d on d.id = t.discussion_id where d.id = any(${keys}::uuid[])
         and (t.position is null or t.counted_in is distinct from case when d.deleted_at is null then d.category_id end) order by d.id, t.tag_id`),
       repair: (keys) =>
-        corrected(async () => {
+        repairAndPurge(async () => {
           const discussions = await data.all(sql<{
             id: string;
             categoryId: string | null;
@@ -52,18 +52,18 @@ export const tagCounters = ({ data, cache, counts }: Parts): readonly Counter[] 
       name: 'discussions of tags',
       keys: keysOf('tag', 'id'),
       check: (keys) =>
-        linesOf(sql<Line>`select format('tag %s, category %s: %s, but %s', tag_id, category_id, coalesce(k.discussions, 0), coalesce(t.discussions, 0)) as line
-      from (${there(keys)}) t full join (select * from tag_count where tag_id = any(${keys}::uuid[])) k using (tag_id, category_id)
+        mismatches(sql<MismatchRow>`select format('tag %s, category %s: %s, but %s', tag_id, category_id, coalesce(k.discussions, 0), coalesce(t.discussions, 0)) as line
+      from (${actual(keys)}) t full join (select * from tag_count where tag_id = any(${keys}::uuid[])) k using (tag_id, category_id)
       where coalesce(k.discussions, 0) <> coalesce(t.discussions, 0) order by tag_id, category_id`),
       repair: (keys) =>
-        corrected(async () => {
-          await data.all(sql`insert into tag_count (tag_id, category_id, discussions) select tag_id, category_id, 0 from (${there(keys)}) t
+        repairAndPurge(async () => {
+          await data.all(sql`insert into tag_count (tag_id, category_id, discussions) select tag_id, category_id, 0 from (${actual(keys)}) t
         order by tag_id, category_id on conflict do nothing`);
           await data.all(
             sql`select from tag_count where tag_id = any(${keys}::uuid[]) order by tag_id, category_id for update`,
           );
           await data.all(sql`update tag_count k set discussions = n.discussions from (
-          select c.tag_id, c.category_id, coalesce(t.discussions, 0) as discussions from tag_count c left join (${there(keys)}) t using (tag_id, category_id)
+          select c.tag_id, c.category_id, coalesce(t.discussions, 0) as discussions from tag_count c left join (${actual(keys)}) t using (tag_id, category_id)
           where c.tag_id = any(${keys}::uuid[])
         ) n where k.tag_id = n.tag_id and k.category_id = n.category_id`);
         }),

@@ -4,11 +4,11 @@ import { api, holdsUntil, limitOf, listOf, pageFields, pageOf, Paging, pagingRes
 import { SORTS, tags as discussionTags, type Discussions } from 'parley-forum/plugins/discussions';
 import { TagRecord, tagsTag } from 'parley-forum/plugins/tags';
 import { RENDERED_TTL, renderedTag, type Web } from 'parley-forum/plugins/web';
-import type { TagCounts } from './counts.ts';
-import type { TagService } from './service.ts';
-import type { VisibleTags } from './visible.ts';
+import type { TagCounts } from './tag-counts.ts';
+import type { TagService } from './tag-service.ts';
+import type { VisibleTags } from './visible-tags.ts';
 
-export interface TagServices {
+export interface TagDeps {
   readonly plugin: PluginHandle;
   readonly settings: Settings;
   readonly clock: Clock;
@@ -28,7 +28,7 @@ export const shownTags: readonly string[] = [
 ];
 
 /** The most used first; those used equally stay in the order of their names, in which they are held. */
-export const byUse = (a: TagRecord, b: TagRecord): number => b.discussion_count - a.discussion_count;
+export const byUsage = (a: TagRecord, b: TagRecord): number => b.discussion_count - a.discussion_count;
 
 /** The tag a path names by id or slug, with what the caller may see of it. */
 export const findTag =
@@ -45,8 +45,8 @@ export const findTag =
 const IdOrSlug = Type.String({ minLength: 1, maxLength: 100 });
 
 /** /api/tags and what lies below it. */
-export function tagRoutes({ plugin, settings, clock, visible, discussions, web }: TagServices): void {
-  const keep = (): readonly string[] => shownTags;
+export function tagRoutes({ plugin, settings, clock, visible, discussions, web }: TagDeps): void {
+  const cacheTags = (): readonly string[] => shownTags;
 
   plugin.route(api, {
     method: 'get',
@@ -55,9 +55,9 @@ export function tagRoutes({ plugin, settings, clock, visible, discussions, web }
     summary: 'All tags of discussions the caller may see, the most used first',
     query: Type.Object(Paging),
     result: listOf('tags', TagRecord),
-    cacheTags: keep,
+    cacheTags,
   })(async ({ actor, query }) => {
-    const page = pageOf((await visible.visible(actor)).toSorted(byUse), {
+    const page = pageOf((await visible.visible(actor)).toSorted(byUsage), {
       ...query,
       limit: limitOf(settings, query.limit),
     });
@@ -72,7 +72,7 @@ export function tagRoutes({ plugin, settings, clock, visible, discussions, web }
     params: Type.Object({ id: IdOrSlug }),
     result: Type.Object({ tag: TagRecord }),
     load: findTag(visible),
-    cacheTags: keep,
+    cacheTags,
   })(({ target }) => ({ tag: target }));
 
   plugin.route(api, {

@@ -4,13 +4,13 @@ import { tags as discussionTags, type Categories } from 'parley-forum/plugins/di
 import { tagsTag, type Tag, type TagRecord } from 'parley-forum/plugins/tags';
 
 /** A discussion, and the category that has it; none while it is deleted. */
-export interface Counted {
+export interface CountedDiscussion {
   readonly id: string;
   readonly categoryId: string | undefined;
 }
 type Numbers = ReadonlyMap<string, readonly { readonly categoryId: string; readonly discussions: number }[]>;
 
-/** How many discussions each tag has, by category, so that nobody learns of what they may not see. */
+/** How many discussions each tag has, by category, so that hidden discussions do not show in the numbers. */
 export class TagCounts {
   readonly #data: Data;
   readonly #cache: Cache;
@@ -43,7 +43,7 @@ export class TagCounts {
    * were taken off leave here. One statement that locks the numbers in the order of their keys, so that no two writers
    * can wait for one another.
    */
-  async count(discussions: readonly Counted[]): Promise<void> {
+  async count(discussions: readonly CountedDiscussion[]): Promise<void> {
     if (discussions.length === 0) return;
     await this.#data.all(sql`
       with now as (
@@ -66,7 +66,7 @@ export class TagCounts {
       on conflict (tag_id, category_id) do update set discussions = tag_count.discussions + excluded.discussions`);
   }
 
-  /** All discussions of a category went to another one. */
+  /** All discussions of a category were moved to another one. */
   async move(from: string, to: string): Promise<void> {
     await this.#data.all(sql`update discussion_tag set counted_in = ${to} where counted_in = ${from}`);
     await this.#data.all(sql`insert into tag_count (tag_id, category_id, discussions)

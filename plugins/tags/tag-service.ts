@@ -5,10 +5,10 @@ import { tagsTag, type Tag } from 'parley-forum/plugins/tags';
 import { hueOf, keyOf, nameOf } from './names.ts';
 
 const KEY = 'tags.all';
-/** How many tags may want the same word in addresses. */
-const NAMESAKES = 50;
+/** Attempts to find a free slug for a name. */
+const MAX_SLUG_ATTEMPTS = 50;
 
-/** Never like an id, which addresses may have in its place. */
+/** Never like an id, which URLs may have in its place. */
 const slugOfName = (name: string): string => {
   const slug = slugOf(name, 'tag');
   return isId(slug) ? `tag-${slug}` : slug;
@@ -16,7 +16,7 @@ const slugOfName = (name: string): string => {
 
 const SLUG = /^[\p{L}\p{N}\p{M}]+(?:-[\p{L}\p{N}\p{M}]+)*$/u;
 
-/** What administrators say of a tag; what is undefined stays, or gets its first value. */
+/** An administrator's changes of a tag; undefined fields keep their value, or get a default. */
 export interface TagChanges {
   readonly id?: string | undefined;
   readonly name: string;
@@ -24,11 +24,11 @@ export interface TagChanges {
   readonly hue?: number | undefined;
 }
 
-/** The tags of the database, held in memory as one snapshot. */
+/** The tags of the database, cached in memory as one snapshot. */
 export class TagService {
   readonly #data: Data;
   readonly #cache: Cache;
-  #now: readonly Tag[] = [];
+  #snapshot: readonly Tag[] = [];
 
   constructor({ data, cache }: { data: Data; cache: Cache }) {
     this.#data = data;
@@ -37,23 +37,23 @@ export class TagService {
 
   /** To await before `all` is used for a request: costs nothing unless another process changed a tag. */
   refresh(): Promise<void> | undefined {
-    const held = this.#cache.peek<readonly Tag[]>(KEY);
-    if (!held) return this.#read();
-    this.#now = held;
+    const cached = this.#cache.peek<readonly Tag[]>(KEY);
+    if (!cached) return this.#read();
+    this.#snapshot = cached;
     return undefined;
   }
 
   all(): readonly Tag[] {
-    return this.#now;
+    return this.#snapshot;
   }
 
   /** By id or slug; an id is never another tag's slug. */
   find(idOrSlug: string): Tag | undefined {
-    return this.#now.find(({ id }) => id === idOrSlug) ?? this.#now.find(({ slug }) => slug === idOrSlug);
+    return this.#snapshot.find(({ id }) => id === idOrSlug) ?? this.#snapshot.find(({ slug }) => slug === idOrSlug);
   }
 
   /**
-   * The id of each word (a name, slug or id), in a transaction that keeps these tags until it ends. New names become
+   * The id of each word (a name, slug or id), in a transaction, which locks these tags until it ends. New names become
    * tags where `create` allows; where it does not, `hidden` ids count as not there.
    */
   async resolve(
@@ -67,7 +67,7 @@ export class TagService {
         throw new InvalidInput([
           { field: 'tags', message: `has ${missing.map((word) => `“${word}”`).join(', ')}: choose tags that exist` },
         ]);
-      if (attempt > NAMESAKES)
+      if (attempt > MAX_SLUG_ATTEMPTS)
         throw new InvalidInput([{ field: 'tags', message: `has “${missing[0]}”, which is too much like other tags` }]);
       await this.#create(missing, attempt);
       found = await this.#known(words, hidden);
@@ -77,11 +77,11 @@ export class TagService {
 
   /** `done`, here and below, runs in the transaction of the change. */
   async save(changes: TagChanges, done?: (tag: Tag) => Promise<void>): Promise<Tag> {
-    const known = this.#now.find(({ id }) => id === changes.id);
+    const known = this.#snapshot.find(({ id }) => id === changes.id);
     if (changes.id !== undefined && !known) throw notFound('There is no such tag');
     const name = nameOf(changes.name, 'name');
     const slug = changes.slug ?? known?.slug ?? slugOfName(name);
-    this.#refuse(known, name, slug);
+    this.#validate(known, name, slug);
     const hue = changes.hue ?? known?.hue ?? hueOf(name);
     const saved = await this.#data.transaction(async () => {
       const row = await this.#data.one(
@@ -101,12 +101,14 @@ export class TagService {
   /** What has it loses it, or gets `into` (an id, slug or name) instead. */
   async remove(id: string, into: string | undefined, done?: () => Promise<void>): Promise<void> {
     const target =
-      into === undefined ? undefined : (this.find(into) ?? this.#now.find(({ name }) => keyOf(name) === keyOf(into)));
+      into === undefined
+        ? undefined
+        : (this.find(into) ?? this.#snapshot.find(({ name }) => keyOf(name) === keyOf(into)));
     if (into !== undefined && (!target || target.id === id))
       throw new InvalidInput([{ field: 'merge_into', message: 'is not another tag' }]);
     await this.#data.transaction(async () => {
       const ids = [id, ...(target ? [target.id] : [])].filter(isId);
-      // Whoever is about to use one of them waits, or is waited for.
+      // Transactions that are about to use one of them wait, or this one waits for them.
       const locked = await this.#data.all(
         sql`select id from tag where id = any(${ids}::uuid[]) order by id for update`,
       );
@@ -135,9 +137,9 @@ export class TagService {
       on conflict (tag_id, category_id) do update set discussions = tag_count.discussions + excluded.discussions`);
   }
 
-  #refuse(known: Tag | undefined, name: string, slug: string): void {
+  #validate(known: Tag | undefined, name: string, slug: string): void {
     const wrong = (field: string, message: string): InvalidInput => new InvalidInput([{ field, message }]);
-    const others = this.#now.filter((tag) => tag !== known);
+    const others = this.#snapshot.filter((tag) => tag !== known);
     if (others.some((other) => keyOf(other.name) === keyOf(name))) throw wrong('name', 'is taken by another tag');
     if (isId(slug) || !SLUG.test(slug))
       throw wrong('slug', 'may have letters and digits with single hyphens between them');
@@ -158,7 +160,7 @@ export class TagService {
     return new Map(found);
   }
 
-  /** A name or slug that somebody else takes at the same moment is left alone; the caller looks again. */
+  /** Skips a name or slug that another transaction takes at the same moment; the caller looks again. */
   async #create(words: readonly string[], attempt: number): Promise<void> {
     const names = words.map((word) => nameOf(word, 'tags'));
     const slugs = names.map((name) => slugOfName(name) + (attempt > 1 ? `-${attempt}` : ''));
@@ -174,7 +176,7 @@ export class TagService {
   }
 
   async #read(): Promise<void> {
-    this.#now = await this.#cache.remember(KEY, [tagsTag], () =>
+    this.#snapshot = await this.#cache.remember(KEY, [tagsTag], () =>
       this.#data.all(sql<Tag>`select id, slug, name, hue from tag order by key, id`),
     );
   }

@@ -1,10 +1,10 @@
 import { sql, type RawBuilder } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import type { TagRecord, Tags } from 'parley-forum/plugins/tags';
-import type { TagCounts } from './counts.ts';
-import type { TagService } from './service.ts';
+import type { TagCounts } from './tag-counts.ts';
+import type { TagService } from './tag-service.ts';
 
-/** What each viewer may know of the tags, by the numbers of discussions that each category has with them. */
+/** The tags each viewer may see: those of discussions in categories visible to them. */
 export class VisibleTags implements Tags {
   readonly #tags: TagService;
   readonly #counts: TagCounts;
