@@ -4,7 +4,10 @@ import {
   defineFilter,
   definePermission,
   defineToken,
+  sql,
   Type,
+  type Counter,
+  type Data,
   type EntityManager,
   type PluginHandle,
   type RawBuilder,
@@ -371,6 +374,47 @@ export interface Importer {
   ): Promise<{ readonly discussions: number; readonly posts: number }>;
 }
 export const Importer = defineToken<Importer>('Importer');
+
+/** A table of counters with the columns `owner`, `category_id` and `count`, and how to count anew. */
+export interface CategoryCounterOptions extends Readonly<Record<'name' | 'table' | 'owner' | 'count', string>> {
+  readonly data: Data;
+  /** What an owner is called in reports of mismatches. */
+  readonly label: string;
+  readonly keys: Counter['keys'];
+  /** A select of `owner`, `category_id` and the true `count` of these owners, without zeros. */
+  actual(owners: readonly string[]): RawBuilder<unknown>;
+  /** Runs `correct` in a transaction, and then whatever has to follow a correction. */
+  repair(owners: readonly string[], correct: () => Promise<void>): Promise<void>;
+}
+/** A counter by owner and category, for `counters`. Its rows are locked in the order of their keys. */
+export function categoryCounter({ data, actual, ...options }: CategoryCounterOptions): Counter {
+  const [table, owner, count] = [sql.table(options.table), sql.ref(options.owner), sql.ref(options.count)];
+  const line = sql.lit(`${options.label} %s, category %s: %s, but %s`);
+  return {
+    name: options.name,
+    keys: options.keys,
+    async check(owners) {
+      const rows = await data.all(sql<{ line: string }>`
+        select format(${line}, ${owner}, category_id, coalesce(k.${count}, 0), coalesce(t.${count}, 0)) as line
+        from (${actual(owners)}) t full join (select * from ${table} where ${owner} = any(${owners}::uuid[])) k using (${owner}, category_id)
+        where coalesce(k.${count}, 0) <> coalesce(t.${count}, 0) order by ${owner}, category_id`);
+      return rows.map((row) => row.line);
+    },
+    repair: (owners) =>
+      options.repair(owners, async () => {
+        await data.all(sql`insert into ${table} (${owner}, category_id, ${count}) select ${owner}, category_id, 0 from (${actual(owners)}) t
+          order by ${owner}, category_id on conflict do nothing`);
+        await data.all(
+          sql`select from ${table} where ${owner} = any(${owners}::uuid[]) order by ${owner}, category_id for update`,
+        );
+        // Only now: transactions that held one of these rows have committed, and later ones wait.
+        await data.all(sql`update ${table} k set ${count} = n.${count} from (
+            select c.${owner}, c.category_id, coalesce(t.${count}, 0) as ${count} from ${table} c left join (${actual(owners)}) t using (${owner}, category_id)
+            where c.${owner} = any(${owners}::uuid[])
+          ) n where k.${owner} = n.${owner} and k.category_id = n.category_id`);
+      }),
+  };
+}
 
 /**
  * Cache tags of records and answers. A plugin purges them when its field or slot has something new to show.

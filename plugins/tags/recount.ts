@@ -1,5 +1,5 @@
 import { sql, type Cache, type Counter, type Data } from 'parley-forum';
-import { tags as discussionTags } from 'parley-forum/plugins/discussions';
+import { categoryCounter, tags as discussionTags } from 'parley-forum/plugins/discussions';
 import { tagsTag } from 'parley-forum/plugins/tags';
 import type { TagCounts } from './tag-counts.ts';
 
@@ -26,10 +26,6 @@ export const tagCounters = ({ data, cache, counts }: RecountDeps): readonly Coun
       ).map(({ id }) => id);
   const repairAndPurge = (work: () => Promise<unknown>) =>
     data.transaction(work).then(() => cache.purge(tagsTag, discussionTags.lists, discussionTags.categories));
-  const actual = (
-    keys: readonly string[],
-  ) => sql`select tag_id, counted_in as category_id, count(*)::int as discussions from discussion_tag
-    where tag_id = any(${keys}::uuid[]) and counted_in is not null group by tag_id, counted_in`;
   return [
     {
       name: 'tags of discussions',
@@ -48,25 +44,17 @@ export const tagCounters = ({ data, cache, counts }: RecountDeps): readonly Coun
           await counts.count(discussions.map(({ id, categoryId }) => ({ id, categoryId: categoryId ?? undefined })));
         }),
     },
-    {
+    categoryCounter({
+      data,
       name: 'discussions of tags',
+      label: 'tag',
+      table: 'tag_count',
+      owner: 'tag_id',
+      count: 'discussions',
       keys: keysOf('tag', 'id'),
-      check: (keys) =>
-        mismatches(sql<MismatchRow>`select format('tag %s, category %s: %s, but %s', tag_id, category_id, coalesce(k.discussions, 0), coalesce(t.discussions, 0)) as line
-      from (${actual(keys)}) t full join (select * from tag_count where tag_id = any(${keys}::uuid[])) k using (tag_id, category_id)
-      where coalesce(k.discussions, 0) <> coalesce(t.discussions, 0) order by tag_id, category_id`),
-      repair: (keys) =>
-        repairAndPurge(async () => {
-          await data.all(sql`insert into tag_count (tag_id, category_id, discussions) select tag_id, category_id, 0 from (${actual(keys)}) t
-        order by tag_id, category_id on conflict do nothing`);
-          await data.all(
-            sql`select from tag_count where tag_id = any(${keys}::uuid[]) order by tag_id, category_id for update`,
-          );
-          await data.all(sql`update tag_count k set discussions = n.discussions from (
-          select c.tag_id, c.category_id, coalesce(t.discussions, 0) as discussions from tag_count c left join (${actual(keys)}) t using (tag_id, category_id)
-          where c.tag_id = any(${keys}::uuid[])
-        ) n where k.tag_id = n.tag_id and k.category_id = n.category_id`);
-        }),
-    },
+      actual: (tagIds) => sql`select tag_id, counted_in as category_id, count(*)::int as discussions from discussion_tag
+        where tag_id = any(${tagIds}::uuid[]) and counted_in is not null group by tag_id, counted_in`,
+      repair: (_tagIds, correct) => repairAndPurge(correct),
+    }),
   ];
 };
