@@ -113,6 +113,11 @@ export class SettingsStore implements Settings {
     for (const [key, definition] of defined) this.#definitions.set(key, definition);
   }
 
+  /** A plugin has gone, or another definition of it comes. What is stored stays. */
+  undefine(plugin: string): void {
+    for (const [key, definition] of this.#definitions) if (definition.plugin === plugin) this.#definitions.delete(key);
+  }
+
   /** Keys that are settings no more, by the environment variable in their place. */
   move(settings: Readonly<Record<string, string>>): void {
     for (const [key, variable] of Object.entries(settings)) this.#moved.set(key, variable);

@@ -59,7 +59,7 @@ export const commandLine = 'command line';
  * in the transaction of the change; before it where plugins start and stop, which no transaction holds.
  */
 export const operated = defineAction<{
-  readonly done: 'set' | 'enabled' | 'disabled' | 'uninstalled' | 'stayed';
+  readonly done: 'set' | 'enabled' | 'disabled' | 'installed' | 'removed' | 'uninstalled' | 'stayed';
   /** The key of the setting or the id of the plugin; never a value. */
   readonly subject: string;
   /** Plugins that stop with it. */

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { relative } from 'node:path';
 import { configurationFile } from '../host/site.ts';
@@ -17,6 +18,10 @@ export function addToConfiguration(site: string, name: string): Promise<string> 
     ),
   );
 }
+
+/** Whether the list names it. */
+export const isConfigured = (site: string, name: string): boolean =>
+  (LIST.exec(readFileSync(configurationFile(site)!, 'utf8'))?.[2] ?? '').split(/['"`]/).includes(name);
 
 /** Takes a plugin out of that list; false where it was not in it. */
 export async function removeFromConfiguration(site: string, name: string): Promise<boolean> {

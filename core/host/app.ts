@@ -20,6 +20,7 @@ import { Settings, SettingsStore } from '../settings.ts';
 import { Supervisor } from '../plugins/supervisor.ts';
 import { createExpressApp } from './express-app.ts';
 import { openDatabase } from './databases/open.ts';
+import { PluginInstaller } from './plugin-installer.ts';
 import { closeServer, drainServer, listen } from './server.ts';
 import { KERNEL_MIGRATIONS, loadMigrations, loadPlugins } from './loader.ts';
 import type { SiteConfiguration } from './site.ts';
@@ -86,6 +87,8 @@ export interface App {
   readonly settings: SettingsStore;
   readonly kernel: Kernel;
   readonly plugins: PluginControl;
+  /** Plugins that come and go while the program runs. */
+  readonly installer: PluginInstaller;
   readonly jobs: JobQueue;
   readonly routes: RouteRegistry;
   readonly hooks: HookBus;
@@ -187,6 +190,7 @@ export async function createApp({
     safeMode: environment.safeMode,
   });
   kernel.provide(Plugins, control);
+  const installer = new PluginInstaller({ site, kernel, plugins: control, cluster, log });
   starting?.({ kernel, log, plugins: control, supervisor });
 
   const live = settings.live(kernelSettings);
@@ -242,6 +246,7 @@ export async function createApp({
     settings,
     kernel,
     plugins: control,
+    installer,
     jobs,
     routes,
     hooks,

@@ -55,6 +55,13 @@ export class Graph {
     this.#plugins.set(plugin.id, plugin);
   }
 
+  /** Nothing of it is known any more, so that another definition can take its place. */
+  remove(id: string): void {
+    this.#plugins.delete(id);
+    for (const owners of [this.#providers, this.#owners])
+      for (const [what, owner] of owners) if (owner === id) owners.delete(what);
+  }
+
   get(id: string): Plugin {
     const plugin = this.#plugins.get(id);
     if (!plugin)

@@ -32,6 +32,8 @@ export class Kernel {
   /** Stopped, and on their way back. */
   readonly #returning = new Set<string>();
   readonly #failures = new Map<string, unknown>();
+  /** By plugin, what stops looking at its settings. */
+  readonly #watches = new Map<string, () => void>();
   readonly #provided = new Map<string, unknown>();
   #queue: Promise<unknown> = Promise.resolve();
 
@@ -60,11 +62,22 @@ export class Kernel {
       return;
     }
     if (!plugin.settings) return;
-    settings.watch(plugin.id, (keys) => {
+    const stop = settings.watch(plugin.id, (keys) => {
       // Not awaited: whoever changed the setting may itself be a request of this plugin, which the restart waits for.
       if (keys.some((key) => 'x-restart' in (plugin.settings!.properties as Record<string, object>)[key]!))
         void this.restart(plugin.id);
     });
+    this.#watches.set(plugin.id, stop);
+  }
+
+  /** Forgets a plugin that does not run; what it stored stays. */
+  remove(id: string): void {
+    if (this.#running.has(id)) throw new PluginError(id, 'is on; switch it off before removing it');
+    this.#watches.get(id)?.();
+    this.#watches.delete(id);
+    this.#failures.delete(id);
+    this.#parts.settings.undefine(id);
+    this.graph.remove(id);
   }
 
   state(id: string): PluginState {
@@ -124,6 +137,15 @@ export class Kernel {
   /** Stops and starts `id` and its dependents; requests that come meanwhile wait. */
   restart(id: string): Promise<void> {
     return this.#serially(async () => void (await this.#cycle([id])));
+  }
+
+  /** As `restart`, with another definition of the plugin afterwards, such as a newer version. */
+  replace(plugin: Plugin): Promise<void> {
+    const exchange = (): void => {
+      this.remove(plugin.id);
+      this.install(plugin);
+    };
+    return this.#serially(async () => void (await this.#cycle([plugin.id], [], exchange)));
   }
 
   /** Stops everything, dependents first. */
@@ -197,9 +219,13 @@ export class Kernel {
 
   /**
    * Stops these plugins and whoever holds a service of theirs, which would be the old one: those that came last first.
-   * Then all but `leaving` start again. Resolves to those that left.
+   * Then all but `leaving` start again, after `between`. Resolves to those that left.
    */
-  async #cycle(ids: readonly string[], leaving: readonly string[] = []): Promise<readonly string[]> {
+  async #cycle(
+    ids: readonly string[],
+    leaving: readonly string[] = [],
+    between?: () => void,
+  ): Promise<readonly string[]> {
     const holders = new Set(ids.flatMap((id) => [...this.graph.holders(id)]));
     const steps = this.active()
       .filter((id) => holders.has(id))
@@ -208,6 +234,7 @@ export class Kernel {
     const { promise, resolve } = Promise.withResolvers<void>();
     for (const mount of returning) mount.pause = promise;
     for (const step of steps) await this.#stop(step);
+    between?.();
     for (const mount of returning.toReversed()) {
       const fail = (error: unknown): void =>
         this.#parts.log.error({ plugin: mount.plugin, error }, 'did not come back from a restart');

@@ -35,7 +35,15 @@ const RULES = [
   // What the kernel's own commands do is the same, done by somebody else.
   audited(
     operated,
-    ['settings.saved', 'plugin.enabled', 'plugin.disabled', 'plugin.uninstalled', 'plugin.stayed'],
+    [
+      'settings.saved',
+      'plugin.installed',
+      'plugin.removed',
+      'plugin.enabled',
+      'plugin.disabled',
+      'plugin.uninstalled',
+      'plugin.stayed',
+    ],
     ({ done, subject: what, others = [] }) =>
       done === 'set'
         ? { action: 'settings.saved', actor: commandLine, details: { keys: what } }

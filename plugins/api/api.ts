@@ -80,8 +80,8 @@ export function holdsUntil(res: Response, moment: number): void {
 }
 
 /**
- * For `cacheTags` of a route whose answer other plugins have a part in: the tags of all; undefined where one does not say
- * when its part changes.
+ * For `cacheTags` of a route whose answer other plugins have a part in: the tags of all; undefined where one does not
+ * say when its part changes.
  */
 export const tagsOf = (
   own: readonly string[],

@@ -61,7 +61,8 @@ export interface PageFeed {
   readonly type: string;
 }
 /**
- * Adds feeds to other plugins' pages, depending on their heads. Called for each page that is rendered, so it must be quick.
+ * Adds feeds to other plugins' pages, depending on their heads. Called for each page that is rendered, so it must be
+ * quick.
  */
 export const pageFeeds = defineExtensionPoint<(head: PageHead) => Awaitable<readonly PageFeed[]>>('web.feeds');
 
@@ -258,7 +259,9 @@ export interface SidebarSection {
 }
 export const sidebarSections = defineExtensionPoint<SidebarSection>('web.sidebar');
 
-/** Called after a page was sent to a person, from the cache too; used for view counts. Must be quick and must not throw. */
+/**
+ * Called after a page was sent to a person, from the cache too; used for view counts. Must be quick and must not throw.
+ */
 export interface PageViewListener {
   /** `path` with its query; `key` distinguishes browsers behind one IP, where a returning guest's cookie allows it. */
   onPageView(page: {
@@ -275,11 +278,13 @@ export interface Web {
   /** A fragment of a page for scripts, such as the `html` of a list, rendered in the current theme. */
   fragment(viewer: Viewer, template: string, model: object): Promise<SafeHtml>;
   /**
-   * A text (`plugin:key`) in the site's own language, for what is not a page, such as emails; `count` chooses the plural.
+   * A text (`plugin:key`) in the site's own language, for what is not a page, such as emails; `count` chooses the
+   * plural.
    */
   text(key: string, values?: Readonly<Record<string, unknown>>): string;
   /**
-   * Sends the error page, for surfaces that have no pages; false, without a response, unless a browser is opening a page.
+   * Sends the error page, for surfaces that have no pages; false, without a response, unless a browser is opening a
+   * page.
    */
   sendErrorPage(req: Request, res: Response, error: unknown): Promise<boolean>;
   /**

@@ -40,7 +40,10 @@ export const newSite = defineCommand({
   },
 });
 
-/** Writes a package.json, or adds to one what it does not say; entries of its lists and of the template's stand together. */
+/**
+ * Writes a package.json, or adds to one what it does not say; entries of its lists and of the template's stand
+ * together.
+ */
 async function complete(file: string, template: string): Promise<void> {
   const wanted = JSON.parse(template) as Record<string, object | string | boolean>;
   const before = existsSync(file) ? (JSON.parse(await readFile(file, 'utf8')) as typeof wanted) : {};

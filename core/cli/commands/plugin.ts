@@ -4,6 +4,9 @@ import { Plugins, type PluginInfo } from '../../plugins/desired-state.ts';
 import { Type } from '../../schema.ts';
 import { Program } from '../program.ts';
 import { pluginNew } from './plugin-new.ts';
+import { pluginCheck } from './plugin-check.ts';
+import { pluginPack } from './plugin-pack.ts';
+import { pluginAdd, pluginRemove } from './plugin-package.ts';
 
 const Id = { id: Type.String({ description: 'The plugin’s id, as `plugin list` shows it' }) };
 
@@ -93,5 +96,14 @@ const uninstall = defineCommand({
   },
 });
 
-/** `plugin list|enable|disable|uninstall|new`. */
-export const pluginCommands: readonly Command[] = [list, enable, disable, uninstall, pluginNew];
+export const pluginCommands: readonly Command[] = [
+  list,
+  enable,
+  disable,
+  uninstall,
+  pluginNew,
+  pluginAdd,
+  pluginRemove,
+  pluginCheck,
+  pluginPack,
+];

@@ -70,8 +70,8 @@ export class CachedPage {
 const MAX_SPARE_BUFFERS = 8;
 
 /**
- * Bytes that are the same in every response except for the placeholders. A buffer is reused once the socket has sent it:
- * copying a page would cost more than all else.
+ * Bytes that are the same in every response except for the placeholders. A buffer is reused once the socket has sent
+ * it: copying a page would cost more than all else.
  */
 class BodyTemplate {
   readonly #template: Buffer;

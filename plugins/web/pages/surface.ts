@@ -398,8 +398,8 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     if (notice !== undefined) setNotice(res, notice, { secure: this.#deps.http.secure(req) });
     this.#deps.headers.protect(res);
     res.set({ 'Cache-Control': 'no-store', 'X-Request-Id': this.#deps.http.idOf(req) });
-    // Scripts receive the target instead of following it: over plain http `upgrade-insecure-requests` would send them to
-    // https, and fetching the next page would use up its notice.
+    // Scripts receive the target instead of following it: over plain http `upgrade-insecure-requests` would send them
+    // to https, and fetching the next page would use up its notice.
     if (req.headers['x-enhance'] === undefined) return res.redirect(status, to);
     res.set('X-Location', to).status(204).end();
   }

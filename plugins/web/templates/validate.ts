@@ -53,9 +53,9 @@ type Node = hbs.AST.Node;
 type Call = hbs.AST.MustacheStatement | hbs.AST.BlockStatement | hbs.AST.SubExpression;
 
 /**
- * Reads a template and refuses what could print something unescaped or in a position where escaping does not help. Throws
- * `TemplateError`. Helpers are those of `known` and the built-in ones; there are no others, so a typing error cannot
- * hide.
+ * Reads a template and refuses what could print something unescaped or in a position where escaping does not help.
+ * Throws `TemplateError`. Helpers are those of `known` and the built-in ones; there are no others, so a typing error
+ * cannot hide.
  */
 export function validateTemplate(file: string, source: string, known: ReadonlySet<string>): ValidatedTemplate {
   let program: hbs.AST.Program;

@@ -1,0 +1,125 @@
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join, normalize, relative } from 'node:path';
+import { checkFit, findLocation, VERSION, type PluginLocation } from '../../host/loader.ts';
+import { PROGRAM, readConfiguration, SITE } from '../../host/site.ts';
+import { ConfigurationError, messageOf } from '../../errors.ts';
+import { Type } from '../../schema.ts';
+import { defineCommand } from '../command.ts';
+import { compile } from '../compiler.ts';
+
+interface SourceMap {
+  readonly sources: readonly string[];
+  readonly sourcesContent?: readonly (string | null)[];
+}
+
+/** How strictly plugins are checked; the same as what a new one is written with. */
+const OPTIONS = {
+  target: 'esnext',
+  lib: ['esnext'],
+  module: 'nodenext',
+  types: ['node'],
+  noEmit: true,
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  allowImportingTsExtensions: true,
+  skipLibCheck: true,
+};
+
+/** The plugins that are not this program's own, by the names that the configuration gives them. */
+async function foreign(only: string | undefined): Promise<ReadonlyMap<string, PluginLocation>> {
+  const { plugins } = await readConfiguration(SITE);
+  const names = plugins.filter((entry) => typeof entry === 'string');
+  const found = new Map(
+    names.flatMap((name) => {
+      const at = findLocation(SITE, name);
+      return at && (!at.folder.startsWith(join(PROGRAM, 'plugins')) || name === only) ? [[name, at] as const] : [];
+    }),
+  );
+  if (only === undefined) return found;
+  const [name, at] = [...found].find(([entry, { id }]) => entry === only || id === only) ?? [];
+  if (!name || !at) throw new ConfigurationError(`config/forum.ts lists no plugin "${only}"`);
+  return new Map([[name, at]]);
+}
+
+/** A copy of the plugin's TypeScript in a folder of its own; undefined where it came as JavaScript alone. */
+async function sourcesOf(at: PluginLocation, to: string): Promise<boolean> {
+  const entries = await readdir(at.folder, { recursive: true });
+  const wanted = (path: string): boolean =>
+    !/(^|\/)(node_modules|client|test)\//.test(path) && !/\.test\.ts$/.test(path);
+  const write = async (path: string, text: string): Promise<void> => {
+    await mkdir(dirname(join(to, path)), { recursive: true });
+    await writeFile(join(to, path), text);
+  };
+  if (!at.package || at.module.endsWith('.ts')) {
+    const own = entries.filter((path) => /(?<!\.d)\.ts$/.test(path) && wanted(path));
+    for (const path of own) await write(path, await readFile(join(at.folder, path), 'utf8'));
+    return own.length > 0;
+  }
+  let found = false;
+  for (const path of entries.filter((entry) => entry.endsWith('.js.map') && wanted(entry))) {
+    const { sources, sourcesContent = [] } = JSON.parse(await readFile(join(at.folder, path), 'utf8')) as SourceMap;
+    for (const [index, source] of sources.entries()) {
+      const text = sourcesContent[index];
+      const place = normalize(join(dirname(path), source));
+      if (typeof text !== 'string' || place.startsWith('..')) continue;
+      await write(place, text);
+      found = true;
+    }
+  }
+  return found;
+}
+
+/** What no longer fits, by file and line; undefined where there is nothing to read. */
+async function check(at: PluginLocation): Promise<readonly string[] | undefined> {
+  const folder = await mkdtemp(join(tmpdir(), 'parley-check-'));
+  try {
+    if (!(await sourcesOf(at, folder))) return undefined;
+    await symlink(join(SITE, 'node_modules'), join(folder, 'node_modules'));
+    await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }));
+    await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: OPTIONS }));
+    const lines = await compile(folder, '.');
+    // Only the plugin's own files: the program's are checked where it is made.
+    return lines
+      .filter((line) => !line.startsWith('..') && !line.startsWith(' '))
+      .map((line) => join(relative(SITE, at.folder), line));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+export const pluginCheck = defineCommand({
+  name: 'plugin check',
+  summary: 'Checks plugins that are not the program’s own against the contracts of this version.',
+  example: 'plugin check polls',
+  positional: ['name'],
+  options: Type.Object({
+    name: Type.Optional(Type.String({ description: 'Only this one: an id, or the name of a package' })),
+  }),
+  async run(_services, { name: only }, console) {
+    let failed = 0;
+    const plugins = await foreign(only);
+    for (const [name, at] of plugins) {
+      const problems: string[] = [];
+      try {
+        if (at.package) checkFit(at.id, at.package, VERSION);
+      } catch (error) {
+        problems.push(messageOf(error));
+      }
+      const found = await check(at);
+      problems.push(...(found ?? []));
+      if (problems.length > 0) failed++;
+      console.print(
+        problems.length > 0
+          ? `${name} does not fit:`
+          : found
+            ? `${name} fits.`
+            : `${name} came as JavaScript alone; its range fits.`,
+      );
+      for (const problem of problems) console.print(`  ${problem}`);
+    }
+    if (plugins.size === 0) console.print('There are only the program’s own plugins.');
+    if (failed > 0) throw new ConfigurationError(`${failed} of ${plugins.size} do not fit this version, ${VERSION}.`);
+  },
+});

@@ -1,0 +1,85 @@
+import type { Cluster } from '../cluster.ts';
+import { PluginError } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import type { Plugin } from '../plugins/definition.ts';
+import type { PluginControl } from '../plugins/desired-state.ts';
+import type { Kernel } from '../plugins/kernel.ts';
+import { loadPlugin } from './loader.ts';
+
+export interface PluginInstallerDeps {
+  readonly site: string;
+  readonly kernel: Kernel;
+  readonly plugins: PluginControl;
+  readonly cluster: Cluster;
+  readonly log: Logger;
+}
+
+/** What is sent to the other processes of the site. */
+interface Change {
+  readonly name: string;
+  readonly removed: boolean;
+}
+
+/** Plugins that come, change and go while the program runs, in all processes that serve the site. */
+export class PluginInstaller {
+  readonly #deps: PluginInstallerDeps;
+  /** How often modules were read anew: what was imported once stays in memory under its address. */
+  #generation = 1;
+
+  constructor(deps: PluginInstallerDeps) {
+    this.#deps = deps;
+    deps.cluster.subscribe('plugin packages', async (change) => {
+      const { name, removed } = change as Change;
+      await (removed ? this.#remove(name) : this.#install(name));
+    });
+  }
+
+  /**
+   * Loads a plugin that was put into the site, or put there anew, and starts it unless it is switched off. Requests
+   * that come meanwhile wait. Resolves to the plugin; throws why it cannot be used, and goes on with what ran before.
+   */
+  async install(name: string): Promise<Plugin> {
+    const plugin = await this.#install(name);
+    await this.#deps.cluster.publish('plugin packages', { name, removed: false } satisfies Change);
+    return plugin;
+  }
+
+  /** Stops a plugin that was taken out of the site, and forgets it. */
+  async remove(name: string): Promise<void> {
+    await this.#remove(name);
+    await this.#deps.cluster.publish('plugin packages', { name, removed: true } satisfies Change);
+  }
+
+  /** The plugin of that id, or that came in the package of that name. */
+  find(name: string): Plugin | undefined {
+    return this.#deps.kernel.graph.all().find((plugin) => plugin.id === name || plugin.package === name);
+  }
+
+  async #install(name: string): Promise<Plugin> {
+    const { site, kernel, plugins, log } = this.#deps;
+    const plugin = await loadPlugin(site, name, this.#generation++);
+    const before = this.find(plugin.id);
+    if (before && before.package !== plugin.package)
+      throw new PluginError(plugin.id, `is here already, from ${before.package ?? 'a folder'}; remove that one first`);
+    if (before) await kernel.replace(plugin);
+    else kernel.install(plugin);
+    await plugins.reconcile();
+    const failure = kernel.failure(plugin.id);
+    if (failure !== undefined) {
+      if (before) await kernel.replace(before);
+      else kernel.remove(plugin.id);
+      throw failure;
+    }
+    log.info({ plugin: plugin.id, version: plugin.version }, 'installed');
+    return plugin;
+  }
+
+  async #remove(name: string): Promise<void> {
+    const { kernel, log } = this.#deps;
+    const plugin = this.find(name);
+    if (!plugin) return;
+    await kernel.disable(plugin.id);
+    kernel.remove(plugin.id);
+    log.info({ plugin: plugin.id }, 'removed');
+  }
+}
