@@ -66,7 +66,7 @@ export default defineConfig({
         test: {
           ...shared,
           name: 'static',
-          include: ['test/*.test.ts', 'config/tools/**/*.test.ts'],
+          include: ['test/*.test.ts', 'test/package/*.test.ts', 'config/tools/**/*.test.ts'],
           testTimeout: 180_000,
         },
       },

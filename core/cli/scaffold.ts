@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { dirname, join, relative } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { EXTENSION, PROGRAM, SITE } from '../host/site.ts';
 import { ConfigurationError } from '../errors.ts';
 
@@ -54,8 +54,19 @@ export function toolVersions(folder: string, spec?: string): Names {
   return {
     ...Object.fromEntries(['@types/node', 'typescript', 'vitest'].map(tool)),
     version,
-    'parley-forum': spec ?? (EXTENSION === '.ts' ? `file:${relative(folder, PROGRAM) || '.'}` : `^${version}`),
+    'parley-forum': spec ?? installedFrom(folder) ?? `^${version}`,
   };
+}
+
+/** Where this program itself came from, if that is no registry: its repository, or the file that the site names. */
+function installedFrom(folder: string): string | undefined {
+  if (EXTENSION === '.ts') return `file:${relative(folder, PROGRAM) || '.'}`;
+  const file = join(SITE, 'package.json');
+  const { dependencies } = (existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}) as {
+    readonly dependencies?: Names;
+  };
+  const spec = dependencies?.['parley-forum'];
+  return spec?.startsWith('file:') ? `file:${relative(folder, resolve(SITE, spec.slice('file:'.length)))}` : undefined;
 }
 
 /** The command line that starts the program from a site's folder. */

@@ -47,7 +47,7 @@ async function foreign(only: string | undefined): Promise<ReadonlyMap<string, Pl
 async function sourcesOf(at: PluginLocation, to: string): Promise<boolean> {
   const entries = await readdir(at.folder, { recursive: true });
   const wanted = (path: string): boolean =>
-    !/(^|\/)(node_modules|client|test)\//.test(path) && !/\.test\.ts$/.test(path);
+    !/(^|\/)(node_modules|client|test)\//.test(path) && !path.endsWith('.test.ts');
   const write = async (path: string, text: string): Promise<void> => {
     await mkdir(dirname(join(to, path)), { recursive: true });
     await writeFile(join(to, path), text);

@@ -1,0 +1,214 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { dependenciesOf, installSite, startSite, succeed, type InstalledSite, type RunningSite } from './site.ts';
+
+/** Everything here is done as somebody does it who has only the packed program, npm and a shell. */
+let site: InstalledSite;
+let running: RunningSite;
+beforeAll(async () => {
+  site = await installSite();
+  await succeed(site.folder, 'npx', 'parley', 'plugin', 'new', 'lists');
+  running = await startSite(site.folder, 'demo');
+}, 300_000);
+afterAll(async () => {
+  await running?.[Symbol.asyncDispose]();
+  await site?.[Symbol.asyncDispose]();
+}, 60_000);
+
+const configuration = (): Promise<string> => readFile(join(site.folder, 'config/forum.ts'), 'utf8');
+const get = (path: string): Promise<Response> => fetch(running.url + path);
+const { version } = JSON.parse(await readFile(join(import.meta.dirname, '../../package.json'), 'utf8')) as {
+  version: string;
+};
+const manifest = (name: string, more: object = {}): object => ({
+  name: `parley-plugin-${name}`,
+  version: '1.0.0',
+  parley: { plugin: './plugin.js' },
+  peerDependencies: { 'parley-forum': `^${version}` },
+  ...more,
+});
+/** A plugin in plain JavaScript that answers with what is in its table. */
+const bell = (answer: string): string => `
+import { Data, definePlugin, HttpError, sql } from 'parley-forum';
+import { api } from 'parley-forum/plugins/api';
+export default definePlugin({
+  id: 'bell',
+  needs: { data: Data },
+  setup({ data }, plugin) {
+    plugin.route(api, { method: 'get', path: '/bell', can: 'public' })(async () => ({
+      answer: ${JSON.stringify(answer)},
+      rows: (await data.all(sql\`select * from bell_ring\`)).length,
+    }));
+    plugin.route(api, { method: 'get', path: '/bell/crack', can: 'public' })(() => {
+      throw new HttpError(418, 'The bell has a crack');
+    });
+  },
+});
+`;
+const migration = (name: string, up: string, down: string): string => `
+import { Migration } from 'parley-forum';
+export default class ${name} extends Migration {
+  up() { this.addSql(${JSON.stringify(up)}); }
+  down() { this.addSql(${JSON.stringify(down)}); }
+}
+`;
+const CREATE = {
+  '0001': migration('Bell0001', 'create table bell_ring (id integer primary key)', 'drop table bell_ring'),
+};
+const bellFiles = (answer: string): Record<string, string> => ({
+  'plugin.js': bell(answer),
+  'migrations/0001-create.js': CREATE['0001'],
+});
+
+/** Reads pages all the while; what was no success is in the list. */
+async function whileReading(work: () => Promise<unknown>): Promise<readonly number[]> {
+  const failed: number[] = [];
+  let read = 0;
+  const done = new AbortController();
+  const readers = Array.from({ length: 4 }, async () => {
+    while (!done.signal.aborted) {
+      const { status } = await get('/');
+      read++;
+      if (status !== 200) failed.push(status);
+    }
+  });
+  await work().finally(() => done.abort());
+  await Promise.all(readers);
+  expect(read).toBeGreaterThan(20);
+  return failed;
+}
+
+describe('a site of the packed program', () => {
+  test('serves the demo, and a plugin of its own folder in TypeScript', async () => {
+    expect(await (await get('/')).text()).toContain('</html>');
+    expect(await (await get('/api/lists')).json()).toMatchObject({ success: true, entries: [] });
+  });
+
+  test('type-checks that plugin, and passes its test', async () => {
+    await succeed(site.folder, 'npm', 'run', 'check');
+    expect(await succeed(site.folder, 'npm', 'test', '--', 'lists')).toContain('4 passed');
+  }, 180_000);
+});
+
+describe('a package in JavaScript without types', () => {
+  test('is added to the running site and answers at once; no request is lost', async () => {
+    const tarball = await site.pack(manifest('bell'), bellFiles('ding'));
+    expect(await whileReading(() => succeed(site.folder, 'npx', 'parley', 'plugin', 'add', tarball))).toEqual([]);
+    expect(await (await get('/api/bell')).json()).toMatchObject({ answer: 'ding', rows: 0 });
+    expect(await configuration()).toContain("'parley-plugin-bell',");
+    expect(running.log()).toContain('"action":"plugin.installed"');
+  }, 120_000);
+
+  test('raises errors that the program knows as its own, whatever copy of it lies in the package', async () => {
+    const copy = {
+      'node_modules/parley-forum/package.json':
+        '{"name":"parley-forum","version":"0.0.1","type":"module","exports":"./index.js"}',
+    };
+    const tarball = await site.pack(
+      manifest('bell', {
+        version: '1.0.1',
+        bundleDependencies: ['parley-forum'],
+        dependencies: { 'parley-forum': '0.0.1' },
+      }),
+      {
+        ...bellFiles('dong'),
+        ...copy,
+        'node_modules/parley-forum/index.js':
+          'export const definePlugin = () => ({}); export class HttpError extends Error {}',
+      },
+    );
+    await succeed(site.folder, 'npx', 'parley', 'plugin', 'add', tarball);
+    expect((await get('/api/bell/crack')).status).toBe(418);
+    expect(await (await get('/api/bell')).json()).toMatchObject({ answer: 'dong' });
+  }, 120_000);
+
+  test('is replaced by a version that adds a migration; no request is lost', async () => {
+    const tarball = await site.pack(manifest('bell', { version: '1.1.0' }), {
+      ...bellFiles('clang'),
+      'migrations/0002-ring.js': migration('Bell0002', 'insert into bell_ring values (7)', 'delete from bell_ring'),
+    });
+    expect(await whileReading(() => succeed(site.folder, 'npx', 'parley', 'plugin', 'add', tarball))).toEqual([]);
+    expect(await (await get('/api/bell')).json()).toMatchObject({ answer: 'clang', rows: 1 });
+    expect((await site.parley('plugin', 'list')).output).toMatch(/^bell +on/m);
+  }, 120_000);
+});
+
+describe('a package that is of no use', () => {
+  test.each([
+    [
+      'was made for other versions',
+      { peerDependencies: { 'parley-forum': '^99.0.0' } },
+      bell('x'),
+      /parley-forum.*\^?99/,
+    ],
+    ['does not say for which it was made', { peerDependencies: {} }, bell('x'), /does not say which versions/],
+    ['does not say which module is the plugin', { parley: {} }, bell('x'), /does not say which of its modules/],
+    ['throws when it is imported', {}, "throw new Error('no clapper');", /no clapper/],
+    [
+      'cannot start',
+      {},
+      "import { definePlugin } from 'parley-forum'; export default definePlugin({ id: 'rattle', setup() { throw new Error('no handle'); } });",
+      /no handle/,
+    ],
+    ['is TypeScript', { parley: { plugin: './plugin.ts' } }, bell('x'), /is TypeScript inside node_modules/],
+  ])(
+    'because it %s is refused with the reason, and everything stays as it was',
+    async (_why, more, text, reason) => {
+      const before = [await configuration(), await dependenciesOf(site.folder)];
+      const module = (more as { parley?: { plugin?: string } }).parley?.plugin ?? './plugin.js';
+      const tarball = await site.pack(manifest('rattle', more), { [module]: text });
+      const { code, output } = await site.parley('plugin', 'add', tarball);
+      expect(output).toMatch(reason);
+      expect(code).toBe(1);
+      expect([await configuration(), await dependenciesOf(site.folder)]).toEqual(before);
+      expect((await get('/')).status).toBe(200);
+      expect((await site.parley('plugin', 'list')).output).not.toContain('rattle');
+    },
+    120_000,
+  );
+
+  test('as another version of one that runs leaves that one running', async () => {
+    const tarball = await site.pack(manifest('bell', { version: '2.0.0' }), {
+      'plugin.js': "throw new Error('torn');",
+    });
+    const { output } = await site.parley('plugin', 'add', tarball);
+    expect(output).toContain('torn');
+    expect(await (await get('/api/bell')).json()).toMatchObject({ answer: 'clang', rows: 1 });
+    expect((await site.parley('plugin', 'list')).output).toMatch(/^bell +on/m);
+  }, 120_000);
+});
+
+describe('removing a package', () => {
+  test('ends its routes and keeps its data, which are there again when it comes back', async () => {
+    await succeed(site.folder, 'npx', 'parley', 'plugin', 'remove', 'bell');
+    expect((await get('/api/bell')).status).toBe(404);
+    expect(await configuration()).not.toContain('bell');
+    expect(await dependenciesOf(site.folder)).not.toHaveProperty('parley-plugin-bell');
+    const tarball = await site.pack(manifest('bell', { version: '1.2.0' }), bellFiles('again'));
+    await succeed(site.folder, 'npx', 'parley', 'plugin', 'add', tarball);
+    expect(await (await get('/api/bell')).json()).toMatchObject({ answer: 'again', rows: 1 });
+  }, 120_000);
+
+  test('with --data leaves nothing behind', async () => {
+    await succeed(site.folder, 'npx', 'parley', 'plugin', 'remove', 'bell', '--data');
+    const tarball = await site.pack(manifest('bell', { version: '1.3.0' }), bellFiles('new'));
+    await succeed(site.folder, 'npx', 'parley', 'plugin', 'add', tarball);
+    expect(await (await get('/api/bell')).json()).toMatchObject({ answer: 'new', rows: 0 });
+    expect(running.log()).toContain('"action":"plugin.removed"');
+  }, 120_000);
+});
+
+describe('a package that is written anew', () => {
+  test('compiles, passes its test and is packed; as TypeScript it fits this version', async () => {
+    const folder = join(site.folder, 'parley-plugin-raffle');
+    await succeed(site.folder, 'npx', 'parley', 'plugin', 'new', 'raffle', '--package');
+    await succeed(folder, 'npm', 'install', '--prefer-offline', '--no-audit', '--no-fund');
+    await succeed(folder, 'npm', 'run', 'check');
+    await succeed(folder, 'npm', 'test');
+    expect(await succeed(folder, 'npm', 'run', 'pack')).toContain('parley-plugin-raffle-0.1.0.tgz: ');
+    await succeed(site.folder, 'npx', 'parley', 'plugin', 'add', join(folder, 'parley-plugin-raffle-0.1.0.tgz'));
+    expect(await (await get('/api/raffle')).json()).toMatchObject({ success: true });
+    expect((await site.parley('plugin', 'check')).output).toContain('parley-plugin-raffle fits.');
+  }, 300_000);
+});

@@ -1,0 +1,136 @@
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+/** What a program that was run to its end left behind. */
+export interface Outcome {
+  readonly code: number;
+  readonly output: string;
+}
+
+/** As somebody's shell has it: what this repository and its tests put there is left out. */
+const environment = Object.fromEntries(
+  Object.entries(process.env)
+    .filter(([name]) => ['HOME', 'LANG', 'TMPDIR'].includes(name) || /^npm_config_(registry|cache)/i.test(name))
+    .concat([
+      [
+        'PATH',
+        (process.env['PATH'] ?? '')
+          .split(':')
+          .filter((path) => !path.startsWith(ROOT))
+          .join(':'),
+      ],
+    ]),
+);
+
+export function run(folder: string, command: string, ...args: readonly string[]): Promise<Outcome> {
+  return new Promise((done) => {
+    execFile(command, args, { cwd: folder, env: environment, maxBuffer: 2 ** 26 }, (error, stdout, stderr) =>
+      done({ code: error ? Number(error.code ?? 1) : 0, output: stdout + stderr }),
+    );
+  });
+}
+
+/** As `run`; throws, with all that was printed, where it fails. */
+export async function succeed(folder: string, command: string, ...args: readonly string[]): Promise<string> {
+  const { code, output } = await run(folder, command, ...args);
+  if (code !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${code}:\n${output}`);
+  return output;
+}
+
+/** A folder outside the repository into which the packed program was installed, and the tarball it came from. */
+export interface InstalledSite extends AsyncDisposable {
+  readonly folder: string;
+  readonly tarball: string;
+  parley(...words: readonly string[]): Promise<Outcome>;
+  /** Writes a package of these files, packs it and resolves to the tarball. */
+  pack(manifest: object, files: Readonly<Record<string, string>>): Promise<string>;
+}
+
+export async function installSite(): Promise<InstalledSite> {
+  const folder = await mkdtemp(join(tmpdir(), 'parley-site-'));
+  const packages = await mkdtemp(join(tmpdir(), 'parley-packages-'));
+  await succeed(ROOT, 'npm', 'run', 'build');
+  const [{ filename }] = JSON.parse(
+    await succeed(ROOT, 'npm', 'pack', './dist', '--json', '--silent', '--pack-destination', packages),
+  ) as [{ filename: string }];
+  const tarball = join(packages, filename);
+  await succeed(folder, 'npm', 'install', '--prefer-offline', '--no-audit', '--no-fund', tarball);
+  await succeed(folder, 'npx', 'parley', 'new', '.');
+  let packed = 0;
+  return {
+    folder,
+    tarball,
+    parley: (...words) => run(folder, 'npx', 'parley', ...words),
+    async pack(manifest, files) {
+      const at = join(packages, String(packed++));
+      const all = { ...files, 'package.json': JSON.stringify({ type: 'module', ...manifest }) };
+      for (const [path, text] of Object.entries(all)) {
+        await mkdir(dirname(join(at, path)), { recursive: true });
+        await writeFile(join(at, path), text);
+      }
+      const [one] = JSON.parse(await succeed(at, 'npm', 'pack', '--json', '--silent')) as [{ filename: string }];
+      return join(at, one.filename);
+    },
+    async [Symbol.asyncDispose]() {
+      for (const path of [folder, packages]) await rm(path, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
+
+/** `npm start` in a site. */
+export interface RunningSite extends AsyncDisposable {
+  readonly url: string;
+  /** What the server has logged so far. */
+  log(): string;
+}
+
+export async function startSite(folder: string, script = 'start'): Promise<RunningSite> {
+  const port = await freePort();
+  const child = spawn('npm', ['run', script], {
+    cwd: folder,
+    env: { ...environment, PORT: String(port) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    detached: true,
+  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (more: string) => (text += more));
+  await listening(child, () => text);
+  return {
+    url: `http://127.0.0.1:${port}`,
+    log: () => text,
+    async [Symbol.asyncDispose]() {
+      const ended = once(child, 'close');
+      process.kill(-child.pid!, 'SIGTERM');
+      await ended;
+    },
+  };
+}
+
+async function listening(child: ChildProcess, said: () => string): Promise<void> {
+  for (const end = Date.now() + 90_000; !said().includes('"listening"');) {
+    if (child.exitCode !== null || Date.now() > end) throw new Error(`the site did not start:\n${said()}`);
+    await new Promise((done) => setTimeout(done, 100));
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** What a site's package.json lists under `dependencies`. */
+export async function dependenciesOf(folder: string): Promise<Readonly<Record<string, string>>> {
+  return (JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as { dependencies: Record<string, string> })
+    .dependencies;
+}
