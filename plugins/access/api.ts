@@ -11,7 +11,7 @@ export interface Group {
   readonly builtIn: boolean;
 }
 
-/** Whoever makes a request. A snapshot taken when the request came in; hand it on as an argument. */
+/** Who makes a request. A snapshot taken when the request came in; hand it on as an argument. */
 export interface Viewer {
   /** Undefined for guests. */
   readonly id: string | undefined;
@@ -36,11 +36,11 @@ export const isStaff = (viewer: Viewer): boolean =>
   viewer.group.level === 'moderator' || viewer.group.level === 'admin';
 export const isAdmin = (viewer: Viewer): boolean => viewer.group.level === 'admin';
 
-/** Keeps a member from doing more than guests may, though not from reading what they may read. Ends by itself. */
+/** While it lasts, a member may read what they may read, and do no more than guests. Ends by itself. */
 export interface Suspension {
   readonly userId: string;
   readonly until: Date;
-  /** What the member is told. */
+  /** Shown to the member. */
   readonly reason: string;
 }
 
@@ -64,7 +64,7 @@ export const permissionDecided = defineAction<{
   readonly by?: string | undefined;
 }>('access.permission-decided');
 
-/** Cache tag of whatever depends on groups and permission decisions. */
+/** Cache tag of what depends on groups and permission decisions. */
 export const accessTag = 'access';
 
 /**

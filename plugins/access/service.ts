@@ -26,8 +26,8 @@ import { DecisionEntity, GroupEntity } from './entities.ts';
 /** The ladder, lowest first. */
 const LEVELS: readonly Level[] = ['banned', 'guest', 'member', 'moderator', 'admin'];
 const KEY = 'access.snapshot';
-/** What a permission's default asks for at least; a word nobody knows asks for an admin. */
-const LEAST: Readonly<Record<string, Level>> = {
+/** What a permission's default asks for at least; an unknown word asks for an admin. */
+const DEFAULT_LEVELS: Readonly<Record<string, Level>> = {
   everyone: 'guest',
   member: 'member',
   moderator: 'moderator',
@@ -43,7 +43,7 @@ interface Snapshot {
   readonly suspensions: ReadonlyMap<string, Suspension>;
 }
 
-export interface AccessParts {
+export interface AccessDeps {
   readonly data: Data;
   readonly cache: Cache;
   readonly clock: Clock;
@@ -70,16 +70,16 @@ function snapshotOf(
   return { groups: byId, list, decisions, guest, suspensions: new Map(suspensions.map((one) => [one.userId, one])) };
 }
 
-/** The groups, decisions and suspensions of the database, held in memory. */
+/** The groups, decisions and suspensions of the database, cached as a snapshot. */
 export class AccessService implements Access {
-  readonly #parts: AccessParts;
+  readonly #deps: AccessDeps;
   #now: Snapshot = snapshotOf(
     LEVELS.map((level) => ({ id: level, name: level, level, builtIn: true })),
     new Map(),
   );
 
-  constructor(parts: AccessParts) {
-    this.#parts = parts;
+  constructor(deps: AccessDeps) {
+    this.#deps = deps;
   }
 
   get guest(): Viewer {
@@ -87,11 +87,11 @@ export class AccessService implements Access {
   }
 
   refresh(): Promise<void> | undefined {
-    const held = this.#parts.cache.peek<Snapshot>(KEY);
+    const held = this.#deps.cache.peek<Snapshot>(KEY);
     if (!held) return this.#read();
     this.#now = held;
     // What was kept while a suspension lasted says what its member could not do: it goes with the end.
-    return this.#ended() ? this.#changed() : undefined;
+    return this.#anyEnded() ? this.#changed() : undefined;
   }
 
   groups(): readonly Group[] {
@@ -118,8 +118,8 @@ export class AccessService implements Access {
   }
 
   /**
-   * As `allows`; who would be allowed but for a suspension is told until when, and why, and who is banned that they are
-   * (403).
+   * As `allows`; a viewer who would be allowed but for a suspension gets 403 with its end and reason, a banned one 403
+   * that says so.
    */
   admitted(viewer: Viewer, permission: Permission): boolean {
     if (this.allows(viewer, permission)) return true;
@@ -133,7 +133,7 @@ export class AccessService implements Access {
   }
 
   #grants(group: Group, permission: Permission): boolean {
-    const least = LEAST[permission.default] ?? 'admin';
+    const least = DEFAULT_LEVELS[permission.default] ?? 'admin';
     if (group.level === 'guest' && least !== 'guest') return false;
     return this.#now.decisions.get(decisionKey(group.id, permission.id)) ?? rank(group.level) >= rank(least);
   }
@@ -151,15 +151,15 @@ export class AccessService implements Access {
 
   suspension(userId: string | undefined): Suspension | undefined {
     const found = userId === undefined ? undefined : this.#now.suspensions.get(userId);
-    return found && this.#lasts(found) ? found : undefined;
+    return found && this.#isActive(found) ? found : undefined;
   }
 
   suspensions(): readonly Suspension[] {
-    return [...this.#now.suspensions.values()].filter((one) => this.#lasts(one));
+    return [...this.#now.suspensions.values()].filter((one) => this.#isActive(one));
   }
 
   async suspend({ userId, until, reason }: Suspension): Promise<void> {
-    if (until.getTime() <= this.#parts.clock.now())
+    if (until.getTime() <= this.#deps.clock.now())
       throw new InvalidInput([{ field: 'until', message: 'must lie ahead' }]);
     await this.#change(sql`insert into access_suspension (user_id, until, reason) values (${userId}, ${until}, ${reason})
       on conflict (user_id) do update set until = excluded.until, reason = excluded.reason`);
@@ -177,10 +177,10 @@ export class AccessService implements Access {
     const group = this.group(groupId);
     if (!group) throw notFound('There is no such group');
     this.#refuse(group, permission, allowed);
-    await this.#parts.data.transaction(async (em) => {
+    await this.#deps.data.transaction(async (em) => {
       if (allowed === undefined) await em.nativeDelete(DecisionEntity, { groupId, permission: permission.id });
       else await em.upsert(DecisionEntity, { groupId, permission: permission.id, allowed });
-      await this.#parts.emit(permissionDecided, { groupId, permission: permission.id, allowed, by });
+      await this.#deps.emit(permissionDecided, { groupId, permission: permission.id, allowed, by });
     });
     await this.#changed();
   }
@@ -197,9 +197,9 @@ export class AccessService implements Access {
       throw new InvalidInput([{ field: 'name', message: 'must have 1 to 50 characters' }]);
     const other = this.findGroup(group.name);
     if (other && other.id !== id) throw new InvalidInput([{ field: 'name', message: 'is taken by another group' }]);
-    await this.#parts.data.transaction(async (em) => {
+    await this.#deps.data.transaction(async (em) => {
       await em.upsert(GroupEntity, group);
-      await this.#parts.emit(groupSaved, { group: { id, name: group.name, level }, by });
+      await this.#deps.emit(groupSaved, { group: { id, name: group.name, level }, by });
     });
     await this.#changed();
     return group;
@@ -208,14 +208,14 @@ export class AccessService implements Access {
   #refuse(group: Group, permission: Permission, allowed: boolean | undefined): void {
     if (group.id === 'admin') throw new HttpError(400, 'Admins hold every permission');
     if (!allowed) return;
-    const guestMayHave = LEAST[permission.default] === 'guest';
+    const guestMayHave = DEFAULT_LEVELS[permission.default] === 'guest';
     if (group.level === 'banned' || (group.level === 'guest' && !guestMayHave))
       throw new HttpError(400, `The group ${group.name} cannot be given a permission to ${permission.label}`);
   }
 
   /** The purge waits for the commit of whatever transaction this is part of. */
   async #change(statement: RawBuilder<unknown>): Promise<void> {
-    const { data, cache } = this.#parts;
+    const { data, cache } = this.#deps;
     await data.transaction(async () => {
       await data.all(statement);
       await cache.purge(accessTag);
@@ -223,22 +223,22 @@ export class AccessService implements Access {
   }
 
   async #changed(): Promise<void> {
-    await this.#parts.cache.purge(accessTag);
+    await this.#deps.cache.purge(accessTag);
     await this.#read();
   }
 
-  #lasts({ until }: Suspension): boolean {
-    return until.getTime() > this.#parts.clock.now();
+  #isActive({ until }: Suspension): boolean {
+    return until.getTime() > this.#deps.clock.now();
   }
 
   /** Whether one has come to its end since the snapshot was read. */
-  #ended(): boolean {
+  #anyEnded(): boolean {
     const [next] = this.#now.suspensions.values();
-    return next !== undefined && !this.#lasts(next);
+    return next !== undefined && !this.#isActive(next);
   }
 
   async #read(): Promise<void> {
-    const { data, cache, clock } = this.#parts;
+    const { data, cache, clock } = this.#deps;
     this.#now = await cache.remember(KEY, [accessTag], async () => {
       const groups = await data.all(
         sql<{

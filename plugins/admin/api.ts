@@ -29,7 +29,7 @@ export interface AdminTile {
 export const adminTiles = defineExtensionPoint<AdminTile>('admin.tiles');
 
 /**
- * Settings are about to be stored: listeners add what keeps that from being done, by key, such as a demand that the
+ * Settings are about to be stored: listeners add problems that prevent it, by key, such as a requirement that the
  * administrator does not meet themselves.
  */
 export const settingsSaving = defineFilter<
@@ -37,7 +37,7 @@ export const settingsSaving = defineFilter<
   { readonly actor: string | undefined; readonly changes: Readonly<Record<string, unknown>> }
 >('admin.settings-saving', 'abort');
 /**
- * Somebody stored settings, or took them back to their defaults; raised in the transaction of the change. Never with
+ * Settings were stored, or reset to their defaults; raised in the transaction of the change. Never with
  * the values.
  */
 export const settingsChanged = defineAction<{
@@ -56,7 +56,7 @@ export const pluginSwitched = defineAction<{
 export const pluginStayed = defineAction<{ readonly actor: string | undefined; readonly plugin: string }>(
   'admin.plugin-stayed',
 );
-/** What a plugin had set aside is about to run again. */
+/** A quarantined part of a plugin is about to run again. */
 export const pluginReleased = defineAction<{ readonly actor: string | undefined; readonly plugin: string }>(
   'admin.plugin-released',
 );

@@ -1,12 +1,12 @@
 import type { Data, Environment, Jobs, PluginInfo, Plugins } from 'parley-forum';
 import { administer, adminSections, adminTiles } from 'parley-forum/plugins/admin';
 import { negotiated, pages, type Web } from 'parley-forum/plugins/web';
-import type { Parts } from './parts.ts';
+import type { PanelDeps } from './shared.ts';
 
 /** Milliseconds a tile may take before the dashboard goes on without its value. */
 const TILE_BUDGET = 1_000;
 
-interface Sources {
+interface DashboardDeps {
   readonly plugins: Plugins;
   readonly jobs: Jobs;
   readonly data: Data;
@@ -23,7 +23,7 @@ interface Alert {
   readonly on: boolean;
 }
 
-/** What somebody should do something about today: a check that refuses everything, a plugin that failed. */
+/** What needs attention today: a check that refuses everything, a plugin that failed. */
 const alertsOf = ({ id, name, state, problem, required, tasks }: PluginInfo): readonly Alert[] => [
   ...tasks
     .filter(({ refusing }) => refusing)
@@ -39,7 +39,10 @@ const alertsOf = ({ id, name, state, problem, required, tasks }: PluginInfo): re
 ];
 
 /** `/admin`, and the tiles about the kernel itself. */
-export function addDashboard({ plugin, panel }: Parts, { plugins, jobs, data, environment, web }: Sources): void {
+export function addDashboard(
+  { plugin, panel }: PanelDeps,
+  { plugins, jobs, data, environment, web }: DashboardDeps,
+): void {
   plugin.extend(adminSections, { group: 'overview' as const, label: 'Dashboard', href: '/admin' }, -100);
 
   plugin.extend(adminTiles, { label: 'Version', value: async () => ({ text: environment.version }) }, -100);

@@ -1,10 +1,10 @@
 import { Type, type Data, type Jobs } from 'parley-forum';
 import { administer, adminSections, workRetried } from 'parley-forum/plugins/admin';
 import { negotiated, pages, redirect } from 'parley-forum/plugins/web';
-import { by, type Parts } from './parts.ts';
+import { by, type PanelDeps } from './shared.ts';
 
 /** `/admin/jobs`: durable work by listener, and another chance for what failed. */
-export function addJobs({ plugin, panel }: Parts, { data, jobs }: { data: Data; jobs: Jobs }): void {
+export function addJobs({ plugin, panel }: PanelDeps, { data, jobs }: { data: Data; jobs: Jobs }): void {
   plugin.extend(adminSections, { group: 'system' as const, label: 'Background work', href: '/admin/jobs' }, -98);
 
   plugin.route(pages, { method: 'get', path: '/admin/jobs', can: administer, options: { login: true } })(async () => {

@@ -3,7 +3,7 @@ import type { Access } from 'parley-forum/plugins/access';
 import { manageAccounts, type Account, type Accounts } from 'parley-forum/plugins/accounts';
 import { adminSections } from 'parley-forum/plugins/admin';
 import { negotiated, pagerOf, pages, redirect, type Retry, type View } from 'parley-forum/plugins/web';
-import { by, queryText, type Parts } from './parts.ts';
+import { by, queryText, type PanelDeps } from './shared.ts';
 
 const PAGE = 50;
 
@@ -26,7 +26,7 @@ interface Search {
 
 /** `/admin/users`: find members, move them between groups, disable accounts. */
 export function addMembers(
-  { plugin, panel }: Parts,
+  { plugin, panel }: PanelDeps,
   { accounts, access, http }: { accounts: Accounts; access: Access; http: Http },
 ): void {
   plugin.extend(adminSections, { group: 'people' as const, label: 'Members', href: '/admin/users' }, -100);
@@ -108,7 +108,7 @@ export function addMembers(
     }
     const moved = group !== undefined && group.id !== account.groupId;
     const switched = status !== undefined && status !== account.status;
-    // Nobody can lock themselves out, so there is always somebody left who can let others in.
+    // No one can lock themselves out, so there is always an administrator left.
     if (id === actor.id && (moved || switched)) {
       throw new InvalidInput([{ field: 'id', message: 'is your own account; ask another administrator to change it' }]);
     }

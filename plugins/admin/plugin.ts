@@ -22,7 +22,7 @@ import { addMembers } from './members.ts';
 import { Panel } from './panel.ts';
 import { addPlugins } from './plugins.ts';
 import { addSettings } from './settings.ts';
-import { Warnings, warnOfPromotions } from './warnings.ts';
+import { SecurityWarnings, warnOfPromotions } from './security-warnings.ts';
 
 export default definePlugin({
   id: 'admin',
@@ -48,7 +48,7 @@ export default definePlugin({
   extensionPoints: [adminSections, adminTiles],
 
   setup({ access, accounts, web, settings, plugins, jobs, data, environment, clock, http, mail }, plugin) {
-    const warnings = new Warnings({ access, accounts, clock, environment, http, web, mail });
+    const warnings = new SecurityWarnings({ access, accounts, clock, environment, http, web, mail });
     warnOfPromotions(plugin, warnings, { access, accounts });
     const panel = new Panel(() => plugin.extensions(adminSections));
     const parts = { plugin, panel };

@@ -2,8 +2,8 @@ import { notFound, Type, type PluginInfo, type Plugins } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { administer, adminSections, pluginReleased, pluginStayed, pluginSwitched } from 'parley-forum/plugins/admin';
 import { negotiated, pages, redirect } from 'parley-forum/plugins/web';
-import { by, type Parts } from './parts.ts';
-import type { Warnings } from './warnings.ts';
+import { by, type PanelDeps } from './shared.ts';
+import type { SecurityWarnings } from './security-warnings.ts';
 
 const milliseconds = (time: number): string => `${time < 10 ? time.toFixed(1) : Math.round(time)} ms`;
 const COLUMNS = [
@@ -36,8 +36,8 @@ const BADGES: Readonly<Record<PluginInfo['state'], string>> = { active: 'success
 
 /** `/admin/plugins`: what runs, what it costs, and the switches. */
 export function addPlugins(
-  { plugin, panel }: Parts,
-  { plugins, warnings }: { plugins: Plugins; warnings: Warnings },
+  { plugin, panel }: PanelDeps,
+  { plugins, warnings }: { plugins: Plugins; warnings: SecurityWarnings },
 ): void {
   plugin.extend(adminSections, { group: 'system' as const, label: 'Plugins', href: '/admin/plugins' }, -99);
   const can = administer;
@@ -82,7 +82,7 @@ export function addPlugins(
   };
 
   /**
-   * Plugins start and stop outside of any transaction, so that it is done is said before, and where it fails that too.
+   * Plugins start and stop outside of any transaction, so the action is raised before, and another one where it fails.
    */
   const switching = async <T>(
     actor: Viewer,
@@ -142,8 +142,8 @@ export function addPlugins(
           .list()
           .filter((one) => one.defends && [id, ...others].includes(one.id))
           .map((one) => one.name);
-    if (grave.length > 0) await warnings.tell('plugin', { plugins: grave.join(', ') }, warnings.doer(actor, req));
-    // By whom it is sent may be about to stop.
+    if (grave.length > 0) await warnings.send('plugin', { plugins: grave.join(', ') }, warnings.actorOf(actor, req));
+    // The plugin that sends the mail may be about to stop.
     if (grave.length > 0) await warnings.drained();
     // One that has to stay on is refused, and nothing is begun.
     const stopped = await (required

@@ -1,19 +1,19 @@
 import { check, InvalidInput, Type, type FieldProblem, type SettingInfo, type TSchema } from 'parley-forum';
 
-interface Known {
+interface SettingSchema {
   readonly type?: string;
-  readonly items?: Known;
+  readonly items?: SettingSchema;
   readonly enum?: readonly unknown[];
   readonly anyOf?: readonly object[];
   readonly 'x-secret'?: boolean;
   readonly 'x-group'?: string;
 }
-const known = ({ schema }: SettingInfo): Known => schema as Known;
+const schemaOf = ({ schema }: SettingInfo): SettingSchema => schema as SettingSchema;
 
-export const isSecret = (setting: SettingInfo): boolean => known(setting)['x-secret'] === true;
+export const isSecret = (setting: SettingInfo): boolean => schemaOf(setting)['x-secret'] === true;
 
 /** The page a setting is on: its `x-group`, or its plugin's. */
-export const groupOf = (setting: SettingInfo): string => known(setting)['x-group'] ?? setting.plugin;
+export const groupOf = (setting: SettingInfo): string => schemaOf(setting)['x-group'] ?? setting.plugin;
 
 /** Settings that a panel shows: those of the group `hidden` are the program's own notes. */
 export const isShown = (setting: SettingInfo): boolean => groupOf(setting) !== 'hidden';
@@ -32,34 +32,34 @@ export function fromForm(
   const changes: Record<string, unknown> = {};
   for (const setting of settings) {
     const { key, value } = setting;
-    const given = sent[key];
-    if (given === undefined || (isSecret(setting) && given === '')) continue;
-    const typed = typedValue(setting, given);
-    if (typed.ok && !equal(typed.value, value)) changes[key] = typed.value;
-    if (!typed.ok) problems.push(...typed.problems.map(({ message }) => ({ field: key, message })));
+    const input = sent[key];
+    if (input === undefined || (isSecret(setting) && input === '')) continue;
+    const parsed = parseValue(setting, input);
+    if (parsed.ok && !equal(parsed.value, value)) changes[key] = parsed.value;
+    if (!parsed.ok) problems.push(...parsed.problems.map(({ message }) => ({ field: key, message })));
   }
   if (problems.length > 0) throw new InvalidInput(problems);
   return changes;
 }
 
-const isSimple = ({ type, enum: values, anyOf }: Known): boolean =>
+const isSimple = ({ type, enum: values, anyOf }: SettingSchema): boolean =>
   values !== undefined || anyOf !== undefined || (type !== undefined && type !== 'object' && type !== 'array');
 
-function typedValue(
+function parseValue(
   setting: SettingInfo,
-  given: unknown,
+  input: unknown,
 ): { ok: true; value: unknown } | { ok: false; problems: readonly FieldProblem[] } {
-  const schema = known(setting);
+  const schema = schemaOf(setting);
   // Neither a simple value nor a list of them: its form field holds JSON.
-  if (typeof given === 'string' && !isSimple(schema) && !(schema.type === 'array' && isSimple(schema.items ?? {}))) {
+  if (typeof input === 'string' && !isSimple(schema) && !(schema.type === 'array' && isSimple(schema.items ?? {}))) {
     try {
-      return { ok: true, value: JSON.parse(given) as unknown };
+      return { ok: true, value: JSON.parse(input) as unknown };
     } catch {
       return { ok: false, problems: [{ field: setting.key, message: 'is not valid JSON' }] };
     }
   }
   // A switch sends "false" and, when it is on, "true" after it.
-  const last = schema.type !== 'array' && Array.isArray(given) ? (given as unknown[]).at(-1) : given;
+  const last = schema.type !== 'array' && Array.isArray(input) ? (input as unknown[]).at(-1) : input;
   const { default: _default, ...bare } = setting.schema as TSchema & { default?: unknown };
   const result = check(Type.Object({ value: bare as TSchema }), { value: last }, { coerce: true });
   return result.ok

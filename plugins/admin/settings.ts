@@ -10,9 +10,9 @@ import {
 } from 'parley-forum';
 import { administer, adminSections, settingsChanged, settingsSaving } from 'parley-forum/plugins/admin';
 import { negotiated, pages, redirect, type Retry, type View, type Web } from 'parley-forum/plugins/web';
-import { by, type Parts } from './parts.ts';
+import { by, type PanelDeps } from './shared.ts';
 import { fromForm, groupOf, isSecret, isShown } from './setting-values.ts';
-import type { Doer, Warnings } from './warnings.ts';
+import type { Actor, SecurityWarnings } from './security-warnings.ts';
 
 /** The part of a form's model that is added to here. */
 interface Form {
@@ -37,13 +37,13 @@ const plain = (setting: SettingInfo): object => ({
 const differs = (setting: SettingInfo): boolean =>
   setting.stored && (isSecret(setting) || JSON.stringify(setting.value) !== JSON.stringify(setting.default));
 
-/** An address without the password in it. */
+/** A URL without the password in it. */
 function withoutPassword(address: string): string {
   const url = new URL(address);
   return url.password === '' ? address : address.replace(/^([^:]+:\/\/[^:@/]*):.*@/, '$1:…@');
 }
 
-/** What only the environment may say: it decides where secrets go, whom this server calls and who is believed. */
+/** What only the environment may set: where secrets go, which hosts this server calls and which proxies it trusts. */
 const fixedIn = ({
   smtpUrl,
   mailFrom,
@@ -58,19 +58,19 @@ const fixedIn = ({
   { variable: 'WEBHOOKS_ALLOWED_PORTS', value: allowedPorts.join(', ') },
 ];
 
-interface SettingServices {
+interface SettingsDeps {
   readonly data: Data;
   readonly settings: Settings;
   readonly plugins: Plugins;
   readonly web: Web;
   readonly environment: Environment;
-  readonly warnings: Warnings;
+  readonly warnings: SecurityWarnings;
 }
 
 /** `/admin/settings` and its groups: forms made from the settings' schemas. */
 export function addSettings(
-  { plugin, panel }: Parts,
-  { data, settings, plugins, web, environment, warnings }: SettingServices,
+  { plugin, panel }: PanelDeps,
+  { data, settings, plugins, web, environment, warnings }: SettingsDeps,
 ): void {
   plugin.extend(adminSections, { group: 'system' as const, label: 'Settings', href: '/admin/settings' }, -100);
   const can = administer;
@@ -143,12 +143,12 @@ export function addSettings(
     }),
   );
 
-  /** Tells the administrators of those among these settings that defend accounts. */
-  const warn = async (keys: readonly string[], doer: Doer): Promise<void> => {
+  /** Warns the administrators of changed settings that protect accounts. */
+  const warn = async (keys: readonly string[], actorOf: Actor): Promise<void> => {
     const grave = shown()
       .filter(({ key, schema }) => keys.includes(key) && 'x-danger' in schema)
       .map(({ key }) => key);
-    if (grave.length > 0) await warnings.tell('settings', { settings: grave.join(', ') }, doer);
+    if (grave.length > 0) await warnings.send('settings', { settings: grave.join(', ') }, actorOf);
   };
   const groupIn = (body: Readonly<Record<string, unknown>>): string => String(body['_group'] ?? '');
   const again = (retry: Retry): View => groupView(groupIn(retry.body), retry);
@@ -170,7 +170,7 @@ export function addSettings(
     const problems = await plugin.filter(settingsSaving, [], { actor: actor.id, changes });
     if (problems.length > 0) throw new InvalidInput(problems);
     await data.transaction(async () => {
-      await warn(keys, warnings.doer(actor, req));
+      await warn(keys, warnings.actorOf(actor, req));
       await settings.set(changes);
       if (keys.length > 0) await plugin.emit(settingsChanged, { actor: actor.id, keys, reset: false });
     });
@@ -196,7 +196,7 @@ export function addSettings(
     const setting = shown().find(({ key }) => key === body.key);
     if (!setting) throw notFound('There is no such setting');
     await data.transaction(async () => {
-      await warn([setting.key], warnings.doer(actor, req));
+      await warn([setting.key], warnings.actorOf(actor, req));
       await settings.reset([setting.key]);
       await plugin.emit(settingsChanged, { actor: actor.id, keys: [setting.key], reset: true });
     });

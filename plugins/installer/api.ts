@@ -17,11 +17,11 @@ export interface Installation {
   readonly settings?: Readonly<Record<string, unknown>>;
   /** `commandLine` where no visitor installs. */
   readonly by?: string;
-  /** Addresses that no environment variable names, kept in DATA_DIR for the next start. */
-  readonly place?: KeptPlace;
+  /** URLs that no environment variable names, stored in DATA_DIR for the next start. */
+  readonly place?: ConfiguredUrls;
 }
 /** What DATA_DIR/config.json may hold beside the time of the installation. */
-export interface KeptPlace {
+export interface ConfiguredUrls {
   readonly database_url?: string;
   readonly redis_url?: string;
   readonly smtp_url?: string;
@@ -46,9 +46,9 @@ export const forumInstalled = defineAction<{
   readonly by?: string | undefined;
 }>('forum.installed');
 
-/** Fills a forum that was just installed. Provided by whoever has content; asked for by the installer only. */
+/** Fills a forum that was just installed. Provided by a plugin with content; used by the installer only. */
 export interface DemoContent {
-  /** Safe to repeat after it broke off. Members who exist already are kept as they are. */
+  /** Safe to repeat after it broke off. Existing members stay as they are. */
   fill(progress: Progress): Promise<void>;
 }
 export const DemoContent = defineToken<DemoContent>('DemoContent');

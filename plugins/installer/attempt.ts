@@ -1,12 +1,12 @@
 import type { Progress } from 'parley-forum/plugins/installer';
 
-/** One installation on its way. Whoever waits for it asks how far it is. */
+/** One installation and its progress. */
 export class Attempt {
   readonly #failed: (error: unknown) => void;
   #line = '';
   #failure: unknown;
 
-  /** `failed` is told what goes wrong after `begin` has resolved. */
+  /** `failed` is called with an error after `begin` has resolved. */
   constructor(failed: (error: unknown) => void) {
     this.#failed = failed;
   }

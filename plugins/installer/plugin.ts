@@ -7,15 +7,15 @@ import { DemoContent, forumInstalled, Installer } from 'parley-forum/plugins/ins
 import { Protection } from 'parley-forum/plugins/protection';
 import { Web } from 'parley-forum/plugins/web';
 import { install } from './commands.ts';
-import { Configuration } from './configuration.ts';
-import { Forms, ownTimezone } from './forms.ts';
-import { createMeanwhile } from './meanwhile.ts';
-import { Probes, type Text } from './probes.ts';
-import { addRoutes } from './routes.ts';
+import { ConfigFile } from './config-file.ts';
+import { Forms, ownTimezone } from './wizard/forms.ts';
+import { createRestartPage } from './wizard/restart-page.ts';
+import { ConnectionTests, type Text } from './wizard/connection-tests.ts';
+import { addRoutes } from './wizard/routes.ts';
 import { InstallerService } from './service.ts';
 import { SetupService } from './setup.ts';
-import { InstallerSurface, installerSurface } from './surface.ts';
-import { Visits } from './visits.ts';
+import { InstallerSurface, installerSurface } from './wizard/surface.ts';
+import { Visits } from './wizard/visits.ts';
 
 export default definePlugin({
   id: 'installer',
@@ -39,13 +39,13 @@ export default definePlugin({
   commands: [install],
 
   async setup({ accounts, clock, data, environment, http, protection, redis, settings, web, demo }, plugin) {
-    const configuration = new Configuration(environment.dataDir);
+    const configFile = new ConfigFile(environment.dataDir);
     const installer = new InstallerService({
       data,
       accounts,
       settings,
       clock,
-      configuration,
+      configFile,
       demo,
       completed: (administrator, filled, by) => plugin.emit(forumInstalled, { administrator, demo: filled, by }),
     });
@@ -62,8 +62,8 @@ export default definePlugin({
     const text: Text = (key, values) => web.text(`installer:${key}`, values);
     const language = (): string => String(settings.get('site.locale'));
     const style = await readFile(new URL('./installer.css', import.meta.url), 'utf8');
-    const configured = (await configuration.installedAt()) === undefined ? undefined : configuration.path;
-    const meanwhile = (): RequestHandler => createMeanwhile({ text, language: language(), style, http });
+    const configured = (await configFile.installedAt()) === undefined ? undefined : configFile.path;
+    const restartPage = (): RequestHandler => createRestartPage({ text, language: language(), style, http });
     const visits = new Visits();
     plugin.on(forumInstalled, () => visits.end(), { awaited: true });
     const setup = new SetupService({
@@ -73,7 +73,7 @@ export default definePlugin({
       protection,
       http,
       configured,
-      meanwhile,
+      restartPage,
       failed: (error) => plugin.log.error({ error }, 'an installation broke off'),
     });
     const forms = new Forms({
@@ -84,13 +84,17 @@ export default definePlugin({
       languages: () => web.languages,
       defaults: { siteName: () => String(settings.get('site.name')), language, timezone: ownTimezone },
     });
-    const probes = new Probes({ text, inspect: (url) => setup.site.inspect(url), redis: (url) => redis.probe(url) });
+    const connectionTests = new ConnectionTests({
+      text,
+      inspect: (url) => setup.site.inspect(url),
+      redis: (url) => redis.probe(url),
+    });
     const shared = { setup, visits, http, text, language };
     plugin.surface(
       installerSurface,
       new InstallerSurface({ ...shared, protection, web, log: plugin.log, installed: () => installer.installed }),
     );
-    addRoutes(plugin, { ...shared, forms, probes, environment, languages: () => web.languages, style });
+    addRoutes(plugin, { ...shared, forms, connectionTests, environment, languages: () => web.languages, style });
     return { installer, setup };
   },
 });

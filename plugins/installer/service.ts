@@ -1,15 +1,15 @@
 import { HttpError, sql, type Clock, type Data, type Settings } from 'parley-forum';
 import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { DemoContent, Installation, Installer, Progress } from 'parley-forum/plugins/installer';
-import { alone, busy } from './alone.ts';
-import type { Configuration } from './configuration.ts';
+import { withInstallLock, busy } from './install-lock.ts';
+import type { ConfigFile } from './config-file.ts';
 
-export interface InstallerOptions {
+export interface InstallerDeps {
   readonly data: Data;
   readonly accounts: Accounts;
   readonly settings: Settings;
   readonly clock: Clock;
-  readonly configuration: Configuration;
+  readonly configFile: ConfigFile;
   readonly demo: DemoContent | undefined;
   /** Raises `forum.installed`. */
   completed(administrator: string, demo: boolean, by: string | undefined): Promise<void>;
@@ -19,10 +19,10 @@ export interface InstallerOptions {
 const FIRST_SETTINGS = { 'security.password_min_length': 10 } as const;
 
 export class InstallerService implements Installer {
-  readonly #options: InstallerOptions;
+  readonly #options: InstallerDeps;
   #busy = false;
 
-  constructor(options: InstallerOptions) {
+  constructor(options: InstallerDeps) {
     this.#options = options;
   }
 
@@ -32,10 +32,10 @@ export class InstallerService implements Installer {
 
   async install(installation: Installation, progress: Progress): Promise<void> {
     if (installation.demo && !this.#options.demo) throw new HttpError(409, NO_CONTENT);
-    await this.exclusively(() => alone(this.#options.data, () => this.#install(installation, progress)));
+    await this.exclusively(() => withInstallLock(this.#options.data, () => this.#install(installation, progress)));
   }
 
-  /** Runs `work` while nothing is installed and nobody else in this process installs: 409 otherwise. */
+  /** Runs `work` while nothing is installed and no other installation runs in this process: 409 otherwise. */
   async exclusively<T>(work: () => Promise<T>): Promise<T> {
     if (this.#busy) throw busy();
     if (this.installed) throw taken();
@@ -48,7 +48,7 @@ export class InstallerService implements Installer {
   }
 
   async #install(installation: Installation, progress: Progress): Promise<void> {
-    const { settings, clock, configuration, demo, completed } = this.#options;
+    const { settings, clock, configFile, demo, completed } = this.#options;
     if (await this.#installedElsewhere()) throw taken();
     await settings.set({
       ...FIRST_SETTINGS,
@@ -59,10 +59,10 @@ export class InstallerService implements Installer {
     if (installation.demo) await demo!.fill(progress);
     // After a crash between these lines the next start must open the same data; only the last line makes the file a
     // forum's.
-    if (installation.place) await configuration.add(installation.place);
+    if (installation.place) await configFile.add(installation.place);
     const installedAt = new Date(clock.now()).toISOString();
     await settings.set({ 'kernel.installed_at': installedAt });
-    await configuration.add({ installed_at: installedAt });
+    await configFile.add({ installed_at: installedAt });
     await completed(administrator, installation.demo === true, installation.by);
   }
 
@@ -71,7 +71,7 @@ export class InstallerService implements Installer {
     return (await this.#options.data.one(sql`select 1 from setting where key = 'kernel.installed_at'`)) !== undefined;
   }
 
-  /** Who was made by an attempt that broke off gets the password of this one. Resolves to their id. */
+  /** An administrator made by an attempt that broke off gets the password of this one. Resolves to their id. */
   async #administrator({ username, email, password, bio, joinedAt, by }: Installation): Promise<string> {
     const { accounts } = this.#options;
     const found = await accounts.findByIdentifier(username);

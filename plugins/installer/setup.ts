@@ -13,12 +13,12 @@ import {
 import { Installer, type Installation } from 'parley-forum/plugins/installer';
 import type { Protection } from 'parley-forum/plugins/protection';
 import { Attempt } from './attempt.ts';
-import { busy } from './alone.ts';
-import { createGate } from './gate.ts';
+import { busy } from './install-lock.ts';
+import { createGate } from './wizard/gate.ts';
 import type { InstallerService } from './service.ts';
-import type { Visits } from './visits.ts';
+import type { Visits } from './wizard/visits.ts';
 
-export interface SetupOptions {
+export interface SetupDeps {
   readonly installer: InstallerService;
   readonly visits: Visits;
   readonly environment: Environment;
@@ -26,19 +26,19 @@ export interface SetupOptions {
   readonly http: Http;
   /** DATA_DIR/config.json says that there is a forum, whatever the database says. */
   readonly configured: string | undefined;
-  /** Answers while the program is opened anew on other data. */
-  readonly meanwhile: () => RequestHandler;
-  /** Told what went wrong when nobody waited for it any more. */
+  /** Serves requests while the program restarts on other data. */
+  readonly restartPage: () => RequestHandler;
+  /** Called with an error after the request has had its response. */
   failed(error: unknown): void;
 }
 
 /** Leads from an empty place to a forum. */
 export class SetupService implements Setup {
-  readonly #options: SetupOptions;
+  readonly #options: SetupDeps;
   #site: Site | undefined;
   #attempt: Attempt | undefined;
 
-  constructor(options: SetupOptions) {
+  constructor(options: SetupDeps) {
     this.#options = options;
   }
 
@@ -53,11 +53,13 @@ export class SetupService implements Setup {
     } = this.#options;
     this.#site = site;
     const notice =
-      configured === undefined ? invitation(`${baseUrl}/install?token=${visits.invite()}`) : emptied(configured);
+      configured === undefined
+        ? invitation(`${baseUrl}/install?token=${visits.invite()}`)
+        : databaseMissing(configured);
     return { notice, gate: createGate({ protection, http, installed: () => installer.installed }) };
   }
 
-  /** There is a forum, or there was one: nobody may install from a browser. */
+  /** There is a forum, or there was one: no one may install from a browser. */
   get closed(): boolean {
     return this.#options.installer.installed || this.#options.configured !== undefined;
   }
@@ -67,7 +69,7 @@ export class SetupService implements Setup {
     return this.#attempt;
   }
 
-  /** The runner; before `begin` there is nobody who could ask. */
+  /** The site; set by `begin`. */
   get site(): Site {
     if (!this.#site) throw new HttpError(409, 'This server was not started to be set up');
     return this.#site;
@@ -90,7 +92,7 @@ export class SetupService implements Setup {
   }
 
   async #run(installation: Installation, place: DataLocation, progress: (line: string) => void): Promise<void> {
-    const { installer, environment, meanwhile } = this.#options;
+    const { installer, environment, restartPage } = this.#options;
     const { site } = this;
     const elsewhere = place.databaseUrl !== environment.databaseUrl;
     if (elsewhere)
@@ -100,7 +102,7 @@ export class SetupService implements Setup {
     else await installer.install(installation, progress);
     if (!elsewhere && place.redisUrl === environment.redisUrl && installation.place?.smtp_url === undefined) return;
     // Not awaited: the request that asked for it must be answered before the program closes.
-    setImmediate(() => void site.reopen(meanwhile()));
+    setImmediate(() => void site.reopen(restartPage()));
   }
 }
 
@@ -113,7 +115,7 @@ const invitation = (
 The first browser that sends a step of the form has the installation to itself; then the link is over, and a restart prints a new one.
 Without a browser: npm run parley -- install --help`;
 
-const emptied = (
+const databaseMissing = (
   file: string,
 ): string => `${file} says that a forum was installed here, but there is none in the database.
 Look at DATABASE_URL and DATA_DIR. To begin anew, delete that file and start again, or: npm run parley -- install --help`;

@@ -8,8 +8,8 @@ import { HttpError, messageOf, type Cache, type Logger } from 'parley-forum';
 import type { Allowance, Bucket, Limits } from 'parley-forum/plugins/limits';
 import { addressKey } from './address-key.ts';
 
-/** Seconds after which to ask a bucket again that fails closed and cannot count. */
-const AWAY = '30';
+/** Seconds after which to retry a bucket that fails closed and cannot count. */
+const RETRY_AFTER = '30';
 
 /** The parts of the package's memory store that its asynchronous methods are thin covers of. */
 interface Counters {
@@ -50,7 +50,7 @@ export class LimitsService implements Limits {
   }
 
   consume(bucket: Bucket, key: string, limit: number): Promise<Allowance> {
-    return this.#ask(async () => allowance(bucket, limit, await this.#limiter(bucket).penalty(key, 1), true));
+    return this.#guarded(async () => allowance(bucket, limit, await this.#limiter(bucket).penalty(key, 1), true));
   }
 
   consumeNow(bucket: Bucket, key: string, limit: number): Allowance | undefined {
@@ -59,15 +59,15 @@ export class LimitsService implements Limits {
   }
 
   peek(bucket: Bucket, key: string, limit: number): Promise<Allowance> {
-    return this.#ask(async () => allowance(bucket, limit, await this.#limiter(bucket).get(key), false));
+    return this.#guarded(async () => allowance(bucket, limit, await this.#limiter(bucket).get(key), false));
   }
 
   async reset(bucket: Bucket, key: string): Promise<void> {
-    await this.#ask(() => this.#limiter(bucket).delete(key));
+    await this.#guarded(() => this.#limiter(bucket).delete(key));
   }
 
   /** Only a bucket that fails closed gets here with an error: the others are insured. */
-  async #ask<T>(question: () => Promise<T>): Promise<T> {
+  async #guarded<T>(question: () => Promise<T>): Promise<T> {
     try {
       return await question();
     } catch (error) {
@@ -76,7 +76,7 @@ export class LimitsService implements Limits {
         'Redis does not count; buckets that fail closed refuse until it is back',
       );
       throw new HttpError(503, 'This cannot be allowed while attempts cannot be counted; try again soon', {
-        headers: { 'Retry-After': AWAY },
+        headers: { 'Retry-After': RETRY_AFTER },
         cause: error,
       });
     }

@@ -5,7 +5,7 @@ export type HeaderPair = readonly [name: string, value: string];
 /** Directives of a Content-Security-Policy; `upgrade-insecure-requests` is added by the setting. */
 export type Policy = Readonly<Record<string, readonly string[]>>;
 
-/** Nothing may be loaded, framed or submitted: for answers that are data. */
+/** Nothing may be loaded, framed or submitted: for responses that are data. */
 export const DATA_POLICY: Policy = {
   'default-src': ["'none'"],
   'frame-ancestors': ["'none'"],
@@ -13,7 +13,7 @@ export const DATA_POLICY: Policy = {
   'form-action': ["'none'"],
 };
 
-/** Hosts outside the site that pages may load from, by those who need them. Never scripts or styles. */
+/** Hosts outside the site that a plugin's pages load from. Never scripts or styles. */
 export interface ForeignSource {
   readonly directive: 'img-src' | 'frame-src' | 'connect-src' | 'media-src';
   /** Read each time the headers are made anew, which `Protection.refresh` causes. */
@@ -22,13 +22,13 @@ export interface ForeignSource {
 export const foreignSources = defineExtensionPoint<ForeignSource>('protection.sources');
 
 /**
- * Where browsers tell what a page's policy kept from being loaded or run: a path of this site. The first one counts.
+ * Where browsers report what a page's policy blocked: a path of this site. The first one counts.
  */
 export const reportPaths = defineExtensionPoint<string>('protection.report-paths');
 
-/** What every surface does alike: the headers that protect its answers, and how it reads bodies. */
+/** What all surfaces share: the security headers of responses, and how bodies are read. */
 export interface Protection {
-  /** The protecting headers with this policy. The same list until something changes, so it may be kept per policy. */
+  /** The protecting headers with this policy. The same list until something changes, so it may be cached per policy. */
   headers(policy: Policy): readonly HeaderPair[];
   /** A page's `policy` with the foreign sources of all plugins, and where it is reported to, added. */
   open(policy: Policy): Policy;
@@ -45,7 +45,7 @@ export interface Protection {
    * The body as it came, where what was signed is the bytes or its type is another; in place of `body`. Throws 413
    * above `largest` (default: 1 MiB).
    */
-  bytes(req: Request, largest?: number): Promise<Buffer>;
+  bytes(req: Request, maxBytes?: number): Promise<Buffer>;
   /** What `body` makes of JSON. Throws 400. */
   json(bytes: Buffer): unknown;
 }
@@ -54,7 +54,7 @@ export const Protection = defineToken<Protection>('Protection');
 // Connection failures of node, of PostgreSQL (class 08, shutting down, starting, too many), of the pool, and of Redis;
 // and what is right when it is tried again: a statement that took too long, two transactions that waited for each
 // other.
-const AWAY = new Set([
+const UNAVAILABLE_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
@@ -69,7 +69,7 @@ const AWAY = new Set([
   '40001',
   '40P01',
 ]);
-const AWAY_SAYS = new RegExp(
+const UNAVAILABLE_MESSAGES = new RegExp(
   [
     'connection terminated',
     'not queryable',
@@ -83,14 +83,14 @@ const AWAY_SAYS = new RegExp(
   'i',
 );
 /** The system's and PostgreSQL's words for a full disk. */
-const FULL = new Set(['ENOSPC', 'EDQUOT', '53100']);
+const DISK_FULL_CODES = new Set(['ENOSPC', 'EDQUOT', '53100']);
 /**
- * Seconds after which to ask again: a connection comes back by itself, another server takes over, room has to be made
- * by somebody.
+ * Seconds after which to retry: a connection comes back by itself, another server takes over, a person has to free disk
+ * space.
  */
-const RETRY = { away: '5', readOnly: '30', full: '60' };
+const RETRY_AFTER = { unavailable: '5', readOnly: '30', full: '60' };
 /** PostgreSQL's code for a write where nothing may be written: a standby, or a server that was set to be read only. */
-const READ_ONLY = '25006';
+const READ_ONLY_CODE = '25006';
 
 /**
  * What may be shown of anything thrown: 503 where the data could not be reached or takes no writes, 507 where there is
@@ -101,25 +101,25 @@ export function presentable(error: unknown): HttpError | undefined {
   if (error instanceof HttpError) return error;
   for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
     const code = String((at as { code?: unknown }).code ?? '');
-    if (FULL.has(code)) {
-      const headers = { 'Retry-After': RETRY.full };
+    if (DISK_FULL_CODES.has(code)) {
+      const headers = { 'Retry-After': RETRY_AFTER.full };
       return new HttpError(507, 'There is no room left to store this; try again later', {
         code: 'storage_full',
         headers,
         cause: error,
       });
     }
-    if (code === READ_ONLY) {
-      const headers = { 'Retry-After': RETRY.readOnly };
+    if (code === READ_ONLY_CODE) {
+      const headers = { 'Retry-After': RETRY_AFTER.readOnly };
       return new HttpError(503, 'The forum is read-only at the moment: nothing can be written; try again soon', {
         code: 'read_only',
         headers,
         cause: error,
       });
     }
-    if (AWAY.has(code) || /^08...$/.test(code) || AWAY_SAYS.test(at.message)) {
+    if (UNAVAILABLE_CODES.has(code) || /^08...$/.test(code) || UNAVAILABLE_MESSAGES.test(at.message)) {
       return new HttpError(503, 'The forum cannot reach its data at the moment; try again soon', {
-        headers: { 'Retry-After': RETRY.away },
+        headers: { 'Retry-After': RETRY_AFTER.unavailable },
         cause: error,
       });
     }

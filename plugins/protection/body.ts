@@ -6,14 +6,14 @@ import { parseForm } from './form.ts';
  * Bytes of a form or of JSON: of any, and of one that carries a long text, each character of which may be written as
  * several.
  */
-const LARGEST = 64 * 1024;
-const LARGEST_TEXT = 1024 * 1024;
+const MAX_BODY = 64 * 1024;
+const MAX_LONG_BODY = 1024 * 1024;
 /**
- * Levels of JSON; deeper ones are not for any route, and would be for whoever walks through them one call in another.
+ * Levels of JSON; no route needs more, and recursive functions could overflow the stack.
  */
-const DEEPEST = 64;
+const MAX_DEPTH = 64;
 /** Values of JSON; checking each of more would take longer than reading them. */
-const MOST_VALUES = 10_000;
+const MAX_VALUES = 10_000;
 const CHARSETS = ['utf-8', 'utf8', 'us-ascii'];
 const decoder = new TextDecoder('utf-8', { fatal: true });
 /** Ends when the last long body that has come so far may be parsed. */
@@ -23,34 +23,34 @@ export async function readBody(
   req: Request,
   { form, longText = false }: { readonly form: boolean; readonly longText?: boolean },
 ): Promise<unknown> {
-  const largest = longText ? LARGEST_TEXT : LARGEST;
-  const declared = declaredLength(req, largest);
+  const maxBytes = longText ? MAX_LONG_BODY : MAX_BODY;
+  const declared = declaredLength(req, maxBytes);
   if (declared === 0 || (Number.isNaN(declared) && req.headers['transfer-encoding'] === undefined)) return {};
   const parse = parserOf(req, form);
-  const bytes = await collect(req, largest);
-  if (bytes.length > LARGEST) await ownTurn();
+  const bytes = await collect(req, maxBytes);
+  if (bytes.length > MAX_BODY) await nextTurn();
   return bytes.length === 0 ? {} : parse(bytes);
 }
 
 /**
  * Long bodies are parsed one a turn of the event loop: many that come at once hold up others no longer than one does.
  */
-function ownTurn(): Promise<unknown> {
+function nextTurn(): Promise<unknown> {
   lastTurn = lastTurn.then(() => turn());
   return lastTurn;
 }
 
-export async function readBytes(req: Request, largest = LARGEST_TEXT): Promise<Buffer> {
-  declaredLength(req, largest);
-  return collect(req, largest);
+export async function readBytes(req: Request, maxBytes = MAX_LONG_BODY): Promise<Buffer> {
+  declaredLength(req, maxBytes);
+  return collect(req, maxBytes);
 }
 
 export const readJson = (bytes: Buffer): unknown => parseJson(decoded(bytes), Infinity);
 
 /** `NaN` where the client does not say. */
-function declaredLength(req: Request, largest: number): number {
+function declaredLength(req: Request, maxBytes: number): number {
   const declared = Number(req.headers['content-length'] ?? Number.NaN);
-  if (declared > largest) throw tooLarge(largest);
+  if (declared > maxBytes) throw tooLarge(maxBytes);
   return declared;
 }
 
@@ -74,12 +74,12 @@ function parserOf({ headers }: Request, form: boolean): (bytes: Buffer) => unkno
   );
 }
 
-async function collect(req: Request, largest: number): Promise<Buffer> {
+async function collect(req: Request, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of req as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > largest) throw tooLarge(largest);
+    if (length > maxBytes) throw tooLarge(maxBytes);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks, length);
@@ -102,12 +102,12 @@ function decoded(bytes: Buffer): string {
   }
 }
 
-function parseJson(source: string, most = MOST_VALUES): unknown {
-  weigh(source, most);
+function parseJson(source: string, maxValues = MAX_VALUES): unknown {
+  checkComplexity(source, maxValues);
   try {
     const value: unknown = JSON.parse(source);
     // Only a name that is spelled out, or of which an escape hides a letter, can reach a prototype later on.
-    if (/__proto__|\\u/.test(source)) forgetPrototypes(value);
+    if (/__proto__|\\u/.test(source)) removePrototypes(value);
     return value;
   } catch {
     throw malformed('is not valid JSON');
@@ -115,10 +115,10 @@ function parseJson(source: string, most = MOST_VALUES): unknown {
 }
 
 /** As deep as `weigh` allows. */
-function forgetPrototypes(value: unknown): void {
+function removePrototypes(value: unknown): void {
   if (typeof value !== 'object' || value === null) return;
   if (Object.hasOwn(value, '__proto__')) Reflect.deleteProperty(value, '__proto__');
-  for (const inner of Object.values(value)) forgetPrototypes(inner);
+  for (const inner of Object.values(value)) removePrototypes(inner);
 }
 
 const [PLUS, SPACE] = ['+', ' '].map((sign) => sign.charCodeAt(0)) as [number, number];
@@ -133,7 +133,7 @@ const [QUOTE, BACKSLASH, COMMA, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT
 ].map((sign) => sign.charCodeAt(0));
 
 /** Throws for what is too deep or too much, before any of it is made. */
-function weigh(source: string, most: number): void {
+function checkComplexity(source: string, maxValues: number): void {
   let [depth, values, inText] = [0, 1, false];
   for (let at = 0; at < source.length; at++) {
     const sign = source.charCodeAt(at);
@@ -145,17 +145,17 @@ function weigh(source: string, most: number): void {
     else if (sign === CLOSE_LIST || sign === CLOSE_OBJECT) depth--;
     else if (sign === OPEN_LIST || sign === OPEN_OBJECT) {
       values++;
-      if (++depth > DEEPEST) throw malformed(`may have at most ${DEEPEST} levels`);
+      if (++depth > MAX_DEPTH) throw malformed(`may have at most ${MAX_DEPTH} levels`);
     }
-    if (values > most) throw new HttpError(413, `A body may have at most ${most} values`);
+    if (values > maxValues) throw new HttpError(413, `A body may have at most ${maxValues} values`);
   }
 }
 
 const malformed = (message: string): InvalidInput => new InvalidInput([{ field: 'body', message }]);
 // The rest of the body is not read, so the connection cannot be used again.
-const tooLarge = (largest: number): HttpError =>
+const tooLarge = (maxBytes: number): HttpError =>
   new HttpError(
     413,
-    `A body may have at most ${largest >= 1024 ** 2 ? `${largest / 1024 ** 2} MiB` : `${largest / 1024} KiB`}`,
+    `A body may have at most ${maxBytes >= 1024 ** 2 ? `${maxBytes / 1024 ** 2} MiB` : `${maxBytes / 1024} KiB`}`,
     { headers: { Connection: 'close' } },
   );

@@ -3,15 +3,15 @@ import { HttpError, InvalidInput } from 'parley-forum';
 
 type Fields = { [key: string]: unknown };
 
-/** More is no form that anybody filled in. */
-const MOST_FIELDS = 1_000;
+/** Fields of a form; no real one has more. */
+const MAX_FIELDS = 1_000;
 /** Entries of one list, and its highest number: a list is made up to it, whichever entries are sent. */
-const MOST_ENTRIES = 500;
+const MAX_LIST_ENTRIES = 500;
 /** Levels in brackets, as in `a[b][c]`. */
-const DEEPEST = 4;
+const MAX_DEPTH = 4;
 const FORBIDDEN = /(?:^|[[\].])(?:__proto__|prototype|constructor)(?:$|[[\].])/;
 /** Characters of a name that an error repeats. */
-const SHOWN = 80;
+const MAX_SHOWN_NAME = 80;
 
 type Decoder = NonNullable<qs.IParseOptions['decoder']>;
 
@@ -23,7 +23,7 @@ const decoder: Decoder = (text, decode, charset, type) => {
 };
 
 const notName = (name: string): InvalidInput =>
-  new InvalidInput([{ field: name.slice(0, SHOWN), message: 'is not a field name' }]);
+  new InvalidInput([{ field: name.slice(0, MAX_SHOWN_NAME), message: 'is not a field name' }]);
 
 /**
  * `a[b]` makes an object, `a[]`, `a[0]` and a repeated `a` a list, without blank entries: forms send one to say that a
@@ -35,10 +35,10 @@ export function parseForm(text: string): Fields {
       qs.parse(text, {
         decoder,
         plainObjects: true,
-        depth: DEEPEST,
+        depth: MAX_DEPTH,
         strictDepth: true,
-        parameterLimit: MOST_FIELDS,
-        arrayLimit: MOST_ENTRIES,
+        parameterLimit: MAX_FIELDS,
+        arrayLimit: MAX_LIST_ENTRIES,
         throwOnLimitExceeded: true,
       }),
     ) as Fields;
@@ -51,11 +51,11 @@ export function parseForm(text: string): Fields {
 /** Which limit was met, of those given above: qs says so in words alone. */
 function limitOf(error: RangeError): Error {
   if (error.message.startsWith('Parameter'))
-    return new HttpError(413, `A form may have ${MOST_FIELDS} fields`, { cause: error });
+    return new HttpError(413, `A form may have ${MAX_FIELDS} fields`, { cause: error });
   if (error.message.startsWith('Array'))
-    return new HttpError(413, `A list of a form may have ${MOST_ENTRIES} entries`, { cause: error });
+    return new HttpError(413, `A list of a form may have ${MAX_LIST_ENTRIES} entries`, { cause: error });
   return new InvalidInput([
-    { field: 'body', message: `has a name with more than ${DEEPEST} levels, which is not a field name` },
+    { field: 'body', message: `has a name with more than ${MAX_DEPTH} levels, which is not a field name` },
   ]);
 }
 

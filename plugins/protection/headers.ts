@@ -46,5 +46,5 @@ export function collectHeaders(policy: Policy, { secure, subdomains, upgrade }: 
   return pairs;
 }
 
-/** The directives by which browsers tell of what they refused: the second is for those that do not know the first. */
+/** The directives that make browsers report violations: the second is for those that do not know the first. */
 export const reportingTo = (path: string): Policy => ({ 'report-to': [GROUP], [REPORT_URI]: [path] });

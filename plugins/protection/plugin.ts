@@ -54,7 +54,7 @@ export default definePlugin({
       version++;
     };
     plugin.onSettings(refresh);
-    // Who is told of refused content comes and goes with its plugin.
+    // The report path comes and goes with its plugin.
     let [told] = plugin.extensions(reportPaths);
     plugin.on(pluginChanged, () => {
       const [now] = plugin.extensions(reportPaths);

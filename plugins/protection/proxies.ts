@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { isIP, type Socket } from 'node:net';
 import { ConfigurationError, type Http } from 'parley-forum';
 
-type Address = IPv4 | IPv6;
+type Ip = IPv4 | IPv6;
 
 const MAPPED = '::ffff:';
 const PORT = /^\[([^\]]+)\](?::\d+)?$|^([\d.]+):\d+$/;
@@ -13,7 +13,7 @@ const RANGE = /^([^/]+)(?:\/(\d{1,3}))?$/;
  * Without port or zone; IPv4 inside IPv6 is IPv4. `undefined` for what is no address, numbers that some systems read as
  * one included.
  */
-function addressIn(text: string): Address | undefined {
+function parseIp(text: string): Ip | undefined {
   const trimmed = text.trim();
   const [, bracketed, four] = PORT.exec(trimmed) ?? [];
   const [address = ''] = (bracketed ?? four ?? trimmed).split('%');
@@ -21,21 +21,21 @@ function addressIn(text: string): Address | undefined {
 }
 
 /** The shortest spelling. */
-function normal(text: string): string | undefined {
+function normalizedIp(text: string): string | undefined {
   // Most requests end here: a server that listens for both kinds sees every IPv4 client like this.
   const plain = text.startsWith(MAPPED) ? text.slice(MAPPED.length) : text;
-  return isIP(plain) === 4 ? plain : addressIn(text)?.toString();
+  return isIP(plain) === 4 ? plain : parseIp(text)?.toString();
 }
 
 /** Unique over processes, cheap to make: the process's random part and a count. */
 const PROCESS = crypto.randomUUID().slice(0, 8);
 let counter = 0;
 
-/** Kept with the request itself: a WeakMap would cost the collector more than all the rest of a guest's page. */
+/** Stored on the request itself: a WeakMap would cost the garbage collector more than the rest of a guest's page. */
 const ADDRESS = Symbol('address');
 const ID = Symbol('id');
 const SECURE = Symbol('secure');
-interface Known extends IncomingMessage {
+interface ProxiedRequest extends IncomingMessage {
   [ADDRESS]?: string;
   [SECURE]?: boolean;
   [ID]?: string;
@@ -46,11 +46,11 @@ const header = (req: IncomingMessage, name: string): string => String(req.header
 /** Null once the request was destroyed, as one is whose body was too long; what is asked of it before is remembered. */
 const socketOf = (req: IncomingMessage): Socket | null => req.socket as Socket | null;
 
-/** Sees requests through the proxies that the operator trusts. */
+/** Reads client IP, scheme and request id through the proxies that the operator trusts. */
 export class TrustedProxies implements Http {
   readonly closing: AbortSignal;
   readonly protect: Http['protect'];
-  #ranges: readonly [Address, number][] = [];
+  #ranges: readonly [Ip, number][] = [];
 
   readonly #secureSite: boolean;
 
@@ -66,29 +66,29 @@ export class TrustedProxies implements Http {
   }
 
   /**
-   * Single addresses or CIDR ranges, IPv4 and IPv6. Throws `ConfigurationError` naming the entry that is neither, and
-   * keeps the list it had.
+   * Single IP addresses or CIDR ranges, IPv4 and IPv6. Throws `ConfigurationError` naming the entry that is neither,
+   * and leaves the list unchanged.
    */
   set(entries: readonly string[]): void {
-    this.#ranges = entries.map(rangeIn);
+    this.#ranges = entries.map(parseRange);
   }
 
   /**
    * Who sent the request; what forwarded headers say counts only when the connecting address is trusted. 0.0.0.0 once
    * the connection is gone.
    */
-  addressOf(req: Known): string {
+  addressOf(req: ProxiedRequest): string {
     return (req[ADDRESS] ??= this.#find(req));
   }
 
   /**
    * Whether the client's own connection is encrypted, as far as the site's address or the nearest trusted proxy says.
    */
-  secure(req: Known): boolean {
+  secure(req: ProxiedRequest): boolean {
     return this.#secureSite || (req[SECURE] ??= this.#encrypted(req));
   }
 
-  idOf(req: Known): string {
+  idOf(req: ProxiedRequest): string {
     return (req[ID] ??= `${PROCESS}-${(++counter).toString(36)}`);
   }
 
@@ -106,24 +106,24 @@ export class TrustedProxies implements Http {
    * through.
    */
   #find(req: IncomingMessage): string {
-    const peer = normal(socketOf(req)?.remoteAddress ?? '') ?? '0.0.0.0';
+    const peer = normalizedIp(socketOf(req)?.remoteAddress ?? '') ?? '0.0.0.0';
     if (!this.#trusts(peer)) return peer;
     return (
       this.#forwarded(header(req, 'x-forwarded-for')) ??
-      normal(header(req, 'x-real-ip')) ??
-      normal(header(req, 'cf-connecting-ip')) ??
+      normalizedIp(header(req, 'x-real-ip')) ??
+      normalizedIp(header(req, 'cf-connecting-ip')) ??
       peer
     );
   }
 
   /**
-   * The right-most address that is no trusted proxy's. What stands left of an unreadable entry could be anybody's
-   * claim.
+   * The right-most address that is no trusted proxy's. What stands left of an unreadable entry can be
+   * forged.
    */
   #forwarded(chain: string): string | undefined {
     let nearest: string | undefined;
     for (const hop of chain.split(',').toReversed()) {
-      const address = normal(hop);
+      const address = normalizedIp(hop);
       if (address === undefined) return nearest;
       if (!this.#trusts(address)) return address;
       nearest = address;
@@ -133,7 +133,7 @@ export class TrustedProxies implements Http {
 
   #trusts(text: string): boolean {
     if (this.#ranges.length === 0) return false;
-    const address = addressIn(text);
+    const address = parseIp(text);
     return (
       address !== undefined &&
       this.#ranges.some(([range, bits]) => range.kind() === address.kind() && address.match(range, bits))
@@ -141,9 +141,9 @@ export class TrustedProxies implements Http {
   }
 }
 
-function rangeIn(entry: string): [Address, number] {
+function parseRange(entry: string): [Ip, number] {
   const [, text = '', bits] = RANGE.exec(entry.trim()) ?? [];
-  const address = addressIn(text);
+  const address = parseIp(text);
   const most = address?.kind() === 'ipv4' ? 32 : 128;
   // Of a range written as IPv4 inside IPv6, the first 96 bits are the mapping.
   const mapped = most === 32 && isIP(text) === 6 ? 96 : 0;

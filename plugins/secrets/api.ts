@@ -11,5 +11,5 @@ export interface RootKey {
 }
 export const RootKey = defineToken<RootKey>('RootKey');
 
-/** There is a new root key: somebody with a shell on the server made it. */
+/** The root key was rotated, at a shell on the server. */
 export const rootKeyRotated = defineAction<object>('secrets.root-key-rotated');

@@ -27,7 +27,7 @@ export function createKeyring(root: string, previous?: string): Keyring {
     },
     open(sealed) {
       for (const ring of rings) {
-        const text = opened(ring('seal').bytes, sealed);
+        const text = decrypt(ring('seal').bytes, sealed);
         if (text !== undefined) return text;
       }
       throw new ConfigurationError(
@@ -46,12 +46,12 @@ interface PurposeKey {
   sign(text: string): string;
 }
 
-/** Purposes are words in the code, never input, so that the keys kept here stay few. */
+/** Purposes are words in the code, never input, so that few keys are cached here. */
 function keysOf(root: string): (purpose: string) => PurposeKey {
   const keys = new Map<string, PurposeKey>();
   return (purpose) => {
-    const kept = keys.get(purpose);
-    if (kept) return kept;
+    const stored = keys.get(purpose);
+    if (stored) return stored;
     const bytes = Buffer.from(hkdfSync('sha256', root, 'parley', purpose, 32));
     const key = { bytes, sign: createHmacSha256(bytes) };
     keys.set(purpose, key);
@@ -64,7 +64,7 @@ function equal(expected: string, given: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-function opened(key: Buffer, sealed: string): string | undefined {
+function decrypt(key: Buffer, sealed: string): string | undefined {
   const [version, packed = ''] = sealed.split('.');
   if (version !== VERSION) return undefined;
   try {

@@ -45,22 +45,22 @@ export default definePlugin({
   async setup({ data, environment, settings, plugins }, plugin) {
     const keyring = await loadKeyring(environment.secretKey, environment.dataDir);
     const rotated = (): Promise<void> => plugin.emit(rootKeyRotated, {});
-    const parts = { keyring, data, settings, environment, rotated, stores: () => plugin.extensions(sealedStores) };
+    const deps = { keyring, data, settings, environment, rotated, stores: () => plugin.extensions(sealedStores) };
     plugin.extend(
       auditRules,
       audited(rootKeyRotated, ['root-key.rotated'], () => ({ action: 'root-key.rotated', actor: commandLine })),
     );
     const rotateRoot: RootKey['rotate'] = async ({ force = false } = {}) => {
       // One that does not run cannot seal its texts anew, and the key that opens them will be gone.
-      const away = plugins
+      const inactive = plugins
         .list()
         .filter(({ needs, state }) => needs.includes(plugin.id) && state !== 'active')
         .map(({ id }) => id);
-      if (away.length > 0 && !force)
+      if (inactive.length > 0 && !force)
         throw new ConfigurationError(
-          `What these plugins have sealed would be lost, since they do not run: ${away.join(', ')}. Switch them on first, or use --force`,
+          `What these plugins have sealed would be lost, since they do not run: ${inactive.join(', ')}. Switch them on first, or use --force`,
         );
-      await rotate(parts);
+      await rotate(deps);
     };
     return { secrets: keyring, rootKey: { rotate: rotateRoot } };
   },

@@ -9,32 +9,32 @@ export const KEY_FILE = 'secret.key';
 /** Beside it while a rotation is under way. After one that broke off either key may have sealed what is stored. */
 export const NEXT_KEY_FILE = 'secret.key.next';
 /** Characters of a root secret at least: 128 bits in hexadecimal digits. */
-const SHORTEST = 32;
+const MIN_LENGTH = 32;
 
 /**
  * `key` is SECRET_KEY; without it a key is made once and kept under `folder`, DATA_DIR. Throws `ConfigurationError` for
  * one that is too short to be a secret.
  */
 export async function loadKeyring(key: string | undefined, folder: string): Promise<Keyring> {
-  const current = key ?? (await keptKey(folder));
-  if (current.length < SHORTEST) {
+  const current = key ?? (await storedKey(folder));
+  if (current.length < MIN_LENGTH) {
     const where = key === undefined ? join(folder, KEY_FILE) : 'SECRET_KEY';
     throw new ConfigurationError(
-      `${where} has fewer than ${SHORTEST} characters; make a new one with: openssl rand -base64 32`,
+      `${where} has fewer than ${MIN_LENGTH} characters; make a new one with: openssl rand -base64 32`,
     );
   }
   return createKeyring(current, key === undefined ? await nextKey(folder) : undefined);
 }
 
-async function keptKey(folder: string): Promise<string> {
+async function storedKey(folder: string): Promise<string> {
   const file = join(folder, KEY_FILE);
   const draft = `${file}.${randomBytes(8).toString('hex')}`;
   const read = (): Promise<string> => readFile(file, 'utf8').then((text) => text.trim());
   const missing = (error: NodeJS.ErrnoException): undefined => {
     if (error.code !== 'ENOENT') throw error;
   };
-  const kept = await read().catch(missing);
-  if (kept !== undefined) return kept;
+  const stored = await read().catch(missing);
+  if (stored !== undefined) return stored;
   await mkdir(folder, { recursive: true, mode: 0o700 });
   await writeFile(draft, randomBytes(32).toString('hex'), { flag: 'wx', mode: 0o600, flush: true });
   // Linking is atomic and never replaces: of several processes that start at once, all read one whole key.

@@ -12,7 +12,7 @@ import {
 import type { Keyring } from './keyring.ts';
 import { KEY_FILE, NEXT_KEY_FILE } from './root-key.ts';
 
-export interface RotationParts {
+export interface RotationDeps {
   readonly keyring: Keyring;
   readonly data: Data;
   readonly settings: Settings;
@@ -24,15 +24,15 @@ export interface RotationParts {
 
 /**
  * Seals everything anew with a new root key. Whenever it breaks off, what is stored can be opened with one of the two
- * keys kept.
+ * stored keys.
  */
-export async function rotate({ keyring, environment: { dataDir, secretKey }, ...parts }: RotationParts): Promise<void> {
+export async function rotate({ keyring, environment: { dataDir, secretKey }, ...deps }: RotationDeps): Promise<void> {
   if (secretKey !== undefined) {
     throw new ConfigurationError(
       `The root key comes from SECRET_KEY. Stop all servers, write it to ${join(dataDir, KEY_FILE)}, unset SECRET_KEY, run this again, and set SECRET_KEY to what the file holds then`,
     );
   }
-  const [kept, next] = [join(dataDir, KEY_FILE), join(dataDir, NEXT_KEY_FILE)];
+  const [stored, next] = [join(dataDir, KEY_FILE), join(dataDir, NEXT_KEY_FILE)];
   // One that is there was left by a rotation that broke off: it goes on with that key, for some things may be sealed
   // with it.
   await writeFile(next, randomBytes(32).toString('hex'), { flag: 'wx', mode: 0o600, flush: true }).catch(
@@ -40,20 +40,20 @@ export async function rotate({ keyring, environment: { dataDir, secretKey }, ...
       if (error.code !== 'EEXIST') throw error;
     },
   );
-  const [old, fresh] = await Promise.all([kept, next].map(async (file) => (await readFile(file, 'utf8')).trim()));
+  const [old, fresh] = await Promise.all([stored, next].map(async (file) => (await readFile(file, 'utf8')).trim()));
   keyring.replace(fresh!);
   try {
-    await reseal(keyring, parts);
+    await reseal(keyring, deps);
   } catch (error) {
     keyring.replace(old!);
     throw error;
   }
-  await rename(next, kept);
+  await rename(next, stored);
 }
 
 async function reseal(
   keyring: Keyring,
-  { data, settings, stores, rotated }: Pick<RotationParts, 'data' | 'settings' | 'stores' | 'rotated'>,
+  { data, settings, stores, rotated }: Pick<RotationDeps, 'data' | 'settings' | 'stores' | 'rotated'>,
 ): Promise<void> {
   await data.transaction(async () => {
     const sealed = settings.list().filter(({ secret, stored }) => stored && secret);

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Progress } from 'parley-forum/plugins/installer';
 import { readEnvironment } from '../../../config/environment.ts';
-import { Probes } from '../../../plugins/installer/probes.ts';
+import { ConnectionTests } from '../../../plugins/installer/wizard/connection-tests.ts';
 import { openSite, PASSWORD, type Site } from './site.ts';
 
 /** Several forums begin, and beside a database server an embedded one is made from nothing. */
@@ -158,7 +158,7 @@ describe('a test of a connection', () => {
       throw error;
     };
     const failing = (error: unknown) =>
-      new Probes({ text: words, inspect: () => fail(error), redis: () => fail(error) });
+      new ConnectionTests({ text: words, inspect: () => fail(error), redis: () => fail(error) });
     const told = async (error: unknown) =>
       (await failing(error).database('postgres://sea.test:5433/boats')).text.split(' ')[0];
     expect(await told(Object.assign(new Error('no'), { code: '28P01' }))).toBe('probe.credentials');
@@ -175,11 +175,11 @@ describe('a test of a connection', () => {
     expect((await failing(new Error('WRONGPASS invalid')).redis('redis://sea.test')).text).toContain(
       'probe.credentials',
     );
-    const silent = new Probes({
+    const silent = new ConnectionTests({
       text: words,
       inspect: () => new Promise(() => undefined),
       redis: () => Promise.resolve(),
-      patience: 20,
+      timeout: 20,
     });
     expect(await silent.database('postgres://sea.test/boats')).toEqual({
       good: false,
@@ -189,7 +189,7 @@ describe('a test of a connection', () => {
 
   test('looks at what is needed of a database', async () => {
     const look = async (report: object) => {
-      const probes = new Probes({
+      const probes = new ConnectionTests({
         text: words,
         inspect: async () => ({ ...found, ...report }),
         redis: async () => undefined,

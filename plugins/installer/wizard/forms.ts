@@ -1,12 +1,12 @@
 import type { Environment, FieldProblem } from 'parley-forum';
 import type { PasswordPolicy } from 'parley-forum/plugins/accounts';
 import { html, errorsByField, type SafeHtml } from 'parley-forum/plugins/web';
-import { choice, field, found, masked, problems, select } from './fields.ts';
-import { pathOf, sheet, STEPS, type Sheet, type Step } from './pages.ts';
-import type { Finding, Text } from './probes.ts';
+import { choice, field, testMessage, maskPassword, problems, select } from './fields.ts';
+import { pathOf, installerPage, STEPS, type InstallerPage, type Step } from './pages.ts';
+import type { TestResult, Text } from './connection-tests.ts';
 import type { Visit } from './visits.ts';
 
-export interface FormParts {
+export interface FormsDeps {
   readonly text: Text;
   readonly environment: Environment;
   readonly policy: () => PasswordPolicy;
@@ -21,11 +21,11 @@ export interface FormParts {
 }
 
 /** How a step is shown: the first time, after a test, or when it was refused. */
-export interface Shown {
+export interface FormState {
   readonly message?: string | undefined;
   readonly problems?: readonly FieldProblem[];
-  readonly database?: Finding | undefined;
-  readonly redis?: Finding | undefined;
+  readonly database?: TestResult | undefined;
+  readonly redis?: TestResult | undefined;
 }
 
 /** By field. */
@@ -42,14 +42,14 @@ export const ownTimezone = (): string => knownTimezone(Intl.DateTimeFormat().res
 
 /** The pages of the steps, with what was typed so far. */
 export class Forms {
-  readonly #parts: FormParts;
+  readonly #deps: FormsDeps;
 
-  constructor(parts: FormParts) {
-    this.#parts = parts;
+  constructor(deps: FormsDeps) {
+    this.#deps = deps;
   }
 
-  site(visit: Visit, shown: Shown = {}): Sheet {
-    const { text, languages, defaults } = this.#parts;
+  site(visit: Visit, shown: FormState = {}): InstallerPage {
+    const { text, languages, defaults } = this.#deps;
     const { site_name: name, locale, timezone } = visit.answers;
     const named = new Intl.DisplayNames([defaults.language()], { type: 'language' });
     const offered = languages().map((id) => ({ value: id, label: named.of(id) ?? id }));
@@ -69,8 +69,8 @@ ${this.#submit('continue')}`,
     );
   }
 
-  services(visit: Visit, shown: Shown = {}): Sheet {
-    const { text } = this.#parts;
+  services(visit: Visit, shown: FormState = {}): InstallerPage {
+    const { text } = this.#deps;
     const labels = { database_url: text('database.url'), redis_url: text('redis.url'), smtp_url: text('mail.url') };
     return this.#step(
       'services',
@@ -86,10 +86,10 @@ ${this.#submit('continue')}`,
     );
   }
 
-  administrator(visit: Visit, shown: Shown = {}): Sheet {
-    const { text, demo } = this.#parts;
+  administrator(visit: Visit, shown: FormState = {}): InstallerPage {
+    const { text, demo } = this.#deps;
     const { username, email } = visit.answers;
-    const { pattern, minimum, rules } = this.#parts.policy();
+    const { pattern, minimum, rules } = this.#deps.policy();
     const labels = {
       username: text('administrator.username'),
       email: text('administrator.email'),
@@ -132,10 +132,16 @@ ${this.#submit('administrator.submit')}`,
     );
   }
 
-  #step(step: Step, { csrf }: Visit, shown: Shown, labels: Texts, inside: (wrong: Texts) => SafeHtml): Sheet {
-    const { text } = this.#parts;
+  #step(
+    step: Step,
+    { csrf }: Visit,
+    shown: FormState,
+    labels: Texts,
+    inside: (wrong: Texts) => SafeHtml,
+  ): InstallerPage {
+    const { text } = this.#deps;
     const before = STEPS[STEPS.indexOf(step) - 1];
-    return sheet(
+    return installerPage(
       text(`${step}.title`),
       html`${problems(shown.message, shown.problems ?? [], labels)}
 <form method="post" action="${pathOf(step)}"><input type="hidden" name="_csrf" value="${csrf}">${inside(errorsByField(shown.problems ?? []))}</form>
@@ -144,41 +150,45 @@ ${before && html`<p><a href="${pathOf(before)}">${text('back')}</a></p>`}`,
     );
   }
 
-  #database({ answers: { database, database_url: url } }: Visit, wrong: Texts, finding: Finding | undefined): SafeHtml {
+  #database(
+    { answers: { database, database_url: url } }: Visit,
+    wrong: Texts,
+    testResult: TestResult | undefined,
+  ): SafeHtml {
     const {
       text,
       environment: { databaseUrl },
-    } = this.#parts;
+    } = this.#deps;
     if (databaseUrl !== undefined) return html`<p>${text('database.fixed', { host: new URL(databaseUrl).host })}</p>`;
     const server = database === 'server';
     return html`${choice('radio', 'database', { value: 'embedded', label: text('database.embedded') }, !server, text('database.embedded-help'))}
 ${choice('radio', 'database', { value: 'server', label: text('database.server') }, server, text('database.server-help'))}
 ${this.#address('database_url', 'database', url, wrong)}
-${found(finding)}${this.#test('database')}`;
+${testMessage(testResult)}${this.#test('database')}`;
   }
 
-  #redis({ answers: { redis_url: url } }: Visit, wrong: Texts, finding: Finding | undefined): SafeHtml {
+  #redis({ answers: { redis_url: url } }: Visit, wrong: Texts, testResult: TestResult | undefined): SafeHtml {
     const {
       text,
       environment: { redisUrl },
-    } = this.#parts;
+    } = this.#deps;
     if (redisUrl !== undefined) return html`<p>${text('redis.fixed', { host: new URL(redisUrl).host })}</p>`;
-    return html`<p class="help">${text('redis.help')}</p>${this.#address('redis_url', 'redis', url, wrong)}${found(finding)}${this.#test('redis')}`;
+    return html`<p class="help">${text('redis.help')}</p>${this.#address('redis_url', 'redis', url, wrong)}${testMessage(testResult)}${this.#test('redis')}`;
   }
 
   #mail({ answers: { smtp_url: url } }: Visit, wrong: Texts): SafeHtml {
     const {
       text,
       environment: { smtpUrl },
-    } = this.#parts;
+    } = this.#deps;
     return smtpUrl === undefined
       ? this.#address('smtp_url', 'mail', url, wrong)
       : html`<p>${text('mail.fixed', { host: new URL(smtpUrl).host })}</p>`;
   }
 
   #address(name: string, kind: string, url: string | undefined, wrong: Texts): SafeHtml {
-    const { text } = this.#parts;
-    const value = masked(url);
+    const { text } = this.#deps;
+    const value = maskPassword(url);
     const help = value === (url ?? '') ? text(`${kind}.url-help`) : text('kept');
     return field({
       name,
@@ -193,7 +203,7 @@ ${found(finding)}${this.#test('database')}`;
   }
 
   #test(what: 'database' | 'redis'): SafeHtml {
-    return html`<p><button name="test" value="${what}" formnovalidate>${this.#parts.text(`${what}.test`)}</button></p>`;
+    return html`<p><button name="test" value="${what}" formnovalidate>${this.#deps.text(`${what}.test`)}</button></p>`;
   }
 
   /**
@@ -201,10 +211,10 @@ ${found(finding)}${this.#test('database')}`;
    * keyboard finds it.
    */
   #byEnter(key: string): SafeHtml {
-    return html`<button class="by-enter" tabindex="-1" aria-hidden="true">${this.#parts.text(key)}</button>`;
+    return html`<button class="by-enter" tabindex="-1" aria-hidden="true">${this.#deps.text(key)}</button>`;
   }
 
   #submit(key: string): SafeHtml {
-    return html`<p class="actions"><button class="primary">${this.#parts.text(key)}</button></p>`;
+    return html`<p class="actions"><button class="primary">${this.#deps.text(key)}</button></p>`;
   }
 }

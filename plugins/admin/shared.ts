@@ -3,7 +3,7 @@ import type { Viewer } from 'parley-forum/plugins/access';
 import type { Panel } from './panel.ts';
 
 /** What every page of the panel is made with. */
-export interface Parts {
+export interface PanelDeps {
   readonly plugin: PluginHandle;
   readonly panel: Panel;
 }

@@ -1,10 +1,10 @@
 import type { Http, RequestHandler } from 'parley-forum';
 import { unavailable } from './gate.ts';
-import { framed, meanwhileSheet, STYLE } from './pages.ts';
-import type { Text } from './probes.ts';
+import { renderDocument, restartSheet, STYLE } from './pages.ts';
+import type { Text } from './connection-tests.ts';
 import { HEADERS } from './surface.ts';
 
-export interface MeanwhileOptions {
+export interface RestartPageDeps {
   readonly text: Text;
   readonly language: string;
   readonly style: string;
@@ -12,12 +12,11 @@ export interface MeanwhileOptions {
 }
 
 /**
- * Answers while the program is closed and opened anew. It is made whole beforehand: nothing runs then that it could
- * ask.
+ * Serves requests while the program restarts. It is rendered beforehand: no service runs meanwhile.
  */
-export function createMeanwhile({ text, language, style, http }: MeanwhileOptions): RequestHandler {
-  const page = meanwhileSheet(text);
-  const document = framed(page, text, language).toString();
+export function createRestartPage({ text, language, style, http }: RestartPageDeps): RequestHandler {
+  const page = restartSheet(text);
+  const document = renderDocument(page, text, language).toString();
   return (req, res) => {
     res.set({ ...HEADERS, 'X-Request-Id': http.idOf(req) });
     if (req.path === STYLE) return void res.type('css').send(style);

@@ -1,24 +1,24 @@
 import type { Http, Request, RequestHandler, Response } from 'parley-forum';
 import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
 
-export interface GateOptions {
+export interface GateDeps {
   readonly protection: Protection;
   readonly http: Http;
   readonly installed: () => boolean;
 }
 
-/** Seconds after which a program may ask again. */
-const LATER = '30';
-const below = (path: string, prefix: string): boolean => path === prefix || path.startsWith(`${prefix}/`);
+/** Seconds after which a program may retry. */
+const RETRY_AFTER = '30';
+const isBelow = (path: string, prefix: string): boolean => path === prefix || path.startsWith(`${prefix}/`);
 
-/** Until there is a forum, only the installer is let through: pages lead to it, programs are told to come later. */
-export function createGate({ protection, http, installed }: GateOptions): RequestHandler {
+/** Until there is a forum, only the installer is let through: pages redirect to it, programs get 503. */
+export function createGate({ protection, http, installed }: GateDeps): RequestHandler {
   return (req, res, next) => {
-    if (installed() || below(req.path, '/install')) return next();
+    if (installed() || isBelow(req.path, '/install')) return next();
     for (const [name, value] of protection.headers(DATA_POLICY)) res.setHeader(name, value);
     res.set({ 'Cache-Control': 'no-store', 'X-Request-Id': http.idOf(req) });
-    if (below(req.path, '/api'))
-      return unavailable(req, res, http, { error: 'Nothing is installed here yet', seconds: LATER });
+    if (isBelow(req.path, '/api'))
+      return unavailable(req, res, http, { error: 'Nothing is installed here yet', seconds: RETRY_AFTER });
     res.redirect(302, '/install');
   };
 }

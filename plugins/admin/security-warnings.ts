@@ -9,7 +9,7 @@ const PAGE = 100;
 /** Milliseconds for which the plugin that sends mails stays on, so that the mail about its end is sent. */
 const LAST_MAILS = 10_000;
 
-export interface WarningParts {
+export interface SecurityWarningsDeps {
   readonly access: Access;
   readonly accounts: Accounts;
   readonly clock: Clock;
@@ -20,24 +20,24 @@ export interface WarningParts {
   readonly mail: Mail | undefined;
 }
 
-/** Who did something, and from where. */
-export interface Doer {
+/** Who did something, and their IP address. */
+export interface Actor {
   readonly name: string;
   readonly address: string | undefined;
 }
 
 /**
- * Tells all administrators by mail of what weakens the defence of accounts, so that one of them whose session was
- * stolen does it unseen by none.
+ * Mails all administrators what weakens the security of accounts, so that a stolen administrator's session cannot do it
+ * unseen.
  */
-export class Warnings {
-  readonly #parts: WarningParts;
+export class SecurityWarnings {
+  readonly #parts: SecurityWarningsDeps;
 
-  constructor(parts: WarningParts) {
+  constructor(parts: SecurityWarningsDeps) {
     this.#parts = parts;
   }
 
-  doer({ username = '' }: Viewer, req: Request): Doer {
+  actorOf({ username = '' }: Viewer, req: Request): Actor {
     return { name: username, address: this.#parts.http.addressOf(req) };
   }
 
@@ -45,10 +45,10 @@ export class Warnings {
    * Stored with the transaction under way; `what` is a text of this plugin about what was done. Values of settings are
    * never in it.
    */
-  async tell(
+  async send(
     what: 'settings' | 'plugin' | 'group',
     values: Readonly<Record<string, string>>,
-    { name, address }: Doer,
+    { name, address }: Actor,
   ): Promise<void> {
     const { clock, environment, web, mail } = this.#parts;
     if (!mail) return;
@@ -89,11 +89,11 @@ export class Warnings {
   }
 }
 
-/** Of whoever becomes a moderator or an administrator, in the panel or at the shell. */
+/** Warns of members who become moderators or administrators, in the panel or at the shell. */
 export function warnOfPromotions(
   plugin: PluginHandle,
-  warnings: Warnings,
-  { access, accounts }: Pick<WarningParts, 'access' | 'accounts'>,
+  warnings: SecurityWarnings,
+  { access, accounts }: Pick<SecurityWarningsDeps, 'access' | 'accounts'>,
 ): void {
   plugin.on(
     groupChanged,
@@ -101,7 +101,7 @@ export function warnOfPromotions(
       const [before, after] = [access.group(from), access.group(to)];
       if (!after || !STAFF.has(after.level) || before?.level === 'admin' || before?.level === after.level) return;
       const name = by === undefined || by === commandLine ? 'parley' : ((await accounts.find(by))?.username ?? by);
-      await warnings.tell(
+      await warnings.send(
         'group',
         { member: (await accounts.find(id))?.username ?? id, group: after.name },
         { name, address },

@@ -12,10 +12,17 @@ import {
 } from 'parley-forum';
 import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
 import { html, type Redirect, type Web } from 'parley-forum/plugins/web';
-import { closedSheet, framed, linkSheet, sheet, usedSheet, type Sheet } from './pages.ts';
-import type { Text } from './probes.ts';
-import type { SetupService } from './setup.ts';
-import { isOwn, type Visit, type Visits } from './visits.ts';
+import {
+  closedPage,
+  renderDocument,
+  linkNeededPage,
+  installerPage,
+  linkUsedPage,
+  type InstallerPage,
+} from './pages.ts';
+import type { Text } from './connection-tests.ts';
+import type { SetupService } from '../setup.ts';
+import { isValidToken, type Visit, type Visits } from './visits.ts';
 
 /** A form that was refused. */
 export interface Retry {
@@ -36,7 +43,7 @@ export interface StyleSheet {
  * Pages of the installer. Reads of `options`: `open: true` for what needs no set-up link, `always: true` for what is
  * there after the installation too, `again: (retry: Retry) => Sheet` so that a refused form keeps what was typed.
  */
-export const installerSurface = defineSurface<Visit | undefined, Sheet | Redirect | StyleSheet>('installer', {
+export const installerSurface = defineSurface<Visit | undefined, InstallerPage | Redirect | StyleSheet>('installer', {
   prefix: '/install',
 });
 
@@ -53,7 +60,7 @@ export const HEADERS: Readonly<Record<string, string>> = {
   'Cache-Control': 'no-store',
 };
 
-export interface SurfaceParts {
+export interface SurfaceDeps {
   readonly setup: SetupService;
   readonly visits: Visits;
   readonly protection: Protection;
@@ -75,24 +82,24 @@ export const linkUsed = (): HttpError =>
   });
 const CLOSED = 'already_installed';
 
-/** How the installer protects, succeeds and fails. */
-export class InstallerSurface implements SurfaceBehaviour<Visit | undefined, Sheet | Redirect | StyleSheet> {
+/** The behaviour of the installer's surface. */
+export class InstallerSurface implements SurfaceBehaviour<Visit | undefined, InstallerPage | Redirect | StyleSheet> {
   readonly coerce = true;
-  readonly #parts: SurfaceParts;
+  readonly #deps: SurfaceDeps;
   readonly #routes = new WeakMap<Request, RouteInfo>();
 
-  constructor(parts: SurfaceParts) {
-    this.#parts = parts;
+  constructor(deps: SurfaceDeps) {
+    this.#deps = deps;
   }
 
   authenticate(req: Request, res: Response, route: RouteInfo | undefined): Visit | undefined {
-    const { setup, visits, http, protection } = this.#parts;
+    const { setup, visits, http, protection } = this.#deps;
     for (const [name, value] of protection.headers(DATA_POLICY)) res.setHeader(name, value);
     res.set({ ...HEADERS, 'X-Request-Id': http.idOf(req) });
     if (route?.options['always'] === true) return undefined;
     if (setup.closed) throw new HttpError(403, 'There is a forum here already', { code: CLOSED });
     const visit = visits.of(req);
-    if (!visit && visits.taken) throw linkUsed();
+    if (!visit && visits.claimed) throw linkUsed();
     if (!visit && route?.options['open'] !== true) throw linkNeeded();
     return visit;
   }
@@ -101,23 +108,23 @@ export class InstallerSurface implements SurfaceBehaviour<Visit | undefined, She
     if (req.method !== 'POST') return;
     this.#routes.set(req, route);
     const body = visit && ((await this.parseBody(req)) as Readonly<Record<string, unknown>>);
-    if (!visit || !isOwn(visit, body?.['_csrf']))
+    if (!visit || !isValidToken(visit, body?.['_csrf']))
       throw new HttpError(403, 'The form’s token is missing or too old', { code: 'csrf_failed' });
   }
 
   parseBody(req: Request): Promise<unknown> {
-    return this.#parts.protection.body(req, { form: true });
+    return this.#deps.protection.body(req, { form: true });
   }
 
-  respond({ req, res }: RequestContext<Visit | undefined>, result: Sheet | Redirect | StyleSheet): void {
+  respond({ req, res }: RequestContext<Visit | undefined>, result: InstallerPage | Redirect | StyleSheet): void {
     if (result.kind === 'style') return void res.type('css').send(result.text);
-    if (result.notice !== undefined) this.#parts.web.setNotice(req, res, result.notice);
+    if (result.notice !== undefined) this.#deps.web.setNotice(req, res, result.notice);
     if (result.kind === 'redirect') return res.redirect(result.status, result.to);
     this.#send(res, result);
   }
 
   async fail({ req, res, actor }: RequestContext<Visit | undefined>, error: unknown): Promise<void> {
-    const { log, http, text } = this.#parts;
+    const { log, http, text } = this.#deps;
     const failure =
       error instanceof HttpError
         ? error
@@ -125,17 +132,21 @@ export class InstallerSurface implements SurfaceBehaviour<Visit | undefined, She
     if (failure.status >= 500) log.error({ error, request: http.idOf(req), path: req.path }, 'the installer failed');
     if (res.headersSent) return void res.destroy();
     res.set({ ...failure.headers });
-    this.#send(res, (actor && (await this.#again(req, actor, failure))) ?? this.#told(failure));
+    this.#send(res, (actor && (await this.#again(req, actor, failure))) ?? this.#errorPage(failure));
   }
 
   /** A refused form with what was typed. */
-  async #again(req: Request, visit: Visit, { status, code, details, message }: HttpError): Promise<Sheet | undefined> {
-    // Whoever came too late has nothing to send again.
+  async #again(
+    req: Request,
+    visit: Visit,
+    { status, code, details, message }: HttpError,
+  ): Promise<InstallerPage | undefined> {
+    // Once another browser has claimed the installation there is no form to send again.
     if (code === LINK_USED) return undefined;
-    const again = this.#routes.get(req)?.options['again'] as ((retry: Retry) => Sheet) | undefined;
+    const again = this.#routes.get(req)?.options['again'] as ((retry: Retry) => InstallerPage) | undefined;
     const body = await this.parseBody(req).catch(() => undefined);
     if (!again || typeof body !== 'object' || body === null) return undefined;
-    const { text } = this.#parts;
+    const { text } = this.#deps;
     const said = code === 'csrf_failed' ? text('expired') : details.length > 0 ? text('problem') : message;
     return {
       ...again({ visit, body: body as Readonly<Record<string, unknown>>, problems: details, message: said, status }),
@@ -143,19 +154,19 @@ export class InstallerSurface implements SurfaceBehaviour<Visit | undefined, She
     };
   }
 
-  #told({ status, code, message }: HttpError): Sheet {
-    const { text, installed } = this.#parts;
-    if (code === LINK_NEEDED) return linkSheet(text);
-    if (code === LINK_USED) return usedSheet(text);
-    if (code === CLOSED) return closedSheet(text, installed());
-    return sheet(text('failed.title'), html`<p>${status === 404 ? text('missing') : message}</p>`, { status });
+  #errorPage({ status, code, message }: HttpError): InstallerPage {
+    const { text, installed } = this.#deps;
+    if (code === LINK_NEEDED) return linkNeededPage(text);
+    if (code === LINK_USED) return linkUsedPage(text);
+    if (code === CLOSED) return closedPage(text, installed());
+    return installerPage(text('failed.title'), html`<p>${status === 404 ? text('missing') : message}</p>`, { status });
   }
 
-  #send(res: Response, page: Sheet): void {
+  #send(res: Response, page: InstallerPage): void {
     if (page.next !== undefined) res.set('Refresh', `2; url=${page.next}`);
     res
       .status(page.status)
       .type('html')
-      .send(framed(page, this.#parts.text, this.#parts.language()).toString());
+      .send(renderDocument(page, this.#deps.text, this.#deps.language()).toString());
   }
 }

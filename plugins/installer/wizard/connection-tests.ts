@@ -1,7 +1,7 @@
 import type { DatabaseReport } from 'parley-forum';
 
-/** What a look at a database or a Redis found, in words for whoever typed its address. */
-export interface Finding {
+/** The result of testing a database or a Redis, in words for the person who typed its URL. */
+export interface TestResult {
   readonly good: boolean;
   readonly text: string;
 }
@@ -9,12 +9,12 @@ export interface Finding {
 /** Texts by key, in the site's language. */
 export type Text = (key: string, values?: Readonly<Record<string, unknown>>) => string;
 
-export interface ProbeOptions {
+export interface ConnectionTestsDeps {
   readonly text: Text;
   inspect(databaseUrl: string): Promise<DatabaseReport>;
   redis(url: string): Promise<void>;
-  /** Milliseconds that somebody waits for an answer. Default 5,000. */
-  readonly patience?: number;
+  /** Milliseconds to wait for a reply. Default 5,000. */
+  readonly timeout?: number;
 }
 
 /** By code of PostgreSQL, of Node and of its resolver. */
@@ -29,16 +29,16 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /** Where there is no code: what Redis and the drivers say. */
-const WORDS: readonly (readonly [RegExp, string])[] = [
+const MESSAGE_PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/WRONGPASS|NOAUTH|invalid password/i, 'credentials'],
   [/time(d )?out/i, 'silent'],
 ];
 /**
- * What PostgreSQL itself says carries such a code. What anything else says is not passed on: it tells what runs there.
+ * What PostgreSQL itself says carries such a code. Other messages are not shown: they would reveal what runs there.
  */
 const SQLSTATE = /^[0-9A-Z]{5}$/;
-/** The first version of PostgreSQL that will do. */
-const OLDEST = 15;
+/** The oldest version of PostgreSQL that is supported. */
+const MIN_POSTGRES_VERSION = 15;
 
 const decoded = (text: string): string => {
   try {
@@ -48,28 +48,28 @@ const decoded = (text: string): string => {
   }
 };
 
-/** Tries addresses before anything depends on them. Never throws. */
-export class Probes {
-  readonly #options: ProbeOptions;
+/** Tests URLs before they are used. Never throws. */
+export class ConnectionTests {
+  readonly #options: ConnectionTestsDeps;
 
-  constructor(options: ProbeOptions) {
+  constructor(options: ConnectionTestsDeps) {
     this.#options = options;
   }
 
-  database(url: string): Promise<Finding> {
+  database(url: string): Promise<TestResult> {
     const { text, inspect } = this.#options;
     return this.#try(url, ['postgres:', 'postgresql:'], async () => {
       const { version, missing, writable, installed } = await inspect(url);
       if (installed) return { good: false, text: text('probe.installed') };
-      if (Number.parseInt(version, 10) < OLDEST)
-        return { good: false, text: text('probe.old', { version, oldest: String(OLDEST) }) };
+      if (Number.parseInt(version, 10) < MIN_POSTGRES_VERSION)
+        return { good: false, text: text('probe.old', { version, oldest: String(MIN_POSTGRES_VERSION) }) };
       if (missing.length > 0) return { good: false, text: text('probe.extensions', { names: missing.join(', ') }) };
       if (!writable) return { good: false, text: text('probe.read-only') };
       return { good: true, text: text('probe.postgres', { version }) };
     });
   }
 
-  redis(url: string): Promise<Finding> {
+  redis(url: string): Promise<TestResult> {
     const { text, redis } = this.#options;
     return this.#try(url, ['redis:', 'rediss:'], async () => {
       await redis(url);
@@ -77,16 +77,16 @@ export class Probes {
     });
   }
 
-  async #try(url: string, protocols: readonly string[], look: () => Promise<Finding>): Promise<Finding> {
-    const { text, patience = 5_000 } = this.#options;
+  async #try(url: string, protocols: readonly string[], test: () => Promise<TestResult>): Promise<TestResult> {
+    const { text, timeout = 5_000 } = this.#options;
     if (!URL.canParse(url) || !protocols.includes(new URL(url).protocol))
       return { good: false, text: text('probe.address', { protocol: protocols[0] }) };
     const { host, pathname } = new URL(url);
     const values = { host, name: decoded(pathname.slice(1)) };
-    const late = Promise.withResolvers<Finding>();
-    const timer = setTimeout(() => late.resolve({ good: false, text: text('probe.silent', values) }), patience);
+    const late = Promise.withResolvers<TestResult>();
+    const timer = setTimeout(() => late.resolve({ good: false, text: text('probe.silent', values) }), timeout);
     try {
-      return await Promise.race([look(), late.promise]);
+      return await Promise.race([test(), late.promise]);
     } catch (error) {
       return { good: false, text: this.#reason(error, values) };
     } finally {
@@ -103,7 +103,7 @@ export class Probes {
     const code = String(first?.code ?? '');
     const known =
       REASONS[code] ??
-      WORDS.find(([pattern]) => pattern.test(message))?.[1] ??
+      MESSAGE_PATTERNS.find(([pattern]) => pattern.test(message))?.[1] ??
       (SQLSTATE.test(code) ? 'other' : 'strange');
     return this.#options.text(`probe.${known}`, known === 'other' ? { ...values, message } : values);
   }

@@ -1,8 +1,8 @@
 import { html, type SafeHtml } from 'parley-forum/plugins/web';
-import type { Text } from './probes.ts';
+import type { Text } from './connection-tests.ts';
 
 /** A page of the installer, before it is framed. */
-export interface Sheet {
+export interface InstallerPage {
   readonly kind: 'sheet';
   readonly status: number;
   readonly title: string;
@@ -15,8 +15,12 @@ export interface Sheet {
   readonly notice?: string | undefined;
 }
 
-type Framing = Partial<Pick<Sheet, 'status' | 'step' | 'next' | 'notice'>>;
-export const sheet = (title: string, body: SafeHtml, { status = 200, ...framing }: Framing = {}): Sheet => ({
+type PageOptions = Partial<Pick<InstallerPage, 'status' | 'step' | 'next' | 'notice'>>;
+export const installerPage = (
+  title: string,
+  body: SafeHtml,
+  { status = 200, ...framing }: PageOptions = {},
+): InstallerPage => ({
   kind: 'sheet',
   status,
   title,
@@ -31,7 +35,7 @@ export const pathOf = (step: Step): string => `/install/${step}`;
 export const STYLE = '/install/style.css';
 
 /** The whole document. It depends on no theme: there may be none that can be used. */
-export function framed({ title, body, step }: Sheet, text: Text, language: string): SafeHtml {
+export function renderDocument({ title, body, step }: InstallerPage, text: Text, language: string): SafeHtml {
   return html`<!doctype html>
 <html lang="${language}">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
@@ -62,22 +66,28 @@ function progress(current: string, text: Text): SafeHtml {
 }
 
 /** Without the right link. */
-export const linkSheet = (text: Text): Sheet =>
-  sheet(text('link.title'), html`<p>${text('link.lead')}</p><p class="quiet">${text('link.new')}</p>`, { status: 401 });
+export const linkNeededPage = (text: Text): InstallerPage =>
+  installerPage(text('link.title'), html`<p>${text('link.lead')}</p><p class="quiet">${text('link.new')}</p>`, {
+    status: 401,
+  });
 
 /** Another browser has the installation to itself. */
-export const usedSheet = (text: Text): Sheet =>
-  sheet(text('used.title'), html`<p>${text('used.lead')}</p><p class="quiet">${text('used.new')}</p>`, { status: 403 });
+export const linkUsedPage = (text: Text): InstallerPage =>
+  installerPage(text('used.title'), html`<p>${text('used.lead')}</p><p class="quiet">${text('used.new')}</p>`, {
+    status: 403,
+  });
 
 /** Once there is a forum, or a file that says so. */
-export function closedSheet(text: Text, installed: boolean): Sheet {
+export function closedPage(text: Text, installed: boolean): InstallerPage {
   const forum = html`<p>${text('closed.lead')}</p><p><a href="/">${text('closed.forum')}</a></p>`;
-  return sheet(text('closed.title'), installed ? forum : html`<p>${text('closed.configured')}</p>`, { status: 403 });
+  return installerPage(text('closed.title'), installed ? forum : html`<p>${text('closed.configured')}</p>`, {
+    status: 403,
+  });
 }
 
 /** While it installs: /login leads back here until there is a forum, whose first page says `notice`. */
-export const progressSheet = (text: Text, line: string, notice: string): Sheet =>
-  sheet(
+export const progressPage = (text: Text, line: string, notice: string): InstallerPage =>
+  installerPage(
     text('progress.title'),
     html`<p class="quiet">${text('progress.lead')}</p>
 <p class="line" role="status">${line === '' ? text('progress.begin') : line}</p>
@@ -85,16 +95,16 @@ export const progressSheet = (text: Text, line: string, notice: string): Sheet =
     { step: 'progress', next: '/login', notice },
   );
 
-export const failedSheet = (text: Text, problem: string): Sheet =>
-  sheet(
+export const failedPage = (text: Text, problem: string): InstallerPage =>
+  installerPage(
     text('failed.title'),
     html`<p class="bad" role="alert">${text('progress.failed', { problem })}</p>
 <p><a class="button" href="${pathOf('administrator')}">${text('progress.retry')}</a></p>`,
   );
 
 /** Between two openings of the program; `next` is the address itself. */
-export const meanwhileSheet = (text: Text): Sheet =>
-  sheet(text('meanwhile.title'), html`<p role="status">${text('meanwhile.lead')}</p>`, {
+export const restartSheet = (text: Text): InstallerPage =>
+  installerPage(text('meanwhile.title'), html`<p role="status">${text('meanwhile.lead')}</p>`, {
     status: 503,
     step: 'progress',
     next: '/login',

@@ -1,6 +1,6 @@
 import type { FieldProblem } from 'parley-forum';
 import { html, type SafeHtml } from 'parley-forum/plugins/web';
-import type { Finding } from './probes.ts';
+import type { TestResult } from './connection-tests.ts';
 
 export interface FieldOptions {
   readonly name: string;
@@ -19,11 +19,11 @@ export interface FieldOptions {
 }
 
 /** Ids of what describes a field, for screen readers. */
-const described = (name: string, help: unknown, problem: unknown): SafeHtml | undefined => {
+const describedBy = (name: string, help: unknown, problem: unknown): SafeHtml | undefined => {
   const ids = [problem !== undefined && `p-${name}`, help !== undefined && `h-${name}`].filter(Boolean);
   return ids.length > 0 ? html` aria-describedby="${ids.join(' ')}"` : undefined;
 };
-const around = (
+const fieldFrame = (
   name: string,
   label: string,
   control: SafeHtml,
@@ -56,8 +56,8 @@ export function field({
     plain && html` spellcheck="false" autocapitalize="none" dir="ltr"`,
     invalid,
   ];
-  const control = html`<input id="f-${name}" name="${name}" type="${type}" value="${value}"${given}${more}${described(name, help, problem)}>`;
-  return around(name, label, control, { help, problem });
+  const control = html`<input id="f-${name}" name="${name}" type="${type}" value="${value}"${given}${more}${describedBy(name, help, problem)}>`;
+  return fieldFrame(name, label, control, { help, problem });
 }
 
 export interface Choice {
@@ -75,10 +75,10 @@ export function select(
     (choice) =>
       html`<option value="${choice.value}"${choice.value === chosen && html` selected`}>${choice.label}</option>`,
   );
-  return around(
+  return fieldFrame(
     name,
     label,
-    html`<select id="f-${name}" name="${name}"${described(name, help, undefined)}>${options}</select>`,
+    html`<select id="f-${name}" name="${name}"${describedBy(name, help, undefined)}>${options}</select>`,
     { help },
   );
 }
@@ -97,8 +97,8 @@ export function choice(
 }
 
 /** What a test of a connection said. */
-export const found = (finding: Finding | undefined): SafeHtml | undefined =>
-  finding && html`<p class="${finding.good ? 'good' : 'bad'}" role="status">${finding.text}</p>`;
+export const testMessage = (testResult: TestResult | undefined): SafeHtml | undefined =>
+  testResult && html`<p class="${testResult.good ? 'good' : 'bad'}" role="status">${testResult.text}</p>`;
 
 /** What is wrong with the form as a whole, and the fields it names, to which links lead. */
 export function problems(
@@ -117,10 +117,10 @@ ${
 }
 
 /** The password in an address as it may be shown. */
-export const masked = (address: string | undefined): string =>
+export const maskPassword = (address: string | undefined): string =>
   (address ?? '').replace(/^([a-z]+:\/\/[^:/@]*):.*@/i, '$1:*****@');
 /** What was typed, with the password that was typed before where the form came back as it was shown. */
-export const unmasked = (typed: string | undefined, before: string | undefined): string | undefined => {
-  const address = typed?.trim() || undefined;
-  return before !== undefined && address === masked(before) ? before : address;
+export const restorePassword = (input: string | undefined, before: string | undefined): string | undefined => {
+  const address = input?.trim() || undefined;
+  return before !== undefined && address === maskPassword(before) ? before : address;
 };

@@ -2,7 +2,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
 /** What was typed in earlier steps. Passwords stay here and are never sent back. */
-export interface Answers {
+export interface FormValues {
   site_name?: string;
   locale?: string;
   timezone?: string;
@@ -20,20 +20,20 @@ export interface Answers {
 export interface Visit {
   /** For its forms. */
   readonly csrf: string;
-  readonly answers: Answers;
+  readonly answers: FormValues;
   /** The steps it has been through, by id. */
   readonly done: Set<string>;
 }
 
-/** Browsers at a time; the one that came first is forgotten for one more. */
-const MOST = 20;
+/** Browsers at a time; beyond it the first one is dropped. */
+const MAX_VISITS = 20;
 const COOKIE = 'parley.install';
-const FOUND = new RegExp(`(?:^|;\\s*)${COOKIE.replace('.', '\\.')}=([A-Za-z0-9_-]{43})(?:;|$)`);
+const COOKIE_PATTERN = new RegExp(`(?:^|;\\s*)${COOKIE.replace('.', '\\.')}=([A-Za-z0-9_-]{43})(?:;|$)`);
 
 const secret = (): string => randomBytes(32).toString('base64url');
 
 /**
- * The set-up link and who came through it. Of link and cookies only hashes are kept, and nothing outlives the process.
+ * The set-up link and the browsers that opened it. Only hashes of link and cookies are stored, and only in memory.
  */
 export class Visits {
   #link: string | undefined;
@@ -49,10 +49,10 @@ export class Visits {
   }
 
   /** The Set-Cookie value for a browser with the right token; undefined for a wrong one. */
-  admit(token: string, { secure }: { readonly secure: boolean }): string | undefined {
+  open(token: string, { secure }: { readonly secure: boolean }): string | undefined {
     if (this.#link === undefined || !timingSafeEqual(Buffer.from(hash('sha256', token)), Buffer.from(this.#link)))
       return undefined;
-    if (this.#visits.size >= MOST) this.#visits.delete([...this.#visits.keys()][0]!);
+    if (this.#visits.size >= MAX_VISITS) this.#visits.delete([...this.#visits.keys()][0]!);
     const cookie = secret();
     this.#visits.set(hash('sha256', cookie), { csrf: secret(), answers: {}, done: new Set() });
     // Not `Strict`: the link may be opened from a page of a chat or of a console in the browser.
@@ -60,20 +60,20 @@ export class Visits {
   }
 
   of({ headers: { cookie = '' } }: IncomingMessage): Visit | undefined {
-    const [, value] = FOUND.exec(cookie) ?? [];
+    const [, value] = COOKIE_PATTERN.exec(cookie) ?? [];
     return value === undefined ? undefined : this.#visits.get(hash('sha256', value));
   }
 
-  /** Somebody has the installation to themselves: the link lets nobody in any more. */
-  get taken(): boolean {
+  /** A browser has claimed the installation: the link lets no one in any more. */
+  get claimed(): boolean {
     return this.#owner !== undefined;
   }
 
   /**
-   * Gives the installation to the first browser that gets on with it: the link and all other visits end. False for one
-   * that came later. Opening the link takes nothing, since programs that preview links open them too.
+   * Gives the installation to the first browser that sends a step: the link and all other visits end. False for one
+   * that came later. Opening the link claims nothing, since programs that preview links open them too.
    */
-  take(visit: Visit): boolean {
+  claim(visit: Visit): boolean {
     if (this.#owner) return this.#owner === visit;
     this.#owner = visit;
     this.#link = undefined;
@@ -90,7 +90,7 @@ export class Visits {
 }
 
 /** Whether a form's token is the visit's, in constant time. */
-export function isOwn({ csrf }: Visit, given: unknown): boolean {
+export function isValidToken({ csrf }: Visit, given: unknown): boolean {
   return (
     typeof given === 'string' &&
     given.length === csrf.length &&

@@ -1,8 +1,8 @@
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { KeptPlace } from 'parley-forum/plugins/installer';
+import type { ConfiguredUrls } from 'parley-forum/plugins/installer';
 
-interface Kept extends KeptPlace {
+interface StoredConfig extends ConfiguredUrls {
   /** ISO 8601; what makes the file a forum's rather than one of an attempt that broke off. */
   readonly installed_at?: string;
 }
@@ -11,7 +11,7 @@ interface Kept extends KeptPlace {
  * DATA_DIR/config.json: where the data is and since when there is a forum. It holds passwords, so only the server's
  * user may read it.
  */
-export class Configuration {
+export class ConfigFile {
   readonly path: string;
   readonly #folder: string;
 
@@ -25,18 +25,18 @@ export class Configuration {
     return (await this.#read()).installed_at;
   }
 
-  /** Adds to what the file holds. Whoever reads it meanwhile finds the old or the new one, never a part. */
-  async add(more: Kept): Promise<void> {
+  /** Adds to what the file holds. Readers find the old or the new content, never a part. */
+  async add(more: StoredConfig): Promise<void> {
     const text = `${JSON.stringify({ ...(await this.#read()), ...more }, undefined, 2)}\n`;
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
     await writeFile(`${this.path}.new`, text, { mode: 0o600, flush: true });
     await rename(`${this.path}.new`, this.path);
   }
 
-  async #read(): Promise<Kept> {
+  async #read(): Promise<StoredConfig> {
     const text = await readFile(this.path, 'utf8').catch((error: NodeJS.ErrnoException) => {
       if (error.code !== 'ENOENT') throw error;
     });
-    return JSON.parse(text?.trim() || '{}') as Kept;
+    return JSON.parse(text?.trim() || '{}') as StoredConfig;
   }
 }

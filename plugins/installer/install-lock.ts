@@ -1,27 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { HttpError, sql, type Data } from 'parley-forum';
 
-/** The advisory lock of whoever installs; the number has no meaning. */
-const INSTALLING = 7_216_020;
+/** The advisory lock of an installation; the number has no meaning. */
+const INSTALL_LOCK = 7_216_020;
 /** Milliseconds between signs of life: a server ends transactions in which nothing happens for a minute. */
-const PULSE = 10_000;
+const KEEP_ALIVE_INTERVAL = 10_000;
 
 /**
  * Runs `work` while no other process does the same on this database: 409 for the second. The lock goes away with the
  * process that holds it.
  */
-export async function alone<T>(data: Data, work: () => Promise<T>): Promise<T> {
-  // One process has the embedded database to itself, and a transaction held open would keep everybody else in it
-  // waiting.
+export async function withInstallLock<T>(data: Data, work: () => Promise<T>): Promise<T> {
+  // One process has the embedded database to itself, and a transaction held open would make all other requests
+  // wait.
   if (data.embedded) return work();
   const ended = new AbortController();
   const locked = Promise.withResolvers<boolean>();
   const holding = data.transaction(async () => {
-    const row = await data.one(sql<{ held: boolean }>`select pg_try_advisory_xact_lock(${INSTALLING}) as held`);
+    const row = await data.one(sql<{ held: boolean }>`select pg_try_advisory_xact_lock(${INSTALL_LOCK}) as held`);
     locked.resolve(row?.held === true);
     if (!row?.held) return;
     while (!ended.signal.aborted) {
-      await sleep(PULSE, undefined, { signal: ended.signal }).catch(() => undefined);
+      await sleep(KEEP_ALIVE_INTERVAL, undefined, { signal: ended.signal }).catch(() => undefined);
       await data.one(sql`select 1`);
     }
   });
