@@ -17,10 +17,10 @@ import { Limits } from 'parley-forum/plugins/limits';
 import { LAST, personalData } from 'parley-forum/plugins/privacy';
 import { Protection } from 'parley-forum/plugins/protection';
 import { printOpenApi } from './commands.ts';
-import { addDocuments } from './documents.ts';
+import { addDocuments } from './docs-routes.ts';
 import { answersData } from './personal-data.ts';
-import { Rates } from './rates.ts';
-import { Repeats } from './repeats.ts';
+import { Rates } from './rate-limits.ts';
+import { Repeats } from './idempotency.ts';
 import { ApiSurface } from './surface.ts';
 
 export default definePlugin({

@@ -20,13 +20,13 @@ import { accountTag, type Csrf, type Sessions } from 'parley-forum/plugins/accou
 import { allowOrigin, bearerOf, loginNeeded, multipartOf, varyOf } from 'parley-forum/plugins/api';
 import type { Allowance } from 'parley-forum/plugins/limits';
 import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
-import { JSON_TYPE, send, successBytes } from './answers.ts';
+import { JSON_TYPE, send, successBytes } from './responses.ts';
 import { Conformance } from './conformance.ts';
-import { envelope, presentable } from './failures.ts';
-import { KeptAnswer, KeptAnswers, keptKey, sendKept } from './kept.ts';
-import { bucketOf, showRate, tooManyCalls, type Rates } from './rates.ts';
-import type { Repeats } from './repeats.ts';
-import { Replay } from './replay.ts';
+import { envelope, presentable } from './errors.ts';
+import { KeptAnswer, KeptAnswers, keptKey, sendKept } from './cached-responses.ts';
+import { bucketOf, showRate, tooManyCalls, type Rates } from './rate-limits.ts';
+import type { Repeats } from './idempotency.ts';
+import { Replay } from './fast-path.ts';
 
 export interface ApiParts {
   readonly access: Access;

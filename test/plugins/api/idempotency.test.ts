@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { definePlugin, sql } from 'parley-forum';
 import { postCreated } from 'parley-forum/plugins/discussions';
 import type { Client } from 'parley-forum/testing';
-import { Repeats } from '../../../plugins/api/repeats.ts';
+import { Repeats } from '../../../plugins/api/idempotency.ts';
 import { install, useForum } from '../discussions/forum.ts';
 
 const forum = useForum();

@@ -3,8 +3,8 @@ import type { Http } from 'parley-forum';
 import type { Sessions } from 'parley-forum/plugins/accounts';
 import { isFresh, takesGzip } from 'parley-forum/plugins/api';
 import type { Allowance } from 'parley-forum/plugins/limits';
-import type { KeptAnswer, KeptAnswers } from './kept.ts';
-import { rateHeaders, type Rates } from './rates.ts';
+import type { KeptAnswer, KeptAnswers } from './cached-responses.ts';
+import { rateHeaders, type Rates } from './rate-limits.ts';
 
 export interface ReplayParts {
   readonly kept: KeptAnswers;

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { HttpError, InvalidInput, sql, type Clock, type Data, type RequestContext, type RouteInfo } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
-import { JSON_TYPE, send, successBytes } from './answers.ts';
+import { JSON_TYPE, send, successBytes } from './responses.ts';
 
 /** The header by which a caller names a request, so that sending it again does not create twice. */
 export const KEY_HEADER = 'Idempotency-Key';

@@ -3,8 +3,8 @@ import { gzip } from 'node:zlib';
 import type { CheckedAddress, Cache, Clock, Request, Response, RouteInfo } from 'parley-forum';
 import { answersTag, isFresh, takesGzip } from 'parley-forum/plugins/api';
 import type { HeaderPair } from 'parley-forum/plugins/protection';
-import { etagOf, JSON_TYPE, PRIVATE } from './answers.ts';
-import type { OwnBucket } from './rates.ts';
+import { etagOf, JSON_TYPE, PRIVATE } from './responses.ts';
+import type { OwnBucket } from './rate-limits.ts';
 
 const compress = promisify(gzip);
 /** Bytes; below it compressing costs more than it saves. */
