@@ -12,9 +12,9 @@ import {
 import type { Viewer } from 'parley-forum/plugins/access';
 
 /**
- * The JSON surface. Handlers return the answer's named keys; `success: true` is added. Reads of `options`:
- * `csrf: false` for a route exempt from the forgery token, `login: true` for a public route that needs a member,
- * `bucket: Bucket & { limit: setting key }` for a route with a rate of its own, outside the general one, `idle: true`
+ * The JSON surface. Handlers return the response's named keys; `success: true` is added. Reads of `options`:
+ * `csrf: false` for a route exempt from the CSRF token, `login: true` for a public route that needs a member,
+ * `bucket: Bucket & { limit: setting key }` for a route with its own rate limit, `idle: true`
  * for what pages ask by themselves: it does not keep a session alive, `raw: true` for a route that reads any JSON as
  * the bytes that were sent, `multipart: Multipart` for a route that takes a file, `form: true` for a route that takes
  * forms as well as JSON, `longText: true` for a route whose body may have up to 1 MiB, where others have 64 KiB.
@@ -33,28 +33,28 @@ export const multipartOf = (route: Pick<RouteInfo, 'options'> | undefined): Mult
 const BEARER = /^Bearer(?:\s+(.*))?$/i;
 
 /** The token of an `Authorization: Bearer` header, empty where it has none; `undefined` for any other header. */
-export function bearerOf({ headers: { authorization } }: Pick<Request, 'headers'>): string | undefined {
+export function bearerToken({ headers: { authorization } }: Pick<Request, 'headers'>): string | undefined {
   const match = authorization === undefined ? undefined : BEARER.exec(authorization);
   return match ? (match[1] ?? '').trim() : undefined;
 }
 
-/** What an answer depends on, whoever asks, for caches on the way. */
+/** `Vary` of responses, for intermediate caches. */
 const VARY = 'Accept-Encoding, Authorization, Cookie';
-const EXPOSED =
+const EXPOSED_HEADERS =
   'ETag, Idempotency-Replayed, Last-Modified, Location, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id';
-const ALLOWED =
+const ALLOWED_HEADERS =
   'Authorization, Cache-Control, Content-Type, Idempotency-Key, If-Match, If-Modified-Since, If-None-Match, Last-Event-ID';
 
-/** Origins whose pages may read answers, as the setting of the API says. */
+/** Origins whose pages may read responses, from the setting `api.cors_origins`. */
 const originsOf = (settings: Settings): readonly string[] =>
   (settings.get('api.cors_origins') as readonly string[] | undefined) ?? [];
 
-/** `Vary` of an answer that may be kept for later. */
-export const varyOf = (settings: Settings): string => (originsOf(settings).length > 0 ? `${VARY}, Origin` : VARY);
+/** `Vary` of a response that may be cached. */
+export const varyHeader = (settings: Settings): string => (originsOf(settings).length > 0 ? `${VARY}, Origin` : VARY);
 
 /**
- * Lets pages of the named origins read answers; with bearer tokens only, cookies are never asked for. Others get no
- * header at all.
+ * Lets pages of the configured origins read responses (CORS); with bearer tokens only, never cookies. Other origins get
+ * no header at all.
  */
 export function allowOrigin(
   req: Pick<Request, 'headers'> & { readonly method?: string | undefined },
@@ -64,32 +64,32 @@ export function allowOrigin(
   const { origin } = req.headers;
   if (origin === undefined || !originsOf(settings).includes(origin)) return;
   res.setHeader('Access-Control-Allow-Origin', origin);
-  res.setHeader('Access-Control-Expose-Headers', EXPOSED);
+  res.setHeader('Access-Control-Expose-Headers', EXPOSED_HEADERS);
   if (req.method !== 'OPTIONS' || req.headers['access-control-request-method'] === undefined) return;
   res.setHeader('Access-Control-Allow-Methods', 'GET, HEAD, POST, PUT, PATCH, DELETE');
-  res.setHeader('Access-Control-Allow-Headers', ALLOWED);
+  res.setHeader('Access-Control-Allow-Headers', ALLOWED_HEADERS);
   res.setHeader('Access-Control-Max-Age', '600');
 }
 
 /**
- * For a handler whose answer changes by itself: it is kept, where its route has `cacheTags`, until this moment (epoch
+ * For a response that changes over time: where its route has `cacheTags`, it is cached until this moment (epoch
  * milliseconds) at most.
  */
-export function holdsUntil(res: Response, moment: number): void {
-  res.locals['holdsUntil'] = moment;
+export function setExpiry(res: Response, moment: number): void {
+  res.locals['expiresAt'] = moment;
 }
 
 /**
- * For `cacheTags` of a route whose answer other plugins have a part in: the tags of all; undefined where one does not
- * say when its part changes.
+ * For `cacheTags` of a route to whose response other plugins contribute: the tags of all; undefined where one does not
+ * declare when its part changes.
  */
-export const tagsOf = (
+export const combineTags = (
   own: readonly string[],
   parts: readonly { readonly value: { readonly tags?: readonly string[] } }[],
 ): readonly string[] | undefined =>
   parts.every(({ value }) => value.tags) ? [...own, ...parts.flatMap(({ value }) => value.tags ?? [])] : undefined;
 
-/** Whether the caller has the answer with this weak `etag` already. */
+/** Whether the client already has the response with this weak `etag`. */
 export function isFresh({ headers }: Pick<Request, 'headers'>, etag: string): boolean {
   const known = headers['if-none-match'];
   if (known === undefined) return false;
@@ -98,19 +98,19 @@ export function isFresh({ headers }: Pick<Request, 'headers'>, etag: string): bo
   );
 }
 
-/** Whether the caller takes gzip; `q=0` says that they do not. */
-export const takesGzip = ({ headers }: Pick<Request, 'headers'>): boolean =>
+/** Whether the client accepts gzip; `q=0` means it does not. */
+export const acceptsGzip = ({ headers }: Pick<Request, 'headers'>): boolean =>
   /(?:^|,)\s*gzip\s*(?!;\s*q=0(?:\.0*)?\s*(?:,|$))(?:;|,|$)/i.test(String(headers['accept-encoding'] ?? ''));
 
-/** Cache tag of all kept answers, for what may show in any of them. */
-export const answersTag = 'api.answers';
+/** Cache tag of all cached responses, for changes that may affect any of them. */
+export const responsesTag = 'api.answers';
 
 /** An opaque identifier. */
 export const Id = Type.String({ minLength: 1, maxLength: 64 });
 export const IdParams = Type.Object({ id: Id });
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-/** Text that a `uuid` column takes: anything else is not found rather than an error of the database. */
+/** Text that a `uuid` column takes: anything else is treated as not found instead of causing a database error. */
 export const isId = (text: string): boolean => UUID.test(text);
 
 let lastAt = 0;
@@ -133,8 +133,8 @@ const POOL = Buffer.alloc(16_384);
 let drawn = POOL.length;
 
 /**
- * Random bytes as text, for what is made with most answers: drawn many at a time, because each draw costs more than its
- * bytes.
+ * Random bytes as text, for nonces and tokens of most responses: generated in bulk, because each call costs more than
+ * its bytes.
  */
 export function randomText(bytes: number, encoding: 'base64' | 'base64url'): string {
   if (drawn + bytes > POOL.length) {
@@ -145,7 +145,7 @@ export function randomText(bytes: number, encoding: 'base64' | 'base64url'): str
 }
 
 /**
- * Words of a title or name for its address, at most 80 characters, or `fallback` where it has none; letters of every
+ * Words of a title or name for its URL, at most 80 characters, or `fallback` where it has none; letters of every
  * script stay, Latin ones lose their accents.
  */
 export function slugOf(title: string, fallback: string): string {
@@ -172,12 +172,12 @@ export const Paging = {
 export const MAX_PAGE = 100;
 
 /** Where the setting `api.page_size` cannot be read. */
-const USUAL_PAGE = 20;
+const DEFAULT_PAGE_SIZE = 20;
 
 /** How many items a list gives: what was asked for, at most 100, else the forum's page size. */
 export function limitOf(settings: Settings, limit: number | undefined): number {
   const usual = settings.get('api.page_size');
-  return Math.min(limit ?? (typeof usual === 'number' ? usual : USUAL_PAGE), MAX_PAGE);
+  return Math.min(limit ?? (typeof usual === 'number' ? usual : DEFAULT_PAGE_SIZE), MAX_PAGE);
 }
 
 export interface Page<T> {
@@ -186,21 +186,21 @@ export interface Page<T> {
   /** Undefined on the last page. */
   readonly nextCursor: string | undefined;
 }
-/** What every list answers beside its items. */
+/** What every list returns besides its items. */
 export const pagingResult = { count: Type.Integer(), hasMore: Type.Boolean(), next_cursor: nullable(Type.String()) };
-/** The paging fields of an answer. */
+/** The paging fields of a response. */
 export const pageFields = ({ items, hasMore, nextCursor }: Page<unknown>) => ({
   count: items.length,
   hasMore,
   next_cursor: nextCursor ?? null,
 });
 
-/** The answer of a list: its items under `key`, and the paging fields. */
+/** The response of a list: its items under `key`, and the paging fields. */
 export const listOf = <K extends string, S extends TSchema>(key: K, items: S) =>
   Type.Object({ ...({ [key]: Type.Array(items) } as Record<K, ReturnType<typeof Type.Array<S>>>), ...pagingResult });
 
 /**
- * The page of a list that is held whole, such as one in memory; without `limit` all that is left of it. Its cursor is a
+ * A page of a list that is in memory as a whole; without `limit` all that is left of it. Its cursor is a
  * position.
  */
 export function pageOf<T>(
@@ -233,12 +233,12 @@ export function decodeCursor(cursor: string, length: number): readonly (string |
     )
       return keys;
   } catch {
-    // Falls through to the same answer as a cursor of the wrong shape.
+    // Falls through to the same error as a cursor of the wrong shape.
   }
   throw badCursor();
 }
 
-/** The place in a list that a cursor of one whole number names; 400 for anything else. */
+/** The position in a list that a cursor of one whole number contains; 400 for anything else. */
 export function decodePosition(cursor: string): number {
   const [position] = decodeCursor(cursor, 1);
   if (!Number.isSafeInteger(position) || Number(position) < 0) throw badCursor();

@@ -1,46 +1,46 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { CheckedAddress, Cache, Clock, Request, Response, RouteInfo } from 'parley-forum';
-import { answersTag, isFresh, takesGzip } from 'parley-forum/plugins/api';
+import { responsesTag, isFresh, acceptsGzip } from 'parley-forum/plugins/api';
 import type { HeaderPair } from 'parley-forum/plugins/protection';
 import { etagOf, JSON_TYPE, PRIVATE } from './responses.ts';
-import type { OwnBucket } from './rate-limits.ts';
+import type { RouteBucket } from './rate-limits.ts';
 
 const compress = promisify(gzip);
 /** Bytes; below it compressing costs more than it saves. */
-const WORTH_COMPRESSING = 1024;
-/** Characters of an address, and of what its handler sees; longer ones hardly repeat. */
-const LONGEST = 300;
-/** Bytes that an entry weighs beside its text. */
-const ENTRY = 500;
+const MIN_COMPRESSED_SIZE = 1024;
+/** Characters of a URL, and of the checked input; longer ones hardly repeat. */
+const MAX_KEY_LENGTH = 300;
+/** Bytes of an entry besides its text. */
+const ENTRY_OVERHEAD = 500;
 
-/** What sending an answer again takes. */
-interface Terms {
-  /** What caches on the way are told that it depends on. */
+/** What sending a cached response needs. */
+interface CachedResponseOptions {
+  /** Its `Vary` header. */
   readonly vary: string;
   /** Which bucket it counts in; undefined: the general one. */
-  readonly bucket: OwnBucket | undefined;
-  /** Epoch milliseconds from which it is another answer; undefined while nothing is written. */
-  readonly until: number | undefined;
+  readonly bucket: RouteBucket | undefined;
+  /** Epoch milliseconds from which it is stale; undefined: only when its tags are purged. */
+  readonly expiresAt: number | undefined;
 }
 
-/** An answer as bytes, with the headers that do not differ from one sending to the next. */
-export class KeptAnswer {
+/** A response as bytes, with the headers that are the same each time. */
+export class CachedResponse {
   readonly etag: string;
   readonly plain: Buffer;
-  readonly terms: Terms;
+  readonly options: CachedResponseOptions;
   readonly protection: readonly HeaderPair[];
   /** Names and values in turn, as `writeHead` takes them. */
-  readonly head: readonly string[];
-  readonly zippedHead: readonly string[];
-  #zipped: Buffer | undefined;
+  readonly headers: readonly string[];
+  readonly gzipHeaders: readonly string[];
+  #gzipped: Buffer | undefined;
 
-  constructor(plain: Buffer, protection: readonly HeaderPair[], terms: Terms) {
+  constructor(plain: Buffer, protection: readonly HeaderPair[], terms: CachedResponseOptions) {
     this.plain = plain;
-    this.terms = terms;
+    this.options = terms;
     this.protection = protection;
     this.etag = etagOf(plain);
-    this.head = [
+    this.headers = [
       ...protection.flat(),
       'Content-Type',
       JSON_TYPE,
@@ -51,88 +51,90 @@ export class KeptAnswer {
       'ETag',
       this.etag,
     ];
-    this.zippedHead = [...this.head, 'Content-Encoding', 'gzip'];
-    if (plain.length < WORTH_COMPRESSING) return;
-    // In the background: until it is done the answer goes out as it is.
+    this.gzipHeaders = [...this.headers, 'Content-Encoding', 'gzip'];
+    if (plain.length < MIN_COMPRESSED_SIZE) return;
+    // In the background: until it is done the response is sent uncompressed.
     compress(plain, { level: 9 }).then(
-      (zipped) => (this.#zipped = zipped),
+      (gzipped) => (this.#gzipped = gzipped),
       () => undefined,
     );
   }
 
   /** The compressed form, once there is one. */
-  get zipped(): Buffer | undefined {
-    return this.#zipped;
+  get gzipped(): Buffer | undefined {
+    return this.#gzipped;
   }
 }
 
-/** Sends a kept answer where protection and rate headers are set already. */
-export function sendKept(req: Request, res: Response, { etag, plain, zipped }: KeptAnswer): void {
+/** Sends a cached response where protection and rate headers are set already. */
+export function sendCached(req: Request, res: Response, { etag, plain, gzipped }: CachedResponse): void {
   res.setHeader('ETag', etag);
   res.setHeader('Cache-Control', PRIVATE);
   if (isFresh(req, etag)) return void res.writeHead(304).end();
-  const small = zipped && takesGzip(req) ? zipped : undefined;
+  const small = gzipped && acceptsGzip(req) ? gzipped : undefined;
   if (small) res.setHeader('Content-Encoding', 'gzip');
   res.setHeader('Content-Type', JSON_TYPE);
   res.setHeader('Content-Length', (small ?? plain).length);
   res.writeHead(200).end(small ?? plain);
 }
 
-interface Keeping {
+interface StoreOptions {
   readonly tags: readonly string[];
-  /** `Cache.mark()` from before the answer was computed. */
+  /** `Cache.mark()` from before the response was computed. */
   readonly mark: number;
-  /** `keptKey` of whoever asked and what the handler saw. */
+  /** `responseKey` of the caller and the checked input. */
   readonly key: string;
 }
 
 /**
- * Where the answer to `caller` is kept: under what the handler saw, so that the answer to one request is never
- * another's, however either was spelled. The caller is empty for guests, who are all alike.
+ * The cache key of a response to `caller`: made of the checked input, so one request never gets another's response,
+ * however their URLs are spelled. The caller is empty for guests, who share responses.
  */
-export function keptKey(caller: string, { path }: RouteInfo, { params, query }: CheckedAddress): string {
+export function responseKey(caller: string, { path }: RouteInfo, { params, query }: CheckedAddress): string {
   const values = [params ?? {}, query ?? {}].map((part) => Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)));
   return `api ${caller} ${path} ${JSON.stringify(values)}`;
 }
 
-/** Answers to guests and members. Of guests' also the spellings of addresses that were seen to ask for them. */
-export class KeptAnswers {
+/** Cached responses to guests and members. For guests also the exact URLs that led to them. */
+export class CachedResponses {
   readonly #cache: Cache;
   readonly #clock: Clock;
   readonly #protection: () => readonly HeaderPair[];
 
-  /** `protection`: the headers in force; an answer with others is not kept any longer. */
+  /** `protection`: the headers in force; a response with others is stale. */
   constructor(cache: Cache, clock: Clock, protection: () => readonly HeaderPair[]) {
     this.#cache = cache;
     this.#clock = clock;
     this.#protection = protection;
   }
 
-  find(key: string): KeptAnswer | undefined {
-    const kept = this.#cache.peek<KeptAnswer>(key);
-    if (kept?.protection !== this.#protection()) return undefined;
-    return kept.terms.until !== undefined && kept.terms.until <= this.#clock.now() ? undefined : kept;
+  find(key: string): CachedResponse | undefined {
+    const cached = this.#cache.peek<CachedResponse>(key);
+    if (cached?.protection !== this.#protection()) return undefined;
+    return cached.options.expiresAt !== undefined && cached.options.expiresAt <= this.#clock.now() ? undefined : cached;
   }
 
-  /** For a guest, by an address exactly as it was sent. Another spelling is not guessed at: it has to be read first. */
-  findSpelled(url: string): KeptAnswer | undefined {
-    const key = this.#cache.peek<string>(spelled(url));
+  /** For a guest, by the exact URL. Another spelling has to be parsed first. */
+  findByUrl(url: string): CachedResponse | undefined {
+    const key = this.#cache.peek<string>(urlKey(url));
     return key === undefined ? undefined : this.find(key);
   }
 
-  keep(answer: KeptAnswer, { key, tags, mark }: Keeping): void {
-    if (key.length <= LONGEST)
-      this.#cache.keep(key, [...tags, answersTag], answer, mark, { bytes: 1.5 * answer.plain.length + 2 * ENTRY });
+  store(answer: CachedResponse, { key, tags, mark }: StoreOptions): void {
+    if (key.length <= MAX_KEY_LENGTH)
+      this.#cache.keep(key, [...tags, responsesTag], answer, mark, {
+        bytes: 1.5 * answer.plain.length + 2 * ENTRY_OVERHEAD,
+      });
   }
 
   /**
-   * Notes that `url` is a guest's way to ask for what is kept under `key`. What routes read may change with plugins,
-   * hence `mark`.
+   * Records that for guests `url` leads to the response under `key`. What routes read may change with plugins, hence
+   * `mark`.
    */
-  spell(url: string, key: string, mark: number): void {
-    if (url.length <= LONGEST)
-      this.#cache.keep(spelled(url), [answersTag], key, mark, { bytes: url.length + key.length + ENTRY });
+  rememberUrl(url: string, key: string, mark: number): void {
+    if (url.length <= MAX_KEY_LENGTH)
+      this.#cache.keep(urlKey(url), [responsesTag], key, mark, { bytes: url.length + key.length + ENTRY_OVERHEAD });
   }
 }
 
-const spelled = (url: string): string => `api address ${url}`;
+const urlKey = (url: string): string => `api address ${url}`;

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { check, type FieldProblem, type Logger, type RouteInfo, type TSchema } from 'parley-forum';
-import { failuresOf } from './openapi.ts';
+import { errorStatuses } from './openapi.ts';
 
 /**
  * Which fields of `given` are missing in `known`, which was made of it by leaving out what its schema does not name.
@@ -16,12 +16,12 @@ function unknownFields(given: unknown, known: unknown, at = ''): readonly FieldP
 }
 
 /**
- * For development and tests: an answer that is not what the description of the API promises is a fault of the plugin
- * that gave it, and logged.
+ * For development and tests: a response that does not match the API's description is a bug of its plugin, and
+ * logged.
  */
 export class Conformance {
   readonly #log: Logger;
-  /** Schemas as they stand, by their text: parts of a route's own are made anew as plugins come and go. */
+  /** Schemas by their JSON text: routes' schemas are recreated as plugins start and stop. */
   readonly #schemas = new Map<string, TSchema>();
 
   constructor(log: Logger) {
@@ -31,24 +31,24 @@ export class Conformance {
   success(body: Buffer, route: RouteInfo): void {
     if (!route.result) return;
     const { success: _, ...given } = JSON.parse(body.toString()) as Record<string, unknown>;
-    const checked = check(this.#standing(route.result), given);
-    if (!checked.ok) this.#tell(route, checked.problems);
-    else if (!isDeepStrictEqual(checked.value, given)) this.#tell(route, unknownFields(given, checked.value));
+    const checked = check(this.#schemaOf(route.result), given);
+    if (!checked.ok) this.#report(route, checked.problems);
+    else if (!isDeepStrictEqual(checked.value, given)) this.#report(route, unknownFields(given, checked.value));
   }
 
   failure(status: number, route: RouteInfo): void {
-    if (!failuresOf(route).includes(status))
-      this.#tell(route, [{ field: 'status', message: `${status} is not described` }]);
+    if (!errorStatuses(route).includes(status))
+      this.#report(route, [{ field: 'status', message: `${status} is not described` }]);
   }
 
-  #standing(schema: TSchema): TSchema {
+  #schemaOf(schema: TSchema): TSchema {
     const text = JSON.stringify(schema);
     const known = this.#schemas.get(text) ?? (JSON.parse(text) as TSchema);
     this.#schemas.set(text, known);
     return known;
   }
 
-  #tell({ plugin, method, path }: RouteInfo, problems: readonly FieldProblem[]): void {
+  #report({ plugin, method, path }: RouteInfo, problems: readonly FieldProblem[]): void {
     this.#log.error({ plugin, method, path, problems }, 'an answer differs from the description of its route');
   }
 }

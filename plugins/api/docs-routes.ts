@@ -13,15 +13,15 @@ import { send } from './responses.ts';
 import { docsPage } from './docs-page.ts';
 import { describe, type OpenApi } from './openapi.ts';
 
-interface Described {
+interface OpenApiDeps {
   readonly routes: Routes;
   readonly settings: Settings;
   readonly environment: Environment;
 }
-interface Sources extends Described {
+interface DocsDeps extends OpenApiDeps {
   readonly protection: Protection;
 }
-interface Made {
+interface RenderedDocs {
   readonly openapi: Buffer;
   readonly page: Buffer;
 }
@@ -35,7 +35,7 @@ const DOCUMENT_POLICY = {
 };
 
 /** Every route of the API that runs at this moment. */
-export function openApi({ routes, settings, environment }: Described): OpenApi {
+export function openApi({ routes, settings, environment }: OpenApiDeps): OpenApi {
   const own = routes.list().filter(({ surface }) => surface.id === api.id);
   return describe(own, {
     title: `${String(settings.get('site.name') ?? 'Forum')} API`,
@@ -45,13 +45,13 @@ export function openApi({ routes, settings, environment }: Described): OpenApi {
 }
 
 /**
- * The description of the API for programs and for people; made when it is first asked for after plugins came or went.
+ * The API's description for programs and for people; rendered on the first request after plugins started or stopped.
  */
-export function addDocuments(plugin: PluginHandle, { protection, ...sources }: Sources): { forget(): void } {
+export function addDocs(plugin: PluginHandle, { protection, ...sources }: DocsDeps): { forget(): void } {
   const policy = (): string =>
     protection.headers(DOCUMENT_POLICY).find(([name]) => name === 'Content-Security-Policy')?.[1] ?? '';
-  let made: Made | undefined;
-  const make = (): Made => {
+  let made: RenderedDocs | undefined;
+  const make = (): RenderedDocs => {
     const document = openApi(sources);
     return { openapi: Buffer.from(JSON.stringify(document)), page: Buffer.from(docsPage(document).toString()) };
   };

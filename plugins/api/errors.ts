@@ -2,8 +2,8 @@ import type { HttpError } from 'parley-forum';
 
 export { presentable } from 'parley-forum/plugins/protection';
 
-/** The failure envelope; staff are told what those who run the site should know. */
-export const envelope = (
+/** The error envelope; staff see the message for operators. */
+export const errorEnvelope = (
   { message, operators, code, details }: HttpError,
   requestId: string,
   staff = false,

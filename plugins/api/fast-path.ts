@@ -1,38 +1,38 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Http } from 'parley-forum';
 import type { Sessions } from 'parley-forum/plugins/accounts';
-import { isFresh, takesGzip } from 'parley-forum/plugins/api';
+import { isFresh, acceptsGzip } from 'parley-forum/plugins/api';
 import type { Allowance } from 'parley-forum/plugins/limits';
-import type { KeptAnswer, KeptAnswers } from './cached-responses.ts';
-import { rateHeaders, type Rates } from './rate-limits.ts';
+import type { CachedResponse, CachedResponses } from './cached-responses.ts';
+import { rateHeaders, type RateLimits } from './rate-limits.ts';
 
-export interface ReplayParts {
-  readonly kept: KeptAnswers;
+export interface FastPathDeps {
+  readonly cached: CachedResponses;
   readonly sessions: Sessions;
-  readonly rates: Rates;
+  readonly rateLimits: RateLimits;
   readonly http: Http;
-  /** Answers what cannot be answered from bytes: too many requests, or no way to count them. */
+  /** Refuses a request: over its rate limit, or the limit cannot be checked. */
   refuse(req: IncomingMessage, res: ServerResponse, refusal: Allowance | Error): void;
 }
 
-/** Guests' answers sent again as bytes, before Express is entered. */
-export class Replay {
-  readonly #parts: ReplayParts;
+/** Sends cached responses to guests, before Express runs. */
+export class FastPath {
+  readonly #deps: FastPathDeps;
 
-  constructor(parts: ReplayParts) {
-    this.#parts = parts;
+  constructor(deps: FastPathDeps) {
+    this.#deps = deps;
   }
 
-  /** True when it has answered, or will as soon as the request is counted. */
-  answer(req: IncomingMessage, res: ServerResponse): boolean {
-    const { kept, sessions, rates, refuse } = this.#parts;
+  /** True when the response was sent, or will be as soon as the rate limit is checked. */
+  handle(req: IncomingMessage, res: ServerResponse): boolean {
+    const { cached, sessions, rateLimits, refuse } = this.#deps;
     const { authorization, cookie, origin } = req.headers;
     // Another origin may be told more, which is not worth a key of its own.
     if (authorization !== undefined || origin !== undefined || (cookie !== undefined && sessions.hasCookie(cookie)))
       return false;
-    const answer = kept.findSpelled(req.url ?? '/');
+    const answer = cached.findByUrl(req.url ?? '/');
     if (!answer) return false;
-    const allowance = rates.countGuest(req, answer.terms.bucket);
+    const allowance = rateLimits.countGuest(req, answer.options.bucket);
     if (!(allowance instanceof Promise)) this.#send(req, res, answer, allowance);
     else
       allowance.then(
@@ -42,18 +42,18 @@ export class Replay {
     return true;
   }
 
-  #send(req: IncomingMessage, res: ServerResponse, answer: KeptAnswer, allowance: Allowance): void {
-    if (!allowance.allowed) return this.#parts.refuse(req, res, allowance);
-    const zipped = answer.zipped !== undefined && takesGzip(req) ? answer.zipped : undefined;
+  #send(req: IncomingMessage, res: ServerResponse, answer: CachedResponse, allowance: Allowance): void {
+    if (!allowance.allowed) return this.#deps.refuse(req, res, allowance);
+    const gzipped = answer.gzipped !== undefined && acceptsGzip(req) ? answer.gzipped : undefined;
     const fresh = isFresh(req, answer.etag);
     const head = [
-      ...(zipped && !fresh ? answer.zippedHead : answer.head),
+      ...(gzipped && !fresh ? answer.gzipHeaders : answer.headers),
       ...rateHeaders(allowance),
       'X-Request-Id',
-      this.#parts.http.idOf(req),
+      this.#deps.http.idOf(req),
     ];
     if (fresh) return void res.writeHead(304, head).end();
-    const body = zipped ?? answer.plain;
+    const body = gzipped ?? answer.plain;
     head.push('Content-Length', String(body.length));
     res.writeHead(200, head).end(body);
   }

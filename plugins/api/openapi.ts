@@ -1,7 +1,7 @@
 import { MAX_PAGE, multipartOf } from 'parley-forum/plugins/api';
 import type { RouteInfo, TSchema } from 'parley-forum';
 import { components, FAILURES, headersOf } from './components.ts';
-import { creates } from './idempotency.ts';
+import { isCreation } from './idempotency.ts';
 
 /** The parts of an OpenAPI 3.1 document that the human page reads. */
 export interface OpenApi {
@@ -81,7 +81,7 @@ function operation(route: RouteInfo): Operation {
     parameters: [
       ...pathParameters(route),
       ...queryParameters(route.query),
-      ...(creates(route) ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
+      ...(isCreation(route) ? [{ $ref: '#/components/parameters/IdempotencyKey' }] : []),
     ],
     ...(content && {
       requestBody: {
@@ -128,7 +128,7 @@ function queryParameters(query: TSchema | undefined): readonly Parameter[] {
 }
 
 /** The statuses with which a call of the route may fail, ascending. */
-export function failuresOf({ method, can, options, query, body, path }: RouteInfo): readonly number[] {
+export function errorStatuses({ method, can, options, query, body, path }: RouteInfo): readonly number[] {
   const write = method !== 'get';
   const named =
     /[:*]/.test(path) ||
@@ -156,11 +156,11 @@ function responses(route: RouteInfo): Readonly<Record<string, object>> {
   return {
     [status]: {
       description: 'Success',
-      headers: creates(route) ? headersOf('Idempotency-Replayed') : headersOf(),
+      headers: isCreation(route) ? headersOf('Idempotency-Replayed') : headersOf(),
       content,
     },
     ...Object.fromEntries(
-      failuresOf(route).map((failure) => [failure, { $ref: `#/components/responses/${FAILURES[failure]!.name}` }]),
+      errorStatuses(route).map((failure) => [failure, { $ref: `#/components/responses/${FAILURES[failure]!.name}` }]),
     ),
   };
 }

@@ -1,7 +1,7 @@
 import { sql, type Data } from 'parley-forum';
 import type { PersonalData } from 'parley-forum/plugins/privacy';
 
-/** Answers that are kept for requests which may come again. */
+/** Responses stored for repeated requests. */
 export const answersData = (data: Data): PersonalData => ({
   name: 'kept answers',
   async erase(accountId) {

@@ -12,15 +12,15 @@ import {
 } from 'parley-forum';
 import { Access } from 'parley-forum/plugins/access';
 import { Csrf, Sessions } from 'parley-forum/plugins/accounts';
-import { answersTag, api } from 'parley-forum/plugins/api';
+import { responsesTag, api } from 'parley-forum/plugins/api';
 import { Limits } from 'parley-forum/plugins/limits';
 import { LAST, personalData } from 'parley-forum/plugins/privacy';
 import { Protection } from 'parley-forum/plugins/protection';
 import { printOpenApi } from './commands.ts';
-import { addDocuments } from './docs-routes.ts';
+import { addDocs } from './docs-routes.ts';
 import { answersData } from './personal-data.ts';
-import { Rates } from './rate-limits.ts';
-import { Repeats } from './idempotency.ts';
+import { RateLimits } from './rate-limits.ts';
+import { Idempotency } from './idempotency.ts';
 import { ApiSurface } from './surface.ts';
 
 export default definePlugin({
@@ -81,9 +81,13 @@ export default definePlugin({
     { access, sessions, csrf, limits, protection, data, cache, clock, http, routes, settings, environment },
     plugin,
   ) {
-    const rates = new Rates({ limits, http, settings });
-    const repeats = new Repeats(data, clock);
-    plugin.job('clean-answers', { schema: Type.Object({}), cron: '41 3 * * *', run: () => repeats.clean() });
+    const rateLimits = new RateLimits({ limits, http, settings });
+    const idempotency = new Idempotency(data, clock);
+    plugin.job('clean-answers', {
+      schema: Type.Object({}),
+      cron: '41 3 * * *',
+      run: () => idempotency.deleteExpired(),
+    });
     plugin.extend(personalData, answersData(data), LAST);
     plugin.surface(
       api,
@@ -91,8 +95,8 @@ export default definePlugin({
         access,
         sessions,
         csrf,
-        rates,
-        repeats,
+        rateLimits,
+        idempotency,
         cache,
         clock,
         http,
@@ -112,13 +116,13 @@ export default definePlugin({
       cacheTags: () => ['api.version'],
     })(() => ({ version: environment.version }));
 
-    const documents = addDocuments(plugin, { routes, settings, environment, protection });
+    const documents = addDocs(plugin, { routes, settings, environment, protection });
     plugin.on(pluginChanged, () => {
       documents.forget();
-      // What a plugin answered goes with it, and so does what addresses meant to it.
-      return cache.purge(answersTag);
+      // A plugin's responses are purged with it, and so are URLs that led to them.
+      return cache.purge(responsesTag);
     });
-    // Pages of lists are as long as a setting says.
-    plugin.onSettings(() => cache.purge(answersTag));
+    // The page size is a setting.
+    plugin.onSettings(() => cache.purge(responsesTag));
   },
 });

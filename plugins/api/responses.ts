@@ -3,17 +3,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isFresh } from 'parley-forum/plugins/api';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
-/** Who asks decides what is answered, so nobody may reuse an answer without asking again. */
+/** The response depends on the user, so caches must revalidate it. */
 export const PRIVATE = 'private, no-cache';
 
-/** Weak, because the same answer may be sent compressed. */
+/** Weak, because the same response may be sent compressed. */
 export const etagOf = (body: Buffer): string => `W/"${hash('sha1', body, 'base64url')}"`;
 
 /** A successful result as bytes, `success` first. `Date`s become ISO 8601 in UTC with milliseconds. */
 export const successBytes = (result: object | undefined): Buffer =>
   Buffer.from(JSON.stringify({ success: true, ...result }));
 
-/** Sends `body`; reads get an ETag, and 304 when it is known. Node leaves the body out of answers to HEAD. */
+/** Sends `body`; reads get an ETag, and 304 when it is known. Node leaves the body out of responses to HEAD. */
 export function send(
   req: IncomingMessage,
   res: ServerResponse,

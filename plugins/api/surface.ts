@@ -17,23 +17,23 @@ import {
 } from 'parley-forum';
 import { accessTag, isGuest, isStaff, type Access, type Viewer } from 'parley-forum/plugins/access';
 import { accountTag, type Csrf, type Sessions } from 'parley-forum/plugins/accounts';
-import { allowOrigin, bearerOf, loginNeeded, multipartOf, varyOf } from 'parley-forum/plugins/api';
+import { allowOrigin, bearerToken, loginNeeded, multipartOf, varyHeader } from 'parley-forum/plugins/api';
 import type { Allowance } from 'parley-forum/plugins/limits';
 import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
 import { JSON_TYPE, send, successBytes } from './responses.ts';
 import { Conformance } from './conformance.ts';
-import { envelope, presentable } from './errors.ts';
-import { KeptAnswer, KeptAnswers, keptKey, sendKept } from './cached-responses.ts';
-import { bucketOf, showRate, tooManyCalls, type Rates } from './rate-limits.ts';
-import type { Repeats } from './idempotency.ts';
-import { Replay } from './fast-path.ts';
+import { errorEnvelope, presentable } from './errors.ts';
+import { CachedResponse, CachedResponses, responseKey, sendCached } from './cached-responses.ts';
+import { bucketOf, setRateHeaders, tooManyRequests, type RateLimits } from './rate-limits.ts';
+import type { Idempotency } from './idempotency.ts';
+import { FastPath } from './fast-path.ts';
 
-export interface ApiParts {
+export interface ApiSurfaceDeps {
   readonly access: Access;
   readonly sessions: Sessions;
   readonly csrf: Csrf;
-  readonly rates: Rates;
-  readonly repeats: Repeats;
+  readonly rateLimits: RateLimits;
+  readonly idempotency: Idempotency;
   readonly cache: Cache;
   readonly clock: Clock;
   readonly http: Http;
@@ -43,69 +43,69 @@ export interface ApiParts {
   readonly log: Logger;
 }
 
-/** What is known of a request besides its viewer. */
-interface Under {
+/** State of a request besides its viewer. */
+interface RequestState {
   readonly bearer: boolean;
   readonly route: RouteInfo | undefined;
-  /** Taken before anything is read, so that a change meanwhile keeps the answer from being kept. */
+  /** Taken before anything is read, so that the response is not cached if something changes meanwhile. */
   readonly mark: number;
 }
 
 /**
- * Members' answers are kept one by one: their records may say what is theirs. The group too, since rights come with it.
+ * Each member has their own cached responses, as records may contain private fields. So has each group.
  */
 const callerOf = ({ id, group }: Viewer): string => (id === undefined ? '' : `${id}/${group.id}`);
 
-const READS = new Set(['GET', 'HEAD', 'OPTIONS']);
+const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 const badToken = (): HttpError =>
   new HttpError(401, 'The bearer token is not valid', {
     code: 'invalid_token',
     headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
   });
-const noForgeryToken = (): HttpError =>
+const csrfFailed = (): HttpError =>
   new HttpError(
     403,
     'The header X-CSRF-Token is missing or not valid; its value stands in the csrf-token meta tag of every page',
     { code: 'csrf_failed' },
   );
 
-/** How /api identifies, counts, protects, succeeds and fails. */
+/** How /api authenticates, limits, protects, responds and fails. */
 export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
   readonly middleware: readonly RequestHandler[];
-  readonly #parts: ApiParts;
-  readonly #kept: KeptAnswers;
-  readonly #replay: Replay;
-  readonly #under = new WeakMap<Request, Under>();
+  readonly #deps: ApiSurfaceDeps;
+  readonly #cachedResponses: CachedResponses;
+  readonly #fastPath: FastPath;
+  readonly #state = new WeakMap<Request, RequestState>();
   readonly #conformance: Conformance | undefined;
 
-  constructor(parts: ApiParts) {
-    this.#parts = parts;
-    this.#kept = new KeptAnswers(parts.cache, parts.clock, () => parts.protection.headers(DATA_POLICY));
-    this.#conformance = parts.environment.production ? undefined : new Conformance(parts.log);
+  constructor(deps: ApiSurfaceDeps) {
+    this.#deps = deps;
+    this.#cachedResponses = new CachedResponses(deps.cache, deps.clock, () => deps.protection.headers(DATA_POLICY));
+    this.#conformance = deps.environment.production ? undefined : new Conformance(deps.log);
     const refuse = (req: IncomingMessage, res: ServerResponse, refusal: Allowance | Error): void =>
       this.#refuse(req, res, refusal);
-    this.#replay = new Replay({
-      kept: this.#kept,
-      sessions: parts.sessions,
-      rates: parts.rates,
-      http: parts.http,
+    this.#fastPath = new FastPath({
+      cached: this.#cachedResponses,
+      sessions: deps.sessions,
+      rateLimits: deps.rateLimits,
+      http: deps.http,
       refuse,
     });
     // A bearer token wins over the cookie, so the session behind the cookie is not even read.
     this.middleware = [
-      (req, res, next) => (bearerOf(req) === undefined ? parts.sessions.middleware(req, res, next) : next()),
+      (req, res, next) => (bearerToken(req) === undefined ? deps.sessions.middleware(req, res, next) : next()),
     ];
   }
 
   fastPath(req: IncomingMessage, res: ServerResponse): boolean {
-    return this.#replay.answer(req, res);
+    return this.#fastPath.handle(req, res);
   }
 
   async authenticate(req: Request, res: Response, route: RouteInfo | undefined): Promise<Viewer> {
-    const { sessions, rates, cache } = this.#parts;
-    const token = bearerOf(req);
-    this.#under.set(req, { bearer: token !== undefined, route, mark: cache.mark() });
+    const { sessions, rateLimits, cache } = this.#deps;
+    const token = bearerToken(req);
+    this.#state.set(req, { bearer: token !== undefined, route, mark: cache.mark() });
     this.#protect(req, res);
     const idle = route?.options['idle'] === true;
     const viewer =
@@ -114,44 +114,44 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
         : token === ''
           ? undefined
           : await sessions.authenticateBearer(token);
-    const allowance = await rates.count(req, viewer, route);
-    showRate(res, allowance);
+    const allowance = await rateLimits.count(req, viewer, route);
+    setRateHeaders(res, allowance);
     if (!viewer) throw badToken();
-    if (!allowance.allowed) throw tooManyCalls(allowance);
+    if (!allowance.allowed) throw tooManyRequests(allowance);
     return viewer;
   }
 
   async protect({ req, actor }: RequestContext<Viewer>, { options, can }: RouteInfo): Promise<void> {
-    const { access, sessions, csrf } = this.#parts;
-    const write = !READS.has(req.method);
+    const { access, sessions, csrf } = this.#deps;
+    const write = !SAFE_METHODS.has(req.method);
     const closed =
       options['login'] === true || (can !== 'public' && !access.allows(actor, can)) || (write && sessions.ended(req));
     if (isGuest(actor) && closed) throw loginNeeded();
-    if (!write || options['csrf'] === false || this.#under.get(req)?.bearer || csrf.verify(req)) return;
+    if (!write || options['csrf'] === false || this.#state.get(req)?.bearer || csrf.verify(req)) return;
     const given =
       options['form'] === true && csrf.verifiable(req) && req.is('urlencoded')
         ? ((await this.parseBody(req)) as { readonly _csrf?: unknown })._csrf
         : undefined;
     if (typeof given === 'string' && csrf.verify(req, given)) return;
-    throw noForgeryToken();
+    throw csrfFailed();
   }
 
-  /** What was kept for this caller. Guests come here with addresses that were not seen before. */
+  /** The cached response for this caller. Guests get here with URLs that were not seen before. */
   fromCache({ req, res, actor, ...addressed }: RequestContext<Viewer> & CheckedAddress, route: RouteInfo): boolean {
     if (req.method !== 'GET') return false;
-    const key = keptKey(callerOf(actor), route, addressed);
-    const kept = this.#kept.find(key);
-    if (!kept) return false;
-    this.#spell(req, actor, key);
-    sendKept(req, res, kept);
+    const key = responseKey(callerOf(actor), route, addressed);
+    const cached = this.#cachedResponses.find(key);
+    if (!cached) return false;
+    this.#rememberUrl(req, actor, key);
+    sendCached(req, res, cached);
     return true;
   }
 
   parseBody(req: Request): Promise<unknown> {
-    const route = this.#under.get(req)?.route;
+    const route = this.#state.get(req)?.route;
     const multipart = multipartOf(route);
     if (multipart) return multipart(req);
-    return this.#parts.protection.body(req, {
+    return this.#deps.protection.body(req, {
       form: route?.options['form'] === true,
       longText: route?.options['longText'] === true,
     });
@@ -162,7 +162,7 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     route: RouteInfo,
     handler: () => Promise<object>,
   ): Promise<object> | undefined {
-    return this.#parts.repeats.around(call, route, handler);
+    return this.#deps.idempotency.wrap(call, route, handler);
   }
 
   respond(
@@ -172,37 +172,37 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     tags: readonly string[] | undefined,
   ): void {
     const body = successBytes(result);
-    const under = this.#under.get(req);
-    if (tags && under && req.method === 'GET' && route.status === 200) {
+    const state = this.#state.get(req);
+    if (tags && state && req.method === 'GET' && route.status === 200) {
       const own = actor.id === undefined ? [] : [accountTag(actor.id)];
-      const key = keptKey(callerOf(actor), route, addressed);
+      const key = responseKey(callerOf(actor), route, addressed);
       const terms = {
-        vary: varyOf(this.#parts.settings),
+        vary: varyHeader(this.#deps.settings),
         bucket: bucketOf(route),
-        until: res.locals['holdsUntil'] as number | undefined,
+        expiresAt: res.locals['expiresAt'] as number | undefined,
       };
-      const answer = new KeptAnswer(body, this.#parts.protection.headers(DATA_POLICY), terms);
-      this.#kept.keep(answer, { key, tags: [...tags, ...own, accessTag], mark: under.mark });
-      this.#spell(req, actor, key);
+      const answer = new CachedResponse(body, this.#deps.protection.headers(DATA_POLICY), terms);
+      this.#cachedResponses.store(answer, { key, tags: [...tags, ...own, accessTag], mark: state.mark });
+      this.#rememberUrl(req, actor, key);
     }
     this.#conformance?.success(body, route);
     send(req, res, { status: route.status, type: JSON_TYPE, body });
   }
 
-  /** Guests' addresses only: who a member is has to be found out anyway. */
-  #spell(req: Request, actor: Viewer, key: string): void {
-    const under = this.#under.get(req);
-    if (under && isGuest(actor)) this.#kept.spell(req.originalUrl, key, under.mark);
+  /** Guests' URLs only: members have to be authenticated anyway. */
+  #rememberUrl(req: Request, actor: Viewer, key: string): void {
+    const state = this.#state.get(req);
+    if (state && isGuest(actor)) this.#cachedResponses.rememberUrl(req.originalUrl, key, state.mark);
   }
 
   async fail({ req, res, actor }: RequestContext<Viewer | undefined>, error: unknown): Promise<void> {
     if (res.headersSent) return void res.destroy();
-    // What failed before the caller was counted is counted now: every answer says how many are left.
+    // What failed before the rate limit is counted now: every response has rate headers.
     if (!res.hasHeader('X-RateLimit-Limit')) {
       this.#protect(req, res);
-      showRate(res, await this.#parts.rates.count(req, actor, undefined));
+      setRateHeaders(res, await this.#deps.rateLimits.count(req, actor, undefined));
     }
-    const route = this.#under.get(req)?.route;
+    const route = this.#state.get(req)?.route;
     const requirement = actor?.requirement;
     const refused =
       requirement && error instanceof HttpError && error.code === 'forbidden'
@@ -213,7 +213,7 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
   }
 
   #fail(req: IncomingMessage, res: ServerResponse, error: unknown, staff = false): number {
-    const { log, http } = this.#parts;
+    const { log, http } = this.#deps;
     const requestId = http.idOf(req);
     const shown = presentable(error) ?? new HttpError(500, 'Something went wrong on the server');
     const path = req.url?.split('?', 1)[0];
@@ -223,21 +223,21 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     send(req, res, {
       status: shown.status,
       type: JSON_TYPE,
-      body: Buffer.from(JSON.stringify(envelope(shown, requestId, staff))),
+      body: Buffer.from(JSON.stringify(errorEnvelope(shown, requestId, staff))),
     });
     return shown.status;
   }
 
   #refuse(req: IncomingMessage, res: ServerResponse, refusal: Allowance | Error): void {
     this.#protect(req, res);
-    if (!(refusal instanceof Error)) showRate(res, refusal);
-    this.#fail(req, res, refusal instanceof Error ? refusal : tooManyCalls(refusal));
+    if (!(refusal instanceof Error)) setRateHeaders(res, refusal);
+    this.#fail(req, res, refusal instanceof Error ? refusal : tooManyRequests(refusal));
   }
 
   #protect(req: IncomingMessage, res: ServerResponse): void {
-    for (const [name, value] of this.#parts.protection.headers(DATA_POLICY)) res.setHeader(name, value);
-    res.setHeader('Vary', varyOf(this.#parts.settings));
-    res.setHeader('X-Request-Id', this.#parts.http.idOf(req));
-    allowOrigin(req, res, this.#parts.settings);
+    for (const [name, value] of this.#deps.protection.headers(DATA_POLICY)) res.setHeader(name, value);
+    res.setHeader('Vary', varyHeader(this.#deps.settings));
+    res.setHeader('X-Request-Id', this.#deps.http.idOf(req));
+    allowOrigin(req, res, this.#deps.settings);
   }
 }

@@ -1,6 +1,6 @@
 import { notFound, Type, type Clock, type PluginHandle, type Settings } from 'parley-forum';
 import { accessTag } from 'parley-forum/plugins/access';
-import { api, holdsUntil, IdParams, limitOf, pageFields, Paging, pagingResult } from 'parley-forum/plugins/api';
+import { api, setExpiry, IdParams, limitOf, pageFields, Paging, pagingResult } from 'parley-forum/plugins/api';
 import {
   categoryFields,
   discussionFields,
@@ -76,7 +76,7 @@ export function discussionRoutes(deps: RouteDeps): void {
     if (query.category_id !== undefined && !category) throw notFound('There is no such category');
     const { sort, offset, cursor } = query;
     const page = await reader.list({ category, sort, offset, cursor, limit: limitOf(settings, query.limit) }, actor);
-    if (web) holdsUntil(res, clock.now() + RENDERED_TTL);
+    if (web) setExpiry(res, clock.now() + RENDERED_TTL);
     const html = await web?.fragment(actor, '@discussions/rows', {
       discussions: listItems(page.items, categories.all()),
     });

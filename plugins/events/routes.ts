@@ -7,7 +7,7 @@ import {
   pageFields,
   Paging,
   pagingResult,
-  tagsOf,
+  combineTags,
   Time,
 } from 'parley-forum/plugins/api';
 import { After, EventNames, eventRules, eventsTag, type EventLog } from 'parley-forum/plugins/events';
@@ -37,7 +37,7 @@ export function addRoutes(
       ...Paging,
     }),
     result: Type.Object({ events: Type.Array(Event), position: Position, ...pagingResult }),
-    cacheTags: () => tagsOf([eventsTag], plugin.extensions(eventRules)),
+    cacheTags: () => combineTags([eventsTag], plugin.extensions(eventRules)),
   })(async ({ actor, query }) => {
     const start = query.cursor === undefined ? (query.after ?? 0) : decodePosition(query.cursor);
     const found = await events.after(

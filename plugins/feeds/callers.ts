@@ -1,7 +1,7 @@
 import { HttpError, type PluginHandle, type Request, type RequestHandler, type Response } from 'parley-forum';
 import { isGuest } from 'parley-forum/plugins/access';
 import type { Sessions } from 'parley-forum/plugins/accounts';
-import { bearerOf } from 'parley-forum/plugins/api';
+import { bearerToken } from 'parley-forum/plugins/api';
 import { feedIdentities, type FeedReader } from 'parley-forum/plugins/feeds';
 
 export interface Caller extends FeedReader {
@@ -24,18 +24,18 @@ export class Callers {
 
   /** A bearer token wins over the cookie, so the session behind the cookie is not even read. */
   readonly middleware: RequestHandler = (req, res, next) =>
-    bearerOf(req) === undefined ? this.#parts.sessions.middleware(req, res, next) : next();
+    bearerToken(req) === undefined ? this.#parts.sessions.middleware(req, res, next) : next();
 
   /** True for a request of a guest like all others, as far as can be told at once. */
   anonymous({ headers, url = '/' }: Pick<Request, 'headers'> & { readonly url?: string | undefined }): boolean {
-    if (bearerOf({ headers }) !== undefined || this.#parts.sessions.hasCookie(headers.cookie)) return false;
+    if (bearerToken({ headers }) !== undefined || this.#parts.sessions.hasCookie(headers.cookie)) return false;
     return !this.#named(url);
   }
 
   /** 401 for a bad bearer token. */
   async identify(req: Request, res: Response): Promise<Caller> {
     const { plugin, sessions } = this.#parts;
-    const token = bearerOf(req);
+    const token = bearerToken(req);
     if (token !== undefined) {
       const viewer = token === '' ? undefined : await sessions.authenticateBearer(token);
       if (viewer) return { viewer, personal: true };

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock, Http, HttpError, Settings } from 'parley-forum';
-import { isFresh, takesGzip, varyOf } from 'parley-forum/plugins/api';
+import { isFresh, acceptsGzip, varyHeader } from 'parley-forum/plugins/api';
 import { DATA_POLICY, type HeaderPair, type Protection } from 'parley-forum/plugins/protection';
 import type { FeedDocument } from './documents.ts';
 import type { KeptFeed } from './kept.ts';
@@ -29,7 +29,7 @@ export class Sender {
     const head = this.#head(req, 'private, no-cache', type);
     head.push('ETag', etag, 'Last-Modified', dateOf(Math.min(changedAt, Math.floor(this.#parts.clock.now() / 1_000))));
     if (isFresh(req, etag) || isSince(req, changedAt)) return void res.writeHead(304, head).end();
-    const small = zipped && takesGzip(req) ? zipped : undefined;
+    const small = zipped && acceptsGzip(req) ? zipped : undefined;
     if (small) head.push('Content-Encoding', 'gzip');
     end(res, 200, head, small ?? plain);
   }
@@ -60,7 +60,7 @@ export class Sender {
       const lines = [...from.filter(([name]) => name !== 'Referrer-Policy'), ['Referrer-Policy', 'no-referrer']].flat();
       this.#protection = { from, lines };
     }
-    const vary = varyOf(this.#parts.settings);
+    const vary = varyHeader(this.#parts.settings);
     return [
       ...this.#protection.lines,
       'Content-Type',

@@ -1,7 +1,7 @@
 import type { Cache, Logger } from 'parley-forum';
 import { isGuest, type Access, type Viewer } from 'parley-forum/plugins/access';
 import { accountTag, type Sessions } from 'parley-forum/plugins/accounts';
-import { bearerOf } from 'parley-forum/plugins/api';
+import { bearerToken } from 'parley-forum/plugins/api';
 import type { Stream } from './stream.ts';
 
 /** Milliseconds after which the reader of a stream that was ended comes back, as whoever it is then. */
@@ -59,7 +59,7 @@ export class Callers {
 
   async #identify(stream: Stream): Promise<void> {
     const { sessions, log } = this.#parts;
-    const token = bearerOf(stream.req);
+    const token = bearerToken(stream.req);
     // Taken first, so that a change meanwhile counts.
     const stamp = this.#stamp(stream.viewer);
     try {

@@ -1,7 +1,16 @@
 import { Type, type Http, type PluginHandle, type Request, type Response, type Settings } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { accountsTag } from 'parley-forum/plugins/accounts';
-import { api, holdsUntil, limitOf, listOf, loginNeeded, pageFields, Paging, tagsOf } from 'parley-forum/plugins/api';
+import {
+  api,
+  setExpiry,
+  limitOf,
+  listOf,
+  loginNeeded,
+  pageFields,
+  Paging,
+  combineTags,
+} from 'parley-forum/plugins/api';
 import {
   BotRecord,
   pageVisibilityRules,
@@ -42,9 +51,9 @@ export function presenceRoutes(
   const cacheTags = (): readonly string[] | undefined =>
     store.freshUntil() === undefined
       ? undefined
-      : tagsOf([presenceTag, accountsTag], plugin.extensions(pageVisibilityRules));
+      : combineTags([presenceTag, accountsTag], plugin.extensions(pageVisibilityRules));
   /** A visitor expires at that moment. */
-  const setFreshness = (res: Response): void => holdsUntil(res, store.freshUntil() ?? 0);
+  const setFreshness = (res: Response): void => setExpiry(res, store.freshUntil() ?? 0);
   /** A guest's forgery token was checked by now, so it is their cookie's. */
   const guestOf = (req: Request): readonly string[] =>
     recorder.guestIds({

@@ -1,6 +1,6 @@
 import { Type, type Clock, type PluginHandle, type Settings } from 'parley-forum';
 import { accountsTag } from 'parley-forum/plugins/accounts';
-import { api, holdsUntil, limitOf, pageFields, Paging, pagingResult } from 'parley-forum/plugins/api';
+import { api, setExpiry, limitOf, pageFields, Paging, pagingResult } from 'parley-forum/plugins/api';
 import { tags } from 'parley-forum/plugins/discussions';
 import type { Bucket } from 'parley-forum/plugins/limits';
 import { SEARCH_TYPES, SearchResult, searchTag, type Search } from 'parley-forum/plugins/search';
@@ -41,7 +41,7 @@ export function addRoutes(plugin: PluginHandle, { search, settings, clock }: Rou
     cacheTags,
   })(async ({ actor, res, query: { q, type = 'discussions', limit, offset, cursor } }) => {
     const page = await search.search({ q, type, limit: limitOf(settings, limit), offset, cursor }, actor);
-    holdsUntil(res, clock.now() + MAX_AGE);
+    setExpiry(res, clock.now() + MAX_AGE);
     return { results: [...page.items], ...pageFields(page), type };
   });
 }

@@ -10,7 +10,7 @@ import {
   type Logger,
   type SurfaceBehaviour,
 } from 'parley-forum';
-import { isFresh, takesGzip } from 'parley-forum/plugins/api';
+import { isFresh, acceptsGzip } from 'parley-forum/plugins/api';
 import { DATA_POLICY, presentable, type Protection } from 'parley-forum/plugins/protection';
 
 /** What crawlers are sent. */
@@ -50,7 +50,7 @@ export class CrawlerSurface implements SurfaceBehaviour<undefined, CrawlerDocume
     const etag = `W/"${hash('sha1', zipped, 'base64url')}"`;
     this.#head(req, res, { 'Content-Type': type, 'Cache-Control': HOUR, Vary: 'Accept-Encoding', ETag: etag });
     if (isFresh(req, etag)) return void res.status(304).end();
-    if (takesGzip(req))
+    if (acceptsGzip(req))
       return void res.set({ 'Content-Encoding': 'gzip', 'Content-Length': String(zipped.length) }).end(zipped);
     if (req.method === 'HEAD') return void res.end();
     await pipeline(Readable.from([zipped]), createGunzip(), res);

@@ -1,6 +1,6 @@
 import { Type, type Clock, type PluginHandle, type Settings } from 'parley-forum';
 import { accessTag, type Viewer } from 'parley-forum/plugins/access';
-import { api, holdsUntil, limitOf, listOf, pageFields, pageOf, Paging, pagingResult } from 'parley-forum/plugins/api';
+import { api, setExpiry, limitOf, listOf, pageFields, pageOf, Paging, pagingResult } from 'parley-forum/plugins/api';
 import { SORTS, tags as discussionTags, type Discussions } from 'parley-forum/plugins/discussions';
 import { TagRecord, tagsTag } from 'parley-forum/plugins/tags';
 import { RENDERED_TTL, renderedTag, type Web } from 'parley-forum/plugins/web';
@@ -90,7 +90,7 @@ export function tagRoutes({ plugin, settings, clock, visible, discussions, web }
       { within: visible.discussionsWith(target.id), sort, offset, cursor, limit: limitOf(settings, limit) },
       actor,
     );
-    if (web) holdsUntil(res, clock.now() + RENDERED_TTL);
+    if (web) setExpiry(res, clock.now() + RENDERED_TTL);
     const html = await web?.fragment(actor, '@discussions/rows', {
       discussions: await discussions.listItems(page.items),
     });

@@ -1,7 +1,7 @@
 import { HttpError, notFound, Type, type PluginHandle, type Settings } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 import { accountsTag } from 'parley-forum/plugins/accounts';
-import { api, holdsUntil, Id, limitOf, listOf, pageFields, pageOf, Paging } from 'parley-forum/plugins/api';
+import { api, setExpiry, Id, limitOf, listOf, pageFields, pageOf, Paging } from 'parley-forum/plugins/api';
 import { tags, writeReply, type DiscussionHead, type Discussions } from 'parley-forum/plugins/discussions';
 import { presenceBucket } from 'parley-forum/plugins/presence';
 import { Typist, typingTag } from 'parley-forum/plugins/typing';
@@ -62,11 +62,11 @@ export function typingRoutes(plugin: PluginHandle, { typing, discussions, settin
     query: Type.Object({ discussion_id: Id, ...Paging }),
     result: listOf('typing', Typist),
     cacheTags: () =>
-      typing.holdsUntil() === undefined ? undefined : [typingTag, accountsTag, tags.lists, tags.all, tags.categories],
+      typing.setExpiry() === undefined ? undefined : [typingTag, accountsTag, tags.lists, tags.all, tags.categories],
   })(async ({ actor, res, query: { discussion_id, limit, offset, cursor } }) => {
     const head = await find(discussion_id, actor);
     const page = pageOf(await typing.typists(head.id), { limit: limitOf(settings, limit), offset, cursor });
-    holdsUntil(res, typing.holdsUntil() ?? 0);
+    setExpiry(res, typing.setExpiry() ?? 0);
     return { typing: [...page.items], ...pageFields(page) };
   });
 }

@@ -30,8 +30,8 @@ export class TypingService implements Typing {
   }
 
   /** Until when the list is valid, unless `typingTag` is purged; undefined: it may change without notice. */
-  holdsUntil(): number | undefined {
-    return this.#deps.store.holdsUntil();
+  setExpiry(): number | undefined {
+    return this.#deps.store.setExpiry();
   }
 
   async start(discussionId: string, typist: Typist): Promise<void> {

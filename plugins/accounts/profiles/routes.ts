@@ -4,11 +4,11 @@ import {
   api,
   decodePosition,
   encodeCursor,
-  holdsUntil,
+  setExpiry,
   IdParams,
   listOf,
   Paging,
-  tagsOf,
+  combineTags,
 } from 'parley-forum/plugins/api';
 import { accountsTag, ipAddressesViewed, userFields } from 'parley-forum/plugins/accounts';
 import { userSchema, type User, type UserRecords } from './user-records.ts';
@@ -39,7 +39,7 @@ export function addRoutes(plugin: PluginHandle, users: UserRecords, clock: Clock
       ...Paging,
     }),
     result: listOf('users', User),
-    cacheTags: () => tagsOf([accountsTag], plugin.extensions(userFields)),
+    cacheTags: () => combineTags([accountsTag], plugin.extensions(userFields)),
   })(async ({ actor, query, res }) => {
     const limit = Math.min(query.limit ?? MAX_RESULTS, MAX_RESULTS);
     const offset = query.cursor === undefined ? (query.offset ?? 0) : decodePosition(query.cursor);
@@ -48,7 +48,7 @@ export function addRoutes(plugin: PluginHandle, users: UserRecords, clock: Clock
     const hasMore = found.length > limit;
     // A response with IP addresses is not cached: each view is recorded.
     const viewed = await recordViews(page, actor);
-    holdsUntil(res, clock.now() + (viewed ? 0 : MAX_AGE));
+    setExpiry(res, clock.now() + (viewed ? 0 : MAX_AGE));
     return { users: page, count: page.length, hasMore, next_cursor: hasMore ? encodeCursor([offset + limit]) : null };
   });
 

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { definePlugin, sql } from 'parley-forum';
 import { postCreated } from 'parley-forum/plugins/discussions';
 import type { Client } from 'parley-forum/testing';
-import { Repeats } from '../../../plugins/api/idempotency.ts';
+import { Idempotency } from '../../../plugins/api/idempotency.ts';
 import { install, useForum } from '../discussions/forum.ts';
 
 const forum = useForum();
@@ -198,9 +198,9 @@ test('an answer is remembered for a day, then forgotten, and cleaned away', asyn
 
   forum.app.clock.advance(23 * 3_600_000);
   const kept = () => data.all(sql<{ key: string }>`select key from api_answer`);
-  await new Repeats(data, forum.app.clock).clean();
+  await new Idempotency(data, forum.app.clock).deleteExpired();
   expect(await kept()).toEqual([{ key: headers['idempotency-key'] }]);
   forum.app.clock.advance(3_600_000);
-  await new Repeats(data, forum.app.clock).clean();
+  await new Idempotency(data, forum.app.clock).deleteExpired();
   expect(await kept()).toEqual([]);
 });

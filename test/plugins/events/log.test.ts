@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { answersTag } from 'parley-forum/plugins/api';
+import { responsesTag } from 'parley-forum/plugins/api';
 import { defineAction, definePlugin, sql, Type, type PluginHandle } from 'parley-forum';
 import { Accounts } from 'parley-forum/plugins/accounts';
 import { EventLog, type LoggedEvent } from 'parley-forum/plugins/events';
@@ -188,7 +188,7 @@ describe('the event log', () => {
   test('takes the same number of statements whatever it tells', async () => {
     await settled(forum.app);
     const asked = async (limit: number): Promise<number> => {
-      await forum.app.app.cache.purge(answersTag);
+      await forum.app.app.cache.purge(responsesTag);
       return forum.app.statements(() => forum.as.ada.get(`/api/events?limit=${limit}`));
     };
     await asked(3);

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { answersTag } from 'parley-forum/plugins/api';
+import { responsesTag } from 'parley-forum/plugins/api';
 import { leastOf, type Client } from 'parley-forum/testing';
 import { onServer } from '../../kit/database.ts';
 import { useForum } from '../discussions/forum.ts';
@@ -218,7 +218,7 @@ describe('pages of visitors', () => {
     const number = (await forum.start('ada', 'Another')).number;
     const least = () =>
       leastOf(async () => {
-        await forum.app.app.cache.purge(answersTag);
+        await forum.app.app.cache.purge(responsesTag);
         return forum.app.statements(() => visitors());
       });
     await forum.as.ada.get(`/d/${open.number}-other-plans`);
