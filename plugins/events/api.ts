@@ -1,7 +1,7 @@
 import { defineExtensionPoint, defineToken, Type, type Action, type Awaitable } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
 
-/** An entry of the event log: something an integrator may be told, in the order in which it may be told. */
+/** An entry of the event log: something an integrator may receive, in order. */
 export interface LoggedEvent {
   /** Ascending without gaps that fill later: whoever has read up to one position never misses an earlier one. */
   readonly position: number;
@@ -16,19 +16,19 @@ export interface LoggedEvent {
 }
 
 /**
- * Who may be told of an action that has a `public` schema. Added by the plugin that owns the hook; an action without a
+ * Who may receive an action that has a `public` schema. Added by the plugin that owns the hook; an action without a
  * rule is for administrators only. Asked when an event is handed out, so that what was hidden, moved or deleted since
- * is not told.
+ * is left out.
  */
 export interface EventRule<P = any> {
   readonly hook: Action<P>;
   /**
-   * For each of `data` (as it was published), in order: whether it may be told, or what is told in its place, such as
+   * For each of `data` (as it was published), in order: whether it is visible, or what replaces it, such as
    * today's text of a post that was edited since. One statement at most, whatever their number; the same for viewers of
    * equal rights (`Access.signature`).
    */
   visible(data: readonly object[], viewer: Viewer): Awaitable<readonly (boolean | object)[]>;
-  /** Cache tags that are purged whenever it may answer something else; without them no answer of the log is kept. */
+  /** Cache tags that are purged whenever it may answer something else; without them no answer of the log is cached. */
   readonly tags?: readonly string[];
 }
 export const eventRules = defineExtensionPoint<EventRule>('events.rules');

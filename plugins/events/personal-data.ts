@@ -3,7 +3,7 @@ import { eventsTag } from 'parley-forum/plugins/events';
 import type { PersonalData } from 'parley-forum/plugins/privacy';
 
 /** Entries that name a member leave the log: that something of theirs was deleted names nobody, and stays. */
-export const eventsData = (data: Data, cache: Cache): PersonalData => ({
+export const eventsPersonalData = (data: Data, cache: Cache): PersonalData => ({
   name: 'event log',
   async erase(accountId) {
     await data.all(sql`delete from event_log where data::text like ${`%"${accountId}"%`}`);

@@ -1,12 +1,12 @@
 import { Cache, Clock, Data, definePlugin, Cluster, Hooks, Settings, sql, Type } from 'parley-forum';
 import { EventLog, eventRules, eventsTag } from 'parley-forum/plugins/events';
 import { repeatInBatches, LAST, personalData } from 'parley-forum/plugins/privacy';
-import { collect } from './collecting.ts';
-import { eventsData } from './personal-data.ts';
-import { Reading } from './reading.ts';
+import { subscribeToEvents } from './event-subscriber.ts';
+import { eventsPersonalData } from './personal-data.ts';
+import { EventReader } from './event-reader.ts';
 import { addRoutes } from './routes.ts';
 import { Tail } from './tail.ts';
-import { firstIdAt, Writing } from './writing.ts';
+import { firstIdAt, EventWriter } from './event-writer.ts';
 
 const DAY = 86_400_000;
 
@@ -30,15 +30,15 @@ export default definePlugin({
   }),
 
   async setup({ data, cache, cluster, clock, hooks, settings }, plugin) {
-    const reading = new Reading({ data, attempt: plugin.attempt, rules: () => plugin.extensions(eventRules) });
-    const tail = new Tail({ reading, cluster, log: plugin.log });
+    const reader = new EventReader({ data, attempt: plugin.attempt, rules: () => plugin.extensions(eventRules) });
+    const tail = new Tail({ reader, cluster, log: plugin.log });
     plugin.defer(await tail.open());
     const added = (): void => {
       void cache.purge(eventsTag);
       tail.added();
     };
-    collect(plugin, hooks, new Writing(data, added));
-    plugin.extend(personalData, eventsData(data, cache), LAST);
+    subscribeToEvents(plugin, hooks, new EventWriter(data, added));
+    plugin.extend(personalData, eventsPersonalData(data, cache), LAST);
     plugin.job('forget', {
       schema: Type.Object({}),
       cron: '23 3 * * *',
@@ -57,9 +57,9 @@ export default definePlugin({
     });
 
     const events: EventLog = {
-      after: (position, limit, viewer, names, offset) => reading.after(position, limit, viewer, names, offset),
-      visible: (entries, viewer) => reading.visible(entries, viewer),
-      bounds: () => reading.bounds(),
+      after: (position, limit, viewer, names, offset) => reader.after(position, limit, viewer, names, offset),
+      visible: (entries, viewer) => reader.visible(entries, viewer),
+      bounds: () => reader.bounds(),
       watch: (run) => tail.watch(run),
     };
     addRoutes(plugin, { events, settings });

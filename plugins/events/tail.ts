@@ -1,18 +1,18 @@
 import { messageOf, type Cluster, type Logger } from 'parley-forum';
 import type { LoggedEvent } from 'parley-forum/plugins/events';
-import type { Reading } from './reading.ts';
+import type { EventReader } from './event-reader.ts';
 
 /** Entries read at once. */
 const CHUNK = 200;
-/** Milliseconds in which batches gather before the other processes are told. */
-const TELL_EVERY = 5;
-/** Milliseconds until the end is looked at again when it could not be read. */
+/** Milliseconds for which batches are collected before the other processes are notified. */
+const PUBLISH_DELAY = 5;
+/** Milliseconds until the end is read again after a failure. */
 const RETRY = 1_000;
-/** The subject under which processes tell each other that there is more. */
+/** The cluster subject that announces new entries. */
 const ADDED = 'events.added';
 
-export interface TailParts {
-  readonly reading: Reading;
+export interface TailDeps {
+  readonly reader: EventReader;
   readonly cluster: Cluster;
   readonly log: Logger;
 }
@@ -22,27 +22,27 @@ export interface TailParts {
  * order.
  */
 export class Tail {
-  readonly #parts: TailParts;
+  readonly #deps: TailDeps;
   readonly #watchers = new Set<(events: readonly LoggedEvent[]) => void>();
   #position = 0;
   #reading: Promise<void> | undefined;
   #again = false;
-  #telling: NodeJS.Timeout | undefined;
+  #publishing: NodeJS.Timeout | undefined;
   #retry: NodeJS.Timeout | undefined;
 
-  constructor(parts: TailParts) {
-    this.#parts = parts;
+  constructor(deps: TailDeps) {
+    this.#deps = deps;
   }
 
   /** Begins at the log's end. Resolves to what ends it. */
   async open(): Promise<() => Promise<void> | undefined> {
-    this.#position = (await this.#parts.reading.bounds()).newest;
-    const stop = this.#parts.cluster.subscribe(ADDED, () => this.#follow());
+    this.#position = (await this.#deps.reader.bounds()).newest;
+    const stop = this.#deps.cluster.subscribe(ADDED, () => this.#follow());
     this.#follow();
     return () => {
       stop();
       this.#watchers.clear();
-      for (const timer of [this.#telling, this.#retry]) clearTimeout(timer);
+      for (const timer of [this.#publishing, this.#retry]) clearTimeout(timer);
       return this.#reading;
     };
   }
@@ -50,10 +50,10 @@ export class Tail {
   /** This process has added entries. */
   added(): void {
     this.#follow();
-    this.#telling ??= setTimeout(() => {
-      this.#telling = undefined;
-      void this.#parts.cluster.publish(ADDED);
-    }, TELL_EVERY).unref();
+    this.#publishing ??= setTimeout(() => {
+      this.#publishing = undefined;
+      void this.#deps.cluster.publish(ADDED);
+    }, PUBLISH_DELAY).unref();
   }
 
   watch(run: (events: readonly LoggedEvent[]) => void): () => void {
@@ -71,12 +71,12 @@ export class Tail {
     while (this.#again) {
       this.#again = false;
       try {
-        const { events, hasMore } = await this.#parts.reading.entries(this.#position, CHUNK);
+        const { events, hasMore } = await this.#deps.reader.entries(this.#position, CHUNK);
         this.#position = events.at(-1)?.position ?? this.#position;
         this.#again ||= hasMore || events.length === CHUNK;
         if (events.length > 0) for (const run of this.#watchers) run(events);
       } catch (error) {
-        this.#parts.log.warn({ error: messageOf(error) }, 'the end of the event log could not be read');
+        this.#deps.log.warn({ error: messageOf(error) }, 'the end of the event log could not be read');
         clearTimeout(this.#retry);
         this.#retry = setTimeout(() => this.#follow(), RETRY).unref();
       }

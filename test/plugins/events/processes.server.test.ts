@@ -4,7 +4,7 @@ import { defineAction, definePlugin, Type, type Data, type PluginHandle } from '
 import { Access, type Viewer } from 'parley-forum/plugins/access';
 import { EventLog, type LoggedEvent } from 'parley-forum/plugins/events';
 import { startForum, type TestForum } from 'parley-forum/testing';
-import { Writing } from '../../../plugins/events/writing.ts';
+import { EventWriter } from '../../../plugins/events/event-writer.ts';
 import { install } from '../discussions/forum.ts';
 
 const flowed = defineAction<{ word: string }>('source.flowed', { public: Type.Object({ word: Type.String() }) });
@@ -96,7 +96,7 @@ describe('two processes that write at once', () => {
             return result;
           }),
       }) as unknown as Data;
-    const writings = [first, second].map(({ app }) => new Writing(slowly(app.data), () => undefined));
+    const writings = [first, second].map(({ app }) => new EventWriter(slowly(app.data), () => undefined));
     const reading = read(start, 2 * WRITERS * EACH);
     await writeAll((process, n) =>
       writings[process]!.add({

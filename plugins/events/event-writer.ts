@@ -19,12 +19,12 @@ export const firstIdAt = (time: number): string => {
   return `${hex.slice(0, 8)}-${hex.slice(8)}-0000-0000-000000000000`;
 };
 
-/** Adds entries at the end of the log, all that wait in one short transaction. */
-export class Writing {
+/** Adds entries at the end of the log, all pending ones in one short transaction. */
+export class EventWriter {
   readonly #data: Data;
   readonly #added: () => void;
-  readonly #waiting: Entry[] = [];
-  /** The batch that gathers what waits. */
+  readonly #pending: Entry[] = [];
+  /** The next batch, which takes all pending entries. */
   #next: Promise<void> | undefined;
   /** Never rejects. */
   #last: Promise<void> = Promise.resolve();
@@ -37,7 +37,7 @@ export class Writing {
 
   /** Resolves when the entry is in the log. An id that is there already is left as it is. */
   add(entry: Entry): Promise<void> {
-    this.#waiting.push(entry);
+    this.#pending.push(entry);
     if (!this.#next) {
       this.#next = this.#last.then(() => this.#write());
       this.#last = this.#next.catch(() => undefined);
@@ -47,7 +47,7 @@ export class Writing {
 
   async #write(): Promise<void> {
     this.#next = undefined;
-    const rows = this.#waiting.splice(0).map((entry) => ({ ...entry, at: raisedAt(entry.id) }));
+    const rows = this.#pending.splice(0).map((entry) => ({ ...entry, at: raisedAt(entry.id) }));
     await this.#data.transaction(async () => {
       // Held until the commit: who takes a later position becomes visible later. The embedded database has one writer
       // anyway.

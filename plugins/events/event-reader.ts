@@ -11,14 +11,14 @@ interface Row {
   /** How many were asked for and found, those that were left out for their size included. */
   readonly found: number;
 }
-export interface ReadingParts {
+export interface EventReaderDeps {
   readonly data: Data;
   readonly attempt: PluginHandle['attempt'];
   rules(): readonly Extension<EventRule>[];
 }
 
 /** Bytes of data that one reading of the log carries: an entry may hold a whole post. */
-const MOST_DATA = 512 * 1024;
+const MAX_DATA_BYTES = 512 * 1024;
 
 interface Entries {
   readonly events: readonly LoggedEvent[];
@@ -27,32 +27,32 @@ interface Entries {
 }
 
 /**
- * The first ones, at least one, that are told with no more than `MOST_DATA`: what an entry is about may have grown
+ * The first ones, at least one, with no more than `MAX_DATA_BYTES` together: what an entry is about may have grown
  * since.
  */
 function fitting(events: readonly LoggedEvent[]): readonly LoggedEvent[] {
   let size = 0;
-  const end = events.findIndex(({ data }, at) => (size += JSON.stringify(data).length) > MOST_DATA && at > 0);
+  const end = events.findIndex(({ data }, at) => (size += JSON.stringify(data).length) > MAX_DATA_BYTES && at > 0);
   return end < 0 ? events : events.slice(0, end);
 }
 
-/** The log as it is kept, and what viewers may know of it. */
-export class Reading {
-  readonly #parts: ReadingParts;
+/** Reads the log, and filters it by what viewers may see. */
+export class EventReader {
+  readonly #deps: EventReaderDeps;
 
-  constructor(parts: ReadingParts) {
-    this.#parts = parts;
+  constructor(deps: EventReaderDeps) {
+    this.#deps = deps;
   }
 
-  /** The next entries after a position, whoever may see them: at least one, and no more than `MOST_DATA` of data. */
+  /** The next entries after a position, for all viewers: at least one, and at most `MAX_DATA_BYTES` of data. */
   async entries(position: number, limit: number, names?: readonly string[], offset = 0): Promise<Entries> {
-    const rows = await this.#parts.data.all(sql<Row>`
+    const rows = await this.#deps.data.all(sql<Row>`
       select position, id, event, created_at, data, found::int from (
         select *, row_number() over w as place, sum(octet_length(data::text)) over w as reached, count(*) over () as found from (
           select position, id, event, created_at, data from event_log
           where position > ${position}${names ? sql` and event = any(${names}::text[])` : sql``} order by position limit ${limit} offset ${offset}
         ) asked window w as (order by position)
-      ) weighed where place = 1 or reached <= ${MOST_DATA}::int order by position`);
+      ) weighed where place = 1 or reached <= ${MAX_DATA_BYTES}::int order by position`);
     const events = rows.map(({ position: at, id, event, created_at: time, data }) => ({
       position: at,
       id,
@@ -83,7 +83,7 @@ export class Reading {
   }
 
   async visible(events: readonly LoggedEvent[], viewer: Viewer): Promise<readonly LoggedEvent[]> {
-    const told = new Map<LoggedEvent, LoggedEvent>();
+    const visibleEvents = new Map<LoggedEvent, LoggedEvent>();
     await Promise.all(
       [...Map.groupBy(events, ({ event }) => event)].map(async ([name, group]) => {
         const answers = await this.#ask(
@@ -93,26 +93,24 @@ export class Reading {
         );
         group.forEach((event, at) => {
           const answer = answers[at] ?? false;
-          if (answer) told.set(event, answer === true ? event : { ...event, data: answer });
+          if (answer) visibleEvents.set(event, answer === true ? event : { ...event, data: answer });
         });
       }),
     );
-    return events.flatMap((event) => told.get(event) ?? []);
+    return events.flatMap((event) => visibleEvents.get(event) ?? []);
   }
 
   async bounds(): Promise<{ oldest: number; newest: number }> {
-    const row = await this.#parts.data.one(sql<{ oldest: number; newest: number }>`
+    const row = await this.#deps.data.one(sql<{ oldest: number; newest: number }>`
       select coalesce(min(position), 0) as oldest, coalesce(max(position), 0) as newest from event_log`);
     return row!;
   }
 
   async #ask(name: string, data: readonly object[], viewer: Viewer): Promise<readonly (boolean | object)[]> {
-    const rule = this.#parts.rules().find(({ value }) => value.hook.id === name);
+    const rule = this.#deps.rules().find(({ value }) => value.hook.id === name);
     if (!rule) return data.map(() => isAdmin(viewer));
-    const answers = await this.#parts.attempt(rule.plugin, `event rule ${name}`, () =>
-      rule.value.visible(data, viewer),
-    );
-    // To go on without would be to lose them.
+    const answers = await this.#deps.attempt(rule.plugin, `event rule ${name}`, () => rule.value.visible(data, viewer));
+    // Skipping the rule would lose events.
     if (!answers)
       throw new HttpError(503, `Who may know of "${name}" cannot be said at the moment; try again soon`, {
         headers: { 'Retry-After': '5' },
