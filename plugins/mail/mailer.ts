@@ -1,10 +1,10 @@
 import type { Clock, Environment, Logger, Settings } from 'parley-forum';
 import type { Message } from 'parley-forum/plugins/mail';
-import type { Messages } from './messages.ts';
-import { Refused, type Transport } from './transport.ts';
+import type { MessageStore } from './message-store.ts';
+import { MessageRejected, type Transport } from './transport.ts';
 
-export interface PostParts {
-  readonly messages: Messages;
+export interface MailerDeps {
+  readonly messages: MessageStore;
   readonly environment: Environment;
   readonly clock: Clock;
   readonly settings: Settings;
@@ -12,12 +12,12 @@ export interface PostParts {
   readonly transport: Transport;
 }
 
-/** Takes kept mails to the server. */
-export class Post {
-  readonly #parts: PostParts;
+/** Delivers stored emails to the mail server. */
+export class Mailer {
+  readonly #deps: MailerDeps;
 
-  constructor(parts: PostParts) {
-    this.#parts = parts;
+  constructor(deps: MailerDeps) {
+    this.#deps = deps;
   }
 
   /**
@@ -25,13 +25,13 @@ export class Post {
    * tell.
    */
   async deliver(id: string): Promise<void> {
-    const { messages, log, transport } = this.#parts;
-    const message = await messages.waiting(id);
+    const { messages, log, transport } = this.#deps;
+    const message = await messages.pending(id);
     if (!message) return;
     try {
       await transport.deliver(id, this.#compose(id, message));
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
+      if (!(error instanceof MessageRejected)) throw error;
       log.warn({ mail: id, code: error.code }, 'a mail was given up: the server will not take it');
       return messages.close(id, error.code);
     }
@@ -39,7 +39,7 @@ export class Post {
   }
 
   #compose(id: string, { to, subject, text, html, unsubscribe }: Message) {
-    const { environment, clock, settings } = this.#parts;
+    const { environment, clock, settings } = this.#deps;
     const host = new URL(environment.baseUrl).hostname;
     const from = environment.mailFrom ?? `noreply@${host}`;
     return {

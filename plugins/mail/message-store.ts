@@ -2,14 +2,14 @@ import { randomUUIDv7 } from 'node:crypto';
 import { sql, type Clock, type Data, type SealedStore, type Secrets } from 'parley-forum';
 import type { Message } from 'parley-forum/plugins/mail';
 
-/** Days that a key is remembered, and what could not be sent is kept. */
-const KEPT = 30;
+/** Days for which keys and undelivered emails are stored. */
+const RETENTION_DAYS = 30;
 
 /**
- * Mails that wait to be sent. They hold addresses and sometimes links that let somebody in, so they are kept sealed,
- * and only until they are sent.
+ * Emails waiting to be sent. They contain addresses and sometimes login links, so they are stored sealed, and only until
+ * they are sent.
  */
-export class Messages implements SealedStore {
+export class MessageStore implements SealedStore {
   readonly #data: Data;
   readonly #secrets: Secrets;
   readonly #clock: Clock;
@@ -21,7 +21,7 @@ export class Messages implements SealedStore {
   }
 
   /** The ids of those that are new: a key that is known is left out. */
-  async keep(messages: readonly Message[]): Promise<readonly string[]> {
+  async add(messages: readonly Message[]): Promise<readonly string[]> {
     const rows = messages.map(({ key, ...message }) => ({
       id: randomUUIDv7(),
       key,
@@ -34,27 +34,27 @@ export class Messages implements SealedStore {
   }
 
   /** Undefined once it has been sent or given up. */
-  async waiting(id: string): Promise<Message | undefined> {
+  async pending(id: string): Promise<Message | undefined> {
     const row = await this.#data.one(
       sql<{ sealed: string }>`select sealed from mail_message where id = ${id} and sealed is not null`,
     );
     return row && (JSON.parse(this.#secrets.open(row.sealed)) as Message);
   }
 
-  async anyWaiting(): Promise<boolean> {
+  async anyPending(): Promise<boolean> {
     return (await this.#data.one(sql`select 1 from mail_message where sealed is not null limit 1`)) !== undefined;
   }
 
-  /** It was sent, or given up with the code the server said. */
+  /** It was sent, or given up with the server's code. */
   async close(id: string, refusal?: number): Promise<void> {
     await this.#data.all(
       sql`update mail_message set sealed = null, refusal = ${refusal ?? null}::integer where id = ${id}`,
     );
   }
 
-  async clean(): Promise<void> {
+  async cleanUp(): Promise<void> {
     await this.#data.all(
-      sql`delete from mail_message where created_at < ${new Date(this.#clock.now() - KEPT * 86_400_000)}`,
+      sql`delete from mail_message where created_at < ${new Date(this.#clock.now() - RETENTION_DAYS * 86_400_000)}`,
     );
   }
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path';
 import { Clock, Data, definePlugin, Environment, sealedStores, Secrets, Settings, Type } from 'parley-forum';
 import { Mail } from 'parley-forum/plugins/mail';
-import { Messages } from './messages.ts';
-import { Post } from './post.ts';
+import { MessageStore } from './message-store.ts';
+import { Mailer } from './mailer.ts';
 import { cleanFolder, folderTransport, smtpTransport, type Transport } from './transport.ts';
 
 /**
@@ -10,10 +10,10 @@ import { cleanFolder, folderTransport, smtpTransport, type Transport } from './t
  * within a day.
  */
 const RETRY = [5, 60, 300, 1_800, 7_200, 21_600, 43_200];
-/** Milliseconds between two looks at what waits. */
-const LOOK = 50;
+/** Milliseconds between two checks for pending emails. */
+const POLL_INTERVAL = 50;
 /** Days that files are kept. */
-const FILES = 30;
+const FILE_RETENTION_DAYS = 30;
 
 export default definePlugin({
   id: 'mail',
@@ -30,20 +30,20 @@ export default definePlugin({
       environment.smtpUrl === undefined ? folderTransport(folder) : smtpTransport(environment.smtpUrl);
     plugin.defer(() => transport.close());
 
-    const messages = new Messages({ data, secrets, clock });
-    const post = new Post({ messages, environment, clock, settings, log: plugin.log, transport });
+    const messages = new MessageStore({ data, secrets, clock });
+    const mailer = new Mailer({ messages, environment, clock, settings, log: plugin.log, transport });
     plugin.extend(sealedStores, messages);
     const delivery = plugin.job<{ readonly id: string }>('deliver', {
       schema: Type.Object({ id: Type.String() }),
       retry: RETRY,
-      run: ({ id }) => post.deliver(id),
+      run: ({ id }) => mailer.deliver(id),
     });
     plugin.job('clean', {
       schema: Type.Object({}),
       cron: '43 4 * * *',
       run: async () => {
-        await messages.clean();
-        await cleanFolder(folder, FILES);
+        await messages.cleanUp();
+        await cleanFolder(folder, FILE_RETENTION_DAYS);
       },
     });
     return {
@@ -51,11 +51,11 @@ export default definePlugin({
         send: (...given) =>
           data.transaction(async () => {
             if (given.length === 0) return;
-            for (const id of await messages.keep(given)) await delivery.add({ id });
+            for (const id of await messages.add(given)) await delivery.add({ id });
           }),
         async drained(milliseconds) {
-          for (const deadline = Date.now() + milliseconds; Date.now() < deadline && (await messages.anyWaiting());)
-            await new Promise((resolve) => setTimeout(resolve, LOOK));
+          for (const deadline = Date.now() + milliseconds; Date.now() < deadline && (await messages.anyPending());)
+            await new Promise((resolve) => setTimeout(resolve, POLL_INTERVAL));
         },
       },
     };

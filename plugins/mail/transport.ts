@@ -2,14 +2,14 @@ import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { SendMailOptions, Transporter } from 'nodemailer';
 
-/** Takes a mail on its way. What it throws names no address and no text. */
+/** Sends an email. Its errors contain no address and no text. */
 export interface Transport {
   deliver(id: string, mail: SendMailOptions): Promise<void>;
   close(): void;
 }
 
 /** The server will not take this mail, however often it is asked. */
-export class Refused extends Error {
+export class MessageRejected extends Error {
   readonly code: number;
   constructor(code: number) {
     super(`the mail server refused the mail for good (${code})`);
@@ -24,9 +24,9 @@ interface Failure {
   readonly command?: string;
 }
 /** Texts come from members: nothing in them may make the library read files or fetch addresses. */
-const CLOSED = { disableFileAccess: true, disableUrlAccess: true } as const;
+const RESTRICTIONS = { disableFileAccess: true, disableUrlAccess: true } as const;
 /** Milliseconds. */
-const PATIENCE = {
+const TIMEOUTS = {
   dnsTimeout: 10_000,
   connectionTimeout: 10_000,
   greetingTimeout: 10_000,
@@ -40,14 +40,16 @@ function opened(options: object): { readonly mailer: () => Promise<Transporter>;
   let opening: Promise<Transporter> | undefined;
   return {
     mailer: () =>
-      (opening ??= import('nodemailer').then(({ createTransport }) => createTransport({ ...CLOSED, ...options }))),
+      (opening ??= import('nodemailer').then(({ createTransport }) =>
+        createTransport({ ...RESTRICTIONS, ...options }),
+      )),
     close: () => void opening?.then((mailer) => mailer.close()),
   };
 }
 
 /** Over the network. */
 export function smtpTransport(url: string): Transport {
-  const { mailer, close } = opened({ ...PATIENCE, url, pool: true, maxConnections: CONNECTIONS, maxRequeues: 0 });
+  const { mailer, close } = opened({ ...TIMEOUTS, url, pool: true, maxConnections: CONNECTIONS, maxRequeues: 0 });
   return {
     async deliver(_id, mail) {
       const server = await mailer();
@@ -62,7 +64,7 @@ export function smtpTransport(url: string): Transport {
 function failureOf({ code = 'unknown', responseCode, command }: Failure): Error {
   // A 5xx answer to anything before is about this forum, not about the mail: an operator can mend that.
   const aboutTheMail = command === 'RCPT TO' || command === 'DATA' || code === 'EMESSAGE';
-  if (responseCode !== undefined && responseCode >= 500 && aboutTheMail) return new Refused(responseCode);
+  if (responseCode !== undefined && responseCode >= 500 && aboutTheMail) return new MessageRejected(responseCode);
   return new Error(
     responseCode
       ? `the mail server refused for now (${responseCode})`
@@ -79,7 +81,7 @@ export function folderTransport(folder: string): Transport {
       const { message } = await composer.sendMail(mail);
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const file = join(folder, `${id}.eml`);
-      // Whoever looks into the folder finds whole mails only.
+      // Renamed, so that the folder only ever has complete files.
       await writeFile(`${file}.new`, message, { mode: 0o600 });
       await rename(`${file}.new`, file);
     },
