@@ -4,7 +4,7 @@ import type { Accounts } from 'parley-forum/plugins/accounts';
 import type { Categories, Discussions, ImportedDiscussion, Importer } from 'parley-forum/plugins/discussions';
 import type { DemoContent, Progress } from 'parley-forum/plugins/installer';
 import type { Markdown } from 'parley-forum/plugins/markdown';
-import { Audience } from './applause.ts';
+import { ReactionGenerator } from './demo-reactions.ts';
 import { readContent, type Content, type DemoDiscussion } from './content.ts';
 import { loginNames, memberEmail, type Logins } from './logins.ts';
 
@@ -14,7 +14,7 @@ const DAY = 86_400_000;
 /** Posts rendered at the same time: enough to keep the renderer busy. */
 const RENDERED_AT_ONCE = 16;
 
-export interface FillerOptions {
+export interface ContentInstallerDeps {
   readonly access: Access;
   readonly accounts: Accounts;
   readonly categories: Categories;
@@ -26,11 +26,11 @@ export interface FillerOptions {
 }
 
 /** Brings content/ into a forum that was just installed. */
-export class Filler implements DemoContent {
-  readonly #options: FillerOptions;
+export class ContentInstaller implements DemoContent {
+  readonly #deps: ContentInstallerDeps;
 
-  constructor(options: FillerOptions) {
-    this.#options = options;
+  constructor(deps: ContentInstallerDeps) {
+    this.#deps = deps;
   }
 
   async fill(progress: Progress): Promise<void> {
@@ -38,7 +38,7 @@ export class Filler implements DemoContent {
     progress(`${content.members.length} members`);
     const members = await this.#members(content);
     const categories = await this.#categories(content);
-    const { access, discussions, importer } = this.#options;
+    const { access, discussions, importer } = this.#deps;
     // The import is one transaction: either all of it was written by an earlier attempt, or nothing.
     const admin = {
       id: [...members.values()][0],
@@ -52,7 +52,7 @@ export class Filler implements DemoContent {
 
   /** Ids by username. Those who are there already, such as the administrator, are kept; some get a password. */
   async #members({ members }: Content): Promise<ReadonlyMap<string, string>> {
-    const { accounts, access, clock, logins } = this.#options;
+    const { accounts, access, clock, logins } = this.#deps;
     const ids = new Map<string, string>();
     for (const { username } of members) {
       const found = await accounts.findByIdentifier(username);
@@ -76,7 +76,7 @@ export class Filler implements DemoContent {
 
   /** Ids by slug. */
   async #categories({ categories: wanted }: Content): Promise<ReadonlyMap<string, string>> {
-    const { categories } = this.#options;
+    const { categories } = this.#deps;
     const existing = new Map(categories.all().map(({ slug, id }) => [slug, id]));
     const ids = new Map<string, string>();
     for (const [position, category] of wanted.entries()) {
@@ -109,13 +109,13 @@ export class Filler implements DemoContent {
     for (let at = 0; at < texts.length; at += RENDERED_AT_ONCE) {
       const some = texts.slice(at, at + RENDERED_AT_ONCE);
       for (const [index, rendered] of (
-        await Promise.all(some.map((text) => this.#options.markdown.render(text)))
+        await Promise.all(some.map((text) => this.#deps.markdown.render(text)))
       ).entries())
         html.set(some[index]!, rendered);
       progress(`${at + some.length} of ${texts.length} posts rendered`);
     }
-    const now = this.#options.clock.now();
-    const audience = new Audience(members.values(), now);
+    const now = this.#deps.clock.now();
+    const generator = new ReactionGenerator(members.values(), now);
     return found.map((discussion) => {
       const begin = now - discussion.age;
       const { title, tags, views, pinned, locked } = discussion;
@@ -126,7 +126,7 @@ export class Filler implements DemoContent {
           html: html.get(content)!,
           createdAt: new Date(begin + after),
         };
-        return { ...post, fields: { reactions: audience.hear(post, index === 0) } };
+        return { ...post, fields: { reactions: generator.reactionsTo(post, index === 0) } };
       });
       const categoryId = categories.get(discussion.category)!;
       return {

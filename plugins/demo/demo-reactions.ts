@@ -1,12 +1,12 @@
 import { Random } from './random.ts';
 
 /** A reaction as the field `reactions` of an imported post takes it. */
-export interface Applause {
+export interface DemoReaction {
   readonly reaction: string;
   readonly user_id: string;
   readonly created_at: string;
 }
-interface Heard {
+interface ReactedPost {
   readonly authorId: string;
   readonly createdAt: Date;
 }
@@ -25,8 +25,8 @@ const SHARES = KINDS.flatMap(([reaction, share]) => Array.from({ length: share }
 /** Most that a first post and a reply get. */
 const MOST = { first: 9, reply: 5 } as const;
 
-/** Who liked what, the same each time: first posts more than replies, most replies nothing, nobody themselves. */
-export class Audience {
+/** Generates reactions, the same each time: more to first posts than to replies, none to one's own posts. */
+export class ReactionGenerator {
   readonly #random = new Random(1_974);
   readonly #members: readonly string[];
   readonly #now: number;
@@ -36,7 +36,7 @@ export class Audience {
     this.#now = now;
   }
 
-  hear({ authorId, createdAt }: Heard, first: boolean): readonly Applause[] {
+  reactionsTo({ authorId, createdAt }: ReactedPost, first: boolean): readonly DemoReaction[] {
     const count = Math.floor(this.#random.next() ** 2 * (first ? MOST.first : MOST.reply));
     const begin = createdAt.getTime();
     const listeners = new Set(Array.from({ length: count }, () => this.#random.pickEarly(this.#members)));

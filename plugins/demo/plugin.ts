@@ -7,7 +7,7 @@ import { Categories, Discussions, Importer } from 'parley-forum/plugins/discussi
 import { DemoContent } from 'parley-forum/plugins/installer';
 import { Markdown } from 'parley-forum/plugins/markdown';
 import { commands } from './commands.ts';
-import { Filler } from './fill.ts';
+import { ContentInstaller } from './content-installer.ts';
 import { createLogins } from './logins.ts';
 import { seed } from './seed.ts';
 
@@ -39,7 +39,7 @@ export default definePlugin({
       })),
     );
     return {
-      demo: new Filler({ ...services, logins: createLogins(secrets) }),
+      demo: new ContentInstaller({ ...services, logins: createLogins(secrets) }),
       seeder: {
         // Said before, since it is written in many transactions.
         async seed(amounts, console) {

@@ -6,7 +6,7 @@ import type { Markdown } from 'parley-forum/plugins/markdown';
 import { Random } from './random.ts';
 import { endings, names, openings, paragraphs, subjects } from './words.ts';
 
-export interface SeedServices {
+export interface SeedDeps {
   readonly accounts: Accounts;
   readonly categories: Categories;
   readonly importer: Importer;
@@ -27,7 +27,7 @@ const PAUSE = 9 * 3_600_000;
 
 /** Adds `amounts` to what is there. Rendering happens once for each paragraph, not for each post. */
 export async function seed(
-  services: SeedServices,
+  services: SeedDeps,
   amounts: Amounts,
   console: Pick<Console, 'print' | 'progress' | 'columns'>,
 ): Promise<void> {
