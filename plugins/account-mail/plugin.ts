@@ -3,7 +3,7 @@ import { accountChangeListeners, type AccountChange } from 'parley-forum/plugins
 import { letter, Mail } from 'parley-forum/plugins/mail';
 import { Web } from 'parley-forum/plugins/web';
 
-/** Where a member looks after what was changed. */
+/** The page where a member can check the change. */
 const PATHS: Readonly<Record<AccountChange, string>> = {
   password: '/settings/security/sessions',
   reset: '/settings/security',
