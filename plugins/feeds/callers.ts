@@ -9,16 +9,16 @@ export interface Caller extends FeedReader {
   readonly personal: boolean;
 }
 
-interface CallerParts {
+interface CallersDeps {
   readonly plugin: PluginHandle;
   readonly sessions: Sessions;
 }
 
 /** Who asks for a feed: whoever the bearer token says, else whoever the address names, else the session's member. */
 export class Callers {
-  readonly #parts: CallerParts;
+  readonly #parts: CallersDeps;
 
-  constructor(parts: CallerParts) {
+  constructor(parts: CallersDeps) {
     this.#parts = parts;
   }
 

@@ -13,7 +13,7 @@ export interface FeedDocument {
   readonly body: Buffer;
 }
 
-interface DocumentParts {
+interface DocumentsDeps {
   readonly discussions: Pick<Discussions, 'list'>;
   readonly environment: Environment;
   readonly markdown: Pick<Markdown, 'excerpt'>;
@@ -33,9 +33,9 @@ const FORMATS = { rss, atom, json };
 
 /** Feeds of discussions, the newest first: replies do not bring an old one back. */
 export class Documents {
-  readonly #parts: DocumentParts;
+  readonly #parts: DocumentsDeps;
 
-  constructor(parts: DocumentParts) {
+  constructor(parts: DocumentsDeps) {
     this.#parts = parts;
   }
 

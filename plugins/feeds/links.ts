@@ -5,7 +5,7 @@ import type { Tags } from 'parley-forum/plugins/tags';
 import type { PageFeed, PageHead, Web } from 'parley-forum/plugins/web';
 import { TYPES } from './documents.ts';
 
-interface LinkParts {
+interface LinksDeps {
   readonly categories: Categories;
   readonly tags: Tags | undefined;
   readonly settings: Settings;
@@ -14,7 +14,7 @@ interface LinkParts {
 const NAMES: Readonly<Record<FeedFormat, string>> = { rss: 'RSS', atom: 'Atom', json: 'JSON' };
 
 /** The feeds of the pages that show lists of discussions. */
-export function feedsOfPages({ categories, tags, settings, web }: LinkParts): (head: PageHead) => readonly PageFeed[] {
+export function feedsOfPages({ categories, tags, settings, web }: LinksDeps): (head: PageHead) => readonly PageFeed[] {
   const topicOf = ({ name, subject = '' }: PageHead): FeedTopic | undefined => {
     if (name === 'home') return { kind: 'all' };
     if (name === 'category')

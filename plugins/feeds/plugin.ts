@@ -9,7 +9,7 @@ import { Tags } from 'parley-forum/plugins/tags';
 import { pageFeeds, Web } from 'parley-forum/plugins/web';
 import { Callers } from './callers.ts';
 import { Documents } from './documents.ts';
-import { KeptFeeds } from './kept.ts';
+import { CachedFeeds } from './cached-feeds.ts';
 import { feedsOfPages } from './links.ts';
 import { addRoutes } from './routes.ts';
 import { Sender } from './sender.ts';
@@ -70,7 +70,7 @@ export default definePlugin({
     const sender = new Sender({ clock, http, protection, settings });
     const surface = new FeedSurface({
       callers,
-      kept: new KeptFeeds({ cache, clock }),
+      kept: new CachedFeeds({ cache, clock }),
       sender,
       cache,
       http,

@@ -9,7 +9,7 @@ import type { Documents } from './documents.ts';
 import { surfaces } from './surface.ts';
 import type { Topic, Topics } from './topics.ts';
 
-export interface RouteParts {
+export interface RouteDeps {
   readonly topics: Topics;
   readonly documents: Documents;
   readonly tags: Tags | undefined;
@@ -30,7 +30,7 @@ type Find = (call: {
 }) => Topic | Promise<Topic | undefined>;
 
 /** Every feed, at the addresses that readers know. */
-export function addRoutes(plugin: PluginHandle, { topics, documents, tags }: RouteParts): void {
+export function addRoutes(plugin: PluginHandle, { topics, documents, tags }: RouteDeps): void {
   const add = (surface: keyof typeof surfaces, path: string, format: FeedFormat, summary: string, find: Find): void =>
     plugin.route(surfaces[surface], {
       method: 'get',

@@ -3,9 +3,9 @@ import type { Clock, Http, HttpError, Settings } from 'parley-forum';
 import { isFresh, acceptsGzip, varyHeader } from 'parley-forum/plugins/api';
 import { DATA_POLICY, type HeaderPair, type Protection } from 'parley-forum/plugins/protection';
 import type { FeedDocument } from './documents.ts';
-import type { KeptFeed } from './kept.ts';
+import type { CachedFeed } from './cached-feeds.ts';
 
-interface SenderParts {
+interface SenderDeps {
   readonly clock: Clock;
   readonly http: Http;
   readonly protection: Protection;
@@ -17,15 +17,15 @@ const dateOf = (seconds: number): string => new Date(seconds * 1_000).toUTCStrin
 
 /** Puts feeds on the wire: names and values of headers in turn, as `writeHead` takes them. */
 export class Sender {
-  readonly #parts: SenderParts;
+  readonly #parts: SenderDeps;
   #protection: { readonly from: readonly HeaderPair[]; readonly lines: readonly string[] } = { from: [], lines: [] };
 
-  constructor(parts: SenderParts) {
+  constructor(parts: SenderDeps) {
     this.#parts = parts;
   }
 
   /** A feed that is the same for all guests; 304 where they have it. */
-  send(req: IncomingMessage, res: ServerResponse, { type, etag, changedAt, plain, zipped }: KeptFeed): void {
+  send(req: IncomingMessage, res: ServerResponse, { type, etag, changedAt, plain, zipped }: CachedFeed): void {
     const head = this.#head(req, 'private, no-cache', type);
     head.push('ETag', etag, 'Last-Modified', dateOf(Math.min(changedAt, Math.floor(this.#parts.clock.now() / 1_000))));
     if (isFresh(req, etag) || isSince(req, changedAt)) return void res.writeHead(304, head).end();

@@ -16,7 +16,7 @@ import { presentable } from 'parley-forum/plugins/protection';
 import { allowOrigin } from 'parley-forum/plugins/api';
 import type { Caller, Callers } from './callers.ts';
 import type { FeedDocument } from './documents.ts';
-import { etagOf, type KeptFeeds } from './kept.ts';
+import { etagOf, type CachedFeeds } from './cached-feeds.ts';
 import type { Sender } from './sender.ts';
 
 /** Where feeds are: one way of answering under three prefixes. */
@@ -26,9 +26,9 @@ export const surfaces = {
   atom: defineSurface<Caller, FeedDocument>('feeds-atom', { prefix: '/atom' }),
 } as const;
 
-interface SurfaceParts {
+interface FeedSurfaceDeps {
   readonly callers: Callers;
-  readonly kept: KeptFeeds;
+  readonly kept: CachedFeeds;
   readonly sender: Sender;
   readonly cache: Cache;
   readonly http: Http;
@@ -39,11 +39,11 @@ interface SurfaceParts {
 /** How feeds identify, succeed and fail. */
 export class FeedSurface implements SurfaceBehaviour<Caller, FeedDocument> {
   readonly middleware: readonly RequestHandler[];
-  readonly #parts: SurfaceParts;
+  readonly #parts: FeedSurfaceDeps;
   /** Taken before anything is read, so that a change meanwhile keeps the feed from being kept. */
   readonly #marks = new WeakMap<Request, number>();
 
-  constructor(parts: SurfaceParts) {
+  constructor(parts: FeedSurfaceDeps) {
     this.#parts = parts;
     this.middleware = [parts.callers.middleware];
   }

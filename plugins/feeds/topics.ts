@@ -17,7 +17,7 @@ export interface Topic {
   readonly request: Pick<ListRequest, 'category' | 'authorId' | 'within'>;
 }
 
-interface TopicParts {
+interface TopicsDeps {
   readonly access: Access;
   readonly accounts: Pick<Accounts, 'find'>;
   readonly categories: Categories;
@@ -28,9 +28,9 @@ interface TopicParts {
 
 /** What there are feeds of; `undefined` where there is nothing, or nothing that the reader may see. */
 export class Topics {
-  readonly #parts: TopicParts;
+  readonly #parts: TopicsDeps;
 
-  constructor(parts: TopicParts) {
+  constructor(parts: TopicsDeps) {
     this.#parts = parts;
   }
 

@@ -8,7 +8,7 @@ import { createGunzip } from 'node:zlib';
 import { messageOf, type Cache, type Logger } from 'parley-forum';
 import { SHOWN, WHOLE, type Sitemap } from './sitemap.ts';
 
-interface FileParts {
+interface SitemapFilesDeps {
   readonly sitemap: Sitemap;
   readonly cache: Cache;
   /** Where the files lie. */
@@ -17,22 +17,22 @@ interface FileParts {
   wanted(): boolean;
 }
 /** Milliseconds between two looks whether the files are still right. */
-const LOOK = 1_000;
+const CHECK_INTERVAL = 1_000;
 /**
  * How many times as long as it took it is left alone: a large forum that changes all the time is not written all the
  * time.
  */
-const REST = 10;
+const REST_FACTOR = 10;
 /** Milliseconds after which what failed is tried again. */
-const AGAIN = 60_000;
+const RETRY_DELAY = 60_000;
 /** Held as long as the files are right: a purge of anything in them drops it too. */
 const NOTE = 'sitemap.files';
 
 /** Copies of the sitemap for a web server in front. Each is right or was so a moment ago; none is ever half written. */
 export class SitemapFiles {
-  readonly #parts: FileParts;
+  readonly #parts: SitemapFilesDeps;
 
-  constructor(parts: FileParts) {
+  constructor(parts: SitemapFilesDeps) {
     this.#parts = parts;
   }
 
@@ -55,14 +55,14 @@ export class SitemapFiles {
         if (!wanted()) await this.#remove([]);
         else {
           await this.#write(signal);
-          next = performance.now() + (performance.now() - start) * REST;
+          next = performance.now() + (performance.now() - start) * REST_FACTOR;
         }
       } catch (error) {
         log.warn(
           { error: messageOf(error), folder },
           'the sitemap could not be written to files; see whether the folder may be written to',
         );
-        next = performance.now() + AGAIN;
+        next = performance.now() + RETRY_DELAY;
       }
     }
   }
@@ -99,4 +99,5 @@ export class SitemapFiles {
 }
 
 /** False as soon as it shall end. */
-const pause = (signal: AbortSignal): Promise<boolean> => wait(LOOK, true, { signal, ref: false }).catch(() => false);
+const pause = (signal: AbortSignal): Promise<boolean> =>
+  wait(CHECK_INTERVAL, true, { signal, ref: false }).catch(() => false);

@@ -4,7 +4,7 @@ import { Access } from 'parley-forum/plugins/access';
 import { Categories, Discussions } from 'parley-forum/plugins/discussions';
 import { Protection } from 'parley-forum/plugins/protection';
 import { Tags } from 'parley-forum/plugins/tags';
-import { Addresses } from './addresses.ts';
+import { PublicUrls } from './public-urls.ts';
 import { SitemapFiles } from './files.ts';
 import { addRoutes } from './routes.ts';
 import { Sitemap } from './sitemap.ts';
@@ -42,7 +42,7 @@ export default definePlugin({
     }),
   }),
   setup({ cache, environment, http, access, protection, categories, discussions, tags }, plugin) {
-    const addresses = new Addresses({ access, categories, discussions, tags });
+    const addresses = new PublicUrls({ access, categories, discussions, tags });
     const sitemap = new Sitemap({
       addresses,
       cache,

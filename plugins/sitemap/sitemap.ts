@@ -7,10 +7,10 @@ import { accessTag } from 'parley-forum/plugins/access';
 import { tags as discussionTags } from 'parley-forum/plugins/discussions';
 import { tagsTag } from 'parley-forum/plugins/tags';
 import { escapeHtml } from 'parley-forum/plugins/web';
-import type { Address, Addresses } from './addresses.ts';
+import type { PublicUrl, PublicUrls } from './public-urls.ts';
 
-interface SitemapParts {
-  readonly addresses: Addresses;
+interface SitemapDeps {
+  readonly addresses: PublicUrls;
   readonly cache: Cache;
   readonly baseUrl: string;
   /** Addresses in one file at most. */
@@ -37,9 +37,9 @@ const NAMESPACE = 'http://www.sitemaps.org/schemas/sitemap/0.9';
  * megabyte then.
  */
 export class Sitemap {
-  readonly #parts: SitemapParts;
+  readonly #parts: SitemapDeps;
 
-  constructor(parts: SitemapParts) {
+  constructor(parts: SitemapDeps) {
     this.#parts = parts;
   }
 
@@ -54,8 +54,8 @@ export class Sitemap {
     const most = this.#parts.most();
     const { length } = await addresses.lists();
     // Whether all discussions there are have room beside the rest.
-    if (length < most && (await addresses.stretches(most - length)).every((stretch) => stretch === 0)) return [];
-    const stretches = await addresses.stretches(most);
+    if (length < most && (await addresses.ranges(most - length)).every((stretch) => stretch === 0)) return [];
+    const stretches = await addresses.ranges(most);
     const lists = Array.from({ length: Math.ceil(length / most) }, (_, at) => `lists-${at + 1}`);
     return [...lists, ...stretches.map((stretch) => `discussions-${stretch + 1}`)];
   }
@@ -77,13 +77,13 @@ export class Sitemap {
     const at = Number(number) - 1;
     const list = kind === 'lists' ? (await addresses.lists()).slice(at * most, (at + 1) * most) : [];
     if (list.length > 0) return addressesOf(baseUrl, [list]);
-    if (kind === 'discussions' && (await addresses.stretches(most)).includes(at))
+    if (kind === 'discussions' && (await addresses.ranges(most)).includes(at))
       return addressesOf(baseUrl, addresses.discussions(at, most));
     throw notFound('There is no such part of the sitemap');
   }
 }
 
-type Pieces = AsyncIterable<readonly Address[]> | Iterable<readonly Address[]>;
+type Pieces = AsyncIterable<readonly PublicUrl[]> | Iterable<readonly PublicUrl[]>;
 
 async function* addressesOf(baseUrl: string, ...sources: readonly Pieces[]): AsyncGenerator<string> {
   yield `<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="${NAMESPACE}">\n`;
@@ -95,7 +95,7 @@ async function* addressesOf(baseUrl: string, ...sources: readonly Pieces[]): Asy
   yield '</urlset>\n';
 }
 
-const located = (baseUrl: string, { path, updatedAt }: Address): string =>
+const located = (baseUrl: string, { path, updatedAt }: PublicUrl): string =>
   `<loc>${escapeHtml(baseUrl + path)}</loc>${updatedAt ? `<lastmod>${updatedAt.toISOString()}</lastmod>` : ''}`;
 
 function* indexOf(locations: readonly string[]): Generator<string> {

@@ -27,7 +27,7 @@ export const surfaces = {
   robots: defineSurface<undefined, CrawlerDocument>('robots', { prefix: '/robots.txt' }),
 } as const;
 
-interface SurfaceParts {
+interface CrawlerSurfaceDeps {
   readonly http: Http;
   readonly protection: Protection;
   readonly log: Logger;
@@ -36,9 +36,9 @@ interface SurfaceParts {
 const HOUR = 'public, max-age=3600';
 
 export class CrawlerSurface implements SurfaceBehaviour<undefined, CrawlerDocument> {
-  readonly #parts: SurfaceParts;
+  readonly #parts: CrawlerSurfaceDeps;
 
-  constructor(parts: SurfaceParts) {
+  constructor(parts: CrawlerSurfaceDeps) {
     this.#parts = parts;
   }
 

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Cache, Clock } from 'parley-forum';
-import { Changes } from './changes.ts';
+import { LastModifiedTimes } from './last-modified.ts';
 import type { FeedDocument } from './documents.ts';
 
 const compress = promisify(gzip);
@@ -11,7 +11,7 @@ const compress = promisify(gzip);
 export const etagOf = (body: Buffer): string => `W/"${hash('sha1', body, 'base64url')}"`;
 
 /** A feed as guests get it. */
-export class KeptFeed {
+export class CachedFeed {
   readonly type: string;
   readonly plain: Buffer;
   readonly etag: string;
@@ -40,28 +40,28 @@ export class KeptFeed {
 /** A path without anything that could be read in two ways, before the query, which no feed reads. */
 const PATH = /^(?:\/[\w.~%-]+)+(?=\?|$)/;
 /** Characters of a path; longer ones name no feed. */
-const LONGEST = 300;
+const MAX_PATH_LENGTH = 300;
 
 /** Guests' feeds as bytes. What a path leads to is known from the request that led there: one feed may have several. */
-export class KeptFeeds {
+export class CachedFeeds {
   readonly #cache: Cache;
-  readonly #changes: Changes;
+  readonly #changes: LastModifiedTimes;
 
   constructor({ cache, clock }: { readonly cache: Cache; readonly clock: Clock }) {
     this.#cache = cache;
-    this.#changes = new Changes(clock);
+    this.#changes = new LastModifiedTimes(clock);
   }
 
-  find(url: string): KeptFeed | undefined {
+  find(url: string): CachedFeed | undefined {
     const path = pathOf(url);
     const own = path && this.#cache.peek<string>(`feed at ${path}`);
-    return own ? this.#cache.peek<KeptFeed>(`feed ${own}`) : undefined;
+    return own ? this.#cache.peek<CachedFeed>(`feed ${own}`) : undefined;
   }
 
   /** What `url` asked for. `mark`: `Cache.mark()` from before the document was made. */
-  keep(url: string, document: FeedDocument, tags: readonly string[], mark: number): KeptFeed {
+  keep(url: string, document: FeedDocument, tags: readonly string[], mark: number): CachedFeed {
     const etag = etagOf(document.body);
-    const feed = new KeptFeed(document, etag, this.#changes.of(document.path, etag));
+    const feed = new CachedFeed(document, etag, this.#changes.of(document.path, etag));
     this.#cache.keep(`feed ${document.path}`, tags, feed, mark, { bytes: 1.5 * document.body.length + 1_000 });
     const path = pathOf(url);
     if (path !== undefined)
@@ -74,5 +74,5 @@ export class KeptFeeds {
 
 const pathOf = (url: string): string | undefined => {
   const path = PATH.exec(url)?.[0];
-  return path !== undefined && path.length <= LONGEST ? path : undefined;
+  return path !== undefined && path.length <= MAX_PATH_LENGTH ? path : undefined;
 };

@@ -1,13 +1,13 @@
 import type { Clock } from 'parley-forum';
 
 /** Feeds remembered at most; then the memory of them begins anew. */
-const MOST = 10_000;
+const MAX_FEEDS = 10_000;
 
 /**
  * Since when each feed has been what it is, in whole epoch seconds. No second stands for two versions of a feed: the
  * second of two within one gets the next, and until that has come nobody is told that they have it already.
  */
-export class Changes {
+export class LastModifiedTimes {
   readonly #clock: Clock;
   readonly #known = new Map<string, { readonly etag: string; readonly at: number }>();
   #last = 0;
@@ -21,7 +21,7 @@ export class Changes {
   of(path: string, etag: string): number {
     const known = this.#known.get(path);
     if (known?.etag === etag) return known.at;
-    if (this.#known.size >= MOST) {
+    if (this.#known.size >= MAX_FEEDS) {
       this.#floor = this.#last;
       this.#known.clear();
     }
