@@ -20,7 +20,7 @@ const shown = defineFilter<{ readonly title: string }, { readonly loud: boolean 
 const slug = defineQuery<{ readonly title: string }, string>('item.slug');
 const badges = defineExtensionPoint<{ readonly label: string }>('item.badges');
 const write = definePermission('item.write', { label: 'write items', default: 'everyone' });
-const surface = defineSurface<{ readonly name: string }, object>('items', { prefix: '/items' });
+const surface = defineSurface<{ readonly name: string }, object, { readonly quiet?: boolean }>('items', { prefix: '/items', options: { quiet: 'Says nothing.' } });
 const settings = Type.Object({ 'item.limit': Type.Integer({ default: 3 }), 'item.style': Type.Union([Type.Literal('plain'), Type.Literal('bold')], { default: 'plain' }) });
 
 holds<Equal<Static<typeof settings>, { 'item.limit': number; 'item.style': 'plain' | 'bold' }>>();
@@ -118,3 +118,18 @@ definePlugin({ id: 'routes', setup: (_services, plugin) => routes(plugin) });
 defineCommand({ name: 'count', summary: 'Counts.', options: Type.Object({ from: Type.Integer() }), needs: { counter: Counter }, run: ({ counter }, { from }, console) => console.print(String(counter.next() + from)) });
 // @ts-expect-error options have the types of their schema
 defineCommand({ name: 'count', summary: 'Counts.', options: Type.Object({ from: Type.Integer() }), run: (_services, { from }) => void from.trim() });
+
+// @ts-expect-error each option of a surface is described
+defineSurface<unknown, object, { readonly quiet?: boolean }>('things', { prefix: '/things', options: {} });
+definePlugin({
+  id: 'options',
+  setup(_services, plugin) {
+    plugin.route(surface, { method: 'get', path: '/a', can: 'member', options: { quiet: true } })(() => ({}));
+    // @ts-expect-error a misspelt option does not compile
+    plugin.route(surface, { method: 'get', path: '/b', can: 'public', options: { quite: true } })(() => ({}));
+    // @ts-expect-error nor does one of another type
+    plugin.route(surface, { method: 'get', path: '/c', can: 'public', options: { quiet: 'yes' } })(() => ({}));
+    // @ts-expect-error who may call is said by every route
+    plugin.route(surface, { method: 'get', path: '/d' })(() => ({}));
+  },
+});

@@ -28,16 +28,37 @@ export const definePermission = (
  */
 export interface Authorizer {
   allows(actor: unknown, permission: Permission, target?: unknown): Awaitable<boolean>;
+  /** Whether `actor` is somebody who logged in. */
+  identifies(actor: unknown): boolean;
 }
 export const Authorizer = defineToken<Authorizer>('Authorizer');
 
 /** A family of routes under one prefix that authenticates, limits, succeeds and fails in one way. */
-export interface Surface<Actor, Out = unknown> extends Ref<'surface', (actor: Actor) => Out> {
+export interface Surface<Actor, Out = unknown, Options extends object = {}> extends Ref<
+  'surface',
+  (actor: Actor, options: Options) => Out
+> {
   /** Begins with "/"; the longest prefix that fits a path wins. */
   readonly prefix: string;
+  /** What routes of this surface may say besides what all routes say: each option and what it does. */
+  readonly options: OptionTexts<Options>;
 }
-export const defineSurface = <Actor, Out = unknown>(id: string, { prefix }: { prefix: string }): Surface<Actor, Out> =>
-  Object.freeze({ ...createRef<'surface', (actor: Actor) => Out>('surface', id), prefix });
+/** A sentence for each option. */
+export type OptionTexts<Options extends object> = Readonly<Record<keyof Options, string>>;
+
+/** `options` has to describe every option of the type; a route with any other is refused when its plugin starts. */
+export const defineSurface = <Actor, Out = unknown, Options extends object = {}>(
+  id: string,
+  {
+    prefix,
+    options,
+  }: { prefix: string } & ({} extends Options ? { options?: OptionTexts<Options> } : { options: OptionTexts<Options> }),
+): Surface<Actor, Out, Options> =>
+  Object.freeze({
+    ...createRef<'surface', (actor: Actor, options: Options) => Out>('surface', id),
+    prefix,
+    options: options ?? ({} as OptionTexts<Options>),
+  });
 
 /** A request under way on a surface. */
 export interface RequestContext<Actor> {
@@ -56,19 +77,19 @@ export interface CheckedAddress {
 }
 
 /** How a surface behaves; its owner sets it with `plugin.surface(ref, behaviour)`. Called in the order written here. */
-export interface SurfaceBehaviour<Actor, Out = unknown> {
+export interface SurfaceBehaviour<Actor, Out = unknown, Options extends object = {}> {
   /** Synchronous short cut before everything else: true when it has answered from stored bytes. */
   fastPath?(req: IncomingMessage, res: ServerResponse): boolean;
   readonly middleware?: readonly RequestHandler[];
   /** Who calls, and may they go on. Also for paths and methods without a route, which is then undefined. */
-  authenticate(req: Request, res: Response, route: RouteInfo | undefined): Awaitable<Actor>;
+  authenticate(req: Request, res: Response, route: RouteInfo<Options> | undefined): Awaitable<Actor>;
   /** Login and forgery checks, before anything is looked up. */
-  protect?(exchange: RequestContext<Actor>, route: RouteInfo): Awaitable<void>;
+  protect?(exchange: RequestContext<Actor>, route: RouteInfo<Options>): Awaitable<void>;
   /**
    * Reads of public routes with `cacheTags`: true when it has answered from its cache for this very caller under
    * what the handler would see.
    */
-  fromCache?(call: RequestContext<Actor> & CheckedAddress, route: RouteInfo): boolean;
+  fromCache?(call: RequestContext<Actor> & CheckedAddress, route: RouteInfo<Options>): boolean;
   /** The request body as a value; called once, when a route wants one. */
   parseBody?(req: Request, res: Response): Awaitable<unknown>;
   /** True when bodies are forms, whose values arrive as text. */
@@ -79,14 +100,14 @@ export interface SurfaceBehaviour<Actor, Out = unknown> {
    */
   wrap?(
     call: RequestContext<Actor> & { readonly body: unknown },
-    route: RouteInfo,
+    route: RouteInfo<Options>,
     handler: () => Promise<Out>,
   ): Promise<Out> | undefined;
   /** `tags`: what the route's `cacheTags` said; undefined when the answer must not be cached. */
   respond(
     call: RequestContext<Actor> & CheckedAddress,
     result: Out,
-    route: RouteInfo,
+    route: RouteInfo<Options>,
     tags: readonly string[] | undefined,
   ): Awaitable<void>;
   fail(exchange: RequestContext<Actor | undefined>, error: unknown): Awaitable<void>;
@@ -103,7 +124,7 @@ export interface Call<Actor, P, Q, B, T> extends RequestContext<Actor> {
   readonly target: T;
 }
 
-export interface RouteDefinition<Actor, P, Q, B, R, T> {
+export interface RouteDefinition<Actor, P, Q, B, R, T, Options extends object = {}> {
   readonly method: Method;
   /** Below the surface's prefix: `/books/:id`, `/files/*path`. */
   readonly path: string;
@@ -118,8 +139,11 @@ export interface RouteDefinition<Actor, P, Q, B, R, T> {
   readonly result?: R;
   /** Status of success. Default 200. */
   readonly status?: number;
-  /** A permission the caller must hold, or `public`. There is no default: leaving it out does not compile. */
-  readonly can: Permission | 'public';
+  /**
+   * Who may call: whoever holds a permission, who logged in (`member`), or everyone (`public`). There is no default:
+   * leaving it out does not compile.
+   */
+  readonly can: Permission | 'member' | 'public';
   /** The thing the path names, if the caller may see it; `undefined`: 404. */
   load?(call: { readonly actor: Actor; readonly params: Inputs<P>; readonly req: Request }): Awaitable<T | undefined>;
   /** Beyond `can`: whether this caller may do this to this target; false: 403. */
@@ -129,8 +153,8 @@ export interface RouteDefinition<Actor, P, Q, B, R, T> {
    * purged; undefined: not this one.
    */
   cacheTags?(call: { readonly params: Inputs<P>; readonly target: T }): readonly string[] | undefined;
-  /** Notes for the surface, such as `{ csrf: false }`; each surface says which it reads. */
-  readonly options?: Readonly<Record<string, unknown>>;
+  /** Such as `{ csrf: false }`; each surface says which there are. */
+  readonly options?: Readonly<Options>;
 }
 
 export type Handler<Actor, P, Q, B, R, T> = (
@@ -138,37 +162,41 @@ export type Handler<Actor, P, Q, B, R, T> = (
 ) => Awaitable<R extends TSchema ? Static<R> : unknown>;
 
 /** A route as surfaces, OpenAPI and the reference see it. */
-export interface RouteInfo extends RouteDefinition<
+export interface RouteInfo<Options extends object = Readonly<Record<string, unknown>>> extends RouteDefinition<
   any,
   TSchema | undefined,
   TSchema | undefined,
   TSchema | undefined,
   TSchema | undefined,
-  any
+  any,
+  Options
 > {
   readonly plugin: string;
-  readonly surface: Surface<any, any>;
+  readonly surface: Surface<any, any, any>;
   readonly status: number;
-  readonly options: Readonly<Record<string, unknown>>;
+  readonly options: Readonly<Options>;
 }
 
 /** Every route of the running plugins, for documents that describe them. */
 export interface Routes {
-  list(): readonly RouteInfo[];
+  /** Of one surface where it is given. */
+  list<Options extends object = Readonly<Record<string, unknown>>>(
+    surface?: Surface<any, any, Options>,
+  ): readonly RouteInfo<Options>[];
   /** Aborts when the server starts to stop. */
   readonly closing: AbortSignal;
 }
 export const Routes = defineToken<Routes>('Routes');
 
 interface Entry {
-  readonly info: RouteInfo;
+  readonly info: RouteInfo<any>;
   readonly handler: Handler<any, any, any, any, any, any>;
   readonly mount: Mount;
 }
 
 interface Mounted {
-  readonly surface: Surface<any, any>;
-  readonly behaviour: SurfaceBehaviour<any, any>;
+  readonly surface: Surface<any, any, any>;
+  readonly behaviour: SurfaceBehaviour<any, any, any>;
 }
 
 /** One plugin's routes: drafted while it starts, published in one step, drained when it stops. */
@@ -216,8 +244,9 @@ export class RouteRegistry implements Routes {
       await new Promise((resolve) => setTimeout(resolve, 5));
   }
 
-  list(): readonly RouteInfo[] {
-    return this.#mounts.flatMap((mount) => mount.entries.map((entry) => entry.info));
+  list(surface?: Surface<any, any, any>): readonly RouteInfo<any>[] {
+    const all = this.#mounts.flatMap((mount) => mount.entries.map((entry) => entry.info));
+    return surface ? all.filter((route) => route.surface.id === surface.id) : all;
   }
 
   /** Answers from stored bytes before Express is entered; false: go on. */
@@ -279,11 +308,13 @@ export class RouteRegistry implements Routes {
     { info, handler, mount }: Entry,
     raw: Match<Entry>['params'],
     exchange: RequestContext<unknown>,
-    behaviour: SurfaceBehaviour<any, any>,
+    behaviour: SurfaceBehaviour<any, any, any>,
   ): Promise<void> {
     mount.pending++;
     try {
       await behaviour.protect?.(exchange, info);
+      if (info.can === 'member' && !this.service(Authorizer)?.identifies(exchange.actor))
+        throw new HttpError(401, 'Log in to go on', { code: 'login_needed' });
       const params = info.params ? check(info.params, raw, { coerce: true }) : ({ ok: true, value: raw } as const);
       if (!params.ok || Object.values(raw).some((text) => text?.includes('\0'))) throw notFound();
       const query = info.query
@@ -302,11 +333,12 @@ export class RouteRegistry implements Routes {
         call.target = await info.load(call);
         if (call.target === undefined) throw notFound();
       }
-      const what = info.can === 'public' ? 'do this' : info.can.label;
-      if (info.can !== 'public' && !(await this.service(Authorizer)?.allows(call.actor, info.can, call.target)))
+      const permission = typeof info.can === 'string' ? undefined : info.can;
+      const what = permission?.label ?? 'do this';
+      if (permission && !(await this.service(Authorizer)?.allows(call.actor, permission, call.target)))
         throw new HttpError(403, `You may not ${what}`);
       if (info.authorize && !(await info.authorize(call)))
-        throw new HttpError(403, `You may not ${what}${info.can === 'public' ? '' : ' here'}`);
+        throw new HttpError(403, `You may not ${what}${permission ? ' here' : ''}`);
       if (!query.ok) throw new InvalidInput(query.problems);
       if (info.body)
         call.body = parse(info.body, await behaviour.parseBody?.(call.req, call.res), {

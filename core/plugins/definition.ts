@@ -58,7 +58,7 @@ export interface PluginHandle<S = unknown> {
   query<I, R>(query: Query<I, R>, input: I): Promise<R | undefined>;
 
   /** Sets how the plugin's own surface behaves; its routes answer from then on. */
-  surface<A, O>(surface: Surface<A, O>, behaviour: SurfaceBehaviour<A, O>): void;
+  surface<A, O, Opt extends object>(surface: Surface<A, O, Opt>, behaviour: SurfaceBehaviour<A, O, Opt>): void;
   /** Curried, so that the definition's literal types stay narrow where the handler uses them. */
   route<
     A,
@@ -68,9 +68,10 @@ export interface PluginHandle<S = unknown> {
     B extends Maybe = undefined,
     R extends Maybe = undefined,
     T = undefined,
+    Opt extends object = {},
   >(
-    surface: Surface<A, O>,
-    definition: RouteDefinition<A, P, Q, B, R, T>,
+    surface: Surface<A, O, Opt>,
+    definition: RouteDefinition<A, P, Q, B, R, T, NoInfer<Opt>>,
   ): (handler: Handler<A, P, Q, B, R, T>) => void;
 
   /** Adds to anyone's list. Lower `order` comes first. */

@@ -87,12 +87,20 @@ export function createHandle(
     filter: (filter, value, context) => hooks.filter(hooks.owned(id, filter), value, context),
     query: (query, input) => hooks.query(hooks.owned(id, query), input),
     surface: (surface, behaviour) => void mount.surfaces.push({ surface, behaviour }),
-    route: (surface, definition) => (handler) =>
-      void mount.entries.push({
-        info: { status: 200, options: {}, ...definition, plugin: id, surface },
-        handler,
-        mount,
-      }),
+    route: (surface, definition) => {
+      const unknown = Object.keys(definition.options ?? {}).find((option) => !(option in surface.options));
+      if (unknown !== undefined)
+        throw new PluginError(
+          id,
+          `gives ${definition.method.toUpperCase()} ${definition.path} the option "${unknown}"; routes of "${surface.id}" have: ${Object.keys(surface.options).join(', ') || 'none'}`,
+        );
+      return (handler) =>
+        void mount.entries.push({
+          info: { status: 200, options: {}, ...definition, plugin: id, surface },
+          handler,
+          mount,
+        });
+    },
     extend: (point, value, order) => {
       running();
       const add = (): void => offers.defer(extensions.add(id, point, value, order));

@@ -1,4 +1,4 @@
-import { defineAction, defineToken, type Permission } from 'parley-forum';
+import { defineAction, defineToken, type Permission, type RouteInfo } from 'parley-forum';
 
 /** The ladder of rights; a group stands on one of its steps. Banned members see what guests see and may do nothing. */
 export type Level = 'banned' | 'guest' | 'member' | 'moderator' | 'admin';
@@ -30,6 +30,10 @@ export interface Requirement {
   /** The page where it is done. */
   readonly path: string;
 }
+
+/** Whether a route's `can` lets a viewer in, as far as that does not depend on what the route is about. */
+export const mayCall = (access: Access, viewer: Viewer, can: RouteInfo['can']): boolean =>
+  can === 'public' || (can === 'member' ? !isGuest(viewer) : access.allows(viewer, can));
 
 export const isGuest = (viewer: Viewer): boolean => viewer.id === undefined;
 export const isStaff = (viewer: Viewer): boolean =>

@@ -38,6 +38,7 @@ export default definePlugin({
       access,
       authorizer: {
         allows: (actor, permission) => actor !== undefined && access.admitted(actor as Viewer, permission),
+        identifies: (actor) => (actor as Viewer | undefined)?.id !== undefined,
       },
     };
   },

@@ -33,15 +33,14 @@ export function addSettingsPages(
   plugin: PluginHandle,
   { access, accounts, sessions, tokens, authenticator, forms, http, confirmation }: SettingsPagesDeps,
 ): void {
-  const login = { login: true };
   plugin.extend(navigation, { area: 'account', label: 'Settings', href: PROFILE, icon: 'settings' });
   plugin.extend(navigation, { area: 'settings', label: 'Profile', href: PROFILE });
   plugin.extend(navigation, { area: 'settings', label: 'Security', href: SECURITY });
 
-  plugin.route(pages, { method: 'get', path: '/settings', can: 'public', options: login })(() => redirect(PROFILE));
+  plugin.route(pages, { method: 'get', path: '/settings', can: 'member' })(() => redirect(PROFILE));
 
   const mayEdit = (viewer: Viewer): boolean => access.allows(viewer, editProfile);
-  plugin.route(pages, { method: 'get', path: PROFILE, can: 'public', options: login })(async ({ actor }) =>
+  plugin.route(pages, { method: 'get', path: PROFILE, can: 'member' })(async ({ actor }) =>
     forms.profile({ values: { bio: (await accounts.find(actor.id!))?.bio }, editable: mayEdit(actor) }),
   );
 
@@ -50,7 +49,7 @@ export function addSettingsPages(
     path: PROFILE,
     can: editProfile,
     body: ProfileForm,
-    options: { ...login, again: (retry: Retry) => forms.profile({ retry, editable: true }) },
+    options: { again: (retry: Retry) => forms.profile({ retry, editable: true }) },
   })(async ({ actor, body }) => {
     await accounts.setBio(actor.id!, body.bio.trim());
     return negotiated(redirect(PROFILE, { notice: 'Your profile is saved.' }), { success: true });
@@ -64,19 +63,17 @@ export function addSettingsPages(
     return forms.security({ ...shown, email: account?.email ?? '', token });
   };
   const again = (retry: Retry): Promise<View> => security(retry.actor.id, { retry });
-  const confirm = { ...login, confirm: true };
+  const confirm = { confirm: true };
 
-  plugin.route(pages, { method: 'get', path: SECURITY, can: 'public', options: login })(({ actor }) =>
-    security(actor.id),
-  );
+  plugin.route(pages, { method: 'get', path: SECURITY, can: 'member' })(({ actor }) => security(actor.id));
 
   // The current password is part of the form: it is what `confirm` would ask for.
   plugin.route(pages, {
     method: 'post',
     path: `${SECURITY}/password`,
-    can: 'public',
+    can: 'member',
     body: PasswordForm,
-    options: { ...login, again },
+    options: { again },
   })(async ({ actor, body, req }) => {
     const id = actor.id!;
     if (body.password_confirmation !== undefined && body.password_confirmation !== body.password) {
@@ -96,14 +93,14 @@ export function addSettingsPages(
     return negotiated(redirect(SECURITY, { notice: `Your password is changed. ${ended}` }), { success: true });
   });
 
-  plugin.route(pages, { method: 'get', path: EMAIL, can: 'public', options: confirm })(async ({ actor }) =>
+  plugin.route(pages, { method: 'get', path: EMAIL, can: 'member', options: confirm })(async ({ actor }) =>
     forms.email({ values: { email: (await accounts.find(actor.id!))?.email } }),
   );
 
   plugin.route(pages, {
     method: 'post',
     path: EMAIL,
-    can: 'public',
+    can: 'member',
     body: EmailForm,
     options: { ...confirm, again: (retry: Retry) => forms.email({ retry }) },
   })(async ({ actor, body }) => {
@@ -119,7 +116,7 @@ export function addSettingsPages(
     return negotiated(redirect(SECURITY, { notice: 'Your e-mail address is changed.' }), { success: true, email });
   });
 
-  plugin.route(pages, { method: 'post', path: `${SECURITY}/api-token`, can: 'public', options: { ...confirm, again } })(
+  plugin.route(pages, { method: 'post', path: `${SECURITY}/api-token`, can: 'member', options: { ...confirm, again } })(
     async ({ actor, res }) => {
       const token = await tokens.issue(actor.id!);
       res.set('Cache-Control', 'no-store');
@@ -130,8 +127,8 @@ export function addSettingsPages(
   plugin.route(pages, {
     method: 'post',
     path: `${SECURITY}/api-token/revoke`,
-    can: 'public',
-    options: { ...login, again },
+    can: 'member',
+    options: { again },
   })(async ({ actor }) => {
     await tokens.revokeAll(actor.id!, actor.id);
     return negotiated(redirect(SECURITY, { notice: 'The token no longer works.' }), { success: true });

@@ -98,7 +98,7 @@ export function addDashboard(
     -96,
   );
 
-  plugin.route(pages, { method: 'get', path: '/admin', can: administer, options: { login: true } })(async () => {
+  plugin.route(pages, { method: 'get', path: '/admin', can: administer })(async () => {
     const tiles = await Promise.all(
       plugin.extensions(adminTiles).map(async ({ plugin: owner, value: tile }) => {
         const found = await plugin.attempt(owner, `tile ${tile.label}`, () => tile.value(), TILE_BUDGET);

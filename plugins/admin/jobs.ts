@@ -7,7 +7,7 @@ import { by, type PanelDeps } from './shared.ts';
 export function addJobs({ plugin, panel }: PanelDeps, { data, jobs }: { data: Data; jobs: Jobs }): void {
   plugin.extend(adminSections, { group: 'system' as const, label: 'Background work', href: '/admin/jobs' }, -98);
 
-  plugin.route(pages, { method: 'get', path: '/admin/jobs', can: administer, options: { login: true } })(async () => {
+  plugin.route(pages, { method: 'get', path: '/admin/jobs', can: administer })(async () => {
     const listeners = await jobs.report();
     return negotiated(panel.view('@admin/jobs', { title: 'Background work' }, { listeners }), {
       success: true,
@@ -20,7 +20,6 @@ export function addJobs({ plugin, panel }: PanelDeps, { data, jobs }: { data: Da
     path: '/admin/jobs/retry',
     can: administer,
     summary: 'Try failed background work again',
-    options: { login: true },
     body: Type.Object({ listener: Type.String({ maxLength: 200 }) }),
   })(async ({ actor, body: { listener } }) => {
     const count = await data.transaction(async () => {

@@ -74,7 +74,7 @@ export function addMembers(
     return { view: panel.view('@admin/users', { title: 'Members' }, model), json };
   };
 
-  plugin.route(pages, { method: 'get', path: '/admin/users', can, options: { login: true } })(async ({ req }) => {
+  plugin.route(pages, { method: 'get', path: '/admin/users', can })(async ({ req }) => {
     const page = Math.min(10_000, Math.max(1, Math.floor(Number(queryText(req, 'page')) || 1)));
     const { view, json } = await list({
       text: queryText(req, 'q').slice(0, 100),
@@ -93,7 +93,7 @@ export function addMembers(
     path: '/admin/users/save',
     can,
     summary: 'Move a member to another group, or change whether the account is active',
-    options: { login: true, again, button: true },
+    options: { again, button: true },
     body: Type.Object({
       id: Type.String(),
       group_id: Type.Optional(Type.String()),
@@ -126,7 +126,7 @@ export function addMembers(
     path: '/admin/users/end-sessions',
     can,
     summary: 'Log a member out everywhere',
-    options: { login: true, again, button: true },
+    options: { again, button: true },
     body: Type.Object({ id: Type.String() }),
   })(async ({ actor, body: { id } }) => {
     await accounts.endSessions(id, actor.id);

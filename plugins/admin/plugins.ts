@@ -98,7 +98,7 @@ export function addPlugins(
     }
   };
 
-  plugin.route(pages, { method: 'get', path: '/admin/plugins', can, options: { login: true } })(() => {
+  plugin.route(pages, { method: 'get', path: '/admin/plugins', can })(() => {
     const all = plugins.list();
     const json = { success: true, plugins: all.map(({ folder: _folder, ...info }) => info) };
     return negotiated(
@@ -113,7 +113,6 @@ export function addPlugins(
     path: '/admin/plugins/enable',
     can,
     summary: 'Switch a plugin on',
-    options: { login: true },
     body,
   })(async ({ actor, body: { id } }) => {
     const { name } = known(id);
@@ -127,7 +126,6 @@ export function addPlugins(
     path: '/admin/plugins/disable',
     can,
     summary: 'Switch a plugin off',
-    options: { login: true },
     body,
   })(async ({ actor, req, body: { id } }) => {
     const { name, required, dependents } = known(id);
@@ -159,7 +157,6 @@ export function addPlugins(
     path: '/admin/plugins/release',
     can,
     summary: 'Let what a plugin had set aside run again',
-    options: { login: true },
     body,
   })(async ({ actor, body: { id } }) => {
     const { name } = known(id);

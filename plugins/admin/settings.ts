@@ -110,7 +110,7 @@ export function addSettings(
     );
   };
 
-  plugin.route(pages, { method: 'get', path: '/admin/settings', can, options: { login: true } })(() => {
+  plugin.route(pages, { method: 'get', path: '/admin/settings', can })(() => {
     const groups = [...Map.groupBy(shown(), groupOf)]
       .sort(([a], [b]) => (a < b ? -1 : 1))
       .map(([group, own]) => ({
@@ -131,7 +131,6 @@ export function addSettings(
     method: 'get',
     path: '/admin/settings/:group',
     can,
-    options: { login: true },
     params: Type.Object({ group: Type.String({ maxLength: 64 }) }),
     load: ({ params }) => (shown().some((setting) => groupOf(setting) === params.group) ? params.group : undefined),
   })(({ target }) =>
@@ -158,7 +157,7 @@ export function addSettings(
     path: '/admin/settings/save',
     can,
     summary: 'Save settings',
-    options: { login: true, longText: true, again },
+    options: { longText: true, again },
     body: Type.Record(Type.String(), Type.Unknown()),
   })(async ({ req, actor, body }) => {
     const sent = Object.fromEntries(Object.entries(body).filter(([key]) => !key.startsWith('_')));
@@ -190,7 +189,6 @@ export function addSettings(
     path: '/admin/settings/reset',
     can,
     summary: 'Take a setting back to its default',
-    options: { login: true },
     body: Type.Object({ key: Type.String() }),
   })(async ({ actor, req, body }) => {
     const setting = shown().find(({ key }) => key === body.key);

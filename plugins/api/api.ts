@@ -5,21 +5,44 @@ import {
   Type,
   type Request,
   type Response,
-  type RouteInfo,
   type Settings,
   type TSchema,
 } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
+import type { Bucket } from 'parley-forum/plugins/limits';
 
-/**
- * The JSON surface. Handlers return the response's named keys; `success: true` is added. Reads of `options`:
- * `csrf: false` for a route exempt from the CSRF token, `login: true` for a public route that needs a member,
- * `bucket: Bucket & { limit: setting key }` for a route with its own rate limit, `idle: true`
- * for what pages ask by themselves: it does not keep a session alive, `raw: true` for a route that reads any JSON as
- * the bytes that were sent, `multipart: Multipart` for a route that takes a file, `form: true` for a route that takes
- * forms as well as JSON, `longText: true` for a route whose body may have up to 1 MiB, where others have 64 KiB.
- */
-export const api = defineSurface<Viewer, object>('api', { prefix: '/api' });
+/** A rate of a route's own, outside the general one. */
+export interface RouteBucket extends Bucket {
+  /** Key of the setting that says how much it holds. */
+  readonly limit: string;
+}
+
+/** What a route of the JSON API may say of itself. */
+export interface ApiOptions {
+  readonly csrf?: boolean;
+  readonly bucket?: RouteBucket;
+  readonly idle?: boolean;
+  readonly raw?: boolean;
+  readonly multipart?: Multipart;
+  readonly form?: boolean;
+  readonly longText?: boolean;
+  readonly document?: string;
+}
+
+/** The JSON surface. Handlers return the answer's named keys; `success: true` is added. */
+export const api = defineSurface<Viewer, object, ApiOptions>('api', {
+  prefix: '/api',
+  options: {
+    csrf: '`false`: needs no forgery token.',
+    bucket: 'A rate of its own, outside the general one.',
+    idle: '`true`: pages ask it by themselves, so it does not keep a session alive.',
+    raw: '`true`: reads any JSON as the bytes that were sent.',
+    multipart: 'Reads a body with a file.',
+    form: '`true`: takes forms as well as JSON.',
+    longText: '`true`: the body may have up to 1 MiB, where others have 64 KiB.',
+    document: 'The type of an answer that is no JSON object, such as `text/css`.',
+  },
+});
 
 /**
  * The option `multipart` of a route here or among the pages: reads a body of multipart/form-data, in place of the
@@ -27,8 +50,6 @@ export const api = defineSurface<Viewer, object>('api', { prefix: '/api' });
  * with the same result.
  */
 export type Multipart = (req: Request) => Promise<unknown>;
-export const multipartOf = (route: Pick<RouteInfo, 'options'> | undefined): Multipart | undefined =>
-  route?.options['multipart'] as Multipart | undefined;
 
 const BEARER = /^Bearer(?:\s+(.*))?$/i;
 

@@ -4,7 +4,7 @@ import type { CheckedAddress, Cache, Clock, Request, Response, RouteInfo } from 
 import { responsesTag, isFresh, acceptsGzip } from 'parley-forum/plugins/api';
 import type { HeaderPair } from 'parley-forum/plugins/protection';
 import { etagOf, JSON_TYPE, PRIVATE } from './responses.ts';
-import type { RouteBucket } from './rate-limits.ts';
+import type { RouteBucket } from 'parley-forum/plugins/api';
 
 const compress = promisify(gzip);
 /** Bytes; below it compressing costs more than it saves. */

@@ -1,4 +1,4 @@
-import { MAX_PAGE, multipartOf } from 'parley-forum/plugins/api';
+import { MAX_PAGE, type ApiOptions } from 'parley-forum/plugins/api';
 import type { RouteInfo, TSchema } from 'parley-forum';
 import { components, FAILURES, headersOf } from './components.ts';
 import { isCreation } from './idempotency.ts';
@@ -50,7 +50,7 @@ Calls that create something take an \`Idempotency-Key\`, so that they may be sen
  * Describes `routes` from the schemas that check them. Sorted by path, so that the same routes give the same document.
  */
 export function describe(
-  routes: readonly RouteInfo[],
+  routes: readonly RouteInfo<ApiOptions>[],
   info: { readonly title: string; readonly version: string; readonly url: string },
 ): OpenApi {
   const sorted = routes.toSorted((a, b) => compare(pathOf(a), pathOf(b)) || compare(a.method, b.method));
@@ -67,11 +67,12 @@ export function describe(
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
-const pathOf = ({ surface, path }: RouteInfo): string => surface.prefix + path.replace(/[:*](\w+)/g, '{$1}');
+const pathOf = ({ surface, path }: RouteInfo<ApiOptions>): string =>
+  surface.prefix + path.replace(/[:*](\w+)/g, '{$1}');
 
-function operation(route: RouteInfo): Operation {
+function operation(route: RouteInfo<ApiOptions>): Operation {
   const { method, path, summary, plugin, body, options } = route;
-  const content = body ? jsonOf(body) : options['raw'] === true ? {} : undefined;
+  const content = body ? jsonOf(body) : options.raw === true ? {} : undefined;
   const required = ((body as ObjectSchema | undefined)?.required ?? []).length > 0;
   return {
     operationId: `${method}${path.replace(/[:*]/g, 'by-').replace(/(?:^|[^A-Za-z0-9]+)([A-Za-z0-9])/g, (_, letter: string) => letter.toUpperCase())}`,
@@ -86,11 +87,11 @@ function operation(route: RouteInfo): Operation {
     ...(content && {
       requestBody: {
         required,
-        content: multipartOf(route)
+        content: route.options.multipart
           ? { 'multipart/form-data': { schema: content } }
           : {
               'application/json': { schema: content },
-              ...(options['form'] === true && { 'application/x-www-form-urlencoded': { schema: content } }),
+              ...(options.form === true && { 'application/x-www-form-urlencoded': { schema: content } }),
             },
       },
     }),
@@ -99,15 +100,15 @@ function operation(route: RouteInfo): Operation {
 }
 
 /** Each entry is one way in; an empty one is a guest's. */
-function security({ method, can, options }: RouteInfo): readonly object[] {
-  const write = method !== 'get' && options['csrf'] !== false;
+function security({ method, can, options }: RouteInfo<ApiOptions>): readonly object[] {
+  const write = method !== 'get' && options.csrf !== false;
   const member = [{ bearer: [] }, write ? { session: [], csrf: [] } : { session: [] }];
-  if (options['csrf'] === false && can === 'public') return [{}];
-  if (can !== 'public' || options['login'] === true) return member;
+  if (options.csrf === false && can === 'public') return [{}];
+  if (can !== 'public') return member;
   return [write ? { csrf: [] } : {}, ...member];
 }
 
-function pathParameters({ path, params }: RouteInfo): readonly Parameter[] {
+function pathParameters({ path, params }: RouteInfo<ApiOptions>): readonly Parameter[] {
   const known = (params as ObjectSchema | undefined)?.properties ?? {};
   const schemaOf = (name: string): JsonSchema => (known[name] ? jsonOf(known[name]) : { type: 'string' });
   return [...path.matchAll(/[:*](\w+)/g)].map(([, name = '']) => ({
@@ -128,7 +129,7 @@ function queryParameters(query: TSchema | undefined): readonly Parameter[] {
 }
 
 /** The statuses with which a call of the route may fail, ascending. */
-export function errorStatuses({ method, can, options, query, body, path }: RouteInfo): readonly number[] {
+export function errorStatuses({ method, can, options, query, body, path }: RouteInfo<ApiOptions>): readonly number[] {
   const write = method !== 'get';
   const named =
     /[:*]/.test(path) ||
@@ -139,19 +140,19 @@ export function errorStatuses({ method, can, options, query, body, path }: Route
   return [
     400,
     401,
-    ...(can !== 'public' || options['login'] === true || named || (write && options['csrf'] !== false) ? [403] : []),
+    ...(can !== 'public' || named || (write && options.csrf !== false) ? [403] : []),
     ...(named ? [404] : []),
     ...(write ? [409] : []),
-    ...(body ? [413, 415] : options['raw'] === true ? [413] : []),
+    ...(body ? [413, 415] : options.raw === true ? [413] : []),
     429,
     500,
     503,
   ];
 }
 
-function responses(route: RouteInfo): Readonly<Record<string, object>> {
+function responses(route: RouteInfo<ApiOptions>): Readonly<Record<string, object>> {
   const { status, result, options } = route;
-  const document = options['document'] as string | undefined;
+  const document = options.document;
   const content = document === undefined ? { 'application/json': { schema: success(result) } } : { [document]: {} };
   return {
     [status]: {

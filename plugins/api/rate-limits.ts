@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpError, Http, RouteInfo, Settings } from 'parley-forum';
+import type { ApiOptions, RouteBucket } from 'parley-forum/plugins/api';
 import { isStaff, type Viewer } from 'parley-forum/plugins/access';
 import { tooMany, type Allowance, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 
@@ -7,13 +8,6 @@ import { tooMany, type Allowance, type Bucket, type Limits } from 'parley-forum/
 const DEFAULT_BUCKET: Bucket = { name: 'api', window: 60 };
 /** Moderators work through queues. */
 const STAFF_FACTOR = 5;
-
-export interface RouteBucket extends Bucket {
-  /** Key of the setting with its limit. */
-  readonly limit: string;
-}
-export const bucketOf = (route: RouteInfo | undefined): RouteBucket | undefined =>
-  route?.options['bucket'] as RouteBucket | undefined;
 
 export interface RateLimitsDeps {
   readonly limits: Limits;
@@ -30,9 +24,13 @@ export class RateLimits {
   }
 
   /** `viewer` undefined: the token is not valid; counted like a guest. */
-  count(req: IncomingMessage, viewer: Viewer | undefined, route: RouteInfo | undefined): Promise<Allowance> {
+  count(
+    req: IncomingMessage,
+    viewer: Viewer | undefined,
+    route: RouteInfo<ApiOptions> | undefined,
+  ): Promise<Allowance> {
     const { limits, settings } = this.#deps;
-    const own = bucketOf(route);
+    const own = route?.options.bucket;
     const member = viewer?.id !== undefined;
     const limit = Number(settings.get(own?.limit ?? (member ? 'api.rate_limit_user' : 'api.rate_limit_ip')));
     const key = member ? `user:${viewer.id}` : this.#address(req);

@@ -15,16 +15,16 @@ import {
   type Settings,
   type SurfaceBehaviour,
 } from 'parley-forum';
-import { accessTag, isGuest, isStaff, type Access, type Viewer } from 'parley-forum/plugins/access';
+import { accessTag, isGuest, isStaff, mayCall, type Access, type Viewer } from 'parley-forum/plugins/access';
 import { accountTag, type Csrf, type Sessions } from 'parley-forum/plugins/accounts';
-import { allowOrigin, bearerToken, loginNeeded, multipartOf, varyHeader } from 'parley-forum/plugins/api';
+import { allowOrigin, bearerToken, loginNeeded, varyHeader, type ApiOptions } from 'parley-forum/plugins/api';
 import type { Allowance } from 'parley-forum/plugins/limits';
 import { DATA_POLICY, type Protection } from 'parley-forum/plugins/protection';
 import { JSON_TYPE, send, successBytes } from './responses.ts';
 import { Conformance } from './conformance.ts';
 import { errorEnvelope, presentable } from './errors.ts';
 import { CachedResponse, CachedResponses, responseKey, sendCached } from './cached-responses.ts';
-import { bucketOf, setRateHeaders, tooManyRequests, type RateLimits } from './rate-limits.ts';
+import { setRateHeaders, tooManyRequests, type RateLimits } from './rate-limits.ts';
 import type { Idempotency } from './idempotency.ts';
 import { FastPath } from './fast-path.ts';
 
@@ -46,7 +46,7 @@ export interface ApiSurfaceDeps {
 /** State of a request besides its viewer. */
 interface RequestState {
   readonly bearer: boolean;
-  readonly route: RouteInfo | undefined;
+  readonly route: RouteInfo<ApiOptions> | undefined;
   /** Taken before anything is read, so that the response is not cached if something changes meanwhile. */
   readonly mark: number;
 }
@@ -102,12 +102,12 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     return this.#fastPath.handle(req, res);
   }
 
-  async authenticate(req: Request, res: Response, route: RouteInfo | undefined): Promise<Viewer> {
+  async authenticate(req: Request, res: Response, route: RouteInfo<ApiOptions> | undefined): Promise<Viewer> {
     const { sessions, rateLimits, cache } = this.#deps;
     const token = bearerToken(req);
     this.#state.set(req, { bearer: token !== undefined, route, mark: cache.mark() });
     this.#protect(req, res);
-    const idle = route?.options['idle'] === true;
+    const idle = route?.options.idle === true;
     const viewer =
       token === undefined
         ? await sessions.authenticate(req, res, { idle })
@@ -121,15 +121,14 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
     return viewer;
   }
 
-  async protect({ req, actor }: RequestContext<Viewer>, { options, can }: RouteInfo): Promise<void> {
+  async protect({ req, actor }: RequestContext<Viewer>, { options, can }: RouteInfo<ApiOptions>): Promise<void> {
     const { access, sessions, csrf } = this.#deps;
     const write = !SAFE_METHODS.has(req.method);
-    const closed =
-      options['login'] === true || (can !== 'public' && !access.allows(actor, can)) || (write && sessions.ended(req));
+    const closed = !mayCall(access, actor, can) || (write && sessions.ended(req));
     if (isGuest(actor) && closed) throw loginNeeded();
-    if (!write || options['csrf'] === false || this.#state.get(req)?.bearer || csrf.verify(req)) return;
+    if (!write || options.csrf === false || this.#state.get(req)?.bearer || csrf.verify(req)) return;
     const given =
-      options['form'] === true && csrf.verifiable(req) && req.is('urlencoded')
+      options.form === true && csrf.verifiable(req) && req.is('urlencoded')
         ? ((await this.parseBody(req)) as { readonly _csrf?: unknown })._csrf
         : undefined;
     if (typeof given === 'string' && csrf.verify(req, given)) return;
@@ -137,7 +136,10 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
   }
 
   /** The cached response for this caller. Guests get here with URLs that were not seen before. */
-  fromCache({ req, res, actor, ...addressed }: RequestContext<Viewer> & CheckedAddress, route: RouteInfo): boolean {
+  fromCache(
+    { req, res, actor, ...addressed }: RequestContext<Viewer> & CheckedAddress,
+    route: RouteInfo<ApiOptions>,
+  ): boolean {
     if (req.method !== 'GET') return false;
     const key = responseKey(callerOf(actor), route, addressed);
     const cached = this.#cachedResponses.find(key);
@@ -149,17 +151,17 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
 
   parseBody(req: Request): Promise<unknown> {
     const route = this.#state.get(req)?.route;
-    const multipart = multipartOf(route);
+    const multipart = route?.options.multipart;
     if (multipart) return multipart(req);
     return this.#deps.protection.body(req, {
-      form: route?.options['form'] === true,
-      longText: route?.options['longText'] === true,
+      form: route?.options.form === true,
+      longText: route?.options.longText === true,
     });
   }
 
   wrap(
     call: RequestContext<Viewer> & { readonly body: unknown },
-    route: RouteInfo,
+    route: RouteInfo<ApiOptions>,
     handler: () => Promise<object>,
   ): Promise<object> | undefined {
     return this.#deps.idempotency.wrap(call, route, handler);
@@ -168,7 +170,7 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
   respond(
     { req, res, actor, ...addressed }: RequestContext<Viewer> & CheckedAddress,
     result: object,
-    route: RouteInfo,
+    route: RouteInfo<ApiOptions>,
     tags: readonly string[] | undefined,
   ): void {
     const body = successBytes(result);
@@ -178,7 +180,7 @@ export class ApiSurface implements SurfaceBehaviour<Viewer, object> {
       const key = responseKey(callerOf(actor), route, addressed);
       const terms = {
         vary: varyHeader(this.#deps.settings),
-        bucket: bucketOf(route),
+        bucket: route.options.bucket,
         expiresAt: res.locals['expiresAt'] as number | undefined,
       };
       const answer = new CachedResponse(body, this.#deps.protection.headers(DATA_POLICY), terms);

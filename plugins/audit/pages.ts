@@ -55,7 +55,6 @@ export function addPages(plugin: PluginHandle, { admin, settings, reader }: Page
     method: 'get',
     path: PATH,
     can: readAudit,
-    options: { login: true },
     query: Type.Object({ ...Paging, action: Text, actor: Text, subject: Text, from: Text, to: Text }),
   })(async ({ query: { limit, offset, cursor, ...filters } }) => {
     const values = Object.fromEntries(

@@ -36,14 +36,12 @@ const Query = Type.Object({
 
 /** /notifications, the bell in every page's head, and marking a discussion's notifications read when it is opened. */
 export function addPages(plugin: PluginHandle, { cache, discussions, reader, web, types }: PagesDeps): void {
-  const options = { login: true };
   plugin.extend(navigation, { area: 'account', label: 'notifications:title', href: LIST, icon: 'bell' }, -10);
 
   plugin.route(pages, {
     method: 'get',
     path: LIST,
-    can: 'public',
-    options,
+    can: 'member',
     query: Query,
     cacheTags: readTags,
   })(async ({ actor, query: { page = 1, unread = false } }) => {
@@ -76,8 +74,7 @@ export function addPages(plugin: PluginHandle, { cache, discussions, reader, web
   plugin.route(pages, {
     method: 'post',
     path: '/notifications/read',
-    can: 'public',
-    options,
+    can: 'member',
     body: Type.Object({ id: Type.Optional(Id) }),
   })(async ({ actor, body: { id } }) => {
     await reader.read(actor, id === undefined ? {} : { ids: [id] });

@@ -15,7 +15,7 @@ export function addRoutes(
   plugin: PluginHandle,
   { settings, reader }: { settings: Settings; reader: NotificationReader },
 ): void {
-  const own = { can: 'public', options: { login: true } } as const;
+  const own = { can: 'member' } as const;
 
   plugin.route(api, {
     ...own,

@@ -34,7 +34,7 @@ export function addPages(plugin: PluginHandle, { admin, counts, days }: PagePart
     -90,
   );
 
-  plugin.route(pages, { method: 'get', path: PATH, can: administer, options: { login: true } })(async () => {
+  plugin.route(pages, { method: 'get', path: PATH, can: administer })(async () => {
     const list = await counts.list(days);
     const rows = list.map(({ directive, blocked, count, last }) => ({
       cells: [directive, blocked, count, last].map((text, index) => ({ ...COLUMNS[index], text })),

@@ -11,8 +11,7 @@ const TIMEOUT = 2_000;
 /** A path that cannot pass for the URL of another host and has no invisible characters. */
 const SAFE_PATH = /^\/[^\\\s\p{C}]*$/u;
 
-const isPublic = ({ can, options, path }: RouteInfo): boolean =>
-  can === 'public' && options['login'] !== true && !/[:*]/.test(path);
+const isPublic = ({ can, path }: RouteInfo): boolean => can === 'public' && !/[:*]/.test(path);
 
 function decoded(path: string): string {
   try {

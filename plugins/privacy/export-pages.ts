@@ -42,9 +42,9 @@ export function addExportPages(
   plugin.route(pages, {
     method: 'post',
     path: `${PRIVACY}/export`,
-    can: 'public',
+    can: 'member',
     summary: 'All that the member has here, as a ZIP.',
-    options: { login: true, confirm: true, again },
+    options: { confirm: true, again },
   })(async ({ actor, req, res }) => {
     const id = actor.id!;
     await countExport(id);

@@ -30,7 +30,7 @@ export function addPages(
   const days = (): number => plugin.settings['privacy.grace_days'];
   plugin.extend(navigation, { area: 'settings', label: 'privacy:title', href: PRIVACY });
 
-  plugin.route(pages, { method: 'get', path: PRIVACY, can: 'public', options: { login: true } })(async ({ actor }) => {
+  plugin.route(pages, { method: 'get', path: PRIVACY, can: 'member' })(async ({ actor }) => {
     const { presence, lastSeen } = await choices.of(actor.id!);
     return negotiated(await page(actor.id), { success: true, hide_presence: presence, hide_last_seen: lastSeen });
   });
@@ -38,9 +38,9 @@ export function addPages(
   plugin.route(pages, {
     method: 'post',
     path: PRIVACY,
-    can: 'public',
+    can: 'member',
     body: ChoiceForm,
-    options: { login: true, again: (retry: Retry) => page(retry.actor.id, retry) },
+    options: { again: (retry: Retry) => page(retry.actor.id, retry) },
   })(async ({ actor, body }) => {
     const id = actor.id!;
     await choices.save(id, { presence: body.hide_presence, lastSeen: body.hide_last_seen });
@@ -48,13 +48,13 @@ export function addPages(
     return negotiated(redirect(PRIVACY, { notice: 'Your choices are saved.' }), { success: true });
   });
 
-  const confirmed = { login: true, confirm: true };
-  plugin.route(pages, { method: 'get', path: DELETE, can: 'public', options: confirmed })(() => deletePage(days()));
+  const confirmed = { confirm: true };
+  plugin.route(pages, { method: 'get', path: DELETE, can: 'member', options: confirmed })(() => deletePage(days()));
 
   plugin.route(pages, {
     method: 'post',
     path: DELETE,
-    can: 'public',
+    can: 'member',
     body: DeletionForm,
     options: { ...confirmed, again: (retry: Retry) => deletePage(days(), retry) },
   })(async ({ actor, body }) => {

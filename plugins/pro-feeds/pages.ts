@@ -68,13 +68,13 @@ export function addPages(plugin: PluginHandle, { tokens, categories, environment
       retry?.status ?? 200,
     );
   };
-  const options = { login: true, again: (retry: Retry) => feeds(retry.actor, { retry }) };
+  const options = { again: (retry: Retry) => feeds(retry.actor, { retry }) };
 
-  plugin.route(pages, { method: 'get', path: SETTINGS, can: 'public', options, load: find })(async ({ actor }) =>
+  plugin.route(pages, { method: 'get', path: SETTINGS, can: 'member', options, load: find })(async ({ actor }) =>
     negotiated(await feeds(actor), { success: true, feed_tokens: await tokens.of(actor.id!) }),
   );
 
-  plugin.route(pages, { method: 'post', path: SETTINGS, can: 'public', options, load: find, body: NewToken })(
+  plugin.route(pages, { method: 'post', path: SETTINGS, can: 'member', options, load: find, body: NewToken })(
     async ({ actor, body, res }) => {
       await categories.refresh();
       const unknown = (body.category_ids ?? []).some(
@@ -92,7 +92,7 @@ export function addPages(plugin: PluginHandle, { tokens, categories, environment
   plugin.route(pages, {
     method: 'post',
     path: `${SETTINGS}/revoke`,
-    can: 'public',
+    can: 'member',
     options,
     load: find,
     body: Type.Object({ id: Id }),

@@ -30,7 +30,6 @@ export function adminPages(
     })),
   );
   const can = manageReactions;
-  const options = { login: true } as const;
 
   /** A form for one kind, or for a new one; above it all of them. */
   const shown = (edited: ReactionType | undefined, retry?: Retry): View => {
@@ -52,7 +51,6 @@ export function adminPages(
     method: 'get',
     path: '/admin/reactions',
     can,
-    options,
     query: Type.Object({ slug: Type.Optional(Type.String()) }),
   })(async ({ query }) => {
     await types.refresh();
@@ -67,7 +65,7 @@ export function adminPages(
     path: '/admin/reactions/save',
     can,
     summary: 'Save a kind of reaction',
-    options: { ...options, again },
+    options: { again },
     body: Body,
   })(async ({ actor, body }) => {
     await types.refresh();

@@ -15,7 +15,6 @@ export function reactionPages(
     method: 'post',
     path: '/p/:id/react',
     can: react,
-    options: { login: true },
     body: Type.Object({ reaction: Type.String({ minLength: 1, maxLength: 40 }) }),
     load: ({
       actor,

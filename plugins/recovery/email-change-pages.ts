@@ -75,7 +75,7 @@ export function addEmailChangePages(
 
   // GET changes nothing: mail scanners open links.
   const path = `${EMAIL}/confirm/:token`;
-  plugin.route(pages, { method: 'get', path, can: 'public', params: Token, options: { login: true } })(
+  plugin.route(pages, { method: 'get', path, can: 'member', params: Token })(
     async ({ actor, params: { token }, res }) => {
       protectPage(res);
       const account = await changes.find(token);
@@ -84,7 +84,7 @@ export function addEmailChangePages(
     },
   );
 
-  plugin.route(pages, { method: 'post', path, can: 'public', params: Token, options: { login: true, again } })(
+  plugin.route(pages, { method: 'post', path, can: 'member', params: Token, options: { again } })(
     async ({ actor, params: { token }, req, res }) => {
       protectPage(res);
       const account = await changes.find(token);

@@ -15,7 +15,6 @@ const LIST = '/mod/reports';
 /** Cache tag of what shows how many reports are open: purged when one is made or handled. */
 export const openTag = 'reports-open';
 const can = handleReports;
-const login = { login: true } as const;
 
 const pathOf = (id: string): string => `${LIST}/${id}`;
 const listPath = (name: Status, number = 1): string => `${LIST}?status=${name}${number > 1 ? `&page=${number}` : ''}`;
@@ -91,7 +90,6 @@ export function queuePages({ plugin, access, cache, claims, discussions, markdow
     method: 'get',
     path: LIST,
     can,
-    options: login,
     query: Type.Object({
       status: Type.Optional(Type.Enum([...STATUSES])),
       page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
@@ -125,42 +123,38 @@ export function queuePages({ plugin, access, cache, claims, discussions, markdow
     return oneView(row, retry.actor, retry);
   };
   const path = `${LIST}/:id`;
-  plugin.route(pages, { method: 'get', path, can, options: login, load: find })(({ actor, target }) =>
-    oneView(target, actor),
-  );
+  plugin.route(pages, { method: 'get', path, can, load: find })(({ actor, target }) => oneView(target, actor));
 
   plugin.route(pages, {
     method: 'post',
     path,
     can,
     load: find,
-    options: { ...login, again },
+    options: { again },
     body: Type.Object({ status: Type.Enum([...OUTCOMES]), note: Type.Optional(Note) }),
   })(async ({ actor, target, body: { status: outcome, note } }) => {
     await writer.handle(target, { outcome, note }, actor);
     return redirect(LIST, { notice: `All open reports of this post are ${outcome}.` });
   });
 
-  plugin.route(pages, { method: 'post', path: `${path}/claim`, can, load: find, options: { ...login, again } })(
+  plugin.route(pages, { method: 'post', path: `${path}/claim`, can, load: find, options: { again } })(
     async ({ actor, target }) => {
       await claims.claim(target, actor);
       return redirect(pathOf(target.id), { notice: 'The others see that you work on the reports of this post.' });
     },
   );
 
-  plugin.route(pages, { method: 'post', path: `${path}/release`, can, load: find, options: login })(
-    async ({ actor, target }) => {
-      await claims.release(target, actor);
-      return redirect(pathOf(target.id), { notice: 'The reports of this post are free again.' });
-    },
-  );
+  plugin.route(pages, { method: 'post', path: `${path}/release`, can, load: find })(async ({ actor, target }) => {
+    await claims.release(target, actor);
+    return redirect(pathOf(target.id), { notice: 'The reports of this post are free again.' });
+  });
 
   plugin.route(pages, {
     method: 'post',
     path: `${path}/notes`,
     can,
     load: find,
-    options: { ...login, again },
+    options: { again },
     body: Type.Object({ content: Type.String({ pattern: '\\S', maxLength: 2_000 }) }),
   })(async ({ actor, target, body: { content } }) => {
     await claims.note(target, content, actor);

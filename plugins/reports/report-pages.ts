@@ -25,7 +25,6 @@ export interface PagesDeps extends RoutesDeps {
   readonly markdown: Markdown;
   readonly web: Web | undefined;
 }
-const login = { login: true } as const;
 
 const pathOf = ({ number, discussion }: PostHead): string => `/d/${discussion.number}/${number}`;
 const postOf =
@@ -55,14 +54,14 @@ export function reportPages({ plugin, access, discussions, writer, web }: PagesD
     return formView(post, retry);
   };
 
-  plugin.route(pages, { method: 'get', path: '/p/:id/report', can: report, options: login, load: find })(({ target }) =>
+  plugin.route(pages, { method: 'get', path: '/p/:id/report', can: report, load: find })(({ target }) =>
     formView(target),
   );
   plugin.route(pages, {
     method: 'post',
     path: '/p/:id/report',
     can: report,
-    options: { ...login, again },
+    options: { again },
     load: find,
     body: Type.Object({ reason: Type.Enum([...REASONS]), note: Type.Optional(Note) }),
   })(async ({ actor, target, body: { reason, note } }) => {

@@ -39,7 +39,6 @@ export function addPages(plugin: PluginHandle, { access, discussions, subscripti
     method: 'post',
     path: '/subscriptions',
     can: follow,
-    options: { login: true },
     body: Type.Object({ discussion_id: Id, level: Type.Enum([...LEVELS]) }),
   })(async ({ actor, body }) => {
     const discussion = await discussions.find(body.discussion_id, actor);

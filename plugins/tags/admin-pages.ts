@@ -36,7 +36,6 @@ export function adminPages({ plugin, tags, counts }: TagDeps, admin: Admin): voi
     })),
   );
   const can = manageTags;
-  const options = { login: true } as const;
 
   interface Shown {
     readonly edited?: Tag | undefined;
@@ -64,7 +63,6 @@ export function adminPages({ plugin, tags, counts }: TagDeps, admin: Admin): voi
     method: 'get',
     path: '/admin/tags',
     can,
-    options,
     query: Type.Object({
       id: Type.Optional(Type.String()),
       page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
@@ -82,7 +80,7 @@ export function adminPages({ plugin, tags, counts }: TagDeps, admin: Admin): voi
     path: '/admin/tags/save',
     can,
     summary: 'Save a tag',
-    options: { ...options, again },
+    options: { again },
     body: Body,
   })(async ({ actor, body }) => {
     await tags.refresh();
@@ -104,7 +102,7 @@ export function adminPages({ plugin, tags, counts }: TagDeps, admin: Admin): voi
     path: '/admin/tags/delete',
     can,
     summary: 'Delete a tag',
-    options: { ...options, again, button: true },
+    options: { again, button: true },
     body: Type.Object({ id: Type.String(), merge_into: Type.Optional(Type.String()) }),
   })(async ({ actor, body }) => {
     await tags.refresh();

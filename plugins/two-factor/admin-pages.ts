@@ -28,7 +28,6 @@ export function addAdminPages(plugin: PluginHandle, { service, accounts, web }: 
     path: '/admin/users/reset-two-factor',
     can: manageAccounts,
     summary: 'Switch off somebody’s two-factor login',
-    options: { login: true },
     body: Type.Object({ id: Type.String() }),
   })(async ({ actor, body: { id } }) => {
     const account = await accounts.find(id);

@@ -75,9 +75,9 @@ export function addSettingsPages(
     res.set('Cache-Control', 'no-store');
     return negotiated(await page(viewer, { codes }), { success: true, backup_codes: codes });
   };
-  const options = { login: true, confirm: true, again: (retry: Retry) => page(retry.actor, { retry }) };
+  const options = { confirm: true, again: (retry: Retry) => page(retry.actor, { retry }) };
 
-  plugin.route(pages, { method: 'get', path: PAGE, can: 'public', options })(async ({ actor, res }) => {
+  plugin.route(pages, { method: 'get', path: PAGE, can: 'member', options })(async ({ actor, res }) => {
     res.set('Cache-Control', 'no-store');
     const { enabled, codesLeft, pendingSecret } = await service.state(actor.id!);
     return negotiated(await page(actor), {
@@ -88,20 +88,20 @@ export function addSettingsPages(
     });
   });
 
-  plugin.route(pages, { method: 'post', path: `${PAGE}/begin`, can: 'public', options })(async ({ actor, res }) => {
+  plugin.route(pages, { method: 'post', path: `${PAGE}/begin`, can: 'member', options })(async ({ actor, res }) => {
     const secret = await service.begin(actor.id!);
     res.set('Cache-Control', 'no-store');
     return negotiated(redirect(PAGE), { success: true, secret, uri: await uriOf(secret, actor.username ?? '') });
   });
 
-  plugin.route(pages, { method: 'post', path: `${PAGE}/confirm`, can: 'public', options, body: Code })(
+  plugin.route(pages, { method: 'post', path: `${PAGE}/confirm`, can: 'member', options, body: Code })(
     async ({ actor, body, req, res }) => {
       const own = member(actor, req);
       return codesPage(actor, res, await fieldProblem(verifier.limited(own, () => service.confirm(own, body.code))));
     },
   );
 
-  plugin.route(pages, { method: 'post', path: `${PAGE}/codes`, can: 'public', options })(
+  plugin.route(pages, { method: 'post', path: `${PAGE}/codes`, can: 'member', options })(
     async ({ actor, req, res }) => {
       const codes = await service.renewCodes(member(actor, req));
       if (!codes) throw new HttpError(409, 'Two-factor login is off; switch it on first');
@@ -109,7 +109,7 @@ export function addSettingsPages(
     },
   );
 
-  plugin.route(pages, { method: 'post', path: `${PAGE}/off`, can: 'public', options, body: Code })(
+  plugin.route(pages, { method: 'post', path: `${PAGE}/off`, can: 'member', options, body: Code })(
     async ({ actor, body, req }) => {
       const own = member(actor, req);
       await fieldProblem(verifier.verify(own, body.code));

@@ -43,7 +43,7 @@ export function avatarPage({ plugin, access, accounts, limits, web, reader, proc
       { panel: await web.fragment(viewer, '@uploads/avatar-panel', await model(viewer, retry)), ...formErrors(retry) },
       retry?.status ?? 200,
     );
-  const options = { login: true, again: (retry: Retry) => page(retry.actor, retry) };
+  const options = { again: (retry: Retry) => page(retry.actor, retry) };
 
   plugin.extend(
     slotFillings,
@@ -67,7 +67,7 @@ export function avatarPage({ plugin, access, accounts, limits, web, reader, proc
     return redirect(PROFILE, { notice: 'Your new picture is shown from now on.' });
   });
 
-  plugin.route(pages, { method: 'post', path: `${AVATAR}/remove`, can: 'public', options })(async ({ actor }) => {
+  plugin.route(pages, { method: 'post', path: `${AVATAR}/remove`, can: 'member', options })(async ({ actor }) => {
     await uploads.removeAvatar(actor.id!);
     return redirect(PROFILE, { notice: 'Your picture is removed.' });
   });

@@ -105,12 +105,12 @@ export function filesPage({ plugin, access, limits, web, reader, processor, stor
       retry?.status ?? 200,
     );
   };
-  const options = { login: true, again: (retry: Retry) => files(retry.actor, { retry }) };
+  const options = { again: (retry: Retry) => files(retry.actor, { retry }) };
 
   plugin.route(pages, {
     method: 'get',
     path: FILES,
-    can: 'public',
+    can: 'member',
     options,
     query: Type.Object({ page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })) }),
   })(({ actor, query }) => files(actor, query.page === undefined ? {} : { page: query.page }));
@@ -129,7 +129,7 @@ export function filesPage({ plugin, access, limits, web, reader, processor, stor
   plugin.route(pages, {
     method: 'post',
     path: `${FILES}/delete`,
-    can: 'public',
+    can: 'member',
     options,
     body: Type.Object({ id: Id }),
   })(async ({ actor, body }) => {

@@ -46,7 +46,7 @@ export function uploadRoutes({ plugin, settings, access, reader, processor, stor
     can: uploadFiles,
     status: 201,
     summary: 'Upload a file; pictures are written anew without their metadata',
-    options: { login: true, multipart, bucket: BUCKET },
+    options: { multipart, bucket: BUCKET },
     body: UploadForm,
     result: Type.Object({ upload: UploadRecord }),
   })(async ({ actor, req }) => ({ upload: uploads.toRecord(await uploads.add(actor.id!, processed.get(req)!)) }));
@@ -54,9 +54,8 @@ export function uploadRoutes({ plugin, settings, access, reader, processor, stor
   plugin.route(api, {
     method: 'get',
     path: '/uploads',
-    can: 'public',
+    can: 'member',
     summary: 'The caller’s own uploads, the newest first',
-    options: { login: true },
     query: Type.Object({ ...Paging }),
     result: listOf('uploads', UploadRecord),
   })(async ({ actor, query: { limit, ...query } }) => {

@@ -6,9 +6,9 @@ import {
   type FieldProblem,
   type Request,
   type Response,
-  type Surface,
 } from 'parley-forum';
 import type { Viewer } from 'parley-forum/plugins/access';
+import type { Multipart } from 'parley-forum/plugins/api';
 
 /** HTML that may be sent as it is: produced by the `html` tag, a template, or the sanitiser; never from text. */
 export class SafeHtml {
@@ -189,20 +189,34 @@ export const errorsByField = (problems: readonly FieldProblem[]): Readonly<Recor
     ]),
   );
 
+/** What a route among the pages may say of itself. */
+export interface PageOptions {
+  readonly csrf?: boolean;
+  readonly confirm?: boolean;
+  readonly multipart?: Multipart;
+  readonly longText?: boolean;
+  again?(retry: Retry): Awaitable<View>;
+  readonly button?: boolean;
+}
+
 /**
  * The surface of pages: everything without a longer prefix. Forms are urlencoded (JSON is accepted too) and carry
- * `_csrf`. Reads of `options`: `login: true` for what only members may open (guests are sent to /login and back),
- * `confirm: true` for what members must have confirmed for within 15 minutes that it is them (they are asked at
- * /login/confirm and come back with what they sent, except secrets; programs get 403 `confirmation_needed`),
- * `multipart: Multipart` for a form with a file (its fields, `_csrf` among them), `longText: true` for a form that may
- * have up to 1 MiB, where others have 64 KiB, `again: (retry: Retry) => View` so that a refused form keeps what was
- * typed, and `button: true` where that page does not show all that is sent, so that after a confirmation one button
- * sends it.
- *
- * Every write below `/admin` asks for `login` and `confirm`, whichever plugin it belongs to and whatever its options
- * say.
+ * `_csrf`. Guests who open what is for members, or for holders of a permission that guests lack, are sent to /login and
+ * back. Every write below `/admin` asks for `confirm`, whichever plugin it belongs to and whatever its options say.
  */
-export const pages: Surface<Viewer, PageResult> = defineSurface<Viewer, PageResult>('pages', { prefix: '/' });
+export const pages = defineSurface<Viewer, PageResult, PageOptions>('pages', {
+  prefix: '/',
+  options: {
+    csrf: '`false`: the form needs no forgery token.',
+    confirm:
+      '`true`: members must have confirmed within 15 minutes that it is them. They are asked at /login/confirm and come back with what they sent, except secrets; programs get 403 `confirmation_needed`.',
+    multipart: 'Reads the body of a form with a file, its fields and `_csrf` among them.',
+    longText: '`true`: the form may have up to 1 MiB, where others have 64 KiB.',
+    again: 'Renders the form anew, with what was typed, when it was refused.',
+    button:
+      '`true`: the page that `again` renders does not show all that is sent, so that after a confirmation one button sends it.',
+  },
+});
 
 /**
  * A place in pages that plugins fill. Item slots get all items of the page at once, so that a filling needs one query.

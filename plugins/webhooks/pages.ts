@@ -143,7 +143,7 @@ export function addWebhookPages({
     ];
   };
 
-  plugin.route(pages, { method: 'get', path: ROOT, can, options: { login: true } })(async ({ req }) => {
+  plugin.route(pages, { method: 'get', path: ROOT, can })(async ({ req }) => {
     await categories?.refresh();
     const rows = await webhooks.list();
     const page = pageOf(rows.map(recordOf), { cursor: queryText(req, 'cursor') });
@@ -160,7 +160,7 @@ export function addWebhookPages({
     path: `${ROOT}/save`,
     can,
     summary: 'Save a webhook',
-    options: { login: true, again },
+    options: { again },
     body: SaveBody,
   })(async ({ actor, body }) => {
     const before = body.id === undefined || body.id === '' ? undefined : await found(body.id);
@@ -198,7 +198,6 @@ export function addWebhookPages({
     path: `${ROOT}/rotate-secret`,
     can,
     summary: 'Give a webhook a new secret',
-    options: { login: true },
     body: Id,
   })(async ({ actor, body }) => {
     const webhook = await found(body.id);
@@ -215,7 +214,6 @@ export function addWebhookPages({
     path: `${ROOT}/test`,
     can,
     summary: 'Send a test to a webhook',
-    options: { login: true },
     body: Id,
   })(async ({ actor, body }) => {
     const webhook = await found(body.id);
@@ -229,7 +227,6 @@ export function addWebhookPages({
     path: `${ROOT}/delete`,
     can,
     summary: 'Delete a webhook',
-    options: { login: true },
     body: Id,
   })(async ({ actor, body }) => {
     const webhook = await found(body.id);

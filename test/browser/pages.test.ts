@@ -122,9 +122,9 @@ async function linksInMails(): Promise<{ readonly reset: string; readonly confir
 
 /** Who opens a page without parameters. */
 const LEAST: Readonly<Record<string, readonly Visitor[]>> = { moderator: ['mia'], admin: ['root'] };
-function visitorsOf({ can, options }: RouteInfo): readonly Visitor[] {
-  if (can !== 'public') return LEAST[can.default] ?? ['ada'];
-  return options['login'] === true ? ['ada'] : ['guest', 'ada'];
+function visitorsOf({ can }: RouteInfo): readonly Visitor[] {
+  if (can === 'public') return ['guest', 'ada'];
+  return (can === 'member' ? undefined : LEAST[can.default]) ?? ['ada'];
 }
 const addressesFor = (visitor: Visitor): readonly string[] => [
   ...routes.flatMap((route) => {

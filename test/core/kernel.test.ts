@@ -208,6 +208,21 @@ describe('a plugin that cannot start', () => {
     expect(server.app.hooks.count()).toBe(hooks);
   });
 
+  test('may not give a route an option that its surface does not have', async () => {
+    const careless = definePlugin({
+      id: 'misspelt',
+      setup: (_services, plugin) =>
+        plugin.route(plain, { method: 'get', path: '/misspelt', can: 'public', options: { logn: true } as object })(
+          () => 1,
+        ),
+    });
+    kernel().install(careless);
+    await expect(kernel().enable('misspelt')).rejects.toThrow(
+      '[misspelt] gives GET /misspelt the option "logn"; routes of "plain" have: none',
+    );
+    expect(await status('/misspelt')).toBe(404);
+  });
+
   test('may not read a list or raise an action that it does not own', async () => {
     const point = defineExtensionPoint<string>('foreign.list');
     const action = defineAction<string>('foreign.action');

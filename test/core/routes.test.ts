@@ -38,6 +38,7 @@ function register(plugin: PluginHandle): void {
     load: ({ params }) => BOOKS[params['id'] ?? ''],
     authorize: ({ actor, target }) => actor.name === target.owner,
   })(({ target, body }) => ({ ...target, ...body }));
+  plugin.route(plain, { method: 'get', path: '/shelf', can: 'member' })(({ actor }) => ({ of: actor.name }));
   plugin.route(plain, { method: 'get', path: '/broken', can: 'public' })(() => {
     throw new Error('a secret of the inside');
   });
@@ -55,6 +56,11 @@ beforeAll(async () => {
   visitor = running.client();
 });
 afterAll(() => running[Symbol.asyncDispose]());
+
+test('what is for members answers those who logged in, and asks others to', async () => {
+  expect(await visitor.get('/shelf')).toMatchObject({ status: 401, body: { code: 'login_needed' } });
+  expect((await running.client({ 'x-name': 'ada' }).get('/shelf')).body).toEqual({ of: 'ada' });
+});
 
 describe('finding the route', () => {
   test('a literal segment wins over a parameter, whatever was registered first', async () => {

@@ -7,8 +7,8 @@ const WORDS = [
   /\b(?:(?:a|an|the|this|that|each|every|one|new) post|posts)\b(?!:)/g,
 ];
 
-/** Names that hold such a word: of the configuration, of the package that plugins import and of its test kit. */
-const NAMES = /\bconfig\/forum\b|parley-forum|\b(?:start|Test)Forum\b/g;
+/** Names that hold such a word: of the configuration, of the package, of its test kit, and of who may call a route. */
+const NAMES = /\bconfig\/forum\b|parley-forum|\b(?:start|Test)Forum\b|[`']member[`']/g;
 
 /**
  * The kernel does not know what it is used for: it would boot a to-do list as well. Names, texts, comments and

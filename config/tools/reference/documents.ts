@@ -88,9 +88,7 @@ export function permissionsPage({ plugins, routes }: Collected): string {
   const listed = plugins.flatMap((plugin) =>
     ((plugin.permissions ?? []) as readonly Permission[]).map((permission) => ({ plugin: plugin.id, permission })),
   );
-  const asked = routes
-    .filter(({ can }) => can !== 'public')
-    .map(({ plugin, can }) => ({ plugin, permission: can as Permission }));
+  const asked = routes.flatMap(({ plugin, can }) => (typeof can === 'string' ? [] : [{ plugin, permission: can }]));
   const byId = new Map([...asked, ...listed].map((entry) => [entry.permission.id, entry]));
   return table(
     ['Permission', 'Plugin', 'May …', 'From'],
@@ -108,16 +106,21 @@ export function commandsPage({ commands }: Collected): string {
     .join('\n\n');
 }
 
-/** Every address by surface. */
+/** Every path by surface, with what routes of that surface may say of themselves. */
 export function routesPage({ routes }: Collected): string {
   const surfaces = Map.groupBy(routes, (route) => route.surface.id);
   return [...surfaces]
     .sort(([a], [b]) => compare(a, b))
     .map(
       ([id, own]) =>
-        `## ${id}\n\n${table(['Method', 'Path', 'Who', 'Plugin', 'Summary'], own.toSorted(byPath).map(routeRow))}`,
+        `## ${id}\n\n${optionRows(own[0]!)}${table(['Method', 'Path', 'Who', 'Plugin', 'Summary'], own.toSorted(byPath).map(routeRow))}`,
     )
     .join('\n\n');
+}
+
+function optionRows({ surface: { options } }: RouteInfo): string {
+  const rows = Object.entries(options as Readonly<Record<string, string>>).map(([name, text]) => [code(name), text]);
+  return rows.length > 0 ? `${table(['Route option', 'Meaning'], rows)}\n\n` : '';
 }
 
 const pathOf = ({ surface, path }: RouteInfo): string =>
@@ -126,7 +129,7 @@ const byPath = (a: RouteInfo, b: RouteInfo): number => compare(pathOf(a), pathOf
 const routeRow = (route: RouteInfo): readonly string[] => [
   route.method.toUpperCase(),
   code(pathOf(route)),
-  route.can === 'public' ? 'everyone' : code(route.can.id),
+  route.can === 'public' ? 'everyone' : route.can === 'member' ? 'members' : code(route.can.id),
   code(route.plugin),
   route.summary ?? '',
 ];

@@ -60,7 +60,7 @@ export function addConfirmPages(
     return forms.confirm({ ...given, coded: account !== undefined && (await stepOf(account)) !== undefined });
   };
 
-  plugin.route(pages, { method: 'get', path: PATH, can: 'public', options: { login: true } })(({ actor, req }) => {
+  plugin.route(pages, { method: 'get', path: PATH, can: 'member' })(({ actor, req }) => {
     const { return_to: returnTo } = req.query as Record<string, string | undefined>;
     return shown(actor.id, { values: { return_to: returnTo } });
   });
@@ -69,10 +69,10 @@ export function addConfirmPages(
   plugin.route(pages, {
     method: 'post',
     path: PATH,
-    can: 'public',
+    can: 'member',
     summary: 'Confirm that it is you, for 15 minutes',
     body: ConfirmForm,
-    options: { login: true, again, longText: true },
+    options: { again, longText: true },
   })(async ({ actor, body, req }) => {
     const address = http.addressOf(req);
     const account = (await accounts.find(actor.id!))!;
@@ -93,10 +93,9 @@ export function addConfirmPages(
   plugin.route(pages, {
     method: 'post',
     path: `${PATH}/end`,
-    can: 'public',
+    can: 'member',
     summary: 'Be asked for the password again from now on',
     body: ReturnForm,
-    options: { login: true },
   })(async ({ body, req }) => {
     await sessions.confirm(req, false);
     return negotiated(

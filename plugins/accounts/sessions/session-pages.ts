@@ -30,15 +30,13 @@ export function addSessionPages(
   plugin: PluginHandle,
   { accounts, sessions, accountSessions, forms }: SessionPagesDeps,
 ): void {
-  plugin.route(pages, { method: 'get', path: PATH, can: 'public', options: { login: true } })(
-    async ({ actor, req }) => {
-      const listed = await accountSessions.list((await accounts.find(actor.id!))!, loginOf(req));
-      return negotiated(forms.sessions({ sessions: listed }), { success: true, sessions: listed.map(plain) });
-    },
-  );
+  plugin.route(pages, { method: 'get', path: PATH, can: 'member' })(async ({ actor, req }) => {
+    const listed = await accountSessions.list((await accounts.find(actor.id!))!, loginOf(req));
+    return negotiated(forms.sessions({ sessions: listed }), { success: true, sessions: listed.map(plain) });
+  });
 
-  const confirmed = { login: true, confirm: true };
-  plugin.route(pages, { method: 'post', path: `${PATH}/revoke`, can: 'public', body: SessionForm, options: confirmed })(
+  const confirmed = { confirm: true };
+  plugin.route(pages, { method: 'post', path: `${PATH}/revoke`, can: 'member', body: SessionForm, options: confirmed })(
     async ({ actor, body }) => {
       if (!(await accountSessions.revoke(actor.id!, body.id))) throw notFound('This session is over already');
       await plugin.emit(sessionsRevoked, { id: actor.id!, by: actor.id, which: 'one' });
@@ -46,7 +44,7 @@ export function addSessionPages(
     },
   );
 
-  plugin.route(pages, { method: 'post', path: `${PATH}/revoke-others`, can: 'public', options: confirmed })(
+  plugin.route(pages, { method: 'post', path: `${PATH}/revoke-others`, can: 'member', options: confirmed })(
     async ({ actor, req }) => {
       await accounts.endOtherSessions(actor.id!);
       await sessions.endOthers(req, (await accounts.find(actor.id!))!);

@@ -145,7 +145,7 @@ export function adminPages(
       categories.all().find(({ id }) => id === retry.body['id']),
     );
 
-  plugin.route(pages, { method: 'get', path: '/admin/categories', can, options: { login: true } })(async ({ req }) => {
+  plugin.route(pages, { method: 'get', path: '/admin/categories', can })(async ({ req }) => {
     await categories.refresh();
     const edited = categories.all().find(({ id }) => id === queryOf(req)['id']);
     return negotiated(shown({ values: valuesOf(edited) }, edited), {
@@ -159,7 +159,7 @@ export function adminPages(
     path: '/admin/categories/save',
     can,
     summary: 'Save a category',
-    options: { login: true, again },
+    options: { again },
     body: CategoryBody,
   })(async ({ actor, body }) => {
     await categories.refresh();
@@ -193,7 +193,7 @@ export function adminPages(
     path: '/admin/categories/delete',
     can,
     summary: 'Delete a category',
-    options: { login: true, again, button: true },
+    options: { again, button: true },
     body: Type.Object({ id: Type.String(), move_to: Type.Optional(Type.String()) }),
   })(async ({ actor, body }) => {
     await categories.refresh();

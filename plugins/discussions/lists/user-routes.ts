@@ -23,7 +23,6 @@ const query = Type.Object({
 
 /** /api/users/discussions and /api/users/posts: what the caller, or for admins anybody, wrote. */
 export function userRoutes({ plugin, settings, reader }: RouteDeps, accounts: Pick<Accounts, 'find'>): void {
-  const options = { login: true };
   const whose = async (viewer: Viewer, userId: string | undefined): Promise<string> => {
     if (userId === undefined || userId === viewer.id) return viewer.id!;
     if (!isAdmin(viewer)) throw new HttpError(403, 'Only admins list what somebody else wrote');
@@ -34,8 +33,7 @@ export function userRoutes({ plugin, settings, reader }: RouteDeps, accounts: Pi
   plugin.route(api, {
     method: 'get',
     path: '/users/discussions',
-    can: 'public',
-    options,
+    can: 'member',
     query,
     summary: 'Discussions of the caller, newest first',
     result: Type.Object({
@@ -54,8 +52,7 @@ export function userRoutes({ plugin, settings, reader }: RouteDeps, accounts: Pi
   plugin.route(api, {
     method: 'get',
     path: '/users/posts',
-    can: 'public',
-    options,
+    can: 'member',
     query,
     summary: 'Posts of the caller, newest first',
     result: Type.Object({ posts: Type.Array(withFields(plugin, postFields, PostRecord)), ...pagingResult }),

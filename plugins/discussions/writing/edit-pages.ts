@@ -16,7 +16,6 @@ import {
   type PageDeps,
   type FormDraft,
 } from '../page-parts.ts';
-import type { FormOptions } from './new-pages.ts';
 
 const Text = Type.Optional(Type.String());
 const Reason = Type.Object({ reason: ReasonField });
@@ -39,7 +38,6 @@ const confirmView = (model: { readonly title: string }, draft?: FormDraft): View
 /** /p/…: a post by itself, and changing it. */
 export function postPages(deps: PageDeps): void {
   const { plugin, reader, rights, editor, markdown } = deps;
-  const login = { login: true } as const;
   const load = ({ actor, params }: { readonly actor: Viewer; readonly params: Readonly<Record<string, string>> }) =>
     reader.findPost(params['id'] ?? '', actor);
   const authorize = ({ actor, target }: { readonly actor: Viewer; readonly target: FoundPost }) =>
@@ -93,8 +91,7 @@ export function postPages(deps: PageDeps): void {
   plugin.route(pages, {
     method: 'get',
     path: '/p/:id/edit',
-    can: 'public',
-    options: login,
+    can: 'member',
     load,
     authorize,
   })(({ actor, target }) => editView(target, actor, { values: { content: target.row.content } }));
@@ -102,8 +99,8 @@ export function postPages(deps: PageDeps): void {
   plugin.route(pages, {
     method: 'post',
     path: '/p/:id/edit',
-    can: 'public',
-    options: { ...login, longText: true, again } satisfies FormOptions,
+    can: 'member',
+    options: { longText: true, again },
     load,
     authorize,
     body: Type.Object({ content: Text, preview: Text, reason: ReasonField }),
@@ -133,8 +130,7 @@ export function postPages(deps: PageDeps): void {
   plugin.route(pages, {
     method: 'get',
     path: '/p/:id/delete',
-    can: 'public',
-    options: login,
+    can: 'member',
     load,
     authorize,
   })(({ actor, target }) => deleteView(target, actor));
@@ -142,8 +138,8 @@ export function postPages(deps: PageDeps): void {
   plugin.route(pages, {
     method: 'post',
     path: '/p/:id/delete',
-    can: 'public',
-    options: { ...login, again: askAgain } satisfies FormOptions,
+    can: 'member',
+    options: { again: askAgain },
     load,
     authorize,
     body: Reason,
@@ -155,18 +151,15 @@ export function postPages(deps: PageDeps): void {
     });
   });
 
-  plugin.route(pages, { method: 'post', path: '/p/:id/restore', can: moderate, options: login, load })(
-    async ({ actor, target }) => {
-      await editor.restorePost(target, { viewer: actor });
-      return redirect(pathOf(target), { notice: 'The post is back.' });
-    },
-  );
+  plugin.route(pages, { method: 'post', path: '/p/:id/restore', can: moderate, load })(async ({ actor, target }) => {
+    await editor.restorePost(target, { viewer: actor });
+    return redirect(pathOf(target), { notice: 'The post is back.' });
+  });
 }
 
 /** /d/…/edit, delete and moderate: changing a discussion as a whole. */
 export function managePages(deps: PageDeps): void {
   const { plugin, categories, rights, editor } = deps;
-  const login = { login: true } as const;
   const load = findByPath(deps);
   const authorize = ({ actor, target }: { readonly actor: Viewer; readonly target: DiscussionHead }) =>
     rights.canEdit(target, target.authorId, actor);
@@ -204,8 +197,7 @@ export function managePages(deps: PageDeps): void {
   plugin.route(pages, {
     method: 'get',
     path: '/d/:address/edit',
-    can: 'public',
-    options: login,
+    can: 'member',
     load,
     authorize,
   })(({ actor, target: head }) =>
@@ -215,8 +207,8 @@ export function managePages(deps: PageDeps): void {
   plugin.route(pages, {
     method: 'post',
     path: '/d/:address/edit',
-    can: 'public',
-    options: { ...login, again } satisfies FormOptions,
+    can: 'member',
+    options: { again },
     body: EditForm,
     load,
     authorize,
@@ -247,8 +239,7 @@ export function managePages(deps: PageDeps): void {
   plugin.route(pages, {
     method: 'get',
     path: '/d/:address/delete',
-    can: 'public',
-    options: login,
+    can: 'member',
     load,
     authorize,
   })(({ actor, target: head }) => deleteView(head, actor));
@@ -256,8 +247,8 @@ export function managePages(deps: PageDeps): void {
   plugin.route(pages, {
     method: 'post',
     path: '/d/:address/delete',
-    can: 'public',
-    options: { ...login, again: askAgain } satisfies FormOptions,
+    can: 'member',
+    options: { again: askAgain },
     load,
     authorize,
     body: Reason,
@@ -270,7 +261,6 @@ export function managePages(deps: PageDeps): void {
     method: 'post',
     path: '/d/:address/moderate',
     can: moderate,
-    options: login,
     load,
     body: Type.Object({ action: Type.Enum(['pin', 'unpin', 'lock', 'unlock', 'restore']), reason: ReasonField }),
   })(async ({ actor, target: head, body: { action, reason } }) => {

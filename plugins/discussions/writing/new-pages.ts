@@ -1,7 +1,7 @@
 import { HttpError, Type } from 'parley-forum';
 import { isGuest, type Viewer } from 'parley-forum/plugins/access';
 import { discussionFields, type DiscussionHead } from 'parley-forum/plugins/discussions';
-import { pages, redirect, view, type Retry, type View } from 'parley-forum/plugins/web';
+import { pages, redirect, view, type View } from 'parley-forum/plugins/web';
 import { discussionPath, postPath } from '../identifiers.ts';
 import { withFields } from '../schemas.ts';
 import {
@@ -25,7 +25,6 @@ const ReplyForm = Type.Object({ content: Text, preview: Text });
 /** /new and /d/…/reply: writing. */
 export function writingPages(deps: PageDeps): void {
   const { plugin, categories, writer, reader, records, rights, markdown } = deps;
-  const options = { login: true } as const;
   const load = findByPath(deps);
   const NewForm = withFields(
     plugin,
@@ -59,7 +58,7 @@ export function writingPages(deps: PageDeps): void {
     return view('@discussions/new', { name: 'new', title: 'New discussion', noindex: true }, model);
   };
 
-  plugin.route(pages, { method: 'get', path: '/new', can: 'public', options })(async ({ actor, req }) => {
+  plugin.route(pages, { method: 'get', path: '/new', can: 'member' })(async ({ actor, req }) => {
     await categories.refresh();
     const { category, title } = queryOf(req);
     return newView(actor, { values: { category_id: category, title } });
@@ -68,13 +67,12 @@ export function writingPages(deps: PageDeps): void {
   plugin.route(pages, {
     method: 'post',
     path: '/new',
-    can: 'public',
+    can: 'member',
     body: NewForm,
     options: {
-      ...options,
       longText: true,
       again: (retry) => newView(retry.actor, draftOf(retry)),
-    } satisfies FormOptions,
+    },
   })(async ({ actor, body }) => {
     await categories.refresh();
     if (body.preview !== undefined) return newView(actor, await previewOf(markdown, body));
@@ -128,7 +126,7 @@ export function writingPages(deps: PageDeps): void {
     return view('@discussions/reply', { name: 'reply', title: `Reply to “${head.title}”`, noindex: true }, model);
   };
 
-  plugin.route(pages, { method: 'get', path: '/d/:address/reply', can: 'public', options, load })(
+  plugin.route(pages, { method: 'get', path: '/d/:address/reply', can: 'member', load })(
     async ({ actor, target: head, req }) => {
       rights.requireReply(head, actor);
       const quoted = await reader.findPost(queryOf(req)['quote'] ?? '', actor);
@@ -145,29 +143,21 @@ export function writingPages(deps: PageDeps): void {
   plugin.route(pages, {
     method: 'post',
     path: '/d/:address/reply',
-    can: 'public',
+    can: 'member',
     load,
     body: ReplyForm,
     options: {
-      ...options,
       longText: true,
       again: async (retry) => {
         const head = await load(retry);
         if (!head) throw new HttpError(404, 'There is no such discussion');
         return replyView(head, retry.actor, draftOf(retry), queryOf(retry.req));
       },
-    } satisfies FormOptions,
+    },
   })(async ({ actor, target: head, body, req }) => {
     rights.requireReply(head, actor);
     if (body.preview !== undefined) return replyView(head, actor, await previewOf(markdown, body), queryOf(req));
     const { path, number } = await writer.reply(actor, { discussionId: head.id, content: textOf(body.content) });
     return redirect(path, { notice: `Your reply is number ${number}.` });
   });
-}
-
-/** Notes of a form's route for the surface of pages. */
-export interface FormOptions {
-  readonly login: true;
-  readonly again: (retry: Retry) => View | Promise<View>;
-  readonly [note: string]: unknown;
 }

@@ -39,12 +39,25 @@ export interface StyleSheet {
   readonly text: string;
 }
 
-/**
- * Pages of the installer. Reads of `options`: `open: true` for what needs no set-up link, `always: true` for what is
- * there after the installation too, `again: (retry: Retry) => Sheet` so that a refused form keeps what was typed.
- */
-export const installerSurface = defineSurface<Visit | undefined, InstallerPage | Redirect | StyleSheet>('installer', {
+/** What a page of the installer may say of itself. */
+export interface InstallerOptions {
+  readonly open?: boolean;
+  readonly always?: boolean;
+  again?(retry: Retry): InstallerPage;
+}
+
+/** Pages of the installer. */
+export const installerSurface = defineSurface<
+  Visit | undefined,
+  InstallerPage | Redirect | StyleSheet,
+  InstallerOptions
+>('installer', {
   prefix: '/install',
+  options: {
+    open: '`true`: needs no set-up link.',
+    always: '`true`: is there after the installation too.',
+    again: 'Renders the form anew, with what was typed, when it was refused.',
+  },
 });
 
 /** Nothing but the own style sheet and forms; `upgrade-insecure-requests` would break a site that has no https yet. */
@@ -86,25 +99,28 @@ const CLOSED = 'already_installed';
 export class InstallerSurface implements SurfaceBehaviour<Visit | undefined, InstallerPage | Redirect | StyleSheet> {
   readonly coerce = true;
   readonly #deps: SurfaceDeps;
-  readonly #routes = new WeakMap<Request, RouteInfo>();
+  readonly #routes = new WeakMap<Request, RouteInfo<InstallerOptions>>();
 
   constructor(deps: SurfaceDeps) {
     this.#deps = deps;
   }
 
-  authenticate(req: Request, res: Response, route: RouteInfo | undefined): Visit | undefined {
+  authenticate(req: Request, res: Response, route: RouteInfo<InstallerOptions> | undefined): Visit | undefined {
     const { setup, visits, http, protection } = this.#deps;
     for (const [name, value] of protection.headers(DATA_POLICY)) res.setHeader(name, value);
     res.set({ ...HEADERS, 'X-Request-Id': http.idOf(req) });
-    if (route?.options['always'] === true) return undefined;
+    if (route?.options.always) return undefined;
     if (setup.closed) throw new HttpError(403, 'There is a forum here already', { code: CLOSED });
     const visit = visits.of(req);
     if (!visit && visits.claimed) throw linkUsed();
-    if (!visit && route?.options['open'] !== true) throw linkNeeded();
+    if (!visit && route?.options.open !== true) throw linkNeeded();
     return visit;
   }
 
-  async protect({ req, actor: visit }: RequestContext<Visit | undefined>, route: RouteInfo): Promise<void> {
+  async protect(
+    { req, actor: visit }: RequestContext<Visit | undefined>,
+    route: RouteInfo<InstallerOptions>,
+  ): Promise<void> {
     if (req.method !== 'POST') return;
     this.#routes.set(req, route);
     const body = visit && ((await this.parseBody(req)) as Readonly<Record<string, unknown>>);
@@ -143,7 +159,7 @@ export class InstallerSurface implements SurfaceBehaviour<Visit | undefined, Ins
   ): Promise<InstallerPage | undefined> {
     // Once another browser has claimed the installation there is no form to send again.
     if (code === LINK_USED) return undefined;
-    const again = this.#routes.get(req)?.options['again'] as ((retry: Retry) => InstallerPage) | undefined;
+    const again = this.#routes.get(req)?.options.again;
     const body = await this.parseBody(req).catch(() => undefined);
     if (!again || typeof body !== 'object' || body === null) return undefined;
     const { text } = this.#deps;

@@ -19,36 +19,34 @@ export function homePages({ plugin, access, accounts, reports, log }: PagesDeps)
     -10,
   );
 
-  plugin.route(pages, { method: 'get', path: HOME, can: openModeration, options: { login: true } })(
-    async ({ actor }) => {
-      const suspensions = access.suspensions();
-      const suspensionsShown = suspensions.slice(0, MAX_SHOWN);
-      const [recent, people, open, newest] = await Promise.all([
-        log.list({ limit: MAX_SHOWN }, actor),
-        accounts.authors(suspensionsShown.map(({ userId }) => userId)),
-        reports?.open(actor),
-        reports?.list({ status: 'open', limit: MAX_SHOWN }, actor),
-      ]);
-      const model = {
-        entries: recent.items.map(entryModel),
-        log: LOG,
-        total: suspensions.length,
-        suspended: suspensionsShown.flatMap(({ userId, until, reason }) => {
-          const member = people.get(userId);
-          return member ? [{ ...member, until, reason, href: memberPath(member.username) }] : [];
-        }),
-        reports: reports && {
-          open,
-          href: '/mod/reports',
-          newest: newest?.items.map(({ id, reason, reporter, created_at: at }) => ({
-            reason,
-            reporter,
-            at,
-            href: `/mod/reports/${id}`,
-          })),
-        },
-      };
-      return view('@moderation/home', { name: 'moderation', title: 'Moderation', noindex: true, current: HOME }, model);
-    },
-  );
+  plugin.route(pages, { method: 'get', path: HOME, can: openModeration })(async ({ actor }) => {
+    const suspensions = access.suspensions();
+    const suspensionsShown = suspensions.slice(0, MAX_SHOWN);
+    const [recent, people, open, newest] = await Promise.all([
+      log.list({ limit: MAX_SHOWN }, actor),
+      accounts.authors(suspensionsShown.map(({ userId }) => userId)),
+      reports?.open(actor),
+      reports?.list({ status: 'open', limit: MAX_SHOWN }, actor),
+    ]);
+    const model = {
+      entries: recent.items.map(entryModel),
+      log: LOG,
+      total: suspensions.length,
+      suspended: suspensionsShown.flatMap(({ userId, until, reason }) => {
+        const member = people.get(userId);
+        return member ? [{ ...member, until, reason, href: memberPath(member.username) }] : [];
+      }),
+      reports: reports && {
+        open,
+        href: '/mod/reports',
+        newest: newest?.items.map(({ id, reason, reporter, created_at: at }) => ({
+          reason,
+          reporter,
+          at,
+          href: `/mod/reports/${id}`,
+        })),
+      },
+    };
+    return view('@moderation/home', { name: 'moderation', title: 'Moderation', noindex: true, current: HOME }, model);
+  });
 }

@@ -37,7 +37,7 @@ export function logPages({ plugin, accounts, log }: PagesDeps): void {
     return action === '' || chosen !== undefined ? log.list(request, viewer) : { items: [], hasMore: false };
   };
 
-  plugin.route(pages, { method: 'get', path: LOG, can: openModeration, options: { login: true }, query: Query })(
+  plugin.route(pages, { method: 'get', path: LOG, can: openModeration, query: Query })(
     async ({ actor: viewer, query }) => {
       const { page = 1, action = '', actor = '', member = '' } = query;
       const values = { action, actor: actor.trim(), member: member.trim() };

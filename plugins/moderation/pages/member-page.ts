@@ -10,7 +10,6 @@ import { HOME, entryModel, LOG, memberPath, type PagesDeps } from './shared.ts';
 const DAYS = [1, 3, 7, 14, 30, 90, 365] as const;
 /** Reports and lines of the log that are shown. */
 const MAX_SHOWN = 20;
-const login = { login: true } as const;
 const Reason = Type.String({ pattern: '\\S', maxLength: 500 });
 const SanctionForm = Type.Object({ reason: Reason, days: Type.Optional(Type.Integer({ minimum: 1, maximum: 3_650 })) });
 const ACTIONS = ['warn', 'suspend', 'release', 'ban', 'unban'] as const;
@@ -95,7 +94,7 @@ export function memberPages({ plugin, access, accounts, reports, log, sanctions,
     return shown(account, retry.actor, { retry });
   };
   const path = '/mod/members/:username';
-  plugin.route(pages, { method: 'get', path, can: openModeration, options: login, load: find })(({ actor, target }) =>
+  plugin.route(pages, { method: 'get', path, can: openModeration, load: find })(({ actor, target }) =>
     shown(target, actor),
   );
 
@@ -114,7 +113,7 @@ export function memberPages({ plugin, access, accounts, reports, log, sanctions,
       method: 'post',
       path: `${path}/${action}`,
       can: sanctionMembers,
-      options: { ...login, again },
+      options: { again },
       load: find,
       body: SanctionForm,
     })(async ({ actor, target, body }) => {
@@ -127,7 +126,7 @@ export function memberPages({ plugin, access, accounts, reports, log, sanctions,
     method: 'post',
     path: `${path}/notes`,
     can: openModeration,
-    options: { ...login, again },
+    options: { again },
     load: find,
     body: Type.Object({ content: Type.String({ pattern: '\\S', maxLength: 5_000 }) }),
   })(async ({ actor, target, body: { content } }) => {
@@ -136,7 +135,7 @@ export function memberPages({ plugin, access, accounts, reports, log, sanctions,
   });
 
   // Viewing leaves an entry in the audit log, so it takes a form.
-  plugin.route(pages, { method: 'post', path: `${path}/addresses`, can: seeAddresses, options: login, load: find })(
+  plugin.route(pages, { method: 'post', path: `${path}/addresses`, can: seeAddresses, load: find })(
     async ({ actor, target }) => {
       const addresses = await accounts.ipAddresses(target.id, actor.id!);
       return shown(target, actor, addresses && { addresses });

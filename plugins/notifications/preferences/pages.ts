@@ -36,7 +36,6 @@ const Stop = Type.Object({ user: Type.String(), kind: Type.String(), signature: 
 /** The preferences page, and the page that an email's unsubscribe link leads to. */
 export function addPreferencePages(plugin: PluginHandle, { preferences, emails, types }: PreferencePagesDeps): void {
   plugin.extend(navigation, { area: 'settings', label: 'notifications:title', href: SETTINGS });
-  const options = { login: true };
   const offered = (actor: Viewer): readonly NotificationType[] => types().filter((one) => one.visible?.(actor) ?? true);
   const channels = CHANNELS.filter((channel) => channel !== 'mail' || emails !== undefined);
 
@@ -66,7 +65,7 @@ export function addPreferencePages(plugin: PluginHandle, { preferences, emails, 
   const again = async (retry: Retry): Promise<View> =>
     page(retry.actor, withSubmitted(await stored(retry.actor), retry.body), retry);
 
-  plugin.route(pages, { method: 'get', path: SETTINGS, can: 'public', options })(async ({ actor }) => {
+  plugin.route(pages, { method: 'get', path: SETTINGS, can: 'member' })(async ({ actor }) => {
     const chosen = await stored(actor);
     const plain = {
       channels: Object.fromEntries(offered(actor).map(({ type }) => [type, preferences.channel(chosen, type)])),
@@ -75,7 +74,7 @@ export function addPreferencePages(plugin: PluginHandle, { preferences, emails, 
     return negotiated(page(actor, chosen), { success: true, ...plain });
   });
 
-  plugin.route(pages, { method: 'post', path: SETTINGS, can: 'public', options: { ...options, again }, body: Choice })(
+  plugin.route(pages, { method: 'post', path: SETTINGS, can: 'member', options: { again }, body: Choice })(
     async ({ actor, body }) => {
       const known = Object.entries(body.channels ?? {}).filter(([name]) =>
         offered(actor).some(({ type }) => type === name),

@@ -4,12 +4,15 @@ import { pages } from '../api.ts';
 export const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** Routes of the page surface for this method. */
-const routesFor = (routes: readonly RouteInfo[], method: RouteInfo['method']): readonly RouteInfo[] =>
-  routes.filter((route) => route.surface.id === pages.id && route.method === method);
+const routesFor = <O extends object>(
+  routes: readonly RouteInfo<O>[],
+  method: RouteInfo['method'],
+): readonly RouteInfo<O>[] => routes.filter((route) => route.surface.id === pages.id && route.method === method);
 
 const segmentsOf = (path: string): readonly string[] => path.split('/').filter(Boolean);
-const matches = (pattern: readonly string[], deps: readonly string[]): boolean =>
-  pattern.length === deps.length && pattern.every((part, index) => part.startsWith(':') || part === deps[index]);
+const matches = (pattern: readonly string[], segments: readonly string[]): boolean =>
+  pattern.length === segments.length &&
+  pattern.every((part, index) => part.startsWith(':') || part === segments[index]);
 
 /**
  * True for the admin panel's paths, and for patterns that begin like one: writes below it are administration,
@@ -18,14 +21,17 @@ const matches = (pattern: readonly string[], deps: readonly string[]): boolean =
 export const isAdminPath = (path: string): boolean => safeDecode(segmentsOf(path)[0] ?? '') === 'admin';
 
 /** The route that a form is sent to. */
-export const findFormRoute = (routes: readonly RouteInfo[], action: string): RouteInfo | undefined =>
+export const findFormRoute = <O extends object>(
+  routes: readonly RouteInfo<O>[],
+  action: string,
+): RouteInfo<O> | undefined =>
   routesFor(routes, 'post').find(({ path }) => matches(segmentsOf(path), segmentsOf(action)));
 
 /** The page above a form's URL: the longest prefix of its path that can be opened. */
 export function parentPage(routes: readonly RouteInfo[], path: string): string {
   const open = routesFor(routes, 'get').map((route) => segmentsOf(route.path));
-  for (let deps = segmentsOf(path).slice(0, -1); deps.length > 0; deps = deps.slice(0, -1)) {
-    if (open.some((pattern) => matches(pattern, deps))) return `/${deps.join('/')}`;
+  for (let segments = segmentsOf(path).slice(0, -1); segments.length > 0; segments = segments.slice(0, -1)) {
+    if (open.some((pattern) => matches(pattern, segments))) return `/${segments.join('/')}`;
   }
   return '/';
 }

@@ -13,9 +13,8 @@ import {
   type Routes,
   type SurfaceBehaviour,
 } from 'parley-forum';
-import { isGuest, isStaff, type Access, type Viewer } from 'parley-forum/plugins/access';
+import { isGuest, isStaff, mayCall, type Access, type Viewer } from 'parley-forum/plugins/access';
 import type { Csrf, Sessions } from 'parley-forum/plugins/accounts';
-import { multipartOf } from 'parley-forum/plugins/api';
 import { assertAllowed, type Bucket, type Limits } from 'parley-forum/plugins/limits';
 import type { Protection } from 'parley-forum/plugins/protection';
 import { isAdminPath, findFormRoute, parentPage, currentPage, pathParams, SAFE_METHODS } from './paths.ts';
@@ -27,7 +26,7 @@ import {
   type PageResult,
   type Redirect,
   type Resumed,
-  type Retry,
+  type PageOptions,
   type View,
 } from '../api.ts';
 import { hasNotice, setNotice, takeNotice, takePendingNotice } from './flash-notices.ts';
@@ -93,7 +92,7 @@ interface RequestState {
   readonly bundleHash: string;
   /** Taken before anything is read, so that a page is not cached if something changes meanwhile. */
   readonly mark: number;
-  route?: RouteInfo;
+  route?: RouteInfo<PageOptions>;
   /** Whether the body of a write may be read: what comes from elsewhere is refused without. */
   readable?: boolean;
 }
@@ -122,17 +121,19 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     return this.#deps.sessions.authenticate(req, res);
   }
 
-  async protect({ req, actor }: RequestContext<Viewer>, route: RouteInfo): Promise<void> {
+  async protect({ req, actor }: RequestContext<Viewer>, route: RouteInfo<PageOptions>): Promise<void> {
     const { sessions, csrf } = this.#deps;
     const write = !SAFE_METHODS.has(req.method);
     if (write) await this.#limitWrites(req, actor);
-    const guarded = write && route.options['csrf'] !== false;
+    const guarded = write && route.options.csrf !== false;
     const readable = !guarded || csrf.verifiable(req);
     const pending = this.#state.get(req);
     if (pending) Object.assign(pending, { route, readable });
-    const sensitive =
-      route.options['confirm'] === true || (write && (isAdminPath(route.path) || isAdminPath(req.path)));
-    if (isGuest(actor) && (route.options['login'] === true || sensitive || (write && sessions.ended(req))))
+    const sensitive = route.options.confirm === true || (write && (isAdminPath(route.path) || isAdminPath(req.path)));
+    if (
+      isGuest(actor) &&
+      (!mayCall(this.#deps.access, actor, route.can) || sensitive || (write && sessions.ended(req)))
+    )
       throw new HttpError(401, 'Log in to go on', { code: 'login_needed' });
     if (guarded && !csrf.verify(req)) {
       const given = readable
@@ -163,15 +164,15 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
 
   parseBody(req: Request): Promise<unknown> {
     const route = this.#state.get(req)?.route;
-    const multipart = multipartOf(route);
+    const multipart = route?.options.multipart;
     if (multipart) return multipart(req);
-    return this.#deps.protection.body(req, { form: true, longText: route?.options['longText'] === true });
+    return this.#deps.protection.body(req, { form: true, longText: route?.options.longText === true });
   }
 
   async respond(
     context: RequestContext<Viewer>,
     result: PageResult,
-    route: RouteInfo,
+    route: RouteInfo<PageOptions>,
     tags: readonly string[] | undefined,
   ): Promise<void> {
     if (result.kind === 'negotiated') {
@@ -253,15 +254,15 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
   async #askToConfirm(context: RequestContext<Viewer>): Promise<void> {
     const { req, res, actor } = context;
     const page = currentPage(req);
-    const confirm = findFormRoute(this.#deps.routes.list(), CONFIRM_PATH);
-    const again = confirm?.options['again'] as RedisplayForm | undefined;
+    const confirm = findFormRoute(this.#deps.routes.list(pages), CONFIRM_PATH);
+    const again = confirm?.options.again;
     if (SAFE_METHODS.has(req.method) || !again)
       return this.#redirect(context, redirect(`${CONFIRM_PATH}?return_to=${encodeURIComponent(page)}`));
     const route = this.#state.get(req)?.route;
     // Only the user can put a file into a form, so they have to choose it again.
     const pending =
       route &&
-      !multipartOf(route) &&
+      !route?.options.multipart &&
       this.#deps.pendingForms.seal(
         { route, action: req.path, page, body: await this.parseBody(req).catch(() => undefined) },
         actor,
@@ -283,13 +284,10 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
     const { req, res, actor } = context;
     const form = pending === undefined ? undefined : this.#deps.pendingForms.open(pending, actor);
     const route =
-      form &&
-      this.#deps.routes
-        .list()
-        .find(({ surface, method, path }) => surface.id === pages.id && method === 'post' && path === form.route);
+      form && this.#deps.routes.list(pages).find(({ method, path }) => method === 'post' && path === form.route);
     if (!form || !route || !this.#mayRedisplay(req, actor, route)) return this.#redirect(context, fallback);
-    const again = route.options['again'] as RedisplayForm | undefined;
-    if (again && route.options['button'] !== true) {
+    const again = route.options.again;
+    if (again && route.options.button !== true) {
       const notice = this.#deps
         .localeOf(req)
         .text(form.secrets.length > 0 ? 'web:form.confirmed-secrets' : 'web:form.confirmed');
@@ -332,7 +330,7 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
   /** A refused form is shown again with what was typed, where its route knows how. */
   async #redisplayForm({ req, res, actor }: RequestContext<Viewer>, pageError: PageError): Promise<boolean> {
     const { route, readable } = this.#state.get(req) ?? {};
-    const again = route?.options['again'] as RedisplayForm | undefined;
+    const again = route?.options.again;
     if (
       !route ||
       !again ||
@@ -379,13 +377,10 @@ export class PageSurface implements SurfaceBehaviour<Viewer, PageResult> {
    * Not everyone may see the page of a form. A user whose session has just ended gets back what they entered, but
    * nothing that belongs to staff.
    */
-  #mayRedisplay(req: Request, actor: Viewer, { can, options, path }: RouteInfo): boolean {
+  #mayRedisplay(req: Request, actor: Viewer, { can, options, path }: RouteInfo<PageOptions>): boolean {
     const { access, sessions } = this.#deps;
-    if (isGuest(actor)) return can === 'public' || MEMBER_LEVELS.has(can.default);
-    return (
-      ((options['confirm'] !== true && !isAdminPath(path)) || sessions.confirmed(req)) &&
-      (can === 'public' || access.allows(actor, can))
-    );
+    if (isGuest(actor)) return typeof can === 'string' || MEMBER_LEVELS.has(can.default);
+    return ((options.confirm !== true && !isAdminPath(path)) || sessions.confirmed(req)) && mayCall(access, actor, can);
   }
 
   /** A parameter `:token` is a credential, so it stays out of the log. */
@@ -499,8 +494,6 @@ const explainRequirement = (pageError: PageError, { requirement: own }: Viewer):
     ? { ...pageError, code: own.code, message: own.message }
     : pageError;
 
-type RedisplayForm = (retry: Retry) => View | Promise<View>;
-
 /** What a form says when it comes back for reasons that lie outside it. */
 const REDISPLAY_TEXTS: Readonly<Record<string, string>> = {
   csrf_failed: 'web:form.expired',
@@ -515,7 +508,7 @@ const CONFIRMATION_MESSAGE =
 const CONFIRM_PATH = '/login/confirm';
 
 /** A page is cached only for the query parameters it reads; invented ones would fill the memory with copies. */
-function hasOnlyKnownQuery(req: Request, route: RouteInfo | undefined): boolean {
+function hasOnlyKnownQuery(req: Request, route: RouteInfo<PageOptions> | undefined): boolean {
   const known = Object.keys((route?.query?.['properties' as keyof typeof route.query] as object | undefined) ?? {});
   return Object.keys(req.query).every((name) => known.includes(name));
 }

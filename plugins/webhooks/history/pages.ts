@@ -62,7 +62,6 @@ export function addHistoryPages({ plugin, data, admin, settings, hooks, webhooks
     method: 'get',
     path: PATH,
     can,
-    options: { login: true },
     query: Type.Object({
       ...Paging,
       delivery_id: Type.Optional(Type.String({ maxLength: 64 })),
@@ -106,7 +105,7 @@ export function addHistoryPages({ plugin, data, admin, settings, hooks, webhooks
     path: `${ROOT}/redeliver`,
     can,
     summary: 'Send deliveries again',
-    options: { login: true, again, button: true },
+    options: { again, button: true },
     body: Type.Object({
       delivery_id: Type.Optional(Type.String({ maxLength: 64 })),
       webhook_id: Type.Optional(Type.String({ maxLength: 64 })),

@@ -17,7 +17,6 @@ export function addStatisticsPages({ plugin, admin, webhooks, statistics }: Page
     method: 'get',
     path: PATH,
     can: manageWebhooks,
-    options: { login: true },
     query: Type.Object({
       period: Type.Optional(Type.Enum(Object.keys(PERIODS) as Period[])),
       webhook_id: Type.Optional(Type.String({ maxLength: 64 })),

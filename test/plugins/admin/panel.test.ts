@@ -23,7 +23,7 @@ const boats = definePlugin({
       value: async () => ({ text: '<12>', state: 'good' }),
     });
     plugin.extend(adminTiles, { label: 'Sunk', value: () => Promise.reject(new Error('glug')) });
-    plugin.route(pages, { method: 'get', path: '/admin/boats', can: administer, options: { login: true } })(() =>
+    plugin.route(pages, { method: 'get', path: '/admin/boats', can: administer })(() =>
       admin.view('@admin/dashboard', { title: 'All boats' }, { tiles: [] }),
     );
   },

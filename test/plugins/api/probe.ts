@@ -51,9 +51,9 @@ export const createProbe = (probe: Probe): Plugin =>
       plugin.route(api, { method: 'get', path: '/probe/member', can: useProbe })(({ actor }) => ({
         who: actor.username,
       }));
-      plugin.route(api, { method: 'get', path: '/probe/login', can: 'public', options: { login: true } })(
-        ({ actor }) => ({ who: actor.username }),
-      );
+      plugin.route(api, { method: 'get', path: '/probe/login', can: 'member' })(({ actor }) => ({
+        who: actor.username,
+      }));
       plugin.route(api, { method: 'get', path: '/probe/broken', can: 'public' })(() => {
         throw new Error('the secret is 1234');
       });

@@ -173,13 +173,13 @@ export const createGallery = (log: GalleryLog = { batches: [], seen: [] }) =>
       );
       const again = ({ params, body, message }: Retry): View =>
         view('@gallery/login', head('auth', 'Again'), { ...params, text: body['text'], message });
-      plugin.route(pages, { method: 'post', path: '/members/:name', can: 'public', options: { login: true, again } })(
-        () => redirect('/'),
+      plugin.route(pages, { method: 'post', path: '/members/:name', can: 'member', options: { again } })(() =>
+        redirect('/'),
       );
       plugin.route(pages, { method: 'get', path: '/login', can: 'public' })(() =>
         view('@gallery/login', head('auth', 'Log in', { noindex: true }), {}),
       );
-      plugin.route(pages, { method: 'get', path: '/settings', can: 'public', options: { login: true } })(() =>
+      plugin.route(pages, { method: 'get', path: '/settings', can: 'member' })(() =>
         view('@gallery/login', head('auth', 'Settings'), {}),
       );
       plugin.route(pages, { method: 'get', path: '/closed', can: restricted })(() =>

@@ -169,10 +169,9 @@ describe('what only members may open', () => {
     expect(text).toContain('A long letter');
     expect(text).toContain('You are no longer logged in');
   });
-  it('is refused with a way in', async () => {
-    const { status, text } = await guest.get('/closed');
-    expect(status).toBe(403);
-    expect(text).toContain('Log in to see whether you can');
+  it('sends guests who lack the permission to log in and back', async () => {
+    const { status, headers } = await guest.get('/closed');
+    expect([status, headers.get('location')]).toEqual([303, '/login?return_to=%2Fclosed']);
     expect((await app.client(member).get('/closed')).status).toBe(200);
   });
 });

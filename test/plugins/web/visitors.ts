@@ -31,7 +31,7 @@ export const visitors = definePlugin({
     return {
       Access: { guest, allows: (viewer: Viewer) => viewer !== guest } as unknown as Access,
       Accounts: { find: async () => undefined } as unknown as Accounts,
-      Authorizer: { allows: (viewer) => viewer !== guest },
+      Authorizer: { allows: (viewer) => viewer !== guest, identifies: (viewer) => viewer !== guest },
       Csrf: {
         token: (req, res) => {
           const own = token(req.headers.cookie);
