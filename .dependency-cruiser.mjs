@@ -10,6 +10,7 @@ const WRAPPED = {
   emittery: ['hooks'],
   'ajv|ajv-formats': ['schema'],
   'express|@types/express': ['http/routes', 'host/express-app'],
+  commander: ['cli/parse'],
   'find-my-way': ['http/path-matcher'],
   'lru-cache': ['../plugins/cache/tagged-cache'],
   '@mikro-orm/[^/]+|kysely': ['data/database', 'host/databases/[a-z-]+'],

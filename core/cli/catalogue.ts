@@ -6,7 +6,7 @@ import { newSite } from './commands/new.ts';
 import { pluginCommands } from './commands/plugin.ts';
 import { recount } from './commands/recount.ts';
 import { settingCommands } from './commands/setting.ts';
-import type { Entry } from './help.ts';
+import type { Entry } from './parse.ts';
 
 const KERNEL: readonly Command[] = [newSite, doctor, migrate, recount, ...pluginCommands, ...settingCommands];
 

@@ -42,7 +42,7 @@ export async function main(words: readonly string[]): Promise<number> {
 
 async function carryOut(options: AppOptions, words: readonly string[], console: OpenConsole): Promise<void> {
   const plugins = await loadPlugins(options.site, options.configuration.plugins, options.log);
-  const call = parseCall(catalogue(plugins), words);
+  const call = parseCall(catalogue(plugins), words, console.columns);
   if ('help' in call) return console.print(call.help);
   if (standsAlone(call.command)) return void (await call.command.run({}, call.options, console));
   const { terminal, columns } = console;

@@ -1,103 +1,160 @@
-import { parseArgs } from 'node:util';
+import { Argument, Command as Commander, CommanderError, Option } from 'commander';
 import type { Command } from './command.ts';
-import { ConfigurationError, type FieldProblem } from '../errors.ts';
-import { check, type TSchema } from '../schema.ts';
-import { commandHelp, overview, RUN, type Entry } from './help.ts';
-import { optionsOf, placeholder, propertiesOf } from './options.ts';
-import { suggest } from './suggest.ts';
+import { ConfigurationError } from '../errors.ts';
+import { check } from '../schema.ts';
+
+/** A command and whose it is, for the overview. */
+export interface Entry {
+  readonly command: Command;
+  readonly owner: string;
+}
 
 /** What a line asks for: help to print, or a command with its options checked. */
 export type Call = { readonly help: string } | { readonly command: Command; readonly options: object };
 
-/** Reads the words after `parley`. Throws `ConfigurationError` with one line that says what to write instead. */
-export function parseCall(entries: readonly Entry[], words: readonly string[]): Call {
-  const asksHelp = words[0] === undefined || words[0] === 'help' || words[0].startsWith('-');
-  const named = asksHelp && words[0] === 'help' ? words.slice(1) : words;
-  const command = find(entries, named);
-  if (!command && asksHelp && (named[0] === undefined || ['-h', '--help'].includes(named[0])))
-    return { help: overview(entries) };
-  if (!command) return group(entries, named) ?? unknown(entries, named);
-  if (asksHelp) return { help: commandHelp(command) };
-  return parseOptions(command, words.slice(command.name.split(' ').length));
+/** How commands are started; every hint repeats it. */
+export const RUN = 'npm run parley --';
+
+/** What is looked at in an option's schema. */
+interface OptionSchema {
+  readonly type?: string;
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly enum?: readonly unknown[];
+  readonly anyOf?: readonly { readonly const?: unknown }[];
 }
 
-/** The longest name the words begin with: `user create` wins over a command `user`. */
-function find(entries: readonly Entry[], words: readonly string[]): Command | undefined {
-  const named = (count: number): Command | undefined =>
-    entries.find(({ command }) => command.name === words.slice(0, count).join(' '))?.command;
-  return words.length === 0 ? undefined : (named(2) ?? named(1));
+/**
+ * Reads the words after `parley`; help is as wide as `columns`. Throws `ConfigurationError` with one line that says
+ * what is wrong and where to look.
+ */
+export function parseCall(entries: readonly Entry[], words: readonly string[], columns = 80): Call {
+  const line = words[0] === 'help' ? [...words.slice(1), '--help'] : [...words];
+  const [first = '', second = '--help'] = line;
+  const known = (name: string): boolean => entries.some(({ command }) => command.name === name);
+  const group = entries.filter(({ command }) => command.name.startsWith(`${first} `));
+  if (group.length > 0 && !known(first) && ['-h', '--help'].includes(second)) return parse(group, [], columns);
+  const two = `${first} ${second}`;
+  if (known(two) || (!known(first) && !second.startsWith('-'))) line.splice(0, 2, two);
+  // Of an unknown command only the name counts: asked for its help, commander would answer with the overview.
+  return parse(entries, known(line[0]!) || first.startsWith('-') ? line : line.slice(0, 1), columns);
 }
 
-/** `parley user`, `parley user --help`: the commands that begin with this word. */
-function group(entries: readonly Entry[], [word, next]: readonly string[]): Call | undefined {
-  const below = entries.filter(({ command }) => command.name.startsWith(`${word} `));
-  return below.length > 0 && (next === undefined || ['-h', '--help'].includes(next))
-    ? { help: overview(below) }
-    : undefined;
+/** What `--help` of a command prints. */
+export function commandHelp(command: Command): string {
+  return (parse([{ command, owner: '' }], [command.name, '--help'], 80) as { help: string }).help;
 }
 
-function unknown(entries: readonly Entry[], words: readonly string[]): never {
-  const given = words.filter((word) => !word.startsWith('-')).slice(0, 2);
-  const names = entries.map(({ command }) => command.name);
-  const one = given[0] ?? words[0] ?? '';
-  const two = given.join(' ');
-  const meant = suggest(two, names) ?? suggest(one, names);
-  const shown = names.some((name) => name.startsWith(`${one} `)) ? two : one;
-  throw new ConfigurationError(
-    `There is no command "${shown}"${meant ? `; did you mean "${meant}"?` : `; see them all with: ${RUN} --help`}`,
-  );
-}
-
-function parseOptions(command: Command, words: readonly string[]): Call {
-  const properties = propertiesOf(command);
-  const { values, positionals } = split(command, words);
-  if (values['help']) return { help: commandHelp(command) };
-  const names = command.positional ?? [];
-  if (positionals.length > names.length)
-    throw new ConfigurationError(
-      `"${positionals[names.length]}" is one word too many for "${command.name}". ${usageHint(command)}`,
-    );
-  for (const [at, value] of positionals.entries()) values[names[at]!] = value;
-  const result = check(command.options, values, { coerce: true });
-  if (result.ok) return { command, options: result.value as object };
-  throw new ConfigurationError(
-    `${result.problems.map((problem) => describe(command, properties, problem)).join('; ')}. ${usageHint(command)}`,
-  );
-}
-
-function split(
-  command: Command,
-  words: readonly string[],
-): { values: Record<string, unknown>; positionals: readonly string[] } {
-  const options = optionsOf(command);
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...words],
-      options,
-      allowPositionals: true,
-      allowNegative: true,
+/** A command of two words is one name to commander, which then suggests whole names. */
+function parse(entries: readonly Entry[], line: readonly string[], columns: number): Call {
+  let [help, call]: [string, Call | undefined] = ['', undefined];
+  const print = (text: string): void => void (help += text);
+  const program = new Commander(RUN)
+    .usage('COMMAND [OPTIONS]')
+    .addHelpText('after', '\nEach command explains itself with --help.')
+    .helpCommand(false)
+    .configureHelp({
+      sortSubcommands: true,
+      subcommandTerm: (child) =>
+        [
+          child.name(),
+          ...child.registeredArguments.map((one) => (one.required ? `<${one.name()}>` : `[${one.name()}]`)),
+        ].join(' '),
+    })
+    .configureOutput({
+      writeOut: print,
+      // The overview, where no command was named.
+      writeErr: print,
+      // Problems are thrown.
+      outputError: () => undefined,
+      getOutHelpWidth: () => columns,
+      getErrHelpWidth: () => columns,
     });
-    return { values: { ...values }, positionals };
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
-    if (code !== 'ERR_PARSE_ARGS_UNKNOWN_OPTION')
-      throw new ConfigurationError(`${message.split(/\n|\. /)[0]}. ${usageHint(command)}`);
-    const given = /'(-[^']*)'/.exec(message)?.[1] ?? '';
-    const meant = suggest(given.replace(/^-+/, ''), Object.keys(options));
-    throw new ConfigurationError(
-      `"${command.name}" has no option ${given}${meant ? `; did you mean --${meant}?` : `. ${usageHint(command)}`}`,
-    );
+  for (const { command, owner } of entries) {
+    const child = new Commander(command.name).copyInheritedSettings(program).helpGroup(owner);
+    child.description(command.summary);
+    if (command.example) child.addHelpText('after', `\nExample: ${RUN} ${command.example}`);
+    const given = declare(child, command, line);
+    child.action(() => void (call = { command, options: checked(command, given()) }));
+    child.exitOverride(refuse(`${RUN} ${command.name}`));
+    program.addCommand(child);
   }
+  try {
+    program.exitOverride(refuse(RUN)).parse(line, { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+  }
+  return call ?? { help: help.trimEnd() };
 }
 
-const usageHint = (command: Command): string => `See: ${RUN} ${command.name} --help`;
+/** Problems end the parsing as one line; help just ends it. */
+const refuse =
+  (usage: string) =>
+  (error: CommanderError): never => {
+    if (error.code.startsWith('commander.help')) throw error;
+    const problem = error.message.replace(/^error: /, '').replace(/[.]$/, '');
+    throw new ConfigurationError(`${problem.replaceAll('\n', ' ')}. See: ${usage} --help`);
+  };
 
-function describe(
-  command: Command,
-  properties: Readonly<Record<string, TSchema>>,
-  { field, message }: FieldProblem,
-): string {
-  const name = field.split('.')[0]!;
-  if (!properties[name]) return `${field} ${message}`;
-  return `${command.positional?.includes(name) ? placeholder(name, properties[name]) : `--${name}`} ${message}`;
+/** Declares what the schema says; the result is what was given, under the schema's names. */
+function declare(child: Commander, command: Command, line: readonly string[]): () => Record<string, unknown> {
+  const properties = Object.entries(command.options.properties as Record<string, OptionSchema>);
+  const required = new Set((command.options.required as string[] | undefined) ?? []);
+  const attributes = new Map<string, string>();
+  for (const [name, schema] of properties) {
+    if (command.positional?.includes(name)) continue;
+    const option = optionOf(name, schema, required.has(name), line);
+    child.addOption(option);
+    if (schema.type === 'boolean') child.addOption(new Option(`--no-${name}`).hideHelp());
+    attributes.set(name, option.attributeName());
+  }
+  const positional = command.positional ?? [];
+  for (const name of positional) {
+    const schema = command.options.properties[name] as OptionSchema;
+    const argument = new Argument(needed(schema, required.has(name)) ? `<${name}>` : `[${name}]`, schema.description);
+    const choices = choicesOf(schema);
+    child.addArgument(choices ? argument.choices(choices) : argument);
+  }
+  return () =>
+    Object.fromEntries(
+      [
+        ...[...attributes].map(([name, attribute]) => [name, child.getOptionValue(attribute)] as const),
+        ...positional.map((name, at) => [name, child.processedArgs[at]] as const),
+      ].filter(([, value]) => value !== undefined),
+    );
+}
+
+/** A flag takes no value, a list may be given several times, all else is text for the schema to read. */
+function optionOf(name: string, schema: OptionSchema, required: boolean, line: readonly string[]): Option {
+  const { type, description = '' } = schema;
+  if (type === 'boolean') return new Option(`--${name}`, description);
+  const value = type === 'integer' || type === 'number' ? 'n' : name.split('-').at(-1);
+  const note = needed(schema, required) ? `${description} (required)`.trim() : description;
+  // Not mandatory to commander, which would complain of that before it names a misspelt option.
+  const option = new Option(`--${name} <${value}>`, note).default(schema.default);
+  const choices = choicesOf(schema);
+  if (choices) return option.choices(choices);
+  return option.argParser((text, before: unknown) => {
+    // Commander takes any word for the value, also the next option where the value was forgotten.
+    if (/^-./.test(text) && line.includes(text))
+      throw new ConfigurationError(`--${name} has no value; write --${name}=VALUE where it begins with a dash`);
+    return type === 'array' ? [...((before as string[] | undefined) ?? []), text] : text;
+  });
+}
+
+/** A schema counts options with a default as required too. */
+const needed = (schema: OptionSchema, required: boolean): boolean => required && schema.default === undefined;
+
+function choicesOf({ enum: choices, anyOf }: OptionSchema): string[] | undefined {
+  const literals = choices ?? anyOf?.map((one) => one.const);
+  return literals?.every((literal) => literal !== undefined) ? literals.map(String) : undefined;
+}
+
+function checked(command: Command, given: Record<string, unknown>): object {
+  const result = check(command.options, given, { coerce: true });
+  if (result.ok) return result.value as object;
+  const named = (field: string): string =>
+    command.positional?.includes(field) ? field : field in command.options.properties ? `--${field}` : field;
+  const problems = result.problems.map(({ field, message }) => `${named(field.split('.')[0]!)} ${message}`);
+  throw new ConfigurationError(`${problems.join('; ')}. See: ${RUN} ${command.name} --help`);
 }

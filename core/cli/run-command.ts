@@ -4,8 +4,7 @@ import { ConfigurationError } from '../errors.ts';
 import type { Token, Tokens } from '../ref.ts';
 import { catalogue } from './catalogue.ts';
 import { terminalConsole } from './console.ts';
-import { RUN } from './help.ts';
-import { parseCall } from './parse.ts';
+import { parseCall, RUN } from './parse.ts';
 import { Program } from './program.ts';
 
 /**
@@ -18,7 +17,7 @@ export async function runCommand(app: App, words: readonly string[], console?: C
 }
 
 async function run(app: App, words: readonly string[], console: Console): Promise<void> {
-  const call = parseCall(catalogue(app.kernel.graph.all()), words);
+  const call = parseCall(catalogue(app.kernel.graph.all()), words, console.columns);
   if ('help' in call) return console.print(call.help);
   await call.command.run(services(app, call.command), call.options, console);
 }

@@ -218,7 +218,7 @@ describe('beside a running server', () => {
     await ask(terminal, 'bell', 'ring', '2');
     expect([plain.lines, plain.steps, terminal.steps]).toEqual([['clang clang'], [], ['pulling the rope']]);
     await expect(ask(plain, 'bell', 'ring', '10')).rejects.toThrow('The rope broke.');
-    await expect(ask(plain, 'bel', 'ring')).rejects.toThrow('There is no command "bel"');
+    await expect(ask(plain, 'bel', 'ring')).rejects.toThrow("unknown command 'bel ring' (Did you mean bell ring?)");
   });
 
   test('it asks the caller for a secret that was left out or is to be read, and never repeats it', async () => {

@@ -1,4 +1,4 @@
-import { commandHelp } from '../../../core/cli/help.ts';
+import { commandHelp } from '../../../core/cli/parse.ts';
 import type { ExtensionPoint, Tokens } from '../../../core/ref.ts';
 import type { Permission, RouteInfo } from '../../../core/http/routes.ts';
 import { compare, type Collected } from './collect.ts';

@@ -10,7 +10,7 @@ import type { Environment } from '../../environment.ts';
 import { chainOf, ConfigurationError, messageOf } from '../../errors.ts';
 import { Type } from '../../schema.ts';
 import type { SettingInfo } from '../../settings.ts';
-import { RUN } from '../help.ts';
+import { RUN } from '../parse.ts';
 import { Program } from '../program.ts';
 
 /** One line of the report. `note` is worth knowing and no problem. */

@@ -7,7 +7,7 @@ import { addToConfiguration } from '../configuration-file.ts';
 import { ConfigurationError } from '../../errors.ts';
 import { Type } from '../../schema.ts';
 import { PROGRAM, SITE } from '../../host/site.ts';
-import { RUN } from '../help.ts';
+import { RUN } from '../parse.ts';
 import { checkId, inRepository, spellings, toolVersions, writeTemplate } from '../scaffold.ts';
 
 /** Where the files of a new plugin go: its sources, its migrations and its test. */

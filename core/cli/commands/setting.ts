@@ -1,10 +1,10 @@
+import { closestMatch } from 'leven';
 import { defineCommand, operated, type Command } from '../command.ts';
 import { ConfigurationError } from '../../errors.ts';
 import { check, Type, type TSchema } from '../../schema.ts';
 import { Settings, type SettingInfo } from '../../settings.ts';
-import { RUN } from '../help.ts';
+import { RUN } from '../parse.ts';
 import { Program } from '../program.ts';
-import { suggest } from '../suggest.ts';
 
 const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
@@ -12,10 +12,8 @@ function find(settings: Settings, key: string): SettingInfo {
   const all = settings.list();
   const found = all.find((setting) => setting.key === key);
   if (found) return found;
-  const meant = suggest(
-    key,
-    all.map((setting) => setting.key),
-  );
+  const keys = all.map((setting) => setting.key);
+  const meant = closestMatch(key, keys, { maxDistance: Math.max(1, Math.floor(key.length / 3)) });
   throw new ConfigurationError(
     `There is no setting "${key}"${meant ? `; did you mean "${meant}"?` : `; see them all with: ${RUN} setting list`}`,
   );
