@@ -25,17 +25,17 @@ export interface FeedReader {
   readonly categoryIds?: readonly string[] | undefined;
 }
 
-/** A way in which an address may say who reads a feed, beside sessions and bearer tokens. */
+/** A way in which a URL may say who reads a feed, beside sessions and bearer tokens. */
 export interface FeedIdentity {
   /**
-   * Whether this path and query may name somebody. Asked for every request, so synchronous and quick; such answers are
+   * Whether this path and query may name somebody. Asked for every request, so synchronous and quick; such responses are
    * nobody else's.
    */
-  named(url: string): boolean;
+  matches(url: string): boolean;
   /** Undefined: it names nobody, and the caller gets what they would get without it. */
   reader(req: Request): Promise<FeedReader | undefined>;
 }
 export const feedIdentities = defineExtensionPoint<FeedIdentity>('feeds.identities');
 
-/** Cache tag of all kept feeds. */
+/** Cache tag of all cached feeds. */
 export const feedsTag = 'feeds';

@@ -3,37 +3,37 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Cache, Clock } from 'parley-forum';
 import { LastModifiedTimes } from './last-modified.ts';
-import type { FeedDocument } from './documents.ts';
+import type { FeedDocument } from './feed-builder.ts';
 
 const compress = promisify(gzip);
 
-/** Weak, because the same answer may be sent compressed. */
+/** Weak, because the same response may be sent compressed. */
 export const etagOf = (body: Buffer): string => `W/"${hash('sha1', body, 'base64url')}"`;
 
 /** A feed as guests get it. */
 export class CachedFeed {
   readonly type: string;
-  readonly plain: Buffer;
+  readonly body: Buffer;
   readonly etag: string;
-  /** Epoch seconds since which it has been like this. */
+  /** Epoch seconds of its last change. */
   readonly changedAt: number;
-  #zipped: Buffer | undefined;
+  #gzipped: Buffer | undefined;
 
   constructor({ type, body }: FeedDocument, etag: string, changedAt: number) {
     this.type = type;
-    this.plain = body;
+    this.body = body;
     this.etag = etag;
     this.changedAt = changedAt;
     // In the background: until it is done the feed goes out as it is.
     compress(body, { level: 9 }).then(
-      (zipped) => (this.#zipped = zipped),
+      (gzipped) => (this.#gzipped = gzipped),
       () => undefined,
     );
   }
 
   /** The compressed form, once there is one. */
-  get zipped(): Buffer | undefined {
-    return this.#zipped;
+  get gzipped(): Buffer | undefined {
+    return this.#gzipped;
   }
 }
 
@@ -54,12 +54,12 @@ export class CachedFeeds {
 
   find(url: string): CachedFeed | undefined {
     const path = pathOf(url);
-    const own = path && this.#cache.peek<string>(`feed at ${path}`);
-    return own ? this.#cache.peek<CachedFeed>(`feed ${own}`) : undefined;
+    const source = path && this.#cache.peek<string>(`feed at ${path}`);
+    return source ? this.#cache.peek<CachedFeed>(`feed ${source}`) : undefined;
   }
 
   /** What `url` asked for. `mark`: `Cache.mark()` from before the document was made. */
-  keep(url: string, document: FeedDocument, tags: readonly string[], mark: number): CachedFeed {
+  add(url: string, document: FeedDocument, tags: readonly string[], mark: number): CachedFeed {
     const etag = etagOf(document.body);
     const feed = new CachedFeed(document, etag, this.#changes.of(document.path, etag));
     this.#cache.keep(`feed ${document.path}`, tags, feed, mark, { bytes: 1.5 * document.body.length + 1_000 });

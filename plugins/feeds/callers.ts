@@ -5,7 +5,7 @@ import { bearerToken } from 'parley-forum/plugins/api';
 import { feedIdentities, type FeedReader } from 'parley-forum/plugins/feeds';
 
 export interface Caller extends FeedReader {
-  /** The answer is for nobody else, even where it says what everybody may read. */
+  /** The response is for this caller alone, even where everybody may read all of it. */
   readonly personal: boolean;
 }
 
@@ -14,27 +14,27 @@ interface CallersDeps {
   readonly sessions: Sessions;
 }
 
-/** Who asks for a feed: whoever the bearer token says, else whoever the address names, else the session's member. */
+/** Who asks for a feed: whoever the bearer token says, else whoever the URL names, else the session's member. */
 export class Callers {
-  readonly #parts: CallersDeps;
+  readonly #deps: CallersDeps;
 
-  constructor(parts: CallersDeps) {
-    this.#parts = parts;
+  constructor(deps: CallersDeps) {
+    this.#deps = deps;
   }
 
   /** A bearer token wins over the cookie, so the session behind the cookie is not even read. */
   readonly middleware: RequestHandler = (req, res, next) =>
-    bearerToken(req) === undefined ? this.#parts.sessions.middleware(req, res, next) : next();
+    bearerToken(req) === undefined ? this.#deps.sessions.middleware(req, res, next) : next();
 
   /** True for a request of a guest like all others, as far as can be told at once. */
   anonymous({ headers, url = '/' }: Pick<Request, 'headers'> & { readonly url?: string | undefined }): boolean {
-    if (bearerToken({ headers }) !== undefined || this.#parts.sessions.hasCookie(headers.cookie)) return false;
-    return !this.#named(url);
+    if (bearerToken({ headers }) !== undefined || this.#deps.sessions.hasCookie(headers.cookie)) return false;
+    return !this.#matches(url);
   }
 
   /** 401 for a bad bearer token. */
   async identify(req: Request, res: Response): Promise<Caller> {
-    const { plugin, sessions } = this.#parts;
+    const { plugin, sessions } = this.#deps;
     const token = bearerToken(req);
     if (token !== undefined) {
       const viewer = token === '' ? undefined : await sessions.authenticateBearer(token);
@@ -45,17 +45,17 @@ export class Callers {
       });
     }
     for (const { plugin: id, value } of plugin.extensions(feedIdentities)) {
-      const reader = value.named(req.originalUrl)
+      const reader = value.matches(req.originalUrl)
         ? await plugin.attempt(id, 'reader of a feed', () => value.reader(req))
         : undefined;
       if (reader) return { ...reader, personal: true };
     }
     // Programs ask again and again: that keeps no session alive.
     const viewer = await sessions.authenticate(req, res, { idle: true });
-    return { viewer, personal: !isGuest(viewer) || this.#named(req.originalUrl) };
+    return { viewer, personal: !isGuest(viewer) || this.#matches(req.originalUrl) };
   }
 
-  #named(url: string): boolean {
-    return this.#parts.plugin.extensions(feedIdentities).some(({ value }) => value.named(url));
+  #matches(url: string): boolean {
+    return this.#deps.plugin.extensions(feedIdentities).some(({ value }) => value.matches(url));
   }
 }

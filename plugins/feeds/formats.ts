@@ -1,7 +1,7 @@
 import type { FeedOptions, Feed } from 'feed';
 import { escapeHtml } from 'parley-forum/plugins/web';
 
-/** A discussion in a feed. All addresses are full ones. */
+/** A discussion in a feed. All URLs are absolute. */
 export interface Entry {
   /** Stays when the title changes. */
   readonly id: string;
@@ -24,14 +24,14 @@ export interface FeedContent {
   readonly language: string;
   readonly entries: readonly Entry[];
   /** The date of a feed without entries. */
-  readonly begun: Date;
+  readonly emptyFeedDate: Date;
   /** What the terms of each kind are taken from. */
   readonly taxonomies: Readonly<Record<Taxonomy, string>>;
 }
 
 /** RSS 2.0, with the full texts in `content:encoded` and authors, who have no public e-mail, in `dc:creator`. */
 export async function rss(content: FeedContent): Promise<string> {
-  const feed = await begin(
+  const feed = await createFeed(
     content,
     latest(content, ({ createdAt }) => createdAt),
   );
@@ -40,10 +40,10 @@ export async function rss(content: FeedContent): Promise<string> {
       title,
       link: url,
       date: createdAt,
-      description: marked(escapeHtml(summary)),
-      content: marked(html),
+      description: cdata(escapeHtml(summary)),
+      content: cdata(html),
       category: terms.map(({ kind, name }) => ({ name: text(name), domain: content.taxonomies[kind] })),
-      // The address without words leads to the page too, so it is a permanent one.
+      // The URL without the title leads to the page too, so it is a permanent one.
       extensions: [
         { name: 'title', objects: { _text: text(title) } },
         { name: 'guid', objects: { _text: text(id), _attributes: { isPermaLink: 'true' } } },
@@ -56,7 +56,7 @@ export async function rss(content: FeedContent): Promise<string> {
 
 /** Atom 1.0 (RFC 4287). */
 export async function atom(content: FeedContent): Promise<string> {
-  const feed = await begin(
+  const feed = await createFeed(
     content,
     latest(content, ({ updatedAt }) => updatedAt),
   );
@@ -64,14 +64,14 @@ export async function atom(content: FeedContent): Promise<string> {
     feed.addItem({
       id,
       link: url,
-      title: marked(escapeHtml(title)),
-      description: marked(escapeHtml(summary)),
-      content: marked(html),
+      title: cdata(escapeHtml(title)),
+      description: cdata(escapeHtml(summary)),
+      content: cdata(html),
       date: updatedAt,
       published: createdAt,
       author: [{ name: text(author.name), link: author.url }],
       category: terms.map(({ kind, name, slug }) => ({
-        name: label(name),
+        name: attributeText(name),
         term: slug,
         scheme: content.taxonomies[kind],
       })),
@@ -104,7 +104,7 @@ export function json({ title, description, page, self, language, entries }: Feed
   });
 }
 
-async function begin({ title, description, page, self, language }: FeedContent, updated: Date): Promise<Feed> {
+async function createFeed({ title, description, page, self, language }: FeedContent, updated: Date): Promise<Feed> {
   // Imported when used: a start does not wait for it.
   const library = await import('feed');
   const options: FeedOptions = {
@@ -120,14 +120,14 @@ async function begin({ title, description, page, self, language }: FeedContent, 
   return new library.Feed(options);
 }
 
-const latest = ({ entries, begun }: FeedContent, of: (entry: Entry) => Date): Date =>
-  entries.length === 0 ? begun : new Date(Math.max(...entries.map((entry) => of(entry).getTime())));
+const latest = ({ entries, emptyFeedDate }: FeedContent, of: (entry: Entry) => Date): Date =>
+  entries.length === 0 ? emptyFeedDate : new Date(Math.max(...entries.map((entry) => of(entry).getTime())));
 
 // What the library leaves to its callers. In text it takes "&amp;" for "&"; it ends a CDATA section at the second "]]>"
 // in it; and "<" in the label of a category would be one in an attribute.
 const text = (plain: string): string => plain.replaceAll('&', '&amp;');
-const marked = (html: string): string => html.replaceAll(']]>', ']]&gt;') || ' ';
-const label = (plain: string): string => plain.replaceAll('<', '‹');
+const cdata = (html: string): string => html.replaceAll(']]>', ']]&gt;') || ' ';
+const attributeText = (plain: string): string => plain.replaceAll('<', '‹');
 
 /** Without the characters that XML 1.0 has no way to write. */
 const wellFormed = (xml: string): string =>

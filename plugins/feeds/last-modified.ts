@@ -1,17 +1,17 @@
 import type { Clock } from 'parley-forum';
 
-/** Feeds remembered at most; then the memory of them begins anew. */
+/** Feeds remembered at most; then all are dropped. */
 const MAX_FEEDS = 10_000;
 
 /**
  * Since when each feed has been what it is, in whole epoch seconds. No second stands for two versions of a feed: the
- * second of two within one gets the next, and until that has come nobody is told that they have it already.
+ * second of two within one gets the next, and until that has come no one gets a 304 for it.
  */
 export class LastModifiedTimes {
   readonly #clock: Clock;
   readonly #known = new Map<string, { readonly etag: string; readonly at: number }>();
   #last = 0;
-  /** Not before this: what is forgotten may have had an earlier version. */
+  /** Not before this: a feed that was dropped may have had an earlier version. */
   #floor = 0;
 
   constructor(clock: Clock) {

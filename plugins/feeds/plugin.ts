@@ -8,9 +8,9 @@ import { Protection } from 'parley-forum/plugins/protection';
 import { Tags } from 'parley-forum/plugins/tags';
 import { pageFeeds, Web } from 'parley-forum/plugins/web';
 import { Callers } from './callers.ts';
-import { Documents } from './documents.ts';
+import { FeedBuilder } from './feed-builder.ts';
 import { CachedFeeds } from './cached-feeds.ts';
-import { feedsOfPages } from './links.ts';
+import { feedsOfPages } from './page-feeds.ts';
 import { addRoutes } from './routes.ts';
 import { Sender } from './sender.ts';
 import { FeedSurface, surfaces } from './surface.ts';
@@ -70,7 +70,7 @@ export default definePlugin({
     const sender = new Sender({ clock, http, protection, settings });
     const surface = new FeedSurface({
       callers,
-      kept: new CachedFeeds({ cache, clock }),
+      cachedFeeds: new CachedFeeds({ cache, clock }),
       sender,
       cache,
       http,
@@ -80,14 +80,14 @@ export default definePlugin({
     for (const own of Object.values(surfaces)) plugin.surface(own, surface);
 
     const topics = new Topics({ access, accounts, categories, tags, settings, web });
-    const documents = new Documents({
+    const feedBuilder = new FeedBuilder({
       discussions,
       environment,
       markdown,
       settings,
       length: () => plugin.settings['feeds.items'],
     });
-    addRoutes(plugin, { topics, documents, tags });
+    addRoutes(plugin, { topics, feedBuilder, tags });
     plugin.extend(pageFeeds, feedsOfPages({ categories, tags, settings, web }));
     plugin.onSettings(() => cache.purge(feedsTag));
   },

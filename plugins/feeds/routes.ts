@@ -5,17 +5,17 @@ import { feedsTag, FORMATS, XML_FORMATS, type FeedFormat } from 'parley-forum/pl
 import { tagsTag, type Tags } from 'parley-forum/plugins/tags';
 import { renderedTag } from 'parley-forum/plugins/web';
 import type { Caller } from './callers.ts';
-import type { Documents } from './documents.ts';
+import type { FeedBuilder } from './feed-builder.ts';
 import { surfaces } from './surface.ts';
 import type { Topic, Topics } from './topics.ts';
 
 export interface RouteDeps {
   readonly topics: Topics;
-  readonly documents: Documents;
+  readonly feedBuilder: FeedBuilder;
   readonly tags: Tags | undefined;
 }
 /** Cache tags of whatever shows in a feed. */
-const SHOWN: readonly string[] = [
+const CACHE_TAGS: readonly string[] = [
   feedsTag,
   discussionTags.lists,
   discussionTags.all,
@@ -24,22 +24,22 @@ const SHOWN: readonly string[] = [
   tagsTag,
   renderedTag,
 ];
-type Find = (call: {
+type Load = (call: {
   readonly actor: Caller;
   readonly params: Readonly<Record<string, string>>;
 }) => Topic | Promise<Topic | undefined>;
 
-/** Every feed, at the addresses that readers know. */
-export function addRoutes(plugin: PluginHandle, { topics, documents, tags }: RouteDeps): void {
-  const add = (surface: keyof typeof surfaces, path: string, format: FeedFormat, summary: string, find: Find): void =>
+/** Every feed, at the URLs that feed readers know. */
+export function addRoutes(plugin: PluginHandle, { topics, feedBuilder, tags }: RouteDeps): void {
+  const add = (surface: keyof typeof surfaces, path: string, format: FeedFormat, summary: string, load: Load): void =>
     plugin.route(surfaces[surface], {
       method: 'get',
       path,
       can: 'public',
       summary,
-      load: find,
-      cacheTags: () => SHOWN,
-    })(({ target }) => documents.make(format, target));
+      load,
+      cacheTags: () => CACHE_TAGS,
+    })(({ target }) => feedBuilder.build(format, target));
 
   for (const format of FORMATS)
     add('feed', `/${format}`, format, 'The newest discussions', ({ actor }) => topics.all(actor));

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock, Http, HttpError, Settings } from 'parley-forum';
 import { isFresh, acceptsGzip, varyHeader } from 'parley-forum/plugins/api';
 import { DATA_POLICY, type HeaderPair, type Protection } from 'parley-forum/plugins/protection';
-import type { FeedDocument } from './documents.ts';
+import type { FeedDocument } from './feed-builder.ts';
 import type { CachedFeed } from './cached-feeds.ts';
 
 interface SenderDeps {
@@ -17,25 +17,25 @@ const dateOf = (seconds: number): string => new Date(seconds * 1_000).toUTCStrin
 
 /** Puts feeds on the wire: names and values of headers in turn, as `writeHead` takes them. */
 export class Sender {
-  readonly #parts: SenderDeps;
+  readonly #deps: SenderDeps;
   #protection: { readonly from: readonly HeaderPair[]; readonly lines: readonly string[] } = { from: [], lines: [] };
 
-  constructor(parts: SenderDeps) {
-    this.#parts = parts;
+  constructor(deps: SenderDeps) {
+    this.#deps = deps;
   }
 
   /** A feed that is the same for all guests; 304 where they have it. */
-  send(req: IncomingMessage, res: ServerResponse, { type, etag, changedAt, plain, zipped }: CachedFeed): void {
+  send(req: IncomingMessage, res: ServerResponse, { type, etag, changedAt, body, gzipped }: CachedFeed): void {
     const head = this.#head(req, 'private, no-cache', type);
-    head.push('ETag', etag, 'Last-Modified', dateOf(Math.min(changedAt, Math.floor(this.#parts.clock.now() / 1_000))));
-    if (isFresh(req, etag) || isSince(req, changedAt)) return void res.writeHead(304, head).end();
-    const small = zipped && acceptsGzip(req) ? zipped : undefined;
+    head.push('ETag', etag, 'Last-Modified', dateOf(Math.min(changedAt, Math.floor(this.#deps.clock.now() / 1_000))));
+    if (isFresh(req, etag) || isUnmodifiedSince(req, changedAt)) return void res.writeHead(304, head).end();
+    const small = gzipped && acceptsGzip(req) ? gzipped : undefined;
     if (small) head.push('Content-Encoding', 'gzip');
-    end(res, 200, head, small ?? plain);
+    end(res, 200, head, small ?? body);
   }
 
   /** A feed for one reader alone. */
-  sendOnce(
+  sendPersonal(
     req: IncomingMessage,
     res: ServerResponse,
     { type, body, etag }: FeedDocument & { readonly etag: string },
@@ -47,20 +47,20 @@ export class Sender {
   }
 
   /** The failure envelope. */
-  refuse(req: IncomingMessage, res: ServerResponse, { status, message, code, headers }: HttpError): void {
-    const body = { success: false, error: message, code, request_id: this.#parts.http.idOf(req) };
+  sendError(req: IncomingMessage, res: ServerResponse, { status, message, code, headers }: HttpError): void {
+    const body = { success: false, error: message, code, request_id: this.#deps.http.idOf(req) };
     const head = this.#head(req, 'no-store', 'application/json; charset=utf-8');
     end(res, status, [...head, ...Object.entries(headers).flat()], Buffer.from(JSON.stringify(body)));
   }
 
-  /** An address may hold a token, so it is not told to where a feed's links lead. */
+  /** A URL may hold a token, so it is not sent to where a feed's links lead. */
   #head(req: IncomingMessage, control: string, type: string): string[] {
-    const from = this.#parts.protection.headers(DATA_POLICY);
+    const from = this.#deps.protection.headers(DATA_POLICY);
     if (this.#protection.from !== from) {
       const lines = [...from.filter(([name]) => name !== 'Referrer-Policy'), ['Referrer-Policy', 'no-referrer']].flat();
       this.#protection = { from, lines };
     }
-    const vary = varyHeader(this.#parts.settings);
+    const vary = varyHeader(this.#deps.settings);
     return [
       ...this.#protection.lines,
       'Content-Type',
@@ -70,7 +70,7 @@ export class Sender {
       'Vary',
       vary,
       'X-Request-Id',
-      this.#parts.http.idOf(req),
+      this.#deps.http.idOf(req),
     ];
   }
 }
@@ -81,8 +81,8 @@ function end(res: ServerResponse, status: number, head: string[], body: Buffer):
 }
 
 /**
- * Whether what the caller has is from then or later. A tag counts more than a date, and a date that cannot be read is
+ * Whether what the caller has is from then or later. An ETag counts more than a date, and a date that cannot be read is
  * never later.
  */
-const isSince = ({ headers }: IncomingMessage, changedAt: number): boolean =>
+const isUnmodifiedSince = ({ headers }: IncomingMessage, changedAt: number): boolean =>
   headers['if-none-match'] === undefined && Date.parse(headers['if-modified-since'] ?? '') >= changedAt * 1_000;

@@ -15,11 +15,11 @@ import {
 import { presentable } from 'parley-forum/plugins/protection';
 import { allowOrigin } from 'parley-forum/plugins/api';
 import type { Caller, Callers } from './callers.ts';
-import type { FeedDocument } from './documents.ts';
+import type { FeedDocument } from './feed-builder.ts';
 import { etagOf, type CachedFeeds } from './cached-feeds.ts';
 import type { Sender } from './sender.ts';
 
-/** Where feeds are: one way of answering under three prefixes. */
+/** Where feeds are: one behaviour under three prefixes. */
 export const surfaces = {
   feed: defineSurface<Caller, FeedDocument>('feeds', { prefix: '/feed' }),
   rss: defineSurface<Caller, FeedDocument>('feeds-rss', { prefix: '/rss' }),
@@ -28,7 +28,7 @@ export const surfaces = {
 
 interface FeedSurfaceDeps {
   readonly callers: Callers;
-  readonly kept: CachedFeeds;
+  readonly cachedFeeds: CachedFeeds;
   readonly sender: Sender;
   readonly cache: Cache;
   readonly http: Http;
@@ -36,21 +36,21 @@ interface FeedSurfaceDeps {
   readonly log: Logger;
 }
 
-/** How feeds identify, succeed and fail. */
+/** How feeds authenticate, respond and fail. */
 export class FeedSurface implements SurfaceBehaviour<Caller, FeedDocument> {
   readonly middleware: readonly RequestHandler[];
-  readonly #parts: FeedSurfaceDeps;
-  /** Taken before anything is read, so that a change meanwhile keeps the feed from being kept. */
+  readonly #deps: FeedSurfaceDeps;
+  /** Taken before anything is read, so that a change meanwhile keeps the feed from being cached. */
   readonly #marks = new WeakMap<Request, number>();
 
-  constructor(parts: FeedSurfaceDeps) {
-    this.#parts = parts;
-    this.middleware = [parts.callers.middleware];
+  constructor(deps: FeedSurfaceDeps) {
+    this.#deps = deps;
+    this.middleware = [deps.callers.middleware];
   }
 
   fastPath(req: IncomingMessage, res: ServerResponse): boolean {
-    const { callers, kept, sender, settings } = this.#parts;
-    const feed = callers.anonymous(req) ? kept.find(req.url ?? '/') : undefined;
+    const { callers, cachedFeeds, sender, settings } = this.#deps;
+    const feed = callers.anonymous(req) ? cachedFeeds.find(req.url ?? '/') : undefined;
     if (!feed) return false;
     allowOrigin(req, res, settings);
     sender.send(req, res, feed);
@@ -58,15 +58,15 @@ export class FeedSurface implements SurfaceBehaviour<Caller, FeedDocument> {
   }
 
   authenticate(req: Request, res: Response): Promise<Caller> {
-    this.#marks.set(req, this.#parts.cache.mark());
-    allowOrigin(req, res, this.#parts.settings);
-    return this.#parts.callers.identify(req, res);
+    this.#marks.set(req, this.#deps.cache.mark());
+    allowOrigin(req, res, this.#deps.settings);
+    return this.#deps.callers.identify(req, res);
   }
 
-  /** Guests whose request was not answered at once: HEAD, or a cookie of a session that is over. */
+  /** Guests whose request did not take the fast path: HEAD, or a cookie of a session that is over. */
   fromCache({ req, res, actor }: RequestContext<Caller>): boolean {
-    const feed = actor.personal ? undefined : this.#parts.kept.find(req.originalUrl);
-    if (feed) this.#parts.sender.send(req, res, feed);
+    const feed = actor.personal ? undefined : this.#deps.cachedFeeds.find(req.originalUrl);
+    if (feed) this.#deps.sender.send(req, res, feed);
     return feed !== undefined;
   }
 
@@ -76,17 +76,17 @@ export class FeedSurface implements SurfaceBehaviour<Caller, FeedDocument> {
     _route: unknown,
     tags: readonly string[] | undefined,
   ): void {
-    const { kept, sender } = this.#parts;
-    if (actor.personal || !tags) return sender.sendOnce(req, res, { ...document, etag: etagOf(document.body) });
-    sender.send(req, res, kept.keep(req.originalUrl, document, tags, this.#marks.get(req) ?? 0));
+    const { cachedFeeds, sender } = this.#deps;
+    if (actor.personal || !tags) return sender.sendPersonal(req, res, { ...document, etag: etagOf(document.body) });
+    sender.send(req, res, cachedFeeds.add(req.originalUrl, document, tags, this.#marks.get(req) ?? 0));
   }
 
   fail({ req, res }: RequestContext<Caller | undefined>, error: unknown): void {
-    const { http, log, sender } = this.#parts;
+    const { http, log, sender } = this.#deps;
     if (res.headersSent) return void res.destroy();
     const requestId = http.idOf(req);
     const shown = presentable(error) ?? new HttpError(500, 'Something went wrong on the server');
     if (shown.status >= 500) log.error({ error, request: requestId, path: req.path }, 'a feed failed');
-    sender.refuse(req, res, shown);
+    sender.sendError(req, res, shown);
   }
 }

@@ -28,10 +28,10 @@ interface TopicsDeps {
 
 /** What there are feeds of; `undefined` where there is nothing, or nothing that the reader may see. */
 export class Topics {
-  readonly #parts: TopicsDeps;
+  readonly #deps: TopicsDeps;
 
-  constructor(parts: TopicsDeps) {
-    this.#parts = parts;
+  constructor(deps: TopicsDeps) {
+    this.#deps = deps;
   }
 
   all(reader: FeedReader): Topic {
@@ -46,7 +46,7 @@ export class Topics {
   }
 
   async category(slug: string, reader: FeedReader): Promise<Topic | undefined> {
-    const { access, categories } = this.#parts;
+    const { access, categories } = this.#deps;
     await categories.refresh();
     const category = categories.all().find((one) => one.slug === slug);
     if (!category) return undefined;
@@ -63,7 +63,7 @@ export class Topics {
   }
 
   async user(id: string, reader: FeedReader): Promise<Topic | undefined> {
-    const account = await this.#parts.accounts.find(id);
+    const account = await this.#deps.accounts.find(id);
     if (!account) return undefined;
     const { id: authorId, username } = account;
     return {
@@ -77,7 +77,7 @@ export class Topics {
   }
 
   async tag(id: string, reader: FeedReader): Promise<Topic | undefined> {
-    const { tags } = this.#parts;
+    const { tags } = this.#deps;
     const tag = await tags?.find(id, reader.viewer, reader.categoryIds);
     if (!tags || !tag) return undefined;
     return {
@@ -91,14 +91,14 @@ export class Topics {
   }
 
   get #site(): string {
-    return String(this.#parts.settings.get('site.name'));
+    return String(this.#deps.settings.get('site.name'));
   }
 
   get #description(): string {
-    return String(this.#parts.settings.get('site.description')) || this.#parts.web.text('feeds:text');
+    return String(this.#deps.settings.get('site.description')) || this.#deps.web.text('feeds:text');
   }
 
   #title(kind: 'category' | 'user' | 'tag', name: string): string {
-    return this.#parts.web.text(`feeds:${kind}`, { name, site: this.#site });
+    return this.#deps.web.text(`feeds:${kind}`, { name, site: this.#site });
   }
 }

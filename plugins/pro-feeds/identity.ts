@@ -14,7 +14,7 @@ interface IdentityParts {
  * nothing, without a word.
  */
 export const tokenIdentity = ({ tokens, accounts, sessions, enabled }: IdentityParts): FeedIdentity => ({
-  named: (url) => enabled() && /[?&]token=/.test(url),
+  matches: (url) => enabled() && /[?&]token=/.test(url),
   async reader(req) {
     const { token } = req.query;
     if (typeof token !== 'string') return undefined;

@@ -5,7 +5,7 @@ import { Categories, Discussions } from 'parley-forum/plugins/discussions';
 import { Protection } from 'parley-forum/plugins/protection';
 import { Tags } from 'parley-forum/plugins/tags';
 import { PublicUrls } from './public-urls.ts';
-import { SitemapFiles } from './files.ts';
+import { SitemapFiles } from './sitemap-files.ts';
 import { addRoutes } from './routes.ts';
 import { Sitemap } from './sitemap.ts';
 import { CrawlerSurface, surfaces } from './surface.ts';
@@ -42,12 +42,12 @@ export default definePlugin({
     }),
   }),
   setup({ cache, environment, http, access, protection, categories, discussions, tags }, plugin) {
-    const addresses = new PublicUrls({ access, categories, discussions, tags });
+    const publicUrls = new PublicUrls({ access, categories, discussions, tags });
     const sitemap = new Sitemap({
-      addresses,
+      publicUrls,
       cache,
       baseUrl: environment.baseUrl,
-      most: () => plugin.settings['sitemap.addresses'],
+      maxUrls: () => plugin.settings['sitemap.addresses'],
     });
     const surface = new CrawlerSurface({ http, protection, log: plugin.log });
     for (const own of Object.values(surfaces)) plugin.surface(own, surface);
@@ -57,10 +57,10 @@ export default definePlugin({
       sitemap,
       cache,
       folder,
-      wanted: () => plugin.settings['sitemap.files'],
+      enabled: () => plugin.settings['sitemap.files'],
       log: plugin.log,
     });
     plugin.defer(files.start());
-    plugin.onSettings(() => sitemap.forget());
+    plugin.onSettings(() => sitemap.purge());
   },
 });

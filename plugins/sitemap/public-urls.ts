@@ -19,15 +19,15 @@ const BATCH_SIZE = 5_000;
 
 /** What guests may open. */
 export class PublicUrls {
-  readonly #parts: PublicUrlsDeps;
+  readonly #deps: PublicUrlsDeps;
 
-  constructor(parts: PublicUrlsDeps) {
-    this.#parts = parts;
+  constructor(deps: PublicUrlsDeps) {
+    this.#deps = deps;
   }
 
-  /** All pages that show lists; they are held in memory anyway. */
+  /** All pages that show lists; they are in memory anyway. */
   async lists(): Promise<readonly PublicUrl[]> {
-    const { access, categories, tags } = this.#parts;
+    const { access, categories, tags } = this.#deps;
     await Promise.all([access.refresh(), categories.refresh()]);
     const below = (path: string, list: readonly { readonly slug: string }[]): readonly string[] =>
       list.map(({ slug }) => path + encodeURIComponent(slug));
@@ -35,20 +35,20 @@ export class PublicUrls {
     return ['/', '/categories', ...below('/c/', categories.visible(access.guest)), ...tagged].map((path) => ({ path }));
   }
 
-  /** In which stretches of `size` numbers there are discussions. */
+  /** In which ranges of `size` numbers there are discussions. */
   ranges(size: number): Promise<readonly number[]> {
-    return this.#parts.discussions.occupiedRanges(size, this.#parts.access.guest);
+    return this.#deps.discussions.occupiedRanges(size, this.#deps.access.guest);
   }
 
-  /** The discussions of a stretch, by number, piece by piece: memory does not depend on how many there are. */
-  async *discussions(stretch: number, size: number): AsyncGenerator<readonly PublicUrl[]> {
-    const { access, discussions } = this.#parts;
-    const last = (stretch + 1) * size;
-    for (let after = stretch * size; ;) {
-      const piece = await discussions.urls({ after, last, limit: BATCH_SIZE }, access.guest);
-      yield piece;
-      if (piece.length < BATCH_SIZE) return;
-      after = piece.at(-1)!.number;
+  /** The discussions of a range, by number, batch by batch: memory does not depend on how many there are. */
+  async *discussions(range: number, size: number): AsyncGenerator<readonly PublicUrl[]> {
+    const { access, discussions } = this.#deps;
+    const last = (range + 1) * size;
+    for (let after = range * size; ;) {
+      const batch = await discussions.urls({ after, last, limit: BATCH_SIZE }, access.guest);
+      yield batch;
+      if (batch.length < BATCH_SIZE) return;
+      after = batch.at(-1)!.number;
     }
   }
 }

@@ -1,11 +1,11 @@
 import { gzipSync } from 'node:zlib';
 import { notFound, type PluginHandle } from 'parley-forum';
 import { SITEMAP } from 'parley-forum/plugins/sitemap';
-import { WHOLE, type Sitemap } from './sitemap.ts';
+import { ROOT_DOCUMENT, type Sitemap } from './sitemap.ts';
 import { surfaces, type CrawlerDocument } from './surface.ts';
 
 /** What is for members, for programs, or endless. */
-const CLOSED = [
+const DISALLOWED = [
   '/admin',
   '/api/',
   '/login',
@@ -20,13 +20,13 @@ const CLOSED = [
 const XML = 'application/xml; charset=utf-8';
 
 export function addRoutes(plugin: PluginHandle, sitemap: Sitemap, baseUrl: string): void {
-  const send = async (name: string): Promise<CrawlerDocument> => ({ type: XML, zipped: await sitemap.document(name) });
+  const send = async (name: string): Promise<CrawlerDocument> => ({ type: XML, gzipped: await sitemap.document(name) });
   plugin.route(surfaces.sitemap, {
     method: 'get',
     path: '/',
     can: 'public',
     summary: 'What guests see, or the index of its parts',
-  })(() => send(WHOLE));
+  })(() => send(ROOT_DOCUMENT));
 
   plugin.route(surfaces.parts, { method: 'get', path: '/:file', can: 'public', summary: 'A part of a large sitemap' })(
     ({ params }) => {
@@ -36,12 +36,12 @@ export function addRoutes(plugin: PluginHandle, sitemap: Sitemap, baseUrl: strin
     },
   );
 
-  const text = `User-agent: *\n${CLOSED.map((path) => `Disallow: ${path}\n`).join('')}\nSitemap: ${baseUrl}${SITEMAP}\n`;
-  const zipped = gzipSync(text);
+  const text = `User-agent: *\n${DISALLOWED.map((path) => `Disallow: ${path}\n`).join('')}\nSitemap: ${baseUrl}${SITEMAP}\n`;
+  const gzipped = gzipSync(text);
   plugin.route(surfaces.robots, {
     method: 'get',
     path: '/',
     can: 'public',
     summary: 'What crawlers are asked to leave alone, and where the sitemap is',
-  })(() => ({ type: 'text/plain; charset=utf-8', zipped }));
+  })(() => ({ type: 'text/plain; charset=utf-8', gzipped }));
 }

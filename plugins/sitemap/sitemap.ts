@@ -10,19 +10,19 @@ import { escapeHtml } from 'parley-forum/plugins/web';
 import type { PublicUrl, PublicUrls } from './public-urls.ts';
 
 interface SitemapDeps {
-  readonly addresses: PublicUrls;
+  readonly publicUrls: PublicUrls;
   readonly cache: Cache;
   readonly baseUrl: string;
-  /** Addresses in one file at most. */
-  most(): number;
+  /** URLs in one file at most. */
+  maxUrls(): number;
 }
 
-/** The whole: every address, or the index of the parts. */
-export const WHOLE = 'sitemap';
+/** The whole: every URL, or the index of the parts. */
+export const ROOT_DOCUMENT = 'sitemap';
 const PART = /^(lists|discussions)-([1-9]\d{0,5})$/;
 const OWN_TAG = 'sitemap';
 /** Cache tags of whatever shows in it. */
-export const SHOWN: readonly string[] = [
+export const CACHE_TAGS: readonly string[] = [
   OWN_TAG,
   discussionTags.lists,
   discussionTags.all,
@@ -33,79 +33,79 @@ export const SHOWN: readonly string[] = [
 const NAMESPACE = 'http://www.sitemaps.org/schemas/sitemap/0.9';
 
 /**
- * Documents by name, compressed and kept until something in them may have changed: fifty thousand addresses are half a
+ * Documents by name, compressed and cached until something in them may have changed: fifty thousand URLs are half a
  * megabyte then.
  */
 export class Sitemap {
-  readonly #parts: SitemapDeps;
+  readonly #deps: SitemapDeps;
 
-  constructor(parts: SitemapDeps) {
-    this.#parts = parts;
+  constructor(deps: SitemapDeps) {
+    this.#deps = deps;
   }
 
   /** As gzip. 404 for a part that there is not. */
   document(name: string): Promise<Buffer> {
-    return this.#parts.cache.remember(`sitemap ${name}`, SHOWN, async () => zip(await this.#write(name)));
+    return this.#deps.cache.remember(`sitemap ${name}`, CACHE_TAGS, async () => compress(await this.#write(name)));
   }
 
   /** Names of the parts that the index names; none where one file holds everything. */
   async parts(): Promise<readonly string[]> {
-    const { addresses } = this.#parts;
-    const most = this.#parts.most();
-    const { length } = await addresses.lists();
+    const { publicUrls } = this.#deps;
+    const maxUrls = this.#deps.maxUrls();
+    const { length } = await publicUrls.lists();
     // Whether all discussions there are have room beside the rest.
-    if (length < most && (await addresses.ranges(most - length)).every((stretch) => stretch === 0)) return [];
-    const stretches = await addresses.ranges(most);
-    const lists = Array.from({ length: Math.ceil(length / most) }, (_, at) => `lists-${at + 1}`);
-    return [...lists, ...stretches.map((stretch) => `discussions-${stretch + 1}`)];
+    if (length < maxUrls && (await publicUrls.ranges(maxUrls - length)).every((range) => range === 0)) return [];
+    const ranges = await publicUrls.ranges(maxUrls);
+    const lists = Array.from({ length: Math.ceil(length / maxUrls) }, (_, at) => `lists-${at + 1}`);
+    return [...lists, ...ranges.map((range) => `discussions-${range + 1}`)];
   }
 
-  forget(): Promise<void> {
-    return this.#parts.cache.purge(OWN_TAG);
+  purge(): Promise<void> {
+    return this.#deps.cache.purge(OWN_TAG);
   }
 
   async #write(name: string): Promise<AsyncIterable<string> | Iterable<string>> {
-    const { addresses, baseUrl } = this.#parts;
-    const most = this.#parts.most();
-    if (name === WHOLE) {
+    const { publicUrls, baseUrl } = this.#deps;
+    const maxUrls = this.#deps.maxUrls();
+    if (name === ROOT_DOCUMENT) {
       const parts = await this.parts();
-      if (parts.length > 0) return indexOf(parts.map((part) => `${baseUrl}/sitemaps/${part}.xml`));
-      const lists = await addresses.lists();
-      return addressesOf(baseUrl, [lists], addresses.discussions(0, most - lists.length));
+      if (parts.length > 0) return sitemapIndex(parts.map((part) => `${baseUrl}/sitemaps/${part}.xml`));
+      const lists = await publicUrls.lists();
+      return urlSet(baseUrl, [lists], publicUrls.discussions(0, maxUrls - lists.length));
     }
     const [, kind, number] = PART.exec(name) ?? [];
     const at = Number(number) - 1;
-    const list = kind === 'lists' ? (await addresses.lists()).slice(at * most, (at + 1) * most) : [];
-    if (list.length > 0) return addressesOf(baseUrl, [list]);
-    if (kind === 'discussions' && (await addresses.ranges(most)).includes(at))
-      return addressesOf(baseUrl, addresses.discussions(at, most));
+    const list = kind === 'lists' ? (await publicUrls.lists()).slice(at * maxUrls, (at + 1) * maxUrls) : [];
+    if (list.length > 0) return urlSet(baseUrl, [list]);
+    if (kind === 'discussions' && (await publicUrls.ranges(maxUrls)).includes(at))
+      return urlSet(baseUrl, publicUrls.discussions(at, maxUrls));
     throw notFound('There is no such part of the sitemap');
   }
 }
 
-type Pieces = AsyncIterable<readonly PublicUrl[]> | Iterable<readonly PublicUrl[]>;
+type UrlBatches = AsyncIterable<readonly PublicUrl[]> | Iterable<readonly PublicUrl[]>;
 
-async function* addressesOf(baseUrl: string, ...sources: readonly Pieces[]): AsyncGenerator<string> {
+async function* urlSet(baseUrl: string, ...sources: readonly UrlBatches[]): AsyncGenerator<string> {
   yield `<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="${NAMESPACE}">\n`;
   for (const source of sources) {
-    for await (const piece of source) {
-      yield piece.map((address) => `<url>${located(baseUrl, address)}</url>\n`).join('');
+    for await (const batch of source) {
+      yield batch.map((url) => `<url>${urlEntry(baseUrl, url)}</url>\n`).join('');
     }
   }
   yield '</urlset>\n';
 }
 
-const located = (baseUrl: string, { path, updatedAt }: PublicUrl): string =>
+const urlEntry = (baseUrl: string, { path, updatedAt }: PublicUrl): string =>
   `<loc>${escapeHtml(baseUrl + path)}</loc>${updatedAt ? `<lastmod>${updatedAt.toISOString()}</lastmod>` : ''}`;
 
-function* indexOf(locations: readonly string[]): Generator<string> {
+function* sitemapIndex(locations: readonly string[]): Generator<string> {
   yield `<?xml version="1.0" encoding="UTF-8"?>\n<sitemapindex xmlns="${NAMESPACE}">\n`;
   for (const location of locations) yield `<sitemap><loc>${escapeHtml(location)}</loc></sitemap>\n`;
   yield '</sitemapindex>\n';
 }
 
-async function zip(text: AsyncIterable<string> | Iterable<string>): Promise<Buffer> {
-  const zipped = createGzip();
-  const [bytes] = await Promise.all([buffer(zipped), pipeline(Readable.from(text), zipped)]);
+async function compress(text: AsyncIterable<string> | Iterable<string>): Promise<Buffer> {
+  const gzipped = createGzip();
+  const [bytes] = await Promise.all([buffer(gzipped), pipeline(Readable.from(text), gzipped)]);
   return bytes;
 }

@@ -17,7 +17,7 @@ import { DATA_POLICY, presentable, type Protection } from 'parley-forum/plugins/
 export interface CrawlerDocument {
   readonly type: string;
   /** As gzip. */
-  readonly zipped: Buffer;
+  readonly gzipped: Buffer;
 }
 
 /** Without sessions: everybody gets the same, and caches on the way may have it. */
@@ -33,31 +33,31 @@ interface CrawlerSurfaceDeps {
   readonly log: Logger;
 }
 /** For browsers and caches on the way: the one place where something may be older than the last change. */
-const HOUR = 'public, max-age=3600';
+const CACHE_CONTROL = 'public, max-age=3600';
 
 export class CrawlerSurface implements SurfaceBehaviour<undefined, CrawlerDocument> {
-  readonly #parts: CrawlerSurfaceDeps;
+  readonly #deps: CrawlerSurfaceDeps;
 
-  constructor(parts: CrawlerSurfaceDeps) {
-    this.#parts = parts;
+  constructor(deps: CrawlerSurfaceDeps) {
+    this.#deps = deps;
   }
 
   authenticate(): undefined {
     return undefined;
   }
 
-  async respond({ req, res }: RequestContext<undefined>, { type, zipped }: CrawlerDocument): Promise<void> {
-    const etag = `W/"${hash('sha1', zipped, 'base64url')}"`;
-    this.#head(req, res, { 'Content-Type': type, 'Cache-Control': HOUR, Vary: 'Accept-Encoding', ETag: etag });
+  async respond({ req, res }: RequestContext<undefined>, { type, gzipped }: CrawlerDocument): Promise<void> {
+    const etag = `W/"${hash('sha1', gzipped, 'base64url')}"`;
+    this.#head(req, res, { 'Content-Type': type, 'Cache-Control': CACHE_CONTROL, Vary: 'Accept-Encoding', ETag: etag });
     if (isFresh(req, etag)) return void res.status(304).end();
     if (acceptsGzip(req))
-      return void res.set({ 'Content-Encoding': 'gzip', 'Content-Length': String(zipped.length) }).end(zipped);
+      return void res.set({ 'Content-Encoding': 'gzip', 'Content-Length': String(gzipped.length) }).end(gzipped);
     if (req.method === 'HEAD') return void res.end();
-    await pipeline(Readable.from([zipped]), createGunzip(), res);
+    await pipeline(Readable.from([gzipped]), createGunzip(), res);
   }
 
   fail({ req, res }: RequestContext<undefined>, error: unknown): void {
-    const { http, log } = this.#parts;
+    const { http, log } = this.#deps;
     if (res.headersSent) return void res.destroy();
     const requestId = http.idOf(req);
     const { status, message, code, headers } =
@@ -72,7 +72,7 @@ export class CrawlerSurface implements SurfaceBehaviour<undefined, CrawlerDocume
     res: RequestContext<undefined>['res'],
     headers: Readonly<Record<string, string>>,
   ): void {
-    const { http, protection } = this.#parts;
+    const { http, protection } = this.#deps;
     for (const [name, value] of protection.headers(DATA_POLICY)) res.setHeader(name, value);
     res.set({ ...headers, 'X-Request-Id': http.idOf(req) });
   }

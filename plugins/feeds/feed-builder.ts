@@ -13,7 +13,7 @@ export interface FeedDocument {
   readonly body: Buffer;
 }
 
-interface DocumentsDeps {
+interface FeedBuilderDeps {
   readonly discussions: Pick<Discussions, 'list'>;
   readonly environment: Environment;
   readonly markdown: Pick<Markdown, 'excerpt'>;
@@ -23,8 +23,8 @@ interface DocumentsDeps {
 }
 
 /** Characters of a summary. */
-const SUMMARY = 280;
-export const TYPES: Readonly<Record<FeedFormat, string>> = {
+const SUMMARY_LENGTH = 280;
+export const CONTENT_TYPES: Readonly<Record<FeedFormat, string>> = {
   rss: 'application/rss+xml',
   atom: 'application/atom+xml',
   json: 'application/feed+json',
@@ -32,21 +32,21 @@ export const TYPES: Readonly<Record<FeedFormat, string>> = {
 const FORMATS = { rss, atom, json };
 
 /** Feeds of discussions, the newest first: replies do not bring an old one back. */
-export class Documents {
-  readonly #parts: DocumentsDeps;
+export class FeedBuilder {
+  readonly #deps: FeedBuilderDeps;
 
-  constructor(parts: DocumentsDeps) {
-    this.#parts = parts;
+  constructor(deps: FeedBuilderDeps) {
+    this.#deps = deps;
   }
 
   /** One list, whatever its length. */
-  async make(format: FeedFormat, { about, reader, title, description, page, request }: Topic): Promise<FeedDocument> {
+  async build(format: FeedFormat, { about, reader, title, description, page, request }: Topic): Promise<FeedDocument> {
     const {
       discussions,
       environment: { baseUrl },
       settings,
       length,
-    } = this.#parts;
+    } = this.#deps;
     const { items } = await discussions.list(
       { ...request, categoryIds: reader.categoryIds, sort: 'newest', limit: length() },
       reader.viewer,
@@ -59,17 +59,17 @@ export class Documents {
       self: baseUrl + path,
       language: String(settings.get('site.locale')),
       entries: items.map((item) => this.#entry(item)),
-      begun: new Date(String(settings.get('kernel.installed_at')) || 0),
+      emptyFeedDate: new Date(String(settings.get('kernel.installed_at')) || 0),
       taxonomies: { category: `${baseUrl}/categories`, tag: `${baseUrl}/tags` },
     };
-    return { path, type: `${TYPES[format]}; charset=utf-8`, body: Buffer.from(await FORMATS[format](content)) };
+    return { path, type: `${CONTENT_TYPES[format]}; charset=utf-8`, body: Buffer.from(await FORMATS[format](content)) };
   }
 
   #entry(record: DiscussionRecord): Entry {
     const {
       environment: { baseUrl },
       markdown,
-    } = this.#parts;
+    } = this.#deps;
     const { author, category } = record;
     // There while the plugin of tags runs.
     const { tags = [] } = record as { readonly tags?: readonly TagReference[] };
@@ -77,7 +77,7 @@ export class Documents {
       id: `${baseUrl}/d/${record.number}`,
       url: record.url,
       title: record.title,
-      summary: markdown.excerpt(record.content, SUMMARY),
+      summary: markdown.excerpt(record.content, SUMMARY_LENGTH),
       html: absolute(record.html, baseUrl),
       author: { name: author.username, url: `${baseUrl}/u/${encodeURIComponent(author.username)}` },
       terms: [
@@ -90,6 +90,6 @@ export class Documents {
   }
 }
 
-/** The sanitiser leaves full addresses and paths of this site; readers elsewhere need full ones. */
+/** The sanitiser leaves absolute URLs and paths of this site; readers elsewhere need absolute ones. */
 const absolute = (html: string, baseUrl: string): string =>
   html.replace(/<(?:a|img)\b[^>]*>/g, (tag) => tag.replace(/ (href|src)="(?=\/)/, ` $1="${baseUrl}`));

@@ -6,7 +6,7 @@ import { pipeline } from 'node:stream/promises';
 import { setTimeout as wait } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
 import { messageOf, type Cache, type Logger } from 'parley-forum';
-import { SHOWN, WHOLE, type Sitemap } from './sitemap.ts';
+import { CACHE_TAGS, ROOT_DOCUMENT, type Sitemap } from './sitemap.ts';
 
 interface SitemapFilesDeps {
   readonly sitemap: Sitemap;
@@ -14,29 +14,29 @@ interface SitemapFilesDeps {
   /** Where the files lie. */
   readonly folder: string;
   readonly log: Logger;
-  wanted(): boolean;
+  enabled(): boolean;
 }
-/** Milliseconds between two looks whether the files are still right. */
+/** Milliseconds between two checks whether the files are still current. */
 const CHECK_INTERVAL = 1_000;
 /**
- * How many times as long as it took it is left alone: a large forum that changes all the time is not written all the
+ * How many times as long as it took the next run waits: a large forum that changes all the time is not written all the
  * time.
  */
 const REST_FACTOR = 10;
-/** Milliseconds after which what failed is tried again. */
+/** Milliseconds before another attempt after a failure. */
 const RETRY_DELAY = 60_000;
-/** Held as long as the files are right: a purge of anything in them drops it too. */
-const NOTE = 'sitemap.files';
+/** Cached as long as the files are current: a purge of anything in them drops it too. */
+const CACHE_KEY = 'sitemap.files';
 
-/** Copies of the sitemap for a web server in front. Each is right or was so a moment ago; none is ever half written. */
+/** Copies of the sitemap for a web server in front. Each is current or was so a moment ago; none is ever half written. */
 export class SitemapFiles {
-  readonly #parts: SitemapFilesDeps;
+  readonly #deps: SitemapFilesDeps;
 
-  constructor(parts: SitemapFilesDeps) {
-    this.#parts = parts;
+  constructor(deps: SitemapFilesDeps) {
+    this.#deps = deps;
   }
 
-  /** Resolves what it returns when nothing is written any more. */
+  /** The returned function resolves when nothing is written any more. */
   start(): () => Promise<void> {
     const end = new AbortController();
     const done = this.#watch(end.signal);
@@ -48,11 +48,11 @@ export class SitemapFiles {
 
   async #watch(signal: AbortSignal): Promise<void> {
     for (let next = 0; await pause(signal);) {
-      const { cache, folder, log, wanted } = this.#parts;
+      const { cache, folder, log, enabled } = this.#deps;
       const start = performance.now();
-      if (start < next || (wanted() && cache.peek(NOTE))) continue;
+      if (start < next || (enabled() && cache.peek(CACHE_KEY))) continue;
       try {
-        if (!wanted()) await this.#remove([]);
+        if (!enabled()) await this.#remove([]);
         else {
           await this.#write(signal);
           next = performance.now() + (performance.now() - start) * REST_FACTOR;
@@ -67,9 +67,9 @@ export class SitemapFiles {
     }
   }
 
-  /** The parts first, then what names them, then what nobody names any more. */
+  /** The parts first, then their index, then the removal of what it no longer names. */
   async #write(signal: AbortSignal): Promise<void> {
-    const { cache, folder, sitemap } = this.#parts;
+    const { cache, folder, sitemap } = this.#deps;
     const mark = cache.mark();
     const parts = await sitemap.parts();
     await mkdir(join(folder, 'sitemaps'), { recursive: true });
@@ -77,24 +77,24 @@ export class SitemapFiles {
       if (signal.aborted) return;
       await this.#put(name, join(folder, 'sitemaps', `${name}.xml`));
     }
-    await this.#put(WHOLE, join(folder, 'sitemap.xml'));
+    await this.#put(ROOT_DOCUMENT, join(folder, 'sitemap.xml'));
     await this.#remove(parts);
-    cache.keep(NOTE, SHOWN, true, mark, { bytes: 256 });
+    cache.keep(CACHE_KEY, CACHE_TAGS, true, mark, { bytes: 256 });
   }
 
   async #put(name: string, path: string): Promise<void> {
-    const document = await this.#parts.sitemap.document(name);
-    const fresh = `${path}.${process.pid}.new`;
-    await pipeline(Readable.from([document]), createGunzip(), createWriteStream(fresh));
-    await rename(fresh, path);
+    const document = await this.#deps.sitemap.document(name);
+    const temporary = `${path}.${process.pid}.new`;
+    await pipeline(Readable.from([document]), createGunzip(), createWriteStream(temporary));
+    await rename(temporary, path);
   }
 
-  async #remove(kept: readonly string[]): Promise<void> {
-    const { folder, wanted } = this.#parts;
+  async #remove(current: readonly string[]): Promise<void> {
+    const { folder, enabled } = this.#deps;
     const parts = await readdir(join(folder, 'sitemaps')).catch(() => []);
-    const left = parts.filter((file) => file.endsWith('.xml') && !kept.includes(basename(file, '.xml')));
+    const left = parts.filter((file) => file.endsWith('.xml') && !current.includes(basename(file, '.xml')));
     for (const file of left) await rm(join(folder, 'sitemaps', file), { force: true });
-    if (!wanted()) await rm(join(folder, 'sitemap.xml'), { force: true });
+    if (!enabled()) await rm(join(folder, 'sitemap.xml'), { force: true });
   }
 }
 

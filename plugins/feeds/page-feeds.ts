@@ -3,18 +3,23 @@ import type { Categories } from 'parley-forum/plugins/discussions';
 import { feedPath, FORMATS, XML_FORMATS, type FeedFormat, type FeedTopic } from 'parley-forum/plugins/feeds';
 import type { Tags } from 'parley-forum/plugins/tags';
 import type { PageFeed, PageHead, Web } from 'parley-forum/plugins/web';
-import { TYPES } from './documents.ts';
+import { CONTENT_TYPES } from './feed-builder.ts';
 
-interface LinksDeps {
+interface PageFeedsDeps {
   readonly categories: Categories;
   readonly tags: Tags | undefined;
   readonly settings: Settings;
   readonly web: Web;
 }
-const NAMES: Readonly<Record<FeedFormat, string>> = { rss: 'RSS', atom: 'Atom', json: 'JSON' };
+const FORMAT_NAMES: Readonly<Record<FeedFormat, string>> = { rss: 'RSS', atom: 'Atom', json: 'JSON' };
 
 /** The feeds of the pages that show lists of discussions. */
-export function feedsOfPages({ categories, tags, settings, web }: LinksDeps): (head: PageHead) => readonly PageFeed[] {
+export function feedsOfPages({
+  categories,
+  tags,
+  settings,
+  web,
+}: PageFeedsDeps): (head: PageHead) => readonly PageFeed[] {
   const topicOf = ({ name, subject = '' }: PageHead): FeedTopic | undefined => {
     if (name === 'home') return { kind: 'all' };
     if (name === 'category')
@@ -28,9 +33,9 @@ export function feedsOfPages({ categories, tags, settings, web }: LinksDeps): (h
     const title = topic.kind === 'all' ? String(settings.get('site.name')) : head.title;
     const formats: readonly FeedFormat[] = topic.kind === 'all' ? FORMATS : XML_FORMATS;
     return formats.map((format) => ({
-      title: web.text('feeds:link', { title, format: NAMES[format] }),
+      title: web.text('feeds:link', { title, format: FORMAT_NAMES[format] }),
       href: feedPath(format, topic),
-      type: TYPES[format],
+      type: CONTENT_TYPES[format],
     }));
   };
 }
