@@ -13,7 +13,7 @@ export interface Counter {
   keys(part: {
     readonly after?: string | undefined;
     readonly limit: number;
-    readonly falling?: boolean;
+    readonly descending?: boolean;
   }): Promise<readonly string[]>;
   /**
    * What differs among these, one line each. One statement, so that what is written meanwhile is seen wholly or not at

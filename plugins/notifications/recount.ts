@@ -16,9 +16,9 @@ export const unreadCounter = ({
     table: 'notification_count',
     owner: 'user_id',
     count: 'unread',
-    async keys({ after, limit, falling = false }) {
+    async keys({ after, limit, descending = false }) {
       const [order, rest] = [
-        falling ? sql`desc` : sql`asc`,
+        descending ? sql`desc` : sql`asc`,
         after === undefined ? sql`true` : sql`user_id > ${after}::uuid`,
       ];
       const part = (table: string) =>

@@ -7,9 +7,9 @@ export const reactionCounter = ({ data, cache }: { readonly data: Data; readonly
     sql`select post_id, type, count(*)::int as count from reaction where post_id = any(${keys}::uuid[]) group by post_id, type`;
   return {
     name: 'reactions of posts',
-    async keys({ after, limit, falling = false }) {
+    async keys({ after, limit, descending = false }) {
       const [order, rest] = [
-        falling ? sql`desc` : sql`asc`,
+        descending ? sql`desc` : sql`asc`,
         after === undefined ? sql`true` : sql`post_id > ${after}::uuid`,
       ];
       const part = (table: string) =>

@@ -18,11 +18,11 @@ export const tagCounters = ({ data, cache, counts }: RecountDeps): readonly Coun
     (await data.all(query)).map(({ line }) => line);
   const keysOf =
     (table: string, column: string): Counter['keys'] =>
-    async ({ after, limit, falling = false }) =>
+    async ({ after, limit, descending = false }) =>
       (
         await data.all(sql<{ id: string }>`
     select distinct ${sql.ref(column)} as id from ${sql.table(table)} where ${after === undefined ? sql`true` : sql`${sql.ref(column)} > ${after}::uuid`}
-    order by id ${falling ? sql`desc` : sql`asc`} limit ${limit}`)
+    order by id ${descending ? sql`desc` : sql`asc`} limit ${limit}`)
       ).map(({ id }) => id);
   const repairAndPurge = (work: () => Promise<unknown>) =>
     data.transaction(work).then(() => cache.purge(tagsTag, discussionTags.lists, discussionTags.categories));

@@ -166,7 +166,7 @@ function plugins({ plugins: control, supervisor }: App): Finding[] {
 async function numbers({ extensions }: App): Promise<Finding[]> {
   const wrong: string[] = [];
   for (const { value: counter } of extensions.read(counters)) {
-    const lines = await counter.check(await counter.keys({ limit: SAMPLE, falling: true }));
+    const lines = await counter.check(await counter.keys({ limit: SAMPLE, descending: true }));
     if (lines.length > 0) wrong.push(`${counter.name} (${lines[0]})`);
   }
   return [

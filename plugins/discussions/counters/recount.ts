@@ -32,11 +32,11 @@ type RepairAndPurge = (work: () => Promise<unknown>) => Promise<void>;
 /** In order, or with `falling` from the last one on. */
 const keysOf =
   (data: Data, table: string): Counter['keys'] =>
-  ({ after, limit, falling = false }) =>
+  ({ after, limit, descending = false }) =>
     idsOf(
       data,
       sql<{ id: string }>`
-  select id from ${sql.table(table)} where ${after === undefined ? sql`true` : sql`id > ${after}::uuid`} order by id ${falling ? sql`desc` : sql`asc`} limit ${limit}`,
+  select id from ${sql.table(table)} where ${after === undefined ? sql`true` : sql`id > ${after}::uuid`} order by id ${descending ? sql`desc` : sql`asc`} limit ${limit}`,
     );
 
 const lock = (data: Data, keys: Keys): Promise<unknown> =>
@@ -109,9 +109,9 @@ function authors(data: Data, repairAndPurge: RepairAndPurge): Counter {
     ) each group by user_id, category_id`;
   return {
     name: 'discussions and posts of members',
-    keys: ({ after, limit, falling = false }) => {
+    keys: ({ after, limit, descending = false }) => {
       const [order, part] = [
-        falling ? sql`desc` : sql`asc`,
+        descending ? sql`desc` : sql`asc`,
         (column: string) => (after === undefined ? sql`true` : sql`${sql.ref(column)} > ${after}::uuid`),
       ];
       return idsOf(

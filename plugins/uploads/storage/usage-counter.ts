@@ -5,11 +5,11 @@ export const usageCounter = ({ data, clock }: { readonly data: Data; readonly cl
   const used = sql`exists (select from upload_use x where x.upload_id = u.id)`;
   return {
     name: 'uploads in use',
-    async keys({ after, limit, falling = false }) {
+    async keys({ after, limit, descending = false }) {
       const rows = await data.all(sql<{
         id: string;
       }>`select id from upload where ${after === undefined ? sql`true` : sql`id > ${after}::uuid`}
-        order by id ${falling ? sql`desc` : sql`asc`} limit ${limit}`);
+        order by id ${descending ? sql`desc` : sql`asc`} limit ${limit}`);
       return rows.map(({ id }) => id);
     },
     async check(keys) {
